@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_ARRAY_H
+#define KUDZU_ARRAY_H
+
+/*
+ * Arrays on the device: a dtype, a shape, strides, and a counted buffer.
+ *
+ *	float host[16] = {0};
+ *	kz_array *a = NULL;
+ *	if (kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4, 4), host, sizeof(host), &err)
+ *	    || kz_array_print(a, stdout, &err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *	kz_array_release(a);
+ *
+ * Arrays are row-major when created.  Views share the memory and keep it alive.  Strides are in
+ * bytes and may be negative or 0.
+ */
+#include <kudzu/dtype.h>
+#include <kudzu/memory.h>
+#include <kudzu/shape.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An array; opaque and counted. */
+typedef struct kz_array kz_array;
+
+/**
+ * Create an array; its contents are undefined.
+ *
+ * @param shape extents, each at least 0; no extents make a 0-d array of one element.
+ * @return KZ_OK; KZ_INVALID for a bad dtype or shape; KZ_RANGE when the product of extents and
+ *         element size overflows; KZ_DEVICE_MEMORY; KZ_NO_MEMORY.
+ * Ownership: give it back with kz_array_release; so for every array below.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_error *err);
+
+/** Create an array of zeros; as kz_array_create. */
+KZ_API KZ_NODISCARD kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_error *err);
+
+/**
+ * Create an array with one value everywhere.
+ *
+ * @param value host memory, one element.
+ * @param value_size its bytes; must be the dtype's size.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, const void *value, int64_t value_size, kz_error *err);
+
+/** Create an undefined, row-major array of the device, dtype and shape of another. */
+KZ_API KZ_NODISCARD kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err);
+
+/**
+ * Create an array from host memory.
+ *
+ * @param host row-major elements.
+ * @param size bytes at `host`; must be what the shape takes: KZ_RANGE if not.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, const void *host, int64_t size, kz_error *err);
+
+/**
+ * Make a view of an array's memory.
+ *
+ * @param shape of the view.
+ * @param strides bytes for each extent; NULL for row-major.
+ * @param offset bytes from the first element of `array` to the first of the view.
+ * @return KZ_OK; KZ_RANGE if any element would lie outside the array's buffer.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape,
+	const int64_t *strides, int64_t offset, kz_error *err);
+
+/** Give an array back.  NULL is fine; work in flight keeps what it needs. */
+KZ_API void kz_array_release(kz_array *array);
+
+/**
+ * Copy the elements to the host, row-major whatever the strides are.
+ *
+ * @param size bytes at `host`; must be what the shape takes: KZ_RANGE if not.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_get(kz_array *array, void *host, int64_t size,
+	kz_error *err);
+
+/** Overwrite the elements from the host; as kz_array_get.  A view with stride 0 is KZ_INVALID. */
+KZ_API KZ_NODISCARD kz_status kz_array_set(kz_array *array, const void *host, int64_t size,
+	kz_error *err);
+
+/**
+ * Print the elements as numpy does, long arrays shortened.
+ *
+ * @param stream where to.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err);
+
+KZ_API kz_dtype kz_array_dtype(const kz_array *array);       /**< Return the element type. */
+KZ_API kz_shape kz_array_shape(const kz_array *array);       /**< Return the shape. */
+KZ_API int kz_array_ndim(const kz_array *array);             /**< Return how many extents. */
+/** Return the strides, kz_array_ndim of them, in bytes.  Borrowed from the array. */
+KZ_API const int64_t *kz_array_strides(const kz_array *array);
+KZ_API int64_t kz_array_count(const kz_array *array);        /**< Return the elements. */
+KZ_API int64_t kz_array_size(const kz_array *array);         /**< Return count * element size. */
+/** Return 1 if the elements lie row-major without gaps. */
+KZ_API int kz_array_is_contiguous(const kz_array *array);
+/** Return the device address of the first element; 0 for an empty array. */
+KZ_API uint64_t kz_array_address(const kz_array *array);
+KZ_API kz_device *kz_array_device(const kz_array *array);    /**< Return the device.  Borrowed. */
+KZ_API kz_buffer *kz_array_buffer(const kz_array *array);    /**< Return the memory.  Borrowed. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

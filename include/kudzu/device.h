@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_DEVICE_H
+#define KUDZU_DEVICE_H
+
+/*
+ * Devices.  A kz_device is one GPU, or the CPU device, with its primary context.
+ *
+ *	kz_device *dev = NULL;
+ *	if (kz_device_open(&dev, NULL, &err) == KZ_OK) {
+ *		printf("%s: %s\n", kz_device_name(dev), kz_device_model(dev));
+ *	}
+ *	kz_device_close(dev);
+ *
+ * Any thread may use a device: each call makes the right context current and restores the
+ * caller's.  Arrays, buffers, modules and streams hold a reference on their device, so that closing
+ * it first is legal.
+ */
+#include <kudzu/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A device; opaque and counted. */
+typedef struct kz_device kz_device;
+/** A stream; see stream.h. */
+typedef struct kz_stream kz_stream;
+
+/**
+ * Open a device.
+ *
+ * Opening a device twice gives the same handle with its count raised.  A device whose context was
+ * lost stays lost until all its handles are closed; opening it after that starts afresh, where the
+ * driver allows.
+ *
+ * @param out set to the device, NULL on failure.
+ * @param name "cuda" (the first GPU), "cuda:1", "cpu", or NULL: what the environment variable
+ *        KUDZU_DEVICE says, else the first usable GPU, else the CPU.
+ * @return KZ_OK; KZ_INVALID for a name that is none; KZ_NO_DRIVER or KZ_NO_DEVICE when it is not
+ *         there, with what was tried; the driver's own failures.  For NULL, when neither a GPU nor
+ *         the CPU can be used, the GPU's failure, with both reasons.
+ * Ownership: close it with kz_device_close.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, kz_error *err);
+
+/**
+ * Give a device back.  Never fails; work in flight is not waited for.
+ *
+ * @param dev the device, may be NULL.
+ */
+KZ_API void kz_device_close(kz_device *dev);
+
+/** Return the name that opens this device again, "cuda:0" or "cpu".  Borrowed from the device. */
+KZ_API const char *kz_device_name(const kz_device *dev);
+
+/** Return what the driver calls the device, "NVIDIA H200".  Borrowed from the device. */
+KZ_API const char *kz_device_model(const kz_device *dev);
+
+/**
+ * Return why this device was chosen over a better one: "cuda: no driver found (libcuda.so.1)".
+ *
+ * @return one line, or NULL if there is nothing to say.  Borrowed from the device.
+ */
+KZ_API const char *kz_device_note(const kz_device *dev);
+
+/** What a device can do.  All sizes in bytes; limits as the driver reports them. */
+typedef struct kz_device_info {
+	size_t size;                   /**< sizeof(kz_device_info); set by KZ_DEVICE_INFO_INIT */
+	int32_t compute_capability;    /**< 10 * major + minor: 89 */
+	int32_t driver_version;        /**< 1000 * major + 10 * minor: 13000 */
+	int32_t multiprocessors;
+	int32_t warp_size;
+	int64_t max_threads_per_block;
+	int64_t max_block[3];
+	int64_t max_grid[3];
+	int64_t shared_per_block;      /**< without asking */
+	int64_t shared_per_block_optin; /**< the most that a kernel can ask for */
+	int64_t constant_memory;
+	int64_t total_memory;          /**< 0 if the driver cannot tell, as all fields below */
+	int32_t clock_khz;
+	int32_t memory_clock_khz;
+	int32_t concurrent_kernels;    /**< 0 or 1 */
+	int32_t cooperative_launch;    /**< 0 or 1 */
+	int32_t managed_memory;        /**< 0 or 1 */
+	int32_t memory_pools;          /**< 0 or 1 */
+	uint8_t uuid[16];
+} kz_device_info;
+
+#ifdef __cplusplus
+#define KZ_DEVICE_INFO_INIT kz_sized_init<kz_device_info>()
+#else
+#define KZ_DEVICE_INFO_INIT {.size = sizeof(kz_device_info)}
+#endif
+
+/**
+ * Fill in what a device can do.
+ *
+ * @param info its size field says how much of it the caller knows.
+ * @return KZ_OK, of a lost device too; KZ_INVALID for a size field that no version had.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_describe(kz_device *dev, kz_device_info *info,
+	kz_error *err);
+
+/**
+ * Ask how much device memory there is.
+ *
+ * @param free_size bytes free now; may be NULL.
+ * @param total_size bytes in all; may be NULL.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_memory(kz_device *dev, int64_t *free_size,
+	int64_t *total_size, kz_error *err);
+
+/**
+ * Wait until all work on the device is done.
+ *
+ * @return KZ_OK; the failure of a kernel that ran before (KZ_FAULT, KZ_LAUNCH, ...).
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_synchronize(kz_device *dev, kz_error *err);
+
+/**
+ * Return the device's default stream, on which everything runs that names no other.
+ *
+ * It does not synchronise with the driver's legacy NULL stream.
+ * Ownership: borrowed; lives as long as the device.
+ */
+KZ_API kz_stream *kz_device_stream(kz_device *dev);
+
+/**
+ * Return KZ_OK while the device's context is usable, else report the first cause of its loss.
+ *
+ * A fault is known from the first call that met it; this one does not ask the driver.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_check(kz_device *dev, kz_error *err);
+
+/** Return 1 if a GPU can be used, as torch.cuda.is_available() does; else 0.  Any thread. */
+KZ_API int kz_cuda_available(void);
+
+/** Return how many GPUs can be used, as torch.cuda.device_count() does; 0 without a driver. */
+KZ_API int kz_cuda_device_count(void);
+
+/**
+ * Open GPU `index` if it is there and works, else the CPU: d2l's try_gpu.
+ *
+ * @param index from 0; a negative one is KZ_INVALID.
+ * Ownership: close it with kz_device_close.
+ */
+KZ_API KZ_NODISCARD kz_status kz_try_gpu(kz_device **out, int index, kz_error *err);
+
+/**
+ * Open all GPUs that work, or the CPU if there is none: d2l's try_all_gpus.
+ *
+ * Why a GPU was left out is the note of the first device.
+ *
+ * @param out room for `room` handles; the first *count of them are set.
+ * @param room handles that fit, at least 1.  More GPUs than that are left alone.
+ * @param count set to the number opened, 0 on failure.
+ * Ownership: close each with kz_device_close.
+ */
+KZ_API KZ_NODISCARD kz_status kz_try_all_gpus(kz_device **out, int room, int *count,
+	kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_DTYPE_H
+#define KUDZU_DTYPE_H
+
+/*
+ * Element types.  A kz_dtype is a number: built-in types have the fixed ones below, structs that a
+ * program registers get numbers from 0x10000.
+ */
+#include <kudzu/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An element type; fixed numbers for the built-in ones. */
+typedef uint32_t kz_dtype;
+
+#define KZ_BOOL ((kz_dtype)1) /**< 1 byte, 0 or 1 */
+#define KZ_I8 ((kz_dtype)2)
+#define KZ_I16 ((kz_dtype)3)
+#define KZ_I32 ((kz_dtype)4)
+#define KZ_I64 ((kz_dtype)5)
+#define KZ_U8 ((kz_dtype)6)
+#define KZ_U16 ((kz_dtype)7)
+#define KZ_U32 ((kz_dtype)8)
+#define KZ_U64 ((kz_dtype)9)
+#define KZ_F16 ((kz_dtype)10)  /**< IEEE binary16, `__half` in a kernel */
+#define KZ_BF16 ((kz_dtype)11) /**< bfloat16, `__nv_bfloat16` in a kernel */
+#define KZ_F32 ((kz_dtype)12)
+#define KZ_F64 ((kz_dtype)13)
+#define KZ_C64 ((kz_dtype)14)  /**< two floats, real part first */
+#define KZ_C128 ((kz_dtype)15) /**< two doubles, real part first */
+
+/** The first number of a registered struct. */
+#define KZ_DTYPE_STRUCT ((kz_dtype)0x10000)
+
+/** Return the bytes of one element, 0 for a number that is no dtype.  Any thread. */
+KZ_API int64_t kz_dtype_size(kz_dtype dtype);
+
+/** Return the name of a dtype as numpy has it, "float32"; NULL if it is none.  Static. */
+KZ_API const char *kz_dtype_name(kz_dtype dtype);
+
+/** Return how a kernel spells a dtype, "float"; NULL if it is none.  Static. */
+KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
+
+/**
+ * Register a struct as an element type.  The same name and size give the same number again.
+ *
+ * @param out set to the number, from KZ_DTYPE_STRUCT.
+ * @param name how kernels spell it, "struct point"; copied.
+ * @param size bytes of one element, as sizeof gives it.
+ * @return KZ_OK; KZ_INVALID for an empty name, a size below 1, or a name known with another size;
+ *         KZ_NO_MEMORY.
+ * Threads: any.  Registered types live as long as the process.
+ */
+KZ_API KZ_NODISCARD kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size,
+	kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_KERNEL_H
+#define KUDZU_KERNEL_H
+
+/*
+ * Launching kernels.
+ *
+ *	kz_launch(saxpy, kz_dim(blocks, 1, 1), kz_dim(256, 1, 1), NULL, &err,
+ *		KZ_ARGS(2.0f, x, y, n));
+ *
+ * KZ_ARGS captures values with their C types.  Before the driver is called, their count, kind and
+ * size are checked against the kernel's parameters, and grid, block and shared memory against the
+ * device.  What converts:
+ *
+ *   an integer, bool or enum   to an integer parameter when its value fits (bool: 0 and 1);
+ *                              to float or double when exact
+ *   a float                    to float and double
+ *   a double                   to double; to float only as KZ_F(x)
+ *   kz_array *, kz_buffer *    to a pointer: its address; it must live on the kernel's device
+ *   NULL (nullptr in C++)      to a null pointer
+ *   KZ_DEVPTR(x)               to a pointer: an address from elsewhere, not checked
+ *   KZ_VALUE(lvalue)           to a struct (or anything else) of the same size, byte for byte
+ *   KZ_IN, KZ_OUT, KZ_INOUT    to a pointer: host memory, copied to the device before and back
+ *                              after the launch, which then waits for the kernel
+ *
+ * Any other pointer is a host pointer and refused.
+ */
+#include <kudzu/array.h>
+#include <kudzu/module.h>
+#include <kudzu/preprocessor.h>
+
+#ifdef __cplusplus
+#include <cstddef>
+#include <type_traits>
+extern "C" {
+#endif
+
+/** Three extents: of a grid in blocks, of a block in threads. */
+typedef struct kz_dim3 {
+	int64_t x, y, z;
+} kz_dim3;
+
+/** Make a kz_dim3. */
+static inline kz_dim3 kz_dim(int64_t x, int64_t y, int64_t z)
+{
+	kz_dim3 dim = {x, y, z};
+	return dim;
+}
+
+/** What a kz_arg holds.  The numbers never change. */
+typedef enum kz_arg_kind {
+	KZ_ARG_NONE = 0,
+	KZ_ARG_BOOL = 1,         /**< value.u */
+	KZ_ARG_INT = 2,          /**< value.i */
+	KZ_ARG_UINT = 3,         /**< value.u */
+	KZ_ARG_F32 = 4,          /**< value.f */
+	KZ_ARG_F64 = 5,          /**< value.d */
+	KZ_ARG_ARRAY = 6,        /**< value.p: kz_array */
+	KZ_ARG_BUFFER = 7,       /**< value.p: kz_buffer */
+	KZ_ARG_POINTER = 8,      /**< value.p: a C pointer; only NULL is accepted */
+	KZ_ARG_DEVICE_ADDRESS = 9, /**< value.u */
+	KZ_ARG_VALUE = 10,       /**< value.p: `size` bytes */
+	KZ_ARG_IN = 11,          /**< value.p: `size` bytes of host memory */
+	KZ_ARG_OUT = 12,
+	KZ_ARG_INOUT = 13
+} kz_arg_kind;
+
+/** One captured argument; what it points to is borrowed for the call. */
+typedef struct kz_arg {
+	int32_t kind;      /**< kz_arg_kind */
+	int32_t reserved;
+	int64_t size;      /**< bytes of the C type, or of what value.p points to */
+	union {
+		int64_t i;
+		uint64_t u;
+		float f;
+		double d;
+		const void *p;
+	} value;
+} kz_arg;
+
+/** A list of arguments, as KZ_ARGS makes it. */
+typedef struct kz_args {
+	const kz_arg *items;
+	size_t count;
+} kz_args;
+
+/* One constructor per kind; KZ_ARG picks by type. */
+static inline kz_arg kz_arg_make(kz_arg_kind kind, int64_t size)
+{
+	kz_arg arg = {kind, 0, size, {0}};
+	return arg;
+}
+
+static inline kz_arg kz_arg_int(int64_t value, int64_t size)
+{
+	kz_arg arg = kz_arg_make(KZ_ARG_INT, size);
+	arg.value.i = value;
+	return arg;
+}
+
+static inline kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int64_t size)
+{
+	kz_arg arg = kz_arg_make(kind, size);
+	arg.value.u = value;
+	return arg;
+}
+
+static inline kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
+{
+	kz_arg arg = kz_arg_make(kind, size);
+	arg.value.p = (const void *)value;
+	return arg;
+}
+
+#define KZ_ARG_DEFINE_INT(name, type) \
+	static inline kz_arg kz_arg_##name(type value) \
+	{ \
+		return kz_arg_int((int64_t)value, (int64_t)sizeof(type)); \
+	}
+#define KZ_ARG_DEFINE_UINT(name, type) \
+	static inline kz_arg kz_arg_##name(type value) \
+	{ \
+		return kz_arg_uint(KZ_ARG_UINT, (uint64_t)value, (int64_t)sizeof(type)); \
+	}
+KZ_ARG_DEFINE_INT(schar, signed char)
+KZ_ARG_DEFINE_INT(short, short)
+KZ_ARG_DEFINE_INT(sint, int)
+KZ_ARG_DEFINE_INT(long, long)
+KZ_ARG_DEFINE_INT(llong, long long)
+KZ_ARG_DEFINE_UINT(uchar, unsigned char)
+KZ_ARG_DEFINE_UINT(ushort, unsigned short)
+KZ_ARG_DEFINE_UINT(unsigned, unsigned int)
+KZ_ARG_DEFINE_UINT(ulong, unsigned long)
+KZ_ARG_DEFINE_UINT(ullong, unsigned long long)
+#undef KZ_ARG_DEFINE_INT
+#undef KZ_ARG_DEFINE_UINT
+
+static inline kz_arg kz_arg_char(char value)
+{
+	kz_arg arg = kz_arg_make((char)-1 < 0 ? KZ_ARG_INT : KZ_ARG_UINT, 1);
+	arg.value.i = value;
+	return arg;
+}
+
+static inline kz_arg kz_arg_f32(float value)
+{
+	kz_arg arg = kz_arg_make(KZ_ARG_F32, (int64_t)sizeof(value));
+	arg.value.f = value;
+	return arg;
+}
+
+static inline kz_arg kz_arg_f64(double value)
+{
+	kz_arg arg = kz_arg_make(KZ_ARG_F64, (int64_t)sizeof(value));
+	arg.value.d = value;
+	return arg;
+}
+
+static inline kz_arg kz_arg_array(const kz_array *value)
+{
+	return kz_arg_pointer(KZ_ARG_ARRAY, value, (int64_t)sizeof(void *));
+}
+
+static inline kz_arg kz_arg_buffer(const kz_buffer *value)
+{
+	return kz_arg_pointer(KZ_ARG_BUFFER, value, (int64_t)sizeof(void *));
+}
+
+static inline kz_arg kz_arg_host(const volatile void *value)
+{
+	return kz_arg_pointer(KZ_ARG_POINTER, value, (int64_t)sizeof(void *));
+}
+
+static inline kz_arg kz_arg_self(kz_arg value)
+{
+	return value;
+}
+
+/** Pass a number as a float, rounded to the nearest. */
+#define KZ_F(x) kz_arg_f32((float)(x))
+
+/** Pass the bytes of an lvalue: structs, vector types, half floats. */
+#define KZ_VALUE(lvalue) kz_arg_pointer(KZ_ARG_VALUE, &(lvalue), (int64_t)sizeof(lvalue))
+
+/** Pass a device address (CUdeviceptr, or a pointer) that the library does not know. */
+#define KZ_DEVPTR(x) kz_arg_uint(KZ_ARG_DEVICE_ADDRESS, (uint64_t)(x), (int64_t)sizeof(void *))
+
+/** Pass host memory that the kernel only reads: copied to the device before the launch. */
+#define KZ_IN(pointer, bytes) kz_arg_pointer(KZ_ARG_IN, pointer, (int64_t)(bytes))
+/** Pass host memory that the kernel fills: copied back after the launch. */
+#define KZ_OUT(pointer, bytes) kz_arg_pointer(KZ_ARG_OUT, pointer, (int64_t)(bytes))
+/** Pass host memory that the kernel changes: copied both ways. */
+#define KZ_INOUT(pointer, bytes) kz_arg_pointer(KZ_ARG_INOUT, pointer, (int64_t)(bytes))
+
+/**
+ * Capture 0 to 64 values with their C types for kz_launch.  The list lives until the end of the
+ * enclosing block (in C++: of the full expression).
+ */
+#ifndef __cplusplus
+static inline kz_arg kz_arg_bool(_Bool value)
+{
+	return kz_arg_uint(KZ_ARG_BOOL, value, (int64_t)sizeof(value));
+}
+
+#define KZ_ARG(x) _Generic((x), \
+	_Bool: kz_arg_bool, char: kz_arg_char, \
+	signed char: kz_arg_schar, short: kz_arg_short, int: kz_arg_sint, \
+	long: kz_arg_long, long long: kz_arg_llong, \
+	unsigned char: kz_arg_uchar, unsigned short: kz_arg_ushort, unsigned int: kz_arg_unsigned, \
+	unsigned long: kz_arg_ulong, unsigned long long: kz_arg_ullong, \
+	float: kz_arg_f32, double: kz_arg_f64, \
+	kz_array *: kz_arg_array, const kz_array *: kz_arg_array, \
+	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
+	kz_arg: kz_arg_self, default: kz_arg_host)(x)
+#define KZ_ARGS(...) KZ_PP_CAT(KZ_ARGS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
+#define KZ_ARGS_1(...) ((kz_args){NULL, 0})
+#define KZ_ARGS_0(...) \
+	((kz_args){(const kz_arg[]){KZ_PP_MAP(KZ_ARG, __VA_ARGS__)}, KZ_PP_COUNT(__VA_ARGS__)})
+#else
+#define KZ_ARGS(...) kz_args_capture(__VA_ARGS__)
+#endif
+
+/**
+ * How to launch.  Initialize with KZ_LAUNCH_OPTIONS_INIT.
+ */
+typedef struct kz_launch_options {
+	size_t size;          /**< sizeof(kz_launch_options) */
+	kz_stream *stream;    /**< NULL: the device's default stream */
+	int64_t shared_size;  /**< dynamic shared memory in bytes; more than the usual limit is asked
+	                           of the driver for this kernel when the device can give it */
+	int32_t cooperative;  /**< nonzero: all blocks at once, for grid-wide synchronisation */
+	int32_t reserved_int;
+	void *reserved[4];
+} kz_launch_options;
+
+#ifdef __cplusplus
+#define KZ_LAUNCH_OPTIONS_INIT kz_sized_init<kz_launch_options>()
+#else
+#define KZ_LAUNCH_OPTIONS_INIT {.size = sizeof(kz_launch_options)}
+#endif
+
+/**
+ * Launch a kernel.
+ *
+ * @param grid blocks, each extent from 1 to the device's limit.
+ * @param block threads, likewise.
+ * @param options NULL for the defaults.
+ * @param args KZ_ARGS(...).
+ * @return KZ_OK; KZ_ARGUMENT when the arguments do not match the kernel's parameters; KZ_LAUNCH when
+ *         grid, block or shared memory are beyond the device; KZ_INVALID; the driver's failures, which
+ *         may belong to earlier work.
+ * Async: returns before the kernel has run; with KZ_IN, KZ_OUT and KZ_INOUT after.
+ */
+KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
+	const kz_launch_options *options, kz_error *err, kz_args args);
+
+/** kz_launch for bindings and computed lists: the arguments as an array. */
+KZ_API KZ_NODISCARD kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
+	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err);
+
+/**
+ * Launch a kernel over `count` elements, one thread each, with the block size that the driver
+ * suggests for full occupancy.  0 elements launch nothing.  The kernel must check its index.
+ */
+KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
+	const kz_launch_options *options, kz_error *err, kz_args args);
+
+/** What a kernel takes.  Sizes in bytes. */
+typedef struct kz_kernel_info {
+	size_t size;                   /**< sizeof(kz_kernel_info); set by KZ_KERNEL_INFO_INIT */
+	int32_t registers;             /**< per thread */
+	int32_t max_threads_per_block; /**< for this kernel */
+	int64_t shared_size;           /**< static shared memory per block */
+	int64_t local_size;            /**< local memory per thread */
+	int64_t constant_size;
+	int32_t ptx_version;           /**< 10 * major + minor */
+	int32_t binary_version;
+	int64_t param_count;           /**< -1 if nobody can tell */
+} kz_kernel_info;
+
+#ifdef __cplusplus
+#define KZ_KERNEL_INFO_INIT kz_sized_init<kz_kernel_info>()
+#else
+#define KZ_KERNEL_INFO_INIT {.size = sizeof(kz_kernel_info)}
+#endif
+
+/** Fill in what a kernel takes; `info->size` as for kz_device_describe. */
+KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info,
+	kz_error *err);
+
+/** Return the kernel's name as in the source.  Borrowed from the module. */
+KZ_API const char *kz_kernel_name(const kz_kernel *kernel);
+
+/**
+ * Return the kernel with its parameter types, "saxpy(float, const float *, float *, int)"; types
+ * that are not known are "? (4 bytes)".  Borrowed from the module.
+ */
+KZ_API const char *kz_kernel_signature(const kz_kernel *kernel);
+
+/** Return the driver's CUfunction, for other libraries.  Borrowed. */
+KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
+
+#ifdef __cplusplus
+}
+
+inline kz_arg kz_arg_of(bool value)
+{
+	return kz_arg_uint(KZ_ARG_BOOL, value, static_cast<int64_t>(sizeof(value)));
+}
+inline kz_arg kz_arg_of(char value) { return kz_arg_char(value); }
+inline kz_arg kz_arg_of(float value) { return kz_arg_f32(value); }
+inline kz_arg kz_arg_of(double value) { return kz_arg_f64(value); }
+inline kz_arg kz_arg_of(const kz_array *value) { return kz_arg_array(value); }
+inline kz_arg kz_arg_of(const kz_buffer *value) { return kz_arg_buffer(value); }
+inline kz_arg kz_arg_of(std::nullptr_t) { return kz_arg_host(nullptr); }
+inline kz_arg kz_arg_of(const volatile void *value) { return kz_arg_host(value); }
+inline kz_arg kz_arg_of(const kz_arg &value) { return value; }
+
+template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
+kz_arg kz_arg_of(T value)
+{
+	return std::is_signed<T>::value
+		? kz_arg_int(static_cast<int64_t>(value), static_cast<int64_t>(sizeof(T)))
+		: kz_arg_uint(KZ_ARG_UINT, static_cast<uint64_t>(value),
+			static_cast<int64_t>(sizeof(T)));
+}
+
+template <class T, typename std::enable_if<std::is_enum<T>::value, int>::type = 0>
+kz_arg kz_arg_of(T value)
+{
+	return kz_arg_of(static_cast<typename std::underlying_type<T>::type>(value));
+}
+
+/** The list behind KZ_ARGS in C++. */
+template <size_t N>
+struct kz_arg_list {
+	kz_arg items[N ? N : 1];
+	operator kz_args() const { return kz_args{N ? items : nullptr, N}; }
+};
+
+template <class... T>
+kz_arg_list<sizeof...(T)> kz_args_capture(const T &...values)
+{
+	static_assert(sizeof...(T) <= 64, "KZ_ARGS takes at most 64 arguments");
+	return kz_arg_list<sizeof...(T)>{{kz_arg_of(values)...}};
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_KUDZU_H
+#define KUDZU_KUDZU_H
+
+/*
+ * Kudzu: CUDA kernels at run time, from C, with or without a GPU.  Includes everything.
+ *
+ *   error.h     error values              memory.h   device memory, copies, fills
+ *   dtype.h     element types             module.h   compile and load CUDA C
+ *   shape.h     KZ_SHAPE                  kernel.h   kz_launch, KZ_ARGS
+ *   device.h    open a GPU or the CPU     array.h    arrays on the device
+ *   stream.h    streams and events        diagnose.h what works on this machine
+ *
+ * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
+ * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
+ * kz_fill, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What is created is given back with
+ * ..._release (a device with kz_device_close); these take NULL, never fail, and may come in any
+ * order.  Everything is safe to use from any thread; one object is not to be used by two threads at
+ * the same time unless its header says so.
+ */
+#include <kudzu/array.h>
+#include <kudzu/device.h>
+#include <kudzu/diagnose.h>
+#include <kudzu/dtype.h>
+#include <kudzu/error.h>
+#include <kudzu/kernel.h>
+#include <kudzu/memory.h>
+#include <kudzu/module.h>
+#include <kudzu/shape.h>
+#include <kudzu/stream.h>
+#include <kudzu/version.h>
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_MEMORY_H
+#define KUDZU_MEMORY_H
+
+/*
+ * Raw device memory.  Every copy is checked against both ends before the driver sees it.
+ *
+ *	kz_buffer *buffer = NULL;
+ *	if (kz_buffer_create(&buffer, dev, 1024, &err)
+ *	    || kz_copy_htod(buffer, 0, host, sizeof(host), &err)
+ *	    || kz_launch(kernel, grid, block, NULL, &err, KZ_ARGS(buffer))
+ *	    || kz_copy_dtoh(host, sizeof(host), buffer, 0, &err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *	kz_buffer_release(buffer);
+ *
+ * The plain forms return when the host memory may be used again.  The _async forms need a stream,
+ * return at once, and the host memory must stay as it is until the stream has passed them.
+ * Offsets and sizes are in bytes.
+ */
+#include <kudzu/stream.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A piece of device memory, or a view of one; opaque and counted. */
+typedef struct kz_buffer kz_buffer;
+
+/**
+ * Allocate device memory.  Its contents are undefined.
+ *
+ * @param size bytes, 0 allowed.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY, with requested, live and free
+ *         bytes in the message.
+ * Ownership: give it back with kz_buffer_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size,
+	kz_error *err);
+
+/**
+ * Make a view of part of a buffer; it keeps the memory alive.
+ *
+ * @return KZ_OK; KZ_RANGE if it does not lie inside the buffer.
+ * Ownership: give it back with kz_buffer_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset,
+	int64_t size, kz_error *err);
+
+/**
+ * Give a buffer back.  The memory is freed when its last view is gone and the streams that used
+ * it have passed their work, without waiting here.  NULL is fine.
+ */
+KZ_API void kz_buffer_release(kz_buffer *buffer);
+
+/** Return the bytes of a buffer. */
+KZ_API int64_t kz_buffer_size(const kz_buffer *buffer);
+
+/** Return the device address of a buffer; 0 for one of 0 bytes. */
+KZ_API uint64_t kz_buffer_address(const kz_buffer *buffer);
+
+/** Return the device of a buffer.  Borrowed. */
+KZ_API kz_device *kz_buffer_device(const kz_buffer *buffer);
+
+/**
+ * Copy from the host to a buffer, behind all earlier work on it.
+ *
+ * @param from host memory; may be NULL if size is 0.
+ * @return KZ_OK; KZ_RANGE if it does not fit behind `offset`; KZ_INVALID for NULL.
+ */
+KZ_API KZ_NODISCARD kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from,
+	int64_t size, kz_error *err);
+
+/** Copy from a buffer to the host; as kz_copy_htod. */
+KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from,
+	int64_t offset, kz_error *err);
+
+/**
+ * Copy between buffers of one device.  Overlapping ranges are KZ_INVALID.
+ *
+ * Async: returns at once; later work on either buffer comes after it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from,
+	int64_t from_offset, int64_t size, kz_error *err);
+
+/** kz_copy_htod in a stream.  Async: the host memory must stay until the stream has passed it. */
+KZ_API KZ_NODISCARD kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from,
+	int64_t size, kz_stream *stream, kz_error *err);
+
+/** kz_copy_dtoh in a stream.  Async: the data is there when the stream has passed it. */
+KZ_API KZ_NODISCARD kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from,
+	int64_t offset, kz_stream *stream, kz_error *err);
+
+/** kz_copy_dtod in a stream. */
+KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from,
+	int64_t from_offset, int64_t size, kz_stream *stream, kz_error *err);
+
+/**
+ * Fill part of a buffer with a pattern.  A view may begin at any byte; natural alignment is faster.
+ *
+ * @param offset a multiple of pattern_size.
+ * @param size a multiple of pattern_size.
+ * @param pattern host memory, 1, 2, 4 or 8 bytes.
+ * @param stream NULL for the default stream.
+ * Async: returns at once; the pattern was copied.
+ */
+KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
+	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err);
+
+/** How much device memory the library holds for a device. */
+typedef struct kz_memory_stats {
+	int64_t live_size;   /**< bytes in live buffers, each rounded up to 512 */
+	int64_t peak_size;   /**< the most that live_size has been */
+	int64_t live_count;  /**< live buffers */
+	int64_t total_count; /**< buffers ever created */
+} kz_memory_stats;
+
+/** Report the memory that buffers and arrays of a device take. */
+KZ_API void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

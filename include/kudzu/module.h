@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_MODULE_H
+#define KUDZU_MODULE_H
+
+/*
+ * Modules: CUDA C source, compiled while the program runs, and loaded.
+ *
+ *	kz_module *mod = NULL;
+ *	kz_kernel *saxpy = NULL;
+ *	if (kz_module_compile(&mod, dev, source, NULL, &err)
+ *	    || kz_module_kernel(&saxpy, mod, "saxpy", &err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *	kz_module_release(mod);
+ *
+ * Any thread may compile; a module may be used from any thread.
+ */
+#include <kudzu/memory.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A loaded module; opaque and counted. */
+typedef struct kz_module kz_module;
+/** A kernel of a module; borrowed from it. */
+typedef struct kz_kernel kz_kernel;
+
+/**
+ * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the call;
+ * lists end with NULL, and a NULL list is an empty one.
+ */
+typedef struct kz_compile_options {
+	size_t size;                      /**< sizeof(kz_compile_options) */
+	const char *name;                 /**< file name in diagnostics; NULL: "kernel.cu" */
+	const char *const *include_dirs;  /**< searched first, in this order */
+	const char *const *header_names;  /**< headers in memory: what #include says ... */
+	const char *const *header_texts;  /**< ... and their texts, in the same order */
+	const char *const *defines;       /**< "N=4" or "DEBUG" */
+	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
+	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
+	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device */
+	int line_info;                    /**< nonzero: keep source lines for profilers */
+	int debug;                        /**< nonzero: device debugging, no optimisation */
+	int fast_math;                    /**< nonzero: --use_fast_math */
+	int no_prelude;                   /**< nonzero: without the built-in declarations */
+	int reserved_int;
+	void *reserved[4];
+} kz_compile_options;
+
+#ifdef __cplusplus
+#define KZ_COMPILE_OPTIONS_INIT kz_sized_init<kz_compile_options>()
+#else
+#define KZ_COMPILE_OPTIONS_INIT {.size = sizeof(kz_compile_options)}
+#endif
+
+/**
+ * Compile CUDA C source and load it.
+ *
+ * The source is compiled as it is: no `extern "C"` is needed, kernels are found by their plain
+ * name.  A built-in prelude makes C habits work (stdint types, limits, `restrict`, M_PI, INFINITY).
+ *
+ * @param out set to the module, NULL on failure.
+ * @param source zero-terminated CUDA C++; NULL is KZ_INVALID, "" is a module without kernels.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_COMPILE with file, line, column and the compiler's log; KZ_NO_COMPILER;
+ *         KZ_VERSION; KZ_BAD_IMAGE; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: give it back with kz_module_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
+	const char *source, const kz_compile_options *options, kz_error *err);
+
+/**
+ * Load an image that is already compiled: PTX text or a cubin.
+ *
+ * @param image host memory, copied.
+ * @param size bytes; PTX needs no terminating zero.
+ * @return KZ_OK; KZ_BAD_IMAGE with the line for PTX that the device refuses; KZ_INVALID.
+ * Ownership: give it back with kz_module_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
+	int64_t size, kz_error *err);
+
+/**
+ * Give a module back.  Its kernels are gone with it; launches in flight are waited for by the
+ * driver.  NULL is fine.
+ */
+KZ_API void kz_module_release(kz_module *mod);
+
+/**
+ * Find a kernel.
+ *
+ * @param out set to the kernel, NULL on failure.
+ * @param name as in the source ("saxpy", "ns::scale<float, 4>"; white space does not matter), or
+ *        the symbol of the image.
+ * @return KZ_OK; KZ_NOT_FOUND with the kernels that there are and the nearest name.
+ * Ownership: borrowed from the module.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name,
+	kz_error *err);
+
+/** Return how many kernels the module is known to have. */
+KZ_API int64_t kz_module_kernel_count(const kz_module *mod);
+
+/** Return the name of kernel `index`, NULL beyond the last.  Borrowed from the module. */
+KZ_API const char *kz_module_kernel_name(const kz_module *mod, int64_t index);
+
+/** Return the compiler's warnings, "" if there were none.  Borrowed from the module. */
+KZ_API const char *kz_module_log(const kz_module *mod);
+
+/** Return the image that was loaded (PTX text or cubin) and its size.  Borrowed. */
+KZ_API const void *kz_module_image(const kz_module *mod, int64_t *size);
+
+/** Return what the image was built for: "sm_90", "compute_89"; "" if unknown.  Borrowed. */
+KZ_API const char *kz_module_arch(const kz_module *mod);
+
+/** Return the device of a module.  Borrowed. */
+KZ_API kz_device *kz_module_device(const kz_module *mod);
+
+/**
+ * Find a __device__, __constant__ or __managed__ variable.
+ *
+ * A kernel that uses the variable by its name is not ordered with copies of the buffer in other
+ * streams; kz_module_set_global and kz_module_get_global wait for all work on the device.
+ *
+ * @param out set to a buffer over it, which keeps the module alive; NULL on failure.
+ * @param name as in the source, for extern "C" and plain variables at file scope.
+ * @return KZ_OK; KZ_NOT_FOUND.
+ * Ownership: give it back with kz_buffer_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name,
+	kz_error *err);
+
+/**
+ * Write a variable of a module from the host, after all work on the device so far.
+ *
+ * @param size bytes; must be the variable's size: KZ_RANGE if not.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_set_global(kz_module *mod, const char *name,
+	const void *from, int64_t size, kz_error *err);
+
+/** Read a variable of a module; as kz_module_set_global. */
+KZ_API KZ_NODISCARD kz_status kz_module_get_global(kz_module *mod, const char *name, void *to,
+	int64_t size, kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_STREAM_H
+#define KUDZU_STREAM_H
+
+/*
+ * Streams and events.  A stream is a queue of work on a device; an event marks a point in it.
+ *
+ *	kz_event_record(start, stream, &err);
+ *	kz_launch(kernel, grid, block, &options, &err, KZ_ARGS(a));
+ *	kz_event_record(stop, stream, &err);
+ *	kz_event_synchronize(stop, &err);
+ *	kz_event_elapsed_ms(&ms, start, stop, &err);
+ *
+ * Order between streams: everything that touches one buffer or array happens in the order of the
+ * calls, whichever streams they name; the library makes the later stream wait for the earlier one
+ * by an event.  Work that shares no buffer is free to overlap.
+ */
+#include <kudzu/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An event; opaque and counted. */
+typedef struct kz_event kz_event;
+
+/**
+ * Create a stream.
+ *
+ * @param priority 0 for the usual one; lower numbers are more urgent, clamped to what there is.
+ * Ownership: give it back with kz_stream_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority,
+	kz_error *err);
+
+/**
+ * Give a stream back.  Work in flight goes on; the default stream and NULL are left alone.
+ */
+KZ_API void kz_stream_release(kz_stream *stream);
+
+/** Return the device of a stream.  Borrowed. */
+KZ_API kz_device *kz_stream_device(const kz_stream *stream);
+
+/** Return the driver's CUstream, for other libraries.  Borrowed; lives as long as the stream. */
+KZ_API void *kz_stream_handle(const kz_stream *stream);
+
+/**
+ * Wait until all work in the stream is done.
+ *
+ * @return KZ_OK; the failure of work that ran before.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err);
+
+/** Return KZ_OK if all work in the stream is done, KZ_NOT_READY (err untouched) if not. */
+KZ_API KZ_NODISCARD kz_status kz_stream_query(kz_stream *stream, kz_error *err);
+
+/**
+ * Let all later work in a stream wait for an event.
+ *
+ * @param event of the same or another device of the same driver; one that was never recorded is no
+ *        wait.
+ * Async: returns at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err);
+
+/**
+ * Create an event that measures time.
+ *
+ * Ownership: give it back with kz_event_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err);
+
+/** Give an event back.  NULL is fine. */
+KZ_API void kz_event_release(kz_event *event);
+
+/**
+ * Mark this point of a stream.
+ *
+ * @param stream NULL for the default stream of the event's device; else one of that device.
+ * Async: returns at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err);
+
+/** Wait until the work before the event is done. */
+KZ_API KZ_NODISCARD kz_status kz_event_synchronize(kz_event *event, kz_error *err);
+
+/** Return KZ_OK if the work before the event is done, KZ_NOT_READY (err untouched) if not. */
+KZ_API KZ_NODISCARD kz_status kz_event_query(kz_event *event, kz_error *err);
+
+/**
+ * Measure the time between two events.
+ *
+ * @param out milliseconds.
+ * @return KZ_OK; KZ_NOT_READY while either is still in flight; KZ_INVALID if one was never recorded
+ *         or they are of two devices.
+ */
+KZ_API KZ_NODISCARD kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop,
+	kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

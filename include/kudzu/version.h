@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_VERSION_H
+#define KUDZU_VERSION_H
+
+#include <stddef.h>
+
+/** The version of these headers; the Makefile reads it from here. */
+#define KZ_VERSION_MAJOR 0
+#define KZ_VERSION_MINOR 1
+#define KZ_VERSION_PATCH 0
+
+/** Marks what the shared library exports. */
+#if defined(__GNUC__)
+#define KZ_API __attribute__((visibility("default")))
+#define KZ_NODISCARD __attribute__((warn_unused_result))
+#else
+#define KZ_API
+#define KZ_NODISCARD
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Return the version of the library that is loaded, as 10000 * major + 100 * minor + patch.
+ */
+KZ_API int kz_version(void);
+
+/**
+ * Return the version of the library that is loaded, as text: "0.1.0".
+ *
+ * Ownership: static; never free it.
+ */
+KZ_API const char *kz_version_string(void);
+
+#ifdef __cplusplus
+}
+
+/* The value behind the KZ_..._INIT macros of structs that begin with their size. */
+template <class T>
+constexpr T kz_sized_init()
+{
+	T value = T();
+	value.size = sizeof(T);
+	return value;
+}
+#endif
+
+#endif
