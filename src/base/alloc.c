@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap, with a hook for tests.  `passes` counts down with every request while it is armed; the
+ * request that finds it at zero fails, and disarms it.
+ */
+#include "alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long passes = -1;
+static atomic_bool failed;
+
+void mem_fail_after(long n)
+{
+	atomic_store(&failed, false);
+	atomic_store(&passes, n < 0 ? -1 : n);
+}
+
+bool mem_has_failed(void)
+{
+	return atomic_load(&failed);
+}
+
+static bool must_fail(void)
+{
+	long left = atomic_load_explicit(&passes, memory_order_relaxed);
+	if (likely(left < 0)) {
+		return false;
+	}
+	while (left >= 0 && !atomic_compare_exchange_weak(&passes, &left, left - 1)) {
+	}
+	if (left != 0) {
+		return false;
+	}
+	atomic_store(&failed, true);
+	return true;
+}
+
+void *mem_alloc(size_t size)
+{
+	return must_fail() ? NULL : malloc(size ? size : 1);
+}
+
+void *mem_zalloc(size_t count, size_t size)
+{
+	size_t total;
+	if (!size_mul(&total, count, size) || must_fail()) {
+		return NULL;
+	}
+	return calloc(1, total ? total : 1);
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+	return must_fail() ? NULL : realloc(old, size ? size : 1);
+}
+
+char *mem_strdup(const char *text)
+{
+	return mem_strndup(text, strlen(text));
+}
+
+char *mem_strndup(const char *text, size_t len)
+{
+	len = strnlen(text, len);
+	char *copy = len < SIZE_MAX ? mem_alloc(len + 1) : NULL;
+	if (copy) {
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+	}
+	return copy;
+}
+
+void mem_free(void *memory)
+{
+	free(memory);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_ALLOC_H
+#define BASE_ALLOC_H
+
+/*
+ * All memory that Kudzu itself takes from the heap comes from here, so that tests can make the
+ * n-th request fail.  Every function returns NULL when memory runs out; mem_free takes NULL.
+ */
+#include "common.h"
+
+void *mem_alloc(size_t size);                /* not cleared */
+void *mem_zalloc(size_t count, size_t size); /* cleared, count * size checked */
+void *mem_realloc(void *old, size_t size);
+char *mem_strdup(const char *text);
+char *mem_strndup(const char *text, size_t len);
+void mem_free(void *memory);
+
+/* Tests: let n requests pass, fail the one after them, then pass again; negative: never fail. */
+void mem_fail_after(long n);
+/* Tests: whether a request has failed since the last mem_fail_after. */
+bool mem_has_failed(void);
+
+#endif

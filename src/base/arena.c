@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that is freed all at once.  The arena is a list of blocks; the head block is the one that
+ * is being filled, and a request that does not fit starts a new one, so small requests cost an
+ * addition.  A large request gets a block of its own behind the head, which stays in use.
+ */
+#include "arena.h"
+
+#include "alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ARENA_ALIGN = 16, ARENA_BLOCK = 16384 };
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used;
+	size_t cap;
+	_Alignas(ARENA_ALIGN) unsigned char bytes[];
+};
+
+/* A block of cleared memory with room for cap bytes. */
+static struct arena_block *block_create(size_t cap)
+{
+	size_t size;
+	if (!size_add(&size, sizeof(struct arena_block), cap)) {
+		return NULL;
+	}
+	struct arena_block *block = mem_zalloc(1, size);
+	if (block) {
+		block->cap = cap;
+	}
+	return block;
+}
+
+static void *block_take(struct arena_block *block, size_t size)
+{
+	void *memory = block->bytes + block->used;
+	block->used += size;
+	return memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size)
+{
+	size_t total, padded;
+	if (!size_mul(&total, count, size) || !size_add(&padded, total, ARENA_ALIGN - 1)) {
+		return NULL;
+	}
+	total = total ? round_up(total, ARENA_ALIGN) : ARENA_ALIGN;
+	struct arena_block *head = arena->head;
+	if (head && total <= head->cap - head->used) {
+		return block_take(head, total);
+	}
+	bool large = total > ARENA_BLOCK / 4;
+	struct arena_block *block = block_create(large ? total : ARENA_BLOCK);
+	if (!block) {
+		return NULL;
+	}
+	if (large && head) {
+		block->next = head->next;
+		head->next = block;
+	} else {
+		block->next = head;
+		arena->head = block;
+	}
+	return block_take(block, total);
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t len)
+{
+	size_t size;
+	len = strnlen(text, len);
+	char *copy = size_add(&size, len, 1) ? arena_alloc(arena, size, 1) : NULL;
+	if (copy) {
+		memcpy(copy, text, len);
+	}
+	return copy;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, format, args);
+	char *text = len < 0 ? NULL : arena_alloc(arena, (size_t)len + 1, 1);
+	if (text) {
+		vsnprintf(text, (size_t)len + 1, format, again);
+	}
+	va_end(again);
+	va_end(args);
+	return text;
+}
+
+void arena_free(struct arena *arena)
+{
+	struct arena_block *next;
+	for (struct arena_block *block = arena->head; block; block = next) {
+		next = block->next;
+		mem_free(block);
+	}
+	arena->head = NULL;
+}

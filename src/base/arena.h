@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+/* Memory that is freed all at once: what a compiler pass builds. */
+#include "common.h"
+
+struct arena {
+	struct arena_block *head;
+};
+
+#define ARENA_INIT                                                                                 \
+	{                                                                                          \
+		NULL                                                                               \
+	}
+
+/* Cleared memory, aligned to 16; NULL when memory runs out or count * size overflows. */
+void *arena_alloc(struct arena *arena, size_t count, size_t size);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3);
+void arena_free(struct arena *arena);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_DL_H
+#define BASE_DL_H
+
+/* Shared objects found at run time. */
+#include "common.h"
+
+/* Open a shared object; on failure return NULL and put the loader's reason into why[why_size]. */
+void *dl_open(const char *path, char *why, size_t why_size);
+/* The address of a symbol, NULL if the object lacks it. */
+void *dl_symbol(void *object, const char *name);
+void dl_close(void *object); /* NULL is fine */
+/* The absolute path of the object, or program, that holds an address; freed with mem_free, NULL if
+ * unknown. */
+char *dl_path(const void *address);
+
+/* Fill a table of function pointers: one row per symbol, `slot` is an offset in the table.  A
+ * missing symbol leaves NULL; the first missing one that is needed is returned, else NULL. */
+struct dl_row {
+	const char *symbol;
+	size_t slot;
+	bool needed;
+};
+const char *dl_fill(void *object, const struct dl_row *rows, size_t count, void *table);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fill in a kz_error.  Everything goes through error_fill, which keeps the first failure and makes
+ * the message one line of whole UTF-8 characters, whatever a name or a path in it contains.
+ */
+#include "error.h"
+
+#include "alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Cut a message that did not fit before a character, and say so. */
+static void message_cut(char *message, size_t size)
+{
+	size_t end = size - sizeof("...");
+	while (end > 0 && ((unsigned char)message[end] & 0xc0) == 0x80) {
+		end--;
+	}
+	memcpy(message + end, "...", sizeof("..."));
+}
+
+static void message_write(char *message, size_t size, const char *format, va_list args)
+{
+	int len = vsnprintf(message, size, format, args);
+	if (len >= (int)size) {
+		message_cut(message, size);
+	}
+	for (char *c = message; *c; c++) {
+		if ((unsigned char)*c < ' ') {
+			*c = ' ';
+		}
+	}
+}
+
+/* `err` is clean; everything but the message. */
+static void error_fill(kz_error *err, kz_status status, kz_domain domain, int code,
+	const char *name, const char *call, uint32_t flags)
+{
+	*err = (kz_error){
+		.status = status,
+		.domain = domain,
+		.code = code,
+		.name = name,
+		.call = call,
+		.flags = flags,
+	};
+}
+
+bool error_is_clean(const kz_error *err)
+{
+	return err && err->status == KZ_OK;
+}
+
+kz_status error_set(kz_error *err, kz_status status, const char *format, ...)
+{
+	assert(status != KZ_OK);
+	if (error_is_clean(err)) {
+		va_list args;
+		va_start(args, format);
+		error_fill(err, status, KZ_DOMAIN_LIBRARY, 0, NULL, NULL, 0);
+		message_write(err->message, sizeof(err->message), format, args);
+		va_end(args);
+	}
+	return status;
+}
+
+static kz_status os_status(int code)
+{
+	switch (code) {
+	case ENOENT:
+	case ENOTDIR:
+		return KZ_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return KZ_PERMISSION;
+	case ENOMEM:
+		return KZ_NO_MEMORY;
+	case ETIMEDOUT:
+		return KZ_TIMEOUT;
+	default:
+		return KZ_IO;
+	}
+}
+
+kz_status error_os(kz_error *err, int code, const char *call, const char *format, ...)
+{
+	kz_status status = os_status(code);
+	if (error_is_clean(err)) {
+		char what[sizeof(err->message)];
+		const char *text = strerrordesc_np(code);
+		va_list args;
+		va_start(args, format);
+		vsnprintf(what, sizeof(what), format, args);
+		va_end(args);
+		error_foreign(err, status, KZ_DOMAIN_OS, code, strerrorname_np(code), call, 0,
+			"%s: %s", what, text ? text : "unknown error");
+	}
+	return status;
+}
+
+kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
+	const char *name, const char *call, uint32_t flags, const char *format, ...)
+{
+	assert(status != KZ_OK);
+	if (error_is_clean(err)) {
+		va_list args;
+		va_start(args, format);
+		error_fill(err, status, domain, code, name, call, flags);
+		message_write(err->message, sizeof(err->message), format, args);
+		va_end(args);
+	}
+	return status;
+}
+
+void error_add_hint(kz_error *err, const char *hint)
+{
+	if (err) {
+		err->hint = hint;
+	}
+}
+
+void error_add_place(kz_error *err, const char *file, int line, int column)
+{
+	if (err) {
+		mem_free(err->file);
+		err->file = file ? mem_strdup(file) : NULL;
+		err->line = line;
+		err->column = column;
+	}
+}
+
+void error_take_log(kz_error *err, char *log)
+{
+	if (!err) {
+		mem_free(log);
+		return;
+	}
+	mem_free(err->log);
+	err->log = log;
+}
+
+kz_status error_copy(kz_error *err, const kz_error *from)
+{
+	if (error_is_clean(err) && from->status != KZ_OK) {
+		*err = *from;
+		err->file = from->file ? mem_strdup(from->file) : NULL;
+		err->log = from->log ? mem_strdup(from->log) : NULL;
+	}
+	return from->status;
+}

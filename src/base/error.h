@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+/*
+ * Fill in a kz_error.  Each function returns the status that it was given, so that a failing call
+ * can end with `return error_set(err, KZ_INVALID, "...")`.  err may be NULL; an error that already
+ * says something keeps it: the first failure wins.
+ */
+#include "common.h"
+
+#include <kudzu/error.h>
+
+#include <stdarg.h>
+
+/* The library's own failures. */
+kz_status error_set(kz_error *err, kz_status status, const char *format, ...) printf_like(3, 4);
+/* Host memory ran out.  Inline, so that static analysis sees that it never returns KZ_OK. */
+static inline kz_status error_no_memory(kz_error *err)
+{
+	error_set(err, KZ_NO_MEMORY, "out of host memory");
+	return KZ_NO_MEMORY;
+}
+/* A system call failed: errno, and the call's name (static text). */
+kz_status error_os(kz_error *err, int code, const char *call, const char *format, ...)
+	printf_like(4, 5);
+/* A foreign code.  name and call are static; flags are KZ_ERROR_... bits. */
+kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
+	const char *name, const char *call, uint32_t flags, const char *format, ...)
+	printf_like(8, 9);
+
+/*
+ * Add to the failure that was just set.  Since the first failure wins, call these only through a
+ * kz_error that this very call found clean: `bool mine = error_is_clean(err);` before, then
+ * `if (mine) error_add_...`.  error_take_log takes a text from mem_alloc, whatever happens.
+ */
+bool error_is_clean(const kz_error *err); /* false for NULL */
+void error_add_hint(kz_error *err, const char *hint);
+void error_add_place(kz_error *err, const char *file, int line, int column);
+void error_take_log(kz_error *err, char *log);
+
+/* Copy one error value over a clean one, owned texts duplicated. */
+kz_status error_copy(kz_error *err, const kz_error *from);
+
+#endif

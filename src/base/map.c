@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * String -> pointer: open addressing with linear probing in a table that is never more than half
+ * full.  Nothing is ever removed, so a probe ends at the first empty slot.
+ */
+#include "map.h"
+
+#include "alloc.h"
+
+#include <string.h>
+
+struct map_slot {
+	const char *key; /* NULL: empty */
+	size_t len;
+	uint64_t hash;
+	void *value;
+};
+
+/* FNV-1a: the keys are short names. */
+static uint64_t map_hash(const char *key, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ (unsigned char)key[i]) * 0x100000001b3u;
+	}
+	return hash ^ hash >> 32;
+}
+
+/* The slot of a key, or the empty one where it belongs. */
+static struct map_slot *map_slot(const struct map *map, const char *key, size_t len, uint64_t hash)
+{
+	for (size_t i = hash & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
+		struct map_slot *slot = &map->slots[i];
+		if (!slot->key
+			|| (slot->hash == hash && slot->len == len
+				&& memcmp(slot->key, key, len) == 0)) {
+			return slot;
+		}
+	}
+}
+
+static bool map_grow(struct map *map)
+{
+	struct map bigger = {.count = map->count};
+	if (!size_mul(&bigger.cap, map->cap ? map->cap : 8, 2)) {
+		return false;
+	}
+	bigger.slots = mem_zalloc(bigger.cap, sizeof(*bigger.slots));
+	if (!bigger.slots) {
+		return false;
+	}
+	for (size_t i = 0; i < map->cap; i++) {
+		const struct map_slot *old = &map->slots[i];
+		if (old->key) {
+			*map_slot(&bigger, old->key, old->len, old->hash) = *old;
+		}
+	}
+	mem_free(map->slots);
+	*map = bigger;
+	return true;
+}
+
+void *map_get(const struct map *map, const char *key)
+{
+	return map_getn(map, key, strlen(key));
+}
+
+void *map_getn(const struct map *map, const char *key, size_t len)
+{
+	return map->count ? map_slot(map, key, len, map_hash(key, len))->value : NULL;
+}
+
+bool map_put(struct map *map, const char *key, void *value)
+{
+	assert(value);
+	if (map->count >= map->cap / 2 && !map_grow(map)) {
+		return false;
+	}
+	size_t len = strlen(key);
+	uint64_t hash = map_hash(key, len);
+	struct map_slot *slot = map_slot(map, key, len, hash);
+	map->count += !slot->key;
+	*slot = (struct map_slot){key, len, hash, value};
+	return true;
+}
+
+void map_free(struct map *map)
+{
+	mem_free(map->slots);
+	*map = (struct map)MAP_INIT;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* A growing string.  One byte beyond len is always kept for the terminating zero. */
+#include "str.h"
+
+#include "alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Make room for `more` bytes and the zero. */
+static bool str_reserve(struct str *s, size_t more)
+{
+	size_t need;
+	if (s->failed || !size_add(&need, s->len, more) || !size_add(&need, need, 1)) {
+		s->failed = true;
+		return false;
+	}
+	if (need <= s->cap) {
+		return true;
+	}
+	size_t cap = s->cap < 32 ? 64 : s->cap;
+	while (cap < need) {
+		if (!size_mul(&cap, cap, 2)) {
+			cap = need;
+		}
+	}
+	char *data = mem_realloc(s->data, cap);
+	if (!data) {
+		s->failed = true;
+		return false;
+	}
+	s->data = data;
+	s->cap = cap;
+	return true;
+}
+
+void str_addn(struct str *s, const char *text, size_t len)
+{
+	if (str_reserve(s, len)) {
+		if (len > 0) {
+			memcpy(s->data + s->len, text, len);
+		}
+		s->len += len;
+		s->data[s->len] = '\0';
+	}
+}
+
+void str_add(struct str *s, const char *text)
+{
+	str_addn(s, text, strlen(text));
+}
+
+void str_addc(struct str *s, char c)
+{
+	str_addn(s, &c, 1);
+}
+
+void str_addf(struct str *s, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	str_addv(s, format, args);
+	va_end(args);
+}
+
+void str_addv(struct str *s, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, format, args);
+	if (len < 0) {
+		s->failed = true;
+	} else if (str_reserve(s, (size_t)len)) {
+		vsnprintf(s->data + s->len, (size_t)len + 1, format, again);
+		s->len += (size_t)len;
+	}
+	va_end(again);
+}
+
+void str_clear(struct str *s)
+{
+	s->len = 0;
+	s->failed = false;
+	if (s->data) {
+		s->data[0] = '\0';
+	}
+}
+
+void str_free(struct str *s)
+{
+	mem_free(s->data);
+	*s = (struct str)STR_INIT;
+}
+
+char *str_take(struct str *s)
+{
+	str_addn(s, "", 0);
+	char *text = s->data;
+	if (s->failed) {
+		mem_free(text);
+		text = NULL;
+	}
+	*s = (struct str)STR_INIT;
+	return text;
+}

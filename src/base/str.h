@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+/*
+ * A growing string, always zero-terminated once something was added.  When memory runs out it
+ * remembers that and ignores what follows: add as often as you like, look at `failed` once.
+ */
+#include "common.h"
+
+#include <stdarg.h>
+
+struct str {
+	char *data;
+	size_t len;
+	size_t cap;
+	bool failed;
+};
+
+#define STR_INIT                                                                                   \
+	{                                                                                          \
+		NULL, 0, 0, false                                                                  \
+	}
+
+void str_add(struct str *s, const char *text);
+void str_addn(struct str *s, const char *text, size_t len);
+void str_addc(struct str *s, char c);
+void str_addf(struct str *s, const char *format, ...) printf_like(2, 3);
+void str_addv(struct str *s, const char *format, va_list args) printf_like(2, 0);
+void str_clear(struct str *s); /* empties it, keeps the memory */
+void str_free(struct str *s);
+
+/* Hand the text to the caller, who frees it with mem_free; NULL when memory ran out.  An empty
+ * string gives "".  Afterwards the string is as new. */
+char *str_take(struct str *s);
+
+#endif
