@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loading a provider: find the object, fill the table, initialize the driver, count its devices.
+ *
+ * A provider that works is kept for the life of the process, in a list with the name that it was
+ * asked for under; one that does not is tried afresh by the next drv_open, so that what a user
+ * repairs takes effect.  An object is closed only if its cuInit has not begun to work: drivers do
+ * not survive dlclose.
+ */
+#include "../base/common.h"
+
+#include "drv.h"
+
+#include "../base/alloc.h"
+#include "../base/dl.h"
+#include "../base/file.h"
+#include "../base/str.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef KZ_LIBDIR
+#define KZ_LIBDIR "/usr/local/lib"
+#endif
+#ifndef KZ_CPU_SONAME
+#define KZ_CPU_SONAME "libkudzu-cpu.so"
+#endif
+
+enum {
+	OLDEST_VERSION = 11000, /* the first with every core symbol */
+	LOG_MAX = 25600,        /* what the driver keeps, says cuda.h */
+};
+
+struct provider {
+	struct provider *next;
+	char *name;             /* what dlopen was given */
+	CUlogIterator log_mark; /* the driver's log up to here belongs to earlier failures */
+	struct drv drv;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct provider *providers; /* grows at the head; guarded by lock */
+
+/* What stands in for a missing symbol. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define X(name, symbol, since, need, parameters)                                                   \
+	static CUresult missing_##name parameters                                                  \
+	{                                                                                          \
+		return DRV_MISSING;                                                                \
+	}
+#include "cuda.def"
+#undef X
+#pragma GCC diagnostic pop
+
+static const struct drv missing = {
+#define X(name, symbol, since, need, parameters) .name = missing_##name,
+#include "cuda.def"
+#undef X
+};
+
+enum need { OPTIONAL, CORE };
+
+static const struct dl_row rows[DRV_SYMBOL_COUNT] = {
+#define X(name, symbol, since, need, parameters)                                                   \
+	{#symbol, offsetof(struct drv, name), need == CORE},
+#include "cuda.def"
+#undef X
+};
+
+static const struct {
+	const char *call;
+	int since;
+} calls[DRV_SYMBOL_COUNT] = {
+#define X(name, symbol, since, need, parameters) {"cu" #name, since},
+#include "cuda.def"
+#undef X
+};
+
+static void table_fill(struct drv *drv)
+{
+	dl_fill(drv->object, rows, DRV_SYMBOL_COUNT, drv);
+	for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
+		void *function;
+		char *slot = (char *)drv + rows[i].slot;
+		memcpy(&function, slot, sizeof(function));
+		drv->has[i] = function != NULL;
+		if (!function) {
+			memcpy(slot, (const char *)&missing + rows[i].slot, sizeof(function));
+		}
+	}
+}
+
+/* An object without the core symbols: an old driver, or none at all. */
+static kz_status check_core(const struct drv *drv, kz_error *err)
+{
+	int version;
+	struct str names = STR_INIT;
+	for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
+		if (rows[i].needed && !drv->has[i]) {
+			str_addf(&names, "%s%s", names.len ? ", " : "", rows[i].symbol);
+		}
+	}
+	kz_status status = KZ_OK;
+	if (names.failed) {
+		status = error_no_memory(err);
+	} else if (names.len && drv->DriverGetVersion(&version) == CUDA_SUCCESS
+		&& version < OLDEST_VERSION) {
+		status = error_set(err, KZ_VERSION,
+			"'%s' is a driver of CUDA %d.%d; Kudzu needs one of CUDA 11.0 or newer",
+			drv->path, version / 1000, version % 1000 / 10);
+	} else if (names.len) {
+		status = error_set(err, KZ_NO_DRIVER, "'%s' is not a CUDA driver; it lacks %s",
+			drv->path, names.data);
+	}
+	str_free(&names);
+	return status;
+}
+
+static kz_status init(struct drv *drv, kz_error *err)
+{
+	char what[sizeof(drv->path) + 2];
+	snprintf(what, sizeof(what), "'%s'", drv->path);
+	const char *call = "cuInit";
+	CUresult code = drv->Init(0);
+	if (code == CUDA_SUCCESS) {
+		call = "cuDriverGetVersion";
+		code = drv->DriverGetVersion(&drv->version);
+	}
+	if (code == CUDA_SUCCESS) {
+		call = "cuDeviceGetCount";
+		code = drv->DeviceGetCount(&drv->device_count);
+	}
+	if (code == CUDA_SUCCESS && drv->device_count <= 0) {
+		code = CUDA_ERROR_NO_DEVICE;
+	}
+	if (code == CUDA_ERROR_STUB_LIBRARY) {
+		/* Its soname is that of the driver: left open, it would answer for the real one. */
+		dl_close(drv->object);
+	}
+	return code == CUDA_SUCCESS ? KZ_OK : codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
+}
+
+/* Make a driver of the object that drv->object holds; `name` is what it was opened as. */
+static kz_status load(struct provider *provider, const char *name, kz_error *err)
+{
+	struct drv *drv = &provider->drv;
+	void *symbol = dl_symbol(drv->object, rows[DRV_cuInit].symbol);
+	char *path = symbol ? dl_path(symbol) : NULL;
+	snprintf(drv->path, sizeof(drv->path), "%s", path ? path : name);
+	mem_free(path);
+
+	table_fill(drv);
+	kz_status status = check_core(drv, err);
+	if (status) {
+		dl_close(drv->object);
+		return status;
+	}
+	status = init(drv, err);
+	if (!status && drv->LogsCurrent(&provider->log_mark, 0) != CUDA_SUCCESS) {
+		provider->log_mark = 0;
+	}
+	return status;
+}
+
+static void provider_release(struct provider *provider)
+{
+	if (provider) {
+		mem_free(provider->name);
+		mem_free(provider);
+	}
+}
+
+/* Try one name.  A name that cannot be opened is not a failure yet: *out stays NULL, the loader's
+ * reason is added to `reasons`. */
+static kz_status try_name(struct drv **out, enum drv_provider kind, const char *name,
+	struct str *reasons, kz_error *err)
+{
+	for (struct provider *p = providers; p; p = p->next) {
+		if (p->drv.provider == kind && strcmp(p->name, name) == 0) {
+			*out = &p->drv;
+			return KZ_OK;
+		}
+	}
+	char why[512];
+	void *object = dl_open(name, why, sizeof(why));
+	if (!object) {
+		str_addf(reasons, "%s\n", why);
+		return KZ_OK;
+	}
+	struct provider *p = mem_zalloc(1, sizeof(*p));
+	if (!p || !(p->name = mem_strdup(name))) {
+		provider_release(p);
+		dl_close(object);
+		return error_no_memory(err);
+	}
+	p->drv.provider = kind;
+	p->drv.object = object;
+	kz_status status = load(p, name, err);
+	if (status) {
+		provider_release(p);
+		return status;
+	}
+	p->next = providers;
+	providers = p;
+	*out = &p->drv;
+	return KZ_OK;
+}
+
+/* Where a provider may be, owned by the caller; false when memory runs out. */
+struct search {
+	char *names[2];
+	size_t count;
+};
+
+static bool search_add(struct search *search, char *name)
+{
+	search->names[search->count++] = name;
+	return name != NULL;
+}
+
+static bool search_init(struct search *search, enum drv_provider kind)
+{
+	bool cuda = kind == DRV_CUDA;
+	const char *chosen = secure_getenv(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
+	if (chosen && chosen[0]) {
+		return search_add(search, mem_strdup(chosen));
+	}
+	if (cuda) {
+		return search_add(search, mem_strdup("libcuda.so.1"))
+			&& search_add(search, mem_strdup("libcuda.so"));
+	}
+	char *self = dl_path(&providers);
+	char *folder = self ? file_folder(self) : NULL;
+	bool ok = folder && search_add(search, file_join(folder, KZ_CPU_SONAME))
+		&& search_add(search, file_join(KZ_LIBDIR, KZ_CPU_SONAME));
+	mem_free(folder);
+	mem_free(self);
+	return ok;
+}
+
+/* Nothing could be opened: say what was tried, and keep the loader's reasons. */
+static kz_status not_found(
+	const struct search *search, enum drv_provider kind, struct str *reasons, kz_error *err)
+{
+	static const struct {
+		const char *name;
+		const char *hint;
+	} kinds[] = {
+		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or set KUDZU_DEVICE=cpu"},
+		[DRV_CPU] = {"CPU", "build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file"},
+	};
+	bool mine = error_is_clean(err);
+	const char *second = search->count > 1 ? search->names[1] : NULL;
+	error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s",
+		kinds[kind].name, search->names[0], second ? " and '" : "", second ? second : "",
+		second ? "'" : "");
+	if (mine) {
+		error_add_hint(err, kinds[kind].hint);
+		error_take_log(err, str_take(reasons));
+	}
+	return KZ_NO_DRIVER;
+}
+
+kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
+{
+	*out = NULL;
+	struct search search = {0};
+	struct str reasons = STR_INIT;
+	kz_status status = search_init(&search, kind) ? KZ_OK : error_no_memory(err);
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; !status && !*out && i < search.count; i++) {
+		status = try_name(out, kind, search.names[i], &reasons, err);
+	}
+	pthread_mutex_unlock(&lock);
+	if (!status && !*out) {
+		status = not_found(&search, kind, &reasons, err);
+	}
+	str_free(&reasons);
+	for (size_t i = 0; i < search.count; i++) {
+		mem_free(search.names[i]);
+	}
+	return status;
+}
+
+/* What the driver has logged since the last failure; NULL if nothing.  From mem_alloc. */
+static char *take_driver_log(const struct drv *drv)
+{
+	char *log = NULL;
+	size_t size = LOG_MAX;
+	pthread_mutex_lock(&lock);
+	struct provider *p = providers;
+	while (p && &p->drv != drv) {
+		p = p->next;
+	}
+	if (p && (log = mem_alloc(size + 1))
+		&& (drv->LogsDumpToMemory(&p->log_mark, log, &size, 0) != CUDA_SUCCESS || size == 0
+			|| size > LOG_MAX)) {
+		mem_free(log);
+		log = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	if (log) {
+		log[size] = '\0';
+	}
+	return log;
+}
+
+static kz_status fail_missing(const struct drv *drv, const char *call, kz_error *err)
+{
+	int since = 0;
+	for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
+		if (strcmp(calls[i].call, call) == 0) {
+			since = calls[i].since;
+		}
+	}
+	bool mine = error_is_clean(err);
+	if (since <= drv->version) {
+		return error_foreign(err, KZ_UNSUPPORTED, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0,
+			"'%s' does not have %s", drv->path, call);
+	}
+	error_foreign(err, KZ_VERSION, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0,
+		"%s needs a driver of CUDA %d.%d or newer; this one is of CUDA %d.%d", call,
+		since / 1000, since % 1000 / 10, drv->version / 1000, drv->version % 1000 / 10);
+	if (mine) {
+		error_add_hint(err, "update the NVIDIA driver");
+	}
+	return KZ_VERSION;
+}
+
+kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_error *err)
+{
+	if (code == DRV_MISSING) {
+		return fail_missing(drv, call, err);
+	}
+	bool mine = error_is_clean(err);
+	kz_status status = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
+	if (mine && drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
+		error_take_log(err, take_driver_log(drv));
+	}
+	return status;
+}
