@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CUDA C text -> image.
+ *
+ * A compile is one call of NVRTC (job.c) with three things added to what the caller asks for: the
+ * prelude, a line after the source, and name expressions for kernels that scan.c found.  Each of
+ * them may be at fault where a source is unusual: the source ends inside something, a kernel is in
+ * an #if that is not taken, a variable is called NAN.  Then NVRTC is called again without what was
+ * at fault, so that a source that NVRTC takes is a source that we take; in the normal case there is
+ * one call.  A source that fails either way gets the diagnostics of the first call.
+ */
+#include "../base/common.h"
+
+#include "compile.h"
+
+#include "../base/alloc.h"
+#include "../base/str.h"
+#include "../drv/codes.h"
+#include "diag.h"
+#include "headers.h"
+#include "image.h"
+#include "job.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char hint_builtins[] =
+	"libnvrtc-builtins of the same version must lie beside libnvrtc; 'kudzu doctor' shows "
+	"where NVRTC was found";
+
+static bool texts_given(const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!texts || !texts[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static kz_status check_request(const struct rtc_request *request, kz_error *err)
+{
+	const struct {
+		const char *what;
+		const char *const *texts;
+		size_t count;
+	} lists[] = {
+		{"include folders", request->include_dirs, request->include_count},
+		{"names of headers", request->header_names, request->header_count},
+		{"texts of headers", request->header_texts, request->header_count},
+		{"defines", request->defines, request->define_count},
+		{"template instances", request->instances, request->instance_count},
+		{"compiler options", request->options, request->option_count},
+	};
+	if (!request->source) {
+		return error_set(err, KZ_INVALID, "expected source text, got NULL");
+	}
+	for (size_t i = 0; i < countof(lists); i++) {
+		if (!texts_given(lists[i].texts, lists[i].count)) {
+			return error_set(err, KZ_INVALID, "expected %zu %s, got a NULL among them",
+				lists[i].count, lists[i].what);
+		}
+	}
+	for (size_t i = 0; i < request->option_count; i++) {
+		const char *option = request->options[i];
+		if (strncmp(option, "-arch", 5) == 0
+		    || strncmp(option, "--gpu-architecture", 18) == 0) {
+			return error_set(err, KZ_INVALID,
+				"expected the architecture by its own name, got the option '%s'",
+				option);
+		}
+	}
+	return KZ_OK;
+}
+
+static kz_status choose_arch(struct job *job, kz_error *err)
+{
+	const struct rtc_request *request = job->request;
+	const struct nvrtc *nvrtc = job->nvrtc;
+	const char *arch = request->arch;
+	if (!arch) {
+		return rtc_choose_arch(job->arch, nvrtc->archs, nvrtc->arch_count,
+			request->device_cc, request->ptx_only, err);
+	}
+	bool real = strncmp(arch, "sm_", 3) == 0;
+	bool virtual = strncmp(arch, "compute_", 8) == 0;
+	const char *number = arch + (real ? 3 : 8);
+	if ((!real && !virtual) || !isdigit((unsigned char)*number) || strlen(arch) >= 20) {
+		return error_set(err, KZ_INVALID,
+			"expected an architecture such as sm_90 or compute_75, got '%.64s'", arch);
+	}
+	snprintf(job->arch, sizeof(job->arch), "%s%.12s",
+		real && !request->ptx_only ? "sm_" : "compute_", number);
+	return KZ_OK;
+}
+
+static kz_status set_native(const struct job *job, kz_status status, const char *message,
+	kz_error *err)
+{
+	const struct code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
+	return error_foreign(err, status, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL,
+		job->call, 0, "%s", message);
+}
+
+/* The source does not compile. */
+static kz_status fail_source(const struct job *job, struct diag *diag, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	set_native(job, KZ_COMPILE, diag->message ? diag->message : "the source does not compile",
+		err);
+	if (mine) {
+		error_add_place(err, diag->file, diag->line, diag->column);
+		error_add_hint(err, diag->hint);
+		error_take_log(err, diag->text);
+		diag->text = NULL;
+	}
+	return KZ_COMPILE;
+}
+
+/* NVRTC does not know an option; the architecture is one of ours. */
+static kz_status fail_option(const struct job *job, struct diag *diag, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	bool arch = job->log && strstr(job->log, "--gpu-architecture");
+	kz_status status = arch ? KZ_VERSION : KZ_INVALID;
+	struct str text = STR_INIT;
+	if (arch) {
+		str_addf(&text, "NVRTC %d.%d does not know '%s'; it knows", job->nvrtc->major,
+			job->nvrtc->minor, job->arch);
+		for (int i = 0; i < job->nvrtc->arch_count; i++) {
+			str_addf(&text, "%s %d", i > 0 ? "," : "", job->nvrtc->archs[i]);
+		}
+	} else {
+		str_add(&text, diag->message ? diag->message : "invalid compiler option");
+	}
+	if (text.failed) {
+		status = error_no_memory(err);
+	} else {
+		set_native(job, status, text.data, err);
+	}
+	if (mine && status != KZ_NO_MEMORY) {
+		error_take_log(err, diag->text);
+		diag->text = NULL;
+	}
+	str_free(&text);
+	return status;
+}
+
+static kz_status fail_instance(const struct job *job, const char *instance, kz_error *err)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, "no kernel template instance '%s'; kernels in this source:", instance);
+	for (size_t i = 0; i < job->scan->count; i++) {
+		const struct scan_kernel *kernel = &job->scan->kernels[i];
+		str_addf(&text, "%s %s%s", i > 0 ? "," : "", kernel->name,
+			kernel->is_template ? "<...>" : "");
+	}
+	str_add(&text, job->scan->count ? "" : " none");
+	kz_status status = text.failed ? error_no_memory(err)
+				       : set_native(job, KZ_NOT_FOUND, text.data, err);
+	str_free(&text);
+	return status;
+}
+
+static kz_status fail(const struct job *job, struct diag *diag, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	if (job->code == JOB_INVALID_OPTION) {
+		return fail_option(job, diag, err);
+	}
+	for (size_t i = 0; i < job->name_count && diag->errors == 0; i++) {
+		if (job->names[i].purpose == NAME_INSTANCE && job->log
+		    && diag_rejects_name(job->log, job->names[i].expression)) {
+			return fail_instance(job, job->names[i].kernel, err);
+		}
+	}
+	if (job->code == JOB_COMPILATION) {
+		return fail_source(job, diag, err);
+	}
+	kz_status status = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
+	if (mine) {
+		if (job->code == JOB_BUILTINS) {
+			error_add_hint(err, hint_builtins);
+		}
+		error_take_log(err, diag->text);
+		diag->text = NULL;
+	}
+	return status;
+}
+
+/* Do without the names that NVRTC does not know; true if there were any of ours. */
+static bool drop_rejected(struct job *job)
+{
+	bool dropped = false;
+	for (size_t i = job->name_count; i-- > 0;) {
+		if (!diag_rejects_name(job->log, job->names[i].expression)) {
+			continue;
+		}
+		if (job->names[i].purpose == NAME_INSTANCE) {
+			return false;
+		}
+		job_drop_name(job, i);
+		dropped = true;
+	}
+	return dropped;
+}
+
+static void drop_probes(struct job *job)
+{
+	job->tail = false;
+	for (size_t i = job->name_count; i-- > 0;) {
+		if (job->names[i].purpose == NAME_PROBE) {
+			job_drop_name(job, i);
+		}
+	}
+}
+
+/* Whether the first error is about a type of the prelude, or where the source has a macro of it. */
+static bool prelude_at_fault(const struct diag *diag)
+{
+	if (diag->message && strstr(diag->message, HEADERS_PRELUDE)) {
+		return true;
+	}
+	for (const char *at = diag->excerpt; at && *at;) {
+		size_t len = 0;
+		while (isalnum((unsigned char)at[len]) || at[len] == '_') {
+			len++;
+		}
+		if (len > 0 && headers_has_macro(at, len)) {
+			return true;
+		}
+		at += len > 0 ? len : 1;
+	}
+	return false;
+}
+
+/* After a failure: take out what we added and what is at fault; true if that is worth a try. */
+static bool job_simplify(struct job *job, const struct diag *diag)
+{
+	if (job->code != JOB_COMPILATION || !job->log) {
+		return false;
+	}
+	if (job->tail && strstr(job->log, JOB_TAIL_FILE "(")) {
+		drop_probes(job);
+		return true;
+	}
+	if (diag->errors == 0) {
+		return drop_rejected(job);
+	}
+	if (job->prelude && prelude_at_fault(diag)) {
+		job->prelude = false;
+		return true;
+	}
+	return false;
+}
+
+static bool read_log(struct diag *out, const struct job *job)
+{
+	const struct rtc_request *request = job->request;
+	size_t count = request->include_count + job->nvrtc->include_count;
+	const char **folders = mem_zalloc(count + 1, sizeof(*folders));
+	if (!folders) {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		folders[i] = i < request->include_count
+			? request->include_dirs[i]
+			: job->nvrtc->include_dirs[i - request->include_count];
+	}
+	struct diag_context context = {job_source_name(job), request->source, folders, count};
+	bool ok = diag_read(out, job->log ? job->log : "", &context);
+	mem_free(folders);
+	return ok;
+}
+
+/* Call NVRTC until it succeeds or nothing is left to try; *log gets the warnings. */
+static kz_status run(struct job *job, char **log, kz_error *err)
+{
+	struct diag first = {0}; /* of a failure with the prelude */
+	struct diag diag = {0};
+	kz_status status;
+	bool again;
+	do {
+		bool with_prelude = job->prelude;
+		diag_free(&diag);
+		again = false;
+		status = job_run(job, err);
+		if (!status && !read_log(&diag, job)) {
+			status = error_no_memory(err);
+		}
+		if (!status && job->code != 0) {
+			again = job_simplify(job, &diag);
+		}
+		if (with_prelude && again && !job->prelude) {
+			first = diag;
+			diag = (struct diag){0};
+		}
+	} while (again);
+	if (!status && job->code != 0) {
+		status = fail(job, first.text ? &first : &diag, err);
+	} else if (!status && diag.text[0]) {
+		*log = diag.text;
+		diag.text = NULL;
+	}
+	diag_free(&first);
+	diag_free(&diag);
+	return status;
+}
+
+/* The variables of the probes have done their work: out of the PTX with them, unless something else
+ * there (debug information) speaks of them. */
+static void strip_probes(char *ptx, const struct job *job)
+{
+	for (size_t i = 0; i < job->name_count; i++) {
+		const char *lowered = job->names[i].lowered;
+		bool probe = job->names[i].purpose == NAME_PROBE && lowered;
+		char *at = probe ? strstr(ptx, lowered) : NULL;
+		if (!at || strstr(at + 1, lowered)) {
+			continue;
+		}
+		char *line = at;
+		while (line > ptx && line[-1] != '\n') {
+			line--;
+		}
+		char *end = at + strcspn(at, "\n");
+		if (strncmp(line, ".global .align 1 .u8 ", 21) == 0 && *end) {
+			memmove(line, end + 1, strlen(end + 1) + 1);
+		}
+	}
+}
+
+/* The kernel that a name is about. */
+static struct rtc_kernel *named_kernel(const struct rtc_image *image, const struct job *job,
+	const struct job_name *name)
+{
+	for (size_t i = 0; i < job->name_count; i++) {
+		const struct job_name *other = &job->names[i];
+		if (other->purpose == NAME_INSTANCE && other->lowered
+		    && strcmp(other->kernel, name->kernel) == 0) {
+			return image_by_symbol(image, other->lowered);
+		}
+	}
+	/* extern "C": the symbol is the name without its namespaces. */
+	const char *symbol = strrchr(name->kernel, ':');
+	return image_by_symbol(image, symbol ? symbol + 1 : name->kernel);
+}
+
+/* What the name expressions tell: instances are called as the caller calls them, probes have the
+ * types. */
+static bool apply_names(struct rtc_image *image, const struct job *job)
+{
+	for (size_t i = 0; i < job->name_count; i++) {
+		const struct job_name *name = &job->names[i];
+		struct rtc_kernel *kernel = named_kernel(image, job, name);
+		if (!kernel || !name->lowered || name->purpose == NAME_KERNEL) {
+			continue;
+		}
+		if (name->purpose == NAME_INSTANCE) {
+			char *copy = mem_strdup(name->kernel);
+			if (!copy) {
+				return false;
+			}
+			mem_free(kernel->name);
+			kernel->name = copy;
+			continue;
+		}
+		struct signature signature;
+		if (!signature_read(&signature, name->lowered, true)) {
+			return false;
+		}
+		image_merge(kernel, &signature, true);
+		signature_free(&signature);
+	}
+	return true;
+}
+
+/* Take the results over into an image. */
+static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
+{
+	bool is_cubin = strncmp(job->arch, "sm_", 3) == 0;
+	kz_status status = KZ_OK;
+	memcpy(out->arch, job->arch, sizeof(out->arch));
+	if (is_cubin ? !job->cubin : !job->ptx || !job->ptx[0]) {
+		return error_set(err, KZ_UNSUPPORTED, "the compiler made no %s with these options",
+			is_cubin ? "cubin" : "PTX");
+	}
+	/* PTX tells more than a cubin. */
+	out->is_ptx = true;
+	if (job->ptx) {
+		strip_probes(job->ptx, job);
+		status = image_read_ptx(out, job->ptx, err);
+	}
+	out->is_ptx = !is_cubin;
+	out->data = is_cubin ? job->cubin : job->ptx;
+	out->size = is_cubin ? job->cubin_size : strlen(job->ptx);
+	if (is_cubin) {
+		job->cubin = NULL;
+	} else {
+		job->ptx = NULL;
+	}
+	if (!status && is_cubin && !job->ptx) {
+		status = image_read_cubin(out, err);
+	}
+	return status || apply_names(out, job) ? status : error_no_memory(err);
+}
+
+kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+{
+	struct scan scan = {0};
+	struct job job = {.request = request, .scan = &scan, .prelude = !request->no_prelude};
+	kz_status status;
+
+	*out = (struct rtc_image){0};
+	if ((status = check_request(request, err)) || (status = nvrtc_open(&job.nvrtc, err))
+	    || (status = choose_arch(&job, err))) {
+		return status;
+	}
+	if (!scan_source(&scan, request->source)) {
+		return error_no_memory(err);
+	}
+	job.tail = scan.complete;
+	if (!(status = job_prepare(&job, err)) && !(status = run(&job, &out->log, err))) {
+		status = assemble(out, &job, err);
+	}
+	if (status) {
+		rtc_image_free(out);
+	}
+	job_finish(&job);
+	scan_free(&scan);
+	return status;
+}

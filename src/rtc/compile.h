@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_COMPILE_H
+#define RTC_COMPILE_H
+
+/* CUDA C text -> an image that a driver can load, with what is known about its kernels. */
+#include "../base/error.h"
+
+/* What the C type of a kernel parameter is, as far as a launch must know it. */
+enum param_kind {
+	PARAM_UNKNOWN, /* only the size is known */
+	PARAM_BOOL,
+	PARAM_INT,     /* signed, size bytes */
+	PARAM_UINT,
+	PARAM_FLOAT,   /* size 2, 4 or 8 */
+	PARAM_POINTER,
+	PARAM_STRUCT   /* struct, union, class, vector type, array in a struct ... */
+};
+
+struct rtc_param {
+	enum param_kind kind;
+	int64_t size;     /* bytes; -1 while unknown (a struct before the image was read) */
+	int64_t offset;   /* in the parameter block; -1 while unknown */
+	char *type;       /* as C++ writes it: "const float *", "unsigned int"; NULL unknown */
+};
+
+struct rtc_kernel {
+	char *name;       /* as the user says it: "scale<float, 4>", "ns::k", "saxpy" */
+	char *lowered;    /* the symbol in the image: "_Z5scaleIfLi4EEvPf" */
+	struct rtc_param *params;
+	size_t param_count;
+	bool params_known;  /* the count above is a fact; else only the driver can tell */
+};
+
+struct rtc_image {
+	char *data;         /* PTX (zero-terminated) or cubin */
+	size_t size;        /* PTX: without the zero */
+	bool is_ptx;
+	char arch[24];      /* "compute_89", "sm_90" */
+	char *log;          /* warnings of a compile that succeeded, rendered; NULL if none */
+	struct rtc_kernel *kernels;
+	size_t kernel_count;
+};
+
+struct rtc_request {
+	const char *source;
+	const char *name;                  /* file name for diagnostics; NULL: "kernel.cu" */
+	const char *const *include_dirs;
+	size_t include_count;
+	const char *const *header_names;   /* in-memory headers */
+	const char *const *header_texts;
+	size_t header_count;
+	const char *const *defines;        /* "N=4", "DEBUG" */
+	size_t define_count;
+	const char *const *instances;      /* template instances: "scale<float, 4>" */
+	size_t instance_count;
+	const char *const *options;        /* as NVRTC takes them, last */
+	size_t option_count;
+	const char *arch;                  /* "sm_90", "compute_75"; NULL: from device_cc */
+	int device_cc;                     /* 89; 0 only where arch is given */
+	bool ptx_only;                     /* the device loads no cubin */
+	bool line_info;
+	bool debug;
+	bool fast_math;
+	bool no_prelude;
+};
+
+/*
+ * Compile.  On failure nothing is left in *out; KZ_COMPILE carries the place of the first error and
+ * the rendered diagnostics as the log.  KZ_NO_COMPILER, KZ_VERSION (the device is too old for this
+ * NVRTC), KZ_INVALID (NULL source, a bad option), KZ_NOT_FOUND (no such template instance),
+ * KZ_UNSUPPORTED (the options make neither PTX nor a cubin), KZ_NO_MEMORY.
+ */
+kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
+
+/* What an image that came from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.
+ * Takes a copy of the data.  KZ_BAD_IMAGE if it is neither. */
+kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err);
+
+void rtc_image_free(struct rtc_image *image);
+
+/* Find a kernel by the name that the user says: as written, by symbol, with white space that does
+ * not matter ignored.  Types are compared as text: "k<unsigned>" is not "k<unsigned int>".  One of
+ * several overloads is told by its parameters, "k(float *)".  NULL if there is none. */
+const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
+
+/* The name in the list that is nearest to a misspelt one, NULL if none is near. */
+const char *rtc_image_nearest(const struct rtc_image *image, const char *name);
+
+/* The rule of runtime-compilation.md 4.4: archs ascending.  Fills "sm_90" or "compute_90". */
+kz_status rtc_choose_arch(char out[24], const int *archs, int count, int device_cc, bool ptx_only,
+	kz_error *err);
+
+#endif

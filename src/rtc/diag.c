@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVRTC's log is a sequence of blocks.  A block begins with a head line and may have more lines of
+ * message (indented far), a line of source (indented by two), a line with nothing but a caret under
+ * it, and lines on how the compiler got there:
+ *
+ *	k.cu(4): error: no instance of function template "f" matches the argument list
+ *	            argument types are: (int, int)
+ *	    f(1, 2);
+ *	    ^
+ *
+ * The column is not printed: it is the caret's, less the two, and counts bytes.  Each block is
+ * written again with the column in its head and the caret at the column that a person sees.
+ * Blocks about names that we added ourselves, and about macros of the prelude that are defined
+ * again, are left out.
+ */
+#include "../base/common.h"
+
+#include "diag.h"
+
+#include "../base/alloc.h"
+#include "../base/str.h"
+#include "headers.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_FILE "__nv_name_map"
+#define NAME_LINE "#pragma nv_mangled_name "
+
+struct slice {
+	const char *text;
+	size_t len;
+};
+
+enum severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE };
+
+static const char *const severity_names[] = {"error", "warning", "note"};
+
+/* How NVRTC spells them after "): ". */
+static const struct {
+	const char *word;
+	enum severity severity;
+} severity_words[] = {
+	{"catastrophic error", SEVERITY_ERROR},
+	{"internal error", SEVERITY_ERROR},
+	{"error", SEVERITY_ERROR},
+	{"fatal", SEVERITY_ERROR},
+	{"warning", SEVERITY_WARNING},
+	{"note", SEVERITY_NOTE},
+	{"remark", SEVERITY_NOTE},
+};
+
+struct head {
+	enum severity severity;
+	struct slice file;    /* who speaks, where there is no line; empty: the source */
+	int line;             /* 0: no place */
+	struct slice number;  /* "#177-D", empty if none */
+	struct slice message;
+	bool at_end;          /* "At end of source" */
+};
+
+static const struct {
+	const char *message; /* what the error has in it */
+	const char *file;    /* what its file has in it */
+	const char *hint;
+} hints[] = {
+	{"", "/thrust/",
+		"device-wide CUB and Thrust need nvcc: include the block or warp header that is "
+		"used, <cub/block/block_reduce.cuh>"},
+	{"", "/cub/",
+		"device-wide CUB and Thrust need nvcc: include the block or warp header that is "
+		"used, <cub/block/block_reduce.cuh>"},
+	{"cannot open source file", "",
+		"add the header's folder to the include folders, or pass the header in memory"},
+	{"could not open source file", "",
+		"add the header's folder to the include folders, or pass the header in memory"},
+	{"considered a host function", "",
+		"write __device__ before a function that kernels call"},
+	{"marked as a __host__ function", "",
+		"write __device__ instead: there is no host code in a kernel source"},
+	{"considered a host variable", "",
+		"write __device__ or __constant__ before a variable outside functions"},
+	{"value of type \"void *\"", "",
+		"kernels are C++: cast what malloc returns, (float *)malloc(size)"},
+	{"may not have extern \"C\" linkage", "",
+		"a template cannot be extern \"C\": leave that out and ask for the instance by "
+		"name, \"scale<float, 4>\""},
+	{"must have a constant value", "",
+		"an array in a kernel needs a constant size: pass it as a define, or use shared "
+		"memory of the launch"},
+	{"namespace \"std\" has no member", "",
+		"the standard library of kernels is cuda::std: include <cuda/std/...>"},
+	{"too much shared data", "",
+		"declare the array extern __shared__ and give its size at the launch"},
+	{"Unresolved extern function", "",
+		"the function is declared but not defined in this source"},
+};
+
+static bool slice_has(struct slice slice, const char *text)
+{
+	return !*text || (slice.len > 0 && memmem(slice.text, slice.len, text, strlen(text)));
+}
+
+static bool slice_starts(struct slice slice, const char *text)
+{
+	return slice.len >= strlen(text) && strncmp(slice.text, text, strlen(text)) == 0;
+}
+
+static struct slice slice_skip(struct slice slice, size_t n)
+{
+	return (struct slice){slice.text + n, slice.len - n};
+}
+
+static struct slice slice_trim(struct slice slice)
+{
+	while (slice.len > 0 && strchr(" :", slice.text[0])) {
+		slice = slice_skip(slice, 1);
+	}
+	while (slice.len > 0 && isspace((unsigned char)slice.text[slice.len - 1])) {
+		slice.len--;
+	}
+	return slice;
+}
+
+/* The next line of a log, without its end; false when there is none. */
+static bool next_line(const char **log, struct slice *out)
+{
+	if (!**log) {
+		return false;
+	}
+	*out = (struct slice){*log, strcspn(*log, "\n")};
+	*log += out->len + ((*log)[out->len] == '\n');
+	return true;
+}
+
+/* "FILE(LINE)", "At end of source", "nvrtc". */
+static void read_place(struct head *out, struct slice place)
+{
+	size_t digits = place.len;
+	out->at_end = slice_starts(place, "At end of source");
+	out->file = out->at_end ? out->file : place;
+	if (place.len == 0 || place.text[place.len - 1] != ')') {
+		return;
+	}
+	while (digits > 1 && isdigit((unsigned char)place.text[digits - 2])) {
+		digits--;
+	}
+	if (digits > 2 && digits < place.len && place.text[digits - 2] == '(') {
+		out->file = (struct slice){place.text, digits - 2};
+		out->line = atoi(place.text + digits - 1);
+	}
+}
+
+/* What follows the place: "error: message", "warning #177-D: message", "error   : message". */
+static bool read_message(struct head *out, struct slice rest)
+{
+	size_t word = 0;
+	while (word < countof(severity_words) && !slice_starts(rest, severity_words[word].word)) {
+		word++;
+	}
+	if (word == countof(severity_words)) {
+		return false;
+	}
+	rest = slice_skip(rest, strlen(severity_words[word].word));
+	const char *colon = memchr(rest.text, ':', rest.len);
+	struct slice number = slice_trim((struct slice){rest.text, colon
+		? (size_t)(colon - rest.text) : 0});
+	if (!colon || (number.len > 0 && number.text[0] != '#')) {
+		return false;
+	}
+	out->severity = severity_words[word].severity;
+	out->number = number;
+	out->message = slice_trim(slice_skip(rest, (size_t)(colon - rest.text)));
+	return true;
+}
+
+/* Whether a line is the head of a block. */
+static bool read_head(struct head *out, struct slice line)
+{
+	*out = (struct head){0};
+	if (slice_starts(line, " ") || slice_starts(line, "\t")) {
+		return false;
+	}
+	if (slice_starts(line, "ptxas")) {
+		const char *semicolon = memchr(line.text, ';', line.len);
+		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
+		line = slice_skip(line, skip);
+		return read_message(out, slice_trim(line));
+	}
+	for (size_t i = 0; i + 2 < line.len; i++) {
+		if (line.text[i] == ':' && line.text[i + 1] == ' '
+		    && read_message(out, slice_skip(line, i + 2))) {
+			read_place(out, (struct slice){line.text, i});
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lines that say nothing once the rest has been rendered. */
+static bool is_noise(struct slice line)
+{
+	return line.len == 0 || slice_starts(line, "Remark: The warnings can be suppressed")
+	       || slice_starts(line, "Compilation terminated.")
+	       || slice_starts(line, "ptxas fatal   : Ptx assembly aborted")
+	       || slice_has(line, "detected in the compilation of \"");
+}
+
+/* The byte of the caret in a line that has nothing else; -1 if it is no such line. */
+static int caret_at(struct slice line)
+{
+	size_t i = 0;
+	while (i < line.len && (line.text[i] == ' ' || line.text[i] == '\t')) {
+		i++;
+	}
+	return i >= 2 && i + 1 == line.len && line.text[i] == '^' ? (int)i : -1;
+}
+
+/* The columns that a character takes; its bytes in *len.  Bytes that are no UTF-8 take one. */
+static int char_columns(const char *text, size_t left, size_t *len)
+{
+	static const uint32_t wide[][2] = {
+		{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
+		{0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff},
+		{0x20000, 0x3fffd},
+	};
+	unsigned char first = (unsigned char)text[0];
+	uint32_t code = first;
+	*len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+	if (*len > left) {
+		*len = 1;
+	}
+	if (*len > 1) {
+		code = first & (0x7fu >> *len);
+	}
+	for (size_t i = 1; i < *len; i++) {
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (code >= 0x300 && code <= 0x36f) {
+		return 0;
+	}
+	for (size_t i = 0; i < countof(wide); i++) {
+		if (code >= wide[i][0] && code <= wide[i][1]) {
+			return 2;
+		}
+	}
+	return 1;
+}
+
+/* Back to the beginning of a character. */
+static size_t char_start(struct slice line, size_t at)
+{
+	while (at > 0 && at < line.len && ((unsigned char)line.text[at] & 0xc0) == 0x80) {
+		at--;
+	}
+	return at;
+}
+
+#define EXCERPT_MAX 120
+#define EXCERPT_BEFORE 80 /* bytes kept before the caret where a line is cut */
+
+/* A line of source and a caret under one of its bytes.  Tabs stay, so that both lines agree. */
+static void render_excerpt(struct str *out, struct slice line, size_t caret)
+{
+	size_t start = 0;
+	size_t end = line.len;
+	if (line.len > EXCERPT_MAX) {
+		start = caret > EXCERPT_BEFORE ? char_start(line, caret - EXCERPT_BEFORE) : 0;
+		end = start + EXCERPT_MAX < line.len ? char_start(line, start + EXCERPT_MAX)
+						     : line.len;
+	}
+	str_addf(out, "  %s%.*s%s\n  %s", start > 0 ? "..." : "", (int)(end - start),
+		line.text + start, end < line.len ? "..." : "", start > 0 ? "   " : "");
+	size_t len = 1;
+	for (size_t i = start; i < caret && i < line.len; i += len) {
+		int columns = char_columns(line.text + i, line.len - i, &len);
+		str_addn(out, line.text[i] == '\t' ? "\t" : "  ",
+			line.text[i] == '\t' ? 1 : (size_t)columns);
+	}
+	str_add(out, "^\n");
+}
+
+/* The last line of the source that has something in it. */
+static struct slice source_end(const char *source, int *line)
+{
+	struct slice last = {source, 0};
+	struct slice here;
+	*line = 1;
+	for (int number = 1; next_line(&source, &here); number++) {
+		if (slice_trim(here).len > 0) {
+			last = here;
+			*line = number;
+		}
+	}
+	while (last.len > 0 && isspace((unsigned char)last.text[last.len - 1])) {
+		last.len--;
+	}
+	return last;
+}
+
+static char *slice_copy(struct slice slice)
+{
+	return mem_strndup(slice.text ? slice.text : "", slice.len);
+}
+
+struct block {
+	struct head head;
+	struct slice excerpt; /* text NULL if there is none */
+	size_t caret;         /* its byte in the excerpt */
+	const char *more;     /* the lines between the head and the excerpt */
+	const char *after;    /* the lines after the caret */
+	const char *end;      /* where the next block begins */
+};
+
+/* Read a block whose head has been read; *log is behind the head. */
+static void read_block(struct block *block, const char **log)
+{
+	struct slice line;
+	struct slice previous = {NULL, 0};
+	struct head next;
+	block->more = block->after = *log;
+	for (const char *at = *log; next_line(&at, &line) && !read_head(&next, line); *log = at) {
+		if (line.len == 0 && block->excerpt.text) {
+			break;
+		}
+		int caret = caret_at(line);
+		if (caret >= 2 && previous.len >= 2 && !block->excerpt.text) {
+			block->excerpt = slice_skip(previous, 2);
+			block->caret = (size_t)caret - 2;
+			block->after = at;
+		}
+		previous = line;
+	}
+	block->end = *log;
+	if (!block->excerpt.text) {
+		block->after = block->more;
+	}
+}
+
+/* The lines from `at` to `end` that are not the excerpt. */
+static void render_lines(struct str *out, const char *at, const char *end)
+{
+	struct slice line;
+	while (at < end && next_line(&at, &line)) {
+		if (!is_noise(line)) {
+			str_addn(out, line.text, line.len);
+			str_addc(out, '\n');
+		}
+	}
+}
+
+static void render_block(struct str *out, const struct block *block, const char *name)
+{
+	const struct head *head = &block->head;
+	struct slice file = head->file.len > 0 ? head->file
+					       : (struct slice){name, strlen(name)};
+	str_addn(out, file.text, file.len);
+	if (head->line > 0) {
+		str_addf(out, ":%d", head->line);
+	}
+	if (head->line > 0 && block->excerpt.text) {
+		str_addf(out, ":%zu", block->caret + 1);
+	}
+	str_addf(out, ": %s: ", severity_names[head->severity]);
+	str_addn(out, head->message.text, head->message.len);
+	if (head->number.len > 0) {
+		str_addf(out, " [%.*s]", (int)head->number.len, head->number.text);
+	}
+	str_addc(out, '\n');
+	if (block->excerpt.text) {
+		render_lines(out, block->more, block->excerpt.text - 2);
+		render_excerpt(out, block->excerpt, block->caret);
+	}
+	render_lines(out, block->after, block->end);
+}
+
+/* Errors about what we added, and warnings that it was defined again. */
+static bool is_ours(const struct head *head)
+{
+	bool of_name = head->file.len == strlen(NAME_FILE) && slice_starts(head->file, NAME_FILE);
+	return of_name || (slice_starts(head->number, "#47-D")
+			   && slice_has(head->message, HEADERS_PRELUDE));
+}
+
+static const char *find_hint(const struct head *head)
+{
+	for (size_t i = 0; i < countof(hints); i++) {
+		if (slice_has(head->message, hints[i].message)
+		    && slice_has(head->file, hints[i].file)) {
+			return hints[i].hint;
+		}
+	}
+	return NULL;
+}
+
+/* Keep the first error; false when memory runs out. */
+static bool take_error(struct diag *out, const struct block *block, const char *name)
+{
+	const struct head *head = &block->head;
+	if (head->severity != SEVERITY_ERROR || out->errors++ > 0) {
+		return true;
+	}
+	out->message = slice_copy(head->message);
+	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
+	out->hint = find_hint(head);
+	if (head->line > 0) {
+		out->line = head->line;
+		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
+		out->file = head->file.len > 0 ? slice_copy(head->file) : mem_strdup(name);
+	}
+	return out->message && (out->file || head->line == 0)
+	       && (out->excerpt || !block->excerpt.text);
+}
+
+/* Where a header that is not there was looked for. */
+static void render_searched(struct str *out, const struct head *head,
+	const struct diag_context *context)
+{
+	if (!slice_has(head->message, "open source file")) {
+		return;
+	}
+	str_addf(out, "%s: note: searched%s", context->name,
+		context->include_count ? "" : " no folder: none was given and no CUDA headers "
+					      "were found");
+	for (size_t i = 0; i < context->include_count; i++) {
+		str_addf(out, "%s%s", i > 0 ? ", " : ": ", context->include_dirs[i]);
+	}
+	str_addc(out, '\n');
+}
+
+/* An error at the end of the source gets its last line as the place. */
+static void place_at_end(struct block *block, const struct diag_context *context)
+{
+	block->excerpt = source_end(context->source, &block->head.line);
+	block->caret = block->excerpt.len;
+}
+
+bool diag_read(struct diag *out, const char *log, const struct diag_context *context)
+{
+	struct str text = STR_INIT;
+	struct slice line;
+	bool ok = true;
+	*out = (struct diag){0};
+	while (ok && next_line(&log, &line)) {
+		struct block block = {0};
+		if (is_noise(line)) {
+			continue;
+		}
+		if (!read_head(&block.head, line)) {
+			str_addn(&text, line.text, line.len);
+			str_addc(&text, '\n');
+			continue;
+		}
+		read_block(&block, &log);
+		if (is_ours(&block.head)) {
+			continue;
+		}
+		if (block.head.at_end) {
+			block.more = block.after = block.end;
+			place_at_end(&block, context);
+		}
+		ok = take_error(out, &block, context->name);
+		render_block(&text, &block, context->name);
+		render_searched(&text, &block.head, context);
+	}
+	out->text = str_take(&text);
+	if (!ok || !out->text) {
+		diag_free(out);
+		return false;
+	}
+	return true;
+}
+
+void diag_free(struct diag *diag)
+{
+	mem_free(diag->text);
+	mem_free(diag->message);
+	mem_free(diag->excerpt);
+	mem_free(diag->file);
+	*diag = (struct diag){0};
+}
+
+bool diag_rejects_name(const char *log, const char *expression)
+{
+	size_t len = strlen(expression);
+	for (const char *at = log; (at = strstr(at, NAME_LINE)) != NULL;) {
+		at += strlen(NAME_LINE);
+		if (strncmp(at, expression, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_DIAG_H
+#define RTC_DIAG_H
+
+/* NVRTC's log, read, and written again as gcc writes diagnostics. */
+#include "../base/common.h"
+
+struct diag_context {
+	const char *name;   /* of the source */
+	const char *source; /* for errors at its end */
+	const char *const *include_dirs; /* for a header that is not there */
+	size_t include_count;
+};
+
+struct diag {
+	char *text;       /* all of it, rendered; "" if nothing is left to say */
+	int errors;
+	/* The first error; the texts are NULL if there is none. */
+	char *message;    /* `expected a ";"` */
+	char *excerpt;    /* the line of source; NULL if unknown */
+	char *file;       /* NULL if it has no place */
+	int line;
+	int column;
+	const char *hint; /* static, or NULL */
+};
+
+/* False when memory runs out; then nothing is left in *out. */
+bool diag_read(struct diag *out, const char *log, const struct diag_context *context);
+void diag_free(struct diag *diag);
+
+/* Whether a log has an error for this name expression. */
+bool diag_rejects_name(const char *log, const char *expression);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The in-memory headers of a compile.
+ *
+ * NVRTC knows no C library: uint32_t, INT_MAX, INFINITY, M_PI, restrict are errors, and so is the
+ * #include <stdint.h> that would declare them.  The prelude, included before the first line of the
+ * source (-include, so that no line number moves), has what a kernel can use of those headers, and
+ * the headers themselves become empty.  It includes nothing, so it costs nothing.
+ *
+ * The types are libcu++'s (64 bits are long long), so that <cuda/std/cstdint> may follow.  A macro
+ * that a source or a CUDA header defines again just gets the new value: diag.c drops the warning.
+ */
+#include "../base/common.h"
+
+#include "headers.h"
+
+#include "../base/alloc.h"
+#include "../base/file.h"
+
+#include <string.h>
+
+static const char prelude[] =
+	"#ifndef KUDZU_PRELUDE\n"
+	"#define KUDZU_PRELUDE 1\n"
+	"typedef signed char int8_t;\n"
+	"typedef signed short int16_t;\n"
+	"typedef signed int int32_t;\n"
+	"typedef signed long long int64_t;\n"
+	"typedef unsigned char uint8_t;\n"
+	"typedef unsigned short uint16_t;\n"
+	"typedef unsigned int uint32_t;\n"
+	"typedef unsigned long long uint64_t;\n"
+	"typedef signed long long intptr_t;\n"
+	"typedef unsigned long long uintptr_t;\n"
+	"typedef signed long long intmax_t;\n"
+	"typedef unsigned long long uintmax_t;\n"
+	"#define INT8_MIN (-128)\n"
+	"#define INT8_MAX 127\n"
+	"#define UINT8_MAX 255\n"
+	"#define INT16_MIN (-32767 - 1)\n"
+	"#define INT16_MAX 32767\n"
+	"#define UINT16_MAX 65535\n"
+	"#define INT32_MIN (-2147483647 - 1)\n"
+	"#define INT32_MAX 2147483647\n"
+	"#define UINT32_MAX 4294967295U\n"
+	"#define INT64_MIN (-9223372036854775807LL - 1)\n"
+	"#define INT64_MAX 9223372036854775807LL\n"
+	"#define UINT64_MAX 18446744073709551615ULL\n"
+	"#define INTPTR_MIN INT64_MIN\n"
+	"#define INTPTR_MAX INT64_MAX\n"
+	"#define UINTPTR_MAX UINT64_MAX\n"
+	"#define INTMAX_MIN INT64_MIN\n"
+	"#define INTMAX_MAX INT64_MAX\n"
+	"#define UINTMAX_MAX UINT64_MAX\n"
+	"#define PTRDIFF_MIN INT64_MIN\n"
+	"#define PTRDIFF_MAX INT64_MAX\n"
+	"#define SIZE_MAX UINT64_MAX\n"
+	"#define INT32_C(x) x\n"
+	"#define UINT32_C(x) x##U\n"
+	"#define INT64_C(x) x##LL\n"
+	"#define UINT64_C(x) x##ULL\n"
+	"#define CHAR_BIT 8\n"
+	"#define SCHAR_MIN INT8_MIN\n"
+	"#define SCHAR_MAX INT8_MAX\n"
+	"#define UCHAR_MAX UINT8_MAX\n"
+	"#define CHAR_MIN ((char)-1 < 0 ? SCHAR_MIN : 0)\n"
+	"#define CHAR_MAX ((char)-1 < 0 ? SCHAR_MAX : UCHAR_MAX)\n"
+	"#define SHRT_MIN INT16_MIN\n"
+	"#define SHRT_MAX INT16_MAX\n"
+	"#define USHRT_MAX UINT16_MAX\n"
+	"#define INT_MIN INT32_MIN\n"
+	"#define INT_MAX INT32_MAX\n"
+	"#define UINT_MAX UINT32_MAX\n"
+	"#define LONG_MIN (-9223372036854775807L - 1)\n"
+	"#define LONG_MAX 9223372036854775807L\n"
+	"#define ULONG_MAX 18446744073709551615UL\n"
+	"#define LLONG_MIN INT64_MIN\n"
+	"#define LLONG_MAX INT64_MAX\n"
+	"#define ULLONG_MAX UINT64_MAX\n"
+	"#define FLT_RADIX 2\n"
+	"#define FLT_MANT_DIG 24\n"
+	"#define FLT_DIG 6\n"
+	"#define FLT_MIN_EXP (-125)\n"
+	"#define FLT_MAX_EXP 128\n"
+	"#define FLT_MIN 1.17549435e-38F\n"
+	"#define FLT_MAX 3.40282347e+38F\n"
+	"#define FLT_EPSILON 1.19209290e-7F\n"
+	"#define FLT_TRUE_MIN 1.40129846e-45F\n"
+	"#define DBL_MANT_DIG 53\n"
+	"#define DBL_DIG 15\n"
+	"#define DBL_MIN_EXP (-1021)\n"
+	"#define DBL_MAX_EXP 1024\n"
+	"#define DBL_MIN 2.2250738585072014e-308\n"
+	"#define DBL_MAX 1.7976931348623157e+308\n"
+	"#define DBL_EPSILON 2.2204460492503131e-16\n"
+	"#define DBL_TRUE_MIN 4.9406564584124654e-324\n"
+	"#define INFINITY (1.0F / 0.0F)\n"
+	"#define HUGE_VALF (1.0F / 0.0F)\n"
+	"#define HUGE_VAL (1.0 / 0.0)\n"
+	"#define NAN (0.0F / 0.0F)\n"
+	"#define M_E 2.7182818284590452354\n"
+	"#define M_LOG2E 1.4426950408889634074\n"
+	"#define M_LOG10E 0.43429448190325182765\n"
+	"#define M_LN2 0.69314718055994530942\n"
+	"#define M_LN10 2.30258509299404568402\n"
+	"#define M_PI 3.14159265358979323846\n"
+	"#define M_PI_2 1.57079632679489661923\n"
+	"#define M_PI_4 0.78539816339744830962\n"
+	"#define M_1_PI 0.31830988618379067154\n"
+	"#define M_2_PI 0.63661977236758134308\n"
+	"#define M_2_SQRTPI 1.12837916709551257390\n"
+	"#define M_SQRT2 1.41421356237309504880\n"
+	"#define M_SQRT1_2 0.70710678118654752440\n"
+	"#define offsetof(type, member) ((size_t)__INTADDR__(&((type *)0)->member))\n"
+	"#define restrict __restrict__\n"
+	"#define _Bool bool\n"
+	"#define _Static_assert static_assert\n"
+	"#define _Alignas alignas\n"
+	"#define _Alignof alignof\n"
+	"#ifndef NULL\n"
+	"#define NULL 0\n"
+	"#endif\n"
+	"#endif\n";
+
+/* What is left of these is in the prelude or in NVRTC itself (printf, assert, malloc, memcpy). */
+static const char *const stand_ins[] = {
+	"assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdbool.h", "stddef.h",
+	"stdint.h", "stdio.h", "stdlib.h", "string.h",
+};
+
+static bool request_has_header(const struct rtc_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->header_count; i++) {
+		if (strcmp(request->header_names[i], name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether an include folder of the caller has the file; false in *ok when memory runs out. */
+static bool folders_have(const struct rtc_request *request, const char *name, bool *ok)
+{
+	bool found = false;
+	for (size_t i = 0; i < request->include_count && !found && *ok; i++) {
+		char *path = file_join(request->include_dirs[i], name);
+		*ok = path != NULL;
+		found = path && file_is_regular(path);
+		mem_free(path);
+	}
+	return found;
+}
+
+static void headers_add(struct headers *headers, const char *name, const char *text)
+{
+	headers->names[headers->count] = name;
+	headers->texts[headers->count] = text;
+	headers->count++;
+}
+
+static bool add_prelude(struct headers *out, const struct rtc_request *request)
+{
+	bool ok = true;
+	headers_add(out, HEADERS_PRELUDE, prelude);
+	for (size_t i = 0; i < countof(stand_ins) && ok; i++) {
+		if (!request_has_header(request, stand_ins[i])
+		    && !folders_have(request, stand_ins[i], &ok)) {
+			headers_add(out, stand_ins[i], "");
+		}
+	}
+	return ok;
+}
+
+kz_status headers_collect(struct headers *out, const struct rtc_request *request, bool with_prelude,
+	kz_error *err)
+{
+	size_t room = request->header_count + countof(stand_ins) + 1;
+	*out = (struct headers){
+		.names = mem_zalloc(room, sizeof(*out->names)),
+		.texts = mem_zalloc(room, sizeof(*out->texts)),
+	};
+	if (!out->names || !out->texts) {
+		goto no_memory;
+	}
+	for (size_t i = 0; i < request->header_count; i++) {
+		headers_add(out, request->header_names[i], request->header_texts[i]);
+	}
+	if (with_prelude && !add_prelude(out, request)) {
+		goto no_memory;
+	}
+	return KZ_OK;
+no_memory:
+	headers_free(out);
+	return error_no_memory(err);
+}
+
+void headers_free(struct headers *headers)
+{
+	mem_free(headers->names);
+	mem_free(headers->texts);
+	*headers = (struct headers){0};
+}
+
+bool headers_has_macro(const char *word, size_t len)
+{
+	static const char define[] = "#define ";
+	for (const char *at = prelude; (at = strstr(at, define)) != NULL;) {
+		at += sizeof(define) - 1;
+		if (strncmp(at, word, len) == 0 && (at[len] == ' ' || at[len] == '(')) {
+			return true;
+		}
+	}
+	return false;
+}

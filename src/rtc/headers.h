@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_HEADERS_H
+#define RTC_HEADERS_H
+
+/* The headers that NVRTC is given in memory: the prelude, and stand-ins for the C library's. */
+#include "compile.h"
+
+/* The name that the prelude is included by; diagnostics mention it. */
+#define HEADERS_PRELUDE "kudzu/prelude.h"
+
+/* What goes to nvrtcCreateProgram; the arrays are freed, the texts are borrowed. */
+struct headers {
+	const char **names;
+	const char **texts;
+	int count;
+};
+
+/*
+ * The request's own headers, and the prelude with its stand-ins where it is wanted: one whose name
+ * the caller provides too, in memory or in an include folder, is left to the caller.
+ */
+kz_status headers_collect(struct headers *out, const struct rtc_request *request, bool prelude,
+	kz_error *err);
+void headers_free(struct headers *headers);
+
+/* Whether the prelude has a macro of that name. */
+bool headers_has_macro(const char *word, size_t len);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An image and its kernels: what the image itself says (names, sizes, offsets) is merged with what
+ * mangled names say (types).  Each is checked against the other; where they disagree the image is
+ * right, and the type stays unknown.
+ */
+#include "../base/common.h"
+
+#include "image.h"
+
+#include "../base/alloc.h"
+#include "../base/str.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static void kernel_free(struct rtc_kernel *kernel)
+{
+	signature_free_params(kernel->params, kernel->param_count);
+	mem_free(kernel->name);
+	mem_free(kernel->lowered);
+}
+
+void rtc_image_free(struct rtc_image *image)
+{
+	if (image) {
+		for (size_t i = 0; i < image->kernel_count; i++) {
+			kernel_free(&image->kernels[i]);
+		}
+		mem_free(image->kernels);
+		mem_free(image->data);
+		mem_free(image->log);
+		*image = (struct rtc_image){0};
+	}
+}
+
+struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *symbol)
+{
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		if (strcmp(image->kernels[i].lowered, symbol) == 0) {
+			return &image->kernels[i];
+		}
+	}
+	return NULL;
+}
+
+/* Whether types and layout can be of one kernel. */
+static bool layouts_agree(const struct rtc_kernel *kernel, const struct signature *signature)
+{
+	if (kernel->param_count != signature->count) {
+		return false;
+	}
+	for (size_t i = 0; i < signature->count; i++) {
+		int64_t size = signature->params[i].size;
+		if (size >= 0 && size != kernel->params[i].size) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A mangled name does not tell an enum from a struct; PTX does, a cubin cannot. */
+static enum param_kind merged_kind(const struct rtc_param *layout, const struct rtc_param *type,
+	bool from_ptx)
+{
+	bool could_be_enum = layout->size <= 8 && (layout->size & (layout->size - 1)) == 0;
+	if (type->kind != PARAM_STRUCT || layout->kind == PARAM_STRUCT || !could_be_enum) {
+		return type->kind;
+	}
+	return from_ptx ? PARAM_INT : PARAM_UNKNOWN;
+}
+
+void image_merge(struct rtc_kernel *kernel, struct signature *signature, bool from_ptx)
+{
+	if (!signature->params_known) {
+		return;
+	}
+	if (!kernel->params_known) {
+		signature_free_params(kernel->params, kernel->param_count);
+		kernel->params = signature->params;
+		kernel->param_count = signature->count;
+		kernel->params_known = true;
+		signature->params = NULL;
+		signature->count = 0;
+	} else if (layouts_agree(kernel, signature)) {
+		for (size_t i = 0; i < signature->count; i++) {
+			struct rtc_param *param = &kernel->params[i];
+			struct rtc_param *type = &signature->params[i];
+			char *old = param->type;
+			param->kind = merged_kind(param, type, from_ptx);
+			param->type = type->type;
+			type->type = old;
+		}
+	}
+}
+
+bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol_len,
+	struct rtc_param *params, size_t count, bool known)
+{
+	struct rtc_kernel kernel = {
+		.lowered = mem_strndup(symbol, symbol_len),
+		.params = params,
+		.param_count = count,
+		.params_known = known,
+	};
+	if (!known) {
+		signature_free_params(params, count);
+		kernel.params = NULL;
+		kernel.param_count = 0;
+	}
+	struct signature signature = {0};
+	struct rtc_kernel *grown = NULL;
+	bool there = kernel.lowered && image_by_symbol(image, kernel.lowered);
+	if (kernel.lowered && !there && signature_read(&signature, kernel.lowered, false)) {
+		grown = mem_realloc(image->kernels, (image->kernel_count + 1) * sizeof(*grown));
+	}
+	if (grown) {
+		kernel.name = signature.name;
+		signature.name = NULL;
+		image_merge(&kernel, &signature, image->is_ptx);
+		image->kernels = grown;
+		grown[image->kernel_count++] = kernel;
+	} else {
+		kernel_free(&kernel);
+	}
+	signature_free(&signature);
+	return grown || there;
+}
+
+/* "k(float *)"; the symbol where the types are not known. */
+static char *overload_name(const struct rtc_kernel *kernel)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, "%s(", kernel->name);
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		const char *type = kernel->params[i].type;
+		if (!type) {
+			str_free(&text);
+			return mem_strdup(kernel->lowered);
+		}
+		str_addf(&text, "%s%s", i > 0 ? ", " : "", type);
+	}
+	str_addc(&text, ')');
+	return str_take(&text);
+}
+
+bool image_tell_overloads(struct rtc_image *image)
+{
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		char *shared = NULL;
+		for (size_t k = i + 1; k < image->kernel_count; k++) {
+			if (strcmp(image->kernels[i].name, image->kernels[k].name) != 0) {
+				continue;
+			}
+			shared = image->kernels[i].name;
+			char *own = overload_name(&image->kernels[k]);
+			if (!own) {
+				return false;
+			}
+			mem_free(image->kernels[k].name);
+			image->kernels[k].name = own;
+		}
+		char *own = shared ? overload_name(&image->kernels[i]) : NULL;
+		if (shared && !own) {
+			return false;
+		}
+		if (shared) {
+			mem_free(shared);
+			image->kernels[i].name = own;
+		}
+	}
+	return true;
+}
+
+kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+{
+	*out = (struct rtc_image){0};
+	if (!data || size == 0) {
+		return error_set(err, KZ_INVALID, "expected PTX or a cubin, found no data");
+	}
+	char *copy = size < SIZE_MAX ? mem_alloc(size + 1) : NULL;
+	if (!copy) {
+		return error_no_memory(err);
+	}
+	memcpy(copy, data, size);
+	copy[size] = '\0';
+	out->data = copy;
+	out->size = size;
+	kz_status status;
+	if (image_is_ptx(copy)) {
+		out->is_ptx = true;
+		out->size = strlen(copy);
+		status = image_read_ptx(out, copy, err);
+	} else if (size >= 4 && memcmp(copy, "\177ELF", 4) == 0) {
+		status = image_read_cubin(out, err);
+	} else {
+		status = error_set(err, KZ_BAD_IMAGE,
+			"expected PTX (text that begins with .version) or a cubin, found neither");
+	}
+	if (status) {
+		rtc_image_free(out);
+	}
+	return status;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* The next character of a name that matters: white space counts only between two words, where it
+ * is one blank.  0 at the end. */
+static char next_char(const char **at, char last)
+{
+	const char *space = *at;
+	while (isspace((unsigned char)**at)) {
+		(*at)++;
+	}
+	if (*at > space && is_word(last) && is_word(**at)) {
+		return ' ';
+	}
+	return **at ? *(*at)++ : '\0';
+}
+
+static bool names_equal(const char *a, const char *b)
+{
+	char from_a = '\0';
+	char from_b = '\0';
+	a += strncmp(a, "::", 2) == 0 ? 2 : 0;
+	do {
+		from_a = next_char(&a, from_a);
+		from_b = next_char(&b, from_b);
+	} while (from_a && from_a == from_b);
+	return from_a == from_b;
+}
+
+const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name)
+{
+	const struct rtc_kernel *kernel = image_by_symbol(image, name);
+	for (size_t i = 0; i < image->kernel_count && !kernel; i++) {
+		if (names_equal(name, image->kernels[i].name)) {
+			kernel = &image->kernels[i];
+		}
+	}
+	return kernel;
+}
+
+#define NEAR_MAX 128 /* longer names are compared by their beginning */
+
+/* The fewest letters to add, drop or change (Levenshtein), one row of the table at a time. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t row[NEAR_MAX + 1];
+	a_len = a_len < NEAR_MAX ? a_len : NEAR_MAX;
+	b_len = b_len < NEAR_MAX ? b_len : NEAR_MAX;
+	for (size_t k = 0; k <= b_len; k++) {
+		row[k] = k;
+	}
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+		row[0] = i;
+		for (size_t k = 1; k <= b_len; k++) {
+			size_t best = diagonal + (a[i - 1] != b[k - 1]);
+			size_t step = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
+			diagonal = row[k];
+			row[k] = best < step ? best : step;
+		}
+	}
+	return row[b_len];
+}
+
+/* "ns::scale<float, 4>" without its namespaces and arguments. */
+static const char *bare_name(const char *name, size_t *len)
+{
+	*len = strcspn(name, "<(");
+	for (size_t i = *len; i > 1; i--) {
+		if (name[i - 1] == ':') {
+			*len -= i;
+			return name + i;
+		}
+	}
+	return name;
+}
+
+const char *rtc_image_nearest(const struct rtc_image *image, const char *name)
+{
+	const char *nearest = NULL;
+	size_t wanted_len;
+	const char *wanted = bare_name(name, &wanted_len);
+	size_t limit = wanted_len / 3 + 1;
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		size_t len;
+		const char *bare = bare_name(image->kernels[i].name, &len);
+		size_t distance = edit_distance(wanted, wanted_len, bare, len);
+		if (distance < limit) {
+			limit = distance;
+			nearest = image->kernels[i].name;
+		}
+	}
+	return nearest;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_IMAGE_H
+#define RTC_IMAGE_H
+
+/* Putting an image's list of kernels together: for compile.c and the readers of PTX and cubin. */
+#include "compile.h"
+#include "signature.h"
+
+/*
+ * Append a kernel by its symbol, with a layout: the offset and size of each parameter, and of its
+ * kind what the image tells.  Takes params, whatever happens.  A symbol that is there already is
+ * left alone.  The name is what the symbol demangles to, and so are the types, where they fit.
+ * False when memory runs out.
+ */
+bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol_len,
+	struct rtc_param *params, size_t count, bool known);
+
+/* Give a kernel the types of a signature, if count and sizes agree.  Takes the type texts. */
+void image_merge(struct rtc_kernel *kernel, struct signature *signature, bool from_ptx);
+
+struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *symbol);
+
+/* Overloads have one name: add the parameter types to it.  False when memory runs out. */
+bool image_tell_overloads(struct rtc_image *image);
+
+/* Read the kernels; image->data is set.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
+kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err);
+kz_status image_read_cubin(struct rtc_image *image, kz_error *err);
+
+/* Whether a text is PTX: begins with .version, comments aside. */
+bool image_is_ptx(const char *text);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a cubin says about its kernels.
+ *
+ * A cubin is a 64-bit ELF file.  A kernel is a function symbol whose st_other has the bit
+ * STO_CUDA_ENTRY; its parameters are records of the section .nv.info.<symbol>.  Neither is in a
+ * public document: both were read off cubins of sm_75 to sm_121.  The file may come from anywhere,
+ * so every offset is checked before it is followed.
+ */
+#include "../base/common.h"
+
+#include "image.h"
+
+#include "../base/alloc.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MACHINE_CUDA 190
+#define OTHER_ENTRY 0x10
+#define MAX_PARAMS 4096
+
+/* Records of .nv.info: a byte of format, a byte of attribute, 16 bits of size or value. */
+#define FORMAT_SIZED 0x04
+#define ATTRIBUTE_PARAM 0x17        /* index, ordinal:16, offset:16, flags: size above bit 18 */
+#define ATTRIBUTE_PARAM_SIZE 0x19   /* the value is the size of the whole block */
+#define ATTRIBUTE_PARAM_LARGE 0x45  /* index, ordinal:16, offset:16, size:16, flags:16 */
+
+struct cubin {
+	const unsigned char *data;
+	size_t size;
+	Elf64_Ehdr header;
+};
+
+/* Copy out of the file; false where it does not reach so far. */
+static bool cubin_read(const struct cubin *cubin, void *out, uint64_t offset, size_t size)
+{
+	if (offset > cubin->size || size > cubin->size - offset) {
+		return false;
+	}
+	memcpy(out, cubin->data + offset, size);
+	return true;
+}
+
+static bool read_section(const struct cubin *cubin, Elf64_Shdr *out, uint32_t index)
+{
+	return index < cubin->header.e_shnum
+	       && cubin->header.e_shoff <= cubin->size
+	       && cubin_read(cubin, out, cubin->header.e_shoff + (uint64_t)index * sizeof(*out),
+			sizeof(*out));
+}
+
+/* A string of a string table; NULL where it is not (all) in the file. */
+static const char *read_string(const struct cubin *cubin, uint32_t table, uint32_t offset)
+{
+	Elf64_Shdr section;
+	if (!read_section(cubin, &section, table) || section.sh_type != SHT_STRTAB
+	    || section.sh_offset > cubin->size || offset >= section.sh_size
+	    || section.sh_size > cubin->size - section.sh_offset) {
+		return NULL;
+	}
+	const unsigned char *text = cubin->data + section.sh_offset + offset;
+	return memchr(text, 0, section.sh_size - offset) ? (const char *)text : NULL;
+}
+
+/* The section .nv.info.<symbol>. */
+static bool find_info(const struct cubin *cubin, Elf64_Shdr *out, const char *symbol)
+{
+	static const char prefix[] = ".nv.info.";
+	for (uint32_t i = 0; i < cubin->header.e_shnum; i++) {
+		const char *name = NULL;
+		if (read_section(cubin, out, i)) {
+			name = read_string(cubin, cubin->header.e_shstrndx, out->sh_name);
+		}
+		if (name && strncmp(name, prefix, sizeof(prefix) - 1) == 0
+		    && strcmp(name + sizeof(prefix) - 1, symbol) == 0) {
+			return out->sh_offset <= cubin->size
+			       && out->sh_size <= cubin->size - out->sh_offset;
+		}
+	}
+	return false;
+}
+
+struct record {
+	unsigned char format;
+	unsigned char attribute;
+	uint16_t value;   /* of a sized record: the size of what follows */
+	uint16_t ordinal; /* of a parameter */
+	uint16_t offset;
+	uint32_t size;
+};
+
+static bool is_param(const struct record *record)
+{
+	return record->format == FORMAT_SIZED && record->value >= 12
+	       && (record->attribute == ATTRIBUTE_PARAM
+		   || record->attribute == ATTRIBUTE_PARAM_LARGE);
+}
+
+/* Read one record and go to the next; false at the end, or where the section makes no sense. */
+static bool next_record(const struct cubin *cubin, const Elf64_Shdr *info, uint64_t *at,
+	struct record *out)
+{
+	unsigned char bytes[16];
+	uint64_t left = info->sh_size - *at;
+	if (left < 4 || !cubin_read(cubin, bytes, info->sh_offset + *at, 4)) {
+		return false;
+	}
+	*out = (struct record){.format = bytes[0], .attribute = bytes[1]};
+	memcpy(&out->value, bytes + 2, 2);
+	uint64_t length = 4 + (out->format == FORMAT_SIZED ? round_up(out->value, 4) : 0);
+	if (length > left) {
+		return false;
+	}
+	if (is_param(out) && cubin_read(cubin, bytes, info->sh_offset + *at, 16)) {
+		uint32_t last;
+		memcpy(&out->ordinal, bytes + 8, 2);
+		memcpy(&out->offset, bytes + 10, 2);
+		memcpy(&last, bytes + 12, 4);
+		out->size = out->attribute == ATTRIBUTE_PARAM ? last >> 18 : last & 0xffff;
+	}
+	*at += length;
+	return true;
+}
+
+/* How many parameters the records speak of; -1 where they do not say. */
+static int count_params(const struct cubin *cubin, const Elf64_Shdr *info)
+{
+	struct record record;
+	int count = 0;
+	bool has_block = false;
+	for (uint64_t at = 0; next_record(cubin, info, &at, &record);) {
+		if (is_param(&record) && record.ordinal >= count) {
+			count = record.ordinal + 1;
+		} else if (record.attribute == ATTRIBUTE_PARAM_SIZE && record.value > 0) {
+			has_block = true;
+		}
+	}
+	return count > MAX_PARAMS || (count == 0 && has_block) ? -1 : count;
+}
+
+static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
+{
+	Elf64_Shdr info;
+	int count = find_info(cubin, &info, symbol) ? count_params(cubin, &info) : -1;
+	size_t len = strlen(symbol);
+	if (count < 0) {
+		return image_add_kernel(image, symbol, len, NULL, 0, false);
+	}
+	struct rtc_param *params = mem_zalloc((size_t)count + 1, sizeof(*params));
+	if (!params) {
+		return false;
+	}
+	struct record record;
+	for (uint64_t at = 0; next_record(cubin, &info, &at, &record);) {
+		if (is_param(&record)) {
+			params[record.ordinal].offset = record.offset;
+			params[record.ordinal].size = record.size;
+		}
+	}
+	bool known = true;
+	for (int i = 0; i < count; i++) {
+		known = known && params[i].size > 0;
+	}
+	return image_add_kernel(image, symbol, len, params, (size_t)count, known);
+}
+
+/* sm_NN is in the flags: the second byte since CUDA 13, the first before. */
+static void read_arch(struct rtc_image *image, const Elf64_Ehdr *header)
+{
+	uint32_t flags = header->e_flags;
+	uint32_t arch = header->e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+	if (image->arch[0] == '\0') {
+		snprintf(image->arch, sizeof(image->arch), "sm_%u", arch);
+	}
+}
+
+static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin,
+	const Elf64_Shdr *table, kz_error *err)
+{
+	Elf64_Sym symbol;
+	for (uint64_t at = 0; at + sizeof(symbol) <= table->sh_size; at += sizeof(symbol)) {
+		if (table->sh_offset > cubin->size
+		    || !cubin_read(cubin, &symbol, table->sh_offset + at, sizeof(symbol))) {
+			return error_set(err, KZ_BAD_IMAGE,
+				"damaged cubin: the symbol table lies beyond its end");
+		}
+		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & OTHER_ENTRY)
+		    || symbol.st_shndx == SHN_UNDEF) {
+			continue;
+		}
+		const char *name = read_string(cubin, table->sh_link, symbol.st_name);
+		if (!name) {
+			return error_set(err, KZ_BAD_IMAGE,
+				"damaged cubin: the name of a kernel lies beyond its end");
+		}
+		if (!add_kernel(image, cubin, name)) {
+			return error_no_memory(err);
+		}
+	}
+	return KZ_OK;
+}
+
+kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
+{
+	struct cubin cubin = {.data = (const unsigned char *)image->data, .size = image->size};
+	if (!cubin_read(&cubin, &cubin.header, 0, sizeof(cubin.header))
+	    || memcmp(cubin.header.e_ident, ELFMAG, SELFMAG) != 0
+	    || cubin.header.e_ident[EI_CLASS] != ELFCLASS64
+	    || cubin.header.e_machine != MACHINE_CUDA
+	    || (cubin.header.e_shnum > 0 && cubin.header.e_shentsize != sizeof(Elf64_Shdr))) {
+		return error_set(err, KZ_BAD_IMAGE,
+			"expected a cubin, found %zu bytes of another kind", image->size);
+	}
+	read_arch(image, &cubin.header);
+	for (uint32_t i = 0; i < cubin.header.e_shnum; i++) {
+		Elf64_Shdr section;
+		if (!read_section(&cubin, &section, i)) {
+			return error_set(err, KZ_BAD_IMAGE,
+				"damaged cubin: section %u of %u lies beyond its end", i,
+				cubin.header.e_shnum);
+		}
+		kz_status status = section.sh_type == SHT_SYMTAB
+			? read_symbols(image, &cubin, &section, err) : KZ_OK;
+		if (status) {
+			return status;
+		}
+	}
+	return image_tell_overloads(image) ? KZ_OK : error_no_memory(err);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What PTX says about its kernels: names, and where each parameter lies.
+ *
+ * Only `.target` and the heads of `.entry` are looked at; the rest of the text goes by as tokens.
+ * The parameter block is laid out as the PTX ISA has it: each parameter at the next multiple of its
+ * alignment, which is its size if nothing else is said.
+ */
+#include "../base/common.h"
+
+#include "image.h"
+
+#include "../base/alloc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARAMS 4096 /* the block itself has 32764 bytes */
+
+struct token {
+	const char *text;
+	size_t len; /* 0 at the end */
+};
+
+struct entry {
+	struct rtc_param *params;
+	size_t count;
+	size_t cap;
+	int64_t end;    /* of the block so far */
+	bool known;
+	bool no_memory;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || strchr("_$%.", c);
+}
+
+static const char *skip_space(const char *at)
+{
+	for (;;) {
+		at += strspn(at, " \t\r\n\f\v");
+		if (at[0] == '/' && at[1] == '/') {
+			at += strcspn(at, "\n");
+		} else if (at[0] == '/' && at[1] == '*') {
+			const char *end = strstr(at + 2, "*/");
+			at = end ? end + 2 : at + strlen(at);
+		} else {
+			return at;
+		}
+	}
+}
+
+static struct token next_token(const char **at)
+{
+	struct token token = {skip_space(*at), 0};
+	const char *end = token.text;
+	while (*end && is_word(*end)) {
+		end++;
+	}
+	if (*end == '"' && end == token.text) {
+		end += 1 + strcspn(end + 1, "\"\n");
+		end += *end == '"';
+	} else if (*end && end == token.text) {
+		end++;
+	}
+	token.len = (size_t)(end - token.text);
+	*at = end;
+	return token;
+}
+
+static bool token_is(const struct token *token, const char *text)
+{
+	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
+}
+
+static int64_t token_number(const struct token *token)
+{
+	char *end;
+	long long number = strtoll(token->text, &end, 0);
+	return end == token->text + token->len && number >= 0 && number <= INT32_MAX ? number : -1;
+}
+
+/* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
+static int64_t type_size(const struct token *type)
+{
+	static const char *const references[] = {".texref", ".samplerref", ".surfref"};
+	for (size_t i = 0; i < countof(references); i++) {
+		if (token_is(type, references[i])) {
+			return 8;
+		}
+	}
+	size_t letters = strspn(type->text + 1, "busf");
+	int bits = atoi(type->text + 1 + letters);
+	bool pair = type->len > 2 && memcmp(type->text + type->len - 2, "x2", 2) == 0;
+	if (letters == 0 || letters > 2 || bits < 8 || bits > 128 || (bits & (bits - 1)) != 0) {
+		return -1;
+	}
+	return bits / 8 * (pair ? 2 : 1);
+}
+
+static struct rtc_param *entry_grow(struct entry *entry)
+{
+	if (entry->count == entry->cap) {
+		size_t cap = entry->cap ? entry->cap * 2 : 8;
+		struct rtc_param *grown = mem_realloc(entry->params, cap * sizeof(*grown));
+		if (!grown) {
+			entry->no_memory = true;
+			return NULL;
+		}
+		entry->params = grown;
+		entry->cap = cap;
+	}
+	return &entry->params[entry->count++];
+}
+
+/* The words of one parameter have been read. */
+static void entry_add(struct entry *entry, int64_t size, int64_t align, int64_t length,
+	enum param_kind kind)
+{
+	align = align > 0 ? align : size;
+	bool good = size > 0 && length >= 0 && (align & (align - 1)) == 0 && align <= 4096
+		    && size * length <= INT32_MAX && entry->count < MAX_PARAMS;
+	struct rtc_param *param = good ? entry_grow(entry) : NULL;
+	if (!param) {
+		entry->known = false;
+		return;
+	}
+	*param = (struct rtc_param){
+		.kind = kind,
+		.size = size * length,
+		.offset = (int64_t)round_up((size_t)entry->end, (size_t)align),
+	};
+	entry->end = param->offset + param->size;
+}
+
+/* `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`, up to , or ). */
+static struct token read_param(const char **at, struct entry *entry)
+{
+	int64_t size = -1;
+	int64_t align = 0;
+	int64_t length = 1;
+	enum param_kind kind = PARAM_UNKNOWN;
+	for (;;) {
+		struct token token = next_token(at);
+		if (token.len == 0 || token_is(&token, ",") || token_is(&token, ")")) {
+			entry_add(entry, size, align, length, kind);
+			return token;
+		}
+		if (token_is(&token, ".align")) {
+			struct token number = next_token(at);
+			align = kind == PARAM_POINTER ? align : token_number(&number);
+		} else if (token_is(&token, ".ptr")) {
+			kind = PARAM_POINTER;
+		} else if (token_is(&token, "[")) {
+			struct token number = next_token(at);
+			length = token_number(&number);
+			kind = PARAM_STRUCT;
+		} else if (token.text[0] == '.' && size < 0 && type_size(&token) > 0) {
+			size = type_size(&token);
+			kind = token.text[1] == 'f' ? PARAM_FLOAT : PARAM_UNKNOWN;
+		}
+	}
+}
+
+static bool read_entry(struct rtc_image *image, const char **at)
+{
+	struct entry entry = {.known = true};
+	struct token symbol = next_token(at);
+	const char *before = *at;
+	struct token token = next_token(at);
+	if (token_is(&token, "(")) {
+		before = *at;
+		token = next_token(at);
+		while (token.len > 0 && !token_is(&token, ")")) {
+			token = read_param(at, &entry);
+		}
+	} else {
+		*at = before;
+	}
+	if (entry.no_memory) {
+		signature_free_params(entry.params, entry.count);
+		return false;
+	}
+	return image_add_kernel(image, symbol.text, symbol.len, entry.params, entry.count,
+		entry.known);
+}
+
+bool image_is_ptx(const char *text)
+{
+	struct token token = next_token(&text);
+	return token_is(&token, ".version");
+}
+
+kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err)
+{
+	for (;;) {
+		struct token token = next_token(&text);
+		if (token.len == 0) {
+			break;
+		}
+		if (token_is(&token, ".target")) {
+			token = next_token(&text);
+			bool real = token.len > 3 && memcmp(token.text, "sm_", 3) == 0;
+			if (real && image->arch[0] == '\0') {
+				snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
+					(int)token.len - 3, token.text + 3);
+			}
+		} else if (token_is(&token, ".entry") && !read_entry(image, &text)) {
+			return error_no_memory(err);
+		}
+	}
+	return image_tell_overloads(image) ? KZ_OK : error_no_memory(err);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One call of NVRTC.
+ *
+ * It runs on a thread of its own: NVRTC needs more stack than a caller's thread may have, and would
+ * otherwise lift the stack limit of the whole process while it works.
+ *
+ * The parameter types of an extern "C" kernel are in no symbol.  One more line after the source,
+ *	template<class F> __device__ char kudzu_probe;
+ * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us.
+ */
+#include "../base/common.h"
+
+#include "job.h"
+
+#include "../base/alloc.h"
+#include "../base/str.h"
+#include "headers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define STACK_SIZE ((size_t)32 << 20)
+#define PROBE "kudzu_probe"
+
+/* A blank line ends a comment that a backslash carries over the end of the source. */
+static const char tail[] =
+	"\n\n#line 1 \"" JOB_TAIL_FILE "\"\n"
+	"template<class F> __device__ char " PROBE ";\n";
+
+/* Options that older versions of NVRTC do not know.  The first keeps RLIMIT_STACK as it is. */
+static const char *const extras[] = {"-modify-stack-limit=false", "-device-int128"};
+static atomic_uint extras_unknown; /* as bits; learnt once per process */
+
+struct options {
+	char **items;
+	size_t count;
+	size_t cap;
+	bool no_memory;
+};
+
+static void options_add(struct options *options, const char *prefix, const char *text)
+{
+	struct str option = STR_INIT;
+	if (options->count == options->cap) {
+		size_t cap = options->cap ? options->cap * 2 : 32;
+		char **grown = mem_realloc(options->items, cap * sizeof(*grown));
+		if (!grown) {
+			options->no_memory = true;
+			return;
+		}
+		options->items = grown;
+		options->cap = cap;
+	}
+	str_add(&option, prefix);
+	str_add(&option, text);
+	char *taken = str_take(&option);
+	if (taken) {
+		options->items[options->count++] = taken;
+	} else {
+		options->no_memory = true;
+	}
+}
+
+static void options_add_all(struct options *options, const char *prefix, const char *const *texts,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		options_add(options, prefix, texts[i]);
+	}
+}
+
+static void options_free(struct options *options)
+{
+	for (size_t i = 0; i < options->count; i++) {
+		mem_free(options->items[i]);
+	}
+	mem_free(options->items);
+}
+
+/* The caller's options come last; its include folders come before CUDA's. */
+static bool options_build(struct options *options, struct job *job)
+{
+	const struct rtc_request *request = job->request;
+	options_add(options, "-arch=", job->arch);
+	job->extras = ~atomic_load(&extras_unknown);
+	for (size_t i = 0; i < countof(extras); i++) {
+		if (job->extras >> i & 1) {
+			options_add(options, extras[i], "");
+		}
+	}
+	if (job->prelude) {
+		options_add(options, "-include=", HEADERS_PRELUDE);
+	}
+	options_add_all(options, "-D", request->defines, request->define_count);
+	options_add_all(options, "-I", request->include_dirs, request->include_count);
+	options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
+		job->nvrtc->include_count);
+	if (request->debug) {
+		options_add(options, "-G", "");
+	} else if (request->line_info) {
+		options_add(options, "-lineinfo", "");
+	}
+	if (request->fast_math) {
+		options_add(options, "-use_fast_math", "");
+	}
+	options_add_all(options, "", request->options, request->option_count);
+	return !options->no_memory;
+}
+
+/* What the thread is given. */
+struct call {
+	struct job *job;
+	const char *source;
+	const struct headers *headers;
+	const struct options *options;
+};
+
+/* Note the first call that fails; true if this one did not. */
+static bool check(struct job *job, nvrtcResult code, const char *name)
+{
+	if (code != 0 && job->code == 0) {
+		job->code = code;
+		job->call = name;
+	}
+	return code == 0;
+}
+
+/* A text or binary that NVRTC gives the size of first; NULL where it is empty. */
+static char *fetch(struct job *job, nvrtcProgram program,
+	nvrtcResult (*get_size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *),
+	size_t *size)
+{
+	*size = 0;
+	if (!get_size || !get || get_size(program, size) != 0 || *size == 0) {
+		return NULL;
+	}
+	char *data = mem_alloc(*size + 1);
+	if (!data) {
+		job->no_memory = true;
+		return NULL;
+	}
+	if (get(program, data) != 0) {
+		mem_free(data);
+		return NULL;
+	}
+	data[*size] = '\0';
+	return data;
+}
+
+static void fetch_results(struct job *job, nvrtcProgram program)
+{
+	const struct nvrtc *nvrtc = job->nvrtc;
+	size_t size;
+	job->ptx = fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
+	job->cubin = fetch(job, program, nvrtc->GetCUBINSize, nvrtc->GetCUBIN, &job->cubin_size);
+	for (size_t i = 0; i < job->name_count; i++) {
+		const char *lowered = NULL;
+		struct job_name *name = &job->names[i];
+		if (check(job, nvrtc->GetLoweredName(program, name->expression, &lowered),
+			    "nvrtcGetLoweredName")) {
+			name->lowered = mem_strdup(lowered);
+			job->no_memory |= !name->lowered;
+		}
+	}
+}
+
+static bool add_names(struct job *job, nvrtcProgram program)
+{
+	for (size_t i = 0; i < job->name_count; i++) {
+		if (!check(job, job->nvrtc->AddNameExpression(program, job->names[i].expression),
+			    "nvrtcAddNameExpression")) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void *thread_main(void *data)
+{
+	const struct call *call = data;
+	struct job *job = call->job;
+	const struct nvrtc *nvrtc = job->nvrtc;
+	nvrtcProgram program;
+	size_t size;
+	if (!check(job, nvrtc->CreateProgram(&program, call->source, job_source_name(job),
+			    call->headers->count, call->headers->texts, call->headers->names),
+		    "nvrtcCreateProgram")) {
+		return NULL;
+	}
+	if (add_names(job, program)) {
+		bool done = check(job, nvrtc->CompileProgram(program, (int)call->options->count,
+					       (const char *const *)call->options->items),
+			"nvrtcCompileProgram");
+		job->log = fetch(job, program, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
+			&size);
+		if (done) {
+			fetch_results(job, program);
+		}
+	}
+	nvrtc->DestroyProgram(&program);
+	return NULL;
+}
+
+/* Signals are for the caller's threads. */
+static kz_status run_thread(struct call *call, kz_error *err)
+{
+	pthread_t thread;
+	pthread_attr_t attributes;
+	sigset_t all;
+	sigset_t old;
+	int code = pthread_attr_init(&attributes);
+	if (code == 0) {
+		sigfillset(&all);
+		pthread_attr_setstacksize(&attributes, STACK_SIZE);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		code = pthread_create(&thread, &attributes, thread_main, call);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		pthread_attr_destroy(&attributes);
+	}
+	if (code != 0) {
+		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
+	}
+	pthread_join(thread, NULL);
+	return KZ_OK;
+}
+
+/* If NVRTC was told something of ours that it does not know: do without it from now on. */
+static bool unlearn_extra(const struct job *job)
+{
+	if (job->code != JOB_INVALID_OPTION || !job->log || !strstr(job->log, "unrecognized")) {
+		return false;
+	}
+	for (size_t i = 0; i < countof(extras); i++) {
+		if ((job->extras >> i & 1) && strstr(job->log, extras[i])) {
+			atomic_fetch_or(&extras_unknown, 1u << i);
+			return true;
+		}
+	}
+	return false;
+}
+
+kz_status job_run(struct job *job, kz_error *err)
+{
+	kz_status status;
+	do {
+		struct options options = {0};
+		struct headers headers = {0};
+		struct str source = STR_INIT;
+		job_reset(job);
+		str_add(&source, job->request->source);
+		str_add(&source, job->tail ? tail : "");
+		status = headers_collect(&headers, job->request, job->prelude, err);
+		if (!status && (!options_build(&options, job) || source.failed)) {
+			status = error_no_memory(err);
+		}
+		if (!status) {
+			struct call call = {job, source.data, &headers, &options};
+			status = run_thread(&call, err);
+		}
+		str_free(&source);
+		headers_free(&headers);
+		options_free(&options);
+	} while (!status && unlearn_extra(job));
+	return status || !job->no_memory ? status : error_no_memory(err);
+}
+
+/* Takes the expression. */
+static bool add_name(struct job *job, enum name_purpose purpose, char *expression,
+	const char *kernel)
+{
+	struct job_name *grown = NULL;
+	if (expression) {
+		grown = mem_realloc(job->names, (job->name_count + 1) * sizeof(*grown));
+	}
+	if (!grown) {
+		mem_free(expression);
+		return false;
+	}
+	job->names = grown;
+	grown[job->name_count++] = (struct job_name){
+		.purpose = purpose,
+		.expression = expression,
+		.kernel = kernel,
+	};
+	return true;
+}
+
+static bool add_probe(struct job *job, const char *kernel)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, "&" PROBE "<decltype(%s)>", kernel);
+	return add_name(job, NAME_PROBE, str_take(&text), kernel);
+}
+
+kz_status job_prepare(struct job *job, kz_error *err)
+{
+	const struct rtc_request *request = job->request;
+	bool ok = true;
+	for (size_t i = 0; i < request->instance_count && ok; i++) {
+		const char *instance = request->instances[i];
+		ok = add_name(job, NAME_INSTANCE, mem_strdup(instance), instance)
+		     && (!job->tail || add_probe(job, instance));
+	}
+	for (size_t i = 0; i < job->scan->count && ok; i++) {
+		const struct scan_kernel *kernel = &job->scan->kernels[i];
+		if (kernel->extern_c && job->tail) {
+			ok = add_probe(job, kernel->name);
+		}
+		if (kernel->internal && !kernel->is_template && ok) {
+			ok = add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
+		}
+	}
+	return ok ? KZ_OK : error_no_memory(err);
+}
+
+void job_drop_name(struct job *job, size_t index)
+{
+	mem_free(job->names[index].expression);
+	mem_free(job->names[index].lowered);
+	job->name_count--;
+	memmove(&job->names[index], &job->names[index + 1],
+		(job->name_count - index) * sizeof(*job->names));
+}
+
+void job_reset(struct job *job)
+{
+	for (size_t i = 0; i < job->name_count; i++) {
+		mem_free(job->names[i].lowered);
+		job->names[i].lowered = NULL;
+	}
+	mem_free(job->log);
+	mem_free(job->ptx);
+	mem_free(job->cubin);
+	job->log = job->ptx = job->cubin = NULL;
+	job->code = 0;
+	job->call = NULL;
+	job->no_memory = false;
+}
+
+void job_finish(struct job *job)
+{
+	job_reset(job);
+	while (job->name_count > 0) {
+		job_drop_name(job, job->name_count - 1);
+	}
+	mem_free(job->names);
+	job->names = NULL;
+}

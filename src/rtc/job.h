@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_JOB_H
+#define RTC_JOB_H
+
+/* One call of NVRTC: what goes in, what comes out. */
+#include "compile.h"
+#include "nvrtc.h"
+#include "scan.h"
+
+/* The file of the line that is added after the source, as diagnostics would name it. */
+#define JOB_TAIL_FILE "kudzu/probe"
+
+#define JOB_INVALID_OPTION 5
+#define JOB_COMPILATION 6
+#define JOB_BUILTINS 7
+
+enum name_purpose {
+	NAME_INSTANCE,  /* a template instance that the caller asks for */
+	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace */
+	NAME_PROBE      /* its mangled name has the parameter types of `kernel` */
+};
+
+/* A name expression. */
+struct job_name {
+	enum name_purpose purpose;
+	char *expression;
+	const char *kernel; /* borrowed: as the user says it */
+	char *lowered;      /* after the compile */
+};
+
+struct job {
+	const struct nvrtc *nvrtc;
+	const struct rtc_request *request;
+	const struct scan *scan;
+	char arch[24];
+	bool prelude;       /* include it */
+	bool tail;          /* add the line that the probes need */
+	struct job_name *names;
+	size_t name_count;
+
+	/* Results. */
+	int code;           /* an nvrtcResult */
+	const char *call;   /* that returned it */
+	char *log;
+	char *ptx;          /* zero-terminated; NULL if there is none */
+	char *cubin;        /* NULL if there is none */
+	size_t cubin_size;
+	bool no_memory;
+	unsigned extras;    /* which of our own optional options it was given, as bits */
+};
+
+/* The name of the source in diagnostics. */
+static inline const char *job_source_name(const struct job *job)
+{
+	return job->request->name ? job->request->name : "kernel.cu";
+}
+
+/* Fill in the names from the request and the scan. */
+kz_status job_prepare(struct job *job, kz_error *err);
+
+/* Compile, on a thread of its own.  Not KZ_OK: the compile did not take place.  What NVRTC has to
+ * say is in the results. */
+kz_status job_run(struct job *job, kz_error *err);
+
+/* Do without a name from now on. */
+void job_drop_name(struct job *job, size_t index);
+
+/* Forget the results, for another run. */
+void job_reset(struct job *job);
+void job_finish(struct job *job);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_NVRTC_H
+#define RTC_NVRTC_H
+
+/*
+ * NVRTC, found and loaded at run time.  Where it is looked for, in this order:
+ *   KUDZU_NVRTC (a library, or a folder that holds one),
+ *   the toolkit: CUDA_PATH, CUDA_HOME, then /usr/local/cuda and the versioned folders beside it,
+ *   NVIDIA's Python wheels: below VIRTUAL_ENV, CONDA_PREFIX and the user's site-packages,
+ *   the dynamic loader, by soname: libnvrtc.so.13, .12, .11.2, libnvrtc.so.
+ * libnvrtc-builtins is loaded first, by its absolute path, for libnvrtc cannot find it itself.
+ */
+#include "../base/error.h"
+
+typedef int nvrtcResult;
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+struct nvrtc {
+	nvrtcResult (*Version)(int *major, int *minor);
+	nvrtcResult (*CreateProgram)(nvrtcProgram *program, const char *source, const char *name,
+		int header_count, const char *const *headers, const char *const *header_names);
+	nvrtcResult (*DestroyProgram)(nvrtcProgram *program);
+	nvrtcResult (*CompileProgram)(nvrtcProgram program, int option_count,
+		const char *const *options);
+	nvrtcResult (*GetPTXSize)(nvrtcProgram program, size_t *size);
+	nvrtcResult (*GetPTX)(nvrtcProgram program, char *ptx);
+	nvrtcResult (*GetProgramLogSize)(nvrtcProgram program, size_t *size);
+	nvrtcResult (*GetProgramLog)(nvrtcProgram program, char *log);
+	nvrtcResult (*AddNameExpression)(nvrtcProgram program, const char *expression);
+	nvrtcResult (*GetLoweredName)(nvrtcProgram program, const char *expression,
+		const char **lowered);
+	/* Optional: NULL where this NVRTC lacks them. */
+	nvrtcResult (*GetCUBINSize)(nvrtcProgram program, size_t *size);
+	nvrtcResult (*GetCUBIN)(nvrtcProgram program, char *cubin);
+	nvrtcResult (*GetNumSupportedArchs)(int *count);
+	nvrtcResult (*GetSupportedArchs)(int *archs);
+
+	int major;
+	int minor;
+	int archs[64];        /* 75, 80, 86, ...; ascending; empty if this NVRTC cannot tell */
+	int arch_count;
+	char *path;           /* the library that was loaded */
+	char *builtins;       /* its builtins, NULL if none was found */
+	char **include_dirs;  /* CUDA headers that go with it: include, include/cccl; may be none */
+	size_t include_count;
+	char *header_version; /* of cuda.h there, "13.0"; NULL if there is none */
+};
+
+/*
+ * Load NVRTC once per process; the table stays.  KZ_NO_COMPILER, with everything that was tried in
+ * the log and the remedy in the hint.  Any thread.
+ */
+kz_status nvrtc_open(const struct nvrtc **out, kz_error *err);
+
+#endif

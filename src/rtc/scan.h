@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_SCAN_H
+#define RTC_SCAN_H
+
+/* What a look at CUDA C++ source text, without compiling it, tells about its kernels. */
+#include "../base/common.h"
+
+struct scan_kernel {
+	char *name;       /* qualified: "ns::k" */
+	bool extern_c;    /* its symbol says nothing about its parameters */
+	bool internal;    /* static, or in an unnamed namespace: emitted only when asked for */
+	bool is_template;
+};
+
+struct scan {
+	struct scan_kernel *kernels; /* each name once */
+	size_t count;
+	bool complete; /* all braces are closed: a line may be added at the end */
+};
+
+/* False when memory runs out; then nothing is left in *out. */
+bool scan_source(struct scan *out, const char *source);
+void scan_free(struct scan *scan);
+
+#endif
