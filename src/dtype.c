@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Element types: a table of the built-in ones, indexed by number, and a growing list of the structs
+ * that a program registers.  The list is never shortened, so that what was read from it stays
+ * valid.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <kudzu/dtype.h>
+
+#include <pthread.h>
+#include <string.h>
+
+struct dtype {
+	int64_t size;
+	const char *name;
+	const char *ctype;
+};
+
+static const struct dtype builtin[] = {
+	[KZ_BOOL] = {1, "bool", "bool"},
+	[KZ_I8] = {1, "int8", "signed char"},
+	[KZ_I16] = {2, "int16", "short"},
+	[KZ_I32] = {4, "int32", "int"},
+	[KZ_I64] = {8, "int64", "long long"},
+	[KZ_U8] = {1, "uint8", "unsigned char"},
+	[KZ_U16] = {2, "uint16", "unsigned short"},
+	[KZ_U32] = {4, "uint32", "unsigned int"},
+	[KZ_U64] = {8, "uint64", "unsigned long long"},
+	[KZ_F16] = {2, "float16", "__half"},
+	[KZ_BF16] = {2, "bfloat16", "__nv_bfloat16"},
+	[KZ_F32] = {4, "float32", "float"},
+	[KZ_F64] = {8, "float64", "double"},
+	[KZ_C64] = {8, "complex64", "float2"},
+	[KZ_C128] = {16, "complex128", "double2"},
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dtype *structs; /* these three are guarded by lock */
+static size_t struct_count;
+static size_t struct_room;
+
+static struct dtype dtype_find(kz_dtype dtype)
+{
+	struct dtype found = {0, NULL, NULL};
+	if (dtype < countof(builtin)) {
+		return builtin[dtype];
+	}
+	if (dtype >= KZ_DTYPE_STRUCT) {
+		pthread_mutex_lock(&lock);
+		if (dtype - KZ_DTYPE_STRUCT < struct_count) {
+			found = structs[dtype - KZ_DTYPE_STRUCT];
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	return found;
+}
+
+int64_t kz_dtype_size(kz_dtype dtype)
+{
+	return dtype_find(dtype).size;
+}
+
+const char *kz_dtype_name(kz_dtype dtype)
+{
+	return dtype_find(dtype).name;
+}
+
+const char *kz_dtype_ctype(kz_dtype dtype)
+{
+	return dtype_find(dtype).ctype;
+}
+
+/* Append to the list; the lock is held. */
+static kz_status struct_add(const char *name, int64_t size, kz_error *err)
+{
+	if (struct_count == struct_room) {
+		size_t room = struct_room ? 2 * struct_room : 8;
+		struct dtype *grown = mem_realloc(structs, room * sizeof(*structs));
+		if (!grown) {
+			return error_no_memory(err);
+		}
+		structs = grown;
+		struct_room = room;
+	}
+	char *copy = mem_strdup(name);
+	if (!copy) {
+		return error_no_memory(err);
+	}
+	structs[struct_count++] = (struct dtype){size, copy, copy};
+	return KZ_OK;
+}
+
+static kz_status struct_register(size_t *index, const char *name, int64_t size, kz_error *err)
+{
+	for (*index = 0; *index < struct_count; (*index)++) {
+		const struct dtype *known = &structs[*index];
+		if (strcmp(known->name, name) == 0) {
+			return known->size == size ? KZ_OK : error_set(err, KZ_INVALID,
+				"'%s' is registered with %lld bytes, got %lld", name,
+				(long long)known->size, (long long)size);
+		}
+	}
+	return struct_add(name, size, err);
+}
+
+kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
+{
+	size_t index = 0;
+	*out = 0;
+	if (!name || !name[0]) {
+		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
+	}
+	if (size < 1) {
+		return error_set(err, KZ_INVALID, "expected a size from 1 for '%s', got %lld", name,
+			(long long)size);
+	}
+	pthread_mutex_lock(&lock);
+	kz_status st = struct_register(&index, name, size, err);
+	pthread_mutex_unlock(&lock);
+	if (!st) {
+		*out = KZ_DTYPE_STRUCT + (kz_dtype)index;
+	}
+	return st;
+}

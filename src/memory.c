@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory: buffers, copies, fills.
+ *
+ * A buffer is a range of a `struct memory`, which owns an allocation and remembers the stream that
+ * used it last.  memory_use() is called before every piece of work: it orders the new stream behind
+ * that one.  So the last user is behind all others, and freeing behind it, in stream order, needs
+ * no waiting.  Without stream-ordered allocation (old drivers) the free waits for that one stream.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "objects.h"
+
+#include <string.h>
+
+enum { UNIT = 512 }; /* what allocators hand out; statistics count in it */
+
+/* Allocation */
+
+static CUresult allocate(const struct kz_device *dev, CUdeviceptr *address, size_t size,
+	const char **call)
+{
+	const struct drv *drv = dev->drv;
+	if (!dev->has_pools) {
+		*call = "cuMemAlloc";
+		return drv->MemAlloc(address, size);
+	}
+	*call = "cuMemAllocAsync";
+	CUresult code = drv->MemAllocAsync(address, size, dev->stream.handle);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+		/* What other streams have freed is there once they have come that far. */
+		CUresult waited = drv->CtxSynchronize();
+		if (waited) {
+			*call = "cuCtxSynchronize";
+			return waited;
+		}
+		code = drv->MemAllocAsync(address, size, dev->stream.handle);
+	}
+	return code;
+}
+
+static kz_status fail_allocation(struct kz_device *dev, CUresult code, const char *call,
+	int64_t size, const char *what, kz_error *err)
+{
+	if (code != CUDA_ERROR_OUT_OF_MEMORY) {
+		return device_fail(dev, code, call, err);
+	}
+	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	bool mine = error_is_clean(err);
+	size_t free = 0, total = 0;
+	long long live = atomic_load(&dev->live_size);
+	if (dev->drv->MemGetInfo(&free, &total) == CUDA_SUCCESS) {
+		error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
+			known->flags,
+			"no memory on %s for %s: %lld bytes requested, %lld live, %zu free of %zu",
+			dev->name, what, (long long)size, live, free, total);
+	} else {
+		error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
+			known->flags, "no memory on %s for %s: %lld bytes requested, %lld live",
+			dev->name, what, (long long)size, live);
+	}
+	if (mine) {
+		error_add_hint(err, known->hint);
+	}
+	return known->status;
+}
+
+static void count_memory(struct kz_device *dev, int64_t size, int direction)
+{
+	int64_t bytes = (int64_t)round_up((size_t)size, UNIT) * direction;
+	int64_t live = atomic_fetch_add(&dev->live_size, bytes) + bytes;
+	int64_t peak = atomic_load(&dev->peak_size);
+	while (live > peak && !atomic_compare_exchange_weak(&dev->peak_size, &peak, live)) {
+	}
+	atomic_fetch_add(&dev->live_count, direction);
+	atomic_fetch_add(&dev->total_count, direction > 0);
+}
+
+static struct memory *memory_new(struct kz_device *dev, int64_t size)
+{
+	struct memory *memory = mem_zalloc(1, sizeof(*memory));
+	if (memory) {
+		atomic_init(&memory->refs, 1);
+		pthread_mutex_init(&memory->lock, NULL);
+		memory->device = device_retain(dev);
+		memory->size = size;
+	}
+	return memory;
+}
+
+static void memory_delete(struct memory *memory)
+{
+	stream_release(atomic_load(&memory->last));
+	pthread_mutex_destroy(&memory->lock);
+	device_release(memory->device);
+	mem_free(memory);
+}
+
+kz_status memory_create(struct memory **out, struct kz_device *dev, int64_t size,
+	const char *what, kz_error *err)
+{
+	struct memory *memory = memory_new(dev, size);
+	if (!memory) {
+		return error_no_memory(err);
+	}
+	if (size > 0) {
+		const char *call;
+		CUresult code = allocate(dev, &memory->address, (size_t)size, &call);
+		if (code) {
+			memory_delete(memory);
+			return fail_allocation(dev, code, call, size, what, err);
+		}
+	}
+	if (dev->has_pools) {
+		/* The memory exists from this point of the default stream on. */
+		atomic_store(&memory->last, stream_retain(&dev->stream));
+	}
+	count_memory(dev, size, 1);
+	*out = memory;
+	return KZ_OK;
+}
+
+kz_status memory_of_module(struct memory **out, struct kz_module *mod, CUdeviceptr address,
+	int64_t size, kz_error *err)
+{
+	struct memory *memory = memory_new(kz_module_device(mod), size);
+	if (!memory) {
+		return error_no_memory(err);
+	}
+	memory->address = address;
+	memory->module = module_retain(mod);
+	*out = memory;
+	return KZ_OK;
+}
+
+struct memory *memory_retain(struct memory *memory)
+{
+	atomic_fetch_add_explicit(&memory->refs, 1, memory_order_relaxed);
+	return memory;
+}
+
+/* Give the allocation back behind its last use; the context is current. */
+static void deallocate(const struct memory *memory)
+{
+	const struct drv *drv = memory->device->drv;
+	const struct kz_stream *last = atomic_load(&memory->last);
+	if (!memory->module && memory->device->has_pools) {
+		(void)drv->MemFreeAsync(memory->address, last->handle);
+		return;
+	}
+	if (last) {
+		(void)drv->StreamSynchronize(last->handle);
+	}
+	if (!memory->module) {
+		(void)drv->MemFree(memory->address);
+	}
+}
+
+void memory_release(struct memory *memory)
+{
+	struct device_scope scope;
+	if (!memory || atomic_fetch_sub(&memory->refs, 1) != 1) {
+		return;
+	}
+	if (memory->address && device_enter_quietly(memory->device, &scope)) {
+		deallocate(memory);
+		device_leave(memory->device, &scope);
+	}
+	if (memory->module) {
+		kz_module_release(memory->module);
+	} else {
+		count_memory(memory->device, memory->size, -1);
+	}
+	memory_delete(memory);
+}
+
+kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	pthread_mutex_lock(&memory->lock);
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (last && last != stream) {
+		st = stream_order(stream, last, err);
+	}
+	if (!st) {
+		atomic_store(&memory->last, stream_retain(stream));
+	}
+	pthread_mutex_unlock(&memory->lock);
+	if (!st) {
+		stream_release(last);
+	}
+	return st;
+}
+
+struct kz_stream *memory_stream(struct memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct kz_stream *last = atomic_load(&memory->last);
+	struct kz_stream *stream = stream_retain(last ? last : &memory->device->stream);
+	pthread_mutex_unlock(&memory->lock);
+	return stream;
+}
+
+/* Buffers */
+
+kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
+	int64_t size, kz_error *err)
+{
+	struct kz_buffer *buffer = mem_zalloc(1, sizeof(*buffer));
+	if (!buffer) {
+		return error_no_memory(err);
+	}
+	atomic_init(&buffer->refs, 1);
+	buffer->memory = memory;
+	buffer->offset = offset;
+	buffer->size = size;
+	*out = buffer;
+	return KZ_OK;
+}
+
+struct kz_buffer *buffer_retain(struct kz_buffer *buffer)
+{
+	atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+	return buffer;
+}
+
+kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
+	const char *what, kz_error *err)
+{
+	struct device_scope scope;
+	struct memory *memory = NULL;
+	*out = NULL;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	st = memory_create(&memory, dev, size, what, err);
+	device_leave(dev, &scope);
+	if (!st && (st = buffer_take(out, memory, 0, size, err))) {
+		memory_release(memory);
+	}
+	return st;
+}
+
+kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
+{
+	*out = NULL;
+	kz_status st = object_check(dev, "a device", err);
+	if (st) {
+		return st;
+	}
+	if (size < 0) {
+		return error_set(err, KZ_INVALID, "expected a buffer size from 0, got %lld",
+			(long long)size);
+	}
+	return buffer_create(out, dev, size, "a buffer", err);
+}
+
+/* That a range lies in a buffer, which may be NULL. */
+static kz_status check_range(const struct kz_buffer *buffer, int64_t offset, int64_t size,
+	kz_error *err)
+{
+	kz_status st = object_check(buffer, "a buffer", err);
+	if (st) {
+		return st;
+	}
+	if (likely(offset >= 0 && size >= 0 && size <= buffer->size
+		   && offset <= buffer->size - size)) {
+		return KZ_OK;
+	}
+	return error_set(err, KZ_RANGE,
+		"%lld bytes from offset %lld do not lie in a buffer of %lld bytes", (long long)size,
+		(long long)offset, (long long)buffer->size);
+}
+
+kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int64_t size,
+	kz_error *err)
+{
+	*out = NULL;
+	kz_status st = check_range(buffer, offset, size, err);
+	if (st) {
+		return st;
+	}
+	struct memory *memory = memory_retain(buffer->memory);
+	st = buffer_take(out, memory, buffer->offset + offset, size, err);
+	if (st) {
+		memory_release(memory);
+	}
+	return st;
+}
+
+void kz_buffer_release(kz_buffer *buffer)
+{
+	if (buffer && atomic_fetch_sub(&buffer->refs, 1) == 1) {
+		memory_release(buffer->memory);
+		mem_free(buffer);
+	}
+}
+
+int64_t kz_buffer_size(const kz_buffer *buffer)
+{
+	return buffer->size;
+}
+
+uint64_t kz_buffer_address(const kz_buffer *buffer)
+{
+	return buffer->size ? buffer_address(buffer) : 0;
+}
+
+kz_device *kz_buffer_device(const kz_buffer *buffer)
+{
+	return buffer->memory->device;
+}
+
+/* Copies between host and device */
+
+enum way { TO_DEVICE, TO_HOST };
+
+/* Both directions, in a stream; the arguments were checked. */
+static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	if (!(st = memory_use(buffer->memory, stream, err))) {
+		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
+		st = way == TO_DEVICE
+			? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
+				stream->handle), "cuMemcpyHtoDAsync", err)
+			: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
+				stream->handle), "cuMemcpyDtoHAsync", err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset, const void *host,
+	int64_t size, kz_error *err)
+{
+	kz_status st = check_range(buffer, offset, size, err);
+	if (!st && size > 0 && !host) {
+		st = error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got NULL",
+			(long long)size);
+	}
+	return st;
+}
+
+/* In the stream in which the memory is at rest soonest; wait for no other one. */
+static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, kz_error *err)
+{
+	kz_status st = check_host_copy(buffer, offset, host, size, err);
+	if (st || size == 0) {
+		return st;
+	}
+	struct kz_stream *stream = memory_stream(buffer->memory);
+	st = host_copy(way, buffer, offset, host, size, stream, err);
+	if (!st) {
+		st = kz_stream_synchronize(stream, err);
+	}
+	stream_release(stream);
+	return st;
+}
+
+static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_host_copy(buffer, offset, host, size, err))
+	    || (st = object_check(stream, "a stream", err))
+	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return host_copy(way, buffer, offset, host, size, stream, err);
+}
+
+kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
+{
+	return copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+}
+
+kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
+{
+	return copy_now(TO_HOST, from, offset, to, size, err);
+}
+
+kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, err);
+}
+
+kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_HOST, from, offset, to, size, stream, err);
+}
+
+/* Copies on the device */
+
+static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
+	const struct kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_range(to, to_offset, size, err))
+	    || (st = check_range(from, from_offset, size, err))) {
+		return st;
+	}
+	if (to->memory->device != from->memory->device) {
+		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s",
+			from->memory->device->name, to->memory->device->name);
+	}
+	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
+	CUdeviceptr b = buffer_address(from) + (CUdeviceptr)from_offset;
+	if ((a < b ? b - a : a - b) < (CUdeviceptr)size) {
+		return error_set(err, KZ_INVALID, "the %lld bytes to copy overlap their target",
+			(long long)size);
+	}
+	return KZ_OK;
+}
+
+static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
+	int64_t from_offset, int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = to->memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	if (!(st = memory_use(from->memory, stream, err))
+	    && !(st = memory_use(to->memory, stream, err))) {
+		CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
+		CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
+		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
+			stream->handle);
+		st = device_ok(dev, code, "cuMemcpyDtoDAsync", err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_error *err)
+{
+	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, err);
+	if (st || size == 0) {
+		return st;
+	}
+	struct kz_stream *stream = memory_stream(from->memory);
+	st = device_copy(to, to_offset, from, from_offset, size, stream, err);
+	stream_release(stream);
+	return st;
+}
+
+kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_device_copy(to, to_offset, from, from_offset, size, err))
+	    || (st = object_check(stream, "a stream", err))
+	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return device_copy(to, to_offset, from, from_offset, size, stream, err);
+}
+
+/* Fills */
+
+/* Halve a pattern while its halves are equal: zeros of any type become a fill of bytes. */
+static int64_t shrink(const char *pattern, int64_t size)
+{
+	while (size % 2 == 0 && memcmp(pattern, pattern + size / 2, (size_t)size / 2) == 0) {
+		size /= 2;
+	}
+	return size;
+}
+
+/* Set one unit of 1, 2 or 4 bytes in each of `count` elements that lie `pitch` bytes apart. */
+static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *value, size_t unit,
+	size_t pitch, size_t count, CUstream stream, const char **call)
+{
+	bool dense = pitch == unit;
+	uint8_t one;
+	uint16_t two;
+	uint32_t four;
+	switch (unit) {
+	case 1:
+		memcpy(&one, value, sizeof(one));
+		*call = dense ? "cuMemsetD8Async" : "cuMemsetD2D8Async";
+		return dense ? drv->MemsetD8Async(to, one, count, stream)
+			: drv->MemsetD2D8Async(to, pitch, one, 1, count, stream);
+	case 2:
+		memcpy(&two, value, sizeof(two));
+		*call = dense ? "cuMemsetD16Async" : "cuMemsetD2D16Async";
+		return dense ? drv->MemsetD16Async(to, two, count, stream)
+			: drv->MemsetD2D16Async(to, pitch, two, 1, count, stream);
+	default:
+		memcpy(&four, value, sizeof(four));
+		*call = dense ? "cuMemsetD32Async" : "cuMemsetD2D32Async";
+		return dense ? drv->MemsetD32Async(to, four, count, stream)
+			: drv->MemsetD2D32Async(to, pitch, four, 1, count, stream);
+	}
+}
+
+/* Only what the driver can set at once is set at once; a longer pattern is set unit by unit, each
+ * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
+static kz_status fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
+	int64_t count, CUstream stream, kz_error *err)
+{
+	int64_t small = shrink(pattern, size);
+	count *= size / small;
+	int64_t unit = 4;
+	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {
+		unit /= 2;
+	}
+	kz_status st = KZ_OK;
+	for (int64_t i = 0; !st && i < small; i += unit) {
+		const char *call;
+		CUresult code = fill_unit(dev->drv, to + (CUdeviceptr)i, pattern + i, (size_t)unit,
+			(size_t)small, (size_t)count, stream, &call);
+		st = device_ok(dev, code, call, err);
+	}
+	return st;
+}
+
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st;
+	if ((st = stream_pick(&stream, dev, stream, err)) || count == 0
+	    || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (!(st = memory_use(buffer->memory, stream, err))) {
+		st = fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern, pattern_size,
+			count, stream->handle, err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
+	int64_t pattern_size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_range(buffer, offset, size, err))
+	    || (st = object_check(pattern, "a pattern", err))) {
+		return st;
+	}
+	if (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1))) {
+		return error_set(err, KZ_INVALID,
+			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
+			(long long)pattern_size);
+	}
+	if (offset % pattern_size || size % pattern_size) {
+		return error_set(err, KZ_INVALID,
+			"expected multiples of the pattern's %lld, got offset %lld, size %lld",
+			(long long)pattern_size, (long long)offset, (long long)size);
+	}
+	return buffer_fill(buffer, offset, size / pattern_size, pattern, pattern_size, stream, err);
+}
+
+void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out)
+{
+	*out = (kz_memory_stats){
+		.live_size = atomic_load(&dev->live_size),
+		.peak_size = atomic_load(&dev->peak_size),
+		.live_count = atomic_load(&dev->live_count),
+		.total_count = atomic_load(&dev->total_count),
+	};
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules: source or image -> loaded code whose kernels can be found by name.
+ *
+ * src/rtc makes the image and says what it knows of the kernels' parameters; this file loads it
+ * and, when a kernel is first asked for, completes that knowledge: a size that neither signature
+ * nor image gave comes from the driver.  A kernel whose parameters nobody knows is refused, since
+ * the driver would read as many arguments as it likes.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for the driver's own words about an image that it refuses. */
+#define LOG_SIZE 8192
+
+/* More parameters than a kernel can have: 32 KiB of bytes. */
+#define MAX_PARAMS 32768
+
+struct kz_module *module_retain(struct kz_module *mod)
+{
+	atomic_fetch_add(&mod->refs, 1);
+	return mod;
+}
+
+static void kernel_finish(struct kz_kernel *kernel)
+{
+	mem_free(kernel->params);
+	mem_free(kernel->signature);
+}
+
+void kz_module_release(kz_module *mod)
+{
+	if (!mod || atomic_fetch_sub(&mod->refs, 1) != 1) {
+		return;
+	}
+	struct device_scope scope;
+	if (mod->handle && device_enter_quietly(mod->device, &scope)) {
+		/* Launches in flight run code of this module. */
+		(void)mod->device->drv->CtxSynchronize();
+		(void)mod->device->drv->ModuleUnload(mod->handle);
+		device_leave(mod->device, &scope);
+	}
+	for (size_t i = 0; mod->kernels && i < mod->image.kernel_count; i++) {
+		kernel_finish(&mod->kernels[i]);
+	}
+	mem_free(mod->kernels);
+	rtc_image_free(&mod->image);
+	pthread_mutex_destroy(&mod->lock);
+	device_release(mod->device);
+	mem_free(mod);
+}
+
+/* "ptxas application ptx input, line 12; error   : text": the place and the words. */
+static bool find_ptx_error(const char *log, int *line, const char **text, size_t *text_len)
+{
+	const char *mark = strstr(log, "line ");
+	const char *error = mark ? strstr(mark, "error") : NULL;
+	const char *colon = error ? strchr(error, ':') : NULL;
+	if (!colon) {
+		return false;
+	}
+	*line = (int)strtol(mark + 5, NULL, 10);
+	colon += 1 + strspn(colon + 1, " ");
+	*text = colon;
+	*text_len = strcspn(colon, "\r\n");
+	return *line > 0;
+}
+
+/* Line `line` of a text, without its end; empty if there is no such line. */
+static void add_text_line(struct str *out, const char *text, int line)
+{
+	while (line > 1 && text) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+		line--;
+	}
+	if (text) {
+		str_addn(out, text, strcspn(text, "\r\n"));
+	}
+}
+
+/* Say what the driver disliked about an image: its log, and for PTX the line. */
+static void explain_refusal(kz_error *err, const struct kz_module *mod, const char *log)
+{
+	struct str text = STR_INIT;
+	const char *words = NULL;
+	size_t words_len = 0;
+	int line = 0;
+	if (mod->image.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
+		snprintf(err->message, sizeof(err->message), "%.*s",
+			(int)(words_len < 256 ? words_len : 256), words);
+		error_add_place(err, "ptx", line, 0);
+		str_addf(&text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
+		add_text_line(&text, mod->image.data, line);
+		str_addc(&text, '\n');
+	} else if (*log) {
+		str_add(&text, log);
+	}
+	if (text.len) {
+		error_take_log(err, str_take(&text));
+	}
+	str_free(&text);
+}
+
+/* Load the image; the context is current. */
+static kz_status load_image(struct kz_module *mod, kz_error *err)
+{
+	char *log = mem_zalloc(1, LOG_SIZE);
+	if (!log) {
+		return error_no_memory(err);
+	}
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
+	bool mine = error_is_clean(err);
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, mod->image.data,
+		(unsigned)countof(options), options, values);
+	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
+	if (st && mine) {
+		explain_refusal(err, mod, log);
+	}
+	mem_free(log);
+	return st;
+}
+
+/* Take over the image and load it. */
+static kz_status module_create(struct kz_module **out, struct kz_device *dev,
+	struct rtc_image *image, kz_error *err)
+{
+	struct device_scope scope;
+	struct kz_module *mod = mem_zalloc(1, sizeof(*mod));
+	if (!mod) {
+		rtc_image_free(image);
+		return error_no_memory(err);
+	}
+	atomic_init(&mod->refs, 1);
+	pthread_mutex_init(&mod->lock, NULL);
+	mod->device = device_retain(dev);
+	mod->image = *image;
+	mod->kernels = mem_zalloc(image->kernel_count + 1, sizeof(*mod->kernels));
+	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
+	if (st == KZ_OK) {
+		st = load_image(mod, err);
+		device_leave(dev, &scope);
+	}
+	if (st) {
+		kz_module_release(mod);
+		return st;
+	}
+	*out = mod;
+	return KZ_OK;
+}
+
+static size_t list_count(const char *const *list)
+{
+	size_t count = 0;
+	while (list && list[count]) {
+		count++;
+	}
+	return count;
+}
+
+static kz_status read_options(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err)
+{
+	if (options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_compile_options has size %zu, expected %zu",
+			options->size, sizeof(*options));
+	}
+	request->name = options->name;
+	request->include_dirs = options->include_dirs;
+	request->include_count = list_count(options->include_dirs);
+	request->header_names = options->header_names;
+	request->header_texts = options->header_texts;
+	request->header_count = list_count(options->header_names);
+	request->defines = options->defines;
+	request->define_count = list_count(options->defines);
+	request->instances = options->instances;
+	request->instance_count = list_count(options->instances);
+	request->options = options->nvrtc_options;
+	request->option_count = list_count(options->nvrtc_options);
+	request->arch = options->arch;
+	request->line_info = options->line_info != 0;
+	request->debug = options->debug != 0;
+	request->fast_math = options->fast_math != 0;
+	request->no_prelude = options->no_prelude != 0;
+	if (request->header_count != list_count(options->header_texts)) {
+		return error_set(err, KZ_INVALID, "%zu header names, but %zu header texts",
+			request->header_count, list_count(options->header_texts));
+	}
+	return KZ_OK;
+}
+
+kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
+	const kz_compile_options *options, kz_error *err)
+{
+	struct rtc_request request = {.source = source};
+	struct rtc_image image;
+	kz_status st = KZ_OK;
+	if (!out || !dev) {
+		return error_set(err, KZ_INVALID, "kz_module_compile: %s is NULL",
+			out ? "the device" : "out");
+	}
+	*out = NULL;
+	request.device_cc = dev->info.compute_capability;
+	request.ptx_only = dev->ptx_only;
+	if ((options && (st = read_options(&request, options, err)))
+	    || (st = rtc_compile(&image, &request, err))) {
+		return st;
+	}
+	return module_create(out, dev, &image, err);
+}
+
+kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image, int64_t size,
+	kz_error *err)
+{
+	struct rtc_image copy;
+	if (!out || !dev || !image || size <= 0) {
+		if (out) {
+			*out = NULL;
+		}
+		return error_set(err, KZ_INVALID, "kz_module_load: %s",
+			!out ? "out is NULL" : !dev ? "the device is NULL"
+			: !image ? "the image is NULL" : "the size is not positive");
+	}
+	*out = NULL;
+	kz_status st = rtc_image_inspect(&copy, image, (size_t)size, err);
+	return st ? st : module_create(out, dev, &copy, err);
+}
+
+/* "no kernel 'doublfy'; this module has: doublify (did you mean it?)" */
+static kz_status no_such_kernel(const struct kz_module *mod, const char *name, kz_error *err)
+{
+	struct str list = STR_INIT;
+	const char *nearest = rtc_image_nearest(&mod->image, name);
+	for (size_t i = 0; i < mod->image.kernel_count && list.len < 200; i++) {
+		str_addf(&list, "%s%s", i ? ", " : "", mod->image.kernels[i].name);
+	}
+	if (mod->image.kernel_count == 0) {
+		str_add(&list, "none");
+	} else if (nearest && mod->image.kernel_count == 1) {
+		str_add(&list, " (did you mean it?)");
+	} else if (nearest) {
+		str_addf(&list, " (did you mean '%s'?)", nearest);
+	}
+	error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
+		list.data ? list.data : "?");
+	str_free(&list);
+	return KZ_NOT_FOUND;
+}
+
+/* The driver's word on one parameter; *found is false past the last one. */
+static kz_status ask_param(bool *found, int64_t *size, const struct kz_kernel *kernel,
+	size_t index, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	size_t param_offset = 0;
+	size_t param_size = 0;
+	CUresult code = dev->drv->FuncGetParamInfo(kernel->handle, index, &param_offset,
+		&param_size);
+	*found = code == CUDA_SUCCESS;
+	*size = (int64_t)param_size;
+	return code == CUDA_ERROR_INVALID_VALUE ? KZ_OK
+		: device_ok(dev, code, "cuFuncGetParamInfo", err);
+}
+
+static kz_status count_params(struct kz_kernel *kernel, kz_error *err)
+{
+	bool found = true;
+	int64_t size;
+	kernel->param_count = kernel->info->param_count;
+	if (kernel->info->params_known) {
+		return KZ_OK;
+	}
+	for (kernel->param_count = 0; found && kernel->param_count < MAX_PARAMS;) {
+		kz_status st = ask_param(&found, &size, kernel, kernel->param_count, err);
+		if (st) {
+			return st;
+		}
+		kernel->param_count += found;
+	}
+	return KZ_OK;
+}
+
+static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error *err)
+{
+	struct param *param = &kernel->params[index];
+	const struct rtc_param *known = index < kernel->info->param_count
+		? &kernel->info->params[index] : NULL;
+	bool found = true;
+	kz_status st = KZ_OK;
+	param->kind = known ? known->kind : PARAM_UNKNOWN;
+	param->type = known ? known->type : NULL;
+	param->size = known ? known->size : -1;
+	param->dtypes = args_pointee_dtypes(param->kind == PARAM_POINTER ? param->type : NULL);
+	if (param->size < 0) {
+		st = ask_param(&found, &param->size, kernel, index, err);
+	}
+	param->natural = args_natural(param->kind, param->size);
+	if (st == KZ_OK && !found) {
+		st = error_set(err, KZ_BAD_IMAGE, "kernel '%s': parameter %zu has no known size",
+			kernel->info->name, index + 1);
+	}
+	return st;
+}
+
+static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, "%s(", kernel->info->name);
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		const struct param *param = &kernel->params[i];
+		str_add(&text, i ? ", " : "");
+		if (param->type) {
+			str_add(&text, param->type);
+		} else {
+			str_addf(&text, "? (%lld bytes)", (long long)param->size);
+		}
+	}
+	str_addc(&text, ')');
+	kernel->signature = str_take(&text);
+	return kernel->signature ? KZ_OK : error_no_memory(err);
+}
+
+static kz_status read_limits(struct kz_kernel *kernel, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	int threads = 0;
+	int shared = 0;
+	kz_status st;
+	if ((st = device_ok(dev, dev->drv->FuncGetAttribute(&threads,
+			CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel->handle),
+			"cuFuncGetAttribute", err))
+	    || (st = device_ok(dev, dev->drv->FuncGetAttribute(&shared,
+			CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->handle),
+			"cuFuncGetAttribute", err))) {
+		return st;
+	}
+	kernel->max_threads = threads;
+	kernel->static_shared = shared;
+	atomic_init(&kernel->dynamic_limit, dev->info.shared_per_block - shared);
+	return KZ_OK;
+}
+
+static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
+{
+	kz_status st = count_params(kernel, err);
+	if (st) {
+		return st;
+	}
+	kernel->params = mem_zalloc(kernel->param_count + 1, sizeof(*kernel->params));
+	if (!kernel->params) {
+		return error_no_memory(err);
+	}
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		if ((st = complete_param(kernel, i, err))) {
+			return st;
+		}
+	}
+	return write_signature(kernel, err);
+}
+
+/* Make a kernel ready; the module's lock is held and the context current. */
+static kz_status kernel_init(struct kz_kernel *kernel, struct kz_module *mod,
+	const struct rtc_kernel *info, kz_error *err)
+{
+	kz_status st;
+	kernel->module = mod;
+	kernel->info = info;
+	if ((st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
+			mod->handle, info->lowered), "cuModuleGetFunction", err))
+	    || (st = make_params(kernel, err)) || (st = read_limits(kernel, err))) {
+		kernel_finish(kernel);
+		*kernel = (struct kz_kernel){0};
+	}
+	return st;
+}
+
+kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = KZ_OK;
+	if (!out || !mod || !name) {
+		if (out) {
+			*out = NULL;
+		}
+		return error_set(err, KZ_INVALID, "kz_module_kernel: %s is NULL",
+			!out ? "out" : !mod ? "the module" : "the name");
+	}
+	*out = NULL;
+	const struct rtc_kernel *info = rtc_image_kernel(&mod->image, name);
+	if (!info) {
+		return no_such_kernel(mod, name, err);
+	}
+	struct kz_kernel *kernel = &mod->kernels[info - mod->image.kernels];
+	if ((st = device_enter(mod->device, &scope, err))) {
+		return st;
+	}
+	pthread_mutex_lock(&mod->lock);
+	if (!kernel->handle) {
+		st = kernel_init(kernel, mod, info, err);
+	}
+	pthread_mutex_unlock(&mod->lock);
+	device_leave(mod->device, &scope);
+	*out = st ? NULL : kernel;
+	return st;
+}
+
+int64_t kz_module_kernel_count(const kz_module *mod)
+{
+	return (int64_t)mod->image.kernel_count;
+}
+
+const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
+{
+	return index >= 0 && index < (int64_t)mod->image.kernel_count
+		? mod->image.kernels[index].name : NULL;
+}
+
+const char *kz_module_log(const kz_module *mod)
+{
+	return mod->image.log ? mod->image.log : "";
+}
+
+const void *kz_module_image(const kz_module *mod, int64_t *size)
+{
+	if (size) {
+		*size = (int64_t)mod->image.size;
+	}
+	return mod->image.data;
+}
+
+const char *kz_module_arch(const kz_module *mod)
+{
+	return mod->image.arch;
+}
+
+kz_device *kz_module_device(const kz_module *mod)
+{
+	return mod->device;
+}
+
+/* Where a variable lies; *address is 0 if the module has none of that name. */
+static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_module *mod,
+	const char *name, kz_error *err)
+{
+	struct device_scope scope;
+	size_t bytes = 0;
+	kz_status st = device_enter(mod->device, &scope, err);
+	if (st) {
+		return st;
+	}
+	CUresult code = mod->device->drv->ModuleGetGlobal(address, &bytes, mod->handle, name);
+	device_leave(mod->device, &scope);
+	*size = (int64_t)bytes;
+	if (code == CUDA_ERROR_NOT_FOUND) {
+		return error_set(err, KZ_NOT_FOUND, "no variable '%s' in this module", name);
+	}
+	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
+}
+
+kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz_error *err)
+{
+	CUdeviceptr address = 0;
+	struct memory *memory = NULL;
+	int64_t size = 0;
+	kz_status st;
+	if (!out || !mod || !name) {
+		if (out) {
+			*out = NULL;
+		}
+		return error_set(err, KZ_INVALID, "kz_module_global: %s is NULL",
+			!out ? "out" : !mod ? "the module" : "the name");
+	}
+	*out = NULL;
+	if ((st = find_global(&address, &size, mod, name, err))
+	    || (st = memory_of_module(&memory, mod, address, size, err))) {
+		return st;
+	}
+	st = buffer_take(out, memory, 0, size, err);
+	if (st) {
+		memory_release(memory);
+	}
+	return st;
+}
+
+/* A buffer over the whole variable, if its size is what the caller says.  Kernels use variables
+ * behind our back, in any stream: wait for them. */
+static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name, int64_t size,
+	kz_error *err)
+{
+	kz_status st = kz_module_global(out, mod, name, err);
+	if (st == KZ_OK && (st = kz_device_synchronize(mod->device, err))) {
+		kz_buffer_release(*out);
+		*out = NULL;
+	}
+	if (st == KZ_OK && kz_buffer_size(*out) != size) {
+		st = error_set(err, KZ_RANGE, "variable '%s' has %lld bytes, the host memory %lld",
+			name, (long long)kz_buffer_size(*out), (long long)size);
+		kz_buffer_release(*out);
+		*out = NULL;
+	}
+	return st;
+}
+
+kz_status kz_module_set_global(kz_module *mod, const char *name, const void *from, int64_t size,
+	kz_error *err)
+{
+	kz_buffer *buffer = NULL;
+	kz_status st = whole_global(&buffer, mod, name, size, err);
+	if (st == KZ_OK) {
+		st = kz_copy_htod(buffer, 0, from, size, err);
+		kz_buffer_release(buffer);
+	}
+	return st;
+}
+
+kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64_t size,
+	kz_error *err)
+{
+	kz_buffer *buffer = NULL;
+	kz_status st = whole_global(&buffer, mod, name, size, err);
+	if (st == KZ_OK) {
+		st = kz_copy_dtoh(to, size, buffer, 0, err);
+		kz_buffer_release(buffer);
+	}
+	return st;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MODULE_H
+#define MODULE_H
+
+/* What module.c makes and kernel.c and args.c read: a module, its kernels, their parameters. */
+#include "objects.h"
+#include "rtc/compile.h"
+
+/* A parameter as a launch needs it. */
+struct param {
+	enum param_kind kind;
+	int32_t natural;            /* kz_arg_kind whose bits are this parameter's bits if it is no
+	                             * wider; -1 if there is none */
+	int64_t size;
+	uint32_t dtypes;            /* PARAM_POINTER: bit per built-in dtype that may lie there */
+	const char *type;           /* "const float *"; NULL if unknown.  Borrowed from the image */
+};
+
+struct kz_kernel {
+	struct kz_module *module;
+	const struct rtc_kernel *info;
+	CUfunction handle;          /* NULL until someone asks for the kernel */
+	struct param *params;
+	size_t param_count;
+	char *signature;
+	int64_t max_threads;        /* per block, for this kernel */
+	int64_t static_shared;
+	_Atomic int64_t dynamic_limit; /* dynamic shared memory that the driver was asked for */
+	_Atomic int block_1d;       /* block size for kz_launch_1d, 0 until computed */
+};
+
+struct kz_module {
+	atomic_int refs;
+	struct kz_device *device;
+	CUmodule handle;
+	struct rtc_image image;
+	struct kz_kernel *kernels;  /* one per image.kernels */
+	pthread_mutex_t lock;       /* guards the making of kernels */
+};
+
+/* args.c */
+
+/* Check one argument against its parameter and convert it.  *slot gets the value, except for a
+ * struct, which stays where it is; either way *place says where the driver is to read it.  Host
+ * memory (KZ_IN ...) leaves 0 in the slot for the caller to fill in.  `index` is from 0. */
+kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *kernel, size_t index,
+	const kz_arg *arg, kz_error *err);
+
+/* What struct param.natural is for a kind. */
+int32_t args_natural(enum param_kind kind, int64_t size);
+
+/* The dtypes that may lie behind a pointer of this C type; all bits for one we cannot judge. */
+uint32_t args_pointee_dtypes(const char *type);
+
+#endif

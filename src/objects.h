@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OBJECTS_H
+#define OBJECTS_H
+
+/*
+ * The objects behind the public handles, and the few functions that they share.
+ *
+ * Who keeps whom alive: array -> buffer -> memory -> device; memory -> the stream that used it
+ * last; stream, event and module -> device.  The default stream is a part of its device and shares
+ * its count.  Counts are atomic; the last release frees.
+ *
+ * One rule orders work: memory_use() before anything touches a piece of memory in a stream.  It
+ * makes that stream wait, by an event, for the stream that used the memory before.  So all uses of
+ * one piece of memory happen in the order of the calls, and the last user stands for all.
+ */
+#include "base/error.h"
+#include "drv/drv.h"
+
+#include <kudzu/kudzu.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct kz_stream {
+	atomic_int refs;            /* of a stream that is not the default one */
+	struct kz_device *device;
+	CUstream handle;
+	CUevent order;              /* marks the point that another stream waits for */
+	bool is_default;
+};
+
+struct kz_event {
+	atomic_int refs;
+	struct kz_device *device;
+	CUevent handle;
+	atomic_bool recorded;
+};
+
+struct kz_device {
+	atomic_int refs;
+	int opens;                  /* handles that users hold, under the lock of the list */
+	struct kz_device *next;     /* in the list of open devices, under its lock */
+	struct drv *drv;
+	int ordinal;
+	CUdevice handle;
+	CUcontext context;          /* the primary one, retained */
+	struct kz_stream stream;    /* the default stream */
+	kz_device_info info;
+	bool has_pools;             /* cuMemAllocAsync works */
+	bool ptx_only;              /* loads no cubin: a device attribute says so */
+	char name[24];
+	char model[256];
+	_Atomic(char *) note;       /* set once, under the lock of the list */
+	atomic_bool lost;           /* a sticky error happened; `cause` says which */
+	pthread_mutex_t lock;       /* guards the making of cause */
+	kz_error cause;
+	_Atomic int64_t live_size;
+	_Atomic int64_t peak_size;
+	_Atomic int64_t live_count;
+	_Atomic int64_t total_count;
+};
+
+/* A piece of device memory that something owns. */
+struct memory {
+	atomic_int refs;
+	struct kz_device *device;
+	CUdeviceptr address;
+	int64_t size;
+	struct kz_module *module;   /* whose variable it is; NULL for memory of our own */
+	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
+	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none yet */
+};
+
+struct kz_buffer {
+	atomic_int refs;
+	struct memory *memory;
+	int64_t offset;
+	int64_t size;
+};
+
+struct kz_array {
+	atomic_int refs;
+	struct kz_buffer *buffer;
+	kz_dtype dtype;
+	int64_t offset;             /* bytes from the start of the buffer to element 0 */
+	kz_shape shape;
+	int64_t strides[KZ_MAX_DIMS];
+	int64_t count;
+};
+
+/* Objects that a caller passed. */
+static inline kz_status object_check(const void *object, const char *what, kz_error *err)
+{
+	return likely(object != NULL)
+		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
+}
+
+/* device.c */
+
+struct kz_device *device_retain(struct kz_device *dev);
+/* What an object calls for the device that it retained; kz_device_close is for users' handles. */
+void device_release(struct kz_device *dev);
+
+/* Make the device's context current; device_leave restores the caller's.  Fails with the first
+ * cause when the context is lost.  On failure nothing is to be left. */
+struct device_scope {
+	CUcontext previous;
+	bool switched;
+};
+
+kz_status device_report_loss(struct kz_device *dev, kz_error *err);
+/* The same for releases: no error value.  False, and nothing to be left, when the context is lost:
+ * what lived in it is gone, its handles mean nothing any more. */
+bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope);
+
+/* A CUresult of this device becomes an error value; a sticky one is latched. */
+kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err);
+
+static inline kz_status device_ok(struct kz_device *dev, CUresult code, const char *call,
+	kz_error *err)
+{
+	return likely(code == CUDA_SUCCESS) ? KZ_OK : device_fail(dev, code, call, err);
+}
+
+static inline kz_status device_enter(struct kz_device *dev, struct device_scope *scope,
+	kz_error *err)
+{
+	scope->previous = NULL;
+	scope->switched = false;
+	if (unlikely(atomic_load_explicit(&dev->lost, memory_order_acquire))) {
+		return device_report_loss(dev, err);
+	}
+	CUresult code = dev->drv->CtxGetCurrent(&scope->previous);
+	if (likely(code == CUDA_SUCCESS) && scope->previous != dev->context) {
+		code = dev->drv->CtxSetCurrent(dev->context);
+		scope->switched = code == CUDA_SUCCESS;
+	}
+	return device_ok(dev, code, "cuCtxSetCurrent", err);
+}
+
+static inline void device_leave(struct kz_device *dev, const struct device_scope *scope)
+{
+	if (scope->switched) {
+		(void)dev->drv->CtxSetCurrent(scope->previous);
+	}
+}
+
+/* stream.c */
+
+struct kz_stream *stream_retain(struct kz_stream *stream);
+/* Undo stream_retain; unlike kz_stream_release it counts the default stream too. */
+void stream_release(struct kz_stream *stream);
+/* Create what a stream is made of; the context is current.  stream_finish undoes it. */
+kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority,
+	kz_error *err);
+void stream_finish(struct kz_stream *stream);
+/* Let `later` wait for all that is in `earlier` now; the context of either is current. */
+kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err);
+/* The stream of options or the default; fails if it is of another device. */
+kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
+	kz_error *err);
+
+/* memory.c */
+
+/* Allocate; the context is current.  `what` names the thing in an error, "array of 16 float32". */
+kz_status memory_create(struct memory **out, struct kz_device *dev, int64_t size,
+	const char *what, kz_error *err);
+/* Wrap a module's variable; keeps the module. */
+kz_status memory_of_module(struct memory **out, struct kz_module *mod, CUdeviceptr address,
+	int64_t size, kz_error *err);
+struct memory *memory_retain(struct memory *memory);
+void memory_release(struct memory *memory);
+/* A new buffer over memory; takes the caller's reference on success. */
+kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
+	int64_t size, kz_error *err);
+/* kz_buffer_create with a name for errors, as memory_create has it. */
+kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
+	const char *what, kz_error *err);
+struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
+
+kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
+
+/* To be called, context current, before work on this memory goes into a stream. */
+static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+		return KZ_OK;
+	}
+	return memory_use_after(memory, stream, err);
+}
+
+/* The stream in which the memory is at rest soonest: its last user, else the default stream.
+ * Counted, since another thread's view may end its last use: stream_release. */
+struct kz_stream *memory_stream(struct memory *memory);
+/* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
+
+static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
+{
+	return buffer->memory->address + (CUdeviceptr)buffer->offset;
+}
+
+static inline CUdeviceptr array_address(const struct kz_array *array)
+{
+	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
+}
+
+/* module.c */
+
+struct kz_module *module_retain(struct kz_module *mod);
+
+#endif
