@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CFG_H
+#define CPU_CFG_H
+
+/* The control-flow graph of a checked function. */
+#include "ptx.h"
+
+/* Fill in func->blocks, and the block numbers of label operands.  False: no memory. */
+bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
+
+/* Turn the registers that are live after an instruction into those live before it; a bit each. */
+void cfg_live_before(uint64_t *live, const struct ptx_inst *inst);
+
+#endif

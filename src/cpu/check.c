@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operands against the opcode table.  The string of a row says for each operand what it may be and
+ * of which type; check_operand follows it letter by letter.  The rules that do not fit in a string
+ * (cvt's rounding, setp's third source, parameters) stand at the end.
+ *
+ * Types follow the PTX ISA: a register fits an instruction type of its own size if one of the two
+ * is untyped, or both are integers, or they are equal.  ld, st and cvt ('>') also take wider
+ * registers, floats excepted.
+ */
+#include "../base/common.h"
+
+#include "check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct checker {
+	const struct ptx_func *func;
+	const struct ptx_inst *inst;
+	struct ptx_diag *diag;
+};
+
+/* One operand of a row. */
+struct want {
+	char letter;
+	enum ptx_type type;
+	bool wider;
+	bool optional;
+	size_t number; /* from 1 */
+};
+
+static bool fail(struct checker *c, const char *format, ...) printf_like(2, 3);
+
+static bool fail(struct checker *c, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return ptx_fail(c->diag, c->inst->line, c->inst->column, "%s", text);
+}
+
+/* What an operand is, for messages. */
+static void describe(struct checker *c, const struct ptx_operand *o, char text[static 96])
+{
+	static const char *const sregs[] = {
+#define X(name, spelling, type) spelling,
+		PTX_SREGS(X)
+#undef X
+	};
+	const size_t size = 96;
+	const struct ptx_reg *regs = c->func->regs;
+	switch (o->kind) {
+	case PTX_REG:
+		snprintf(text, size, "%s%.60s (%s)", o->negated ? "!" : "", regs[o->reg].name,
+			ptx_type_name(regs[o->reg].type));
+		break;
+	case PTX_PAIR:
+		snprintf(text, size, "%.40s|%.40s", regs[o->reg].name, regs[o->reg2].name);
+		break;
+	case PTX_INT:
+		snprintf(text, size, "%lld", (long long)o->value);
+		break;
+	case PTX_FLOAT:
+		snprintf(text, size, "the floating-point constant %g", o->real);
+		break;
+	case PTX_SREG:
+		snprintf(text, size, "special register %s", sregs[o->sreg]);
+		break;
+	case PTX_ADDRESS:
+		snprintf(text, size, "%s%.60s", o->bracketed ? "memory at " : "variable ",
+			o->var ? o->var->name : o->has_base ? regs[o->reg].name : "a number");
+		break;
+	case PTX_LABEL:
+		snprintf(text, size, "label %.60s", o->label);
+		break;
+	case PTX_FUNC:
+		snprintf(text, size, "function %.60s", o->func->name);
+		break;
+	case PTX_VECTOR:
+		snprintf(text, size, "a list of %zu", o->count);
+		break;
+	case PTX_SINK:
+		snprintf(text, size, "_");
+		break;
+	}
+}
+
+static bool fail_operand(struct checker *c, const struct want *w, const struct ptx_operand *o,
+	const char *expected)
+{
+	char got[96];
+	describe(c, o, got);
+	return fail(c, "operand %zu of '%.60s': expected %s, got %s", w->number, c->inst->text,
+		expected, got);
+}
+
+static bool is_integer_class(char class)
+{
+	return class == 'u' || class == 's' || class == 'b';
+}
+
+static bool type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
+{
+	char w = ptx_type_class(wanted), r = ptx_type_class(reg);
+	if (wanted == reg) {
+		return true;
+	}
+	if (w == 'p' || r == 'p') {
+		return false;
+	}
+	if (ptx_type_bits(wanted) == ptx_type_bits(reg)) {
+		return w == 'b' || r == 'b' || (is_integer_class(w) && is_integer_class(r));
+	}
+	return wider && ptx_type_bits(reg) > ptx_type_bits(wanted) && is_integer_class(w)
+		&& is_integer_class(r);
+}
+
+static bool check_reg(struct checker *c, const struct want *w, const struct ptx_operand *o,
+	enum ptx_type type)
+{
+	bool may_negate = w->letter == 'q' || (w->letter == 'a' && type == PTX_PRED);
+	char expected[64];
+	if (o->kind == PTX_REG && (!o->negated || may_negate)
+	    && type_fits(type, c->func->regs[o->reg].type, w->wider)) {
+		return true;
+	}
+	bool source = strchr("asy", w->letter) != NULL;
+	const char *name = ptx_type_name(type); /* an f32, an s64, a u32 */
+	snprintf(expected, sizeof(expected), "%s %s%s register%s",
+		name[0] == 'f' || name[0] == 's' ? "an" : "a", name,
+		w->wider && ptx_type_class(type) != 'f' ? " or wider" : "",
+		source ? " or constant" : "");
+	return fail_operand(c, w, o, expected);
+}
+
+static bool constant_fits(const struct ptx_operand *o, enum ptx_type type)
+{
+	char class = ptx_type_class(type);
+	if (o->kind == PTX_INT) {
+		return class == 'p' || is_integer_class(class);
+	}
+	if (class == 'b') {
+		return o->real_width == ptx_type_bits(type);
+	}
+	return type == PTX_F32 || type == PTX_F64;
+}
+
+/* A register or a constant. */
+static bool check_source(struct checker *c, const struct want *w, const struct ptx_operand *o,
+	enum ptx_type type)
+{
+	bool constant = o->kind == PTX_INT || o->kind == PTX_FLOAT;
+	return (constant && constant_fits(o, type)) || check_reg(c, w, o, type);
+}
+
+static size_t vector_count(const struct ptx_inst *inst)
+{
+	return ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
+		: ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : 1;
+}
+
+/* What ld writes or st reads. */
+static bool check_data(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	size_t count = vector_count(c->inst);
+	char expected[48];
+	if (count == 1) {
+		return w->letter == 's' ? check_source(c, w, o, w->type)
+			: check_reg(c, w, o, w->type);
+	}
+	if (o->kind != PTX_VECTOR || o->count != count) {
+		snprintf(expected, sizeof(expected), "{ } with %zu elements", count);
+		return fail_operand(c, w, o, expected);
+	}
+	if (count * ptx_type_size(w->type) > 32) {
+		return fail(c, "'%.60s' moves more than 32 bytes", c->inst->text);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct ptx_operand *element = &o->elements[i];
+		bool sink = element->kind == PTX_SINK && w->letter == 'V';
+		if (!sink && !(w->letter == 's' ? check_source(c, w, element, w->type)
+			       : check_reg(c, w, element, w->type))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The parts of a register that mov packs or unpacks. */
+static bool check_parts(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	static const enum ptx_type parts[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64};
+	unsigned bits = ptx_type_bits(w->type);
+	bool known = false;
+	for (size_t i = 0; i < countof(parts) && ptx_type_class(w->type) == 'b'; i++) {
+		if ((o->count == 2 || o->count == 4)
+		    && ptx_type_bits(parts[i]) * o->count == bits) {
+			known = true;
+			for (size_t j = 0; j < o->count; j++) {
+				bool sink = o->elements[j].kind == PTX_SINK && w->letter == 'x';
+				if (!sink && !(w->letter == 'y'
+					? check_source(c, w, &o->elements[j], parts[i])
+					: check_reg(c, w, &o->elements[j], parts[i]))) {
+					return false;
+				}
+			}
+		}
+	}
+	return known || fail_operand(c, w, o, "parts that make up the type");
+}
+
+/* What mov and cvta read. */
+static bool check_movable(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	static const enum ptx_type sreg_types[] = {
+#define X(name, spelling, type) PTX_##type,
+		PTX_SREGS(X)
+#undef X
+	};
+	unsigned bits = ptx_type_bits(w->type);
+	bool address = is_integer_class(ptx_type_class(w->type)) && (bits == 32 || bits == 64);
+	bool is_mov = c->inst->op == PTX_OP_MOV;
+	if (o->kind == PTX_ADDRESS && !o->bracketed && address) {
+		return true;
+	}
+	if (o->kind == PTX_SREG && is_mov && type_fits(w->type, sreg_types[o->sreg], false)) {
+		return true;
+	}
+	if (o->kind == PTX_FUNC && is_mov && address) {
+		return ptx_unsupported(c->diag, c->inst->line, c->inst->column,
+			"the address of function '%.80s' is not supported by the CPU device",
+			o->func->name);
+	}
+	if (o->kind == PTX_VECTOR && is_mov) {
+		return check_parts(c, w, o);
+	}
+	return check_source(c, w, o, w->type);
+}
+
+static bool is_own_parameter(const struct ptx_func *func, const struct ptx_var *var)
+{
+	for (size_t i = 0; i < func->param_count; i++) {
+		if (func->params[i] == var) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Parameters are ours to lay out, so an access to one must lie inside it. */
+static bool check_parameter(struct checker *c, const struct ptx_operand *o)
+{
+	const struct ptx_inst *inst = c->inst;
+	const struct ptx_var *var = o->var;
+	if (!var) {
+		return ptx_unsupported(c->diag, inst->line, inst->column,
+			"'%.60s' with a computed address is not supported by the CPU device",
+			inst->text);
+	}
+	size_t size = ptx_type_size(inst->types[0]) * vector_count(inst);
+	if (inst->op == PTX_OP_ST && is_own_parameter(c->func, var)) {
+		return fail(c, "'%.60s' writes to the parameter '%.60s'", inst->text, var->name);
+	}
+	if (o->value < 0 || size > var->size || (uint64_t)o->value > var->size - size) {
+		return fail(c, "'%.60s' at offset %lld is outside of '%.60s', which has %zu bytes",
+			inst->text, (long long)o->value, var->name, var->size);
+	}
+	return true;
+}
+
+static bool check_memory(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	enum ptx_space space = c->inst->space;
+	if (o->kind != PTX_ADDRESS || !o->bracketed) {
+		return fail_operand(c, w, o, "memory [ ]");
+	}
+	bool generic = space == PTX_GENERIC && o->var
+		&& (o->var->space == PTX_GLOBAL || o->var->space == PTX_CONST);
+	if (o->var && o->var->space != space && !generic) {
+		return fail(c, "'%.60s' cannot reach '%.80s', which is in another state space",
+			c->inst->text, o->var->name);
+	}
+	if (o->has_base) {
+		enum ptx_type type = c->func->regs[o->reg].type;
+		bool narrow = space != PTX_GENERIC && space != PTX_GLOBAL;
+		if (!type_fits(PTX_U64, type, false)
+		    && !(narrow && type_fits(PTX_U32, type, false))) {
+			return fail_operand(c, w, o, "a 64-bit address");
+		}
+	}
+	return space != PTX_PARAM || check_parameter(c, o);
+}
+
+static bool check_labels(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	bool ok = o->kind == PTX_VECTOR && o->count > 0;
+	for (size_t i = 0; ok && i < o->count; i++) {
+		ok = o->elements[i].kind == PTX_LABEL;
+	}
+	return ok || fail_operand(c, w, o, "a .branchtargets list");
+}
+
+static bool check_pair(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	const struct ptx_reg *regs = c->func->regs;
+	if (o->kind != PTX_PAIR) {
+		return check_reg(c, w, o, PTX_PRED);
+	}
+	return (regs[o->reg].type == PTX_PRED && regs[o->reg2].type == PTX_PRED)
+		|| fail_operand(c, w, o, "predicate registers");
+}
+
+static bool check_operand(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	if (o->kind == PTX_SREG && o->sreg == PTX_SREG_COUNT) {
+		return ptx_unsupported(c->diag, c->inst->line, c->inst->column,
+			"special register '%.60s' is not supported by the CPU device", o->label);
+	}
+	switch (w->letter) {
+	case 'd':
+		return check_reg(c, w, o, w->type);
+	case 'a':
+		/* PTX ISA 9.7.9: cvt reads special registers, as mov does */
+		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG)
+			|| check_source(c, w, o, w->type);
+	case 'V':
+	case 's':
+		return check_data(c, w, o);
+	case 'x':
+		return o->kind == PTX_VECTOR ? check_parts(c, w, o) : check_reg(c, w, o, w->type);
+	case 'y':
+		return check_movable(c, w, o);
+	case 'p':
+	case 'q':
+		return check_reg(c, w, o, PTX_PRED);
+	case 'P':
+		return check_pair(c, w, o);
+	case 'm':
+		return check_memory(c, w, o);
+	case 'l':
+		return o->kind == PTX_LABEL || fail_operand(c, w, o, "a label");
+	case 't':
+		return check_labels(c, w, o);
+	default: /* i */
+		return o->kind == PTX_INT || fail_operand(c, w, o, "an integer constant");
+	}
+}
+
+static enum ptx_type widen(enum ptx_type type)
+{
+	switch (type) {
+	case PTX_U16:
+		return PTX_U32;
+	case PTX_S16:
+		return PTX_S32;
+	case PTX_U32:
+		return PTX_U64;
+	default:
+		return PTX_S64;
+	}
+}
+
+/* The next operand of a row. */
+static bool next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
+{
+	const char *p = *operands;
+	w->optional = *p == '?';
+	p += w->optional;
+	if (!*p) {
+		return false;
+	}
+	w->letter = *p++;
+	w->type = inst->types[0];
+	w->wider = false;
+	w->number++;
+	for (; *p && strchr("012wUL>", *p); p++) {
+		if (*p >= '0' && *p <= '2') {
+			w->type = inst->types[*p - '0'];
+		} else if (*p == 'w') {
+			w->type = ptx_has(&inst->mods, PTX_MOD_WIDE) ? widen(w->type) : w->type;
+		} else if (*p == '>') {
+			w->wider = true;
+		} else {
+			w->type = *p == 'U' ? PTX_U32 : PTX_U64;
+		}
+	}
+	*operands = p;
+	return true;
+}
+
+static bool check_operands(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	const char *operands = ptx_rows[inst->op].operands;
+	struct want w = {.number = 0};
+	size_t least = 0;
+	while (next_want(&w, &operands, inst)) {
+		least += !w.optional;
+	}
+	if (inst->operand_count < least || inst->operand_count > w.number) {
+		return fail(c, "'%.60s' takes %zu%s operand%s, got %zu", inst->text, least,
+			w.number > least ? " or more" : "", w.number == 1 ? "" : "s",
+			inst->operand_count);
+	}
+	operands = ptx_rows[inst->op].operands;
+	w.number = 0;
+	while (next_want(&w, &operands, inst)) {
+		if (w.optional && inst->operand_count == least) {
+			w.number--;
+		} else if (!check_operand(c, &w, &inst->operands[w.number - 1])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_float(enum ptx_type type)
+{
+	return ptx_type_class(type) == 'f';
+}
+
+/* PTX ISA 9.7.9.21: which rounding each pair of types needs. */
+static bool check_cvt(struct checker *c)
+{
+	static const enum ptx_mod float_mods[] = {PTX_MOD_RN, PTX_MOD_RZ, PTX_MOD_RM, PTX_MOD_RP};
+	static const enum ptx_mod int_mods[] = {PTX_MOD_RNI, PTX_MOD_RZI, PTX_MOD_RMI, PTX_MOD_RPI};
+	const struct ptx_inst *inst = c->inst;
+	enum ptx_type to = inst->types[0], from = inst->types[1];
+	unsigned to_bits = ptx_type_bits(to), from_bits = ptx_type_bits(from);
+	bool has_float = false, has_int = false;
+	for (size_t i = 0; i < countof(float_mods); i++) {
+		has_float |= ptx_has(&inst->mods, float_mods[i]);
+		has_int |= ptx_has(&inst->mods, int_mods[i]);
+	}
+	bool needs_float = is_float(to) && (!is_float(from) || to_bits < from_bits
+		|| (to_bits == from_bits && to != from));
+	bool needs_int = !is_float(to) && is_float(from);
+	bool may_int = needs_int || (is_float(to) && to == from);
+	if (needs_float && !has_float) {
+		return fail(c, "'%.60s' needs .rn or .rz or .rm or .rp", inst->text);
+	}
+	if (needs_int && !has_int) {
+		return fail(c, "'%.60s' needs .rni or .rzi or .rmi or .rpi", inst->text);
+	}
+	if ((has_float && !needs_float) || (has_int && !may_int)) {
+		return fail(c, "'%.60s' cannot have this rounding", inst->text);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_FTZ) && to != PTX_F32 && from != PTX_F32) {
+		return fail(c, "'%.60s' cannot have '.ftz' without f32", inst->text);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_SAT) && (to == PTX_BF16 || from == PTX_BF16)) {
+		return fail(c, "'%.60s' cannot have '.sat' with bf16", inst->text);
+	}
+	return true;
+}
+
+/* setp and set take a third source if, and only if, they combine it. */
+static bool check_combine(struct checker *c, size_t sources)
+{
+	const struct ptx_mods *mods = &c->inst->mods;
+	bool combines = ptx_has(mods, PTX_MOD_AND) || ptx_has(mods, PTX_MOD_OR)
+		|| ptx_has(mods, PTX_MOD_XOR);
+	return c->inst->operand_count == sources + combines
+		|| fail(c, "'%.60s' takes %zu operands, got %zu", c->inst->text, sources + combines,
+			c->inst->operand_count);
+}
+
+/* PTX ISA 8.4: an access with an order names its scope, and only such a one. */
+static bool check_access(struct checker *c)
+{
+	const struct ptx_mods *mods = &c->inst->mods;
+	bool ordered = ptx_has(mods, PTX_MOD_RELAXED) || ptx_has(mods, PTX_MOD_ACQUIRE)
+		|| ptx_has(mods, PTX_MOD_RELEASE);
+	bool scoped = ptx_has(mods, PTX_MOD_CTA) || ptx_has(mods, PTX_MOD_CLUSTER)
+		|| ptx_has(mods, PTX_MOD_GPU) || ptx_has(mods, PTX_MOD_SYS);
+	if (ptx_has(mods, PTX_MOD_NC) && c->inst->space != PTX_GLOBAL) {
+		return fail(c, "'%.60s' needs .global for .nc", c->inst->text);
+	}
+	return ordered == scoped || fail(c, "'%.60s' needs %s", c->inst->text, ordered
+		? "a scope: .cta or .gpu or .sys" : "an order such as .relaxed for its scope");
+}
+
+static bool check_barrier(struct checker *c, size_t index)
+{
+	const struct ptx_operand *id = &c->inst->operands[index];
+	const struct ptx_operand *threads = id + 1;
+	if (id->kind == PTX_INT && (id->value < 0 || id->value > 15)) {
+		return fail(c, "barrier %lld: expected 0 to 15", (long long)id->value);
+	}
+	if (index + 1 < c->inst->operand_count && threads->kind == PTX_INT
+	    && (threads->value <= 0 || threads->value % 32 != 0)) {
+		return fail(c, "barrier for %lld threads: expected a multiple of 32",
+			(long long)threads->value);
+	}
+	return true;
+}
+
+static bool check_rules(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	switch (inst->op) {
+	case PTX_OP_CVT:
+		return check_cvt(c);
+	case PTX_OP_SETP:
+	case PTX_OP_FSETP:
+	case PTX_OP_SET:
+	case PTX_OP_FSET:
+		return check_combine(c, 3);
+	case PTX_OP_BAR_SYNC:
+	case PTX_OP_BAR_ARRIVE:
+	case PTX_OP_BARRIER_SYNC:
+	case PTX_OP_BARRIER_ARRIVE:
+		return check_barrier(c, 0);
+	case PTX_OP_BAR_RED_PRED:
+	case PTX_OP_BAR_RED_POPC:
+	case PTX_OP_BARRIER_RED_PRED:
+	case PTX_OP_BARRIER_RED_POPC:
+		return check_barrier(c, 1);
+	case PTX_OP_LD:
+	case PTX_OP_ST:
+		return check_access(c);
+	case PTX_OP_FMIN:
+	case PTX_OP_FMAX:
+		return ptx_has(&inst->mods, PTX_MOD_XORSIGN) == ptx_has(&inst->mods, PTX_MOD_ABS)
+			|| fail(c, "'%.60s' needs .xorsign and .abs together", inst->text);
+	case PTX_OP_MOV:
+		return inst->operands[0].kind != PTX_VECTOR || inst->operands[1].kind != PTX_VECTOR
+			|| fail(c, "'%.60s' cannot both unpack and pack", inst->text);
+	default:
+		return true;
+	}
+}
+
+bool check_module(const struct ptx_module *module, struct ptx_diag *diag)
+{
+	for (size_t i = 0; i < module->func_count; i++) {
+		const struct ptx_func *func = module->funcs[i];
+		for (size_t j = 0; j < func->inst_count; j++) {
+			struct checker c = {func, &func->insts[j], diag};
+			if (ptx_rows[c.inst->op].unsupported) {
+				return ptx_unsupported(diag, c.inst->line, c.inst->column,
+					"instruction '%.100s' is not supported by the CPU device",
+					c.inst->text);
+			}
+			if (!check_operands(&c) || !check_rules(&c)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outer part of a PTX module: directives and function headers, one function here for each.
+ * Variables are parse_var.c, bodies parse_body.c.  Read parser.h first: a failure ends the text, so
+ * nothing here looks at errors.
+ */
+#include "../base/common.h"
+
+#include "parser.h"
+
+#include <string.h>
+
+enum {
+	MAX_FILES = 1 << 16,
+	DYNAMIC_ALIGN = 16 /* of dynamic shared memory, at least */
+};
+
+/* .maxntid 16, 16, 1: what is left out is 1 */
+static void take_ntid(struct parser *p, uint32_t ntid[3])
+{
+	ntid[0] = ntid[1] = ntid[2] = 1;
+	size_t i = 0;
+	do {
+		uint64_t value = take_int(p);
+		if (i == 3 || value > UINT32_MAX) {
+			parser_fail(p, "expected at most three 32-bit numbers");
+			return;
+		}
+		ntid[i++] = (uint32_t)value;
+	} while (accept(p, ","));
+}
+
+/* What stands between a function's parameters and its body. */
+static void parse_tuning(struct parser *p, struct ptx_func *func)
+{
+	static const char *const numbers[] = {".minnctapersm", ".maxnctapersm", ".maxnreg",
+		".abi_preserve", ".abi_preserve_control"};
+	static const char *const clusters[] = {".reqnctapercluster", ".maxclusterrank",
+		".explicitcluster", ".blocksareclusters"};
+	while (at_directive(p)) {
+		size_t i = 0;
+		for (; i < countof(clusters) && !at(p, clusters[i]); i++) {
+		}
+		if (i < countof(clusters)) {
+			parser_unsupported(p, "clusters ('%s') are not supported by the CPU device",
+				clusters[i]);
+		}
+		for (i = 0; i < countof(numbers) && !at(p, numbers[i]); i++) {
+		}
+		if (i < countof(numbers)) {
+			advance(p);
+			take_int(p);
+		} else if (accept(p, ".maxntid")) {
+			take_ntid(p, func->max_ntid);
+		} else if (accept(p, ".reqntid")) {
+			take_ntid(p, func->req_ntid);
+		} else if (!accept(p, ".noreturn") && !parse_common(p)) {
+			fail_expected(p, "'{', ';' or a performance directive");
+		}
+	}
+}
+
+/* Round up, and add; false when that does not fit. */
+static bool place(size_t *end, struct ptx_var *var)
+{
+	size_t start;
+	if (!size_add(&start, *end, var->align - 1)) {
+		return false;
+	}
+	var->offset = start & ~(var->align - 1);
+	return size_add(end, var->offset, var->size) && *end <= PTRDIFF_MAX;
+}
+
+/* Offsets of the body's variables, in order of declaration; dynamic shared memory comes last. */
+static void lay_out(struct parser *p, struct ptx_func *func)
+{
+	bool ok = true;
+	size_t dynamic_align = DYNAMIC_ALIGN;
+	for (size_t i = 0; i < func->var_count; i++) {
+		struct ptx_var *var = func->vars[i];
+		if (var->space != PTX_SHARED) {
+			ok = ok && place(&func->local_size, var);
+		} else if (!var->is_extern) {
+			ok = ok && place(&func->shared_size, var);
+		} else {
+			func->uses_dynamic_shared = true;
+			dynamic_align = var->align > dynamic_align ? var->align : dynamic_align;
+		}
+	}
+	if (!ok || func->shared_size > PTRDIFF_MAX) {
+		parser_fail_at(p, func->line, 1, "the variables of '%.80s' do not fit", func->name);
+		return;
+	}
+	if (func->uses_dynamic_shared) {
+		func->shared_size = round_up(func->shared_size, dynamic_align);
+	}
+	for (size_t i = 0; i < func->var_count; i++) {
+		if (func->vars[i]->space == PTX_SHARED && func->vars[i]->is_extern) {
+			func->vars[i]->offset = func->shared_size;
+		}
+	}
+}
+
+static void parse_definition(struct parser *p, struct ptx_func *func)
+{
+	p->func = func;
+	p->func_scope = p->scope;
+	p->source_file = 0;
+	p->source_line = 0;
+	parse_body(p);
+	func->regs = list_keep(p, &p->regs, sizeof(*func->regs), &func->reg_count);
+	func->insts = list_keep(p, &p->insts, sizeof(*func->insts), &func->inst_count);
+	func->labels = list_keep(p, &p->labels, sizeof(*func->labels), &func->label_count);
+	func->vars = list_keep(p, &p->func_vars, sizeof(*func->vars), &func->var_count);
+	if (!p->failed) {
+		lay_out(p, func);
+	}
+	p->func = NULL;
+}
+
+/* A function by name: a new one, or the one that was declared before without a body. */
+static struct ptx_func *function_add(struct parser *p, const char *name)
+{
+	const struct symbol *old = name ? map_get(&p->global->names, name) : NULL;
+	if (old && old->func && old->func->is_extern) {
+		return old->func;
+	}
+	struct symbol *symbol = symbol_add(p, p->global, name, SYMBOL_FUNC);
+	struct ptx_func **slot = list_add(p, &p->funcs, sizeof(*slot));
+	if (!symbol || !slot || !(*slot = parser_alloc(p, 1, sizeof(**slot)))) {
+		return NULL;
+	}
+	symbol->func = *slot;
+	return *slot;
+}
+
+static void parse_function(struct parser *p, bool is_entry)
+{
+	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
+	size_t return_size;
+	scope_enter(p);
+	if (!is_entry && at(p, "(")) {
+		from.returns = parse_params(p, &from.return_count, &return_size);
+	}
+	from.line = p->token.line;
+	from.name = take_name(p);
+	struct ptx_func *old = function_add(p, from.name);
+	if (at(p, "(")) {
+		from.params = parse_params(p, &from.param_count, &from.param_size);
+	}
+	parse_tuning(p, &from);
+	if (old && !p->failed) {
+		bool has_body = !accept(p, ";");
+		*old = from;
+		old->is_extern = !has_body;
+		if (has_body) {
+			expect(p, "{");
+			parse_definition(p, old);
+		}
+	}
+	scope_leave(p);
+}
+
+/* .loc 1 12 3, function_name $name+0, inlined_at 1 10 5 */
+static void parse_loc(struct parser *p)
+{
+	uint64_t file = take_int(p), line = take_int(p);
+	take_int(p);
+	p->source_file = file < MAX_FILES ? (int)file : 0;
+	p->source_line = line < INT32_MAX ? (int)line : 0;
+	while (accept(p, ",")) {
+		if (accept(p, "function_name")) {
+			take_name(p);
+			if (accept(p, "+")) {
+				take_int(p);
+			}
+		} else {
+			expect(p, "inlined_at");
+			take_int(p);
+			take_int(p);
+			take_int(p);
+		}
+	}
+}
+
+/* .file 1 "kernel.cu", time, size */
+static void parse_file(struct parser *p)
+{
+	uint64_t index = take_int(p);
+	if (p->token.kind != TOKEN_STRING) {
+		fail_expected(p, "a file name in quotes");
+	} else if (index >= MAX_FILES) {
+		parser_fail(p, "file number %llu is above %d", (unsigned long long)index,
+			MAX_FILES - 1);
+	}
+	const char *name = p->failed ? NULL
+		: arena_strndup(&p->module->arena, p->token.text, p->token.len);
+	while (name && p->files.count <= index && list_add(p, &p->files, sizeof(name))) {
+	}
+	if (!name || p->failed) {
+		parser_no_memory(p);
+		return;
+	}
+	((const char **)p->files.data)[index] = name;
+	advance(p);
+	while (accept(p, ",")) {
+		take_int(p);
+	}
+}
+
+static void parse_section(struct parser *p)
+{
+	if (p->token.kind != TOKEN_WORD) {
+		fail_expected(p, "the name of a section");
+	}
+	advance(p);
+	expect(p, "{");
+	for (size_t depth = 1; depth > 0 && !p->failed;) {
+		if (at_end(p)) {
+			fail_expected(p, "'}'");
+		}
+		depth += at(p, "{");
+		depth -= at(p, "}");
+		advance(p);
+	}
+}
+
+bool parse_common(struct parser *p)
+{
+	if (accept(p, ".loc")) {
+		parse_loc(p);
+	} else if (accept(p, ".file")) {
+		parse_file(p);
+	} else if (accept(p, ".pragma")) {
+		skip_past(p, ";");
+	} else if (accept(p, ".section")) {
+		parse_section(p);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* .version 9.0 */
+static void parse_version(struct parser *p)
+{
+	expect(p, ".version");
+	const char *text = p->token.text;
+	const char *point = p->token.kind == TOKEN_FLOAT ? memchr(text, '.', p->token.len) : NULL;
+	if (!point || point - text > 3 || text + p->token.len - point != 2) {
+		fail_expected(p, "a PTX version such as 8.0");
+		return;
+	}
+	int major = 0;
+	for (; text < point; text++) {
+		major = major * 10 + (*text - '0');
+	}
+	p->module->version = major * 10 + (point[1] - '0');
+	advance(p);
+}
+
+/* .target sm_90a, debug */
+static void parse_target(struct parser *p)
+{
+	int target = 0;
+	const char *digit = p->token.text;
+	const char *end = digit + p->token.len;
+	if (p->token.kind != TOKEN_WORD || p->token.len < 4 || memcmp(digit, "sm_", 3) != 0) {
+		fail_expected(p, "a target such as sm_75");
+		return;
+	}
+	for (digit += 3; digit < end && *digit >= '0' && *digit <= '9' && target < 10000; digit++) {
+		target = target * 10 + (*digit - '0');
+	}
+	p->module->target = target;
+	advance(p);
+	while (accept(p, ",")) {
+		take_name(p);
+	}
+}
+
+static void parse_address_size(struct parser *p)
+{
+	if (p->token.kind == TOKEN_INT && p->token.value == 64) {
+		advance(p);
+	} else {
+		fail_expected(p, "64, the only address size that the CPU device has");
+	}
+}
+
+/* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
+static bool parse_definition_or_variable(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		enum ptx_space space;
+	} spaces[] = {{".const", PTX_CONST}, {".global", PTX_GLOBAL}, {".shared", PTX_SHARED},
+		{".local", PTX_LOCAL}};
+	bool is_extern = false, is_visible = false, prefix = true;
+	while (prefix) {
+		is_extern |= at(p, ".extern");
+		is_visible |= at(p, ".visible") || at(p, ".weak") || at(p, ".common");
+		prefix = accept(p, ".extern") || accept(p, ".visible") || accept(p, ".weak")
+			|| accept(p, ".common");
+	}
+	for (size_t i = 0; i < countof(spaces); i++) {
+		if (accept(p, spaces[i].word)) {
+			parse_variables(p, spaces[i].space, is_extern, is_visible);
+			return true;
+		}
+	}
+	if (accept(p, ".entry")) {
+		parse_function(p, true);
+	} else if (accept(p, ".func")) {
+		parse_function(p, false);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void parse_top(struct parser *p)
+{
+	while (!at_end(p)) {
+		if (accept(p, ".target")) {
+			parse_target(p);
+		} else if (accept(p, ".address_size")) {
+			parse_address_size(p);
+		} else if (at(p, ".alias")) {
+			parser_unsupported(p, "'.alias' is not supported by the CPU device");
+		} else if (!parse_common(p)) {
+			if (!p->module->target) {
+				fail_expected(p, "'.target'");
+			} else if (!parse_definition_or_variable(p)) {
+				fail_expected(p, "a directive");
+			}
+		}
+	}
+	if (!p->module->target) {
+		fail_expected(p, "'.target'");
+	}
+}
+
+static void add_special_registers(struct parser *p)
+{
+	static const char *const names[] = {
+#define X(name, spelling, type) spelling,
+		PTX_SREGS(X)
+#undef X
+	};
+	for (unsigned i = 0; i < countof(names); i++) {
+		struct symbol *symbol = symbol_add(p, p->global, names[i], SYMBOL_SREG);
+		if (symbol) {
+			symbol->index = i;
+		}
+	}
+}
+
+bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
+{
+	*out = (struct ptx_module){.arena = ARENA_INIT};
+	struct parser p = {.module = out, .diag = diag};
+	lex_init(&p.lexer, text, size);
+	p.token.line = 1;
+	scope_enter(&p);
+	p.global = p.scope;
+	if (!p.failed) {
+		add_special_registers(&p);
+	}
+	advance(&p);
+	parse_version(&p);
+	parse_top(&p);
+	out->vars = list_keep(&p, &p.vars, sizeof(*out->vars), &out->var_count);
+	out->shared = list_keep(&p, &p.shared, sizeof(*out->shared), &out->shared_count);
+	out->funcs = list_keep(&p, &p.funcs, sizeof(*out->funcs), &out->func_count);
+	out->files = list_keep(&p, &p.files, sizeof(*out->files), &out->file_count);
+	parser_free(&p);
+	if (p.failed) {
+		parse_free(out);
+	}
+	return !p.failed;
+}
+
+void parse_free(struct ptx_module *module)
+{
+	arena_free(&module->arena);
+	*module = (struct ptx_module){.arena = ARENA_INIT};
+}

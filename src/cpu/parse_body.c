@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The body of a PTX function: registers, variables, labels, instructions.  Names mean what they
+ * mean where they are used, so each is looked up at once; only labels may come later, and are
+ * settled at the end of the body.  A shared variable of the module becomes a copy in each function
+ * that names it, since every function lays out its own shared memory.
+ */
+#include "../base/common.h"
+
+#include "parser.h"
+
+#include <string.h>
+
+static void parse_registers(struct parser *p)
+{
+	enum ptx_type type = take_type(p);
+	if (type != PTX_PRED && ptx_type_bits(type) < 16) {
+		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
+	}
+	do {
+		const char *name = take_name(p);
+		struct symbol *symbol = NULL;
+		if (name && accept(p, "<")) {
+			name = arena_printf(&p->module->arena, "%s<", name);
+			symbol = name ? symbol_add(p, p->scope, name, SYMBOL_RANGE) : NULL;
+			uint64_t count = take_int(p);
+			expect(p, ">");
+			if (symbol) {
+				symbol->count = count;
+				symbol->type = type;
+			}
+		} else if (name) {
+			symbol = symbol_add(p, p->scope, name, SYMBOL_REG);
+			struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
+			if (symbol && reg) {
+				symbol->index = (unsigned)(p->regs.count - 1);
+				*reg = (struct ptx_reg){name, type};
+			}
+		}
+		if (!symbol) {
+			parser_no_memory(p);
+		}
+	} while (accept(p, ","));
+	expect(p, ";");
+}
+
+/* The variable itself, or this function's copy of a shared one of the module. */
+static struct ptx_var *own_variable(struct parser *p, struct ptx_var *var)
+{
+	const struct symbol *module = map_get(&p->global->names, var->name);
+	if (var->space != PTX_SHARED || !module || module->var != var) {
+		return var;
+	}
+	struct symbol *symbol = symbol_add(p, p->func_scope, var->name, SYMBOL_VAR);
+	struct ptx_var **slot = list_add(p, &p->func_vars, sizeof(*slot));
+	if (!symbol || !slot || !(*slot = parser_alloc(p, 1, sizeof(**slot)))) {
+		return var;
+	}
+	**slot = *var;
+	symbol->var = *slot;
+	return *slot;
+}
+
+/* Special registers that exist but not here. */
+static bool is_foreign_register(const struct token *word)
+{
+	static const char *const prefixes[] = {"%cluster", "%ncluster", "%is_explicit_cluster",
+		"%pm", "%envreg", "%reserved_smem", "%aggr_smem", "%current_graph_exec"};
+	for (size_t i = 0; i < countof(prefixes); i++) {
+		size_t len = strlen(prefixes[i]);
+		if (word->len >= len && memcmp(word->text, prefixes[i], len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and
+ * reg2 for add_fixups. */
+static void name_later(struct parser *p, struct ptx_operand *out, const struct token *word)
+{
+	out->kind = PTX_LABEL;
+	out->label = arena_strndup(&p->module->arena, word->text, word->len);
+	out->reg = (unsigned)word->line;
+	out->reg2 = (unsigned)word->column;
+	if (!out->label) {
+		parser_no_memory(p);
+	}
+}
+
+/* Remember the labels among operands that have come to their final address. */
+static void add_fixups(struct parser *p, struct ptx_operand *operands, size_t count,
+	bool is_branch)
+{
+	for (size_t i = 0; i < count && !p->failed; i++) {
+		struct ptx_operand *o = &operands[i];
+		struct fixup *fixup = o->kind == PTX_LABEL
+			? list_add(p, &p->fixups, sizeof(*fixup)) : NULL;
+		if (fixup) {
+			*fixup = (struct fixup){o, p->scope, is_branch, (int)o->reg, (int)o->reg2};
+		}
+	}
+}
+
+static void parse_percent(struct parser *p, struct ptx_operand *out, const struct token *word)
+{
+	if (is_foreign_register(word)) {
+		out->kind = PTX_SREG;
+		out->sreg = PTX_SREG_COUNT;
+		out->label = arena_strndup(&p->module->arena, word->text, word->len);
+		if (!out->label) {
+			parser_no_memory(p);
+		}
+		return;
+	}
+	parser_fail_at(p, word->line, word->column, "unknown register '%.*s'",
+		word->len < 80 ? (int)word->len : 80, word->text);
+}
+
+/* A register, variable, function, label or special register. */
+static void parse_name(struct parser *p, struct ptx_operand *out)
+{
+	struct token word = p->token;
+	if (word.kind != TOKEN_WORD || at_directive(p)) {
+		fail_expected(p, "a name");
+		return;
+	}
+	advance(p);
+	if (token_is(&word, "_")) {
+		out->kind = PTX_SINK;
+		return;
+	}
+	if (token_is(&word, "WARP_SZ")) {
+		out->kind = PTX_INT;
+		out->value = 32;
+		return;
+	}
+	const struct symbol *symbol = symbol_find(p, p->scope, word.text, word.len);
+	if (!symbol && word.text[0] == '%') {
+		parse_percent(p, out, &word);
+	} else if (!symbol || symbol->kind >= SYMBOL_LABEL) {
+		name_later(p, out, &word);
+	} else if (symbol->kind == SYMBOL_REG) {
+		out->kind = PTX_REG;
+		out->reg = symbol->index;
+	} else if (symbol->kind == SYMBOL_SREG) {
+		out->kind = PTX_SREG;
+		out->sreg = (enum ptx_sreg)symbol->index;
+	} else if (symbol->kind == SYMBOL_FUNC) {
+		out->kind = PTX_FUNC;
+		out->func = symbol->func;
+	} else {
+		out->kind = PTX_ADDRESS;
+		out->var = own_variable(p, symbol->var);
+	}
+}
+
+static void parse_number(struct parser *p, struct ptx_operand *out)
+{
+	bool negative = accept(p, "-");
+	bool inverted = !negative && accept(p, "~");
+	if (p->token.kind == TOKEN_FLOAT && !inverted) {
+		unsigned sign = p->token.real_width == 32 ? 31 : 63;
+		out->kind = PTX_FLOAT;
+		out->real = negative ? -p->token.real : p->token.real;
+		out->real_bits = p->token.real_bits ^ (uint64_t)negative << sign;
+		out->real_width = p->token.real_width;
+		advance(p);
+		return;
+	}
+	uint64_t value = take_int(p);
+	out->kind = PTX_INT;
+	out->value = (int64_t)(negative ? 0 - value : inverted ? ~value : value);
+}
+
+/* + 8, - 8, +-8 behind the name in an address */
+static void parse_offset(struct parser *p, struct ptx_operand *out)
+{
+	while (at(p, "+") || at(p, "-")) {
+		accept(p, "+");
+		out->value = (int64_t)((uint64_t)out->value + (uint64_t)take_signed(p));
+	}
+}
+
+/* [%rd1+8], [name-4], [16] */
+static void parse_memory(struct parser *p, struct ptx_operand *out)
+{
+	if (p->token.kind == TOKEN_WORD) {
+		struct token word = p->token;
+		parse_name(p, out);
+		if (out->kind == PTX_REG) {
+			out->has_base = true;
+		} else if (out->kind == PTX_LABEL) {
+			parser_fail_at(p, word.line, word.column, "unknown variable '%.*s'",
+				word.len < 80 ? (int)word.len : 80, word.text);
+		} else if (out->kind != PTX_ADDRESS) {
+			parser_fail_at(p, word.line, word.column,
+				"expected a register, variable or number in [ ], got '%.*s'",
+				word.len < 80 ? (int)word.len : 80, word.text);
+		}
+		parse_offset(p, out);
+	} else {
+		out->value = take_signed(p);
+	}
+	out->kind = PTX_ADDRESS;
+	out->bracketed = true;
+	expect(p, "]");
+}
+
+/* %p|%q: a sink beside a register is a register that nobody reads. */
+static void parse_pair(struct parser *p, struct ptx_operand *out)
+{
+	struct ptx_operand second = {.kind = PTX_SINK};
+	struct ptx_operand *both[] = {out, &second};
+	unsigned regs[2] = {0, 0};
+	parse_name(p, &second);
+	for (size_t i = 0; i < 2 && !p->failed; i++) {
+		regs[i] = both[i]->reg;
+		if (both[i]->kind == PTX_SINK && both[1 - i]->kind == PTX_REG) {
+			struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
+			if (reg) {
+				*reg = (struct ptx_reg){"_", PTX_PRED};
+				regs[i] = (unsigned)(p->regs.count - 1);
+			}
+		} else if (both[i]->kind != PTX_REG) {
+			parser_fail(p, "expected registers around '|'");
+		}
+	}
+	out->kind = PTX_PAIR;
+	out->reg = regs[0];
+	out->reg2 = regs[1];
+}
+
+static void parse_simple(struct parser *p, struct ptx_operand *out)
+{
+	if (accept(p, "!")) {
+		parse_name(p, out);
+		if (out->kind != PTX_REG) {
+			parser_fail(p, "expected a register behind '!'");
+		}
+		out->negated = true;
+	} else if (p->token.kind == TOKEN_WORD) {
+		parse_name(p, out);
+		if (out->kind == PTX_ADDRESS) {
+			parse_offset(p, out);
+		}
+	} else if (p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT || at(p, "-")
+		   || at(p, "~")) {
+		parse_number(p, out);
+	} else {
+		fail_expected(p, "an operand");
+	}
+}
+
+/* The rest of { a, b }, counted before it is read. */
+static void parse_vector(struct parser *p, struct ptx_operand *out, const char *end)
+{
+	struct lexer lexer = p->lexer;
+	struct token token = p->token;
+	size_t count = 1;
+	while (token.kind != TOKEN_END && !token_is(&token, end)) {
+		count += token_is(&token, ",");
+		if (!lex_next(&lexer, &token, p->diag)) {
+			break;
+		}
+	}
+	out->kind = PTX_VECTOR;
+	out->elements = parser_alloc(p, count, sizeof(*out->elements));
+	while (!at(p, end) && !p->failed && out->count < count) {
+		parse_simple(p, &out->elements[out->count++]);
+		if (!at(p, end)) {
+			expect(p, ",");
+		}
+	}
+	expect(p, end);
+}
+
+static void parse_operand(struct parser *p, struct ptx_operand *out)
+{
+	if (accept(p, "{")) {
+		parse_vector(p, out, "}");
+	} else if (accept(p, "(")) {
+		parse_vector(p, out, ")");
+	} else if (accept(p, "[")) {
+		parse_memory(p, out);
+	} else {
+		parse_simple(p, out);
+	}
+	if (accept(p, "|")) {
+		parse_pair(p, out);
+	}
+}
+
+/* The opcode at hand, from memory if this text was met before. */
+static const struct ptx_inst *find_opcode(struct parser *p, const struct token *word)
+{
+	struct ptx_inst *inst = map_getn(&p->opcodes, word->text, word->len);
+	if (inst) {
+		return inst;
+	}
+	const char *text = arena_strndup(&p->module->arena, word->text, word->len);
+	inst = parser_alloc(p, 1, sizeof(*inst));
+	if (!text || !inst) {
+		parser_no_memory(p);
+		return NULL;
+	}
+	struct ptx_diag diag;
+	if (!ptx_opcode(inst, text, &diag, word->line, word->column)) {
+		parser_fail_at(p, word->line, word->column, "%s", diag.message);
+		return NULL;
+	}
+	if (!map_put(&p->opcodes, text, inst)) {
+		parser_no_memory(p);
+		return NULL;
+	}
+	return inst;
+}
+
+enum { MAX_OPERANDS = 8 };
+
+static void parse_operands(struct parser *p, struct ptx_inst *inst)
+{
+	struct ptx_operand operands[MAX_OPERANDS] = {{.value = 0}};
+	size_t count = 0;
+	while (!at(p, ";") && !p->failed) {
+		if (count == MAX_OPERANDS) {
+			parser_fail(p, "more than %d operands", MAX_OPERANDS);
+			return;
+		}
+		parse_operand(p, &operands[count++]);
+		if (!at(p, ";") && !accept(p, ",")) {
+			fail_expected(p, "',' or ';'");
+		}
+	}
+	expect(p, ";");
+	inst->operands = parser_alloc(p, count, sizeof(operands[0]));
+	if (inst->operands) {
+		memcpy(inst->operands, operands, count * sizeof(operands[0]));
+		inst->operand_count = count;
+		add_fixups(p, inst->operands, count,
+			inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX);
+	}
+	for (size_t i = 0; i < inst->operand_count; i++) {
+		if (operands[i].kind == PTX_VECTOR) {
+			add_fixups(p, operands[i].elements, operands[i].count, false);
+		}
+	}
+}
+
+static void parse_guard(struct parser *p, struct ptx_inst *inst)
+{
+	struct ptx_operand guard = {.kind = PTX_SINK};
+	inst->has_guard = true;
+	inst->guard_negated = accept(p, "!");
+	int line = p->token.line, column = p->token.column;
+	parse_name(p, &guard);
+	const struct ptx_reg *regs = p->regs.data;
+	if (guard.kind != PTX_REG || regs[guard.reg].type != PTX_PRED) {
+		parser_fail_at(p, line, column, "expected a predicate register behind '@'");
+	}
+	inst->guard = guard.reg;
+}
+
+static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
+	const struct token *word)
+{
+	const struct ptx_inst *opcode = find_opcode(p, word);
+	if (!opcode) {
+		return;
+	}
+	struct ptx_inst inst = *opcode;
+	inst.has_guard = guard->has_guard;
+	inst.guard_negated = guard->guard_negated;
+	inst.guard = guard->guard;
+	inst.line = word->line;
+	inst.column = word->column;
+	inst.source_file = p->source_file;
+	inst.source_line = p->source_line;
+	if (ptx_rows[inst.op].unsupported) {
+		skip_past(p, ";");
+	} else {
+		parse_operands(p, &inst);
+	}
+	struct ptx_inst *slot = list_add(p, &p->insts, sizeof(inst));
+	if (slot) {
+		*slot = inst;
+	}
+}
+
+/* name: in front of an instruction, .branchtargets, .calltargets or .callprototype */
+static void parse_label(struct parser *p, const struct token *word)
+{
+	const char *name = arena_strndup(&p->module->arena, word->text, word->len);
+	p->name_line = word->line;
+	p->name_column = word->column;
+	if (!name) {
+		parser_no_memory(p);
+		return;
+	}
+	if (accept(p, ".branchtargets")) {
+		struct symbol *symbol = symbol_add(p, p->scope, name, SYMBOL_TARGETS);
+		struct ptx_operand *targets = parser_alloc(p, 1, sizeof(*targets));
+		if (symbol && targets) {
+			symbol->targets = targets;
+			parse_vector(p, targets, ";");
+			add_fixups(p, targets->elements, targets->count, true);
+		}
+		return;
+	}
+	if (accept(p, ".calltargets") || accept(p, ".callprototype")) {
+		symbol_add(p, p->scope, name, SYMBOL_PROTO);
+		skip_past(p, ";");
+		return;
+	}
+	struct symbol *symbol = symbol_add(p, p->scope, name, SYMBOL_LABEL);
+	struct ptx_label *label = list_add(p, &p->labels, sizeof(*label));
+	if (symbol && label) {
+		symbol->index = (unsigned)(p->labels.count - 1);
+		*label = (struct ptx_label){name, p->insts.count};
+	}
+}
+
+/* A directive of the body; false if there is none. */
+static bool parse_directive(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		enum ptx_space space;
+	} spaces[] = {{".local", PTX_LOCAL}, {".shared", PTX_SHARED}, {".param", PTX_PARAM},
+		{".global", PTX_GLOBAL}, {".const", PTX_CONST}};
+	bool is_extern = accept(p, ".extern");
+	for (size_t i = 0; i < countof(spaces); i++) {
+		if (accept(p, spaces[i].word)) {
+			parse_variables(p, spaces[i].space, is_extern, false);
+			return true;
+		}
+	}
+	if (accept(p, ".reg")) {
+		parse_registers(p);
+		return true;
+	}
+	return parse_common(p);
+}
+
+static void parse_statement(struct parser *p)
+{
+	struct ptx_inst guard = {.has_guard = false};
+	if (accept(p, "@")) {
+		parse_guard(p, &guard);
+	}
+	struct token word = p->token;
+	if (word.kind != TOKEN_WORD || word.text[0] == '.') {
+		fail_expected(p, "an instruction");
+		return;
+	}
+	advance(p);
+	if (!guard.has_guard && accept(p, ":")) {
+		parse_label(p, &word);
+	} else {
+		parse_instruction(p, &guard, &word);
+	}
+}
+
+/* Labels that were used before they came. */
+static void settle(struct parser *p, const struct fixup *fixup)
+{
+	struct ptx_operand *operand = fixup->operand;
+	const struct symbol *symbol = symbol_find(p, fixup->scope, operand->label,
+		strlen(operand->label));
+	if (symbol && symbol->kind == SYMBOL_LABEL) {
+		operand->reg = symbol->index;
+	} else if (symbol && symbol->kind == SYMBOL_TARGETS && symbol->targets) {
+		operand->kind = PTX_VECTOR;
+		operand->elements = symbol->targets->elements;
+		operand->count = symbol->targets->count;
+	} else {
+		parser_fail_at(p, fixup->line, fixup->column, "unknown %s '%.80s'",
+			fixup->is_branch ? "label" : "variable", operand->label);
+	}
+}
+
+/* A body that runs, or jumps, past its last instruction returns. */
+static void add_return(struct parser *p)
+{
+	const struct ptx_label *labels = p->labels.data;
+	const struct ptx_inst *insts = p->insts.data;
+	const struct ptx_inst *last = p->insts.count ? &insts[p->insts.count - 1] : NULL;
+	bool ends = last && !last->has_guard && last->op == PTX_OP_RET;
+	bool jumps = p->labels.count && labels[p->labels.count - 1].inst == p->insts.count;
+	struct token ret = p->token;
+	ret.text = "ret";
+	ret.len = 3;
+	const struct ptx_inst *opcode = ends && !jumps ? NULL : find_opcode(p, &ret);
+	struct ptx_inst *slot = opcode ? list_add(p, &p->insts, sizeof(*slot)) : NULL;
+	if (slot) {
+		*slot = *opcode;
+		slot->line = ret.line;
+		slot->column = ret.column;
+	}
+}
+
+void parse_body(struct parser *p)
+{
+	bool open = true;
+	scope_enter(p);
+	struct scope *body = p->scope;
+	while (open && !p->failed) {
+		if (at_end(p)) {
+			fail_expected(p, "'}'");
+		} else if (accept(p, "{")) {
+			scope_enter(p);
+		} else if (accept(p, "}")) {
+			open = p->scope != body;
+			scope_leave(p);
+		} else if (!accept(p, ";") && !parse_directive(p)) {
+			parse_statement(p);
+		}
+	}
+	add_return(p);
+	const struct fixup *fixups = p->fixups.data;
+	for (size_t i = 0; i < p->fixups.count && !p->failed; i++) {
+		settle(p, &fixups[i]);
+	}
+	p->fixups.count = 0;
+}

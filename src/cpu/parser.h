@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_PARSER_H
+#define CPU_PARSER_H
+
+/*
+ * What parse.c, parse_var.c and parse_body.c share: the token at hand, names and their scopes,
+ * growing lists.
+ *
+ * The one idea: a failure is kept in the parser and turns the rest of the text into its end.  So
+ * no function here returns a success flag; loops stop at the end of the text, pointers may be NULL
+ * only when p->failed, and the first failure is the one reported.
+ */
+#include "../base/map.h"
+#include "lex.h"
+#include "parse.h"
+
+enum symbol_kind {
+	SYMBOL_REG,     /* index */
+	SYMBOL_RANGE,   /* %r<count>: registers of `type` that exist once they are used */
+	SYMBOL_SREG,    /* index */
+	SYMBOL_VAR,     /* var */
+	SYMBOL_FUNC,    /* func */
+	SYMBOL_LABEL,   /* index */
+	SYMBOL_TARGETS, /* targets: of .branchtargets */
+	SYMBOL_PROTO    /* .callprototype */
+};
+
+struct symbol {
+	enum symbol_kind kind;
+	int line;
+	unsigned index;
+	uint64_t count;
+	enum ptx_type type;
+	struct ptx_var *var;
+	struct ptx_func *func;
+	struct ptx_operand *targets;
+};
+
+struct scope {
+	struct scope *outer;
+	struct scope *previous; /* in the order of creation, to free them */
+	struct map names;       /* -> struct symbol; "%r<" is the range of %r0, %r1, ... */
+};
+
+/* A growing array in ordinary memory, until list_keep copies it to the module. */
+struct list {
+	void *data;
+	size_t count;
+	size_t cap;
+};
+
+/* A name that was used before it was known: a label, else a mistake. */
+struct fixup {
+	struct ptx_operand *operand;
+	struct scope *scope;
+	bool is_branch;
+	int line;
+	int column;
+};
+
+struct parser {
+	struct ptx_module *module;
+	struct ptx_diag *diag;
+	struct lexer lexer;
+	struct token token;
+	int name_line;            /* where the name stands that symbol_add is given */
+	int name_column;
+	bool failed;
+	struct scope *global;
+	struct scope *scope;      /* the innermost open one */
+	struct scope *newest;
+	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
+	struct list vars, shared, funcs, files, params, relocs;
+	/* of the function at hand */
+	struct ptx_func *func;
+	struct scope *func_scope;
+	struct list regs, func_vars, insts, labels, fixups;
+	int source_file;
+	int source_line;
+};
+
+void parser_fail(struct parser *p, const char *format, ...) printf_like(2, 3);
+void parser_fail_at(struct parser *p, int line, int column, const char *format, ...)
+	printf_like(4, 5);
+void parser_unsupported(struct parser *p, const char *format, ...) printf_like(2, 3);
+void parser_no_memory(struct parser *p);
+void parser_free(struct parser *p);
+
+/* Tokens.  take_... go to the next one, and fail when the token at hand is none of that kind. */
+void advance(struct parser *p);
+bool at(const struct parser *p, const char *text);
+bool at_end(const struct parser *p);
+bool at_directive(const struct parser *p); /* .something */
+bool accept(struct parser *p, const char *text);
+void expect(struct parser *p, const char *text);
+void fail_expected(struct parser *p, const char *what);
+char *take_name(struct parser *p);
+uint64_t take_int(struct parser *p);
+int64_t take_signed(struct parser *p);  /* may have a minus */
+enum ptx_type take_type(struct parser *p);
+void skip_past(struct parser *p, const char *end);
+
+/* Memory of the module, cleared. */
+void *parser_alloc(struct parser *p, size_t count, size_t size);
+/* The new, cleared element, NULL if memory runs out. */
+void *list_add(struct parser *p, struct list *list, size_t size);
+/* A copy of the list in the module; the list is empty afterwards. */
+void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count);
+
+void scope_enter(struct parser *p);
+void scope_leave(struct parser *p);
+/* A new symbol; its name must be new in the scope. */
+struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *name,
+	enum symbol_kind kind);
+/* What a name means in a scope and those around it, NULL if nothing. */
+struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len);
+
+/* parse_var.c: behind the word for the state space up to the semicolon. */
+void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible);
+/* ( .param ... , .param ... ): laid out one after the other, each at its own alignment. */
+struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size);
+
+/* parse.c, for bodies too. */
+bool parse_common(struct parser *p); /* .loc .file .pragma .section; false if it is none */
+
+/* parse_body.c: from behind the { to behind the matching }. */
+void parse_body(struct parser *p);
+
+#endif

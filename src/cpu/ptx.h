@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_PTX_H
+#define CPU_PTX_H
+
+/*
+ * A PTX module as data: what parse.c makes, check.c approves, cfg.c adds to and emit*.c reads.
+ * Everything hangs on one arena.  Registers stay registers (no SSA); control flow is a list of
+ * instructions with labels until cfg.c cuts it into blocks.
+ */
+#include "../base/arena.h"
+#include "../base/common.h"
+
+/* name, PTX spelling, bits, class: p predicate, b untyped, u unsigned, s signed, f float,
+ * h a pair of 16-bit floats */
+#define PTX_TYPES(X) \
+	X(NONE, "", 0, ' ') \
+	X(PRED, "pred", 1, 'p') \
+	X(B8, "b8", 8, 'b') X(B16, "b16", 16, 'b') X(B32, "b32", 32, 'b') X(B64, "b64", 64, 'b') \
+	X(B128, "b128", 128, 'b') \
+	X(U8, "u8", 8, 'u') X(U16, "u16", 16, 'u') X(U32, "u32", 32, 'u') X(U64, "u64", 64, 'u') \
+	X(S8, "s8", 8, 's') X(S16, "s16", 16, 's') X(S32, "s32", 32, 's') X(S64, "s64", 64, 's') \
+	X(F16, "f16", 16, 'f') X(BF16, "bf16", 16, 'f') \
+	X(F32, "f32", 32, 'f') X(F64, "f64", 64, 'f') \
+	X(F16X2, "f16x2", 32, 'h') X(BF16X2, "bf16x2", 32, 'h')
+
+enum ptx_type {
+#define X(name, spelling, bits, class) PTX_##name,
+	PTX_TYPES(X)
+#undef X
+	PTX_TYPE_COUNT
+};
+
+const char *ptx_type_name(enum ptx_type type); /* "u32" */
+unsigned ptx_type_bits(enum ptx_type type);
+unsigned ptx_type_size(enum ptx_type type);    /* bytes in memory; 1 for pred */
+char ptx_type_class(enum ptx_type type);
+
+enum ptx_space {
+	PTX_GENERIC,
+	PTX_CONST,
+	PTX_GLOBAL,
+	PTX_LOCAL,
+	PTX_PARAM,
+	PTX_SHARED
+};
+
+/* Every modifier that an instruction may carry, other than types: the part of an opcode between
+ * dots.  Each is one bit of ptx_inst.mods; what goes together is a matter of ptx.def. */
+#define PTX_MODS(X) \
+	/* rounding */ X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") \
+	X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi") X(RNA, "rna") \
+	/* arithmetic */ X(FTZ, "ftz") X(SAT, "sat") X(SATFINITE, "satfinite") X(APPROX, "approx") \
+	X(FULL, "full") X(LO, "lo") X(HI, "hi") X(WIDE, "wide") X(CC, "cc") X(NAN, "NaN") \
+	X(XORSIGN, "xorsign") X(ABS, "abs") X(RELU, "relu") X(SHIFTAMT, "shiftamt") \
+	X(L, "l") X(R, "r") X(WRAP, "wrap") X(CLAMP, "clamp") \
+	X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16") \
+	/* compare */ X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") \
+	X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") \
+	X(GTU, "gtu") X(GEU, "geu") X(NUM, "num") X(ISNAN, "nan") \
+	/* boolean */ X(AND, "and") X(OR, "or") X(XOR, "xor") X(POPC, "popc") \
+	/* test */ X(FINITE, "finite") X(INFINITE, "infinite") X(NUMBER, "number") \
+	X(NOTANUMBER, "notanumber") X(NORMAL, "normal") X(SUBNORMAL, "subnormal") \
+	/* memory */ X(VOLATILE, "volatile") X(RELAXED, "relaxed") X(ACQUIRE, "acquire") \
+	X(RELEASE, "release") X(ACQ_REL, "acq_rel") X(WEAK, "weak") X(SC, "sc") X(NC, "nc") \
+	X(CTA, "cta") X(CLUSTER, "cluster") X(GPU, "gpu") X(SYS, "sys") X(MMIO, "mmio") \
+	X(CA, "ca") X(CG, "cg") X(CS, "cs") X(LU, "lu") X(CV, "cv") X(WB, "wb") X(WT, "wt") \
+	X(V2, "v2") X(V4, "v4") X(V8, "v8") X(TO, "to") X(UNIFIED, "unified") X(GL, "gl") \
+	/* atomic */ X(ADD, "add") X(INC, "inc") X(DEC, "dec") X(MIN, "min") X(MAX, "max") \
+	X(EXCH, "exch") X(CAS, "cas") X(NOFTZ, "noftz") \
+	/* control */ X(UNI, "uni") X(SYNC, "sync") X(ARRIVE, "arrive") X(RED, "red") \
+	X(ALIGNED, "aligned") X(WARP, "warp") X(UP, "up") X(DOWN, "down") X(BFLY, "bfly") \
+	X(IDX, "idx") X(ALL, "all") X(ANY, "any") X(BALLOT, "ballot") \
+	X(L1, "L1") X(L2, "L2") X(MASK, "mask")
+
+enum ptx_mod {
+#define X(name, spelling) PTX_MOD_##name,
+	PTX_MODS(X)
+#undef X
+	PTX_MOD_COUNT
+};
+
+struct ptx_mods {
+	uint64_t bits[2];
+};
+
+static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
+{
+	return mods->bits[mod / 64] >> (mod % 64) & 1;
+}
+
+/* Special registers that we know: name, PTX spelling, type. */
+#define PTX_SREGS(X) \
+	X(TID_X, "%tid.x", U32) X(TID_Y, "%tid.y", U32) X(TID_Z, "%tid.z", U32) \
+	X(NTID_X, "%ntid.x", U32) X(NTID_Y, "%ntid.y", U32) X(NTID_Z, "%ntid.z", U32) \
+	X(CTAID_X, "%ctaid.x", U32) X(CTAID_Y, "%ctaid.y", U32) X(CTAID_Z, "%ctaid.z", U32) \
+	X(NCTAID_X, "%nctaid.x", U32) X(NCTAID_Y, "%nctaid.y", U32) X(NCTAID_Z, "%nctaid.z", U32) \
+	X(LANEID, "%laneid", U32) X(WARPID, "%warpid", U32) X(NWARPID, "%nwarpid", U32) \
+	X(SMID, "%smid", U32) X(NSMID, "%nsmid", U32) X(GRIDID, "%gridid", U64) \
+	X(LANEMASK_EQ, "%lanemask_eq", U32) X(LANEMASK_LE, "%lanemask_le", U32) \
+	X(LANEMASK_LT, "%lanemask_lt", U32) X(LANEMASK_GE, "%lanemask_ge", U32) \
+	X(LANEMASK_GT, "%lanemask_gt", U32) \
+	X(CLOCK, "%clock", U32) X(CLOCK_HI, "%clock_hi", U32) X(CLOCK64, "%clock64", U64) \
+	X(GLOBALTIMER, "%globaltimer", U64) X(GLOBALTIMER_LO, "%globaltimer_lo", U32) \
+	X(GLOBALTIMER_HI, "%globaltimer_hi", U32) \
+	X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size", U32) \
+	X(TOTAL_SMEM_SIZE, "%total_smem_size", U32) \
+	X(ENVREG1, "%envreg1", B32) X(ENVREG2, "%envreg2", B32)
+
+enum ptx_sreg {
+#define X(name, spelling, type) PTX_SREG_##name,
+	PTX_SREGS(X)
+#undef X
+	PTX_SREG_COUNT
+};
+
+/* The opcode table: X(OP, "spelling", operands, types, mods, emit, note), explained in ptx.def. */
+enum ptx_op {
+#define X(op, spelling, operands, types, mods, emit, note) PTX_OP_##op,
+#include "ptx.def"
+#undef X
+	PTX_OP_COUNT
+};
+
+/* A row of ptx.def without its emitter. */
+struct ptx_row {
+	const char *spelling;
+	const char *operands;
+	const char *types;
+	const char *mods;
+	bool unsupported;
+};
+
+extern const struct ptx_row ptx_rows[PTX_OP_COUNT];
+
+struct ptx_reg {
+	const char *name; /* "%r12" */
+	enum ptx_type type;
+};
+
+/* Where an initializer holds an address: 8 bytes at `offset` get &var + addend. */
+struct ptx_reloc {
+	size_t offset;
+	struct ptx_var *var;   /* or, a function's address: */
+	struct ptx_func *func;
+	int64_t addend;
+};
+
+struct ptx_var {
+	const char *name;
+	enum ptx_space space;   /* CONST, GLOBAL, SHARED, LOCAL, PARAM */
+	enum ptx_type type;     /* of one element */
+	size_t align;           /* in bytes, at least the element's size */
+	size_t size;            /* in bytes; 0 for an extern array without bounds */
+	bool is_extern;
+	bool is_visible;        /* .visible or .weak */
+	bool is_managed;
+	bool is_argument;       /* PARAM in a body: an argument or result of a call */
+	uint8_t *init;          /* `size` bytes, NULL for all zero */
+	struct ptx_reloc *relocs;
+	size_t reloc_count;
+	int line;
+	size_t index;  /* CONST and GLOBAL: place in ptx_module.vars */
+	size_t offset; /* SHARED, LOCAL, PARAM: bytes from the start of the function's area (the
+	                * local one if is_argument); dynamic shared memory (extern): the end of
+	                * the static part */
+};
+
+enum ptx_operand_kind {
+	PTX_REG,      /* reg, negated */
+	PTX_PAIR,     /* reg | reg2: setp's two predicates, shfl's value and predicate */
+	PTX_INT,      /* value */
+	PTX_FLOAT,    /* real: from 0f..., 0d... or a decimal number */
+	PTX_SREG,     /* sreg */
+	PTX_ADDRESS,  /* memory or address operand: var or reg or neither, plus value as offset */
+	PTX_LABEL,    /* label, its index in `reg`; cfg.c puts its block number into `value` */
+	PTX_FUNC,     /* func */
+	PTX_VECTOR,   /* elements[count]: registers, constants or sinks */
+	PTX_SINK      /* _ */
+};
+
+struct ptx_operand {
+	enum ptx_operand_kind kind;
+	bool negated;                 /* !%p */
+	bool bracketed;               /* PTX_ADDRESS in [ ]: a memory access, not an address */
+	bool has_base;
+	unsigned reg;                 /* index in ptx_func.regs; PTX_ADDRESS: base if has_base */
+	unsigned reg2;
+	enum ptx_sreg sreg;           /* PTX_SREG_COUNT: unsupported, see label */
+	unsigned real_width;          /* 32 or 64 for 0f and 0d, 0 for a decimal number */
+	int64_t value;                /* PTX_INT (bits), PTX_ADDRESS (offset), PTX_LABEL (block) */
+	uint64_t real_bits;           /* the exact bits that 0f (low 32) or 0d gave */
+	double real;
+	struct ptx_var *var;
+	struct ptx_func *func;
+	const char *label;            /* also the name of a PTX_SREG that we do not know */
+	struct ptx_operand *elements;
+	size_t count;
+};
+
+struct ptx_inst {
+	enum ptx_op op;
+	const char *text;             /* the opcode as written: "mul.wide.s32" */
+	struct ptx_mods mods;
+	enum ptx_type types[4];       /* in the order written, PTX_NONE where there is none */
+	enum ptx_space space;         /* of ld, st, atom, red, cvta, isspacep */
+	bool has_guard;
+	bool guard_negated;
+	unsigned guard;               /* register */
+	struct ptx_operand *operands; /* none if the instruction is unsupported */
+	size_t operand_count;
+	int line;                     /* in the PTX text, from 1 */
+	int column;
+	int source_file;              /* .loc: index of .file, 0 if none */
+	int source_line;
+};
+
+struct ptx_label {
+	const char *name;
+	size_t inst;                  /* index of the instruction it stands before */
+};
+
+/* A basic block: instructions [first, end).  Made by cfg.c. */
+struct ptx_block {
+	size_t first;
+	size_t end;
+	size_t *succ;                 /* fall-through first, if it falls through; then targets */
+	size_t succ_count;
+	size_t *pred;
+	size_t pred_count;
+	uint64_t *live_in;            /* bit per register */
+	uint64_t *live_out;
+	size_t rpo;                   /* place in reverse post-order; SIZE_MAX if unreachable */
+	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
+};
+
+struct ptx_func {
+	const char *name;
+	bool is_entry;
+	bool is_extern;               /* a declaration: vprintf, malloc, ... */
+	struct ptx_var **params;      /* in order; offsets as cuLaunchKernel lays them out */
+	size_t param_count;
+	size_t param_size;
+	struct ptx_var **returns;
+	size_t return_count;
+	struct ptx_reg *regs;
+	size_t reg_count;
+	struct ptx_var **vars;        /* LOCAL, SHARED and argument variables of the body; module
+	                               * scope SHARED ones that it names are here as copies */
+	size_t var_count;
+	size_t local_size;            /* bytes per thread */
+	size_t shared_size;           /* static shared bytes per block, module's included; dynamic
+	                               * shared memory, if used, starts right here */
+	bool uses_dynamic_shared;
+	struct ptx_inst *insts;
+	size_t inst_count;
+	struct ptx_label *labels;
+	size_t label_count;
+	struct ptx_block *blocks;
+	size_t block_count;
+	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
+	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
+	int line;
+};
+
+struct ptx_module {
+	struct arena arena;
+	int version;                  /* 90 for .version 9.0 */
+	int target;                   /* 89 for .target sm_89 */
+	struct ptx_var **vars;        /* CONST and GLOBAL, in order of appearance */
+	size_t var_count;
+	struct ptx_var **shared;      /* SHARED variables of module scope */
+	size_t shared_count;
+	struct ptx_func **funcs;
+	size_t func_count;
+	const char **files;           /* .file N "name": files[N], NULL where absent */
+	size_t file_count;
+};
+
+/* The first thing wrong with a module.  All stages fill in the same one. */
+struct ptx_diag {
+	int line;
+	int column;
+	bool no_memory;
+	bool unsupported;             /* valid PTX that this device does not run */
+	char message[256];            /* "unknown instruction 'foo.u32'" */
+};
+
+/* Always returns false, so that a stage can end with it. */
+bool ptx_fail(struct ptx_diag *diag, int line, int column, const char *format, ...)
+	printf_like(4, 5);
+bool ptx_unsupported(struct ptx_diag *diag, int line, int column, const char *format, ...)
+	printf_like(4, 5);
+bool ptx_no_memory(struct ptx_diag *diag);
+
+/* Make out of an opcode as written everything that ptx.def says of it: op, text, types, mods,
+ * space; other fields of *out stay.  False, with a reason in diag, if there is no such opcode. */
+bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, int line,
+	int column);
+/* The type spelled so, PTX_NONE if there is none. */
+enum ptx_type ptx_type_find(const char *text, size_t len);
+
+/* parse.h: bool parse_module(struct ptx_module *out, const char *text, size_t size, diag);
+ *          void parse_free(struct ptx_module *module);
+ * check.h: bool check_module(struct ptx_module *module, diag);
+ * cfg.h:   bool cfg_build(struct ptx_module *module, struct ptx_func *func, diag); */
+
+#endif
