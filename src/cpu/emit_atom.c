@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Atomic operations.  Global memory is shared by all workers: an operation that LLVM knows becomes
+ * one atomicrmw, any other a loop of compare-and-swap.  The shared memory of a block belongs to
+ * the one worker that runs it, and a thread is only ever left at a yield: there, reading, computing
+ * and writing is atomic already.
+ */
+#include "../base/common.h"
+
+#include "emit.h"
+
+enum { NO_RMW = -1 };
+
+static const struct atom {
+	enum ptx_mod mod;
+	int u, s, f; /* LLVM's operation on unsigned or untyped, signed, and float values */
+} atoms[] = {
+	{PTX_MOD_ADD, LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpFAdd},
+	{PTX_MOD_AND, LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd, NO_RMW},
+	{PTX_MOD_OR, LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr, NO_RMW},
+	{PTX_MOD_XOR, LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor, NO_RMW},
+	{PTX_MOD_MIN, LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpMin, NO_RMW},
+	{PTX_MOD_MAX, LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpMax, NO_RMW},
+	{PTX_MOD_EXCH, LLVMAtomicRMWBinOpXchg, LLVMAtomicRMWBinOpXchg, NO_RMW},
+	{PTX_MOD_INC, NO_RMW, NO_RMW, NO_RMW},
+	{PTX_MOD_DEC, NO_RMW, NO_RMW, NO_RMW},
+};
+
+/* One access: what, to which space, on which type. */
+struct access {
+	enum ptx_mod mod;
+	enum ptx_type type;
+	enum ptx_space space;
+	int rmw;
+	LLVMTypeRef as;
+	LLVMValueRef place;
+	LLVMAtomicOrdering order;
+};
+
+static LLVMAtomicOrdering order_of(const struct ptx_inst *inst)
+{
+	static const struct {
+		enum ptx_mod mod;
+		LLVMAtomicOrdering order;
+	} orders[] = {
+		{PTX_MOD_ACQUIRE, LLVMAtomicOrderingAcquire},
+		{PTX_MOD_RELEASE, LLVMAtomicOrderingRelease},
+		{PTX_MOD_ACQ_REL, LLVMAtomicOrderingAcquireRelease},
+		{PTX_MOD_SC, LLVMAtomicOrderingSequentiallyConsistent},
+	};
+	for (size_t i = 0; i < countof(orders); i++) {
+		if (ptx_has(&inst->mods, orders[i].mod)) {
+			return orders[i].order;
+		}
+	}
+	return LLVMAtomicOrderingMonotonic;
+}
+
+static struct access access_of(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *address, LLVMTypeRef as)
+{
+	struct access access = {.type = inst->types[0], .space = inst->space, .rmw = NO_RMW,
+		.as = as, .order = order_of(inst)};
+	char class = ptx_type_class(access.type);
+	for (size_t i = 0; i < countof(atoms); i++) {
+		if (ptx_has(&inst->mods, atoms[i].mod)) {
+			access.mod = atoms[i].mod;
+			access.rmw = class == 'f' ? atoms[i].f
+				: class == 's' ? atoms[i].s : atoms[i].u;
+		}
+	}
+	access.place = emit_address(e, address, &access.space, as);
+	return access;
+}
+
+/* f32 sums in global memory flush subnormals, those in shared memory do not. */
+static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMValueRef old,
+	LLVMValueRef value)
+{
+	if (access->type != PTX_F32 || access->space == PTX_SHARED) {
+		return ir_fadd(e, old, value);
+	}
+	return emit_flush(e, ir_fadd(e, emit_flush(e, old), emit_flush(e, value)));
+}
+
+/* What an operation leaves in memory. */
+static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValueRef old,
+	LLVMValueRef value)
+{
+	bool sign = ptx_type_class(access->type) == 's';
+	LLVMTypeRef type = LLVMTypeOf(old);
+	LLVMValueRef one, wraps;
+
+	switch (access->mod) {
+	case PTX_MOD_ADD:
+		return ptx_type_class(access->type) == 'f' ? add_real(e, access, old, value)
+			: ir_add(e, old, value);
+	case PTX_MOD_AND:
+		return ir_and(e, old, value);
+	case PTX_MOD_OR:
+		return ir_or(e, old, value);
+	case PTX_MOD_XOR:
+		return ir_xor(e, old, value);
+	case PTX_MOD_MIN:
+		return ir_call2(e, sign ? "llvm.smin" : "llvm.umin", old, value);
+	case PTX_MOD_MAX:
+		return ir_call2(e, sign ? "llvm.smax" : "llvm.umax", old, value);
+	case PTX_MOD_INC:
+		one = LLVMConstInt(type, 1, false);
+		wraps = ir_icmp(e, LLVMIntUGE, old, value);
+		return ir_select(e, wraps, LLVMConstNull(type), ir_add(e, old, one));
+	case PTX_MOD_DEC:
+		one = LLVMConstInt(type, 1, false);
+		wraps = ir_or(e, ir_icmp(e, LLVMIntEQ, old, LLVMConstNull(type)),
+			ir_icmp(e, LLVMIntUGT, old, value));
+		return ir_select(e, wraps, value, ir_sub(e, old, one));
+	default:
+		return value;
+	}
+}
+
+static LLVMValueRef plain_update(struct emit *e, const struct access *access, LLVMValueRef value)
+{
+	LLVMValueRef old = LLVMBuildLoad2(e->builder, access->as, access->place, "");
+	LLVMBuildStore(e->builder, apply(e, access, old, value), access->place);
+	return old;
+}
+
+/* Compare-and-swap; the old value.  A failure needs no release. */
+static LLVMValueRef swap(struct emit *e, LLVMValueRef place, LLVMValueRef expected,
+	LLVMValueRef value, LLVMAtomicOrdering order, LLVMValueRef *done)
+{
+	LLVMAtomicOrdering failed = order == LLVMAtomicOrderingRelease ? LLVMAtomicOrderingMonotonic
+		: order == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire : order;
+	LLVMValueRef both = LLVMBuildAtomicCmpXchg(e->builder, place, expected, value, order,
+		failed, false);
+	*done = LLVMBuildExtractValue(e->builder, both, 1, "");
+	return LLVMBuildExtractValue(e->builder, both, 0, "");
+}
+
+static LLVMValueRef swap_loop(struct emit *e, const struct access *access, LLVMValueRef value)
+{
+	LLVMTypeRef bits = emit_int_type(e, ptx_type_bits(access->type));
+	LLVMValueRef place = ir_bitcast(e, access->place, LLVMPointerType(bits, 0));
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	LLVMBasicBlockRef again = emit_block(e, "again");
+	LLVMBasicBlockRef after = emit_block(e, "done");
+	LLVMValueRef first = LLVMBuildLoad2(e->builder, bits, place, "");
+	LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+	LLVMSetAlignment(first, ptx_type_size(access->type));
+	LLVMBuildBr(e->builder, again);
+
+	emit_enter(e, again);
+	LLVMValueRef expected = LLVMBuildPhi(e->builder, bits, "");
+	LLVMValueRef next = apply(e, access, emit_cast(e, expected, access->as), value);
+	LLVMValueRef done;
+	LLVMValueRef found = swap(e, place, expected, emit_bits(e, next), access->order, &done);
+	LLVMAddIncoming(expected, &first, &before, 1);
+	LLVMAddIncoming(expected, &found, &again, 1);
+	LLVMBuildCondBr(e->builder, done, after, again);
+
+	emit_enter(e, after);
+	return emit_cast(e, found, access->as);
+}
+
+/* The old value. */
+static LLVMValueRef update(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *address, const struct ptx_operand *operand)
+{
+	struct access access = access_of(e, inst, address, emit_type(e, inst->types[0]));
+	LLVMValueRef value = emit_use(e, operand, inst->types[0]);
+	if (access.space == PTX_SHARED) {
+		return plain_update(e, &access, value);
+	}
+	if (access.rmw == NO_RMW || access.type == PTX_F32) {
+		return swap_loop(e, &access, value);
+	}
+	return LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, value,
+		access.order, false);
+}
+
+void emit_atom(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef old = update(e, inst, &inst->operands[1], &inst->operands[2]);
+	emit_def(e, &inst->operands[0], inst->types[0], old);
+}
+
+void emit_red(struct emit *e, const struct ptx_inst *inst)
+{
+	update(e, inst, &inst->operands[0], &inst->operands[1]);
+}
+
+void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_type type = inst->types[0];
+	struct access access = access_of(e, inst, &inst->operands[1], emit_type(e, type));
+	LLVMValueRef expected = emit_use(e, &inst->operands[2], type);
+	LLVMValueRef value = emit_use(e, &inst->operands[3], type);
+	LLVMValueRef old;
+
+	if (access.space == PTX_SHARED) {
+		old = LLVMBuildLoad2(e->builder, access.as, access.place, "");
+		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, old, expected);
+		LLVMBuildStore(e->builder, ir_select(e, same, value, old), access.place);
+	} else {
+		LLVMValueRef done;
+		old = swap(e, access.place, expected, value, access.order, &done);
+	}
+	emit_def(e, &inst->operands[0], type, old);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * IEEE arithmetic, with every direction of rounding.
+ *
+ * Compiled code runs with the processor rounding to nearest, and changing that costs more than the
+ * operation.  So directed f32 arithmetic is done in f64, exactly: a result is kept as a pair, the
+ * sum rounded to nearest and the error of that, which together are the true value; emit_round_f32
+ * rounds the sum and steps to the neighbour where the pair says so.  Directed f64 arithmetic has
+ * no wider type to go to, is rare, and goes to rt.c.
+ */
+#include "../base/common.h"
+
+#include "emit.h"
+
+enum emit_round emit_round_of(const struct ptx_inst *inst)
+{
+	static const enum ptx_mod mods[][2] = {
+		[EMIT_DOWN] = {PTX_MOD_RM, PTX_MOD_RMI},
+		[EMIT_UP] = {PTX_MOD_RP, PTX_MOD_RPI},
+		[EMIT_ZERO] = {PTX_MOD_RZ, PTX_MOD_RZI},
+	};
+	for (enum emit_round round = EMIT_DOWN; round <= EMIT_ZERO; round++) {
+		if (ptx_has(&inst->mods, mods[round][0]) || ptx_has(&inst->mods, mods[round][1])) {
+			return round;
+		}
+	}
+	return EMIT_NEAREST;
+}
+
+/* Subnormal f32 values to zeros of their sign. */
+LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value)
+{
+	LLVMValueRef bits = emit_bits(e, value);
+	LLVMValueRef exponent = ir_mask(e, bits, 0x7f800000);
+	LLVMValueRef small = ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 32, 0));
+	LLVMValueRef zero = ir_bitcast(e, ir_mask(e, bits, 0x80000000), e->f32);
+	return ir_select(e, small, zero, value);
+}
+
+LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	LLVMValueRef zero = emit_real(e, type, 0);
+	LLVMValueRef one = emit_real(e, type, 1);
+	value = ir_select(e, ir_fcmp(e, LLVMRealOGT, value, zero), value, zero);
+	return ir_select(e, ir_fcmp(e, LLVMRealOLT, value, one), value, one);
+}
+
+/* Operand i, flushed if the instruction says so. */
+static LLVMValueRef arg(struct emit *e, const struct ptx_inst *inst, size_t i)
+{
+	LLVMValueRef value = emit_use(e, &inst->operands[i], inst->types[0]);
+	bool flush = ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
+	return flush ? emit_flush(e, value) : value;
+}
+
+static void result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+{
+	if (ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ)) {
+		value = emit_flush(e, value);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
+		value = emit_saturate(e, value);
+	}
+	emit_def(e, &inst->operands[0], inst->types[0], value);
+}
+
+static LLVMValueRef is_negative(struct emit *e, LLVMValueRef real)
+{
+	LLVMValueRef bits = emit_bits(e, real);
+	return ir_icmp(e, LLVMIntSLT, bits, LLVMConstNull(LLVMTypeOf(bits)));
+}
+
+/* Is the first of two f64 above the value of a pair, or below it?  Of what is no number: no. */
+static LLVMValueRef is_beyond(struct emit *e, bool above, LLVMValueRef value, LLVMValueRef sum,
+	LLVMValueRef err)
+{
+	LLVMRealPredicate more = above ? LLVMRealOGT : LLVMRealOLT;
+	LLVMRealPredicate less = above ? LLVMRealOLT : LLVMRealOGT;
+	LLVMValueRef same = ir_fcmp(e, LLVMRealOEQ, value, sum);
+	LLVMValueRef rest = ir_fcmp(e, less, err, emit_real(e, e->f64, 0));
+	return ir_or(e, ir_fcmp(e, more, value, sum), ir_and(e, same, rest));
+}
+
+/* The next f32 below; of zeros only -0 needs it, since rounding to nearest keeps the sign. */
+static LLVMValueRef step_down(struct emit *e, LLVMValueRef value)
+{
+	LLVMValueRef bits = emit_bits(e, value);
+	LLVMValueRef one = emit_int(e, 32, 1);
+	LLVMValueRef next = ir_select(e, is_negative(e, value), ir_add(e, bits, one),
+		ir_sub(e, bits, one));
+	return ir_bitcast(e, next, e->f32);
+}
+
+/* Toward zero: a value that is too large gets smaller; it cannot be zero.  To odd: the same, and
+ * the last bit says that something was lost, so that rounding once more cannot go wrong. */
+static LLVMValueRef round_inward(struct emit *e, LLVMValueRef near, LLVMValueRef sum,
+	LLVMValueRef err, bool odd)
+{
+	LLVMValueRef wide = ir_fpext(e, near, e->f64);
+	LLVMValueRef outside = ir_select(e, is_negative(e, sum),
+		is_beyond(e, false, wide, sum, err), is_beyond(e, true, wide, sum, err));
+	LLVMValueRef bits = ir_sub(e, emit_bits(e, near), ir_zext(e, outside, e->i32));
+	if (odd) {
+		LLVMValueRef lost = ir_or(e, ir_fcmp(e, LLVMRealONE, wide, sum),
+			ir_fcmp(e, LLVMRealONE, err, emit_real(e, e->f64, 0)));
+		bits = ir_or(e, bits, ir_zext(e, lost, e->i32));
+	}
+	return ir_bitcast(e, bits, e->f32);
+}
+
+LLVMValueRef emit_round_f32(struct emit *e, LLVMValueRef sum, LLVMValueRef err,
+	enum emit_round round)
+{
+	if (round == EMIT_UP) {
+		sum = ir_fneg(e, sum);
+		err = ir_fneg(e, err);
+		return ir_fneg(e, emit_round_f32(e, sum, err, EMIT_DOWN));
+	}
+
+	LLVMValueRef near = ir_fptrunc(e, sum, e->f32);
+	if (round == EMIT_ZERO || round == EMIT_ODD) {
+		return round_inward(e, near, sum, err, round == EMIT_ODD);
+	}
+	LLVMValueRef above = is_beyond(e, true, ir_fpext(e, near, e->f64), sum, err);
+	return ir_select(e, above, step_down(e, near), near);
+}
+
+LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round, LLVMValueRef a,
+	LLVMValueRef b, LLVMValueRef c)
+{
+	static const enum rt_round directions[] = {
+		[EMIT_DOWN] = RT_ROUND_DOWN,
+		[EMIT_UP] = RT_ROUND_UP,
+		[EMIT_ZERO] = RT_ROUND_ZERO,
+	};
+	LLVMValueRef zero = emit_real(e, e->f64, 0);
+	LLVMValueRef args[] = {emit_int(e, 32, op), emit_int(e, 32, directions[round]), a,
+		b ? b : zero, c ? c : zero};
+	return emit_rt_call(e, offsetof(struct rt_calls, round_f64), e->f64, args, countof(args));
+}
+
+/* The f32 sum of two f64 that are exact.  Knuth's two-sum finds the error.  A sum that cancels to
+ * zero is -0 when rounding down. */
+static LLVMValueRef rounded_sum(struct emit *e, LLVMValueRef a, LLVMValueRef b,
+	enum emit_round round)
+{
+	if (round == EMIT_UP) {
+		return ir_fneg(e, rounded_sum(e, ir_fneg(e, a), ir_fneg(e, b), EMIT_DOWN));
+	}
+
+	LLVMValueRef sum = ir_fadd(e, a, b);
+	LLVMValueRef b_part = ir_fsub(e, sum, a);
+	LLVMValueRef a_part = ir_fsub(e, sum, b_part);
+	LLVMValueRef err = ir_fadd(e, ir_fsub(e, a, a_part), ir_fsub(e, b, b_part));
+	LLVMValueRef value = emit_round_f32(e, sum, err, round);
+	if (round != EMIT_DOWN) {
+		return value;
+	}
+
+	LLVMValueRef cancels = ir_and(e, ir_fcmp(e, LLVMRealOEQ, sum, emit_real(e, e->f64, 0)),
+		ir_xor(e, is_negative(e, a), is_negative(e, b)));
+	return ir_select(e, cancels, emit_real(e, e->f32, -0.0), value);
+}
+
+static LLVMValueRef widen(struct emit *e, LLVMValueRef value)
+{
+	return ir_fpext(e, value, e->f64);
+}
+
+static void add_floats(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+	LLVMValueRef b)
+{
+	enum emit_round round = emit_round_of(inst);
+	LLVMValueRef sum;
+	if (round == EMIT_NEAREST) {
+		sum = ir_fadd(e, a, b);
+	} else if (ir_is_f32(e, a)) {
+		sum = rounded_sum(e, widen(e, a), widen(e, b), round);
+	} else {
+		sum = emit_round_f64(e, RT_ADD, round, a, b, NULL);
+	}
+	result(e, inst, sum);
+}
+
+void emit_fadd(struct emit *e, const struct ptx_inst *inst)
+{
+	add_floats(e, inst, arg(e, inst, 1), arg(e, inst, 2));
+}
+
+void emit_fsub(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef a = arg(e, inst, 1);
+	add_floats(e, inst, a, ir_fneg(e, arg(e, inst, 2)));
+}
+
+void emit_fmul(struct emit *e, const struct ptx_inst *inst)
+{
+	enum emit_round round = emit_round_of(inst);
+	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef product;
+	if (round == EMIT_NEAREST) {
+		product = ir_fmul(e, a, b);
+	} else if (ir_is_f32(e, a)) {
+		product = ir_fmul(e, widen(e, a), widen(e, b));
+		product = emit_round_f32(e, product, emit_real(e, e->f64, 0), round);
+	} else {
+		product = emit_round_f64(e, RT_MUL, round, a, b, NULL);
+	}
+	result(e, inst, product);
+}
+
+void emit_fma(struct emit *e, const struct ptx_inst *inst)
+{
+	enum emit_round round = emit_round_of(inst);
+	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef c = arg(e, inst, 3);
+	LLVMValueRef value;
+	if (round == EMIT_NEAREST) {
+		value = ir_call3(e, "llvm.fma", a, b, c);
+	} else if (ir_is_f32(e, a)) {
+		value = ir_fmul(e, widen(e, a), widen(e, b));
+		value = rounded_sum(e, value, widen(e, c), round);
+	} else {
+		value = emit_round_f64(e, RT_FMA, round, a, b, c);
+	}
+	result(e, inst, value);
+}
+
+/* Where the true quotient lies beside the f32 nearest to it is the sign of the remainder, which
+ * one fma gives exactly. */
+static LLVMValueRef divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round)
+{
+	if (round == EMIT_NEAREST) {
+		return ir_fdiv(e, a, b);
+	}
+	if (!ir_is_f32(e, a)) {
+		return emit_round_f64(e, RT_DIV, round, a, b, NULL);
+	}
+
+	a = widen(e, a);
+	b = widen(e, b);
+	LLVMValueRef near = widen(e, ir_fptrunc(e, ir_fdiv(e, a, b), e->f32));
+	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, near), b, a);
+	rest = ir_select(e, is_negative(e, b), ir_fneg(e, rest), rest);
+	return emit_round_f32(e, near, rest, round);
+}
+
+/* As the processors do it: a times the reciprocal, which is 0 for |b| above 2^126.  Good to 2 units
+ * in the last place, as PTX asks. */
+static LLVMValueRef divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+{
+	LLVMValueRef reciprocal = ir_fdiv(e, emit_real(e, e->f32, 1), b);
+	return ir_fmul(e, a, emit_flush(e, reciprocal));
+}
+
+void emit_fdiv(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef b = arg(e, inst, 2);
+	result(e, inst, ptx_has(&inst->mods, PTX_MOD_APPROX) ? divide_approx(e, a, b)
+		: divide(e, a, b, emit_round_of(inst)));
+}
+
+static LLVMValueRef square_root(struct emit *e, LLVMValueRef a, enum emit_round round)
+{
+	if (round == EMIT_NEAREST) {
+		return ir_call1(e, "llvm.sqrt", a);
+	}
+	if (!ir_is_f32(e, a)) {
+		return emit_round_f64(e, RT_SQRT, round, a, NULL, NULL);
+	}
+
+	a = widen(e, a);
+	LLVMValueRef near = widen(e, ir_fptrunc(e, ir_call1(e, "llvm.sqrt", a), e->f32));
+	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, near), near, a);
+	return emit_round_f32(e, near, rest, round);
+}
+
+void emit_sqrt(struct emit *e, const struct ptx_inst *inst)
+{
+	result(e, inst, square_root(e, arg(e, inst, 1), emit_round_of(inst)));
+}
+
+/*
+ * The f64 reciprocals of .approx.ftz are seeds for Newton's method: PTX has them look only at the
+ * upper half of the operand and give only the upper half of the result, subnormals being zero.
+ * Here that result is the exact one, rounded to those 20 bits.
+ */
+static LLVMValueRef upper_half(struct emit *e, LLVMValueRef value, bool round)
+{
+	LLVMValueRef bits = emit_bits(e, value);
+	if (round) {
+		bits = ir_add(e, bits, emit_int(e, 64, UINT64_C(0x80000000)));
+	}
+	bits = ir_mask(e, bits, UINT64_C(0xffffffff00000000));
+
+	LLVMValueRef exponent = ir_mask(e, bits, UINT64_C(0x7ff) << 52);
+	LLVMValueRef small = ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 64, 0));
+	LLVMValueRef zero = ir_mask(e, bits, UINT64_C(1) << 63);
+	bits = ir_bitcast(e, ir_select(e, small, zero, bits), e->f64);
+	/* A NaN that has its bits in the lower half only must stay one. */
+	return ir_select(e, ir_fcmp(e, LLVMRealUNO, value, value), value, bits);
+}
+
+static bool is_seed(const struct ptx_inst *inst)
+{
+	return inst->types[0] == PTX_F64 && ptx_has(&inst->mods, PTX_MOD_APPROX)
+		&& ptx_has(&inst->mods, PTX_MOD_FTZ);
+}
+
+/* For f32 the approximate reciprocal is the exact one. */
+void emit_rcp(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
+	if (is_seed(inst)) {
+		result(e, inst, upper_half(e, ir_fdiv(e, one, upper_half(e, a, false)), true));
+	} else {
+		result(e, inst, divide(e, one, a, emit_round_of(inst)));
+	}
+}
+
+/* Two roundings: within 2^-23 of the true value, PTX allows 2^-22.9. */
+void emit_rsqrt(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef a = arg(e, inst, 1);
+	bool seed = is_seed(inst);
+	a = seed ? upper_half(e, a, false) : a;
+	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
+	LLVMValueRef value = ir_fdiv(e, one, ir_call1(e, "llvm.sqrt", a));
+	result(e, inst, seed ? upper_half(e, value, true) : value);
+}
+
+void emit_fabs(struct emit *e, const struct ptx_inst *inst)
+{
+	result(e, inst, ir_call1(e, "llvm.fabs", arg(e, inst, 1)));
+}
+
+void emit_fneg(struct emit *e, const struct ptx_inst *inst)
+{
+	result(e, inst, ir_fneg(e, arg(e, inst, 1)));
+}
+
+/* d has the magnitude of b and the sign of a. */
+void emit_copysign(struct emit *e, const struct ptx_inst *inst)
+{
+	result(e, inst, ir_call2(e, "llvm.copysign", arg(e, inst, 2), arg(e, inst, 1)));
+}
+
+/*
+ * The smaller or larger.  Of a number and a NaN the number, but with .NaN the NaN.  -0 is below +0:
+ * of two equal values min takes the bits that either has, max those that both have.
+ */
+static LLVMValueRef pick(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+	LLVMValueRef b)
+{
+	bool min = inst->op == PTX_OP_FMIN;
+	LLVMValueRef a_bits = emit_bits(e, a);
+	LLVMValueRef b_bits = emit_bits(e, b);
+	LLVMValueRef both = min ? ir_or(e, a_bits, b_bits) : ir_and(e, a_bits, b_bits);
+	both = emit_cast(e, both, LLVMTypeOf(a));
+
+	LLVMValueRef a_wins = ir_fcmp(e, min ? LLVMRealOLT : LLVMRealOGT, a, b);
+	LLVMValueRef value = ir_select(e, a_wins, a, b);
+	value = ir_select(e, ir_fcmp(e, LLVMRealOEQ, a, b), both, value);
+	bool keep_nan = ptx_has(&inst->mods, PTX_MOD_NAN);
+	LLVMValueRef suspect = keep_nan ? a : b;
+	return ir_select(e, ir_fcmp(e, LLVMRealUNO, suspect, suspect), a, value);
+}
+
+/* .xorsign.abs: of the magnitudes, with the signs multiplied. */
+void emit_fminmax(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef b = arg(e, inst, 2);
+	if (!ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
+		result(e, inst, pick(e, inst, a, b));
+		return;
+	}
+
+	LLVMValueRef signs = ir_xor(e, emit_bits(e, a), emit_bits(e, b));
+	a = ir_call1(e, "llvm.fabs", a);
+	b = ir_call1(e, "llvm.fabs", b);
+	LLVMValueRef value = pick(e, inst, a, b);
+	signs = emit_cast(e, signs, LLVMTypeOf(value));
+	result(e, inst, ir_call2(e, "llvm.copysign", value, signs));
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * LLVM IR to machine code, for the processor that we run on.
+ *
+ * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, the
+ * target machine makes an object file in memory, and one LLJIT per PTX module links that object
+ * and finds the address.  The short list makes code as fast as -O2 in half the time, because the
+ * IR is low-level already: registers become values (sroa), what address arithmetic repeats goes
+ * away (early-cse), and with a loop in the kernel invariants leave it (licm).
+ *
+ * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
+ * and error values everywhere else keep it from doing so.
+ */
+#include "../base/common.h"
+
+#include "../base/alloc.h"
+#include "emit.h"
+#include "jit.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Object.h>
+#include <llvm-c/Orc.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
+#if LLVM_VERSION_MAJOR >= 18
+#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
+#else
+#define INSTCOMBINE "instcombine"
+#endif
+
+static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
+static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
+
+struct jit {
+	const struct ptx_module *module;
+	LLVMContextRef context;
+	LLVMTargetMachineRef machine;
+	LLVMTargetDataRef layout;
+	char *triple;
+	LLVMOrcLLJITRef linker;
+	size_t kernel_count;
+	struct ptx_diag *diag; /* of the call that is running */
+};
+
+const char *jit_llvm_version(void)
+{
+	return LLVM_VERSION_STRING;
+}
+
+static void init_llvm(void)
+{
+	LLVMInitializeNativeTarget();
+	LLVMInitializeNativeAsmPrinter();
+	LLVMInitializeNativeAsmParser();
+}
+
+/* Takes the error. */
+static bool fail_error(struct ptx_diag *diag, int line, const char *what, LLVMErrorRef error)
+{
+	char *message = LLVMGetErrorMessage(error);
+	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message);
+	LLVMDisposeErrorMessage(message);
+	return false;
+}
+
+/* Takes the message. */
+static bool fail_message(struct ptx_diag *diag, int line, const char *what, char *message)
+{
+	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message ? message : "no reason given");
+	LLVMDisposeMessage(message);
+	return false;
+}
+
+static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
+{
+	struct jit *jit = data;
+	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !jit->diag || jit->diag->message[0]) {
+		return;
+	}
+
+	char *message = LLVMGetDiagInfoDescription(info);
+	ptx_fail(jit->diag, 0, 0, "LLVM: %s", message);
+	LLVMDisposeMessage(message);
+}
+
+/* The features come from CPUID.  The processor's name would say less: an LLVM older than the
+ * processor calls it generic. */
+static bool create_machine(struct jit *jit, struct ptx_diag *diag)
+{
+	LLVMTargetRef target;
+	char *message = NULL;
+	jit->triple = LLVMGetDefaultTargetTriple();
+	if (LLVMGetTargetFromTriple(jit->triple, &target, &message)) {
+		return fail_message(diag, 0, "find a target", message);
+	}
+
+	char *features = LLVMGetHostCPUFeatures();
+	jit->machine = LLVMCreateTargetMachine(target, jit->triple, "generic", features,
+		LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
+	LLVMDisposeMessage(features);
+	if (!jit->machine) {
+		return ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", jit->triple);
+	}
+
+	jit->layout = LLVMCreateTargetDataLayout(jit->machine);
+	return true;
+}
+
+/* The linker, which finds in this process what LLVM itself calls (memcpy, fma). */
+static bool create_linker(struct jit *jit, struct ptx_diag *diag)
+{
+	LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->linker, NULL);
+	if (error) {
+		jit->linker = NULL;
+		return fail_error(diag, 0, "start its linker", error);
+	}
+
+	LLVMOrcDefinitionGeneratorRef process;
+	error = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process,
+		LLVMOrcLLJITGetGlobalPrefix(jit->linker), NULL, NULL);
+	if (error) {
+		return fail_error(diag, 0, "look into this process", error);
+	}
+	LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(jit->linker), process);
+	return true;
+}
+
+bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, init_llvm);
+
+	*out = NULL;
+	struct jit *jit = mem_zalloc(1, sizeof(*jit));
+	if (!jit) {
+		return ptx_no_memory(diag);
+	}
+
+	jit->module = module;
+	jit->context = LLVMContextCreate();
+	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
+	if (!create_machine(jit, diag) || !create_linker(jit, diag)) {
+		jit_release(jit);
+		return false;
+	}
+
+	*out = jit;
+	return true;
+}
+
+void jit_release(struct jit *jit)
+{
+	if (!jit) {
+		return;
+	}
+
+	if (jit->linker) {
+		LLVMErrorRef error = LLVMOrcDisposeLLJIT(jit->linker);
+		if (error) {
+			LLVMConsumeError(error);
+		}
+	}
+	if (jit->layout) {
+		LLVMDisposeTargetData(jit->layout);
+	}
+	if (jit->machine) {
+		LLVMDisposeTargetMachine(jit->machine);
+	}
+	if (jit->triple) {
+		LLVMDisposeMessage(jit->triple);
+	}
+	LLVMContextDispose(jit->context);
+	mem_free(jit);
+}
+
+static bool has_loop(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		for (size_t k = 0; k < block->succ_count && block->rpo != SIZE_MAX; k++) {
+			if (func->blocks[block->succ[k]].rpo <= block->rpo) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Release builds trust emit.c. */
+#ifdef NDEBUG
+static const bool verifies = false;
+#else
+static const bool verifies = true;
+#endif
+
+static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	if (verifies && LLVMVerifyModule(ir, LLVMReturnStatusAction, &message)) {
+		return fail_message(diag, func->line, "verify our code", message);
+	}
+	LLVMDisposeMessage(message);
+	return true;
+}
+
+static bool run_passes(struct jit *jit, LLVMModuleRef ir, const struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	const char *passes = has_loop(func) ? loop_passes : straight_passes;
+	LLVMErrorRef error = LLVMRunPasses(ir, passes, jit->machine, options);
+	LLVMDisposePassBuilderOptions(options);
+	return !error || fail_error(diag, func->line, "optimise", error);
+}
+
+/* Bytes of machine code in an object file.  The sections are called .ltext in the large code model,
+ * which is LLVM's choice for code that may end up anywhere. */
+static size_t text_size(LLVMContextRef context, LLVMMemoryBufferRef object)
+{
+	char *message = NULL;
+	LLVMBinaryRef binary = LLVMCreateBinary(object, context, &message);
+	if (!binary) {
+		LLVMDisposeMessage(message);
+		return 0;
+	}
+
+	size_t size = 0;
+	LLVMSectionIteratorRef section = LLVMObjectFileCopySectionIterator(binary);
+	for (; !LLVMObjectFileIsSectionIteratorAtEnd(binary, section);
+		LLVMMoveToNextSection(section)) {
+		const char *name = LLVMGetSectionName(section);
+		if (name && (!strncmp(name, ".text", 5) || !strncmp(name, ".ltext", 6))) {
+			size += LLVMGetSectionSize(section);
+		}
+	}
+	LLVMDisposeSectionIterator(section);
+	LLVMDisposeBinary(binary);
+	return size;
+}
+
+static bool link_object(struct jit_kernel *out, struct jit *jit, LLVMModuleRef ir,
+	const char *symbol, const struct ptx_func *func, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	LLVMMemoryBufferRef object;
+	if (LLVMTargetMachineEmitToMemoryBuffer(jit->machine, ir, LLVMObjectFile, &message,
+		&object)) {
+		return fail_message(diag, func->line, "generate code", message);
+	}
+
+	out->code_size = text_size(jit->context, object);
+	LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(jit->linker,
+		LLVMOrcLLJITGetMainJITDylib(jit->linker), object); /* takes the object */
+	if (error) {
+		return fail_error(diag, func->line, "add the code", error);
+	}
+
+	LLVMOrcExecutorAddress address = 0;
+	error = LLVMOrcLLJITLookup(jit->linker, &address, symbol);
+	if (error) {
+		return fail_error(diag, func->line, "link the code", error);
+	}
+	out->run = (rt_kernel *)(uintptr_t)address;
+	return true;
+}
+
+static double now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
+}
+
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
+	char symbol[48];
+	snprintf(symbol, sizeof(symbol), "kudzu_kernel_%zu", jit->kernel_count++);
+
+	double start = now_ms();
+	jit->diag = diag;
+	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(func->name, jit->context);
+	LLVMSetTarget(ir, jit->triple);
+	LLVMSetModuleDataLayout(ir, jit->layout);
+
+	*out = (struct jit_kernel){.width = 1};
+	bool ok = emit_kernel(&out->frame_size, ir, symbol, out->width, jit->module, func, diag)
+		&& verify(ir, func, diag)
+		&& run_passes(jit, ir, func, diag);
+	double emitted = now_ms();
+	ok = ok && link_object(out, jit, ir, symbol, func, diag);
+
+	out->emit_ms = emitted - start;
+	out->compile_ms = now_ms() - emitted;
+	LLVMDisposeModule(ir);
+	jit->diag = NULL;
+	return ok;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_JIT_H
+#define CPU_JIT_H
+
+/*
+ * PTX functions to machine code.  One jit per loaded module; kernels are compiled one at a time,
+ * when they are first asked for.  The ptx_module must outlive the jit.  Not thread-safe: the caller
+ * holds the module's lock.
+ */
+#include "ptx.h"
+#include "rt.h"
+
+struct jit;
+
+/* A kernel that can run. */
+struct jit_kernel {
+	rt_kernel *run;
+	uint32_t width;        /* lanes per call: W */
+	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
+	size_t code_size;      /* bytes of machine code, 0 if unknown */
+	double emit_ms;        /* time spent: IR, passes and code generation */
+	double compile_ms;
+};
+
+/* False, with the reason in diag, when LLVM cannot do it. */
+bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag);
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag);
+void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */
+
+/* "19.1.7", static. */
+const char *jit_llvm_version(void);
+
+#endif
