@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver itself: starting, versions, error names, finding functions by name, and the log: the
+ * reasons of the last failures as plain English lines, kept in a ring that all threads share.
+ */
+#include "../base/common.h"
+
+#include "api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_LINES 64
+#define LOG_LINE 640
+
+static struct {
+	pthread_mutex_t lock;
+	CUlogIterator next;   /* number of the line to come */
+	char lines[LOG_LINES][LOG_LINE];
+} ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_bool initialized;
+static _Thread_local bool in_callback;
+
+CUresult api_fail(CUresult code, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	pthread_mutex_lock(&ring.lock);
+	vsnprintf(ring.lines[ring.next++ % LOG_LINES], LOG_LINE, format, args);
+	pthread_mutex_unlock(&ring.lock);
+	va_end(args);
+	return code;
+}
+
+void api_set_in_callback(bool inside)
+{
+	in_callback = inside;
+}
+
+CUresult api_ready(const char *call)
+{
+	if (!atomic_load_explicit(&initialized, memory_order_acquire)) {
+		return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: cuInit has not been called", call);
+	}
+	if (in_callback) {
+		return api_fail(CUDA_ERROR_NOT_PERMITTED,
+			"%s: a host function in a stream must not call the driver", call);
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuInit, unsigned int flags)
+{
+	if (flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	atomic_store_explicit(&initialized, true, memory_order_release);
+	return CUDA_SUCCESS;
+}
+
+API(cuDriverGetVersion, int *out)
+{
+	CUresult result = api_need(CUDA_SUCCESS, __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = CUDA_VERSION;
+	}
+	return result;
+}
+
+/* What kind of code each domain's row is; only the driver's rows are kept. */
+static const struct error_row {
+	int code;
+	const char *name;
+	const char *text;
+} error_rows[] = {
+#define X(domain, number, symbol, status, flags, text, ...) ROW_##domain(number, symbol, text)
+#define ROW_DRIVER(number, symbol, text) {number, #symbol, text},
+#define ROW_NVRTC(number, symbol, text)
+#define ROW_NVJITLINK(number, symbol, text)
+#define ROW_CUBLAS(number, symbol, text)
+#define ROW_CUSOLVER(number, symbol, text)
+#include "../drv/codes.def"
+#undef X
+};
+
+static CUresult find_error(CUresult code, const char *call, const char **out, bool want_name)
+{
+	if (out == NULL) {
+		return api_null(call, "the result");
+	}
+	*out = NULL;
+	for (size_t i = 0; i < countof(error_rows); i++) {
+		if (error_rows[i].code == (int)code) {
+			*out = want_name ? error_rows[i].name : error_rows[i].text;
+			return CUDA_SUCCESS;
+		}
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d is no CUresult", call, (int)code);
+}
+
+API(cuGetErrorName, CUresult code, const char **out)
+{
+	return find_error(code, __func__, out, true);
+}
+
+API(cuGetErrorString, CUresult code, const char **out)
+{
+	return find_error(code, __func__, out, false);
+}
+
+/* NVIDIA's private tables.  NVRTC asks for one, and takes an error for an answer. */
+API(cuGetExportTable, const void **out, const CUuuid *id)
+{
+	if (out == NULL || id == NULL) {
+		return api_null(__func__, "an argument");
+	}
+	*out = NULL;
+	return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: there are no private tables", __func__);
+}
+
+static int compare_name(const void *key, const void *row)
+{
+	return strcmp(key, ((const struct api_export *)row)->name);
+}
+
+static const struct api_export *find_export(const char *base, int version, const char *suffix)
+{
+	char name[128];
+	char number[8] = "";
+	if (version > 1) {
+		snprintf(number, sizeof(number), "_v%d", version);
+	}
+	int len = snprintf(name, sizeof(name), "%s%s%s", base, number, suffix);
+	if (len < 0 || (size_t)len >= sizeof(name)) {
+		return NULL;
+	}
+	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports), compare_name);
+}
+
+/* The newest version of a function that a program of some CUDA version knows. */
+static const struct api_export *find_version(const char *base, int cuda_version,
+	const char *suffix, bool *exists)
+{
+	const struct api_export *best = NULL;
+	for (int version = 1; version < 10; version++) {
+		const struct api_export *row = find_export(base, version, suffix);
+		if (row != NULL) {
+			*exists = true;
+			best = row->since <= cuda_version ? row : best;
+		}
+	}
+	return best;
+}
+
+API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t flags,
+	CUdriverProcAddressQueryResult *status)
+{
+	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
+	if (symbol == NULL || out == NULL) {
+		return api_null(__func__, "an argument");
+	}
+	if (version > CUDA_VERSION || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: this driver is of CUDA %d; asked for '%s' of %d, flags %llu", __func__,
+			CUDA_VERSION, symbol, version, (unsigned long long)flags);
+	}
+	const struct api_export *row = NULL;
+	bool exists = false;
+	size_t i = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 2;
+	for (; row == NULL && i < countof(suffixes); i++) {
+		row = find_version(symbol, version, suffixes[i], &exists);
+	}
+	*out = NULL;
+	if (row != NULL) {
+		memcpy(out, &row->address, sizeof(*out));
+	}
+	if (status != NULL) {
+		*status = row != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
+			: exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuGetProcAddress, const char *symbol, void **out, int version, cuuint64_t flags)
+{
+	CUresult result = cuGetProcAddress_v2(symbol, out, version, flags, NULL);
+	if (result == CUDA_SUCCESS && *out == NULL) {
+		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: there is no '%s' in CUDA %d", __func__,
+			symbol, version);
+	}
+	return result;
+}
+
+API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
+{
+	if (out == NULL || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&ring.lock);
+	*out = ring.next;
+	pthread_mutex_unlock(&ring.lock);
+	return CUDA_SUCCESS;
+}
+
+/* The first line to dump, so that all from there on fit; the newest ones matter most. */
+static CUlogIterator first_that_fits(CUlogIterator from, size_t size)
+{
+	CUlogIterator first = ring.next;
+	size_t used = 1;
+	while (first != from) {
+		size_t len = strlen(ring.lines[(first - 1) % LOG_LINES]) + 1;
+		if (len > size - used) {
+			break;
+		}
+		used += len;
+		first--;
+	}
+	return first;
+}
+
+API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
+{
+	if (buffer == NULL || size == NULL || *size == 0 || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&ring.lock);
+	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
+	CUlogIterator from = iterator != NULL ? *iterator : oldest;
+	if (from > ring.next || from < oldest) {
+		from = oldest;
+	}
+	CUlogIterator first = first_that_fits(from, *size);
+	bool none_fits = first == ring.next && from != ring.next;
+	size_t used = 0;
+	for (; first != ring.next; first++) {
+		const char *line = ring.lines[first % LOG_LINES];
+		size_t len = strlen(line);
+		memcpy(buffer + used, line, len);
+		buffer[used + len] = '\n';
+		used += len + 1;
+	}
+	buffer[used] = '\0';
+	*size = used;
+	if (iterator != NULL) {
+		*iterator = ring.next;
+	}
+	pthread_mutex_unlock(&ring.lock);
+	return none_fits ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* There is no profiler; programs that mark what to profile still work. */
+API(cuProfilerStart, void)
+{
+	struct context *context;
+	return api_enter(__func__, &context);
+}
+
+API(cuProfilerStop, void)
+{
+	struct context *context;
+	return api_enter(__func__, &context);
+}

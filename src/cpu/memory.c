@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device's memory.  A range of several times the physical memory is reserved without access;
+ * an allocation gets pages of its own in it, and at least one page between it and the next stays
+ * without access.  It is put at the end of its pages, so that running over its end traps at once.
+ *
+ * The ranges are one array sorted by address.  New ones are looked for from where the last one
+ * ended, so that an address is not used again soon and a stale pointer traps, too.  A freed range
+ * stays in the array, marked dead, until half of it is dead: freeing moves nothing.
+ *
+ * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
+ * answer is "out of memory".
+ */
+#include "../base/common.h"
+
+#include "memory.h"
+
+#include "../base/alloc.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGNMENT 256
+#define OVERCOMMIT 8
+
+struct memory {
+	pthread_mutex_t lock;
+	uint64_t base;
+	uint64_t end;
+	size_t page;
+	uint64_t cursor;          /* where to look for room */
+	struct memory_range *ranges;
+	size_t count;
+	size_t cap;
+	size_t dead;
+	uint64_t last_id;
+	struct memory_use use;
+};
+
+static size_t padded_size(const struct memory *memory, size_t size)
+{
+	return round_up(round_up(size, ALIGNMENT), memory->page);
+}
+
+/* The pages of a range: [pages_start, pages_end), and one without access behind them. */
+static uint64_t pages_start(const struct memory *memory, const struct memory_range *range)
+{
+	return range->address & ~(uint64_t)(memory->page - 1);
+}
+
+static uint64_t pages_end(const struct memory *memory, const struct memory_range *range)
+{
+	return round_up(range->address + range->size, memory->page);
+}
+
+bool memory_create(struct memory **out, size_t limit)
+{
+	struct memory *memory = mem_zalloc(1, sizeof(*memory));
+	*out = NULL;
+	if (memory == NULL) {
+		return false;
+	}
+	memory->page = (size_t)sysconf(_SC_PAGESIZE);
+	memory->use.limit = limit;
+	for (size_t factor = OVERCOMMIT; factor > 0; factor /= 2) {
+		size_t size;
+		if (!size_mul(&size, round_up(limit, memory->page), factor)) {
+			continue;
+		}
+		void *base = mmap(NULL, size, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (base != MAP_FAILED) {
+			memory->base = (uintptr_t)base;
+			memory->end = memory->base + size;
+			memory->cursor = memory->base;
+			pthread_mutex_init(&memory->lock, NULL);
+			*out = memory;
+			return true;
+		}
+	}
+	mem_free(memory);
+	return false;
+}
+
+void memory_release(struct memory *memory)
+{
+	if (memory == NULL) {
+		return;
+	}
+	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
+	pthread_mutex_destroy(&memory->lock);
+	mem_free(memory->ranges);
+	mem_free(memory);
+}
+
+/* The index of the first range that starts above an address. */
+static size_t range_above(const struct memory *memory, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = memory->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (memory->ranges[middle].address <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* The live range that holds an address, NULL if there is none. */
+static struct memory_range *range_at(const struct memory *memory, uint64_t address)
+{
+	size_t above = range_above(memory, address);
+	if (above == 0) {
+		return NULL;
+	}
+	struct memory_range *range = &memory->ranges[above - 1];
+	return !range->is_dead && address - range->address < range->size ? range : NULL;
+}
+
+static void drop_dead(struct memory *memory)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < memory->count; i++) {
+		if (!memory->ranges[i].is_dead) {
+			memory->ranges[kept++] = memory->ranges[i];
+		}
+	}
+	memory->count = kept;
+	memory->dead = 0;
+}
+
+/* Look for `size` bytes of free pages and a page behind them, from `low` to the end.  The index in
+ * *at is where the new range goes. */
+static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size, size_t *at)
+{
+	size_t need = size + memory->page;
+	size_t i = range_above(memory, low);
+	if (i > 0) {
+		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
+		low = end > low ? end : low;
+	}
+	for (; i < memory->count; i++) {
+		uint64_t next = pages_start(memory, &memory->ranges[i]);
+		if (next > low && next - low >= need) {
+			break;
+		}
+		low = pages_end(memory, &memory->ranges[i]) + memory->page;
+	}
+	if (i == memory->count && (low >= memory->end || memory->end - low < need)) {
+		return 0;
+	}
+	*at = i;
+	return low;
+}
+
+static uint64_t take_room(struct memory *memory, size_t size, size_t *at)
+{
+	uint64_t start = find_room(memory, memory->cursor, size, at);
+	if (start == 0) {
+		drop_dead(memory);
+		start = find_room(memory, memory->base, size, at);
+	}
+	return start;
+}
+
+static bool reserve_slot(struct memory *memory)
+{
+	if (memory->count < memory->cap) {
+		return true;
+	}
+	size_t cap = memory->cap > 0 ? memory->cap * 2 : 64;
+	struct memory_range *ranges = mem_realloc(memory->ranges, cap * sizeof(*ranges));
+	if (ranges == NULL) {
+		return false;
+	}
+	memory->ranges = ranges;
+	memory->cap = cap;
+	return true;
+}
+
+static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
+{
+	struct memory_use *use = &memory->use;
+	if (wish->size == 0 || wish->size > use->limit) {
+		return 0;
+	}
+	size_t size = padded_size(memory, wish->size);
+	size_t at;
+	if (size > use->limit - use->used || !reserve_slot(memory)) {
+		return 0;
+	}
+	uint64_t start = take_room(memory, size, &at);
+	if (start == 0 || mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE) != 0) {
+		return 0;
+	}
+	struct memory_range *range = &memory->ranges[at];
+	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
+	*range = *wish;
+	range->address = start + size - round_up(wish->size, ALIGNMENT);
+	range->is_dead = false;
+	range->id = ++memory->last_id;
+	memory->count++;
+	memory->cursor = start + size + memory->page;
+	use->used += size;
+	if (range->is_pooled) {
+		use->pooled += size;
+		use->pooled_peak = use->pooled > use->pooled_peak ? use->pooled : use->pooled_peak;
+	}
+	return range->address;
+}
+
+uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t address = alloc_locked(memory, wish);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+static void kill_range(struct memory *memory, struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	// A new mapping, rather than mprotect, gives the pages back and merges with its neighbours.
+	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (pages == MAP_FAILED) {
+		mprotect((void *)(uintptr_t)start, size, PROT_NONE);
+	}
+	memory->use.used -= size;
+	if (range->is_pooled) {
+		memory->use.pooled -= size;
+	}
+	range->is_dead = true;
+	memory->dead++;
+}
+
+static void trim_dead(struct memory *memory)
+{
+	if (memory->dead > memory->count / 2 && memory->count > 64) {
+		drop_dead(memory);
+	}
+}
+
+bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range != NULL && range->address == address && range->kind == kind;
+	if (found) {
+		kill_range(memory, range);
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+void memory_free_owner(struct memory *memory, const void *owner)
+{
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		if (!range->is_dead && range->owner == owner) {
+			kill_range(memory, range);
+		}
+	}
+	trim_dead(memory);
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_find(struct memory *memory, uint64_t address, struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return range != NULL;
+}
+
+bool memory_covers(const struct memory *memory, uint64_t address)
+{
+	return address >= memory->base && address < memory->end;
+}
+
+struct memory_use memory_usage(struct memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_use use = memory->use;
+	pthread_mutex_unlock(&memory->lock);
+	return use;
+}
+
+void memory_reset_peak(struct memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	memory->use.pooled_peak = memory->use.pooled;
+	pthread_mutex_unlock(&memory->lock);
+}
+
+/* The range that an address has most likely missed: the one before it if there is one near. */
+static void describe_locked(const struct memory *memory, uint64_t address, char *text, size_t size)
+{
+	const uint64_t near = 1 << 20;
+	size_t above = range_above(memory, address);
+	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
+	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
+	if (before != NULL && address - before->address < before->size) {
+		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
+			before->size, before->address, before->is_dead ? ", which was freed" : "");
+	} else if (before != NULL && !before->is_dead
+		   && address - before->address - before->size < near) {
+		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
+			PRIx64, address - before->address - before->size, before->size,
+			before->address);
+	} else if (after != NULL && !after->is_dead && after->address - address < near) {
+		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
+			after->address - address, after->size, after->address);
+	} else {
+		snprintf(text, size, "in no allocation");
+	}
+}
+
+void memory_describe(struct memory *memory, uint64_t address, char *text, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	describe_locked(memory, address, text, size);
+	pthread_mutex_unlock(&memory->lock);
+}
