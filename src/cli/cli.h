@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_H
+#define CLI_H
+
+/* The commands of `kudzu`: one function and one file each, listed in main.c. */
+
+/* What the program returns to the shell. */
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FAILED = 1, /* the answer is no, or it could not be found */
+	CLI_USAGE = 2   /* the question was wrong */
+};
+
+/* Run a command; argv[0] is its name. */
+typedef int cli_command(int argc, char **argv);
+
+cli_command doctor_main;
+
+#endif

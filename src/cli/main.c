@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program `kudzu`: finds the command in a table and runs it.
+ *
+ * A command sees its own words only.  How many those may be, --help and `kudzu help COMMAND` are
+ * dealt with here, from the table, so that no command can forget them.
+ */
+#include "cli.h"
+
+#include <kudzu/kudzu.h>
+
+#include <getopt.h>
+#include <string.h>
+
+static cli_command help_main;
+
+static const struct command {
+	const char *name;
+	cli_command *run;
+	int max_arguments;
+	const char *synopsis;
+	const char *summary;
+	const char *details;
+} commands[] = {
+	{"doctor", doctor_main, 0, "doctor",
+		"find out whether kernels can run here, and if not, why",
+		"Looks at drivers, devices, NVRTC, the CUDA headers, the CPU device and the cache\n"
+		"folder.  Each line begins with `ok`, `--` (missing, but nothing needs it here) or\n"
+		"`!!` (does not work; the next line says what to do).  Colours appear on a terminal,\n"
+		"unless NO_COLOR is set.\n"
+		"\n"
+		"The exit status is 0 if kernels can be compiled and run here, else 1.\n"},
+	{"help", help_main, 1, "help [COMMAND]",
+		"explain a command",
+		"Without COMMAND: lists all commands.\n"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(commands[i].name, name) == 0) {
+			return &commands[i];
+		}
+	}
+	fprintf(stderr, "kudzu: no command '%s'; `kudzu --help` lists them\n", name);
+	return NULL;
+}
+
+static int print_help(void)
+{
+	printf("usage: kudzu COMMAND\n"
+		"       kudzu --help | --version\n"
+		"\n"
+		"CUDA kernels at run time, from C, with or without a GPU.\n"
+		"\n"
+		"commands:\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		printf("  %-16s%s\n", commands[i].synopsis, commands[i].summary);
+	}
+	return CLI_OK;
+}
+
+static int explain(const struct command *command)
+{
+	printf("usage: kudzu %s\n\n%s", command->synopsis, command->details);
+	return CLI_OK;
+}
+
+static int help_main(int argc, char **argv)
+{
+	if (argc == 1) {
+		return print_help();
+	}
+	const struct command *command = find_command(argv[1]);
+	return command ? explain(command) : CLI_USAGE;
+}
+
+static int print_version(void)
+{
+	printf("kudzu %s\n", kz_version_string());
+	return CLI_OK;
+}
+
+static int run_command(int argc, char **argv)
+{
+	const struct command *command = find_command(argv[0]);
+	if (!command) {
+		return CLI_USAGE;
+	}
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			return explain(command);
+		}
+	}
+	if (argc - 1 > command->max_arguments) {
+		fprintf(stderr, "kudzu %s: unexpected argument '%s'\n", command->name,
+			argv[command->max_arguments + 1]);
+		return CLI_USAGE;
+	}
+	return command->run(argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	/* "+": stop at the command, what follows is its own. */
+	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
+	case 'h':
+		return print_help();
+	case 'V':
+		return print_version();
+	case -1:
+		break;
+	default:
+		return CLI_USAGE;
+	}
+	if (optind == argc) {
+		fprintf(stderr, "kudzu: no command given; `kudzu --help` lists them\n");
+		return CLI_USAGE;
+	}
+	return run_command(argc - optind, argv + optind);
+}
+
+int main(int argc, char **argv)
+{
+	int status = dispatch(argc, argv);
+	/* An answer that did not get out is no answer: `kudzu doctor >/dev/full`. */
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("kudzu: standard output");
+		return status == CLI_OK ? CLI_FAILED : status;
+	}
+	return status;
+}
