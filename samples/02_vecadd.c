@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two modules and three arrays: 2a + b.  The kernels are strings here; given files, as in
+ * `02_vecadd kernels/doublify.cu kernels/vecadd.cu`, it compiles those instead.
+ */
+#include <kudzu/kudzu.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char doublify_source[] =
+	"__global__ void doublify(float *a)\n"
+	"{\n"
+	"	int i = threadIdx.x + threadIdx.y * 4;\n"
+	"	a[i] *= 2;\n"
+	"}\n";
+
+static const char vecadd_source[] =
+	"__global__ void VecAdd(const float *A, const float *B, float *C)\n"
+	"{\n"
+	"	int i = threadIdx.x;\n"
+	"	C[i] = A[i] + B[i];\n"
+	"}\n";
+
+/* Compile the file at `path`, or `source` where that is NULL. */
+static kz_status compile(kz_module **out, kz_device *dev, const char *source, const char *path,
+	kz_error *err)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	char text[4096];
+	if (path) {
+		FILE *file = fopen(path, "r");
+		size_t size = file ? fread(text, 1, sizeof(text), file) : sizeof(text);
+		if (file) {
+			fclose(file);
+		}
+		if (size == sizeof(text)) {
+			fprintf(stderr, "%s: cannot be read, or is too long\n", path);
+			return KZ_IO;
+		}
+		text[size] = '\0';
+		options.name = path;
+		source = text;
+	}
+	return kz_module_compile(out, dev, source, &options, err);
+}
+
+/* Compare with 2a + b by hand; a float carries seven digits of it. */
+static int is_right(const float *c)
+{
+	static const double expected[4] = {0.12875084, -0.77346912, 4.4659699, 1.5209719};
+	for (int i = 0; i < 4; i++) {
+		if (!(fabs(c[i] - expected[i]) < 5e-7)) {
+			fprintf(stderr, "element %d: expected %.8g, got %.8g\n", i, expected[i], c[i]);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *files[2] = {argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL};
+	const float a[4][4] = {{0.75400907f, -0.45637074f, 1.3098347f, 0.386344f}};
+	const float b[4] = {-1.3792673f, 0.13927236f, 1.8463005f, 0.7482839f};
+	float c[4];
+
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mods[2] = {NULL, NULL};
+	kz_kernel *doublify = NULL, *vecadd = NULL;
+	kz_array *A = NULL, *B = NULL, *C = NULL;
+
+	/* doublify works on 4x4 threads, so A has 16 elements; VecAdd adds its first row. */
+	int ok = !(kz_device_open(&dev, NULL, &err)
+	    || compile(&mods[0], dev, doublify_source, files[0], &err)
+	    || compile(&mods[1], dev, vecadd_source, files[1], &err)
+	    || kz_module_kernel(&doublify, mods[0], "doublify", &err)
+	    || kz_module_kernel(&vecadd, mods[1], "VecAdd", &err)
+	    || kz_array_from(&A, dev, KZ_F32, KZ_SHAPE(4, 4), a, sizeof(a), &err)
+	    || kz_array_from(&B, dev, KZ_F32, KZ_SHAPE(4), b, sizeof(b), &err)
+	    || kz_array_like(&C, B, &err)
+	    || kz_launch(doublify, kz_dim(1, 1, 1), kz_dim(4, 4, 1), NULL, &err, KZ_ARGS(A))
+	    || kz_launch(vecadd, kz_dim(1, 1, 1), kz_dim(4, 1, 1), NULL, &err, KZ_ARGS(A, B, C))
+	    || kz_array_get(C, c, sizeof(c), &err));
+	kz_error_print(&err, stderr);
+	if (ok) {
+		printf("2a + b = {%g, %g, %g, %g}\n", c[0], c[1], c[2], c[3]);
+		ok = is_right(c);
+	}
+
+	kz_error_clear(&err);
+	kz_array_release(A);
+	kz_array_release(B);
+	kz_array_release(C);
+	kz_module_release(mods[0]);
+	kz_module_release(mods[1]);
+	kz_device_close(dev);
+	return !ok;
+}
