@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stub's memory: device memory is host memory, so copies and fills are memmove and loops.
+ * Every allocation is in a list; an address that is in none of them is an error, as on a device.
+ */
+#include "../../src/base/common.h"
+
+#include "stub.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 512 };
+
+struct block {
+	struct block *next;
+	char *memory;
+	size_t size;
+	CUcontext context;
+	enum stub_kind kind; /* STUB_MEMORY or STUB_HOST */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks; /* guarded by lock, as is used */
+static size_t used;          /* bytes of STUB_MEMORY */
+
+static CUresult block_create(char **memory, enum stub_kind kind, size_t size)
+{
+	if (size == 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	CUresult code = CUDA_ERROR_OUT_OF_MEMORY;
+	struct block *block = malloc(sizeof(*block));
+	pthread_mutex_lock(&lock);
+	bool fits = size <= stub.memory && used <= stub.memory - size;
+	char *bytes = block && (fits || kind == STUB_HOST)
+		? aligned_alloc(ALIGNMENT, round_up(size, ALIGNMENT))
+		: NULL;
+	if (bytes) {
+		*block = (struct block){blocks, bytes, size, stub_current, kind};
+		blocks = block;
+		block = NULL;
+		used += kind == STUB_MEMORY ? size : 0;
+		stub_count(kind, 1);
+		*memory = bytes;
+		code = CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	free(block);
+	return code;
+}
+
+static CUresult block_release(char *memory, enum stub_kind kind)
+{
+	pthread_mutex_lock(&lock);
+	struct block **link = &blocks;
+	while (*link && ((*link)->memory != memory || (*link)->kind != kind)) {
+		link = &(*link)->next;
+	}
+	struct block *block = *link;
+	if (block) {
+		*link = block->next;
+		used -= kind == STUB_MEMORY ? block->size : 0;
+		stub_count(kind, -1);
+	}
+	pthread_mutex_unlock(&lock);
+	CUresult code = block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	free(block ? block->memory : NULL);
+	free(block);
+	return code;
+}
+
+static char *host(CUdeviceptr address)
+{
+	return (char *)(uintptr_t)address;
+}
+
+/* Find the allocation that holds [address, address + size). */
+static bool block_find(struct block *out, CUdeviceptr address, size_t size)
+{
+	bool found = false;
+	pthread_mutex_lock(&lock);
+	for (struct block *b = blocks; b && !found; b = b->next) {
+		size_t offset = (size_t)(address - (uintptr_t)b->memory);
+		if (offset <= b->size && size <= b->size - offset) {
+			*out = *b;
+			found = true;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static CUresult check(CUresult code, CUdeviceptr address, size_t size)
+{
+	struct block block;
+	return code || size == 0 || block_find(&block, address, size) ? code
+								      : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult stub_memory_create(CUdeviceptr *address, size_t size)
+{
+	char *memory = NULL;
+	CUresult code = block_create(&memory, STUB_MEMORY, size);
+	*address = (uintptr_t)memory;
+	return code;
+}
+
+CUresult stub_memory_release(CUdeviceptr address)
+{
+	return block_release(host(address), STUB_MEMORY);
+}
+
+CUresult do_MemGetInfo(size_t *free_size, size_t *total)
+{
+	pthread_mutex_lock(&lock);
+	*free_size = stub.memory - used;
+	*total = stub.memory;
+	pthread_mutex_unlock(&lock);
+	return stub_enter_context(DRV_cuMemGetInfo);
+}
+
+CUresult do_MemAlloc(CUdeviceptr *address, size_t size)
+{
+	CUresult code = stub_enter_context(DRV_cuMemAlloc);
+	return code ? code : stub_memory_create(address, size);
+}
+
+CUresult do_MemFree(CUdeviceptr address)
+{
+	CUresult code = stub_enter_context(DRV_cuMemFree);
+	return code || !address ? code : stub_memory_release(address);
+}
+
+CUresult do_MemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
+{
+	(void)stream;
+	CUresult code = stub_enter_context(DRV_cuMemAllocAsync);
+	return code ? code : stub_memory_create(address, size);
+}
+
+CUresult do_MemFreeAsync(CUdeviceptr address, CUstream stream)
+{
+	(void)stream;
+	CUresult code = stub_enter_context(DRV_cuMemFreeAsync);
+	return code || !address ? code : stub_memory_release(address);
+}
+
+CUresult do_DeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
+{
+	*pool = (CUmemoryPool)(uintptr_t)(device + 1);
+	return stub_enter(DRV_cuDeviceGetDefaultMemPool);
+}
+
+CUresult do_MemHostAlloc(void **memory, size_t size, unsigned int flags)
+{
+	(void)flags;
+	CUresult code = stub_enter_context(DRV_cuMemHostAlloc);
+	char *bytes = NULL;
+	if (!code && !(code = block_create(&bytes, STUB_HOST, size))) {
+		*memory = bytes;
+	}
+	return code;
+}
+
+CUresult do_MemFreeHost(void *memory)
+{
+	CUresult code = stub_enter_context(DRV_cuMemFreeHost);
+	return code ? code : block_release(memory, STUB_HOST);
+}
+
+CUresult do_MemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned int flags)
+{
+	(void)flags;
+	CUresult code = stub_enter_context(DRV_cuMemHostGetDevicePointer);
+	*address = (uintptr_t)memory;
+	return check(code, *address, 1);
+}
+
+CUresult do_PointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	CUresult code = stub_enter(DRV_cuPointerGetAttribute);
+	struct block block;
+	if (code || !block_find(&block, address, 1)) {
+		return code ? code : CUDA_ERROR_INVALID_VALUE;
+	}
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)data = block.context;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(CUmemorytype *)data =
+			block.kind == STUB_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		*(CUdeviceptr *)data = address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		return stub_context_device(block.context, data);
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)data = (uintptr_t)block.memory;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = block.size;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+/* As the real one: what does not apply becomes zero. */
+CUresult do_PointerGetAttributes(
+	unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
+{
+	CUresult code = stub_enter(DRV_cuPointerGetAttributes);
+	for (unsigned int i = 0; !code && i < count; i++) {
+		if (do_PointerGetAttribute(data[i], attributes[i], address)) {
+			memset(data[i], 0,
+				attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+						|| attributes[i]
+							== CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+					? sizeof(int)
+					: sizeof(void *));
+		}
+	}
+	return code;
+}
+
+/* Copies.  Each takes what stub_enter_context said. */
+
+static CUresult copy_in(CUresult code, CUdeviceptr to, const void *from, size_t size)
+{
+	code = check(code, to, size);
+	if (!code) {
+		memcpy(host(to), from, size);
+	}
+	return code;
+}
+
+static CUresult copy_out(CUresult code, void *to, CUdeviceptr from, size_t size)
+{
+	code = check(code, from, size);
+	if (!code) {
+		memcpy(to, host(from), size);
+	}
+	return code;
+}
+
+static CUresult copy(CUresult code, CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+	code = check(check(code, to, size), from, size);
+	if (!code) {
+		memmove(host(to), host(from), size);
+	}
+	return code;
+}
+
+CUresult do_MemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
+{
+	return copy_in(stub_enter_context(DRV_cuMemcpyHtoD), to, from, size);
+}
+
+CUresult do_MemcpyDtoH(void *to, CUdeviceptr from, size_t size)
+{
+	return copy_out(stub_enter_context(DRV_cuMemcpyDtoH), to, from, size);
+}
+
+CUresult do_MemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+	return copy(stub_enter_context(DRV_cuMemcpyDtoD), to, from, size);
+}
+
+CUresult do_MemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy_in(stub_enter_context(DRV_cuMemcpyHtoDAsync), to, from, size);
+}
+
+CUresult do_MemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy_out(stub_enter_context(DRV_cuMemcpyDtoHAsync), to, from, size);
+}
+
+CUresult do_MemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy(stub_enter_context(DRV_cuMemcpyDtoDAsync), to, from, size);
+}
+
+CUresult do_MemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy(stub_enter_context(DRV_cuMemcpyAsync), to, from, size);
+}
+
+CUresult do_MemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t size, CUstream stream)
+{
+	(void)to_context, (void)from_context, (void)stream;
+	return copy(stub_enter_context(DRV_cuMemcpyPeerAsync), to, from, size);
+}
+
+static char *end_of_2d(CUmemorytype type, const void *memory, CUdeviceptr address)
+{
+	return type == CU_MEMORYTYPE_HOST ? (char *)(uintptr_t)memory : host(address);
+}
+
+CUresult do_Memcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+	(void)stream;
+	CUresult code = stub_enter_context(DRV_cuMemcpy2DAsync);
+	char *to = end_of_2d(c->dstMemoryType, c->dstHost, c->dstDevice);
+	const char *from = end_of_2d(c->srcMemoryType, c->srcHost, c->srcDevice);
+	for (size_t y = 0; !code && y < c->Height; y++) {
+		memmove(to + (c->dstY + y) * c->dstPitch + c->dstXInBytes,
+			from + (c->srcY + y) * c->srcPitch + c->srcXInBytes, c->WidthInBytes);
+	}
+	return code;
+}
+
+/* Fills: `rows` rows of `count` elements, `pitch` bytes apart. */
+
+static CUresult fill(CUresult code, CUdeviceptr to, size_t pitch, const void *value,
+	size_t value_size, size_t count, size_t rows)
+{
+	size_t row_size = count * value_size;
+	if (!code && rows > 0 && row_size > 0) {
+		code = check(code, to, (rows - 1) * pitch + row_size);
+	}
+	for (size_t y = 0; !code && y < rows; y++) {
+		for (size_t i = 0; i < count; i++) {
+			memcpy(host(to) + y * pitch + i * value_size, value, value_size);
+		}
+	}
+	return code;
+}
+
+#define FILLS(bits, type)                                                                          \
+	CUresult do_MemsetD##bits(CUdeviceptr to, type value, size_t count)                        \
+	{                                                                                          \
+		CUresult code = stub_enter_context(DRV_cuMemsetD##bits);                           \
+		return fill(code, to, 0, &value, sizeof(value), count, 1);                         \
+	}                                                                                          \
+	CUresult do_MemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream s)     \
+	{                                                                                          \
+		(void)s;                                                                           \
+		CUresult code = stub_enter_context(DRV_cuMemsetD##bits##Async);                    \
+		return fill(code, to, 0, &value, sizeof(value), count, 1);                         \
+	}                                                                                          \
+	CUresult do_MemsetD2D##bits##Async(                                                        \
+		CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, CUstream s) \
+	{                                                                                          \
+		(void)s;                                                                           \
+		CUresult code = stub_enter_context(DRV_cuMemsetD2D##bits##Async);                  \
+		return fill(code, to, pitch, &value, sizeof(value), width, height);                \
+	}
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned int)
