@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The test runners: this file is compiled once for each, with SUITES naming its suites,
+ * X(base) X(error) ..., as the Makefile lists them.
+ *
+ * Check forks for every test.  Threads and devices do not survive that, so nothing here, and no
+ * unchecked fixture, may start one.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#define X(name) Suite *name##_suite(void);
+SUITES
+#undef X
+
+int main(void)
+{
+	SRunner *runner = srunner_create(NULL);
+#define X(name) srunner_add_suite(runner, name##_suite());
+	SUITES
+#undef X
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

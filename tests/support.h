@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+/*
+ * What the tests share: the devices to run on, and the scripted stub driver.
+ *
+ * Which devices there are is decided without opening one, since Check forks later: "cpu" if its
+ * driver was built, "cuda" if the machine has an NVIDIA device.  KUDZU_TEST_DEVICES=cpu,cuda says
+ * otherwise.  A device on the list that does not open fails its tests.
+ */
+#include "stub/stub.h"
+
+#include <kudzu/kudzu.h>
+
+#include <check.h>
+
+/* The call succeeds; `err` is the test's error value. */
+#define ok(call) do { \
+	kz_status ok_status = (call); \
+	ck_assert_msg(ok_status == KZ_OK, "%s: status %d: %s", #call, (int)ok_status, \
+		err.message); \
+} while (0)
+
+/* The call fails with this status and a message that holds `text`; clears `err`. */
+#define fails(call, want, text) do { \
+	ck_assert_int_eq((call), (want)); \
+	ck_assert_int_eq(err.status, (want)); \
+	ck_assert_msg(strstr(err.message, (text)) != NULL, "'%s' is not in: %s", (text), \
+		err.message); \
+	kz_error_clear(&err); \
+} while (0)
+
+int support_device_count(void);
+/* "cpu", "cuda" */
+const char *support_device_name(int index);
+/* Make it the device that kz_device_open(NULL) opens. */
+void support_select(int index);
+
+/* Inline, so that runners without the library can have the rest. */
+static inline kz_device *support_open(int index)
+{
+	kz_device *dev = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	ok(kz_device_open(&dev, support_device_name(index), &err));
+	return dev;
+}
+
+/* Make the stub the CUDA driver, with this script from now on; see stub.h. */
+void support_stub(const char *script);
+
+/* The same for tests that launch no kernel: the stub is one device more, the last. */
+static inline kz_device *support_open_any(int index)
+{
+	if (index < support_device_count()) {
+		return support_open(index);
+	}
+	kz_device *dev = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	support_stub("");
+	ok(kz_device_open(&dev, "cuda:0", &err));
+	return dev;
+}
+
+long support_stub_calls(const char *name);
+long support_stub_live(enum stub_kind kind);
+
+#endif

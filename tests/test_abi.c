@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* src/drv/cuda_abi.h against cuda.h, where that is installed: every number, size and offset. */
+#include "../src/base/common.h"
+
+#include "abi.h"
+
+#include "../src/base/alloc.h"
+#include "../src/base/file.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(every_constant_and_layout_is_that_of_cuda_h)
+{
+	/* No rows to compare where cuda.h is absent: the types are then checked elsewhere. */
+	ck_assert(abi_real_count == 0 || abi_real_count == abi_ours_count);
+	for (size_t i = 0; i < abi_real_count; i++) {
+		ck_assert_str_eq(abi_ours[i].name, abi_real[i].name);
+		ck_assert_msg(abi_ours[i].value == abi_real[i].value, "%s is %lld, cuda.h has %lld",
+			abi_ours[i].name, abi_ours[i].value, abi_real[i].value);
+	}
+}
+END_TEST
+
+static bool is_listed(const char *name, size_t len)
+{
+	for (size_t i = 0; i < abi_ours_count; i++) {
+		const char *row = abi_ours[i].name;
+		if (strlen(row) == len && memcmp(row, name, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A constant that is added to the header but not to abi.def would never be compared. */
+START_TEST(every_constant_of_the_header_is_compared)
+{
+	static const char path[] = KZ_TEST_DIR "/../src/drv/cuda_abi.h";
+	char *text;
+	size_t size;
+	ck_assert_int_eq(file_read(&text, &size, path, NULL), KZ_OK);
+	int seen = 0;
+	for (const char *at = text; (at = strstr(at, "\n\tCU")) != NULL; at++) {
+		size_t len = strcspn(at + 2, " ,\n");
+		bool is_constant = strncmp(at + 2 + len, " = ", 3) == 0;
+		ck_assert_msg(!is_constant || is_listed(at + 2, len), "abi.def lacks %.*s",
+			(int)len, at + 2);
+		seen += is_constant;
+	}
+	ck_assert_int_gt(seen, 100);
+	mem_free(text);
+}
+END_TEST
+
+Suite *abi_suite(void);
+Suite *abi_suite(void)
+{
+	Suite *suite = suite_create("abi");
+	TCase *tc = tcase_create("layout");
+	tcase_add_test(tc, every_constant_and_layout_is_that_of_cuda_h);
+	tcase_add_test(tc, every_constant_of_the_header_is_compared);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* Modules, kernels and launches of the CPU driver, through its exported functions. */
+#include "api.h"
+
+#include <pthread.h>
+
+static void nothing(void)
+{
+}
+
+START_TEST(module_gives_kernels_and_variables)
+{
+	CUmodule module = load();
+	CUmodule of;
+	CUfunction functions[4] = {NULL};
+	CUfunction none;
+	CUdeviceptr step;
+	size_t size;
+	unsigned count;
+	const char *name;
+	OK(cuModuleGetFunctionCount(&count, module));
+	ck_assert_uint_eq(count, 3);
+	OK(cuModuleEnumerateFunctions(functions, 4, module));
+	ck_assert_ptr_eq(functions[0], kernel(module, "add"));
+	OK(cuFuncGetName(&name, functions[2]));
+	ck_assert_str_eq(name, "small");
+	OK(cuFuncGetModule(&of, functions[2]));
+	ck_assert_ptr_eq(of, module);
+	OK(cuModuleGetGlobal_v2(&step, &size, module, "step"));
+	ck_assert_uint_eq(size, 4);
+	FAILS(NOT_FOUND, cuModuleGetGlobal_v2(&step, &size, module, "stop"));
+	FAILS(NOT_FOUND, cuModuleGetFunction(&none, module, "ad"));
+	ck_assert_ptr_null(none);
+	FAILS(INVALID_VALUE, cuMemFree_v2(step));
+	OK(cuModuleUnload(module));
+	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&count, step, 4));
+}
+END_TEST
+
+START_TEST(variables_start_with_their_values)
+{
+	CUmodule module = load();
+	CUdeviceptr step;
+	CUdeviceptr where;
+	uint32_t value;
+	uint64_t address;
+	OK(cuModuleGetGlobal_v2(&step, NULL, module, "step"));
+	OK(cuModuleGetGlobal_v2(&where, NULL, module, "where"));
+	OK(cuMemcpyDtoH_v2(&value, step, 4));
+	ck_assert_uint_eq(value, 7);
+	OK(cuMemcpyDtoH_v2(&address, where, 8));
+	ck_assert_uint_eq(address, step);
+}
+END_TEST
+
+START_TEST(bad_ptx_is_refused_with_its_line)
+{
+	static const char bad[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry k()\n{\n\tfoo.u32 %r1;\n\tret;\n}\n";
+	char log[1024] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
+		CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {(void *)sizeof(log), log, NULL};
+	CUmodule module;
+	FAILS(INVALID_PTX, cuModuleLoadDataEx(&module, bad, 3, options, values));
+	ck_assert_ptr_null(module);
+	ck_assert_ptr_nonnull(strstr(log, "ptxas application ptx input, line 6; error   : "));
+	ck_assert_ptr_nonnull(strstr(log, "foo"));
+	ck_assert_ptr_nonnull(strstr(log, "\nptxas fatal   : "));
+	ck_assert_uint_eq((uintptr_t)values[0], strlen(log));
+	check_log("line 6; error   : ");
+	values[0] = (void *)(uintptr_t)8;
+	FAILS(INVALID_PTX, cuModuleLoadDataEx(&module, bad, 2, options, values));
+	ck_assert_str_eq(log, "ptxas a");
+	OK(cuModuleLoadDataEx(&module, api_ptx, 2, options, values));
+	ck_assert_uint_eq((uintptr_t)values[0], 0);
+}
+END_TEST
+
+START_TEST(images_other_than_ptx_are_refused)
+{
+	CUmodule module;
+	FAILS(NO_BINARY_FOR_GPU, cuModuleLoadData(&module, "\177ELF\2\1\1"));
+	check_log("this is a cubin");
+	FAILS(NO_BINARY_FOR_GPU, cuModuleLoadData(&module, "\x50\xed\x55\xba\1"));
+	FAILS(INVALID_IMAGE, cuModuleLoadData(&module, ""));
+	FAILS(INVALID_IMAGE, cuModuleLoadData(&module, "\1\2"));
+	FAILS(INVALID_PTX, cuModuleLoadData(&module, "not PTX at all"));
+}
+END_TEST
+
+START_TEST(kernels_have_attributes)
+{
+	static const struct {
+		CUfunction_attribute attribute;
+		int value;
+	} rows[] = {
+		{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+		{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
+		{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
+		{CU_FUNC_ATTRIBUTE_PTX_VERSION, 75},
+		{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 89},
+		{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152},
+	};
+	CUmodule module = load();
+	CUfunction add = kernel(module, "add");
+	size_t offset;
+	size_t size;
+	int value;
+	for (size_t i = 0; i < countof(rows); i++) {
+		OK(cuFuncGetAttribute(&value, rows[i].attribute, add));
+		ck_assert_int_eq(value, rows[i].value);
+	}
+	OK(cuFuncGetParamInfo(add, 1, &offset, &size));
+	ck_assert_uint_eq(offset, 8);
+	ck_assert_uint_eq(size, 4);
+	FAILS(INVALID_VALUE, cuFuncGetParamInfo(add, 2, &offset, &size));
+	FAILS(INVALID_VALUE,
+		cuFuncGetAttribute(&value, (CUfunction_attribute)99, add));
+	FAILS(INVALID_VALUE, cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
+}
+END_TEST
+
+START_TEST(occupancy_is_one_block_or_none)
+{
+	CUmodule module = load();
+	CUfunction add = kernel(module, "add");
+	int value;
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 1024, 0));
+	ck_assert_int_eq(value, 1);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, kernel(module, "small"), 65, 0));
+	ck_assert_int_eq(value, 0);
+	int grid;
+	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, NULL, 0, 100));
+	ck_assert_int_eq(value, 100);
+	ck_assert_int_ge(grid, 1);
+}
+END_TEST
+
+static void check_added(CUdeviceptr address, uint32_t n, uint32_t expected)
+{
+	static uint32_t words[4096];
+	OK(cuMemcpyDtoH_v2(words, address, n * 4));
+	for (uint32_t i = 0; i < n; i++) {
+		ck_assert_uint_eq(words[i], expected);
+	}
+}
+
+START_TEST(kernels_run_with_parameters_of_both_kinds)
+{
+	CUmodule module = load();
+	CUfunction add = kernel(module, "add");
+	CUdeviceptr a = alloc(4096 * 4);
+	CUdeviceptr step;
+	uint32_t three = 3;
+	OK(launch_add(add, a, 4096, NULL));
+	check_added(a, 4096, 7);
+	OK(cuModuleGetGlobal_v2(&step, NULL, module, "step"));
+	OK(cuMemcpyHtoD_v2(step, &three, 4));
+	struct {
+		CUdeviceptr p;
+		uint32_t n;
+	} bytes = {a, 4096};
+	size_t size = sizeof(bytes);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+		CU_LAUNCH_PARAM_END};
+	CUlaunchConfig config = {.gridDimX = 128, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
+		.blockDimY = 1, .blockDimZ = 1};
+	OK(cuLaunchKernelEx(&config, add, NULL, extra));
+	check_added(a, 4096, 10);
+	size = 11;
+	FAILS(INVALID_VALUE, cuLaunchKernelEx(&config, add, NULL, extra));
+	CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+		.value.cooperative = 1};
+	config.attrs = &cooperative;
+	config.numAttrs = 1;
+	FAILS(NOT_SUPPORTED, cuLaunchKernelEx(&config, add, NULL, extra));
+	FAILS(INVALID_VALUE, cuLaunchKernelEx(NULL, add, NULL, extra));
+}
+END_TEST
+
+START_TEST(launches_beyond_the_device_are_refused)
+{
+	static const struct {
+		unsigned grid[3];
+		unsigned block[3];
+		unsigned shared;
+		CUresult code;
+	} rows[] = {
+		{{0, 1, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{1, 1, 1}, {1, 0, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{0x80000000, 1, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{1, 65536, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{1, 1, 1}, {1, 1, 65}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{1, 1, 1}, {1024, 2, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+		{{1, 1, 1}, {65, 1, 1}, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+		{{1, 1, 1}, {1, 1, 1}, 49153, CUDA_ERROR_INVALID_VALUE},
+		{{1, 1, 1}, {64, 1, 1}, 49152, CUDA_SUCCESS},
+	};
+	CUfunction small = kernel(load(), "small");
+	for (size_t i = 0; i < countof(rows); i++) {
+		const unsigned *g = rows[i].grid;
+		const unsigned *b = rows[i].block;
+		ck_assert_int_eq(cuLaunchKernel(small, g[0], g[1], g[2], b[0], b[1], b[2],
+			rows[i].shared, NULL, NULL, NULL), rows[i].code);
+	}
+	CUfunction_attribute dynamic = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+	FAILS(INVALID_VALUE, cuFuncSetAttribute(small, dynamic, 101377));
+	OK(cuFuncSetAttribute(small, dynamic, 101376));
+	OK(cuLaunchKernel(small, 1, 1, 1, 1, 1, 1, 101376, NULL, NULL, NULL));
+}
+END_TEST
+
+START_TEST(launches_without_all_parameters_are_refused)
+{
+	CUfunction add = kernel(load(), "add");
+	CUdeviceptr a = alloc(4);
+	void *values[] = {&a, NULL};
+	void *extra[] = {CU_LAUNCH_PARAM_END};
+	FAILS(INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL));
+	check_log("kernel 'add' has 2 parameters; that of index 1 is missing");
+	FAILS(INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, values, extra));
+	FAILS(INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+}
+END_TEST
+
+START_TEST(wild_pointer_poisons_the_context_until_it_is_reset)
+{
+	CUfunction add = kernel(load(), "add");
+	CUdeviceptr a = alloc(4096);
+	CUdeviceptr b;
+	CUstream stream;
+	OK(cuStreamCreate(&stream, 0));
+	OK(launch_add(add, a + 4096, 1, stream));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	check_log("kernel 'add': access to address 0x");
+	check_log("which is 0 bytes past the end of the 4096-byte allocation");
+	check_log("block (0,0,0), thread (0,0,0)");
+	FAILS(ILLEGAL_ADDRESS, cuMemAlloc_v2(&b, 1));
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+	FAILS(ILLEGAL_ADDRESS, launch_add(add, a, 1, NULL));
+	OK(cuStreamDestroy_v2(stream));
+	OK(cuMemFree_v2(a));
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuCtxSynchronize());
+	FAILS(INVALID_HANDLE, launch_add(add, a, 1, NULL));
+	b = alloc(4096);
+	OK(launch_add(kernel(load(), "add"), b, 1024, NULL));
+	check_added(b, 1024, 7);
+}
+END_TEST
+
+START_TEST(failed_kernel_leaves_other_contexts_alone)
+{
+	CUcontext other;
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUfunction stop = kernel(load(), "stop");
+	OK(cuLaunchKernel(stop, 100, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(LAUNCH_FAILED, cuStreamSynchronize(NULL));
+	check_log("kernel 'stop': trap or failed assert (PTX line ");
+	OK(cuCtxSetCurrent(context));
+	CUdeviceptr a = alloc(128);
+	OK(launch_add(kernel(load(), "add"), a, 32, NULL));
+	check_added(a, 32, 7);
+	OK(cuCtxDestroy_v2(other));
+}
+END_TEST
+
+struct worker {
+	CUfunction add;
+	CUstream stream;
+	CUdeviceptr address;
+};
+
+static void *add_many_times(void *data)
+{
+	struct worker *w = data;
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamCreate(&w->stream, CU_STREAM_DEFAULT));
+	for (int i = 0; i < 50; i++) {
+		OK(launch_add(w->add, w->address, 1024, i % 10 == 0 ? NULL : w->stream));
+		OK(cuMemsetD32Async(w->address + 4096, 7, 1, w->stream));
+	}
+	OK(cuStreamSynchronize(w->stream));
+	OK(cuStreamDestroy_v2(w->stream));
+	return NULL;
+}
+
+START_TEST(threads_work_side_by_side)
+{
+	struct worker workers[4];
+	pthread_t threads[4];
+	CUmodule module = load();
+	for (size_t i = 0; i < 4; i++) {
+		workers[i] = (struct worker){kernel(module, "add"), NULL, alloc(4100)};
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, add_many_times, &workers[i]), 0);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		check_added(workers[i].address, 1024, 350);
+	}
+}
+END_TEST
+
+/* What a small program does; returns the first failure. */
+static CUresult run_program(void)
+{
+	CUcontext primary;
+	CUmodule module;
+	CUfunction add;
+	CUdeviceptr address;
+	CUstream stream;
+	CUevent event;
+	CUresult result = cuDevicePrimaryCtxRetain(&primary, 0);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if ((result = cuCtxSetCurrent(primary)) == CUDA_SUCCESS
+	    && (result = cuModuleLoadData(&module, api_ptx)) == CUDA_SUCCESS
+	    && (result = cuModuleGetFunction(&add, module, "add")) == CUDA_SUCCESS
+	    && (result = cuStreamCreate(&stream, 0)) == CUDA_SUCCESS
+	    && (result = cuEventCreate(&event, 0)) == CUDA_SUCCESS
+	    && (result = cuMemAlloc_v2(&address, 256)) == CUDA_SUCCESS
+	    && (result = launch_add(add, address, 64, stream)) == CUDA_SUCCESS) {
+		result = cuEventRecord(event, stream);
+	}
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	return result;
+}
+
+START_TEST(every_failing_malloc_becomes_an_error)
+{
+	bool failed = true;
+	for (long n = 0; failed; n++) {
+		mem_fail_after(n);
+		CUresult result = run_program();
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(result, failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+	}
+}
+END_TEST
+
+Suite *api_kernels_suite(void);
+
+Suite *api_kernels_suite(void)
+{
+	Suite *suite = suite_create("api_kernels");
+	TCase *tc = add_case(suite, "modules", setup, teardown);
+	tcase_add_test(tc, module_gives_kernels_and_variables);
+	tcase_add_test(tc, variables_start_with_their_values);
+	tcase_add_test(tc, bad_ptx_is_refused_with_its_line);
+	tcase_add_test(tc, images_other_than_ptx_are_refused);
+	tcase_add_test(tc, kernels_have_attributes);
+	tcase_add_test(tc, occupancy_is_one_block_or_none);
+	tc = add_case(suite, "launch", setup, teardown);
+	tcase_add_test(tc, kernels_run_with_parameters_of_both_kinds);
+	tcase_add_test(tc, launches_beyond_the_device_are_refused);
+	tcase_add_test(tc, launches_without_all_parameters_are_refused);
+	tcase_add_test(tc, wild_pointer_poisons_the_context_until_it_is_reset);
+	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
+	tcase_add_test(tc, threads_work_side_by_side);
+	tc = add_case(suite, "memory", init, nothing);
+	tcase_add_test(tc, every_failing_malloc_becomes_an_error);
+	return suite;
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays on every device found and the stub: layout, views, transfer, and the text of print. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "support.h"
+
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+Suite *array_suite(void);
+
+static kz_error err;
+static kz_device *dev;
+
+static void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_any(index);
+}
+
+static void teardown(void)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+
+/* 0, 1, 2, ... */
+static kz_array *counted(kz_shape shape)
+{
+	static int32_t host[4096];
+	kz_array *array = NULL;
+	int64_t count = 1;
+	for (int64_t i = 0; i < shape.ndim; i++) {
+		count *= shape.dims[i];
+	}
+	for (int32_t i = 0; i < count; i++) {
+		host[i] = i;
+	}
+	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
+	return array;
+}
+
+/* Creating */
+
+START_TEST(an_array_knows_its_layout)
+{
+	kz_array *array, *scalar, *like;
+	setup(_i);
+	ok(kz_array_create(&array, dev, KZ_F64, KZ_SHAPE(2, 3, 4), &err));
+	ck_assert_uint_eq(kz_array_dtype(array), KZ_F64);
+	ck_assert_int_eq(kz_array_ndim(array), 3);
+	ck_assert_int_eq(kz_array_shape(array).dims[1], 3);
+	ck_assert_int_eq(kz_array_strides(array)[0], 96);
+	ck_assert_int_eq(kz_array_strides(array)[1], 32);
+	ck_assert_int_eq(kz_array_strides(array)[2], 8);
+	ck_assert_int_eq(kz_array_count(array), 24);
+	ck_assert_int_eq(kz_array_size(array), 192);
+	ck_assert_int_eq(kz_array_is_contiguous(array), 1);
+	ck_assert_ptr_eq(kz_array_device(array), dev);
+	ck_assert_int_eq(kz_buffer_size(kz_array_buffer(array)), 192);
+	ck_assert_uint_eq(kz_array_address(array), kz_buffer_address(kz_array_buffer(array)));
+	ok(kz_array_like(&like, array, &err));
+	ck_assert_int_eq(kz_array_count(like), 24);
+	ck_assert_uint_ne(kz_array_address(like), kz_array_address(array));
+	ok(kz_array_create(&scalar, dev, KZ_I8, KZ_SHAPE(), &err));
+	ck_assert_int_eq(kz_array_count(scalar), 1);
+	kz_array_release(array);
+	kz_array_release(scalar);
+	kz_array_release(like);
+	kz_array_release(NULL);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_empty_array_is_legal_everywhere)
+{
+	kz_array *array, *view;
+	setup(_i);
+	ok(kz_array_full(&array, dev, KZ_F32, KZ_SHAPE(3, 0, 5), "abcd", 4, &err));
+	ck_assert_int_eq(kz_array_size(array), 0);
+	ck_assert_int_eq(kz_array_strides(array)[0], 20);
+	ck_assert_uint_eq(kz_array_address(array), 0);
+	ok(kz_array_get(array, NULL, 0, &err));
+	ok(kz_array_set(array, NULL, 0, &err));
+	ok(kz_array_view(&view, array, KZ_SHAPE(0), NULL, 0, &err));
+	kz_array_release(array);
+	kz_array_release(view);
+	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(0), NULL, 0, &err));
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_bad_shape_or_type_is_refused)
+{
+	static const int64_t seventeen[17] = {1};
+	const int64_t huge = (int64_t)1 << 31;
+	kz_array *array = (kz_array *)&err;
+	setup(_i);
+	fails(kz_array_create(&array, dev, 0, KZ_SHAPE(4), &err), KZ_INVALID, "0 is no dtype");
+	ck_assert_ptr_null(array);
+	fails(kz_array_create(&array, dev, 99999, KZ_SHAPE(4), &err), KZ_INVALID,
+		"99999 is no dtype");
+	fails(kz_array_create(&array, dev, KZ_F32, KZ_SHAPE(2, -1), &err), KZ_INVALID,
+		"extent 1 of the shape is -1");
+	fails(kz_array_create(&array, dev, KZ_F32, kz_shape_from(seventeen, 17), &err), KZ_INVALID,
+		"expected a shape of 0 to 16 extents, got 17");
+	fails(kz_array_create(&array, dev, KZ_F32, kz_shape_from(seventeen, -1), &err), KZ_INVALID,
+		"got -1");
+	fails(kz_array_zeros(&array, dev, KZ_F32, KZ_SHAPE(huge, huge), &err), KZ_RANGE,
+		"the size of an array of shape (2147483648, 2147483648) and dtype float32 "
+		"overflows");
+	fails(kz_array_create(&array, dev, KZ_F64, KZ_SHAPE(0, huge, huge), &err), KZ_RANGE,
+		"overflows");
+	fails(kz_array_create(&array, NULL, KZ_F32, KZ_SHAPE(4), &err), KZ_INVALID,
+		"expected a device, got NULL");
+	fails(kz_array_like(&array, NULL, &err), KZ_INVALID, "expected an array, got NULL");
+	fails(kz_array_create(&array, dev, KZ_F64, KZ_SHAPE(huge, huge / 16), &err),
+		KZ_DEVICE_MEMORY, "for an array of 288230376151711744 float64");
+	teardown();
+}
+END_TEST
+
+START_TEST(a_shape_from_a_list_is_the_macros)
+{
+	static const int64_t dims[] = {3, 4};
+	kz_shape shape = kz_shape_from(dims, 2);
+	ck_assert_int_eq(shape.ndim, 2);
+	ck_assert(shape.dims[0] == 3 && shape.dims[1] == 4 && shape.dims[2] == 0);
+	ck_assert_int_eq(kz_shape_from(NULL, 0).ndim, 0);
+}
+END_TEST
+
+START_TEST(a_value_fills_arrays_of_every_element_size)
+{
+	enum { N = 37, SIZES = 9 };
+	static const int64_t sizes[SIZES] = {1, 2, 3, 4, 6, 8, 12, 16, 29};
+	setup(_i);
+	for (int k = 0; k < SIZES; k++) {
+		char name[16], value[32], host[N * 32];
+		kz_dtype dtype;
+		kz_array *array;
+		snprintf(name, sizeof(name), "s%d", (int)sizes[k]);
+		for (int i = 0; i < 32; i++) {
+			value[i] = (char)(i * 5 + k);
+		}
+		ok(kz_dtype_register(&dtype, name, sizes[k], &err));
+		ok(kz_array_full(&array, dev, dtype, KZ_SHAPE(N), value, sizes[k], &err));
+		ok(kz_array_get(array, host, N * sizes[k], &err));
+		for (int i = 0; i < N; i++) {
+			ck_assert_mem_eq(host + i * sizes[k], value, (size_t)sizes[k]);
+		}
+		kz_array_release(array);
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(zeros_and_values_arrive)
+{
+	double host[6], half = 0.5;
+	kz_array *array;
+	setup(_i);
+	ok(kz_array_zeros(&array, dev, KZ_F64, KZ_SHAPE(2, 3), &err));
+	ok(kz_array_get(array, host, sizeof(host), &err));
+	ck_assert(host[0] == 0 && host[5] == 0);
+	kz_array_release(array);
+	ok(kz_array_full(&array, dev, KZ_F64, KZ_SHAPE(2, 3), &half, sizeof(half), &err));
+	ok(kz_array_get(array, host, sizeof(host), &err));
+	ck_assert(host[0] == 0.5 && host[5] == 0.5);
+	kz_array_release(array);
+	fails(kz_array_full(&array, dev, KZ_F64, KZ_SHAPE(2), &half, 4, &err), KZ_INVALID,
+		"expected a value of 8 bytes for float64, got 4");
+	fails(kz_array_full(&array, dev, KZ_F64, KZ_SHAPE(2), NULL, 8, &err), KZ_INVALID,
+		"got NULL");
+	fails(kz_array_full(&array, dev, 0, KZ_SHAPE(2), &half, 8, &err), KZ_INVALID,
+		"0 is no dtype");
+	teardown();
+}
+END_TEST
+
+START_TEST(a_host_size_that_does_not_match_is_refused)
+{
+	float host[16] = {0};
+	kz_array *array;
+	setup(_i);
+	fails(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(4, 4), host, 60, &err), KZ_RANGE,
+		"expected 64 bytes of host memory for 16 float32, got 60");
+	ck_assert_ptr_null(array);
+	fails(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(4, 4), NULL, 64, &err), KZ_INVALID,
+		"got NULL");
+	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(4, 4), host, 64, &err));
+	fails(kz_array_get(array, host, 68, &err), KZ_RANGE, "expected 64 bytes");
+	fails(kz_array_get(array, NULL, 64, &err), KZ_INVALID, "got NULL");
+	fails(kz_array_set(array, host, -64, &err), KZ_RANGE, "got -64");
+	fails(kz_array_get(NULL, host, 64, &err), KZ_INVALID, "expected an array, got NULL");
+	fails(kz_array_set(NULL, host, 64, &err), KZ_INVALID, "expected an array, got NULL");
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+/* Views */
+
+/* Views of the 4 x 6 array 0, 1, ... 23: what they hold, row-major. */
+static const struct {
+	kz_shape shape;
+	int64_t strides[3];
+	int64_t offset;
+	int32_t want[12];
+	bool contiguous;
+} views[] = {
+	{{1, {6}}, {4}, 24, {6, 7, 8, 9, 10, 11}, true},
+	{{1, {4}}, {24}, 8, {2, 8, 14, 20}, false},
+	{{2, {2, 3}}, {24, 4}, 28, {7, 8, 9, 13, 14, 15}, false},
+	{{2, {3, 2}}, {4, 24}, 0, {0, 6, 1, 7, 2, 8}, false},
+	{{1, {6}}, {-4}, 92, {23, 22, 21, 20, 19, 18}, false},
+	{{2, {2, 2}}, {-24, -8}, 92, {23, 21, 17, 15}, false},
+	{{2, {2, 3}}, {0, 4}, 4, {1, 2, 3, 1, 2, 3}, false},
+	{{3, {2, 1, 3}}, {12, 99, 4}, 0, {0, 1, 2, 3, 4, 5}, true},
+	{{3, {2, 2, 2}}, {48, 24, 4}, 0, {0, 1, 6, 7, 12, 13, 18, 19}, false},
+	{{0, {0}}, {0}, 92, {23}, true},
+};
+
+START_TEST(a_view_holds_the_elements_at_its_strides)
+{
+	setup(_i);
+	for (size_t k = 0; k < countof(views); k++) {
+		kz_array *array = counted(KZ_SHAPE(4, 6)), *view;
+		int32_t host[12], changed[24];
+		ok(kz_array_view(&view, array, views[k].shape, views[k].strides, views[k].offset,
+			&err));
+		ck_assert_int_eq(kz_array_is_contiguous(view), views[k].contiguous);
+		int64_t count = kz_array_count(view);
+		ok(kz_array_get(view, host, 4 * count, &err));
+		ck_assert_mem_eq(host, views[k].want, (size_t)(4 * count));
+		bool repeated = views[k].strides[0] == 0 && count > 1;
+		for (int i = 0; i < count; i++) {
+			host[i] += 100;
+		}
+		kz_status st = kz_array_set(view, host, 4 * count, &err);
+		ck_assert_int_eq(st, repeated ? KZ_INVALID : KZ_OK);
+		kz_error_clear(&err);
+		ok(kz_array_get(array, changed, sizeof(changed), &err));
+		int64_t sum = 23 * 24 / 2 + (repeated ? 0 : 100 * count);
+		for (int i = 0; i < 24; i++) {
+			sum -= changed[i];
+		}
+		for (int i = 0; i < count && !repeated; i++) {
+			ck_assert_int_eq(changed[views[k].want[i]], views[k].want[i] + 100);
+		}
+		ck_assert_int_eq(sum, 0);
+		kz_array_release(array);
+		kz_array_release(view);
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(a_view_beyond_the_buffer_is_refused)
+{
+	static const struct {
+		int64_t count;
+		int64_t stride;
+		int64_t offset;
+	} bad[] = {{25, 4, 0}, {1, 4, 93}, {1, 4, -1}, {2, -4, 0}, {5, 24, 0}, {24, 4, 1},
+		{3, INT64_MAX, 0}, {3, INT64_MIN, 0}, {1, 4, INT64_MAX}, {1, 4, INT64_MIN}};
+	kz_array *view = (kz_array *)&err, *row;
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(4, 6));
+	for (size_t k = 0; k < countof(bad); k++) {
+		kz_status st = kz_array_view(&view, array, KZ_SHAPE(bad[k].count), &bad[k].stride,
+			bad[k].offset, &err);
+		fails(st, KZ_RANGE, "does not lie in the array's 96 bytes");
+		ck_assert_ptr_null(view);
+	}
+	ok(kz_array_view(&row, array, KZ_SHAPE(6), NULL, 24, &err));
+	fails(kz_array_view(&view, row, KZ_SHAPE(19), NULL, 0, &err), KZ_RANGE, "from byte 24");
+	ok(kz_array_view(&view, row, KZ_SHAPE(6), NULL, -24, &err));
+	kz_array_release(view);
+	fails(kz_array_view(&view, NULL, KZ_SHAPE(6), NULL, 0, &err), KZ_INVALID,
+		"expected an array");
+	fails(kz_array_view(&view, row, KZ_SHAPE(-6), NULL, 0, &err), KZ_INVALID, "extent 0");
+	fails(kz_array_view(&view, row, KZ_SHAPE(6), NULL, INT64_MAX, &err), KZ_RANGE, "overflows");
+	kz_array_release(row);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_view_keeps_the_memory_alive)
+{
+	int32_t host[6];
+	kz_array *view;
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(4, 6));
+	ok(kz_array_view(&view, array, KZ_SHAPE(6), NULL, 48, &err));
+	kz_array_release(array);
+	ok(kz_array_get(view, host, sizeof(host), &err));
+	ck_assert_int_eq(host[0], 12);
+	kz_array_release(view);
+	teardown();
+}
+END_TEST
+
+START_TEST(creating_without_memory_leaves_nothing)
+{
+	setup(_i);
+	kz_array *array, *view;
+	kz_status st = KZ_NO_MEMORY;
+	long n;
+	const int64_t stride = 8;
+	int32_t host[2];
+	for (n = 0; st == KZ_NO_MEMORY && n < 20; n++) {
+		array = view = NULL;
+		mem_fail_after(n);
+		if (!(st = kz_array_zeros(&array, dev, KZ_I32, KZ_SHAPE(4), &err))
+		    && !(st = kz_array_view(&view, array, KZ_SHAPE(2), &stride, 0, &err))) {
+			st = kz_array_get(view, host, sizeof(host), &err);
+		}
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, err.status);
+		kz_error_clear(&err);
+		kz_array_release(view);
+		kz_array_release(array);
+	}
+	ck_assert_int_eq(st, KZ_OK);
+	ck_assert_int_gt(n, 5);
+	teardown();
+}
+END_TEST
+
+/* Printing, as numpy 1.26 does */
+
+static char *printed(kz_array *array)
+{
+	static char text[8192];
+	FILE *file = tmpfile();
+	ck_assert_ptr_nonnull(file);
+	ok(kz_array_print(array, file, &err));
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static void prints(kz_dtype dtype, kz_shape shape, const void *host, int64_t size, const char *want)
+{
+	kz_array *array;
+	ok(kz_array_from(&array, dev, dtype, shape, host, size, &err));
+	ck_assert_str_eq(printed(array), want);
+	kz_array_release(array);
+}
+
+static const struct {
+	int64_t count;
+	double values[8];
+	const char *want;
+} doubles[] = {
+	{3, {1, 2, 3}, "[1. 2. 3.]\n"},
+	{3, {1, 2.5, -3}, "[ 1.   2.5 -3. ]\n"},
+	{4, {0.1, 0.25, 100, -0.0}, "[  0.1    0.25 100.    -0.  ]\n"},
+	{4, {0.5, 0.25, 100, 0}, "[  0.5    0.25 100.     0.  ]\n"},
+	{2, {1.0 / 3, 2.0 / 3}, "[0.33333333 0.66666667]\n"},
+	{1, {1e-5}, "[1.e-05]\n"},
+	{2, {1e-5, 1}, "[1.e-05 1.e+00]\n"},
+	{2, {1e-100, 1.5e100}, "[1.0e-100 1.5e+100]\n"},
+	{1, {1e8}, "[1.e+08]\n"},
+	{1, {12345678}, "[12345678.]\n"},
+	{2, {99999999.5, 1e6}, "[99999999.5  1000000. ]\n"},
+	{3, {1, NAN, INFINITY}, "[ 1. nan inf]\n"},
+	{3, {1.5, NAN, -INFINITY}, "[ 1.5  nan -inf]\n"},
+	{2, {NAN, INFINITY}, "[nan inf]\n"},
+	{2, {1e-5, NAN}, "[1.e-05    nan]\n"},
+	{2, {1e300 * 10, 5e-324}, "[1.e+301 5.e-324]\n"},
+	{2, {0.99999999999, 1}, "[1. 1.]\n"},
+};
+
+START_TEST(doubles_are_printed_short_and_aligned)
+{
+	setup(_i);
+	for (size_t k = 0; k < countof(doubles); k++) {
+		prints(KZ_F64, KZ_SHAPE(doubles[k].count), doubles[k].values, 8 * doubles[k].count,
+			doubles[k].want);
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(each_type_is_printed_in_its_own_way)
+{
+	static const float floats[] = {0.1f, 0.2f, 1.1f};
+	static const float exact[] = {16777216.0f, 1.0f / 3};
+	static const uint8_t bools[] = {1, 0, 2};
+	static const int8_t bytes[] = {-128, 0, 127};
+	static const uint64_t large[] = {UINT64_MAX, 1};
+	static const int64_t small[] = {INT64_MIN, INT64_MAX};
+	static const uint16_t halves[] = {0x3c00, 0x2e66, 0x7bff, 0xfc00, 0x0001};
+	static const uint16_t bfloats[] = {0x3f80, 0x3dcd, 0xc040};
+	static const float complexes[] = {1, 2, -3.5f, -0.25f};
+	static const float nans[] = {1, NAN, INFINITY, -1};
+	static const char text[] = "abcdef";
+	kz_dtype odd;
+	setup(_i);
+	prints(KZ_F32, KZ_SHAPE(3), floats, 12, "[0.1 0.2 1.1]\n");
+	prints(KZ_F32, KZ_SHAPE(2), exact, 8, "[1.6777216e+07 3.3333334e-01]\n");
+	prints(KZ_BOOL, KZ_SHAPE(3), bools, 3, "[ True False  True]\n");
+	prints(KZ_I8, KZ_SHAPE(3), bytes, 3, "[-128    0  127]\n");
+	prints(KZ_U64, KZ_SHAPE(2), large, 16, "[18446744073709551615                    1]\n");
+	prints(KZ_I64, KZ_SHAPE(2), small, 16, "[-9223372036854775808  9223372036854775807]\n");
+	prints(KZ_F16, KZ_SHAPE(2), halves, 4, "[1.  0.1]\n");
+	prints(KZ_F16, KZ_SHAPE(5), halves, 10,
+		"[1.00e+00 1.00e-01 6.55e+04     -inf 6.00e-08]\n");
+	prints(KZ_BF16, KZ_SHAPE(3), bfloats, 6, "[ 1.   0.1 -3. ]\n");
+	prints(KZ_C64, KZ_SHAPE(2), complexes, 16, "[ 1. +2.j   -3.5-0.25j]\n");
+	prints(KZ_C64, KZ_SHAPE(2), nans, 16, "[ 1.+nanj inf -1.j]\n");
+	ok(kz_dtype_register(&odd, "odd", 3, &err));
+	prints(odd, KZ_SHAPE(2), text, 6, "[<3 bytes> <3 bytes>]\n");
+	teardown();
+}
+END_TEST
+
+START_TEST(one_element_alone_has_no_brackets)
+{
+	static const double numbers[] = {1.5, 2, 1e-5, 1e16, 123456789.123456789, -0.0, NAN};
+	static const char *const want[] = {
+		"1.5\n", "2.0\n", "1e-05\n", "1e+16\n", "123456789.12345679\n", "-0.0\n", "nan\n"};
+	static const int32_t integer = -7;
+	static const uint8_t yes = 1;
+	static const double complex[] = {1, -2.5};
+	setup(_i);
+	for (size_t k = 0; k < countof(numbers); k++) {
+		prints(KZ_F64, KZ_SHAPE(), &numbers[k], 8, want[k]);
+	}
+	prints(KZ_I32, KZ_SHAPE(), &integer, 4, "-7\n");
+	prints(KZ_BOOL, KZ_SHAPE(), &yes, 1, "True\n");
+	prints(KZ_C128, KZ_SHAPE(), complex, 16, "(1-2.5j)\n");
+	teardown();
+}
+END_TEST
+
+/* Shapes of 0, 1, 2, ... */
+static const struct {
+	kz_shape shape;
+	const char *want;
+} shapes[] = {
+	{{1, {0}}, "[]\n"},
+	{{3, {2, 0, 3}}, "[]\n"},
+	{{1, {1}}, "[0]\n"},
+	{{2, {2, 3}}, "[[0 1 2]\n [3 4 5]]\n"},
+	{{2, {3, 4}}, "[[ 0  1  2  3]\n [ 4  5  6  7]\n [ 8  9 10 11]]\n"},
+	{{3, {2, 2, 2}}, "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]\n"},
+	{{4, {2, 1, 1, 2}}, "[[[[0 1]]]\n\n\n [[[2 3]]]]\n"},
+	{{1, {30}}, "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n"
+		" 24 25 26 27 28 29]\n"},
+	{{1, {1001}}, "[   0    1    2 ...  998  999 1000]\n"},
+	{{2, {2, 600}}, "[[   0    1    2 ...  597  598  599]\n"
+		" [ 600  601  602 ... 1197 1198 1199]]\n"},
+	{{2, {5, 201}}, "[[   0    1    2 ...  198  199  200]\n"
+		" [ 201  202  203 ...  399  400  401]\n [ 402  403  404 ...  600  601  602]\n"
+		" [ 603  604  605 ...  801  802  803]\n [ 804  805  806 ... 1002 1003 1004]]\n"},
+	{{2, {400, 3}}, "[[   0    1    2]\n [   3    4    5]\n [   6    7    8]\n ...\n"
+		" [1191 1192 1193]\n [1194 1195 1196]\n [1197 1198 1199]]\n"},
+	{{3, {8, 2, 80}}, "[[[   0    1    2 ...   77   78   79]\n"
+		"  [  80   81   82 ...  157  158  159]]\n\n"
+		" [[ 160  161  162 ...  237  238  239]\n"
+		"  [ 240  241  242 ...  317  318  319]]\n\n"
+		" [[ 320  321  322 ...  397  398  399]\n"
+		"  [ 400  401  402 ...  477  478  479]]\n\n"
+		" ...\n\n"
+		" [[ 800  801  802 ...  877  878  879]\n"
+		"  [ 880  881  882 ...  957  958  959]]\n\n"
+		" [[ 960  961  962 ... 1037 1038 1039]\n"
+		"  [1040 1041 1042 ... 1117 1118 1119]]\n\n"
+		" [[1120 1121 1122 ... 1197 1198 1199]\n"
+		"  [1200 1201 1202 ... 1277 1278 1279]]]\n"},
+};
+
+START_TEST(shapes_are_printed_in_brackets_and_shortened)
+{
+	setup(_i);
+	for (size_t k = 0; k < countof(shapes); k++) {
+		kz_array *array = counted(shapes[k].shape);
+		ck_assert_str_eq(printed(array), shapes[k].want);
+		kz_array_release(array);
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(a_strided_view_is_printed_as_its_elements)
+{
+	static const int64_t transposed[] = {4, 160}, reversed[] = {-4};
+	kz_array *view;
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(30, 40));
+	ok(kz_array_view(&view, array, KZ_SHAPE(40, 30), transposed, 0, &err));
+	ck_assert_ptr_nonnull(strstr(printed(view), "[[   0   40   80 ... 1080 1120 1160]\n"));
+	kz_array_release(view);
+	ok(kz_array_view(&view, array, KZ_SHAPE(1200), reversed, 4 * 1199, &err));
+	ck_assert_str_eq(printed(view), "[1199 1198 1197 ...    2    1    0]\n");
+	kz_array_release(view);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_locale_with_a_comma_changes_nothing)
+{
+	static const double number = 1.5;
+	if (setlocale(LC_ALL, "de_DE.UTF-8")) {
+		ck_assert_str_eq(localeconv()->decimal_point, ",");
+	}
+	setup(_i);
+	prints(KZ_F64, KZ_SHAPE(1), &number, 8, "[1.5]\n");
+	teardown();
+}
+END_TEST
+
+START_TEST(a_print_that_fails_says_why)
+{
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(4));
+	FILE *file = fopen("/dev/null", "r");
+	fails(kz_array_print(array, file, &err), KZ_IO,
+		"cannot print an array: Bad file descriptor");
+	fclose(file);
+	fails(kz_array_print(array, NULL, &err), KZ_INVALID, "expected a FILE, got NULL");
+	fails(kz_array_print(NULL, stdout, &err), KZ_INVALID, "expected an array, got NULL");
+	mem_fail_after(0);
+	ck_assert_int_eq(kz_array_print(array, stdout, NULL), KZ_NO_MEMORY);
+	mem_fail_after(1);
+	ck_assert_int_eq(kz_array_print(array, stdout, NULL), KZ_NO_MEMORY);
+	mem_fail_after(-1);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+Suite *array_suite(void)
+{
+	static const TTest *const *const tests[] = {
+		&an_array_knows_its_layout, &an_empty_array_is_legal_everywhere,
+		&a_bad_shape_or_type_is_refused, &a_value_fills_arrays_of_every_element_size,
+		&zeros_and_values_arrive, &a_host_size_that_does_not_match_is_refused,
+		&a_view_holds_the_elements_at_its_strides, &a_view_beyond_the_buffer_is_refused,
+		&a_view_keeps_the_memory_alive, &creating_without_memory_leaves_nothing,
+		&doubles_are_printed_short_and_aligned, &each_type_is_printed_in_its_own_way,
+		&one_element_alone_has_no_brackets, &shapes_are_printed_in_brackets_and_shortened,
+		&a_strided_view_is_printed_as_its_elements, &a_locale_with_a_comma_changes_nothing,
+		&a_print_that_fails_says_why,
+	};
+	Suite *s = suite_create("array");
+	TCase *tc = tcase_create("each device");
+	tcase_set_timeout(tc, 60);
+	for (size_t i = 0; i < countof(tests); i++) {
+		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
+	}
+	tcase_add_test(tc, a_shape_from_a_list_is_the_macros);
+	suite_add_tcase(s, tc);
+	return s;
+}

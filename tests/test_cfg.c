@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * src/cpu/cfg.c on small graphs.  A picture is one line per block: its successors, its immediate
+ * post-dominator, its place in reverse post-order and the registers that are live at its start.
+ */
+#include "../src/base/alloc.h"
+#include "../src/base/common.h"
+#include "../src/base/str.h"
+#include "../src/cpu/cfg.h"
+#include "../src/cpu/check.h"
+#include "../src/cpu/parse.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *cfg_suite(void);
+
+#define HEADER ".version 9.0\n.target sm_89\n.address_size 64\n.entry k()\n{\n" \
+	".reg .pred p, q; .reg .b32 a, b, c;\n"
+
+static struct ptx_module module;
+
+static void teardown(void)
+{
+	parse_free(&module);
+}
+
+static void build(const char *body)
+{
+	struct ptx_diag diag;
+	struct str text = STR_INIT;
+	str_addf(&text, HEADER "%s\n}\n", body);
+	ck_assert_msg(parse_module(&module, text.data, text.len, &diag)
+		&& check_module(&module, &diag) && cfg_build(&module, module.funcs[0], &diag),
+		"%d:%d: %s", diag.line, diag.column, diag.message);
+	str_free(&text);
+}
+
+static void draw(struct str *out, const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		for (size_t j = 0; j < block->succ_count; j++) {
+			str_addf(out, "%s%zu", j ? "," : "", block->succ[j]);
+		}
+		str_addf(out, block->ipdom == SIZE_MAX ? " x" : " %zu", block->ipdom);
+		str_addf(out, block->rpo == SIZE_MAX ? " -" : " %zu", block->rpo);
+		for (unsigned r = 0; r < func->reg_count; r++) {
+			if (block->live_in[r / 64] >> (r % 64) & 1) {
+				str_addf(out, " %s", func->regs[r].name);
+			}
+		}
+		str_addc(out, '\n');
+	}
+}
+
+static const struct {
+	const char *name;
+	const char *body;
+	const char *picture; /* successors ipdom rpo live... */
+} graphs[] = {
+	{"empty", "", " x 0\n"},
+	{"straight", "mov.b32 a, 1; add.s32 b, a, c;", " x 0 c\n"},
+	{"diamond",
+		"@p bra L; mov.b32 a, 1; bra M; L: mov.b32 a, 2; M: mov.b32 b, a;",
+		"1,2 3 0 p\n3 3 1\n3 3 2\n x 3 a\n"},
+	{"half a diamond", "@!p bra L; mov.b32 a, 1; L: mov.b32 b, a;",
+		"1,2 2 0 p a\n2 2 1\n x 2 a\n"},
+	{"loop", "mov.b32 a, 0; L: add.s32 a, a, b; setp.lt.s32 p, a, c; @p bra L; mov.b32 c, a;",
+		"1 1 0 b c\n2,1 2 1 a b c\n x 2 a\n"},
+	{"early exit", "@p ret; mov.b32 a, b; @q exit; mov.b32 b, a;",
+		"1 x 0 p q b\n2 x 1 q b\n x 2 a\n"},
+	{"guarded write keeps the old value", "@p mov.b32 a, 1; mov.b32 b, a;", " x 0 p a\n"},
+	{"loop without end", "L: bra L;", "0 x 0\n x -\n"},
+	{"loop without end behind a branch", "@p bra L; ret; L: mov.b32 a, b; bra L;",
+		"1,2 x 0 p b\n x 1\n2 x 2 b\n x -\n"},
+	{"unreachable", "bra L; mov.b32 a, b; L: ret;", "2 2 0\n2 2 - b\n x 1\n"},
+	{"branch to the next", "@p bra L; L: ret;", "1 1 0 p\n x 1\n"},
+	{"pair", "setp.eq.s32 p|q, a, b; @q bra L; L: @p bra L;", "1 1 0 a b\n2,1 2 1 p\n x 2\n"},
+	{"table", "t: .branchtargets L, M, L; brx.idx a, t; L: mov.b32 b, 1; M: mov.b32 c, b;",
+		"1,2 2 0 a b\n2 2 1\n x 2 b\n"},
+	{"two ways into a loop",
+		"@p bra M; L: mov.b32 a, 1; M: mov.b32 b, a; @q bra L; ret;",
+		"1,2 2 0 p q a\n2 2 3 q\n3,1 3 1 q a\n x 2\n"},
+};
+
+START_TEST(cfg_draws)
+{
+	struct str picture = STR_INIT;
+	build(graphs[_i].body);
+	draw(&picture, module.funcs[0]);
+	ck_assert_ptr_nonnull(picture.data);
+	ck_assert_msg(strcmp(picture.data, graphs[_i].picture) == 0, "%s:\n%s", graphs[_i].name,
+		picture.data);
+	str_free(&picture);
+}
+END_TEST
+
+START_TEST(cfg_writes_block_numbers_into_labels)
+{
+	build("@p bra L; mov.b32 a, 1; L: ret;");
+	ck_assert_int_eq(module.funcs[0]->insts[0].operands[0].value, 2);
+}
+END_TEST
+
+START_TEST(cfg_gives_predecessors_of_every_block)
+{
+	build("@p bra L; mov.b32 a, 1; L: ret;");
+	const struct ptx_block *last = &module.funcs[0]->blocks[2];
+	ck_assert_uint_eq(last->pred_count, 2);
+	ck_assert_uint_eq(last->pred[0] + last->pred[1], 1);
+}
+END_TEST
+
+/* Deep nesting and long chains: nothing may recurse or be quadratic. */
+START_TEST(cfg_handles_a_hundred_thousand_lines)
+{
+	struct str body = STR_INIT;
+	for (int i = 0; i < 50000; i++) {
+		str_addf(&body, "@p bra L%d;\nadd.s32 a, a, b;\n", i);
+	}
+	for (int i = 50000; i-- > 0;) {
+		str_addf(&body, "L%d:\n", i);
+	}
+	ck_assert(!body.failed);
+	build(body.data);
+	ck_assert_uint_eq(module.funcs[0]->block_count, 50002);
+	ck_assert_uint_eq(module.funcs[0]->blocks[0].ipdom, 50001);
+	str_free(&body);
+}
+END_TEST
+
+START_TEST(cfg_reports_every_failing_allocation)
+{
+	bool ok = false;
+	for (long n = 0; !ok; n++) {
+		struct ptx_diag diag = {.line = 0};
+		static const char text[] = HEADER "L: @p bra L; add.s32 a, a, b; }";
+		ck_assert(parse_module(&module, text, sizeof(text) - 1, &diag));
+		mem_fail_after(n);
+		ok = cfg_build(&module, module.funcs[0], &diag);
+		bool failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(ok, !failed);
+		ck_assert_int_eq(diag.no_memory, failed);
+		parse_free(&module);
+	}
+}
+END_TEST
+
+Suite *cfg_suite(void)
+{
+	Suite *s = suite_create("cfg");
+	TCase *tc = tcase_create("graphs");
+	tcase_add_checked_fixture(tc, NULL, teardown);
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, cfg_draws, 0, countof(graphs));
+	tcase_add_test(tc, cfg_writes_block_numbers_into_labels);
+	tcase_add_test(tc, cfg_gives_predecessors_of_every_block);
+	tcase_add_test(tc, cfg_handles_a_hundred_thousand_lines);
+	tcase_add_test(tc, cfg_reports_every_failing_allocation);
+	suite_add_tcase(s, tc);
+	return s;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Error values: the first failure wins, ownership, and what a person sees. */
+#include "../src/base/common.h"
+
+#include "../src/base/error.h"
+
+#include "../src/base/alloc.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(the_first_failure_wins)
+{
+	kz_error err = KZ_ERROR_INIT;
+	ck_assert_int_eq(error_set(&err, KZ_RANGE, "first %d", 1), KZ_RANGE);
+	ck_assert_int_eq(error_set(&err, KZ_IO, "second"), KZ_IO);
+	ck_assert_int_eq(kz_error_status(&err), KZ_RANGE);
+	ck_assert_str_eq(kz_error_message(&err), "first 1");
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(every_function_takes_no_error)
+{
+	char *log = mem_strdup("log");
+	ck_assert_int_eq(error_set(NULL, KZ_RANGE, "x"), KZ_RANGE);
+	ck_assert_int_eq(error_no_memory(NULL), KZ_NO_MEMORY);
+	ck_assert_int_eq(error_os(NULL, ENOENT, "open", "x"), KZ_NOT_FOUND);
+	ck_assert(!error_is_clean(NULL));
+	error_add_hint(NULL, "hint");
+	error_add_place(NULL, "file", 1, 1);
+	error_take_log(NULL, log);
+	kz_error_clear(NULL);
+	ck_assert_int_eq(kz_error_status(NULL), KZ_OK);
+	ck_assert_str_eq(kz_error_message(NULL), "");
+	ck_assert_uint_eq(kz_error_format(NULL, NULL, 0), 0);
+}
+END_TEST
+
+START_TEST(a_cleared_error_can_be_used_again)
+{
+	kz_error err = KZ_ERROR_INIT, fresh = KZ_ERROR_INIT;
+	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", 3, "message");
+	error_add_place(&err, "a.cu", 3, 4);
+	error_take_log(&err, mem_strdup("log"));
+	kz_error_clear(&err);
+	ck_assert_mem_eq(&err, &fresh, sizeof(err));
+	ck_assert(error_is_clean(&err));
+}
+END_TEST
+
+START_TEST(a_copy_owns_its_texts)
+{
+	kz_error err = KZ_ERROR_INIT, copy = KZ_ERROR_INIT;
+	error_set(&err, KZ_COMPILE, "message");
+	error_add_place(&err, "a.cu", 3, 4);
+	error_take_log(&err, mem_strdup("log"));
+	ck_assert_int_eq(error_copy(&copy, &err), KZ_COMPILE);
+	kz_error_clear(&err);
+	ck_assert_str_eq(copy.file, "a.cu");
+	ck_assert_str_eq(copy.log, "log");
+	ck_assert_str_eq(copy.message, "message");
+	kz_error_clear(&copy);
+}
+END_TEST
+
+START_TEST(a_message_that_is_too_long_ends_between_characters)
+{
+	kz_error err = KZ_ERROR_INIT;
+	char text[400];
+	for (size_t shift = 0; shift < 2; shift++) {
+		memset(text, 'x', shift);
+		for (size_t i = shift; i + 2 < sizeof(text); i += 2) {
+			memcpy(text + i, "\xc3\xa4", 3);
+		}
+		error_set(&err, KZ_INVALID, "%s", text);
+		size_t len = strlen(err.message);
+		ck_assert_uint_ge(len, sizeof(err.message) - 3);
+		ck_assert_str_eq(err.message + len - 3, "...");
+		ck_assert_int_eq((unsigned char)err.message[len - 4], 0xa4);
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
+START_TEST(a_message_is_one_line_whatever_is_in_it)
+{
+	kz_error err = KZ_ERROR_INIT;
+	error_set(&err, KZ_INVALID, "no kernel '%s'", "a\nb\033[31m");
+	ck_assert_str_eq(err.message, "no kernel 'a b [31m'");
+	kz_error_clear(&err);
+}
+END_TEST
+
+static const struct {
+	int code;
+	kz_status status;
+	const char *name;
+} os_codes[] = {
+	{ENOENT, KZ_NOT_FOUND, "ENOENT"},
+	{EACCES, KZ_PERMISSION, "EACCES"},
+	{ENOMEM, KZ_NO_MEMORY, "ENOMEM"},
+	{EIO, KZ_IO, "EIO"},
+};
+
+START_TEST(a_system_error_has_its_name_and_reason)
+{
+	kz_error err = KZ_ERROR_INIT;
+	int code = os_codes[_i].code;
+	ck_assert_int_eq(
+		error_os(&err, code, "open", "cannot open '%s'", "x"), os_codes[_i].status);
+	ck_assert_int_eq(err.domain, KZ_DOMAIN_OS);
+	ck_assert_int_eq(err.code, code);
+	ck_assert_str_eq(err.name, os_codes[_i].name);
+	ck_assert_ptr_nonnull(strstr(err.message, strerror(code)));
+	kz_error_clear(&err);
+}
+END_TEST
+
+/* Compare what is printed to a stream and what is formatted with the expected text. */
+static void check_print(const kz_error *err, const char *expected)
+{
+	char *text = NULL, buffer[1024];
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+	kz_error_print(err, stream);
+	fclose(stream);
+	ck_assert_str_eq(text, expected);
+	ck_assert_uint_eq(kz_error_format(err, buffer, sizeof(buffer)), strlen(expected));
+	ck_assert_str_eq(buffer, expected);
+	free(text);
+}
+
+START_TEST(printing_says_what_where_and_what_to_do)
+{
+	kz_error err = KZ_ERROR_INIT;
+	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "CUDA_ERROR_ILLEGAL_ADDRESS",
+		"cuStreamSynchronize", KZ_ERROR_STICKY | KZ_ERROR_MAYBE_ASYNC,
+		"a kernel accessed an address that it may not");
+	error_add_place(&err, "scale.cu", 7, 3);
+	error_add_hint(&err, "check the kernel's indexes");
+	error_take_log(&err, mem_strdup("one\n\ntwo"));
+	check_print(&err,
+		"kudzu: a kernel accessed an address that it may not\n"
+		"  at:   scale.cu:7:3\n"
+		"  call: cuStreamSynchronize -> CUDA_ERROR_ILLEGAL_ADDRESS (700)\n"
+		"  note: the cause may be work that was started earlier\n"
+		"  note: sticky: every later call on this device fails\n"
+		"  hint: check the kernel's indexes\n"
+		"  log:\n"
+		"    one\n"
+		"\n"
+		"    two\n");
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(a_failure_of_our_own_prints_as_one_line)
+{
+	kz_error err = KZ_ERROR_INIT;
+	check_print(&err, "");
+	error_set(&err, KZ_INVALID, "expected 4 bytes, got 8");
+	check_print(&err, "kudzu: expected 4 bytes, got 8\n");
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(a_compile_error_prints_as_a_compiler_does)
+{
+	static const char log[] = "a.cu:2:5: error: expected a \";\"\n"
+				  "        x\n"
+				  "        ^\n";
+	kz_error err = KZ_ERROR_INIT;
+	error_foreign(&err, KZ_COMPILE, KZ_DOMAIN_NVRTC, 6, "NVRTC_ERROR_COMPILATION",
+		"nvrtcCompileProgram", 0, "a.cu:2:5: error: expected a \";\"");
+	error_add_place(&err, "a.cu", 2, 5);
+	error_take_log(&err, mem_strdup(log));
+	check_print(&err, log);
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(an_unknown_code_prints_its_number)
+{
+	kz_error err = KZ_ERROR_INIT;
+	error_foreign(&err, KZ_UNKNOWN, KZ_DOMAIN_DRIVER, 12345, NULL, "cuInit", 0, "message");
+	check_print(&err, "kudzu: message\n  call: cuInit -> unknown code (12345)\n");
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(formatting_into_a_small_buffer_cuts_and_tells_the_whole_length)
+{
+	kz_error err = KZ_ERROR_INIT;
+	char buffer[8] = "-------";
+	error_set(&err, KZ_INVALID, "0123456789");
+	ck_assert_uint_eq(kz_error_format(&err, NULL, 0), 18);
+	ck_assert_uint_eq(kz_error_format(&err, buffer, sizeof(buffer)), 18);
+	ck_assert_str_eq(buffer, "kudzu: ");
+	ck_assert_uint_eq(kz_error_format(&err, buffer, 1), 18);
+	ck_assert_str_eq(buffer, "");
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(each_status_and_domain_has_a_name_and_the_next_one_has_not)
+{
+	for (int i = 0; i <= KZ_UNKNOWN; i++) {
+		ck_assert_int_eq(strncmp(kz_status_name((kz_status)i), "KZ_", 3), 0);
+		ck_assert_uint_gt(strlen(kz_status_string((kz_status)i)), 0);
+	}
+	ck_assert_str_eq(kz_status_name((kz_status)(KZ_UNKNOWN + 1)), "KZ_UNKNOWN");
+	ck_assert_str_eq(kz_status_name((kz_status)-1), "KZ_UNKNOWN");
+	ck_assert_str_eq(kz_status_name(KZ_NUMERIC), "KZ_NUMERIC");
+	for (int i = 0; i <= KZ_DOMAIN_OS; i++) {
+		ck_assert_str_ne(kz_domain_name((kz_domain)i), "unknown");
+	}
+	ck_assert_str_eq(kz_domain_name((kz_domain)(KZ_DOMAIN_OS + 1)), "unknown");
+}
+END_TEST
+
+Suite *error_suite(void);
+Suite *error_suite(void)
+{
+	Suite *suite = suite_create("error");
+	TCase *tc = tcase_create("values");
+	tcase_add_test(tc, the_first_failure_wins);
+	tcase_add_test(tc, every_function_takes_no_error);
+	tcase_add_test(tc, a_cleared_error_can_be_used_again);
+	tcase_add_test(tc, a_copy_owns_its_texts);
+	tcase_add_test(tc, a_message_that_is_too_long_ends_between_characters);
+	tcase_add_test(tc, a_message_is_one_line_whatever_is_in_it);
+	tcase_add_loop_test(tc, a_system_error_has_its_name_and_reason, 0, countof(os_codes));
+	tcase_add_test(tc, each_status_and_domain_has_a_name_and_the_next_one_has_not);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("printing");
+	tcase_add_test(tc, printing_says_what_where_and_what_to_do);
+	tcase_add_test(tc, a_failure_of_our_own_prints_as_one_line);
+	tcase_add_test(tc, a_compile_error_prints_as_a_compiler_does);
+	tcase_add_test(tc, an_unknown_code_prints_its_number);
+	tcase_add_test(tc, formatting_into_a_small_buffer_cuts_and_tells_the_whole_length);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

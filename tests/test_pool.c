@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* The worker threads. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/cpu/pool.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct count {
+	atomic_uint next;
+	unsigned total;
+	atomic_uint done;
+	atomic_uint calls[8];
+};
+
+/* Take numbers from a counter until there are none left. */
+static void count_up(void *arg, unsigned worker)
+{
+	struct count *count = arg;
+	atomic_fetch_add(&count->calls[worker], 1);
+	while (atomic_fetch_add(&count->next, 1) < count->total) {
+		atomic_fetch_add(&count->done, 1);
+	}
+}
+
+static void run_jobs(struct pool *pool, int jobs)
+{
+	for (int i = 0; i < jobs; i++) {
+		struct count count = {.total = 1000};
+		pool_begin(pool);
+		pool_run(pool, count_up, &count, 1 + (unsigned)i % 6);
+		pool_end(pool);
+		ck_assert_uint_eq(atomic_load(&count.done), 1000);
+		ck_assert_uint_eq(atomic_load(&count.calls[0]), 1);
+		unsigned calls = 1;
+		for (int w = 1; w < 8; w++) {
+			ck_assert_uint_le(atomic_load(&count.calls[w]), 1);
+			calls += atomic_load(&count.calls[w]);
+		}
+		ck_assert_uint_le(calls, 1 + (unsigned)i % 6);
+	}
+}
+
+START_TEST(pool_does_all_the_work_once)
+{
+	struct pool *pool;
+	ck_assert(pool_create(&pool, 1 + (unsigned)_i));
+	ck_assert_uint_eq(pool_size(pool), 1 + (unsigned)_i);
+	run_jobs(pool, 200);
+	pool_release(pool);
+}
+END_TEST
+
+struct meeting {
+	pthread_barrier_t all_here;
+	atomic_uint workers;
+};
+
+static void meet(void *arg, unsigned worker)
+{
+	struct meeting *meeting = arg;
+	atomic_fetch_or(&meeting->workers, 1u << worker);
+	pthread_barrier_wait(&meeting->all_here);
+}
+
+START_TEST(pool_runs_workers_at_the_same_time)
+{
+	struct pool *pool;
+	struct meeting meeting = {.workers = 0};
+	ck_assert(pool_create(&pool, 4));
+	pthread_barrier_init(&meeting.all_here, NULL, 3);
+	pool_begin(pool);
+	pool_run(pool, meet, &meeting, 3);
+	pool_end(pool);
+	unsigned workers = atomic_load(&meeting.workers);
+	ck_assert_int_eq(__builtin_popcount(workers), 3);
+	ck_assert_uint_eq(workers & 1, 1);
+	pthread_barrier_destroy(&meeting.all_here);
+	pool_release(pool);
+}
+END_TEST
+
+struct handover {
+	atomic_bool joined;
+	atomic_bool done;
+};
+
+/* The caller leaves as soon as the other worker has joined. */
+static void hand_over(void *arg, unsigned worker)
+{
+	struct handover *handover = arg;
+	if (worker > 0) {
+		atomic_store(&handover->joined, true);
+		for (int i = 0; i < 1000; i++) {
+			sched_yield();
+		}
+		atomic_store(&handover->done, true);
+	}
+	while (!atomic_load(&handover->joined)) {
+		sched_yield();
+	}
+}
+
+START_TEST(pool_waits_for_those_who_have_joined)
+{
+	struct pool *pool;
+	ck_assert(pool_create(&pool, 2));
+	for (int i = 0; i < 20; i++) {
+		struct handover handover = {false, false};
+		pool_begin(pool);
+		pool_run(pool, hand_over, &handover, 2);
+		pool_end(pool);
+		ck_assert(atomic_load(&handover.done));
+	}
+	pool_release(pool);
+}
+END_TEST
+
+static void *run_from_thread(void *arg)
+{
+	run_jobs(arg, 100);
+	return NULL;
+}
+
+START_TEST(pool_takes_jobs_from_several_threads)
+{
+	struct pool *pool;
+	pthread_t threads[3];
+	ck_assert(pool_create(&pool, 3));
+	for (size_t i = 0; i < countof(threads); i++) {
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, run_from_thread, pool), 0);
+	}
+	for (size_t i = 0; i < countof(threads); i++) {
+		pthread_join(threads[i], NULL);
+	}
+	pool_release(pool);
+}
+END_TEST
+
+START_TEST(pool_takes_its_size_from_the_environment)
+{
+	unsetenv("KUDZU_CPU_THREADS");
+	unsigned cores = pool_cores();
+	ck_assert_uint_ge(cores, 1);
+	setenv("KUDZU_CPU_THREADS", "7", 1);
+	ck_assert_uint_eq(pool_cores(), 7);
+	static const char *const bad[] = {"", "0", "-1", "2x", "100000"};
+	for (size_t i = 0; i < countof(bad); i++) {
+		setenv("KUDZU_CPU_THREADS", bad[i], 1);
+		ck_assert_uint_eq(pool_cores(), cores);
+	}
+}
+END_TEST
+
+START_TEST(pool_survives_every_failing_malloc)
+{
+	struct pool *pool = NULL;
+	for (long n = 0; pool == NULL; n++) {
+		mem_fail_after(n);
+		ck_assert(pool_create(&pool, 2) || mem_has_failed());
+		mem_fail_after(-1);
+	}
+	pool_release(pool);
+	pool_release(NULL);
+}
+END_TEST
+
+Suite *pool_suite(void);
+
+Suite *pool_suite(void)
+{
+	Suite *suite = suite_create("pool");
+	TCase *tc = tcase_create("pool");
+	tcase_add_loop_test(tc, pool_does_all_the_work_once, 0, 4);
+	tcase_add_test(tc, pool_runs_workers_at_the_same_time);
+	tcase_add_test(tc, pool_waits_for_those_who_have_joined);
+	tcase_add_test(tc, pool_takes_jobs_from_several_threads);
+	tcase_add_test(tc, pool_takes_its_size_from_the_environment);
+	tcase_add_test(tc, pool_survives_every_failing_malloc);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

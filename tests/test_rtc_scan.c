@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding kernels in source text. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/base/str.h"
+#include "../src/rtc/scan.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#define K "__global__ void "
+
+/* Kernels are shown by name, with ! for extern "C", ~ for internal, <> for a template; the text
+ * begins with * where the source is not complete. */
+static const struct {
+	const char *source;
+	const char *kernels;
+} sources[] = {
+	{"", ""},
+	{K "k(int *a) {}", "k"},
+	{"extern \"C\" " K "k(int *a);\nextern \"C\" " K "k(int *a) { a[0] = 1; }", "k!"},
+	{"extern \"C\" {\n" K "a() {}\n#include <x>\n" K "b() {}\n}\n" K "c() {}", "a! b! c"},
+	{"#ifdef __cplusplus\nextern \"C\" {\n#endif\n" K "a() {}\n#ifdef __cplusplus\n}\n#endif\n",
+		"a!"},
+	{"extern \"C\" __device__ int f(int a) { return a; }\n" K "k() {}", "k"},
+	{"namespace a::b { inline namespace c { " K "k() {} } " K "l() {} } " K "m() {}",
+		"a::b::c::k a::b::l m"},
+	{"namespace a { extern \"C\" " K "k() {} namespace { " K "l() {} } }", "a::k! a::l~"},
+	{"static " K "k() {}", "k~"},
+	{"template<class T, int N = (1 < 2)> " K "k(T *a) {}\ntemplate " K "k<int>(int *);", "k<>"},
+	{"template<class T, template<class> class U> " K "k(T *a) {}", "k<>"},
+	{K "__launch_bounds__(256, 2) k(int a) {}", "k"},
+	{"extern \"C\" __global__ __launch_bounds__(N) void k(int (*f)(int), int b[4]) {}", "k!"},
+	{"#define BOUNDS(x) __launch_bounds__(x)\n" K "BOUNDS(128) k() {}", "k"},
+	{"#define GLOBAL extern \"C\" \\\n __global__\nGLOBAL void k(int) {}", "k!"},
+	{"// " K "a() {}\n/* " K "b() {} */ const char *s = \"" K "c() {}\";\n" K "d() {}", "d"},
+	{"const char *s = R\"x(\" " K "a() {} )\" )x\"; char c = '\"'; int n = 1'000; " K "b() {}",
+		"b"},
+	{"#if 0\n" K "a() {}\n#if 1\n#else\n#endif\n#else\n" K "b() {}\n#endif\n" K "c() {}",
+		"b c"},
+	{"#define X " K "a() {}\n#error don't /* " K "b() {}\n*/\n" K "c() {}", "c"},
+	{"struct S { int f() { return 1; } } s; enum { A }; int a[] = {1, 2}; " K "k() {}", "k"},
+	{"namespace n = a; using namespace a; " K "k() {}", "k"},
+	{K "k(int a) {}\n" K "k(float a) {}", "k"},
+	{K "k() {} // end \\\n still", "k"},
+	/* Incomplete sources. */
+	{K "k() {", "*k"},
+	{"namespace a { " K "k() {}", "*a::k"},
+	{K "k() {} /* end", "*k"},
+	{K "k() {} }", "*k"},
+	{"#if A\n" K "k() {\n#else\n" K "l() {\n#endif\n}\n", "*k"},
+	{"\"", ""},
+	{"R\"(", ""},
+	{"#", ""},
+	{"#if 0", ""},
+	{"\\", ""},
+	{"/", ""},
+	{"template<", ""},
+	{"namespace", ""},
+	{K "k(", ""},
+};
+
+static char *show(const struct scan *scan)
+{
+	struct str text = STR_INIT;
+	str_add(&text, scan->complete ? "" : "*");
+	for (size_t i = 0; i < scan->count; i++) {
+		const struct scan_kernel *kernel = &scan->kernels[i];
+		str_addf(&text, "%s%s%s%s%s", i ? " " : "", kernel->name,
+			kernel->is_template ? "<>" : "", kernel->extern_c ? "!" : "",
+			kernel->internal ? "~" : "");
+	}
+	return str_take(&text);
+}
+
+START_TEST(sources_give_their_kernels)
+{
+	struct scan scan;
+	ck_assert(scan_source(&scan, sources[_i].source));
+	char *shown = show(&scan);
+	ck_assert_str_eq(shown, sources[_i].kernels);
+	mem_free(shown);
+	scan_free(&scan);
+}
+END_TEST
+
+START_TEST(every_beginning_of_a_source_is_read_without_harm)
+{
+	for (size_t len = 0; sources[_i].source[len]; len++) {
+		char *part = mem_strndup(sources[_i].source, len);
+		struct scan scan;
+		ck_assert(scan_source(&scan, part));
+		scan_free(&scan);
+		mem_free(part);
+	}
+}
+END_TEST
+
+START_TEST(namespaces_beyond_the_limit_hide_their_kernels)
+{
+	struct str source = STR_INIT;
+	for (int i = 0; i < 80; i++) {
+		str_add(&source, "namespace a {");
+	}
+	str_add(&source, K "k() {}");
+	for (int i = 0; i < 80; i++) {
+		str_add(&source, "}");
+	}
+	str_add(&source, K "l() {}");
+	struct scan scan;
+	ck_assert(scan_source(&scan, source.data));
+	char *shown = show(&scan);
+	ck_assert_str_eq(shown, "l");
+	mem_free(shown);
+	scan_free(&scan);
+	str_free(&source);
+}
+END_TEST
+
+START_TEST(want_of_memory_leaves_nothing)
+{
+	for (long n = 0;; n++) {
+		struct scan scan;
+		mem_fail_after(n);
+		bool read = scan_source(&scan, sources[6].source);
+		bool failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert(read != failed);
+		if (read) {
+			scan_free(&scan);
+			break;
+		}
+		ck_assert_ptr_null(scan.kernels);
+	}
+}
+END_TEST
+
+Suite *rtc_scan_suite(void);
+Suite *rtc_scan_suite(void)
+{
+	Suite *suite = suite_create("rtc_scan");
+	TCase *tc = tcase_create("sources");
+	tcase_add_loop_test(tc, sources_give_their_kernels, 0, (int)countof(sources));
+	tcase_add_loop_test(tc, every_beginning_of_a_source_is_read_without_harm, 0,
+		(int)countof(sources));
+	tcase_add_test(tc, namespaces_beyond_the_limit_hide_their_kernels);
+	tcase_add_test(tc, want_of_memory_leaves_nothing);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
