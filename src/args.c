@@ -28,7 +28,7 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 		[KZ_ARG_INOUT] = "KZ_INOUT",
 	};
 	if (arg->kind == KZ_ARG_INT || arg->kind == KZ_ARG_UINT) {
-		int log2 = arg->size == 1 ? 0 : arg->size == 2 ? 1 : arg->size == 4 ? 2 : 3;
+		int log2 = arg->width == 1 ? 0 : arg->width == 2 ? 1 : arg->width == 4 ? 2 : 3;
 		const char *name = signed_names[log2];
 		const char *prefix = "";
 		if (arg->kind == KZ_ARG_UINT) {
@@ -194,7 +194,7 @@ static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, s
 		}
 		return KZ_ARGUMENT;
 	}
-	*slot = array->count ? array_address(array) : 0;
+	*slot = array_address(array);
 	return check_home(kernel, index, array->buffer->memory->device, "array", err);
 }
 
@@ -270,7 +270,7 @@ static kz_status convert_unknown(uint64_t *slot, void **place, const struct kz_k
 	case KZ_ARG_F64:
 	case KZ_ARG_F32:
 		*slot = arg->value.u;
-		return arg->size == size ? KZ_OK : refuse(kernel, index, arg, NULL, err);
+		return arg->width == size ? KZ_OK : refuse(kernel, index, arg, NULL, err);
 	default:
 		return size == 8 ? convert_pointer(slot, kernel, index, arg, err)
 			: refuse(kernel, index, arg, NULL, err);
@@ -303,20 +303,18 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 	return convert_unknown(slot, place, kernel, index, arg, err);
 }
 
-int32_t args_natural(enum param_kind kind, int64_t size)
+uint64_t args_natural(enum param_kind kind, int64_t size)
 {
-	switch (kind) {
-	case PARAM_BOOL:
-		return KZ_ARG_BOOL;
-	case PARAM_INT:
-		return KZ_ARG_INT;
-	case PARAM_UINT:
-		return KZ_ARG_UINT;
-	case PARAM_FLOAT:
-		return size == 8 ? KZ_ARG_F64 : size == 4 ? KZ_ARG_F32 : -1;
-	default:
-		return -1;
+	static const kz_arg_kind kinds[] = {
+		[PARAM_BOOL] = KZ_ARG_BOOL, [PARAM_INT] = KZ_ARG_INT, [PARAM_UINT] = KZ_ARG_UINT,
+	};
+	kz_arg arg = {.width = (int32_t)size};
+	if (kind == PARAM_FLOAT && size >= 4) {
+		arg.kind = size == 4 ? KZ_ARG_F32 : KZ_ARG_F64;
+	} else if (kind < countof(kinds)) {
+		arg.kind = kinds[kind];
 	}
+	return arg.kind ? args_tag(&arg) : 0;
 }
 
 uint32_t args_pointee_dtypes(const char *type)

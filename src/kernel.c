@@ -25,10 +25,12 @@ struct launch {
 	bool cooperative;
 	const kz_arg *args;
 	size_t count;
-	uint64_t *slots;
-	void **places;
-	bool has_host;     /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
-	bool needs_order;  /* an argument was used in another stream before */
+	uint64_t *slots;         /* `count` of each: values ... */
+	void **places;           /* ... where the driver reads them ... */
+	struct memory **used;    /* ... and what arrays and buffers lie in */
+	struct memory **used_end;
+	bool has_host;           /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
+	bool needs_preparing;    /* a memory was used in another stream, or see prepare */
 };
 
 /* Every extent from 1 to the limit; below 1 wraps beyond any limit. */
@@ -69,53 +71,58 @@ static kz_status check_geometry(const struct launch *launch, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status check_shared(const struct launch *launch, kz_error *err)
+static kz_status check_shared(struct launch *launch, kz_error *err)
 {
+	const struct kz_kernel *kernel = launch->kernel;
 	const kz_device_info *info = &launch->dev->info;
+	/* What was granted before, or needs no asking; negative sizes wrap beyond it. */
+	if (likely((uint64_t)launch->shared_size
+		   <= (uint64_t)atomic_load_explicit(&kernel->dynamic_limit, memory_order_relaxed))) {
+		return KZ_OK;
+	}
 	int64_t most = info->shared_per_block_optin > info->shared_per_block
 		? info->shared_per_block_optin : info->shared_per_block;
-	most -= launch->kernel->static_shared;
-	if (likely(launch->shared_size >= 0 && launch->shared_size <= most)) {
+	most -= kernel->static_shared;
+	if (launch->shared_size >= 0 && launch->shared_size <= most) {
+		launch->needs_preparing = true;
 		return KZ_OK;
 	}
 	return error_set(err, KZ_LAUNCH,
 		"%lld bytes of dynamic shared memory for '%s': from 0 to %lld on %s%s",
-		(long long)launch->shared_size, launch->kernel->info->name, (long long)most,
-		launch->dev->name, launch->kernel->static_shared ? " beside its static ones" : "");
+		(long long)launch->shared_size, kernel->info->name, (long long)most,
+		launch->dev->name, kernel->static_shared ? " beside its static ones" : "");
 }
 
-/* More dynamic shared memory than usual must be asked for, once per kernel and size. */
-static kz_status ask_for_shared(const struct launch *launch, kz_error *err)
+/* The usual array argument, which needs no word: on this device, and of a dtype that may lie behind
+ * the pointer.  Anything else is args_convert's to judge.  Gives its memory, or NULL. */
+static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
+	const struct kz_array *array, const struct kz_device *dev)
 {
-	struct kz_kernel *kernel = launch->kernel;
-	if (likely(launch->shared_size <= atomic_load(&kernel->dynamic_limit))) {
-		return KZ_OK;
+	if (!array || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)) {
+		return NULL;
 	}
-	CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
-		CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
-	kz_status st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
-	if (st == KZ_OK) {
-		atomic_store(&kernel->dynamic_limit, launch->shared_size);
+	struct memory *memory = array->buffer->memory;
+	*slot = memory->address + (uint64_t)(array->buffer->offset + array->offset);
+	return memory->device == dev ? memory : NULL;
+}
+
+/* An argument that is not of the usual kinds. */
+static kz_status pack_other(struct launch *launch, size_t i, struct memory **memory, kz_error *err)
+{
+	const kz_arg *arg = &launch->args[i];
+	kz_status st = args_convert(&launch->slots[i], &launch->places[i], launch->kernel, i, arg,
+		err);
+	*memory = NULL;
+	if (st == KZ_OK && arg->kind == KZ_ARG_ARRAY) {
+		*memory = ((const struct kz_array *)arg->value.p)->buffer->memory;
+	} else if (st == KZ_OK && arg->kind == KZ_ARG_BUFFER) {
+		*memory = ((const struct kz_buffer *)arg->value.p)->memory;
 	}
+	launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
 	return st;
 }
 
-/* The usual array argument, which needs no word: on this device, with elements, of a dtype that may
- * lie behind the pointer.  Anything else is args_convert's to judge.  *last gets its last user. */
-static inline bool take_array(uint64_t *slot, const struct kz_stream **last,
-	const struct param *param, const struct kz_array *array, const struct kz_device *dev)
-{
-	if (param->kind != PARAM_POINTER || !array || array->dtype >= 32 || array->count == 0
-	    || !(param->dtypes >> array->dtype & 1)) {
-		return false;
-	}
-	const struct memory *memory = array->buffer->memory;
-	*slot = memory->address + (uint64_t)(array->buffer->offset + array->offset);
-	*last = atomic_load_explicit(&memory->last, memory_order_relaxed);
-	return memory->device == dev;
-}
-
-static kz_status pack(struct launch *launch, kz_error *err)
+static always_inline kz_status pack(struct launch *launch, kz_error *err)
 {
 	/* In locals, which the stores below cannot change. */
 	const struct kz_device *dev = launch->dev;
@@ -125,48 +132,64 @@ static kz_status pack(struct launch *launch, kz_error *err)
 	const kz_arg *end = arg + launch->count;
 	uint64_t *slot = launch->slots;
 	void **place = launch->places;
-	bool needs_order = false;
+	struct memory **used = launch->used;
+	bool elsewhere = false;
 	for (; arg < end; arg++, param++, slot++, place++) {
-		const struct kz_stream *last = NULL;
+		struct memory *memory;
 		*place = slot;
-		if (arg->kind == param->natural && arg->size <= param->size) {
+		if (args_tag(arg) == param->natural) {
 			*slot = arg->value.u;
-		} else if (arg->kind == KZ_ARG_ARRAY
-			   && take_array(slot, &last, param, arg->value.p, dev)) {
-			needs_order |= last != stream;
-		} else {
-			kz_status st = args_convert(slot, place, launch->kernel,
-				(size_t)(arg - launch->args), arg, err);
+			continue;
+		}
+		memory = arg->kind == KZ_ARG_ARRAY
+			? take_array(slot, param, arg->value.p, dev) : NULL;
+		if (!memory) {
+			kz_status st = pack_other(launch, (size_t)(arg - launch->args), &memory,
+				err);
 			if (st) {
 				return st;
 			}
-			launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
-			needs_order |= arg->kind == KZ_ARG_ARRAY || arg->kind == KZ_ARG_BUFFER;
+		}
+		if (memory) {
+			*used++ = memory;
+			elsewhere |= atomic_load_explicit(&memory->last, memory_order_relaxed)
+				!= stream;
 		}
 	}
-	launch->needs_order = needs_order;
+	launch->used_end = used;
+	launch->needs_preparing |= elsewhere;
 	return KZ_OK;
 }
 
-/* Put the stream behind the last use of every array and buffer. */
-static kz_status order_memory(const struct launch *launch, kz_error *err)
+/* What most launches can go without: the stream is put behind the last use of every memory, and
+ * the driver asked for more dynamic shared memory than usual, once per kernel and size. */
+static kz_status prepare(const struct launch *launch, kz_error *err)
 {
-	for (size_t i = 0; i < launch->count; i++) {
-		const kz_arg *arg = &launch->args[i];
-		struct memory *memory;
-		if (arg->kind == KZ_ARG_ARRAY) {
-			memory = ((const struct kz_array *)arg->value.p)->buffer->memory;
-		} else if (arg->kind == KZ_ARG_BUFFER) {
-			memory = ((const struct kz_buffer *)arg->value.p)->memory;
-		} else {
-			continue;
-		}
-		kz_status st = memory_use(memory, launch->stream, err);
-		if (unlikely(st != KZ_OK)) {
-			return st;
-		}
+	struct kz_kernel *kernel = launch->kernel;
+	kz_status st = KZ_OK;
+	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+		st = memory_use(*used, launch->stream, err);
 	}
-	return KZ_OK;
+	if (st || launch->shared_size <= atomic_load(&kernel->dynamic_limit)) {
+		return st;
+	}
+	CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
+		CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
+	st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
+	if (st == KZ_OK) {
+		atomic_store(&kernel->dynamic_limit, launch->shared_size);
+	}
+	return st;
+}
+
+/* See memory_used; nothing happens here unless another thread has come between. */
+static always_inline kz_status hand_on_memory(const struct launch *launch, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+		st = memory_used(*used, launch->stream, err);
+	}
+	return st;
 }
 
 static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
@@ -186,19 +209,20 @@ static always_inline kz_status enqueue(const struct launch *launch, kz_error *er
 	const struct drv *drv = launch->dev->drv;
 	const kz_dim3 *grid = launch->grid;
 	const kz_dim3 *block = launch->block;
-	CUresult code;
 	kz_status st;
-	if ((st = ask_for_shared(launch, err))
-	    || (launch->needs_order && (st = order_memory(launch, err)))) {
+	if (unlikely(launch->needs_preparing) && (st = prepare(launch, err))) {
 		return st;
 	}
 	if (unlikely(launch->cooperative)) {
-		return enqueue_cooperative(launch, err);
+		st = enqueue_cooperative(launch, err);
+	} else {
+		CUresult code = drv->LaunchKernel(launch->kernel->handle, (unsigned)grid->x,
+			(unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
+			(unsigned)block->y, (unsigned)block->z, (unsigned)launch->shared_size,
+			launch->stream->handle, launch->places, NULL);
+		st = device_ok(launch->dev, code, "cuLaunchKernel", err);
 	}
-	code = drv->LaunchKernel(launch->kernel->handle, (unsigned)grid->x, (unsigned)grid->y,
-		(unsigned)grid->z, (unsigned)block->x, (unsigned)block->y, (unsigned)block->z,
-		(unsigned)launch->shared_size, launch->stream->handle, launch->places, NULL);
-	return device_ok(launch->dev, code, "cuLaunchKernel", err);
+	return unlikely(st != KZ_OK) ? st : hand_on_memory(launch, err);
 }
 
 /* Host memory as argument: a buffer for each, filled before and read back after the launch. */
@@ -331,8 +355,10 @@ static inline kz_status check_call(const struct kz_kernel *kernel, const kz_arg 
 /* Room on the heap for more arguments than the stack has. */
 static kz_status make_room(struct launch *launch, kz_error *err)
 {
-	launch->slots = mem_zalloc(launch->count, sizeof(*launch->slots) + sizeof(*launch->places));
+	launch->slots = mem_zalloc(launch->count, sizeof(*launch->slots) + sizeof(*launch->places)
+		+ sizeof(*launch->used));
 	launch->places = (void **)(launch->slots + launch->count);
+	launch->used = (struct memory **)(launch->places + launch->count);
 	return launch->slots ? KZ_OK : error_no_memory(err);
 }
 
@@ -341,6 +367,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 {
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
+	struct memory *used[STACK_ARGS];
 	kz_status st = check_call(kernel, args, count, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
@@ -349,7 +376,8 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	struct launch launch = {
 		.kernel = kernel, .dev = dev, .stream = &dev->stream, .grid = &grid, .block = &block,
 		.shared_size = 0, .cooperative = false, .args = args, .count = count,
-		.slots = slots, .places = places, .has_host = false, .needs_order = false,
+		.slots = slots, .places = places, .used = used, .used_end = used,
+		.has_host = false, .needs_preparing = false,
 	};
 	if (unlikely(options != NULL) && (st = read_options(&launch, options, err))) {
 		return st;

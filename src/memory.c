@@ -193,6 +193,18 @@ kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_e
 	return st;
 }
 
+kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	pthread_mutex_lock(&memory->lock);
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (last != stream) {
+		st = stream_order(last, stream, err);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return st;
+}
+
 struct kz_stream *memory_stream(struct memory *memory)
 {
 	pthread_mutex_lock(&memory->lock);
@@ -334,6 +346,7 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 				stream->handle), "cuMemcpyHtoDAsync", err)
 			: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
 				stream->handle), "cuMemcpyDtoHAsync", err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
 	device_leave(dev, &scope);
 	return st;
@@ -440,6 +453,8 @@ static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_
 		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
 			stream->handle);
 		st = device_ok(dev, code, "cuMemcpyDtoDAsync", err);
+		st = st ? st : memory_used(from->memory, stream, err);
+		st = st ? st : memory_used(to->memory, stream, err);
 	}
 	device_leave(dev, &scope);
 	return st;
@@ -542,6 +557,7 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 	if (!(st = memory_use(buffer->memory, stream, err))) {
 		st = fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern, pattern_size,
 			count, stream->handle, err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
 	device_leave(dev, &scope);
 	return st;

@@ -297,7 +297,7 @@ static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error
 	param->kind = known ? known->kind : PARAM_UNKNOWN;
 	param->type = known ? known->type : NULL;
 	param->size = known ? known->size : -1;
-	param->dtypes = args_pointee_dtypes(param->kind == PARAM_POINTER ? param->type : NULL);
+	param->dtypes = param->kind == PARAM_POINTER ? args_pointee_dtypes(param->type) : 0;
 	if (param->size < 0) {
 		st = ask_param(&found, &param->size, kernel, index, err);
 	}

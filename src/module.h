@@ -9,10 +9,9 @@
 /* A parameter as a launch needs it. */
 struct param {
 	enum param_kind kind;
-	int32_t natural;            /* kz_arg_kind whose bits are this parameter's bits if it is no
-	                             * wider; -1 if there is none */
+	uint64_t natural;           /* args_tag of the argument that needs no conversion; else 0 */
 	int64_t size;
-	uint32_t dtypes;            /* PARAM_POINTER: bit per built-in dtype that may lie there */
+	uint32_t dtypes;            /* bit per built-in dtype that may lie there; 0: no pointer */
 	const char *type;           /* "const float *"; NULL if unknown.  Borrowed from the image */
 };
 
@@ -46,8 +45,14 @@ struct kz_module {
 kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err);
 
-/* What struct param.natural is for a kind. */
-int32_t args_natural(enum param_kind kind, int64_t size);
+/* Kind and width in one number. */
+static inline uint64_t args_tag(const kz_arg *arg)
+{
+	return (uint32_t)arg->kind | (uint64_t)(uint32_t)arg->width << 32;
+}
+
+/* What struct param.natural is for a parameter. */
+uint64_t args_natural(enum param_kind kind, int64_t size);
 
 /* The dtypes that may lie behind a pointer of this C type; all bits for one we cannot judge. */
 uint32_t args_pointee_dtypes(const char *type);

@@ -9,9 +9,11 @@
  * last; stream, event and module -> device.  The default stream is a part of its device and shares
  * its count.  Counts are atomic; the last release frees.
  *
- * One rule orders work: memory_use() before anything touches a piece of memory in a stream.  It
- * makes that stream wait, by an event, for the stream that used the memory before.  So all uses of
- * one piece of memory happen in the order of the calls, and the last user stands for all.
+ * One rule orders work: memory_use() before anything touches a piece of memory in a stream, and
+ * memory_used() after.  The first makes that stream wait, by an event, for the stream that used the
+ * memory before.  So all uses of one piece of memory happen in the order of the calls, and the last
+ * user stands for all.  The second is for another thread that took the memory over between the two
+ * (it has a view of another part): its stream then waits for this one too.
  */
 #include "base/error.h"
 #include "drv/drv.h"
@@ -187,6 +189,17 @@ static inline kz_status memory_use(struct memory *memory, struct kz_stream *stre
 		return KZ_OK;
 	}
 	return memory_use_after(memory, stream, err);
+}
+
+kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_error *err);
+
+/* To be called, context current, after that work was put there. */
+static inline kz_status memory_used(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+		return KZ_OK;
+	}
+	return memory_used_late(memory, stream, err);
 }
 
 /* The stream in which the memory is at rest soonest: its last user, else the default stream.

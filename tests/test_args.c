@@ -207,7 +207,7 @@ START_TEST(a_nan_keeps_its_bits)
 	uint64_t slot = 0;
 	void *place = NULL;
 	memcpy(&nan, &bits, sizeof(nan));
-	kz_arg arg = {.kind = KZ_ARG_F32, .size = 4};
+	kz_arg arg = {.kind = KZ_ARG_F32, .width = 4};
 	memcpy(&arg.value.f, &bits, sizeof(bits));
 	ck_assert_int_eq(convert(&slot, &place, &p_f32, arg, NULL), KZ_OK);
 	ck_assert_uint_eq((uint32_t)slot, bits);
@@ -221,7 +221,8 @@ START_TEST(an_argument_of_no_known_kind_is_refused_everywhere)
 	static const int kinds[] = {-1, 0, 14, 1000};
 	for (size_t i = 0; i < countof(params); i++) {
 		for (size_t k = 0; k < countof(kinds); k++) {
-			kz_arg arg = {.kind = kinds[k], .size = params[i]->size};
+			kz_arg arg = {.kind = kinds[k], .width = (int32_t)params[i]->size,
+				.size = params[i]->size};
 			uint64_t slot;
 			void *place;
 			ck_assert_int_eq(convert(&slot, &place, params[i], arg, NULL), KZ_ARGUMENT);

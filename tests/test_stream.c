@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 Suite *stream_suite(void);
@@ -311,9 +312,11 @@ static void *use_everything(void *unused)
 	return NULL;
 }
 
+enum { THREADS = 4 };
+
 static void run_threads(void *(*run)(void *), void *argument)
 {
-	pthread_t threads[4];
+	pthread_t threads[THREADS];
 	for (size_t i = 0; i < countof(threads); i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, run, argument), 0);
 	}
@@ -332,23 +335,25 @@ START_TEST(threads_create_use_and_release_their_own_objects)
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_count, 0);
 	ck_assert_int_eq(stats.live_size, 0);
-	ck_assert_int_eq(stats.total_count, 4 * 50 * 2);
+	ck_assert_int_eq(stats.total_count, THREADS * 50 * 2);
 	kz_device_close(dev);
 	nothing_is_left();
 }
 END_TEST
 
-/* A view of the same memory in each thread, used in a stream that goes away at once. */
+/* Each thread has its own part of one memory, used in a stream that goes away at once. */
 static void *use_view(void *whole)
 {
+	static atomic_int turn;
+	int64_t offset = 64 * (atomic_fetch_add(&turn, 1) % THREADS);
 	for (int i = 0; i < 100; i++) {
 		kz_stream *stream;
 		kz_buffer *view;
 		int32_t value = i, back;
-		if (kz_buffer_view(&view, whole, 0, 64, NULL)
+		if (kz_buffer_view(&view, whole, offset, 64, NULL)
 		    || kz_stream_create(&stream, dev, 0, NULL)
 		    || kz_fill(view, 0, 64, &value, 4, stream, NULL)
-		    || kz_copy_dtoh(&back, 4, view, 0, NULL)) {
+		    || kz_copy_dtoh(&back, 4, view, 0, NULL) || back != value) {
 			return whole;
 		}
 		kz_stream_release(stream);
@@ -361,7 +366,7 @@ START_TEST(threads_use_views_of_one_memory_in_their_own_streams)
 {
 	kz_buffer *whole;
 	open_stub("");
-	ok(kz_buffer_create(&whole, dev, 64, &err));
+	ok(kz_buffer_create(&whole, dev, 64 * THREADS, &err));
 	run_threads(use_view, whole);
 	kz_buffer_release(whole);
 	kz_device_close(dev);
@@ -425,7 +430,7 @@ START_TEST(threads_share_a_real_device)
 	kz_buffer *whole;
 	dev = support_open_any(_i);
 	run_threads(use_everything, &err);
-	ok(kz_buffer_create(&whole, dev, 64, &err));
+	ok(kz_buffer_create(&whole, dev, 64 * THREADS, &err));
 	run_threads(use_view, whole);
 	kz_buffer_release(whole);
 	kz_device_close(dev);

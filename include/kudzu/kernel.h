@@ -68,8 +68,8 @@ typedef enum kz_arg_kind {
 /** One captured argument; what it points to is borrowed for the call. */
 typedef struct kz_arg {
 	int32_t kind;      /**< kz_arg_kind */
-	int32_t reserved;
-	int64_t size;      /**< bytes of the C type, or of what value.p points to */
+	int32_t width;     /**< bytes of the C type, for KZ_ARG_BOOL to KZ_ARG_F64; else 0 */
+	int64_t size;      /**< bytes at value.p, for KZ_ARG_VALUE to KZ_ARG_INOUT; else 0 */
 	union {
 		int64_t i;
 		uint64_t u;
@@ -86,29 +86,30 @@ typedef struct kz_args {
 } kz_args;
 
 /* One constructor per kind; KZ_ARG picks by type. */
-static inline kz_arg kz_arg_make(kz_arg_kind kind, int64_t size)
+static inline kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
-	kz_arg arg = {kind, 0, size, {0}};
+	kz_arg arg = {kind, width, 0, {0}};
 	return arg;
 }
 
-static inline kz_arg kz_arg_int(int64_t value, int64_t size)
+static inline kz_arg kz_arg_int(int64_t value, int32_t width)
 {
-	kz_arg arg = kz_arg_make(KZ_ARG_INT, size);
+	kz_arg arg = kz_arg_make(KZ_ARG_INT, width);
 	arg.value.i = value;
 	return arg;
 }
 
-static inline kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int64_t size)
+static inline kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
 {
-	kz_arg arg = kz_arg_make(kind, size);
+	kz_arg arg = kz_arg_make(kind, width);
 	arg.value.u = value;
 	return arg;
 }
 
 static inline kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
 {
-	kz_arg arg = kz_arg_make(kind, size);
+	kz_arg arg = kz_arg_make(kind, 0);
+	arg.size = size;
 	arg.value.p = (const void *)value;
 	return arg;
 }
@@ -116,12 +117,12 @@ static inline kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value
 #define KZ_ARG_DEFINE_INT(name, type) \
 	static inline kz_arg kz_arg_##name(type value) \
 	{ \
-		return kz_arg_int((int64_t)value, (int64_t)sizeof(type)); \
+		return kz_arg_int((int64_t)value, (int32_t)sizeof(type)); \
 	}
 #define KZ_ARG_DEFINE_UINT(name, type) \
 	static inline kz_arg kz_arg_##name(type value) \
 	{ \
-		return kz_arg_uint(KZ_ARG_UINT, (uint64_t)value, (int64_t)sizeof(type)); \
+		return kz_arg_uint(KZ_ARG_UINT, (uint64_t)value, (int32_t)sizeof(type)); \
 	}
 KZ_ARG_DEFINE_INT(schar, signed char)
 KZ_ARG_DEFINE_INT(short, short)
@@ -145,31 +146,31 @@ static inline kz_arg kz_arg_char(char value)
 
 static inline kz_arg kz_arg_f32(float value)
 {
-	kz_arg arg = kz_arg_make(KZ_ARG_F32, (int64_t)sizeof(value));
+	kz_arg arg = kz_arg_make(KZ_ARG_F32, (int32_t)sizeof(value));
 	arg.value.f = value;
 	return arg;
 }
 
 static inline kz_arg kz_arg_f64(double value)
 {
-	kz_arg arg = kz_arg_make(KZ_ARG_F64, (int64_t)sizeof(value));
+	kz_arg arg = kz_arg_make(KZ_ARG_F64, (int32_t)sizeof(value));
 	arg.value.d = value;
 	return arg;
 }
 
 static inline kz_arg kz_arg_array(const kz_array *value)
 {
-	return kz_arg_pointer(KZ_ARG_ARRAY, value, (int64_t)sizeof(void *));
+	return kz_arg_pointer(KZ_ARG_ARRAY, value, 0);
 }
 
 static inline kz_arg kz_arg_buffer(const kz_buffer *value)
 {
-	return kz_arg_pointer(KZ_ARG_BUFFER, value, (int64_t)sizeof(void *));
+	return kz_arg_pointer(KZ_ARG_BUFFER, value, 0);
 }
 
 static inline kz_arg kz_arg_host(const volatile void *value)
 {
-	return kz_arg_pointer(KZ_ARG_POINTER, value, (int64_t)sizeof(void *));
+	return kz_arg_pointer(KZ_ARG_POINTER, value, 0);
 }
 
 static inline kz_arg kz_arg_self(kz_arg value)
@@ -184,7 +185,7 @@ static inline kz_arg kz_arg_self(kz_arg value)
 #define KZ_VALUE(lvalue) kz_arg_pointer(KZ_ARG_VALUE, &(lvalue), (int64_t)sizeof(lvalue))
 
 /** Pass a device address (CUdeviceptr, or a pointer) that the library does not know. */
-#define KZ_DEVPTR(x) kz_arg_uint(KZ_ARG_DEVICE_ADDRESS, (uint64_t)(x), (int64_t)sizeof(void *))
+#define KZ_DEVPTR(x) kz_arg_uint(KZ_ARG_DEVICE_ADDRESS, (uint64_t)(x), 0)
 
 /** Pass host memory that the kernel only reads: copied to the device before the launch. */
 #define KZ_IN(pointer, bytes) kz_arg_pointer(KZ_ARG_IN, pointer, (int64_t)(bytes))
@@ -200,7 +201,7 @@ static inline kz_arg kz_arg_self(kz_arg value)
 #ifndef __cplusplus
 static inline kz_arg kz_arg_bool(_Bool value)
 {
-	return kz_arg_uint(KZ_ARG_BOOL, value, (int64_t)sizeof(value));
+	return kz_arg_uint(KZ_ARG_BOOL, value, (int32_t)sizeof(value));
 }
 
 #define KZ_ARG(x) _Generic((x), \
@@ -306,7 +307,7 @@ KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
 
 inline kz_arg kz_arg_of(bool value)
 {
-	return kz_arg_uint(KZ_ARG_BOOL, value, static_cast<int64_t>(sizeof(value)));
+	return kz_arg_uint(KZ_ARG_BOOL, value, static_cast<int32_t>(sizeof(value)));
 }
 inline kz_arg kz_arg_of(char value) { return kz_arg_char(value); }
 inline kz_arg kz_arg_of(float value) { return kz_arg_f32(value); }
@@ -321,9 +322,9 @@ template <class T, typename std::enable_if<std::is_integral<T>::value, int>::typ
 kz_arg kz_arg_of(T value)
 {
 	return std::is_signed<T>::value
-		? kz_arg_int(static_cast<int64_t>(value), static_cast<int64_t>(sizeof(T)))
+		? kz_arg_int(static_cast<int64_t>(value), static_cast<int32_t>(sizeof(T)))
 		: kz_arg_uint(KZ_ARG_UINT, static_cast<uint64_t>(value),
-			static_cast<int64_t>(sizeof(T)));
+			static_cast<int32_t>(sizeof(T)));
 }
 
 template <class T, typename std::enable_if<std::is_enum<T>::value, int>::type = 0>
