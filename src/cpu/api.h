@@ -57,8 +57,10 @@ void handle_release(void *handle); /* NULL is fine */
 
 /* --- Errors --- */
 
-/* Keep a reason for cuLogsDumpToMemory; returns the code. */
-CUresult api_fail(CUresult code, const char *format, ...) printf_like(2, 3);
+/* Keep a reason for cuLogsDumpToMemory. */
+void api_log(const char *format, ...) printf_like(1, 2);
+/* Fail with a code and a reason.  A macro, so that static analysis sees that it is no success. */
+#define api_fail(code, ...) (api_log(__VA_ARGS__), (code))
 
 static inline CUresult api_null(const char *call, const char *what)
 {

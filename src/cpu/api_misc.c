@@ -24,7 +24,7 @@ static struct {
 static atomic_bool initialized;
 static _Thread_local bool in_callback;
 
-CUresult api_fail(CUresult code, const char *format, ...)
+void api_log(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -32,7 +32,6 @@ CUresult api_fail(CUresult code, const char *format, ...)
 	vsnprintf(ring.lines[ring.next++ % LOG_LINES], LOG_LINE, format, args);
 	pthread_mutex_unlock(&ring.lock);
 	va_end(args);
-	return code;
 }
 
 void api_set_in_callback(bool inside)

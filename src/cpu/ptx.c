@@ -90,12 +90,6 @@ bool ptx_unsupported(struct ptx_diag *diag, int line, int column, const char *fo
 	return false;
 }
 
-bool ptx_no_memory(struct ptx_diag *diag)
-{
-	*diag = (struct ptx_diag){.no_memory = true, .message = "out of memory"};
-	return false;
-}
-
 /* A piece of text that someone else owns. */
 struct slice {
 	const char *text;

@@ -290,7 +290,11 @@ bool ptx_fail(struct ptx_diag *diag, int line, int column, const char *format, .
 	printf_like(4, 5);
 bool ptx_unsupported(struct ptx_diag *diag, int line, int column, const char *format, ...)
 	printf_like(4, 5);
-bool ptx_no_memory(struct ptx_diag *diag);
+static inline bool ptx_no_memory(struct ptx_diag *diag)
+{
+	*diag = (struct ptx_diag){.no_memory = true, .message = "out of memory"};
+	return false;
+}
 
 /* Make out of an opcode as written everything that ptx.def says of it: op, text, types, mods,
  * space; other fields of *out stay.  False, with a reason in diag, if there is no such opcode. */

@@ -172,7 +172,6 @@ static bool read_entry(struct rtc_image *image, const char **at)
 	const char *before = *at;
 	struct token token = next_token(at);
 	if (token_is(&token, "(")) {
-		before = *at;
 		token = next_token(at);
 		while (token.len > 0 && !token_is(&token, ")")) {
 			token = read_param(at, &entry);
