@@ -22,6 +22,10 @@ LIBDIR ?= $(libdir)
 INCLUDEDIR ?= $(includedir)
 MANDIR ?= $(mandir)
 
+# Recipes do not quote paths; one with a space would end up somewhere else.
+$(foreach v,BUILD BINDIR LIBDIR INCLUDEDIR MANDIR DESTDIR,\
+	$(if $(word 2,$($v)),$(error $v='$($v)': a path without spaces is needed)))
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --output-sync=target
@@ -30,7 +34,7 @@ MAKEFLAGS += --no-builtin-rules --output-sync=target
 # this makefile knows only setup, and starts itself again for the rest.
 ifneq ($(filter setup setup-dev,$(MAKECMDGOALS)),)
 
-rest := $(filter-out setup setup-dev,$(MAKECMDGOALS))
+rest := $(filter-out setup setup-dev help,$(MAKECMDGOALS))
 setup-environment = CPU='$(CPU)' LLVM_CONFIG='$(LLVM_CONFIG)' NVRTC='$(NVRTC)'
 
 .PHONY: setup setup-dev the-rest $(rest)
@@ -60,6 +64,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c lex.c parser.c parse.c parse_va
 	launch.c api_handle.c api_context.c api_device.c api_module.c api_function.c api_memory.c \
 	api_copy.c api_stream.c api_launch.c api_misc.c exports.c)
 CLI := $(addprefix src/cli/,main.c doctor.c)
+sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info
 BENCHES := bench_launch bench_compile bench_cold
 
@@ -117,7 +122,7 @@ all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
 lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver)) ## build the libraries
 
 $(BUILD)/config: FORCE
-	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(SUITES)))
+	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(SUITES) | $(sources)))
 $(BUILD)/folders.flags: FORCE
 	$(call rewrite,$(call print,-DKZ_LIBDIR=\"$(LIBDIR)\" -DKZ_WITH_CPU=$(CPU)))
 $(BUILD)/cuda.flags: FORCE
@@ -153,8 +158,8 @@ $(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) $(BUILD)/llvm.libs src/k
 		-o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
 # It finds its library in the build folder, and in every PREFIX, moved or not.
 $(BUILD)/kudzu: $(call objects,$(CLI)) $(BUILD)/libkudzu.so
-	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -o $@ $(filter %.o,$^) \
-		-L$(BUILD) -lkudzu $(LIBS)
+	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$(LIBDIR)' \
+		-o $@ $(filter %.o,$^) -L$(BUILD) -lkudzu $(LIBS)
 
 # Samples, examples and benchmarks are built as a user would build them.
 build-sample = $(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude \

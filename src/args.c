@@ -176,6 +176,12 @@ static kz_status check_home(const struct kz_kernel *kernel, size_t index,
 	if (dev == kernel->module->device) {
 		return KZ_OK;
 	}
+	if (dev->drv == kernel->module->device->drv
+	    && dev->ordinal == kernel->module->device->ordinal) {
+		return error_set(err, KZ_ARGUMENT,
+			"argument %zu of '%s': the %s is from before %s was lost and opened again",
+			index + 1, kernel->info->name, what, kz_device_name(dev));
+	}
 	return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the %s is on %s, the kernel on %s",
 		index + 1, kernel->info->name, what, kz_device_name(dev),
 		kz_device_name(kernel->module->device));
@@ -250,7 +256,7 @@ static kz_status convert_value(void **place, const struct kz_kernel *kernel, siz
 	if (arg->kind != KZ_ARG_VALUE || !arg->value.p
 	    || arg->size != kernel->params[index].size) {
 		return refuse(kernel, index, arg,
-			arg->kind == KZ_ARG_VALUE ? NULL : "pass a struct as KZ_VALUE(lvalue)", err);
+			arg->kind == KZ_ARG_VALUE ? NULL : "pass its bytes as KZ_VALUE(lvalue)", err);
 	}
 	*place = (void *)arg->value.p;
 	return KZ_OK;
@@ -282,8 +288,10 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 {
 	const struct param *param = &kernel->params[index];
 	*place = slot;
-	/* The bytes of a value of the right size suit anything but a pointer. */
-	if (arg->kind == KZ_ARG_VALUE && param->kind != PARAM_POINTER) {
+	/* The bytes of a value of the right size suit anything but a pointer; half floats and
+	 * 128-bit integers, which C has no type for, come in no other way. */
+	if ((arg->kind == KZ_ARG_VALUE && param->kind != PARAM_POINTER) || param->size > 8
+	    || (param->kind == PARAM_FLOAT && param->size < 4)) {
 		return convert_value(place, kernel, index, arg, err);
 	}
 	switch (param->kind) {
@@ -305,19 +313,20 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 
 uint64_t args_natural(enum param_kind kind, int64_t size)
 {
+	/* Not bool: a kz_arg made by hand may hold more than 0 and 1. */
 	static const kz_arg_kind kinds[] = {
-		[PARAM_BOOL] = KZ_ARG_BOOL, [PARAM_INT] = KZ_ARG_INT, [PARAM_UINT] = KZ_ARG_UINT,
+		[PARAM_INT] = KZ_ARG_INT, [PARAM_UINT] = KZ_ARG_UINT,
 	};
 	kz_arg arg = {.width = (int32_t)size};
-	if (kind == PARAM_FLOAT && size >= 4) {
+	if (kind == PARAM_FLOAT && (size == 4 || size == 8)) {
 		arg.kind = size == 4 ? KZ_ARG_F32 : KZ_ARG_F64;
-	} else if (kind < countof(kinds)) {
+	} else if (kind < countof(kinds) && size <= 8) {
 		arg.kind = kinds[kind];
 	}
 	return arg.kind ? args_tag(&arg) : 0;
 }
 
-uint32_t args_pointee_dtypes(const char *type)
+static uint32_t pointee_dtypes(const char *type)
 {
 #define BIT(dtype) ((uint32_t)1 << (dtype))
 	/* char is not here: as in C, anything may be looked at as bytes. */
@@ -352,4 +361,12 @@ uint32_t args_pointee_dtypes(const char *type)
 		}
 	}
 	return UINT32_MAX;
+}
+
+uint32_t args_dtypes(const struct param *param)
+{
+	if (param->kind == PARAM_POINTER) {
+		return pointee_dtypes(param->type);
+	}
+	return param->kind == PARAM_UNKNOWN && param->size == 8 ? UINT32_MAX : 0;
 }

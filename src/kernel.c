@@ -173,12 +173,16 @@ static kz_status prepare(const struct launch *launch, kz_error *err)
 	if (st || launch->shared_size <= atomic_load(&kernel->dynamic_limit)) {
 		return st;
 	}
-	CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
-		CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
-	st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
-	if (st == KZ_OK) {
-		atomic_store(&kernel->dynamic_limit, launch->shared_size);
+	pthread_mutex_lock(&kernel->module->lock);
+	if (launch->shared_size > atomic_load(&kernel->dynamic_limit)) {
+		CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
+			CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
+		st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
+		if (st == KZ_OK) {
+			atomic_store(&kernel->dynamic_limit, launch->shared_size);
+		}
 	}
+	pthread_mutex_unlock(&kernel->module->lock);
 	return st;
 }
 
@@ -273,7 +277,7 @@ static kz_status refuse_capture(const struct launch *launch, kz_error *err)
 static kz_status launch_staged(const struct launch *launch, struct kz_buffer **buffers,
 	kz_error *err)
 {
-	kz_status st = refuse_capture(launch, err);
+	kz_status st = KZ_OK;
 	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
 		if (goes_in(&launch->args[i]) || comes_out(&launch->args[i])) {
 			st = stage_in(launch, i, &buffers[i], err);
@@ -294,11 +298,16 @@ static kz_status launch_staged(const struct launch *launch, struct kz_buffer **b
 
 static kz_status launch_with_host(const struct launch *launch, kz_error *err)
 {
+	/* Before anything else: even waiting would end the capture. */
+	kz_status st = refuse_capture(launch, err);
+	if (st) {
+		return st;
+	}
 	struct kz_buffer **buffers = mem_zalloc(launch->count, sizeof(*buffers));
 	if (!buffers) {
 		return error_no_memory(err);
 	}
-	kz_status st = launch_staged(launch, buffers, err);
+	st = launch_staged(launch, buffers, err);
 	/* Also after a failure: copies in flight still use the caller's memory. */
 	kz_status waited = kz_stream_synchronize(launch->stream, err);
 	for (size_t i = 0; i < launch->count; i++) {
@@ -399,8 +408,7 @@ kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 }
 
 /* The block size that fills the device best, asked of the driver once per kernel. */
-static kz_status block_for_1d(int *out, struct kz_kernel *kernel, int64_t shared_size,
-	kz_error *err)
+static kz_status block_for_1d(int *out, struct kz_kernel *kernel, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
 	struct device_scope scope;
@@ -415,12 +423,13 @@ static kz_status block_for_1d(int *out, struct kz_kernel *kernel, int64_t shared
 	}
 	if (drv_has(dev->drv, DRV_cuOccupancyMaxPotentialBlockSize)) {
 		CUresult code = dev->drv->OccupancyMaxPotentialBlockSize(&grid, out, kernel->handle,
-			NULL, (size_t)shared_size, 0);
+			NULL, 0, 0);
 		st = device_ok(dev, code, "cuOccupancyMaxPotentialBlockSize", err);
-	} else {
-		*out = kernel->max_threads < 256 ? (int)kernel->max_threads : 256;
 	}
 	device_leave(dev, &scope);
+	if (*out <= 0) {
+		*out = kernel->max_threads < 256 ? (int)kernel->max_threads : 256;
+	}
 	if (st == KZ_OK) {
 		atomic_store(&kernel->block_1d, *out);
 	}
@@ -442,7 +451,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	if (count == 0) {
 		return KZ_OK;
 	}
-	if ((st = block_for_1d(&block, kernel, options ? options->shared_size : 0, err))) {
+	if ((st = block_for_1d(&block, kernel, err))) {
 		return st;
 	}
 	int64_t blocks = count / block + (count % block != 0);

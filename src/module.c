@@ -56,20 +56,23 @@ void kz_module_release(kz_module *mod)
 	mem_free(mod);
 }
 
-/* "ptxas application ptx input, line 12; error   : text": the place and the words. */
+/* "ptxas application ptx input, line 12; error   : text": the place and the words of the first
+ * line of a log that reads so. */
 static bool find_ptx_error(const char *log, int *line, const char **text, size_t *text_len)
 {
-	const char *mark = strstr(log, "line ");
-	const char *error = mark ? strstr(mark, "error") : NULL;
-	const char *colon = error ? strchr(error, ':') : NULL;
-	if (!colon) {
-		return false;
+	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
+		size_t len = strcspn(log, "\r\n");
+		const char *mark = memmem(log, len, "line ", 5);
+		const char *error = mark ? memmem(mark, len - (size_t)(mark - log), "error", 5) : NULL;
+		const char *colon = error ? memchr(error, ':', len - (size_t)(error - log)) : NULL;
+		if (colon) {
+			*line = (int)strtol(mark + 5, NULL, 10);
+			*text = colon + 1 + strspn(colon + 1, " ");
+			*text_len = strcspn(*text, "\r\n");
+			return *line > 0;
+		}
 	}
-	*line = (int)strtol(mark + 5, NULL, 10);
-	colon += 1 + strspn(colon + 1, " ");
-	*text = colon;
-	*text_len = strcspn(colon, "\r\n");
-	return *line > 0;
+	return false;
 }
 
 /* Line `line` of a text, without its end; empty if there is no such line. */
@@ -297,11 +300,11 @@ static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error
 	param->kind = known ? known->kind : PARAM_UNKNOWN;
 	param->type = known ? known->type : NULL;
 	param->size = known ? known->size : -1;
-	param->dtypes = param->kind == PARAM_POINTER ? args_pointee_dtypes(param->type) : 0;
 	if (param->size < 0) {
 		st = ask_param(&found, &param->size, kernel, index, err);
 	}
 	param->natural = args_natural(param->kind, param->size);
+	param->dtypes = args_dtypes(param);
 	if (st == KZ_OK && !found) {
 		st = error_set(err, KZ_BAD_IMAGE, "kernel '%s': parameter %zu has no known size",
 			kernel->info->name, index + 1);

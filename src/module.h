@@ -54,7 +54,8 @@ static inline uint64_t args_tag(const kz_arg *arg)
 /* What struct param.natural is for a parameter. */
 uint64_t args_natural(enum param_kind kind, int64_t size);
 
-/* The dtypes that may lie behind a pointer of this C type; all bits for one we cannot judge. */
-uint32_t args_pointee_dtypes(const char *type);
+/* What struct param.dtypes is: those that may lie behind a pointer of this C type; all for one that
+ * we cannot judge, and for what may be a pointer. */
+uint32_t args_dtypes(const struct param *param);
 
 #endif

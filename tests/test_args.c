@@ -12,7 +12,7 @@
 Suite *args_suite(void);
 
 static struct kz_device here = {.name = "cuda:0"};
-static struct kz_device elsewhere = {.name = "cpu"};
+static struct kz_device elsewhere = {.name = "cpu", .ordinal = 1};
 static struct kz_module module = {.device = &here};
 static struct memory near_memory = {.device = &here, .address = 0x1000, .size = 64};
 static struct memory far_memory = {.device = &elsewhere, .address = 0x2000, .size = 64};
@@ -33,8 +33,8 @@ static kz_status convert(uint64_t *slot, void **place, const struct rtc_param *a
 	kz_error *err)
 {
 	struct rtc_kernel info = {.name = "k"};
-	struct param param = {as->kind, args_natural(as->kind, as->size), as->size,
-		args_pointee_dtypes(as->type), as->type};
+	struct param param = {as->kind, args_natural(as->kind, as->size), as->size, 0, as->type};
+	param.dtypes = args_dtypes(&param);
 	struct kz_kernel kernel = {.module = &module, .info = &info, .params = &param,
 		.param_count = 1};
 	return args_convert(slot, place, &kernel, 0, &arg, err);
@@ -53,6 +53,8 @@ static const struct rtc_param p_floats = {PARAM_POINTER, 8, -1, (char *)"const f
 static const struct rtc_param p_doubles = {PARAM_POINTER, 8, -1, (char *)"double *"};
 static const struct rtc_param p_void = {PARAM_POINTER, 8, -1, (char *)"void *"};
 static const struct rtc_param p_point = {PARAM_STRUCT, 16, -1, (char *)"point"};
+static const struct rtc_param p_half = {PARAM_FLOAT, 2, -1, (char *)"__half"};
+static const struct rtc_param p_i128 = {PARAM_INT, 16, -1, (char *)"__int128"};
 static const struct rtc_param p_any4 = {PARAM_UNKNOWN, 4, -1, NULL};
 static const struct rtc_param p_any8 = {PARAM_UNKNOWN, 8, -1, NULL};
 
@@ -102,6 +104,7 @@ START_TEST(a_value_that_fits_becomes_the_parameters_bytes)
 		{&p_floats, KZ_IN(host_floats, sizeof(host_floats)), 0},
 		{&p_any4, KZ_ARG(0.1f), tenth_f_bits},
 		{&p_any8, KZ_ARG(&near_buffer), 0x1000 + 16},
+		{&p_any8, KZ_ARG(&f32_array), 0x1000 + 16 + 4},
 	};
 	ck_assert_int_lt(_i, (int)countof(rows));
 	kz_error err = KZ_ERROR_INIT;
@@ -158,6 +161,10 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_any4, KZ_ARG(&near_buffer), "expected 4 bytes, got a buffer"},
 		{&p_any8, KZ_ARG(host_floats), "got a host pointer"},
 		{&p_any8, KZ_ARG(1), "expected 8 bytes, got int (4 bytes)"},
+		{&p_half, KZ_ARG(1.0f), "expected __half (2 bytes), got float"},
+		{&p_half, KZ_ARG(1), "expected __half (2 bytes), got int"},
+		{&p_i128, KZ_ARG(5), "expected __int128 (16 bytes), got int"},
+		{&p_bool, ((kz_arg){.kind = KZ_ARG_BOOL, .width = 1, .value.u = 7}), "7 does not fit"},
 	};
 	ck_assert_int_lt(_i, (int)countof(rows));
 	kz_error err = KZ_ERROR_INIT;
@@ -246,7 +253,8 @@ START_TEST(an_array_may_lie_behind_pointers_of_its_own_kind_only)
 		{"__half *", KZ_F16, true}, {"bool *", KZ_U8, true}, {"bool *", KZ_I32, false},
 		{"float **", KZ_U64, true}, {NULL, KZ_F32, true},
 	};
-	const bool is_fine = args_pointee_dtypes(rows[_i].type) >> rows[_i].dtype & 1;
+	struct param param = {.kind = PARAM_POINTER, .size = 8, .type = rows[_i].type};
+	const bool is_fine = args_dtypes(&param) >> rows[_i].dtype & 1;
 	ck_assert_msg(is_fine == rows[_i].fine, "%s", rows[_i].type);
 }
 END_TEST
@@ -255,8 +263,8 @@ Suite *args_suite(void)
 {
 	Suite *s = suite_create("args");
 	TCase *tc = tcase_create("convert");
-	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 31);
-	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 34);
+	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 32);
+	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 38);
 	tcase_add_test(tc, a_refusal_says_what_to_do);
 	tcase_add_test(tc, a_struct_is_read_where_it_lies);
 	tcase_add_test(tc, a_nan_keeps_its_bits);

@@ -3,6 +3,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/objects.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>
@@ -215,6 +216,10 @@ START_TEST(a_1d_launch_covers_every_element)
 		ck_assert_int_eq(out[i], 4);
 	}
 	ok(kz_launch_1d(find("fill"), 0, NULL, &err, KZ_ARGS(NULL, 0, 4)));
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.shared_size = 1 << 30;
+	refused(kz_launch_1d(find("fill"), N, &options, &err, KZ_ARGS(NULL, 0, 4)), KZ_LAUNCH,
+		"bytes of dynamic shared memory");
 	refused(kz_launch_1d(find("fill"), -1, NULL, &err, KZ_ARGS(NULL, 0, 4)), KZ_LAUNCH,
 		"'fill' over -1 elements");
 	teardown();
@@ -330,6 +335,30 @@ START_TEST(every_failing_allocation_of_a_launch_becomes_an_error)
 }
 END_TEST
 
+START_TEST(host_memory_in_a_capture_is_refused_and_the_capture_goes_on)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+		".visible .entry k(.param .u64 p)\n{\n\tret;\n}\n";
+	int out = 0;
+	kz_kernel *k;
+	CUgraph graph;
+	err = (kz_error)KZ_ERROR_INIT;
+	support_stub("");
+	ok(kz_device_open(&dev, "cuda", &err));
+	ok(kz_module_load(&mod, dev, ptx, sizeof(ptx) - 1, &err));
+	ok(kz_module_kernel(&k, mod, "k", &err));
+	CUstream stream = kz_stream_handle(kz_device_stream(dev));
+	ck_assert_int_eq(dev->drv->CtxSetCurrent(dev->context), CUDA_SUCCESS);
+	ck_assert_int_eq(dev->drv->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+	long waits = support_stub_calls("cuStreamSynchronize");
+	fails(kz_launch(k, one, one, NULL, &err, KZ_ARGS(KZ_OUT(&out, sizeof(out)))), KZ_STATE,
+		"which a capture cannot");
+	ck_assert_int_eq(support_stub_calls("cuStreamSynchronize"), waits);
+	ck_assert_int_eq(dev->drv->StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_launch_allocates_nothing)
 {
 	kz_array *x = NULL;
@@ -365,6 +394,9 @@ Suite *kernel_suite(void)
 	for (size_t i = 0; i < countof(tests); i++) {
 		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
 	}
+	suite_add_tcase(s, tc);
+	tc = tcase_create("stub");
+	tcase_add_test(tc, host_memory_in_a_capture_is_refused_and_the_capture_goes_on);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("fault");
 	tcase_set_tags(tc, "fault");

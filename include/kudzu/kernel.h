@@ -195,7 +195,8 @@ static inline kz_arg kz_arg_self(kz_arg value)
 #define KZ_INOUT(pointer, bytes) kz_arg_pointer(KZ_ARG_INOUT, pointer, (int64_t)(bytes))
 
 /**
- * Capture 0 to 64 values with their C types for kz_launch.  The list lives until the end of the
+ * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own: cast
+ * it.  The list lives until the end of the
  * enclosing block (in C++: of the full expression).
  */
 #ifndef __cplusplus
@@ -262,7 +263,8 @@ KZ_API KZ_NODISCARD kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz
 
 /**
  * Launch a kernel over `count` elements, one thread each, with the block size that the driver
- * suggests for full occupancy.  0 elements launch nothing.  The kernel must check its index.
+ * suggests for full occupancy without dynamic shared memory.  0 elements launch nothing.  The kernel
+ * must check its index.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 	const kz_launch_options *options, kz_error *err, kz_args args);
@@ -341,7 +343,7 @@ struct kz_arg_list {
 };
 
 template <class... T>
-kz_arg_list<sizeof...(T)> kz_args_capture(const T &...values)
+kz_arg_list<sizeof...(T)> kz_args_capture(T... values)
 {
 	static_assert(sizeof...(T) <= 64, "KZ_ARGS takes at most 64 arguments");
 	return kz_arg_list<sizeof...(T)>{{kz_arg_of(values)...}};
