@@ -35,9 +35,11 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 			prefix = "unsigned ";
 			name = log2 == 0 ? "char" : name;
 		}
-		snprintf(buffer, size, "%s%s (%d bytes)", prefix, name, 1 << log2);
+		snprintf(buffer, size, "%s%s (%d byte%s)", prefix, name, 1 << log2,
+			plural(1 << log2));
 	} else if (arg->kind == KZ_ARG_VALUE) {
-		snprintf(buffer, size, "a value of %lld bytes", (long long)arg->size);
+		snprintf(buffer, size, "a value of %lld byte%s", (long long)arg->size,
+			plural(arg->size));
 	} else if (arg->kind > 0 && arg->kind < (int)countof(kind_names)) {
 		snprintf(buffer, size, "%s", kind_names[arg->kind]);
 	} else {
@@ -50,11 +52,12 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 static const char *wanted_name(char *buffer, size_t size, const struct param *param)
 {
 	if (!param->type) {
-		snprintf(buffer, size, "%lld bytes", (long long)param->size);
+		snprintf(buffer, size, "%lld byte%s", (long long)param->size, plural(param->size));
 	} else if (param->kind == PARAM_POINTER) {
 		snprintf(buffer, size, "%s", param->type);
 	} else {
-		snprintf(buffer, size, "%s (%lld bytes)", param->type, (long long)param->size);
+		snprintf(buffer, size, "%s (%lld byte%s)", param->type, (long long)param->size,
+			plural(param->size));
 	}
 	return buffer;
 }
@@ -98,6 +101,9 @@ static bool is_integer(const kz_arg *arg, struct integer *out)
 static bool fits(struct integer value, enum param_kind kind, int64_t size)
 {
 	unsigned bits = (unsigned)size * 8;
+	if (kind == PARAM_ENUM) { /* whether it is signed is not in its name */
+		return fits(value, PARAM_INT, size) || fits(value, PARAM_UINT, size);
+	}
 	if (kind == PARAM_BOOL) {
 		return !value.negative && value.bits <= 1;
 	}
@@ -207,10 +213,11 @@ static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, s
 static kz_status convert_host(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
+	char given[64];
 	if (arg->size < 0 || (!arg->value.p && arg->size > 0)) {
-		return error_set(err, KZ_ARGUMENT,
-			"argument %zu of '%s': host memory of %lld bytes at %p", index + 1,
-			kernel->info->name, (long long)arg->size, arg->value.p);
+		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': %s of %lld byte%s%s",
+			index + 1, kernel->info->name, given_name(given, sizeof(given), arg),
+			(long long)arg->size, plural(arg->size), arg->value.p ? "" : " at NULL");
 	}
 	*slot = 0;
 	return KZ_OK;
@@ -298,6 +305,7 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 	case PARAM_BOOL:
 	case PARAM_INT:
 	case PARAM_UINT:
+	case PARAM_ENUM:
 		return convert_integer(slot, kernel, index, arg, err);
 	case PARAM_FLOAT:
 		return convert_float(slot, kernel, index, arg, err);

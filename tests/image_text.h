@@ -6,7 +6,7 @@
  * The kernels of an image as one line of text, for tests to compare:
  *	k(i4@0 int, u8@8), l?
  * A parameter is KINDsize@offset and its type, where KIND is u unknown, b bool, i int, n unsigned,
- * f float, p pointer, s struct.  A question mark stands for parameters that are not known.
+ * f float, p pointer, s struct, e enum.  A question mark stands for parameters that are not known.
  */
 #include "../src/base/str.h"
 #include "../src/rtc/compile.h"
@@ -20,7 +20,7 @@ static inline char *image_text(const struct rtc_image *image)
 		str_addf(&text, "%s%s%s", i ? ", " : "", kernel->name, known ? "(" : "?");
 		for (size_t k = 0; k < kernel->param_count; k++) {
 			const struct rtc_param *param = &kernel->params[k];
-			str_addf(&text, "%s%c%d@%d%s%s", k ? ", " : "", "ubinfps"[param->kind],
+			str_addf(&text, "%s%c%d@%d%s%s", k ? ", " : "", "ubinfpse"[param->kind],
 				(int)param->size, (int)param->offset, param->type ? " " : "",
 				param->type ? param->type : "");
 		}

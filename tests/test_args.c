@@ -53,6 +53,7 @@ static const struct rtc_param p_floats = {PARAM_POINTER, 8, -1, (char *)"const f
 static const struct rtc_param p_doubles = {PARAM_POINTER, 8, -1, (char *)"double *"};
 static const struct rtc_param p_void = {PARAM_POINTER, 8, -1, (char *)"void *"};
 static const struct rtc_param p_point = {PARAM_STRUCT, 16, -1, (char *)"point"};
+static const struct rtc_param p_enum = {PARAM_ENUM, 1, -1, (char *)"E"};
 static const struct rtc_param p_half = {PARAM_FLOAT, 2, -1, (char *)"__half"};
 static const struct rtc_param p_i128 = {PARAM_INT, 16, -1, (char *)"__int128"};
 static const struct rtc_param p_any4 = {PARAM_UNKNOWN, 4, -1, NULL};
@@ -105,6 +106,8 @@ START_TEST(a_value_that_fits_becomes_the_parameters_bytes)
 		{&p_any4, KZ_ARG(0.1f), tenth_f_bits},
 		{&p_any8, KZ_ARG(&near_buffer), 0x1000 + 16},
 		{&p_any8, KZ_ARG(&f32_array), 0x1000 + 16 + 4},
+		{&p_enum, KZ_ARG(200), 200},
+		{&p_enum, KZ_ARG(-128), 0x80},
 	};
 	ck_assert_int_lt(_i, (int)countof(rows));
 	kz_error err = KZ_ERROR_INIT;
@@ -133,12 +136,13 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_u32, KZ_ARG(-1), "-1 does not fit unsigned int"},
 		{&p_u64, KZ_ARG(-1), "-1 does not fit unsigned long"},
 		{&p_i64, KZ_ARG(UINT64_MAX), "18446744073709551615 does not fit long long"},
-		{&p_u8, KZ_ARG(256), "256 does not fit unsigned char"},
+		{&p_u8, KZ_ARG(256), "256 does not fit unsigned char (1 byte)"},
 		{&p_i8, KZ_ARG(128), "128 does not fit"},
 		{&p_bool, KZ_ARG(2), "2 does not fit bool"},
 		{&p_i32, KZ_ARG(1.0), "expected int (4 bytes), got double"},
 		{&p_i32, KZ_ARG(1.0f), "got float"},
 		{&p_i32, KZ_ARG(&f32_array), "got an array"},
+		{&p_floats, KZ_ARG((char)'a'), "got signed char (1 byte)"},
 		{&p_i32, KZ_VALUE(point), "got a value of 16 bytes"},
 		{&p_f32, KZ_ARG(0.1), "expected float (4 bytes), got double"},
 		{&p_f32, KZ_ARG((1 << 24) + 1), "16777217 is not exact in float"},
@@ -153,14 +157,17 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_floats, KZ_ARG(&far_array), "the array is on cpu, the kernel on cuda:0"},
 		{&p_floats, KZ_ARG(&far_buffer), "the buffer is on cpu"},
 		{&p_doubles, KZ_ARG(&f32_array), "expected double *, got an array of float32"},
-		{&p_floats, KZ_IN(NULL, 4), "host memory of 4 bytes"},
-		{&p_floats, KZ_OUT(host_floats, -1), "host memory of -1 bytes"},
+		{&p_floats, KZ_IN(NULL, 4), "KZ_IN of 4 bytes at NULL"},
+		{&p_floats, KZ_IN(NULL, 1), "KZ_IN of 1 byte at NULL"},
+		{&p_floats, KZ_OUT(host_floats, -4), "KZ_OUT of -4 bytes"},
+		{&p_floats, KZ_INOUT(host_floats, -4), "KZ_INOUT of -4 bytes"},
 		{&p_point, KZ_ARG(1), "expected point (16 bytes), got int"},
 		{&p_point, KZ_VALUE(host_floats[0]), "expected point (16 bytes), got a value of 4"},
 		{&p_any4, KZ_ARG(1.0), "expected 4 bytes, got double"},
 		{&p_any4, KZ_ARG(&near_buffer), "expected 4 bytes, got a buffer"},
 		{&p_any8, KZ_ARG(host_floats), "got a host pointer"},
 		{&p_any8, KZ_ARG(1), "expected 8 bytes, got int (4 bytes)"},
+		{&p_enum, KZ_ARG(256), "256 does not fit E (1 byte"},
 		{&p_half, KZ_ARG(1.0f), "expected __half (2 bytes), got float"},
 		{&p_half, KZ_ARG(1), "expected __half (2 bytes), got int"},
 		{&p_i128, KZ_ARG(5), "expected __int128 (16 bytes), got int"},
@@ -263,8 +270,8 @@ Suite *args_suite(void)
 {
 	Suite *s = suite_create("args");
 	TCase *tc = tcase_create("convert");
-	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 32);
-	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 38);
+	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 34);
+	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 41);
 	tcase_add_test(tc, a_refusal_says_what_to_do);
 	tcase_add_test(tc, a_struct_is_read_where_it_lies);
 	tcase_add_test(tc, a_nan_keeps_its_bits);

@@ -68,7 +68,7 @@ static const struct {
 	 "enum E { A }; enum class U : unsigned char {};\n"
 	 C "k(P p, Q q, E e, U u, const float4 &r, bool b, unsigned long n, short s, double d) {}",
 		NULL,
-		"k(s4@0 P, s3@4 Q, i4@8 E, i1@12 U, p8@16 const float4 &, b1@24 bool, "
+		"k(s4@0 P, s3@4 Q, e4@8 E, e1@12 U, p8@16 const float4 &, b1@24 bool, "
 		"n8@32 unsigned long, i2@40 short, f8@48 double)"},
 	{K "k(int a) {} " K "k(float a) {}", NULL,
 		"k(int)(i4@0 int), k(float)(f4@0 float)"},
@@ -200,15 +200,23 @@ START_TEST(errors_have_their_place_and_message)
 END_TEST
 
 /* Requests that never can succeed. */
+#define DEFINE(text) {.source = "", PTX, .define_count = 1, .defines = (const char *const[]){text}}
+
 static const struct {
 	struct rtc_request request;
 	kz_status status;
 	const char *message;
 } bad[] = {
+	{DEFINE("1x"), KZ_INVALID, "invalid define '1x'"},
+	{DEFINE(""), KZ_INVALID, "invalid define ''"},
+	{DEFINE("=1"), KZ_INVALID, "invalid define '=1'"},
+	{DEFINE("N M=1"), KZ_INVALID, "invalid define 'N M=1'"},
+	{DEFINE("N-1"), KZ_INVALID, "invalid define 'N-1'"},
 	{{PTX}, KZ_INVALID, "expected source text, got NULL"},
 	{{.source = ""}, KZ_INVALID, "compute capability"},
 	{{.source = "", .device_cc = 50}, KZ_VERSION, "the device has compute capability 5.0"},
 	{{.source = "", .arch = "sm_1"}, KZ_VERSION, "does not know 'sm_1'; it knows 75"},
+	{{.source = "", .arch = "sm_13", .ptx_only = true}, KZ_VERSION, "does not know 'sm_13'; it"},
 	{{.source = "", .arch = "native"}, KZ_INVALID, "got 'native'"},
 	{{.source = "", .arch = "compute_"}, KZ_INVALID, "got 'compute_'"},
 	{{.source = "", PTX, .options = (const char *const[]){"-nope"}, .option_count = 1},
@@ -218,10 +226,15 @@ static const struct {
 	{{.source = "", PTX, .options = (const char *const[]){NULL}, .option_count = 1}, KZ_INVALID,
 		"expected 1 compiler options, got a NULL among them"},
 	{{.source = "", PTX, .define_count = 2}, KZ_INVALID, "expected 2 defines"},
+	{{.source = "", PTX, .include_dirs = (const char *const[]){"/tmp", ""}, .include_count = 2},
+		KZ_INVALID, "include_dirs[1] is empty"},
 	{{.source = "template<class T> " K "scale(T) {} " K "k() {}", PTX,
 		 .instances = (const char *const[]){"scale<flot>"}, .instance_count = 1},
 		KZ_NOT_FOUND, "no kernel template instance 'scale<flot>'; kernels in this source: "
 		"scale<...>, k"},
+	{{.source = "template<class T> " K "k(T *) {} template<class T> " K "k(T *, int) {}", PTX,
+		 .instances = (const char *const[]){"k<int>"}, .instance_count = 1},
+		KZ_NOT_FOUND, "template instance 'k<int>' is ambiguous"},
 	{{.source = "", PTX, .instances = (const char *const[]){"k<1>"}, .instance_count = 1},
 		KZ_NOT_FOUND, "kernels in this source: none"},
 	{{.source = C "k(int *p) { __shared__ int a[20000]; a[*p] = 1; __syncthreads(); "
@@ -255,7 +268,8 @@ END_TEST
 START_TEST(defines_headers_and_options_reach_the_compiler)
 {
 	const char *source = "#include \"a/mine.h\"\n#include <stdint.h>\n"
-		"static_assert(N == 4 && FROM_HEADER == 7 && __cplusplus >= 202002L, \"\");\n";
+		"static_assert(N == 4 && FROM_HEADER == 7 && __cplusplus >= 202002L, \"\");\n"
+		"static_assert(_on && TWICE(4) == 8 EMPTY, \"\");\n";
 	struct rtc_request request = {
 		.source = source,
 		PTX,
@@ -263,8 +277,9 @@ START_TEST(defines_headers_and_options_reach_the_compiler)
 		.header_texts = (const char *const[]){"#include \"stdint.h\"\n",
 			"#define FROM_HEADER 7\n"},
 		.header_count = 2,
-		.defines = (const char *const[]){"N=2 + 2"},
-		.define_count = 1,
+		.defines = (const char *const[]){"N=2 + 2", "_on", "TWICE(x)=(2 * (x))",
+			"EMPTY="},
+		.define_count = 4,
 		.options = (const char *const[]){"-std=c++20"},
 		.option_count = 1,
 	};
@@ -331,6 +346,44 @@ START_TEST(threads_compile_at_the_same_time)
 }
 END_TEST
 
+/* A join that is cancelled would leave the compiler's thread with a stack frame that is gone. */
+static void *compile_cancelled(void *data)
+{
+	struct rtc_request request = {.source = K "k() {}", PTX};
+	struct rtc_image image;
+	pthread_cancel(pthread_self());
+	*(kz_status *)data = rtc_compile(&image, &request, NULL);
+	rtc_image_free(&image);
+	return NULL;
+}
+
+START_TEST(a_thread_is_not_cancelled_while_it_compiles)
+{
+	struct rtc_request request = {.source = "", PTX};
+	struct rtc_image image;
+	pthread_t thread;
+	kz_status status = KZ_INVALID;
+	compile(&image, &request); /* loads NVRTC, which reads files */
+	rtc_image_free(&image);
+	ck_assert_int_eq(pthread_create(&thread, NULL, compile_cancelled, &status), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(status, KZ_OK);
+}
+END_TEST
+
+START_TEST(an_overload_of_a_template_is_chosen_by_its_type)
+{
+	const char *instance = "static_cast<void (*)(int *)>(k<int>)";
+	struct rtc_request request = {
+		.source = "template<class T> " K "k(T *) {} template<class T> " K "k(T *, int) {}",
+		PTX,
+		.instances = &instance,
+		.instance_count = 1,
+	};
+	expect_kernels(&request, "static_cast<void (*)(int *)>(k<int>)(p8@0 int *)");
+}
+END_TEST
+
 START_TEST(an_instance_may_be_asked_for_twice)
 {
 	struct rtc_request request = {
@@ -392,6 +445,8 @@ Suite *rtc_compile_suite(void)
 	tcase_add_test(tc, warnings_of_a_success_are_kept);
 	tcase_add_test(tc, defines_headers_and_options_reach_the_compiler);
 	tcase_add_test(tc, an_instance_may_be_asked_for_twice);
+	tcase_add_test(tc, an_overload_of_a_template_is_chosen_by_its_type);
+	tcase_add_test(tc, a_thread_is_not_cancelled_while_it_compiles);
 	tcase_add_test(tc, huge_options_are_no_harm);
 	tcase_add_test(tc, a_small_stack_and_the_stack_limit_are_no_matter);
 	tcase_add_test(tc, threads_compile_at_the_same_time);

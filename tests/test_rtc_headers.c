@@ -50,6 +50,12 @@ static const char *const habits[] = {
 	"#include <float.h>\n#include <math.h>\n#include <assert.h>\n#include <stdio.h>\n"
 	"#include <stdlib.h>\n#include <string.h>\n#include <inttypes.h>\n" K "k(uint8_t *a) "
 	"{ assert(a); printf(\"%d\", *a); void *m = malloc(4); memset(m, 0, 4); free(m); }",
+	"#include <stdarg.h>\n#include <ctype.h>\n#include <errno.h>\n#include <stdalign.h>\n"
+	"__device__ int sum(int n, ...) { va_list l; va_start(l, n); int a = va_arg(l, int); "
+	"va_end(l); return a; }\n" K "k(int *p) { alignas(8) int a = *p; *p = sum(1, a); }",
+	K "k(int_least8_t *a, uint_least16_t *b, int_fast32_t *c, uint_fast64_t *d) { "
+	"*a = INT8_C(1); *b = UINT16_C(2); *c = INT16_C(-3) + UINT8_C(4); "
+	"*d = UINTMAX_C(5) + INTMAX_C(6); }",
 	"struct S { char a; int b; };\n_Static_assert(offsetof(struct S, b) == 4, \"offset\");",
 	"__device__ float lowest = -INFINITY;\n__constant__ double pi = M_PI;",
 	"#if INT_MAX != 2147483647 || CHAR_BIT != 8 || UINT64_MAX < 1\n#error limits\n#endif\n",
@@ -64,6 +70,7 @@ END_TEST
 
 /* Sources that have names of the prelude for themselves. */
 static const char *const own_names[] = {
+	"typedef int int_fast8_t;\n#define FLT_ROUNDS x\n",
 	"#define M_PI 3\n#define INFINITY __int_as_float(0x7f800000)\n"
 	K "k(float *a) { *a = M_PI; }",
 	"typedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n",
@@ -136,6 +143,9 @@ START_TEST(values_are_those_of_the_host)
 	INTEGER(INT64_MIN) INTEGER(SIZE_MAX) INTEGER(LONG_MIN) INTEGER(ULONG_MAX) INTEGER(CHAR_BIT)
 	INTEGER(FLT_DIG) INTEGER(DBL_DIG) INTEGER(FLT_MANT_DIG) INTEGER(DBL_MANT_DIG)
 	INTEGER(FLT_MAX_EXP) INTEGER(DBL_MAX_EXP) INTEGER(INTPTR_MAX) INTEGER(UCHAR_MAX)
+	INTEGER(FLT_MIN_10_EXP) INTEGER(FLT_MAX_10_EXP) INTEGER(DBL_MIN_10_EXP)
+	INTEGER(DBL_MAX_10_EXP) INTEGER(FLT_DECIMAL_DIG) INTEGER(DBL_DECIMAL_DIG)
+	INTEGER(FLT_EVAL_METHOD) INTEGER(FLT_ROUNDS)
 #undef FLOAT
 #undef INTEGER
 	ck_assert(!source.failed);

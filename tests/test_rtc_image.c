@@ -25,7 +25,7 @@ static const struct {
 		"k(p8@0, s24@16, u1@40)"},
 	{HEAD ".entry _Z1kPfi(.param .u64 a, .param .u32 b)", "k(p8@0 float *, i4@8 int)"},
 	{HEAD ".entry _Z1kPfi(.param .u64 a, .param .u64 b)", "k(u8@0, u8@8)"},
-	{HEAD ".entry _Z1k1E1S(.param .u32 a, .param .align 4 .b8 b[4])", "k(i4@0 E, s4@4 S)"},
+	{HEAD ".entry _Z1k1E1S(.param .u32 a, .param .align 4 .b8 b[4])", "k(e4@0 E, s4@4 S)"},
 	{HEAD ".entry _Z1kf(.param .f32 a) {} .entry _Z1ki(.param .u32 a) {}",
 		"k(float)(f4@0 float), k(int)(i4@0 int)"},
 	{HEAD ".entry _Z1kf(.param .f32 a) {} .entry _Z1ki(.param .u64 a) {}",
@@ -142,7 +142,7 @@ START_TEST(a_compiled_image_knows_sizes_offsets_and_types)
 {
 	struct rtc_image image = compile("compute_89");
 	expect(&image, "none(), mix(p8@0 const float *, i1@8 char, f8@16 double, s12@24 P, "
-		"i4@36 E, s16@48 float4), big(s20000@0 Big, p8@20000 int *)");
+		"e4@36 E, s16@48 float4), big(s20000@0 Big, p8@20000 int *)");
 	rtc_image_free(&image);
 }
 END_TEST
@@ -211,7 +211,14 @@ static const struct {
 	{"saxpyy", NULL, "saxpy"},
 	{"scale", NULL, "scale<float, 4>"},
 	{"scale<double, 4>", NULL, "scale<float, 4>"},
-	{"k", NULL, "ns::k"},
+	{"k", "_ZN2ns1kEPf", "ns::k"},
+	{"fill < int >", "_ZN2v14fillIiEEvPT_", "v1::fill<int>"},
+	{"fill", NULL, "v1::fill<int>"},
+	{"v2::fill<int>", NULL, "v1::fill<int>"},
+	{"twin", NULL, "a::twin"},
+	{"b::twin", "_ZN1b4twinEv", "a::twin"},
+	{"pick(int)", "_ZN2v14pickEi", "v1::pick(int)"},
+	{"pick", NULL, "v1::pick(int)"},
 	{"something_else", NULL, NULL},
 	{"", NULL, NULL},
 };
@@ -219,7 +226,9 @@ static const struct {
 START_TEST(kernels_are_found_as_they_are_written)
 {
 	static const char ptx[] = HEAD ".entry saxpy() .entry _Z5scaleIfLi4EEvPf() "
-		".entry _ZN2ns1kEPf() .entry _Z4convIhEvPT_()";
+		".entry _ZN2ns1kEPf() .entry _Z4convIhEvPT_() .entry _ZN2v14fillIiEEvPT_() "
+		".entry _ZN1a4twinEv() .entry _ZN1b4twinEv() "
+		".entry _ZN2v14pickEi(.param .u32 a) .entry _ZN2v14pickEf(.param .f32 a)";
 	struct rtc_image image;
 	ck_assert_int_eq(rtc_image_inspect(&image, ptx, strlen(ptx), NULL), KZ_OK);
 	const struct rtc_kernel *kernel = rtc_image_kernel(&image, lookups[_i].said);

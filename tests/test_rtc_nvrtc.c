@@ -128,6 +128,8 @@ static const struct {
 	{"t/lib/libnvrtc.so", "CUDA_HOME", "t", "t/include"},
 	{"t/lib64/libnvrtc.so.12", "KUDZU_NVRTC", "t", "t/include"},
 	{"t/libnvrtc.so.12", "KUDZU_NVRTC", "t", "include"},
+	{"t[1]*?/lib64/libnvrtc.so.12", "KUDZU_NVRTC", "t[1]*?", "t[1]*?/include"},
+	{"t\\a/lib64/libnvrtc.so.12", "CUDA_PATH", "t\\a", "t\\a/include"},
 	{"t/lib64/libnvrtc.so.13", "KUDZU_NVRTC", "t/lib64/libnvrtc.so.13", "t/include"},
 	{"w/nvidia/cu13/lib/libnvrtc.so.13", "KUDZU_NVRTC", "w", "w/nvidia/cu13/include"},
 	{"w/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "KUDZU_NVRTC", "w",

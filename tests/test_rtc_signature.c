@@ -56,6 +56,8 @@ static const struct {
 	{"_Z1kPfQ", "k", "?"},
 	{"_ZN1aE", "a", "?"},
 	{"_Z99999999999999999999k", "_Z99999999999999999999k", "?"},
+	{"_Z1kILS", "_Z1kILS", "?"},
+	{"_Z1kILT0", "_Z1kILT0", "?"},
 };
 
 static char *show(const struct signature *signature)

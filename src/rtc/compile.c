@@ -29,6 +29,9 @@ static const char hint_builtins[] =
 	"libnvrtc-builtins of the same version must lie beside libnvrtc; 'kudzu doctor' shows "
 	"where NVRTC was found";
 
+static const char hint_ambiguous[] =
+	"choose an overload by its type: static_cast<void (*)(float *)>(k<float>)";
+
 static bool texts_given(const char *const *texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -37,6 +40,16 @@ static bool texts_given(const char *const *texts, size_t count)
 		}
 	}
 	return true;
+}
+
+/* N, N=4, N(x)=x: the compiler's own message would speak of a line that the user does not see. */
+static bool is_define(const char *text)
+{
+	const char *c = text;
+	while (isalnum((unsigned char)*c) || *c == '_' || *c == '$' || (unsigned char)*c >= 0x80) {
+		c++;
+	}
+	return c > text && !isdigit((unsigned char)*text) && (!*c || *c == '=' || *c == '(');
 }
 
 static kz_status check_request(const struct rtc_request *request, kz_error *err)
@@ -60,6 +73,17 @@ static kz_status check_request(const struct rtc_request *request, kz_error *err)
 		if (!texts_given(lists[i].texts, lists[i].count)) {
 			return error_set(err, KZ_INVALID, "expected %zu %s, got a NULL among them",
 				lists[i].count, lists[i].what);
+		}
+	}
+	for (size_t i = 0; i < request->define_count; i++) {
+		if (!is_define(request->defines[i])) {
+			return error_set(err, KZ_INVALID, "invalid define '%s'",
+				request->defines[i]);
+		}
+	}
+	for (size_t i = 0; i < request->include_count; i++) {
+		if (!request->include_dirs[i][0]) {
+			return error_set(err, KZ_INVALID, "include_dirs[%zu] is empty", i);
 		}
 	}
 	for (size_t i = 0; i < request->option_count; i++) {
@@ -127,7 +151,8 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 	struct str text = STR_INIT;
 	if (arch) {
 		str_addf(&text, "NVRTC %d.%d does not know '%s'; it knows", job->nvrtc->major,
-			job->nvrtc->minor, job->arch);
+			job->nvrtc->minor,
+			job->request->arch ? job->request->arch : job->arch);
 		for (int i = 0; i < job->nvrtc->arch_count; i++) {
 			str_addf(&text, "%s %d", i > 0 ? "," : "", job->nvrtc->archs[i]);
 		}
@@ -147,10 +172,15 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 	return status;
 }
 
-static kz_status fail_instance(const struct job *job, const char *instance, kz_error *err)
+/* NVRTC finds no template instance of that name, or more than one. */
+static kz_status fail_instance(const struct job *job, const struct job_name *name, kz_error *err)
 {
 	struct str text = STR_INIT;
-	str_addf(&text, "no kernel template instance '%s'; kernels in this source:", instance);
+	bool mine = error_is_clean(err);
+	bool ambiguous = diag_name_is_ambiguous(job->log, name->expression);
+	str_addf(&text, ambiguous
+		? "template instance '%s' is ambiguous; kernels in this source:"
+		: "no kernel template instance '%s'; kernels in this source:", name->kernel);
 	for (size_t i = 0; i < job->scan->count; i++) {
 		const struct scan_kernel *kernel = &job->scan->kernels[i];
 		str_addf(&text, "%s %s%s", i > 0 ? "," : "", kernel->name,
@@ -159,6 +189,9 @@ static kz_status fail_instance(const struct job *job, const char *instance, kz_e
 	str_add(&text, job->scan->count ? "" : " none");
 	kz_status status = text.failed ? error_no_memory(err)
 				       : set_native(job, KZ_NOT_FOUND, text.data, err);
+	if (mine && ambiguous && status != KZ_NO_MEMORY) {
+		error_add_hint(err, hint_ambiguous);
+	}
 	str_free(&text);
 	return status;
 }
@@ -172,7 +205,7 @@ static kz_status fail(const struct job *job, struct diag *diag, kz_error *err)
 	for (size_t i = 0; i < job->name_count && diag->errors == 0; i++) {
 		if (job->names[i].purpose == NAME_INSTANCE && job->log
 		    && diag_rejects_name(job->log, job->names[i].expression)) {
-			return fail_instance(job, job->names[i].kernel, err);
+			return fail_instance(job, &job->names[i], err);
 		}
 	}
 	if (job->code == JOB_COMPILATION) {

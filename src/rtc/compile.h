@@ -13,7 +13,8 @@ enum param_kind {
 	PARAM_UINT,
 	PARAM_FLOAT,   /* size 2, 4 or 8 */
 	PARAM_POINTER,
-	PARAM_STRUCT   /* struct, union, class, vector type, array in a struct ... */
+	PARAM_STRUCT,  /* struct, union, class, vector type, array in a struct ... */
+	PARAM_ENUM     /* size 1, 2, 4 or 8; whether it has a sign is in no image */
 };
 
 struct rtc_param {
@@ -67,8 +68,8 @@ struct rtc_request {
 /*
  * Compile.  On failure nothing is left in *out; KZ_COMPILE carries the place of the first error and
  * the rendered diagnostics as the log.  KZ_NO_COMPILER, KZ_VERSION (the device is too old for this
- * NVRTC), KZ_INVALID (NULL source, a bad option), KZ_NOT_FOUND (no such template instance),
- * KZ_UNSUPPORTED (the options make neither PTX nor a cubin), KZ_NO_MEMORY.
+ * NVRTC), KZ_INVALID (NULL source, a bad option), KZ_NOT_FOUND (no such template instance, or more
+ * than one), KZ_UNSUPPORTED (the options make neither PTX nor a cubin), KZ_NO_MEMORY.
  */
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
 
@@ -80,7 +81,8 @@ void rtc_image_free(struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
  * not matter ignored.  Types are compared as text: "k<unsigned>" is not "k<unsigned int>".  One of
- * several overloads is told by its parameters, "k(float *)".  NULL if there is none. */
+ * several overloads is told by its parameters, "k(float *)".  A name without namespaces also finds
+ * the one kernel that has it in any (an inline one is in no source).  NULL if there is none. */
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
 
 /* The name in the list that is nearest to a misspelt one, NULL if none is near. */

@@ -188,15 +188,17 @@ static size_t read_index(struct reader *r, size_t base)
 		return 0;
 	}
 	size_t index = 0;
-	while (!r->failed && *r->at != '_') {
-		char c = *r->at++;
+	while (*r->at != '_') {
+		char c = *r->at;
 		size_t digit = isdigit((unsigned char)c) ? (size_t)(c - '0')
 			: isupper((unsigned char)c)      ? (size_t)(c - 'A') + 10
 							 : base;
 		if (digit >= base || index > MAX_NODES) {
-			r->failed = true;
+			r->failed = true; /* and stay: this may be the end */
+			return 0;
 		}
 		index = index * base + digit;
+		r->at++;
 	}
 	expect(r, "_");
 	return index + 1;

@@ -482,14 +482,37 @@ void diag_free(struct diag *diag)
 	*diag = (struct diag){0};
 }
 
-bool diag_rejects_name(const char *log, const char *expression)
+/* What the log quotes of a name expression that NVRTC does not take; NULL if it took it. */
+static const char *rejected_name(const char *log, const char *expression)
 {
 	size_t len = strlen(expression);
 	for (const char *at = log; (at = strstr(at, NAME_LINE)) != NULL;) {
 		at += strlen(NAME_LINE);
 		if (strncmp(at, expression, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
-			return true;
+			return at;
 		}
 	}
-	return false;
+	return NULL;
+}
+
+bool diag_rejects_name(const char *log, const char *expression)
+{
+	return rejected_name(log, expression) != NULL;
+}
+
+static const char *line_start(const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n') {
+		at--;
+	}
+	return at;
+}
+
+bool diag_name_is_ambiguous(const char *log, const char *expression)
+{
+	static const char reason[] = "which instance of overloaded function";
+	const char *quoted = rejected_name(log, expression);
+	const char *end = quoted ? line_start(log, quoted) : log;
+	const char *message = end > log ? line_start(log, end - 1) : log;
+	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1) != NULL;
 }

@@ -30,5 +30,7 @@ void diag_free(struct diag *diag);
 
 /* Whether a log has an error for this name expression. */
 bool diag_rejects_name(const char *log, const char *expression);
+/* Whether that error is that the name fits more than one overload. */
+bool diag_name_is_ambiguous(const char *log, const char *expression);
 
 #endif

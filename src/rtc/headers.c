@@ -30,6 +30,14 @@ static const char prelude[] =
 	"typedef unsigned short uint16_t;\n"
 	"typedef unsigned int uint32_t;\n"
 	"typedef unsigned long long uint64_t;\n"
+	"typedef int8_t int_least8_t, int_fast8_t;\n"
+	"typedef int16_t int_least16_t, int_fast16_t;\n"
+	"typedef int32_t int_least32_t, int_fast32_t;\n"
+	"typedef int64_t int_least64_t, int_fast64_t;\n"
+	"typedef uint8_t uint_least8_t, uint_fast8_t;\n"
+	"typedef uint16_t uint_least16_t, uint_fast16_t;\n"
+	"typedef uint32_t uint_least32_t, uint_fast32_t;\n"
+	"typedef uint64_t uint_least64_t, uint_fast64_t;\n"
 	"typedef signed long long intptr_t;\n"
 	"typedef unsigned long long uintptr_t;\n"
 	"typedef signed long long intmax_t;\n"
@@ -55,10 +63,16 @@ static const char prelude[] =
 	"#define PTRDIFF_MIN INT64_MIN\n"
 	"#define PTRDIFF_MAX INT64_MAX\n"
 	"#define SIZE_MAX UINT64_MAX\n"
+	"#define INT8_C(x) x\n"
+	"#define UINT8_C(x) x\n"
+	"#define INT16_C(x) x\n"
+	"#define UINT16_C(x) x\n"
 	"#define INT32_C(x) x\n"
 	"#define UINT32_C(x) x##U\n"
 	"#define INT64_C(x) x##LL\n"
 	"#define UINT64_C(x) x##ULL\n"
+	"#define INTMAX_C(x) x##LL\n"
+	"#define UINTMAX_C(x) x##ULL\n"
 	"#define CHAR_BIT 8\n"
 	"#define SCHAR_MIN INT8_MIN\n"
 	"#define SCHAR_MAX INT8_MAX\n"
@@ -78,18 +92,26 @@ static const char prelude[] =
 	"#define LLONG_MAX INT64_MAX\n"
 	"#define ULLONG_MAX UINT64_MAX\n"
 	"#define FLT_RADIX 2\n"
+	"#define FLT_ROUNDS 1\n"
+	"#define FLT_EVAL_METHOD 0\n"
 	"#define FLT_MANT_DIG 24\n"
 	"#define FLT_DIG 6\n"
+	"#define FLT_DECIMAL_DIG 9\n"
 	"#define FLT_MIN_EXP (-125)\n"
 	"#define FLT_MAX_EXP 128\n"
+	"#define FLT_MIN_10_EXP (-37)\n"
+	"#define FLT_MAX_10_EXP 38\n"
 	"#define FLT_MIN 1.17549435e-38F\n"
 	"#define FLT_MAX 3.40282347e+38F\n"
 	"#define FLT_EPSILON 1.19209290e-7F\n"
 	"#define FLT_TRUE_MIN 1.40129846e-45F\n"
 	"#define DBL_MANT_DIG 53\n"
 	"#define DBL_DIG 15\n"
+	"#define DBL_DECIMAL_DIG 17\n"
 	"#define DBL_MIN_EXP (-1021)\n"
 	"#define DBL_MAX_EXP 1024\n"
+	"#define DBL_MIN_10_EXP (-307)\n"
+	"#define DBL_MAX_10_EXP 308\n"
 	"#define DBL_MIN 2.2250738585072014e-308\n"
 	"#define DBL_MAX 1.7976931348623157e+308\n"
 	"#define DBL_EPSILON 2.2204460492503131e-16\n"
@@ -122,10 +144,12 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* What is left of these is in the prelude or in NVRTC itself (printf, assert, malloc, memcpy). */
+/* What a kernel can use of these is in the prelude or in NVRTC itself (printf, malloc, va_arg); of
+ * ctype.h and errno.h that is nothing, but a source that includes them may not need them. */
 static const char *const stand_ins[] = {
-	"assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdbool.h", "stddef.h",
-	"stdint.h", "stdio.h", "stdlib.h", "string.h",
+	"assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h",
+	"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
+	"string.h",
 };
 
 static bool request_has_header(const struct rtc_request *request, const char *name)

@@ -67,7 +67,7 @@ static enum param_kind merged_kind(const struct rtc_param *layout, const struct 
 	if (type->kind != PARAM_STRUCT || layout->kind == PARAM_STRUCT || !could_be_enum) {
 		return type->kind;
 	}
-	return from_ptx ? PARAM_INT : PARAM_UNKNOWN;
+	return from_ptx ? PARAM_ENUM : PARAM_UNKNOWN;
 }
 
 void image_merge(struct rtc_kernel *kernel, struct signature *signature, bool from_ptx)
@@ -234,6 +234,38 @@ static bool names_equal(const char *a, const char *b)
 	return from_a == from_b;
 }
 
+/* "ns::scale<float, 4>" without its namespaces; len is that without arguments. */
+static const char *bare_name(const char *name, size_t *len)
+{
+	*len = strcspn(name, "<(");
+	for (size_t i = *len; i > 1; i--) {
+		if (name[i - 1] == ':') {
+			*len -= i;
+			return name + i;
+		}
+	}
+	return name;
+}
+
+/* The only kernel of that name in any namespace. */
+static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, const char *name)
+{
+	const struct rtc_kernel *found = NULL;
+	size_t len;
+	if (bare_name(name, &len) != name) {
+		return NULL;
+	}
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		if (names_equal(name, bare_name(image->kernels[i].name, &len))) {
+			if (found) {
+				return NULL;
+			}
+			found = &image->kernels[i];
+		}
+	}
+	return found;
+}
+
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name)
 {
 	const struct rtc_kernel *kernel = image_by_symbol(image, name);
@@ -242,7 +274,7 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 			kernel = &image->kernels[i];
 		}
 	}
-	return kernel;
+	return kernel ? kernel : find_unqualified(image, name);
 }
 
 #define NEAR_MAX 128 /* longer names are compared by their beginning */
@@ -267,19 +299,6 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
 		}
 	}
 	return row[b_len];
-}
-
-/* "ns::scale<float, 4>" without its namespaces and arguments. */
-static const char *bare_name(const char *name, size_t *len)
-{
-	*len = strcspn(name, "<(");
-	for (size_t i = *len; i > 1; i--) {
-		if (name[i - 1] == ':') {
-			*len -= i;
-			return name + i;
-		}
-	}
-	return name;
 }
 
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name)

@@ -212,6 +212,7 @@ static kz_status run_thread(struct call *call, kz_error *err)
 	pthread_attr_t attributes;
 	sigset_t all;
 	sigset_t old;
+	int cancel;
 	int code = pthread_attr_init(&attributes);
 	if (code == 0) {
 		sigfillset(&all);
@@ -224,7 +225,10 @@ static kz_status run_thread(struct call *call, kz_error *err)
 	if (code != 0) {
 		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
 	}
+	/* Cancelled here, we would leave the thread with a call that is gone. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_join(thread, NULL);
+	pthread_setcancelstate(cancel, NULL);
 	return KZ_OK;
 }
 

@@ -197,12 +197,22 @@ static void try_pattern(struct search *search, const char *pattern)
 	globfree(&found);
 }
 
-/* Try each place below a root; a root that is a pattern (site-packages) works too. */
+/* A path as a pattern that matches it alone. */
+static void add_escaped(struct str *out, const char *path)
+{
+	for (; *path; path++) {
+		str_add(out, strchr("*?[\\", *path) ? "\\" : "");
+		str_addc(out, *path);
+	}
+}
+
+/* Try each place, a pattern, below a root, a path. */
 static void try_root(struct search *search, const char *root, const char *const *places)
 {
 	for (; *places && !search_done(search); places++) {
 		struct str pattern = STR_INIT;
-		str_addf(&pattern, "%s%s/libnvrtc.so*", root, *places);
+		add_escaped(&pattern, root);
+		str_addf(&pattern, "%s/libnvrtc.so*", *places);
 		if (pattern.failed) {
 			search->no_memory = true;
 		} else {
