@@ -3,6 +3,9 @@
 #include "api.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void nothing(void)
 {
@@ -74,6 +77,37 @@ START_TEST(bad_ptx_is_refused_with_its_line)
 	ck_assert_str_eq(log, "ptxas a");
 	OK(cuModuleLoadDataEx(&module, api_ptx, 2, options, values));
 	ck_assert_uint_eq((uintptr_t)values[0], 0);
+}
+END_TEST
+
+static CUresult load_text(const char *header, const char *body)
+{
+	char text[1024];
+	CUmodule module;
+	snprintf(text, sizeof(text), "%s.address_size 64\n%s", header, body);
+	return cuModuleLoadData(&module, text);
+}
+
+START_TEST(ptx_of_any_target_loads_but_not_of_an_unknown_version)
+{
+	const char *body = ".entry k()\n{\n\tret;\n}\n";
+	OK(load_text(".version 6.0\n.target sm_30\n", body));
+	OK(load_text(".version 9.9\n.target sm_121a\n", body));
+	FAILS(UNSUPPORTED_PTX_VERSION, load_text(".version 10.0\n.target sm_75\n", body));
+	FAILS(UNSUPPORTED_PTX_VERSION, load_text(".version 99.0\n.target sm_75\n", ".new"));
+	check_log("line 1; error   : PTX version 99.0 is newer than this driver, which knows 9.x");
+}
+END_TEST
+
+START_TEST(valid_ptx_that_does_not_run_here_is_not_supported)
+{
+	const char *header = ".version 8.0\n.target sm_75\n";
+	const char *call = ".file 3 \"/src/k.cu\"\n.extern .func f();\n.entry k()\n{\n"
+		"\t.loc 3 17 5\n\tcall.uni\n\tf,\n\t();\n\tret;\n}\n";
+	FAILS(NOT_SUPPORTED, load_text(header, ".alias a, b;\n"));
+	FAILS(NOT_SUPPORTED, load_text(header, call));
+	check_log("line 9; error   : instruction 'call.uni' (of 'f', k.cu:17) is not "
+		"supported by the CPU device");
 }
 END_TEST
 
@@ -179,6 +213,36 @@ START_TEST(kernels_run_with_parameters_of_both_kinds)
 }
 END_TEST
 
+START_TEST(variables_are_aligned_as_declared)
+{
+	static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .global .b8 first[3];\n.visible .global .align 4096 .b8 g[4096];\n"
+		".visible .entry where(.param .u64 p)\n{\n"
+		"	.local .b8 pad[3]; .local .align 2048 .b8 l[2048];\n"
+		"	.shared .b8 first_shared[3]; .shared .align 1024 .b8 s[1024];\n"
+		"	.reg .b64 %rd<5>; .reg .b32 %r<2>;\n"
+		"	ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 8;\n"
+		"	add.u64 %rd1, %rd1, %rd2; mov.u64 %rd3, l; mov.u64 %rd4, s;\n"
+		"	cvta.shared.u64 %rd4, %rd4; and.b64 %rd4, %rd4, 1023;\n"
+		"	and.b64 %rd3, %rd3, 2047; or.b64 %rd3, %rd3, %rd4; st.u64 [%rd1], %rd3;\n"
+		"	ret;\n}\n";
+	uint64_t offsets[8];
+	CUmodule module;
+	CUdeviceptr memory;
+	void *values[] = {&memory};
+	OK(cuModuleLoadData(&module, text));
+	OK(cuModuleGetGlobal_v2(&memory, NULL, module, "g"));
+	ck_assert_uint_eq(memory % 4096, 0);
+	OK(cuMemAlloc_v2(&memory, sizeof(offsets)));
+	OK(cuMemsetD8_v2(memory, 0xff, sizeof(offsets)));
+	OK(cuLaunchKernel(kernel(module, "where"), 1, 1, 1, 8, 1, 1, 0, NULL, values, NULL));
+	OK(cuMemcpyDtoH_v2(offsets, memory, sizeof(offsets)));
+	for (size_t i = 0; i < countof(offsets); i++) {
+		ck_assert_uint_eq(offsets[i], 0);
+	}
+}
+END_TEST
+
 START_TEST(launches_beyond_the_device_are_refused)
 {
 	static const struct {
@@ -267,6 +331,73 @@ START_TEST(failed_kernel_leaves_other_contexts_alone)
 }
 END_TEST
 
+/* A symbol, and how messages say it. */
+static const struct {
+	const char *symbol;
+	const char *name;
+} names[] = {
+	{"stop", "stop"},
+	{"_Z4stopPfi", "stop"},
+	{"_ZL4stopv", "stop"},
+	{"_Z5scaleIfLi4EEvPT_", "scale<...>"},
+	{"_ZN2ns5inner5scaleIfEEvPf", "ns::inner::scale<...>"},
+	{"_ZN1aIiE1bEv", "a<...>"},
+	{"_ZN12_GLOBAL__N_14stopEv", "(anonymous namespace)::stop"},
+	{"_Z", "_Z"},
+	{"_ZN", "_ZN"},
+	{"_Z9stop", "_Z9stop"},
+	{"_Zpl1aS_", "_Zpl1aS_"},
+	{"_ZN2nspl1aS_", "_ZN2nspl1aS_"},
+	{"_Z99999999999999999999stop", "_Z99999999999999999999stop"},
+};
+
+START_TEST(failed_kernel_is_named_as_in_the_source)
+{
+	char text[512];
+	char said[80];
+	CUmodule module;
+	snprintf(text, sizeof(text), ".version 8.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry %s()\n{\n\ttrap;\n}\n", names[_i].symbol);
+	snprintf(said, sizeof(said), "kernel '%s': trap or failed assert", names[_i].name);
+	OK(cuModuleLoadData(&module, text));
+	OK(cuLaunchKernel(kernel(module, names[_i].symbol), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(LAUNCH_FAILED, cuCtxSynchronize());
+	check_log(said);
+}
+END_TEST
+
+/* In a process that was forked when there was a context. */
+static bool is_refused_in_child(CUfunction add, CUdeviceptr address)
+{
+	uint32_t word;
+	CUcontext primary;
+	bool ok = cuInit(0) == CUDA_ERROR_NOT_INITIALIZED
+		&& launch_add(add, address, 4096, NULL) == CUDA_ERROR_NOT_INITIALIZED
+		&& cuMemcpyDtoH_v2(&word, address, 4) == CUDA_ERROR_NOT_INITIALIZED
+		&& cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
+		&& cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_ERROR_NOT_INITIALIZED
+		&& cuDevicePrimaryCtxRelease_v2(0) == CUDA_ERROR_NOT_INITIALIZED;
+	return ok && strstr(api_last_log(), "forked") != NULL;
+}
+
+START_TEST(forked_process_is_refused_and_does_not_hang)
+{
+	int status;
+	CUfunction add = kernel(load(), "add");
+	CUdeviceptr a = alloc(4096 * 4);
+	OK(launch_add(add, a, 4096, NULL));
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(20);
+		_exit(is_refused_in_child(add, a) ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
+	OK(launch_add(add, a, 4096, NULL));
+	check_added(a, 4096, 14);
+}
+END_TEST
+
 struct worker {
 	CUfunction add;
 	CUstream stream;
@@ -351,15 +482,20 @@ Suite *api_kernels_suite(void)
 	tcase_add_test(tc, module_gives_kernels_and_variables);
 	tcase_add_test(tc, variables_start_with_their_values);
 	tcase_add_test(tc, bad_ptx_is_refused_with_its_line);
+	tcase_add_test(tc, ptx_of_any_target_loads_but_not_of_an_unknown_version);
+	tcase_add_test(tc, valid_ptx_that_does_not_run_here_is_not_supported);
 	tcase_add_test(tc, images_other_than_ptx_are_refused);
 	tcase_add_test(tc, kernels_have_attributes);
 	tcase_add_test(tc, occupancy_is_one_block_or_none);
 	tc = add_case(suite, "launch", setup, teardown);
 	tcase_add_test(tc, kernels_run_with_parameters_of_both_kinds);
+	tcase_add_test(tc, variables_are_aligned_as_declared);
 	tcase_add_test(tc, launches_beyond_the_device_are_refused);
 	tcase_add_test(tc, launches_without_all_parameters_are_refused);
 	tcase_add_test(tc, wild_pointer_poisons_the_context_until_it_is_reset);
 	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
+	tcase_add_loop_test(tc, failed_kernel_is_named_as_in_the_source, 0, countof(names));
+	tcase_add_test(tc, forked_process_is_refused_and_does_not_hang);
 	tcase_add_test(tc, threads_work_side_by_side);
 	tc = add_case(suite, "memory", init, nothing);
 	tcase_add_test(tc, every_failing_malloc_becomes_an_error);

@@ -72,6 +72,22 @@ START_TEST(memory_is_aligned_cleared_and_writable)
 }
 END_TEST
 
+START_TEST(memory_is_aligned_as_asked)
+{
+	static const size_t sizes[] = {1, 300, 4096, 4097, 10000};
+	for (size_t i = 0; i < countof(sizes); i++) {
+		struct memory_range wish = {.size = sizes[i], .align = 4096};
+		uint64_t address = memory_alloc(memory, &wish);
+		ck_assert_uint_ne(address, 0);
+		ck_assert_uint_eq(address % 4096, 0);
+		memset((void *)(uintptr_t)address, 1, sizes[i]);
+		ck_assert(memory_free(memory, address, MEMORY_DEVICE));
+	}
+	struct memory_range wish = {.size = 1, .align = LIMIT};
+	ck_assert_uint_eq(memory_alloc(memory, &wish), 0);
+}
+END_TEST
+
 START_TEST(memory_traps_past_the_end_and_after_free)
 {
 	uint64_t address = get(4096);
@@ -228,6 +244,7 @@ Suite *cpu_memory_suite(void)
 	TCase *tc = tcase_create("memory");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, memory_is_aligned_cleared_and_writable, 0, 7);
+	tcase_add_test(tc, memory_is_aligned_as_asked);
 	tcase_add_test(tc, memory_traps_past_the_end_and_after_free);
 	tcase_add_test(tc, memory_refuses_to_free_what_is_not_an_allocation);
 	tcase_add_test(tc, memory_ends_at_the_limit);

@@ -9,6 +9,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/base/str.h"
 #include "../src/cpu/cfg.h"
 #include "../src/cpu/check.h"
 #include "../src/cpu/jit.h"
@@ -646,6 +647,14 @@ static const struct access {
 		"@%p3 add.u32 %r0, %r0, 8; @%p4 add.u32 %r0, %r0, 16; @%p5 add.u32 %r0, %r0, 32;\n"
 		"@%p6 add.u32 %r0, %r0, 64; @%p7 add.u32 %r0, %r0, 128; st.u32 [%rd0], %r0;",
 		{1 + 4 + 16 + 64 + 128, 0, 0}},
+	{".shared .align 8 .b8 s[64];", "mov.u32 %r1, 0xfffffff8; st.shared.u32 [%r1+12], 7;\n"
+		"mov.u64 %rd1, 0x700000004; ld.shared.u32 %r2, [%rd1]; st.u32 [%rd0], %r2;\n"
+		"add.u32 %r1, %r1, 48; ld.shared.u32 %r2, [%r1+-36]; st.u32 [%rd0+8], %r2;",
+		{7, 7, 0}},
+	{"", ".reg .b128 %q; st.v2.u64 [%rd0], {0x0807060504030201, 0x100f0e0d0c0b0a09};\n"
+		"ld.b128 %q, [%rd0+1]; st.b128 [%rd0+3], %q; ld.u64 %rd1, [%rd0+3];\n"
+		"st.u64 [%rd0+16], %rd1; ld.u32 %r1, [%rd0+5]; st.u32 [%rd0+8], %r1;",
+		{0x0605040302030201, 0x0e0d0c0b07060504, 0x0908070605040302}},
 	{"", "mov.u64 %rd1, p; cvta.param.u64 %rd1, %rd1; ld.u64 %rd2, [%rd1];\n"
 		"sub.u64 %rd2, %rd2, %rd0; st.u64 [%rd0], %rd2; mov.u32 %r1, %ntid.x;\n"
 		"mov.u32 %r2, %laneid; add.u32 %r1, %r1, %r2;\n"
@@ -750,6 +759,15 @@ START_TEST(red_updates_memory)
 	machine_once("", "st.u32 [%rd0], 40; red.global.add.u32 [%rd0], 2; fence.acq_rel.gpu;\n"
 		"membar.gl; red.shared.add.u32 [0], 1; prefetch.global.L2 [%rd0];");
 	ck_assert_uint_eq(machine.memory[0], 42);
+	machine_close();
+}
+END_TEST
+
+START_TEST(atomics_may_ignore_the_old_value)
+{
+	machine_once("", "st.u32 [%rd0], 40; atom.global.add.u32 _, [%rd0], 2;\n"
+		"atom.cas.b32 _, [%rd0], 42, 43;");
+	ck_assert_uint_eq(machine.memory[0], 43);
 	machine_close();
 }
 END_TEST
@@ -876,6 +894,14 @@ START_TEST(other_yields_say_why)
 			RT_YIELD_SPIN},
 		{"L: atom.cas.b32 %r1, [%rd0+8], 0, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
 			RT_YIELD_SPIN},
+		{"L: atom.add.u32 %r1, [%rd0], 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+			RT_YIELD_SPIN},
+		{"L: atom.max.u32 %r1, [%rd0], 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+			RT_YIELD_SPIN},
+		{"L: ld.global.cv.u32 %r1, [%rd0]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+			RT_YIELD_SPIN},
+		{"L: ld.u32 %r1, [%rd0]; membar.gl; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+			RT_YIELD_SPIN},
 	};
 	machine_body("", yields[_i].body);
 	uint32_t point = machine_resume(0, 0);
@@ -886,6 +912,21 @@ START_TEST(other_yields_say_why)
 		machine.memory[0] = 1;
 		ck_assert_uint_eq(machine_resume(0, point), RT_DONE);
 	}
+	machine_close();
+}
+END_TEST
+
+START_TEST(loops_that_wait_for_nobody_do_not_yield)
+{
+	static const char *const loops[] = {
+		"L: atom.add.u32 %r1, [%rd0+8], 1;", "L: atom.add.u32 _, [%rd0+8], 1;",
+		"L: ld.u32 %r1, [%rd0+8];"
+	};
+	char body[200];
+	snprintf(body, sizeof(body), "mov.u32 %%r2, 0; %s add.u32 %%r2, %%r2, 1;\n"
+		"setp.lt.u32 %%p1, %%r2, 5; @%%p1 bra L;", loops[_i]);
+	machine_once("", body);
+	ck_assert_uint_eq(machine.memory[1], _i < 2 ? 5 : 0);
 	machine_close();
 }
 END_TEST
@@ -922,6 +963,30 @@ START_TEST(a_kernel_may_have_any_name)
 	ck_assert_uint_eq(machine.kernel.frame_size, 0);
 	machine_compile("$k_0");
 	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	machine_close();
+}
+END_TEST
+
+/* So long that its code is generated in a hurry. */
+START_TEST(a_kernel_may_be_huge)
+{
+	struct str text = STR_INIT;
+	str_add(&text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r;\n"
+		"ld.param.u64 %a, [p]; ld.u32 %r, [%a];\n");
+	for (int i = 0; i < 12000; i++) {
+		str_addf(&text, "mad.lo.u32 %%r, %%r, 3, %d;\n", i);
+	}
+	str_add(&text, "st.u32 [%a], %r; ret; }");
+	machine_open(text.data);
+	machine_compile("k");
+	str_free(&text);
+	machine.memory[0] = 7;
+	uint32_t want = 7;
+	for (uint32_t i = 0; i < 12000; i++) {
+		want = want * 3 + i;
+	}
+	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	ck_assert_uint_eq(machine.memory[0], want);
 	machine_close();
 }
 END_TEST
@@ -965,6 +1030,7 @@ Suite *emit_suite(void)
 	tcase_add_loop_test(tc, memory_holds_what_was_stored, 0, countof(accesses));
 	tcase_add_loop_test(tc, atomics_update_memory_and_give_the_old_value, 0, countof(atomics));
 	tcase_add_test(tc, red_updates_memory);
+	tcase_add_test(tc, atomics_may_ignore_the_old_value);
 	tcase_add_test(tc, f32_atomics_flush_subnormals_in_global_memory_only);
 	suite_add_tcase(suite, tc);
 
@@ -975,10 +1041,12 @@ Suite *emit_suite(void)
 	tcase_add_test(tc, guarded_exit_ends_the_thread);
 	tcase_add_test(tc, registers_survive_barriers_in_loops);
 	tcase_add_test(tc, reducing_barriers_pass_the_result);
-	tcase_add_loop_test(tc, other_yields_say_why, 0, 6);
+	tcase_add_loop_test(tc, other_yields_say_why, 0, 10);
+	tcase_add_loop_test(tc, loops_that_wait_for_nobody_do_not_yield, 0, 3);
 	tcase_add_test(tc, carry_survives_a_barrier);
 	tcase_add_test(tc, clocks_go_forward);
 	tcase_add_test(tc, a_kernel_may_have_any_name);
+	tcase_add_test(tc, a_kernel_may_be_huge);
 	tcase_add_test(tc, running_out_of_memory_is_an_error);
 	suite_add_tcase(suite, tc);
 	return suite;

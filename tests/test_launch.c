@@ -355,6 +355,38 @@ START_TEST(launch_makes_progress_while_warps_spin)
 }
 END_TEST
 
+/* Block 1 traps while the others wait at barriers for ever. */
+static uint32_t trap_beside_loops(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	(void)frame;
+	atomic_uint *running = param(warp);
+	if (resume == 0 && warp->first == 0) {
+		atomic_fetch_add(running, 1);
+	}
+	if (warp->ctaid[0] == 1 && atomic_load(running) == 2) {
+		warp->yield = RT_YIELD_TRAP;
+		return 1;
+	}
+	wait_at(warp, 0, 0, 1);
+	warp->bar_red = limit == 0 ? RT_RED_NONE : RT_RED_OR;
+	return 1;
+}
+
+START_TEST(launch_stops_all_blocks_when_one_has_failed)
+{
+	atomic_uint running = 0;
+	limit = (uint32_t)_i;
+	ck_assert_int_eq(run(trap_beside_loops, 32, 2, 64, &running), CUDA_ERROR_LAUNCH_FAILED);
+	ck_assert_str_eq(failure.where, "block (1,0,0), threads (0,0,0) to (31,0,0)");
+}
+END_TEST
+
+static uint32_t wait_at_barrier_16(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	(void)frame;
+	return resume == 1 ? RT_DONE : wait_at(warp, 16, 0, 1);
+}
+
 /* The first warp waits at a barrier, the others at another. */
 static uint32_t part_ways(struct rt_warp *warp, void *frame, uint32_t resume)
 {
@@ -395,6 +427,9 @@ START_TEST(launch_reports_deadlocks_and_traps)
 	ck_assert_int_eq(run(trap, widths[_i], 9, 1, NULL), CUDA_ERROR_LAUNCH_FAILED);
 	ck_assert_str_eq(failure.what, "trap or failed assert (PTX line 41)");
 	ck_assert_str_eq(failure.where, "block (5,0,0), thread (0,0,0)");
+	ck_assert_int_eq(run(wait_at_barrier_16, widths[_i], 1, 64, NULL),
+		CUDA_ERROR_LAUNCH_FAILED);
+	ck_assert_str_eq(failure.what, "barrier above 15 (PTX line 41)");
 }
 END_TEST
 
@@ -404,7 +439,10 @@ START_TEST(launch_does_not_wait_for_exited_members_of_a_warp)
 }
 END_TEST
 
-enum crime { READ_NULL, READ_NOWHERE, PAST_SHARED, FAR_PAST_SHARED, PAST_LOCAL, BAD_CODE };
+enum crime {
+	READ_NULL, READ_NOWHERE, PAST_SHARED, FAR_PAST_SHARED, BEFORE_SHARED, FAR_BEFORE_SHARED,
+	PAST_LOCAL, BEFORE_LOCAL, BAD_CODE
+};
 
 static uint32_t commit(struct rt_warp *warp, void *frame, uint32_t resume)
 {
@@ -423,6 +461,15 @@ static uint32_t commit(struct rt_warp *warp, void *frame, uint32_t resume)
 		break;
 	case FAR_PAST_SHARED:
 		bytes = warp->shared + UINT32_MAX;
+		break;
+	case BEFORE_SHARED:
+		bytes = warp->shared - 4;
+		break;
+	case FAR_BEFORE_SHARED:
+		bytes = warp->shared - ((uint64_t)1 << 32);
+		break;
+	case BEFORE_LOCAL:
+		bytes = warp->local - 60000;
 		break;
 	case PAST_LOCAL:
 		bytes = warp->local + 4096;
@@ -449,7 +496,12 @@ START_TEST(launch_turns_faults_into_errors)
 			"access to offset 8192 of 8192 bytes of shared memory"},
 		{FAR_PAST_SHARED, CUDA_ERROR_ILLEGAL_ADDRESS,
 			"access to offset 4294967295 of 8192 bytes of shared memory"},
+		{BEFORE_SHARED, CUDA_ERROR_ILLEGAL_ADDRESS,
+			"access to offset -4 of 8192 bytes of shared memory"},
+		{FAR_BEFORE_SHARED, CUDA_ERROR_ILLEGAL_ADDRESS,
+			"access to offset -4294967296 of 8192 bytes of shared memory"},
 		{PAST_LOCAL, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x"},
+		{BEFORE_LOCAL, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x"},
 		{BAD_CODE, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"},
 	};
 	enum crime crime = cases[_i].crime;
@@ -459,10 +511,24 @@ START_TEST(launch_turns_faults_into_errors)
 		ck_assert_ptr_nonnull(strstr(failure.what, cases[_i].what));
 		ck_assert_ptr_nonnull(strstr(failure.where, ",0,0), threads (0,0,0) to (31,0,0)"));
 		ck_assert_int_eq(failure.has_address,
-			crime == READ_NULL || crime == PAST_LOCAL);
+			crime == READ_NULL || crime == PAST_LOCAL || crime == BEFORE_LOCAL);
 	}
 	ck_assert_int_eq(run(mark, 32, 1, 1, &count), 0);
 	ck_assert_uint_eq(count, 1);
+}
+END_TEST
+
+START_TEST(launch_turns_faults_into_errors_where_signals_are_blocked)
+{
+	enum crime crime = READ_NULL;
+	sigset_t all;
+	sigset_t now;
+	sigfillset(&all);
+	ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
+	ck_assert_int_eq(run(commit, 1, 1, 1, &crime), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &now), 0);
+	ck_assert_int_eq(sigismember(&now, SIGSEGV), 1);
+	ck_assert_int_eq(sigismember(&now, SIGUSR1), 1);
 }
 END_TEST
 
@@ -497,6 +563,9 @@ START_TEST(launch_refuses_local_memory_beyond_all_sizes)
 		.name = "k", .run = mark, .width = 32, .local_size = SIZE_MAX / 64,
 		.grid = {1, 1, 1}, .block = {1024, 1, 1}
 	};
+	ck_assert_int_eq(launch_run(launcher, &request, &failure),
+		CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	request.local_size = SIZE_MAX - 8;
 	ck_assert_int_eq(launch_run(launcher, &request, &failure),
 		CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	request.local_size = (size_t)1 << 40;
@@ -585,7 +654,9 @@ Suite *launch_suite(void)
 	tcase_add_test(tc, launch_lets_blocks_wait_for_each_other);
 	tcase_add_loop_test(tc, launch_reports_deadlocks_and_traps, 0, n);
 	tcase_add_test(tc, launch_does_not_wait_for_exited_members_of_a_warp);
-	tcase_add_loop_test(tc, launch_turns_faults_into_errors, 0, 6);
+	tcase_add_loop_test(tc, launch_stops_all_blocks_when_one_has_failed, 0, 2);
+	tcase_add_loop_test(tc, launch_turns_faults_into_errors, 0, 9);
+	tcase_add_test(tc, launch_turns_faults_into_errors_where_signals_are_blocked);
 	tcase_add_test(tc, launch_survives_every_failing_malloc);
 	tcase_add_test(tc, launch_refuses_local_memory_beyond_all_sizes);
 	tcase_add_test(tc, fault_leaves_foreign_faults_to_the_handler_before);

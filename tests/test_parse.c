@@ -160,7 +160,7 @@ START_TEST(parse_puts_dynamic_shared_memory_behind_the_static_part)
 	ck_assert_uint_eq(func->insts[2].operands[1].var->offset, 32);
 	ck_assert_uint_eq(func->shared_size, 32);
 	ck_assert(func->uses_dynamic_shared);
-	ck_assert_uint_eq(func->local_size, 25);
+	ck_assert_uint_eq(func->local_size, 32);
 	ck_assert_uint_eq(module.funcs[1]->shared_size, 6);
 	ck_assert(!module.funcs[1]->uses_dynamic_shared);
 }

@@ -175,6 +175,7 @@ struct function {
 	CUfunction handle;
 	struct module *module;
 	struct ptx_func *ptx;
+	char name[96];              /* for messages: as in the source, without parameters */
 	bool is_compiled;
 	struct jit_kernel kernel;
 	int max_dynamic;            /* bytes of dynamic shared memory that a launch may ask for */

@@ -116,6 +116,14 @@ static int cache_size(void)
 	return 0;
 }
 
+/* 190107 for 19.1.7 */
+static int llvm_version(void)
+{
+	int major = 0, minor = 0, patch = 0;
+	(void)sscanf(jit_llvm_version(), "%d.%d.%d", &major, &minor, &patch);
+	return 10000 * major + 100 * minor + patch;
+}
+
 API(cuDeviceGetCount, int *out)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
@@ -186,6 +194,9 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY:
 		*out = 1;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION:
+		*out = llvm_version();
 		return CUDA_SUCCESS;
 	default:
 		break;

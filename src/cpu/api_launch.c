@@ -15,15 +15,16 @@ struct parameters {
 	_Alignas(64) uint8_t bytes[LAUNCH_MAX_PARAMS];
 };
 
-static CUresult gather(const char *call, const struct ptx_func *func, void **values,
+static CUresult gather(const char *call, const struct function *function, void **values,
 	struct parameters *out)
 {
+	const struct ptx_func *func = function->ptx;
 	for (size_t i = 0; i < func->param_count; i++) {
 		const struct ptx_var *param = func->params[i];
 		if (values == NULL || values[i] == NULL) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE,
 				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
-				call, func->name, func->param_count, i);
+				call, function->name, func->param_count, i);
 		}
 		memcpy(out->bytes + param->offset, values[i], param->size);
 	}
@@ -31,9 +32,10 @@ static CUresult gather(const char *call, const struct ptx_func *func, void **val
 }
 
 /* The other way to pass parameters: as bytes that the caller has laid out. */
-static CUresult gather_extra(const char *call, const struct ptx_func *func, void **extra,
+static CUresult gather_extra(const char *call, const struct function *function, void **extra,
 	struct parameters *out)
 {
+	const struct ptx_func *func = function->ptx;
 	const void *bytes = NULL;
 	size_t size = 0;
 	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
@@ -48,7 +50,7 @@ static CUresult gather_extra(const char *call, const struct ptx_func *func, void
 	if (size < func->param_size || (bytes == NULL && func->param_size > 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: %zu bytes of parameters for kernel '%s', which has %zu", call,
-			bytes != NULL ? size : 0, func->name, func->param_size);
+			bytes != NULL ? size : 0, function->name, func->param_size);
 	}
 	if (func->param_size > 0) {
 		memcpy(out->bytes, bytes, func->param_size);
@@ -85,17 +87,17 @@ static CUresult check_kernel(const char *call, const struct function *function,
 	if (threads > max) {
 		return api_fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
 			"%s: %u threads per block; kernel '%s' was compiled for at most %u", call,
-			threads, func->name, max);
+			threads, function->name, max);
 	}
 	if (func->req_ntid[0] > 0 && memcmp(func->req_ntid, request->block, sizeof(request->block))
 			!= 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel '%s' requires blocks of"
-			" (%u,%u,%u)", call, func->name, func->req_ntid[0], func->req_ntid[1],
+			" (%u,%u,%u)", call, function->name, func->req_ntid[0], func->req_ntid[1],
 			func->req_ntid[2]);
 	}
 	if (request->dynamic_shared > (unsigned)function->max_dynamic) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of dynamic shared memory;"
-			" kernel '%s' may have %d", call, request->dynamic_shared, func->name,
+			" kernel '%s' may have %d", call, request->dynamic_shared, function->name,
 			function->max_dynamic);
 	}
 	return CUDA_SUCCESS;
@@ -153,19 +155,19 @@ static CUresult launch(const char *call, CUfunction handle, struct launch_reques
 	}
 	if (function->module->object.context != context) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
-			call, function->ptx->name);
+			call, function->name);
 	}
 	if (values != NULL && extra != NULL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
 	if ((result = check_grid(call, request)) != CUDA_SUCCESS
 	    || (result = check_kernel(call, function, request)) != CUDA_SUCCESS
-	    || (result = extra != NULL ? gather_extra(call, function->ptx, extra, &parameters)
-		: gather(call, function->ptx, values, &parameters)) != CUDA_SUCCESS
+	    || (result = extra != NULL ? gather_extra(call, function, extra, &parameters)
+		: gather(call, function, values, &parameters)) != CUDA_SUCCESS
 	    || (result = turn_begin(&turn, call, context, stream)) != CUDA_SUCCESS) {
 		return result;
 	}
-	request->name = function->ptx->name;
+	request->name = function->name;
 	request->run = function->kernel.run;
 	request->width = function->kernel.width;
 	request->frame_size = function->kernel.frame_size;

@@ -22,6 +22,7 @@ static struct {
 } ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool initialized;
+static atomic_bool forked; /* from a process that had called cuInit: its threads are not here */
 static _Thread_local bool in_callback;
 
 void api_log(const char *format, ...)
@@ -39,8 +40,29 @@ void api_set_in_callback(bool inside)
 	in_callback = inside;
 }
 
+/* In a child process.  Whoever held the log's lock is not here. */
+static void on_fork(void)
+{
+	atomic_store(&forked, true);
+	pthread_mutex_init(&ring.lock, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, on_fork);
+}
+
+static CUresult fail_forked(const char *call)
+{
+	return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: this process was forked from one that had"
+		" called cuInit; only that one can use the driver", call);
+}
+
 CUresult api_ready(const char *call)
 {
+	if (unlikely(atomic_load_explicit(&forked, memory_order_relaxed))) {
+		return fail_forked(call);
+	}
 	if (!atomic_load_explicit(&initialized, memory_order_acquire)) {
 		return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: cuInit has not been called", call);
 	}
@@ -56,6 +78,11 @@ API(cuInit, unsigned int flags)
 	if (flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
 	}
+	if (atomic_load(&forked)) {
+		return fail_forked(__func__);
+	}
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, watch_forks);
 	atomic_store_explicit(&initialized, true, memory_order_release);
 	return CUDA_SUCCESS;
 }

@@ -3,6 +3,9 @@
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
  * when it is first asked for.  What is wrong with the PTX is told as ptxas does, with the line, in
  * the log buffer of the caller and in the driver's log.
+ *
+ * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
+ * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.
  */
 #include "../base/common.h"
 
@@ -15,6 +18,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How images begin that are not PTX: ELF, what nvcc -fatbin writes, and what points to that in a
@@ -73,10 +77,6 @@ static void fill_log(const struct log_buffer *log, const char *text)
 	}
 }
 
-/*
- * INVALID_PTX, "a PTX JIT compilation failed", for instructions that we do not run, too: it is what
- * ptxas's refusals become, and the text tells them apart.
- */
 static CUresult fail_ptx(const char *call, const struct ptx_diag *diag,
 	const struct load_options *options)
 {
@@ -84,16 +84,17 @@ static CUresult fail_ptx(const char *call, const struct ptx_diag *diag,
 	if (diag->no_memory) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
 	}
-	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s%s",
-		diag->line, diag->message,
-		diag->unsupported ? " (valid PTX that the CPU device does not run)" : "");
+	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
+		diag->line, diag->message);
 	if (options != NULL) {
 		char log[600];
 		snprintf(log, sizeof(log),
 			"%s\nptxas fatal   : Ptx assembly aborted due to errors\n", text);
 		fill_log(&options->error, log);
 	}
-	return api_fail(CUDA_ERROR_INVALID_PTX, "%s", text);
+	return api_fail(diag->unsupported ? CUDA_ERROR_NOT_SUPPORTED
+		: diag->newer ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX,
+		"%s", text);
 }
 
 /* What keeps an image from being read as PTX; SUCCESS if nothing does.  The image may end after
@@ -116,10 +117,11 @@ static CUresult check_image(const char *image, const char **why)
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 
-/* Give every variable its address in one allocation; `size` 0 if there are none. */
-static bool place_vars(struct module *module, size_t *offsets, size_t *size, struct ptx_diag *diag)
+/* Give every variable its place in one allocation, of the size and alignment in *wish. */
+static bool place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
+	struct ptx_diag *diag)
 {
-	*size = 0;
+	size_t *size = &wish->size;
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
 		size_t align = var->align > VAR_ALIGN ? var->align : VAR_ALIGN;
@@ -131,6 +133,7 @@ static bool place_vars(struct module *module, size_t *offsets, size_t *size, str
 			return ptx_fail(diag, var->line, 0, "variables are too big");
 		}
 		offsets[i] = round_up(*size, align);
+		wish->align = align > wish->align ? align : wish->align;
 		if (!size_add(size, offsets[i], var->size)) {
 			return ptx_fail(diag, var->line, 0, "variables are too big");
 		}
@@ -157,26 +160,25 @@ static bool init_var(const struct module *module, const struct ptx_var *var, str
 	return true;
 }
 
-static bool alloc_vars(struct module *module, size_t size, struct context *context,
-	struct ptx_diag *diag)
+static bool alloc_vars(struct module *module, const struct memory_range *wish,
+	struct context *context, struct ptx_diag *diag)
 {
-	const struct memory_range wish = {.size = size, .kind = MEMORY_MODULE, .owner = context};
-	module->memory = size > 0 ? memory_alloc(context->device->memory, &wish) : 0;
-	return size == 0 || module->memory != 0 || ptx_no_memory(diag);
+	module->memory = wish->size > 0 ? memory_alloc(context->device->memory, wish) : 0;
+	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
 }
 
 static bool create_vars(struct module *module, struct context *context, struct ptx_diag *diag)
 {
 	size_t count = module->ptx.var_count;
-	size_t size;
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context};
 	if (count == 0) {
 		return true;
 	}
 	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
 	module->globals = mem_zalloc(count, sizeof(*module->globals));
 	bool ok = offsets != NULL && module->globals != NULL ? true : ptx_no_memory(diag);
-	ok = ok && place_vars(module, offsets, &size, diag)
-		&& alloc_vars(module, size, context, diag);
+	ok = ok && place_vars(module, offsets, &wish, diag)
+		&& alloc_vars(module, &wish, context, diag);
 	for (size_t i = 0; ok && i < count; i++) {
 		module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
 	}
@@ -185,6 +187,46 @@ static bool create_vars(struct module *module, struct context *context, struct p
 	}
 	mem_free(offsets);
 	return ok;
+}
+
+/* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
+static const char *add_part(char *out, size_t size, const char *part)
+{
+	const char *digits = part + (*part == 'L'); /* static */
+	char *text;
+	size_t len = strlen(out);
+	unsigned long count = strtoul(digits, &text, 10);
+	if (*digits < '1' || *digits > '9' || count > strlen(text) || count + len + 32 > size) {
+		return NULL;
+	}
+	bool unnamed = strncmp(text, "_GLOBAL__N_", 11) == 0;
+	snprintf(out + len, size - len, "%s%.*s", len > 0 ? "::" : "",
+		unnamed ? 21 : (int)count, unnamed ? "(anonymous namespace)" : text);
+	return text + count;
+}
+
+/*
+ * What a symbol is called in the source: "ns::scale<...>" for "_ZN2ns5scaleIfEEvPT_".  Kernels are
+ * functions at namespace scope, so this little of the C++ ABI is enough; where it is not, the
+ * symbol itself.
+ */
+static void write_name(char *out, size_t size, const char *symbol)
+{
+	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
+	bool nested = next != NULL && *next == 'N';
+	out[0] = '\0';
+	if (next != NULL) {
+		next = add_part(out, size, next + nested);
+	}
+	while (nested && next != NULL && *next != 'E' && *next != 'I') {
+		next = add_part(out, size, next);
+	}
+	if (next == NULL) {
+		snprintf(out, size, "%s", symbol);
+	} else if (*next == 'I') {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "<...>");
+	}
 }
 
 static bool create_functions(struct module *module, struct ptx_diag *diag)
@@ -209,6 +251,7 @@ static bool create_functions(struct module *module, struct ptx_diag *diag)
 		int left = LAUNCH_DEFAULT_SHARED - (int)func->shared_size;
 		function->module = module;
 		function->ptx = func;
+		write_name(function->name, sizeof(function->name), func->name);
 		function->max_dynamic = left > 0 ? left : 0;
 		function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
 		function->handle = handle_create(API_FUNCTION, function);

@@ -56,7 +56,7 @@ static void check_barrier(struct books *b, uint32_t id)
 	};
 	for (uint32_t i = 0; i < b->block->slot_count; i++) {
 		struct slot *slot = &b->block->slots[i];
-		if (slot->state == SLOT_BARRIER && slot->warp.bar_id % BARRIERS == id) {
+		if (slot->state == SLOT_BARRIER && slot->warp.bar_id == id) {
 			slot->state = SLOT_READY;
 			slot->warp.bar_value = results[slot->warp.bar_red % countof(results)];
 		}
@@ -67,7 +67,7 @@ static void check_barrier(struct books *b, uint32_t id)
 static void arrive(struct books *b, struct slot *slot)
 {
 	const struct rt_warp *warp = &slot->warp;
-	uint32_t id = warp->bar_id % BARRIERS;
+	uint32_t id = warp->bar_id;
 	struct barrier *bar = &b->barriers[id];
 	uint32_t value = warp->bar_value & warp->alive;
 	if (bar->arrived == 0) {
@@ -126,6 +126,10 @@ static enum block_end settle(struct books *b, struct slot *slot)
 	switch ((enum rt_yield)slot->warp.yield) {
 	case RT_YIELD_BARRIER:
 	case RT_YIELD_ARRIVE:
+		if (slot->warp.bar_id >= BARRIERS) {
+			b->block->current = slot;
+			return BLOCK_BAD_BARRIER;
+		}
 		arrive(b, slot);
 		break;
 	case RT_YIELD_WARP:
@@ -195,6 +199,11 @@ static enum block_end deadlock(struct block *block)
 	return BLOCK_DEADLOCKED;
 }
 
+static bool must_stop(const struct block *block)
+{
+	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
+}
+
 /* Go on from where a round of all warps has come back. */
 static enum block_end run_mixed(struct block *block)
 {
@@ -205,6 +214,9 @@ static enum block_end run_mixed(struct block *block)
 		end = settle(&books, &block->slots[i]);
 	}
 	while (end == BLOCK_DONE && books.live > 0) {
+		if (must_stop(block)) {
+			return BLOCK_STOPPED;
+		}
 		bool any_ran;
 		bool all_spin;
 		end = run_ready(&books, &any_ran, &all_spin);
@@ -213,9 +225,6 @@ static enum block_end run_mixed(struct block *block)
 		}
 		if (all_spin) {
 			// They wait for another block, whose worker may need this core.
-			if (atomic_load_explicit(block->stop, memory_order_relaxed) != 0) {
-				return BLOCK_STOPPED;
-			}
 			sched_yield();
 		}
 	}
@@ -225,7 +234,7 @@ static enum block_end run_mixed(struct block *block)
 static bool at_whole_barrier(const struct rt_warp *warp, uint32_t id)
 {
 	return warp->yield == RT_YIELD_BARRIER && warp->bar_count == 0 && warp->bar_id == id
-		&& warp->bar_red == RT_RED_NONE;
+		&& id < BARRIERS && warp->bar_red == RT_RED_NONE;
 }
 
 /* Resume all warps.  True if all came back with the same number, and that is RT_DONE or they all
@@ -251,6 +260,9 @@ enum block_end block_run(struct block *block, const uint32_t ctaid[3])
 		block->slots[i].resume = 0;
 	}
 	do {
+		if (must_stop(block)) {
+			return BLOCK_STOPPED;
+		}
 		if (!run_round(block)) {
 			return run_mixed(block);
 		}

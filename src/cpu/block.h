@@ -28,7 +28,7 @@ struct block {
 	uint32_t slot_count;
 	uint32_t width;
 	uint32_t threads;
-	const atomic_uint *stop;   /* not 0: give up spinning */
+	const atomic_uint *stop;   /* not 0: give up */
 	struct slot *current;      /* the warp that runs, or has failed */
 };
 
@@ -36,6 +36,7 @@ enum block_end {
 	BLOCK_DONE,
 	BLOCK_TRAPPED,
 	BLOCK_DEADLOCKED,
+	BLOCK_BAD_BARRIER, /* there is none of that number */
 	BLOCK_STOPPED
 };
 

@@ -301,7 +301,7 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 	const char *letter = ptx_rows[inst->op].operands;
 	for (size_t i = 0; i < inst->operand_count; i++) {
 		letter += strspn(letter, "?012wUL>");
-		bool written = *letter && strchr("dPVxp", *letter);
+		bool written = *letter && strchr("dDPVxp", *letter);
 		letter += *letter != '\0';
 		if (written != read) {
 			mark_operand(live, &inst->operands[i], read);

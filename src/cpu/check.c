@@ -225,7 +225,8 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 	bool address = is_integer_class(ptx_type_class(w->type)) && (bits == 32 || bits == 64);
 	bool is_mov = c->inst->op == PTX_OP_MOV;
 	if (o->kind == PTX_ADDRESS && !o->bracketed && address) {
-		return true;
+		return bits == 64 || !o->var || o->var->space == PTX_SHARED
+			|| fail_operand(c, w, o, "a 64-bit type for an address");
 	}
 	if (o->kind == PTX_SREG && is_mov && type_fits(w->type, sreg_types[o->sreg], false)) {
 		return true;
@@ -286,7 +287,7 @@ static bool check_memory(struct checker *c, const struct want *w, const struct p
 	}
 	if (o->has_base) {
 		enum ptx_type type = c->func->regs[o->reg].type;
-		bool narrow = space != PTX_GENERIC && space != PTX_GLOBAL;
+		bool narrow = space == PTX_SHARED;
 		if (!type_fits(PTX_U64, type, false)
 		    && !(narrow && type_fits(PTX_U32, type, false))) {
 			return fail_operand(c, w, o, "a 64-bit address");
@@ -323,6 +324,8 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	switch (w->letter) {
 	case 'd':
 		return check_reg(c, w, o, w->type);
+	case 'D':
+		return o->kind == PTX_SINK || check_reg(c, w, o, w->type);
 	case 'a':
 		/* PTX ISA 9.7.9: cvt reads special registers, as mov does */
 		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG)
@@ -350,20 +353,6 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	}
 }
 
-static enum ptx_type widen(enum ptx_type type)
-{
-	switch (type) {
-	case PTX_U16:
-		return PTX_U32;
-	case PTX_S16:
-		return PTX_S32;
-	case PTX_U32:
-		return PTX_U64;
-	default:
-		return PTX_S64;
-	}
-}
-
 /* The next operand of a row. */
 static bool next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
 {
@@ -381,7 +370,8 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 		if (*p >= '0' && *p <= '2') {
 			w->type = inst->types[*p - '0'];
 		} else if (*p == 'w') {
-			w->type = ptx_has(&inst->mods, PTX_MOD_WIDE) ? widen(w->type) : w->type;
+			w->type = ptx_has(&inst->mods, PTX_MOD_WIDE) ? ptx_widen(w->type)
+				: w->type;
 		} else if (*p == '>') {
 			w->wider = true;
 		} else {
@@ -535,6 +525,28 @@ static bool check_rules(struct checker *c)
 	}
 }
 
+/* An instruction that we do not run, with what the user knows it by: "(of 'vprintf', k.cu:7)". */
+static bool refuse(const struct ptx_module *module, const struct ptx_inst *inst,
+	struct ptx_diag *diag)
+{
+	char callee[72] = "";
+	char source[96] = "";
+	size_t file = (size_t)inst->source_file;
+	const char *path = file < module->file_count ? module->files[file] : NULL;
+	if (inst->operand_count > 0) {
+		snprintf(callee, sizeof(callee), "of '%.60s'", inst->operands[0].label);
+	}
+	if (path && inst->source_line > 0) {
+		const char *slash = strrchr(path, '/');
+		snprintf(source, sizeof(source), "%.80s:%d", slash ? slash + 1 : path,
+			inst->source_line);
+	}
+	bool any = *callee || *source;
+	return ptx_unsupported(diag, inst->line, inst->column,
+		"instruction '%.60s'%s%s%s%s%s is not supported by the CPU device", inst->text,
+		any ? " (" : "", callee, *callee && *source ? ", " : "", source, any ? ")" : "");
+}
+
 bool check_module(const struct ptx_module *module, struct ptx_diag *diag)
 {
 	for (size_t i = 0; i < module->func_count; i++) {
@@ -542,9 +554,7 @@ bool check_module(const struct ptx_module *module, struct ptx_diag *diag)
 		for (size_t j = 0; j < func->inst_count; j++) {
 			struct checker c = {func, &func->insts[j], diag};
 			if (ptx_rows[c.inst->op].unsupported) {
-				return ptx_unsupported(diag, c.inst->line, c.inst->column,
-					"instruction '%.100s' is not supported by the CPU device",
-					c.inst->text);
+				return refuse(module, c.inst, diag);
 			}
 			if (!check_operands(&c) || !check_rules(&c)) {
 				return false;

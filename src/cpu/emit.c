@@ -125,7 +125,7 @@ LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
 void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
 {
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
-	bool sign = ptx_type_class(type) == 's';
+	bool sign = emit_is_signed(type);
 	LLVMBuildStore(e->builder, resize_value(e, value, stored, sign), e->regs[reg]);
 }
 

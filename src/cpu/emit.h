@@ -70,6 +70,22 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 LLVMValueRef emit_bits(struct emit *e, LLVMValueRef value);
 LLVMValueRef emit_cast(struct emit *e, LLVMValueRef value, LLVMTypeRef type);
 
+static inline bool emit_is_signed(enum ptx_type type)
+{
+	return ptx_type_class(type) == 's';
+}
+
+/* Operand i of an instruction, and its result, as the instruction's first type. */
+static inline LLVMValueRef emit_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
+{
+	return emit_use(e, &inst->operands[i], inst->types[0]);
+}
+
+static inline void emit_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+{
+	emit_def(e, &inst->operands[0], inst->types[0], value);
+}
+
 /* emit.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
 void emit_enter(struct emit *e, LLVMBasicBlockRef block);
@@ -92,7 +108,13 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 
+/* The memory model's words, as LLVM says them; NotAtomic if there are none. */
+LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
+
 /* emit_float.c: what conversions, approximations and atomics need, too */
+/* As emit_arg and emit_result, with .ftz and .sat. */
+LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t i);
+void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value);
 LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value);     /* f32 subnormals to zero */
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value);  /* to [0, 1], NaN to 0 */
 enum emit_round { EMIT_NEAREST, EMIT_DOWN, EMIT_UP, EMIT_ZERO, EMIT_ODD };

@@ -10,22 +10,6 @@
 
 #include "emit.h"
 
-static bool is_signed(enum ptx_type type)
-{
-	return ptx_type_class(type) == 's';
-}
-
-/* Operand i of the instruction, as its first type. */
-static LLVMValueRef arg(struct emit *e, const struct ptx_inst *inst, size_t i)
-{
-	return emit_use(e, &inst->operands[i], inst->types[0]);
-}
-
-static void result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
-{
-	emit_def(e, &inst->operands[0], inst->types[0], value);
-}
-
 /* An overflow-reporting intrinsic: the value, and the flag in *overflow. */
 static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef a,
 	LLVMValueRef b, LLVMValueRef *overflow)
@@ -62,14 +46,15 @@ static LLVMValueRef extended(struct emit *e, const struct ptx_inst *inst, bool s
 
 static void add_or_subtract(struct emit *e, const struct ptx_inst *inst, bool subtract)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
 	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
-		result(e, inst, ir_call2(e, subtract ? "llvm.ssub.sat" : "llvm.sadd.sat", a, b));
+		emit_result(e, inst,
+			ir_call2(e, subtract ? "llvm.ssub.sat" : "llvm.sadd.sat", a, b));
 	} else if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		result(e, inst, extended(e, inst, subtract, false, a, b));
+		emit_result(e, inst, extended(e, inst, subtract, false, a, b));
 	} else {
-		result(e, inst, subtract ? ir_sub(e, a, b) : ir_add(e, a, b));
+		emit_result(e, inst, subtract ? ir_sub(e, a, b) : ir_add(e, a, b));
 	}
 }
 
@@ -85,12 +70,14 @@ void emit_sub(struct emit *e, const struct ptx_inst *inst)
 
 void emit_addc(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, extended(e, inst, false, true, arg(e, inst, 1), arg(e, inst, 2)));
+	emit_result(e, inst,
+		extended(e, inst, false, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
 void emit_subc(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, extended(e, inst, true, true, arg(e, inst, 1), arg(e, inst, 2)));
+	emit_result(e, inst,
+		extended(e, inst, true, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
 /* The product of two N-bit values in 2N bits. */
@@ -103,9 +90,9 @@ static LLVMValueRef wide_product(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 /* What .lo, .hi or .wide takes of operands 1 and 2. */
 static LLVMValueRef product(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
-	bool sign = is_signed(inst->types[0]);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
+	bool sign = emit_is_signed(inst->types[0]);
 	if (ptx_has(&inst->mods, PTX_MOD_WIDE)) {
 		return wide_product(e, a, b, sign);
 	}
@@ -120,19 +107,7 @@ static LLVMValueRef product(struct emit *e, const struct ptx_inst *inst)
 
 static enum ptx_type product_type(const struct ptx_inst *inst)
 {
-	if (!ptx_has(&inst->mods, PTX_MOD_WIDE)) {
-		return inst->types[0];
-	}
-	switch (inst->types[0]) {
-	case PTX_U16:
-		return PTX_U32;
-	case PTX_S16:
-		return PTX_S32;
-	case PTX_U32:
-		return PTX_U64;
-	default:
-		return PTX_S64;
-	}
+	return ptx_has(&inst->mods, PTX_MOD_WIDE) ? ptx_widen(inst->types[0]) : inst->types[0];
 }
 
 void emit_mul(struct emit *e, const struct ptx_inst *inst)
@@ -158,16 +133,17 @@ void emit_mad(struct emit *e, const struct ptx_inst *inst)
 
 void emit_madc(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, extended(e, inst, false, true, product(e, inst), arg(e, inst, 3)));
+	emit_result(e, inst,
+		extended(e, inst, false, true, product(e, inst), emit_arg(e, inst, 3)));
 }
 
 /* Bits 0 to 31 (.lo) or 16 to 47 (.hi) of the product of two 24-bit values. */
 static LLVMValueRef product24(struct emit *e, const struct ptx_inst *inst)
 {
-	bool sign = is_signed(inst->types[0]);
+	bool sign = emit_is_signed(inst->types[0]);
 	LLVMTypeRef i24 = emit_int_type(e, 24);
-	LLVMValueRef a = ir_trunc(e, arg(e, inst, 1), i24);
-	LLVMValueRef b = ir_trunc(e, arg(e, inst, 2), i24);
+	LLVMValueRef a = ir_trunc(e, emit_arg(e, inst, 1), i24);
+	LLVMValueRef b = ir_trunc(e, emit_arg(e, inst, 2), i24);
 	LLVMValueRef wide = ir_mul(e, ir_resize(e, a, e->i64, sign), ir_resize(e, b, e->i64, sign));
 	if (ptx_has(&inst->mods, PTX_MOD_HI)) {
 		wide = ir_lshr_by(e, wide, 16);
@@ -177,14 +153,14 @@ static LLVMValueRef product24(struct emit *e, const struct ptx_inst *inst)
 
 void emit_mul24(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, product24(e, inst));
+	emit_result(e, inst, product24(e, inst));
 }
 
 void emit_mad24(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = product24(e, inst);
-	LLVMValueRef c = arg(e, inst, 3);
-	result(e, inst, ptx_has(&inst->mods, PTX_MOD_SAT) ? ir_call2(e, "llvm.sadd.sat", a, c)
+	LLVMValueRef c = emit_arg(e, inst, 3);
+	emit_result(e, inst, ptx_has(&inst->mods, PTX_MOD_SAT) ? ir_call2(e, "llvm.sadd.sat", a, c)
 		: ir_add(e, a, c));
 }
 
@@ -194,15 +170,15 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
  */
 static void divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
 	LLVMTypeRef type = LLVMTypeOf(a);
 	LLVMValueRef one = emit_int(e, ir_width(a), 1);
 	LLVMValueRef ones = LLVMConstAllOnes(type);
 	LLVMValueRef by_zero = ir_icmp(e, LLVMIntEQ, b, LLVMConstNull(type));
 	LLVMValueRef value;
 
-	if (is_signed(inst->types[0])) {
+	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef by_minus = ir_icmp(e, LLVMIntEQ, b, ones);
 		b = ir_select(e, ir_or(e, by_zero, by_minus), one, b);
 		value = remainder ? ir_srem(e, a, b)
@@ -211,7 +187,7 @@ static void divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
 		b = ir_select(e, by_zero, one, b);
 		value = remainder ? ir_urem(e, a, b) : ir_udiv(e, a, b);
 	}
-	result(e, inst, ir_select(e, by_zero, ones, value));
+	emit_result(e, inst, ir_select(e, by_zero, ones, value));
 }
 
 void emit_div(struct emit *e, const struct ptx_inst *inst)
@@ -242,29 +218,30 @@ static LLVMValueRef distance(struct emit *e, LLVMValueRef a, LLVMValueRef b, boo
 
 void emit_minmax(struct emit *e, const struct ptx_inst *inst)
 {
-	bool sign = is_signed(inst->types[0]);
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
-	result(e, inst, inst->op == PTX_OP_MIN ? smaller(e, a, b, sign) : larger(e, a, b, sign));
+	bool sign = emit_is_signed(inst->types[0]);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
+	emit_result(e, inst,
+		inst->op == PTX_OP_MIN ? smaller(e, a, b, sign) : larger(e, a, b, sign));
 }
 
 void emit_sad(struct emit *e, const struct ptx_inst *inst)
 {
-	bool sign = is_signed(inst->types[0]);
-	LLVMValueRef far = distance(e, arg(e, inst, 1), arg(e, inst, 2), sign);
-	result(e, inst, ir_add(e, far, arg(e, inst, 3)));
+	bool sign = emit_is_signed(inst->types[0]);
+	LLVMValueRef far = distance(e, emit_arg(e, inst, 1), emit_arg(e, inst, 2), sign);
+	emit_result(e, inst, ir_add(e, far, emit_arg(e, inst, 3)));
 }
 
 void emit_neg(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_neg(e, arg(e, inst, 1)));
+	emit_result(e, inst, ir_neg(e, emit_arg(e, inst, 1)));
 }
 
 void emit_abs(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef negative = ir_icmp(e, LLVMIntSLT, a, LLVMConstNull(LLVMTypeOf(a)));
-	result(e, inst, ir_select(e, negative, ir_neg(e, a), a));
+	emit_result(e, inst, ir_select(e, negative, ir_neg(e, a), a));
 }
 
 /* Part `index` of a 32-bit value that holds parts of `bits` bits, as i32. */
@@ -282,8 +259,8 @@ static void dot(struct emit *e, const struct ptx_inst *inst, unsigned a_bits, un
 	LLVMValueRef b = emit_use(e, &inst->operands[2], PTX_B32);
 	LLVMValueRef sum = emit_use(e, &inst->operands[3], PTX_B32);
 	for (unsigned i = 0; i < 32 / a_bits; i++) {
-		LLVMValueRef x = part(e, a, a_bits, i, is_signed(inst->types[0]));
-		LLVMValueRef y = part(e, b, 8, first + i, is_signed(inst->types[1]));
+		LLVMValueRef x = part(e, a, a_bits, i, emit_is_signed(inst->types[0]));
+		LLVMValueRef y = part(e, b, 8, first + i, emit_is_signed(inst->types[1]));
 		sum = ir_add(e, sum, ir_mul(e, x, y));
 	}
 	emit_def(e, &inst->operands[0], PTX_B32, sum);
@@ -307,11 +284,11 @@ void emit_vabsdiff4(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef a = emit_use(e, &inst->operands[1], PTX_B32);
 	LLVMValueRef b = emit_use(e, &inst->operands[2], PTX_B32);
 	LLVMValueRef all = add ? emit_use(e, &inst->operands[3], PTX_B32) : emit_int(e, 32, 0);
-	LLVMValueRef most = emit_int(e, 32, is_signed(inst->types[0]) ? 127 : 255);
+	LLVMValueRef most = emit_int(e, 32, emit_is_signed(inst->types[0]) ? 127 : 255);
 
 	for (unsigned i = 0; i < 4; i++) {
-		LLVMValueRef x = part(e, a, 8, i, is_signed(inst->types[1]));
-		LLVMValueRef y = part(e, b, 8, i, is_signed(inst->types[2]));
+		LLVMValueRef x = part(e, a, 8, i, emit_is_signed(inst->types[1]));
+		LLVMValueRef y = part(e, b, 8, i, emit_is_signed(inst->types[2]));
 		LLVMValueRef far = distance(e, x, y, true);
 		if (sat) {
 			far = smaller(e, far, most, true);

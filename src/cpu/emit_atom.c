@@ -38,30 +38,14 @@ struct access {
 	LLVMAtomicOrdering order;
 };
 
-static LLVMAtomicOrdering order_of(const struct ptx_inst *inst)
-{
-	static const struct {
-		enum ptx_mod mod;
-		LLVMAtomicOrdering order;
-	} orders[] = {
-		{PTX_MOD_ACQUIRE, LLVMAtomicOrderingAcquire},
-		{PTX_MOD_RELEASE, LLVMAtomicOrderingRelease},
-		{PTX_MOD_ACQ_REL, LLVMAtomicOrderingAcquireRelease},
-		{PTX_MOD_SC, LLVMAtomicOrderingSequentiallyConsistent},
-	};
-	for (size_t i = 0; i < countof(orders); i++) {
-		if (ptx_has(&inst->mods, orders[i].mod)) {
-			return orders[i].order;
-		}
-	}
-	return LLVMAtomicOrderingMonotonic;
-}
-
 static struct access access_of(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, LLVMTypeRef as)
 {
 	struct access access = {.type = inst->types[0], .space = inst->space, .rmw = NO_RMW,
-		.as = as, .order = order_of(inst)};
+		.as = as, .order = emit_order(inst)};
+	if (access.order == LLVMAtomicOrderingNotAtomic) {
+		access.order = LLVMAtomicOrderingMonotonic;
+	}
 	char class = ptx_type_class(access.type);
 	for (size_t i = 0; i < countof(atoms); i++) {
 		if (ptx_has(&inst->mods, atoms[i].mod)) {
@@ -88,7 +72,7 @@ static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMVa
 static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
 {
-	bool sign = ptx_type_class(access->type) == 's';
+	bool sign = emit_is_signed(access->type);
 	LLVMTypeRef type = LLVMTypeOf(old);
 	LLVMValueRef one, wraps;
 
@@ -123,7 +107,9 @@ static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValue
 static LLVMValueRef plain_update(struct emit *e, const struct access *access, LLVMValueRef value)
 {
 	LLVMValueRef old = LLVMBuildLoad2(e->builder, access->as, access->place, "");
-	LLVMBuildStore(e->builder, apply(e, access, old, value), access->place);
+	LLVMSetAlignment(old, 1);
+	LLVMSetAlignment(LLVMBuildStore(e->builder, apply(e, access, old, value), access->place),
+		1);
 	return old;
 }
 
@@ -201,8 +187,10 @@ void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
 
 	if (access.space == PTX_SHARED) {
 		old = LLVMBuildLoad2(e->builder, access.as, access.place, "");
+		LLVMSetAlignment(old, 1);
 		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, old, expected);
-		LLVMBuildStore(e->builder, ir_select(e, same, value, old), access.place);
+		value = ir_select(e, same, value, old);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, access.place), 1);
 	} else {
 		LLVMValueRef done;
 		old = swap(e, access.place, expected, value, access.order, &done);

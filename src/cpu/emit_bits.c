@@ -9,19 +9,9 @@
 
 #include "emit.h"
 
-static LLVMValueRef arg(struct emit *e, const struct ptx_inst *inst, size_t i)
-{
-	return emit_use(e, &inst->operands[i], inst->types[0]);
-}
-
 static LLVMValueRef arg32(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	return emit_use(e, &inst->operands[i], PTX_B32);
-}
-
-static void result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
-{
-	emit_def(e, &inst->operands[0], inst->types[0], value);
 }
 
 static LLVMValueRef is_below(struct emit *e, LLVMValueRef a, uint64_t limit)
@@ -62,39 +52,39 @@ static LLVMValueRef low_mask(struct emit *e, LLVMTypeRef type, LLVMValueRef coun
 
 void emit_logic(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
 	switch (inst->op) {
 	case PTX_OP_AND:
-		result(e, inst, ir_and(e, a, b));
+		emit_result(e, inst, ir_and(e, a, b));
 		break;
 	case PTX_OP_OR:
-		result(e, inst, ir_or(e, a, b));
+		emit_result(e, inst, ir_or(e, a, b));
 		break;
 	default:
-		result(e, inst, ir_xor(e, a, b));
+		emit_result(e, inst, ir_xor(e, a, b));
 		break;
 	}
 }
 
 void emit_not(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_not(e, arg(e, inst, 1)));
+	emit_result(e, inst, ir_not(e, emit_arg(e, inst, 1)));
 }
 
 void emit_cnot(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMTypeRef type = LLVMTypeOf(a);
-	result(e, inst, ir_zext(e, ir_icmp(e, LLVMIntEQ, a, LLVMConstNull(type)), type));
+	emit_result(e, inst, ir_zext(e, ir_icmp(e, LLVMIntEQ, a, LLVMConstNull(type)), type));
 }
 
 void emit_shift(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef amount = arg32(e, inst, 2);
-	bool sign = ptx_type_class(inst->types[0]) == 's';
-	result(e, inst, inst->op == PTX_OP_SHL ? shift_left(e, a, amount)
+	bool sign = emit_is_signed(inst->types[0]);
+	emit_result(e, inst, inst->op == PTX_OP_SHL ? shift_left(e, a, amount)
 		: shift_right(e, a, amount, sign));
 }
 
@@ -114,12 +104,12 @@ void emit_shf(struct emit *e, const struct ptx_inst *inst)
 	} else {
 		both = ir_lshr(e, both, amount);
 	}
-	result(e, inst, ir_trunc(e, both, e->i32));
+	emit_result(e, inst, ir_trunc(e, both, e->i32));
 }
 
 void emit_popc(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef count = ir_call1(e, "llvm.ctpop", arg(e, inst, 1));
+	LLVMValueRef count = ir_call1(e, "llvm.ctpop", emit_arg(e, inst, 1));
 	emit_def(e, &inst->operands[0], PTX_U32, ir_resize(e, count, e->i32, false));
 }
 
@@ -131,15 +121,15 @@ static LLVMValueRef leading_zeros(struct emit *e, LLVMValueRef a)
 
 void emit_clz(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_def(e, &inst->operands[0], PTX_U32, leading_zeros(e, arg(e, inst, 1)));
+	emit_def(e, &inst->operands[0], PTX_U32, leading_zeros(e, emit_arg(e, inst, 1)));
 }
 
 /* The highest bit that is set (for a negative number: clear), or how far it is from the top. */
 void emit_bfind(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	unsigned width = ir_width(a);
-	if (ptx_type_class(inst->types[0]) == 's') {
+	if (emit_is_signed(inst->types[0])) {
 		a = ir_xor(e, a, ir_ashr(e, a, emit_int(e, width, width - 1)));
 	}
 
@@ -152,7 +142,7 @@ void emit_bfind(struct emit *e, const struct ptx_inst *inst)
 
 void emit_brev(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_call1(e, "llvm.bitreverse", arg(e, inst, 1)));
+	emit_result(e, inst, ir_call1(e, "llvm.bitreverse", emit_arg(e, inst, 1)));
 }
 
 /* PTX looks only at the low 8 bits of a field's position and length. */
@@ -165,40 +155,40 @@ static LLVMValueRef field_arg(struct emit *e, const struct ptx_inst *inst, size_
  * bits above its length made of its own top bit. */
 void emit_bfe(struct emit *e, const struct ptx_inst *inst)
 {
-	bool sign = ptx_type_class(inst->types[0]) == 's';
-	LLVMValueRef a = arg(e, inst, 1);
+	bool sign = emit_is_signed(inst->types[0]);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef len = field_arg(e, inst, 3);
 	LLVMTypeRef type = LLVMTypeOf(a);
 	LLVMValueRef field = shift_right(e, a, field_arg(e, inst, 2), sign);
 
 	if (!sign) {
-		result(e, inst, ir_and(e, field, low_mask(e, type, len)));
+		emit_result(e, inst, ir_and(e, field, low_mask(e, type, len)));
 		return;
 	}
 	LLVMValueRef width = emit_int(e, 32, ir_width(a));
 	LLVMValueRef up = ir_sub(e, width, at_most(e, len, ir_width(a)));
 	field = shift_right(e, shift_left(e, field, up), up, true);
 	LLVMValueRef empty = ir_icmp(e, LLVMIntEQ, len, emit_int(e, 32, 0));
-	result(e, inst, ir_select(e, empty, LLVMConstNull(type), field));
+	emit_result(e, inst, ir_select(e, empty, LLVMConstNull(type), field));
 }
 
 void emit_bfi(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
 	LLVMValueRef pos = field_arg(e, inst, 3);
 	LLVMValueRef mask = low_mask(e, LLVMTypeOf(a), field_arg(e, inst, 4));
 	mask = shift_left(e, mask, pos);
 	a = ir_and(e, shift_left(e, a, pos), mask);
-	result(e, inst, ir_or(e, a, ir_and(e, b, ir_not(e, mask))));
+	emit_result(e, inst, ir_or(e, a, ir_and(e, b, ir_not(e, mask))));
 }
 
 /* `count` bits from `first` on.  .wrap looks at five bits of each; with .clamp a larger first gives
  * nothing and a larger count all the rest. */
 void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef first = arg(e, inst, 1);
-	LLVMValueRef count = arg(e, inst, 2);
+	LLVMValueRef first = emit_arg(e, inst, 1);
+	LLVMValueRef count = emit_arg(e, inst, 2);
 	LLVMValueRef ones = LLVMConstAllOnes(e->i32);
 	LLVMValueRef low = emit_int(e, 32, 31);
 	if (ptx_has(&inst->mods, PTX_MOD_WRAP)) {
@@ -206,19 +196,19 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 		count = ir_and(e, count, low);
 	}
 
-	result(e, inst, shift_left(e, ir_not(e, shift_left(e, ones, count)), first));
+	emit_result(e, inst, shift_left(e, ir_not(e, shift_left(e, ones, count)), first));
 }
 
 /* The low b bits of a, extended; nothing to do when .clamp meets a larger b. */
 void emit_szext(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = arg32(e, inst, 2);
 	LLVMValueRef low = ir_mask(e, b, 31);
 	LLVMValueRef high = ir_shl(e, LLVMConstAllOnes(e->i32), low);
 	LLVMValueRef value = ir_and(e, a, ir_not(e, high));
 
-	if (ptx_type_class(inst->types[0]) == 's') {
+	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef top = ir_sub(e, low, emit_int(e, 32, 1));
 		top = ir_lshr(e, a, ir_mask(e, top, 31));
 		value = ir_select(e, ir_trunc(e, top, e->i1), ir_or(e, a, high), value);
@@ -226,7 +216,7 @@ void emit_szext(struct emit *e, const struct ptx_inst *inst)
 	if (ptx_has(&inst->mods, PTX_MOD_CLAMP)) {
 		value = ir_select(e, is_below(e, b, 32), value, a);
 	}
-	result(e, inst, value);
+	emit_result(e, inst, value);
 }
 
 /* Where `choose` is set `yes`, elsewhere `no`. */
@@ -238,9 +228,9 @@ static LLVMValueRef blend(struct emit *e, LLVMValueRef choose, LLVMValueRef yes,
 /* Any function of three bits: bit 4a + 2b + c of the table. */
 void emit_lop3(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
-	LLVMValueRef c = arg(e, inst, 3);
+	LLVMValueRef a = emit_arg(e, inst, 1);
+	LLVMValueRef b = emit_arg(e, inst, 2);
+	LLVMValueRef c = emit_arg(e, inst, 3);
 	unsigned table = (unsigned)inst->operands[4].value;
 	LLVMValueRef of_c[4] = {LLVMConstNull(e->i32), ir_not(e, c), c, LLVMConstAllOnes(e->i32)};
 	LLVMValueRef of_b[2];
@@ -249,7 +239,7 @@ void emit_lop3(struct emit *e, const struct ptx_inst *inst)
 		unsigned half = table >> (4 * i);
 		of_b[i] = blend(e, b, of_c[half >> 2 & 3], of_c[half & 3]);
 	}
-	result(e, inst, blend(e, a, of_b[1], of_b[0]));
+	emit_result(e, inst, blend(e, a, of_b[1], of_b[0]));
 }
 
 /* The modes of prmt as selectors of the general form: 16 bits for each value of c & 3. */
@@ -279,10 +269,10 @@ static LLVMValueRef prmt_selector(struct emit *e, const struct ptx_inst *inst, L
 /* Four bytes picked from the eight of b:a; selector bit 3 asks for copies of the byte's sign. */
 void emit_prmt(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef low = ir_zext(e, arg(e, inst, 1), e->i64);
-	LLVMValueRef high = ir_shl_by(e, ir_zext(e, arg(e, inst, 2), e->i64), 32);
+	LLVMValueRef low = ir_zext(e, emit_arg(e, inst, 1), e->i64);
+	LLVMValueRef high = ir_shl_by(e, ir_zext(e, emit_arg(e, inst, 2), e->i64), 32);
 	LLVMValueRef bytes = ir_or(e, high, low);
-	LLVMValueRef selector = prmt_selector(e, inst, arg(e, inst, 3));
+	LLVMValueRef selector = prmt_selector(e, inst, emit_arg(e, inst, 3));
 	LLVMValueRef all = emit_int(e, 32, 0);
 
 	for (unsigned i = 0; i < 4; i++) {
@@ -294,5 +284,5 @@ void emit_prmt(struct emit *e, const struct ptx_inst *inst)
 		byte = ir_select(e, sign, ir_ashr(e, byte, emit_int(e, 8, 7)), byte);
 		all = ir_or(e, all, ir_shl_by(e, ir_zext(e, byte, e->i32), 8 * i));
 	}
-	result(e, inst, all);
+	emit_result(e, inst, all);
 }

@@ -132,7 +132,7 @@ void emit_slct(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The magnitude's bits tell the class: subnormals below the smallest normal, then normals, then
- * infinity, then what is not a number. */
+ * infinity, then what is not a number.  PTX ISA 9.7.3.2: zeros are normal. */
 void emit_testp(struct emit *e, const struct ptx_inst *inst)
 {
 	bool is_double = inst->types[0] == PTX_F64;
@@ -143,6 +143,7 @@ void emit_testp(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef bits = emit_bits(e, emit_use(e, &inst->operands[1], inst->types[0]));
 	LLVMValueRef size = ir_and(e, bits, emit_int(e, width, (UINT64_C(1) << (width - 1)) - 1));
 	LLVMValueRef finite = ir_icmp(e, LLVMIntULT, size, infinity);
+	LLVMValueRef zero = ir_icmp(e, LLVMIntEQ, size, emit_int(e, width, 0));
 	LLVMValueRef is;
 
 	if (ptx_has(&inst->mods, PTX_MOD_FINITE)) {
@@ -154,9 +155,9 @@ void emit_testp(struct emit *e, const struct ptx_inst *inst)
 	} else if (ptx_has(&inst->mods, PTX_MOD_NOTANUMBER)) {
 		is = ir_icmp(e, LLVMIntUGT, size, infinity);
 	} else if (ptx_has(&inst->mods, PTX_MOD_NORMAL)) {
-		is = ir_and(e, finite, ir_icmp(e, LLVMIntUGE, size, normal));
+		is = ir_and(e, finite,
+			ir_or(e, zero, ir_icmp(e, LLVMIntUGE, size, normal)));
 	} else {
-		LLVMValueRef zero = ir_icmp(e, LLVMIntEQ, size, emit_int(e, width, 0));
 		is = ir_and(e, ir_icmp(e, LLVMIntULT, size, normal), ir_not(e, zero));
 	}
 	emit_def(e, &inst->operands[0], PTX_PRED, is);

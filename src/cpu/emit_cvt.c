@@ -19,11 +19,6 @@ static bool is_half(enum ptx_type type)
 	return type == PTX_F16 || type == PTX_BF16;
 }
 
-static bool is_signed(enum ptx_type type)
-{
-	return ptx_type_class(type) == 's';
-}
-
 /* mov {a, b}, c: the first element takes the lowest bits. */
 static void unpack(struct emit *e, const struct ptx_operand *to, LLVMValueRef value)
 {
@@ -150,18 +145,18 @@ static LLVMValueRef limit(struct emit *e, enum ptx_type type, unsigned width, bo
 	LLVMTypeRef own = emit_int_type(e, bits);
 	LLVMValueRef top = emit_int(e, bits, UINT64_C(1) << (bits - 1));
 	LLVMValueRef value;
-	if (is_signed(type)) {
+	if (emit_is_signed(type)) {
 		value = largest ? ir_not(e, top) : top;
 	} else {
 		value = largest ? LLVMConstAllOnes(own) : LLVMConstNull(own);
 	}
-	return ir_resize(e, value, emit_int_type(e, width), is_signed(type));
+	return ir_resize(e, value, emit_int_type(e, width), emit_is_signed(type));
 }
 
 static LLVMValueRef int_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
-	bool sign = is_signed(inst->types[1]);
+	bool sign = emit_is_signed(inst->types[1]);
 	LLVMTypeRef type = emit_int_type(e, ptx_type_bits(to));
 	if (!ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		return ir_resize(e, value, type, sign);
@@ -184,7 +179,7 @@ static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLV
 	unsigned bits = ptx_type_bits(to);
 	LLVMTypeRef types[] = {emit_int_type(e, bits), LLVMTypeOf(value)};
 	LLVMValueRef whole = round == EMIT_ZERO ? value : integral(e, value, round);
-	LLVMValueRef fit = ir_intrinsic(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat",
+	LLVMValueRef fit = ir_intrinsic(e, emit_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat",
 		types, 2, &whole, 1);
 	if (bits < 64 && inst->types[1] != PTX_F64) {
 		return fit;
@@ -224,7 +219,7 @@ static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLV
 {
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
-	bool sign = is_signed(inst->types[1]);
+	bool sign = emit_is_signed(inst->types[1]);
 	if (!is_half(to) && round == EMIT_NEAREST) {
 		LLVMTypeRef type = emit_type(e, to);
 		return sign ? ir_sitofp(e, value, type) : ir_uitofp(e, value, type);

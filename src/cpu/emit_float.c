@@ -48,14 +48,14 @@ LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
 }
 
 /* Operand i, flushed if the instruction says so. */
-static LLVMValueRef arg(struct emit *e, const struct ptx_inst *inst, size_t i)
+LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	LLVMValueRef value = emit_use(e, &inst->operands[i], inst->types[0]);
 	bool flush = ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
 	return flush ? emit_flush(e, value) : value;
 }
 
-static void result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	if (ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ)) {
 		value = emit_flush(e, value);
@@ -181,25 +181,25 @@ static void add_floats(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 	} else {
 		sum = emit_round_f64(e, RT_ADD, round, a, b, NULL);
 	}
-	result(e, inst, sum);
+	emit_float_result(e, inst, sum);
 }
 
 void emit_fadd(struct emit *e, const struct ptx_inst *inst)
 {
-	add_floats(e, inst, arg(e, inst, 1), arg(e, inst, 2));
+	add_floats(e, inst, emit_float_arg(e, inst, 1), emit_float_arg(e, inst, 2));
 }
 
 void emit_fsub(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	add_floats(e, inst, a, ir_fneg(e, arg(e, inst, 2)));
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	add_floats(e, inst, a, ir_fneg(e, emit_float_arg(e, inst, 2)));
 }
 
 void emit_fmul(struct emit *e, const struct ptx_inst *inst)
 {
 	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	LLVMValueRef b = emit_float_arg(e, inst, 2);
 	LLVMValueRef product;
 	if (round == EMIT_NEAREST) {
 		product = ir_fmul(e, a, b);
@@ -209,15 +209,15 @@ void emit_fmul(struct emit *e, const struct ptx_inst *inst)
 	} else {
 		product = emit_round_f64(e, RT_MUL, round, a, b, NULL);
 	}
-	result(e, inst, product);
+	emit_float_result(e, inst, product);
 }
 
 void emit_fma(struct emit *e, const struct ptx_inst *inst)
 {
 	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
-	LLVMValueRef c = arg(e, inst, 3);
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	LLVMValueRef b = emit_float_arg(e, inst, 2);
+	LLVMValueRef c = emit_float_arg(e, inst, 3);
 	LLVMValueRef value;
 	if (round == EMIT_NEAREST) {
 		value = ir_call3(e, "llvm.fma", a, b, c);
@@ -227,7 +227,7 @@ void emit_fma(struct emit *e, const struct ptx_inst *inst)
 	} else {
 		value = emit_round_f64(e, RT_FMA, round, a, b, c);
 	}
-	result(e, inst, value);
+	emit_float_result(e, inst, value);
 }
 
 /* Where the true quotient lies beside the f32 nearest to it is the sign of the remainder, which
@@ -259,9 +259,9 @@ static LLVMValueRef divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b
 
 void emit_fdiv(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
-	result(e, inst, ptx_has(&inst->mods, PTX_MOD_APPROX) ? divide_approx(e, a, b)
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	LLVMValueRef b = emit_float_arg(e, inst, 2);
+	emit_float_result(e, inst, ptx_has(&inst->mods, PTX_MOD_APPROX) ? divide_approx(e, a, b)
 		: divide(e, a, b, emit_round_of(inst)));
 }
 
@@ -282,7 +282,7 @@ static LLVMValueRef square_root(struct emit *e, LLVMValueRef a, enum emit_round 
 
 void emit_sqrt(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, square_root(e, arg(e, inst, 1), emit_round_of(inst)));
+	emit_float_result(e, inst, square_root(e, emit_float_arg(e, inst, 1), emit_round_of(inst)));
 }
 
 /*
@@ -315,40 +315,42 @@ static bool is_seed(const struct ptx_inst *inst)
 /* For f32 the approximate reciprocal is the exact one. */
 void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
 	if (is_seed(inst)) {
-		result(e, inst, upper_half(e, ir_fdiv(e, one, upper_half(e, a, false)), true));
+		emit_float_result(e, inst,
+			upper_half(e, ir_fdiv(e, one, upper_half(e, a, false)), true));
 	} else {
-		result(e, inst, divide(e, one, a, emit_round_of(inst)));
+		emit_float_result(e, inst, divide(e, one, a, emit_round_of(inst)));
 	}
 }
 
 /* Two roundings: within 2^-23 of the true value, PTX allows 2^-22.9. */
 void emit_rsqrt(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	bool seed = is_seed(inst);
 	a = seed ? upper_half(e, a, false) : a;
 	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
 	LLVMValueRef value = ir_fdiv(e, one, ir_call1(e, "llvm.sqrt", a));
-	result(e, inst, seed ? upper_half(e, value, true) : value);
+	emit_float_result(e, inst, seed ? upper_half(e, value, true) : value);
 }
 
 void emit_fabs(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_call1(e, "llvm.fabs", arg(e, inst, 1)));
+	emit_float_result(e, inst, ir_call1(e, "llvm.fabs", emit_float_arg(e, inst, 1)));
 }
 
 void emit_fneg(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_fneg(e, arg(e, inst, 1)));
+	emit_float_result(e, inst, ir_fneg(e, emit_float_arg(e, inst, 1)));
 }
 
 /* d has the magnitude of b and the sign of a. */
 void emit_copysign(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, ir_call2(e, "llvm.copysign", arg(e, inst, 2), arg(e, inst, 1)));
+	emit_float_result(e, inst, ir_call2(e, "llvm.copysign", emit_float_arg(e, inst, 2),
+		emit_float_arg(e, inst, 1)));
 }
 
 /*
@@ -375,10 +377,10 @@ static LLVMValueRef pick(struct emit *e, const struct ptx_inst *inst, LLVMValueR
 /* .xorsign.abs: of the magnitudes, with the signs multiplied. */
 void emit_fminmax(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = arg(e, inst, 1);
-	LLVMValueRef b = arg(e, inst, 2);
+	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	LLVMValueRef b = emit_float_arg(e, inst, 2);
 	if (!ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
-		result(e, inst, pick(e, inst, a, b));
+		emit_float_result(e, inst, pick(e, inst, a, b));
 		return;
 	}
 
@@ -387,5 +389,5 @@ void emit_fminmax(struct emit *e, const struct ptx_inst *inst)
 	b = ir_call1(e, "llvm.fabs", b);
 	LLVMValueRef value = pick(e, inst, a, b);
 	signs = emit_cast(e, signs, LLVMTypeOf(value));
-	result(e, inst, ir_call2(e, "llvm.copysign", value, signs));
+	emit_float_result(e, inst, ir_call2(e, "llvm.copysign", value, signs));
 }

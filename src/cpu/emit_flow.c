@@ -8,8 +8,9 @@
  * Every yield lays out the frame for itself, so the frame is as large as the hungriest one needs.
  *
  * With one worker running all threads of a block in turn, a thread that spins on memory would wait
- * for ever.  So a branch back to the start of a loop that waits (compare-and-swap, exchange,
- * volatile or acquire load) yields as well.
+ * for ever.  So a branch back to the start of a loop that may wait yields as well: one that looks at
+ * what an atomic operation found, that has a load which sees other threads' stores (volatile,
+ * relaxed, acquire, .cv), or any load and a fence.
  */
 #include "../base/common.h"
 
@@ -110,49 +111,79 @@ static void yield_here(struct emit *e, enum rt_yield why)
 	yield_live(e, why);
 }
 
-static bool is_wait(const struct ptx_inst *inst)
+/* What makes a loop one that may wait. */
+struct signs {
+	bool waits;
+	bool loads;
+	bool fences;
+};
+
+static bool is_any_of(const struct ptx_inst *inst, const enum ptx_mod *mods, size_t count)
 {
+	bool is = false;
+	for (size_t i = 0; i < count; i++) {
+		is |= ptx_has(&inst->mods, mods[i]);
+	}
+	return is;
+}
+
+/* `live`: the registers that are read after the instruction; NULL: all. */
+static void note_signs(struct signs *signs, const struct ptx_inst *inst, const uint64_t *live)
+{
+	static const enum ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
+		PTX_MOD_MMIO, PTX_MOD_CV};
+	const struct ptx_operand *result = inst->operands;
 	switch (inst->op) {
-	case PTX_OP_ATOM_CAS:
-		return true;
 	case PTX_OP_ATOM:
-		return ptx_has(&inst->mods, PTX_MOD_EXCH);
+	case PTX_OP_ATOM_CAS:
+		signs->waits |= result->kind == PTX_REG && (!live || has_bit(live, result->reg));
+		break;
 	case PTX_OP_LD:
-		return ptx_has(&inst->mods, PTX_MOD_VOLATILE)
-			|| ptx_has(&inst->mods, PTX_MOD_RELAXED)
-			|| ptx_has(&inst->mods, PTX_MOD_ACQUIRE);
+		signs->waits |= is_any_of(inst, strong, countof(strong));
+		signs->loads |= inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
+			|| inst->space == PTX_SHARED;
+		break;
+	case PTX_OP_MEMBAR:
+	case PTX_OP_FENCE:
+		signs->fences = true;
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
-static bool block_waits(const struct ptx_func *func, const struct ptx_block *block)
+static bool may_wait(const struct signs *signs)
 {
-	for (size_t i = block->first; i < block->end; i++) {
-		if (is_wait(&func->insts[i])) {
-			return true;
-		}
-	}
-	return false;
+	return signs->waits || (signs->loads && signs->fences);
 }
 
-/* Does the natural loop of the edge from `latch` back to `header` wait?  `stack` and `seen` have
+static void note_block(struct emit *e, struct signs *signs, const struct ptx_block *block)
+{
+	memcpy(e->live, block->live_out, (e->func->reg_count + 63) / 64 * 8);
+	for (size_t i = block->end; i-- > block->first;) {
+		note_signs(signs, &e->func->insts[i], e->live);
+		cfg_live_before(e->live, &e->func->insts[i]);
+	}
+}
+
+/* May the natural loop of the edge from `latch` back to `header` wait?  `stack` and `seen` have
  * room for every block. */
 static bool loop_waits(struct emit *e, size_t latch, size_t header, size_t *stack, bool *seen)
 {
 	const struct ptx_block *blocks = e->func->blocks;
+	struct signs signs = {.waits = false};
 	size_t depth = 0;
 	memset(seen, 0, e->func->block_count * sizeof(*seen));
 	seen[header] = true;
-	bool waits = block_waits(e->func, &blocks[header]);
+	note_block(e, &signs, &blocks[header]);
 	if (!seen[latch]) {
 		seen[latch] = true;
 		stack[depth++] = latch;
 	}
 
-	while (depth > 0 && !waits) {
+	while (depth > 0 && !may_wait(&signs)) {
 		const struct ptx_block *block = &blocks[stack[--depth]];
-		waits = block_waits(e->func, block);
+		note_block(e, &signs, block);
 		for (size_t i = 0; i < block->pred_count; i++) {
 			if (!seen[block->pred[i]]) {
 				seen[block->pred[i]] = true;
@@ -160,7 +191,7 @@ static bool loop_waits(struct emit *e, size_t latch, size_t header, size_t *stac
 			}
 		}
 	}
-	return waits;
+	return may_wait(&signs);
 }
 
 static bool is_back_edge(const struct ptx_func *func, size_t from, size_t to)
@@ -183,11 +214,11 @@ static void find_in_block(struct emit *e, size_t index, size_t *stack, bool *see
 bool emit_find_spins(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
-	bool any = false;
-	for (size_t i = 0; i < func->inst_count && !any; i++) {
-		any = is_wait(&func->insts[i]);
+	struct signs signs = {.waits = false};
+	for (size_t i = 0; i < func->inst_count; i++) {
+		note_signs(&signs, &func->insts[i], NULL);
 	}
-	if (!any) {
+	if (!may_wait(&signs)) {
 		return true;
 	}
 

@@ -57,18 +57,6 @@ static LLVMValueRef evaluate(struct emit *e, const struct polynomial *p, LLVMVal
 	return sum;
 }
 
-static LLVMValueRef arg(struct emit *e, const struct ptx_inst *inst)
-{
-	LLVMValueRef value = emit_use(e, &inst->operands[1], PTX_F32);
-	return ptx_has(&inst->mods, PTX_MOD_FTZ) ? emit_flush(e, value) : value;
-}
-
-static void result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
-{
-	value = ptx_has(&inst->mods, PTX_MOD_FTZ) ? emit_flush(e, value) : value;
-	emit_def(e, &inst->operands[0], PTX_F32, value);
-}
-
 /* 2^n for -126 <= n <= 127. */
 static LLVMValueRef power(struct emit *e, LLVMValueRef n)
 {
@@ -96,14 +84,14 @@ static LLVMValueRef exp2_of(struct emit *e, LLVMValueRef x)
 
 void emit_ex2(struct emit *e, const struct ptx_inst *inst)
 {
-	result(e, inst, exp2_of(e, arg(e, inst)));
+	emit_float_result(e, inst, exp2_of(e, emit_float_arg(e, inst, 1)));
 }
 
 /* x = 2^n * (1 + f).  PTX: absolute error 2^-22 for x in (0.5, 2), relative elsewhere; here the
  * relative error is below 2^-22 everywhere. */
 void emit_lg2(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef x = arg(e, inst);
+	LLVMValueRef x = emit_float_arg(e, inst, 1);
 	LLVMValueRef tiny = ir_fcmp(e, LLVMRealOLT, x, real(e, 0x1p-126));
 	LLVMValueRef scaled = ir_select(e, tiny, ir_fmul(e, x, real(e, 0x1p24)), x);
 	LLVMValueRef bits = emit_bits(e, scaled);
@@ -122,7 +110,8 @@ void emit_lg2(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, real(e, 0));
 	LLVMValueRef outside = ir_select(e, zero, ir_fneg(e, infinity), real(e, __builtin_nan("")));
 	value = ir_select(e, ir_fcmp(e, LLVMRealOEQ, x, infinity), infinity, value);
-	result(e, inst, ir_select(e, ir_fcmp(e, LLVMRealOGT, x, real(e, 0)), value, outside));
+	emit_float_result(e, inst,
+		ir_select(e, ir_fcmp(e, LLVMRealOGT, x, real(e, 0)), value, outside));
 }
 
 /* The fraction of a turn that x is, in [-0.5, 0.5], to about 2^-27: 1 / (2 pi) is kept in two
@@ -143,30 +132,30 @@ static LLVMValueRef turn(struct emit *e, LLVMValueRef x)
  * The half of the turn around half a turn is the mirrored other half. */
 void emit_sin(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef x = arg(e, inst);
+	LLVMValueRef x = emit_float_arg(e, inst, 1);
 	LLVMValueRef r = turn(e, x);
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", r);
 	LLVMValueRef mirrored = ir_fsub(e, ir_call2(e, "llvm.copysign", real(e, 0.5), r), r);
 	r = ir_select(e, ir_fcmp(e, LLVMRealOGT, size, real(e, 0.25)), mirrored, r);
 	LLVMValueRef value = ir_fmul(e, r, evaluate(e, &sine, ir_fmul(e, r, r)));
 	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, real(e, 0));
-	result(e, inst, ir_select(e, zero, x, value)); /* -0 stays -0 */
+	emit_float_result(e, inst, ir_select(e, zero, x, value)); /* -0 stays -0 */
 }
 
 void emit_cos(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef r = ir_call1(e, "llvm.fabs", turn(e, arg(e, inst)));
+	LLVMValueRef r = ir_call1(e, "llvm.fabs", turn(e, emit_float_arg(e, inst, 1)));
 	LLVMValueRef far = ir_fcmp(e, LLVMRealOGT, r, real(e, 0.25));
 	r = ir_select(e, far, ir_fsub(e, real(e, 0.5), r), r);
 	LLVMValueRef z = ir_fmul(e, r, r);
 	LLVMValueRef value = fused(e, z, evaluate(e, &cosine, z), real(e, 1));
-	result(e, inst, ir_select(e, far, ir_fneg(e, value), value));
+	emit_float_result(e, inst, ir_select(e, far, ir_fneg(e, value), value));
 }
 
 /* PTX: relative error 2^-11; here 2^-22.  Near zero a polynomial, else 1 - 2 / (e^2x + 1). */
 void emit_tanh(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef x = arg(e, inst);
+	LLVMValueRef x = emit_float_arg(e, inst, 1);
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", x);
 	LLVMValueRef z = ir_fmul(e, x, x);
 	LLVMValueRef small = fused(e, ir_fmul(e, x, z), evaluate(e, &tangent, z), x);
@@ -175,5 +164,6 @@ void emit_tanh(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef part = ir_fdiv(e, real(e, 2), ir_fadd(e, grown, real(e, 1)));
 	LLVMValueRef large = ir_fsub(e, real(e, 1), part);
 	large = ir_call2(e, "llvm.copysign", large, x);
-	result(e, inst, ir_select(e, ir_fcmp(e, LLVMRealOLT, size, real(e, 0.6)), small, large));
+	emit_float_result(e, inst,
+		ir_select(e, ir_fcmp(e, LLVMRealOLT, size, real(e, 0.6)), small, large));
 }

@@ -4,9 +4,11 @@
  * Memory: addresses, loads and stores, and the special registers, which are loads too.
  *
  * Generic, .global, .const and .param addresses are host addresses; so are .local ones, in the
- * thread's own part of warp->local.  A .shared address is an offset from warp->shared, small
- * enough for the 32-bit registers that kernels like to keep it in; cvta adds or subtracts the
- * base.  A 32-bit address is zero-extended before the constant offset is added.
+ * thread's own part of warp->local.  A .shared address is an offset from warp->shared, 32 bits of
+ * it; cvta adds or subtracts the base.  Both it and the displacement are taken as signed, which is
+ * the sum modulo 4 GiB for every address that exists, and cannot leave the guards of launch.c.
+ *
+ * Nothing is said to LLVM about the alignment of what is not atomic: a kernel's address may be any.
  */
 #include "../base/common.h"
 
@@ -119,11 +121,14 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 		base = shared_base(e);
 	}
 	offset += (uint64_t)operand->value;
+	if (*space == PTX_SHARED) {
+		offset = (uint64_t)(int32_t)offset;
+	}
 
 	if (operand->has_base) {
-		bool narrow = ptx_type_bits(e->func->regs[operand->reg].type) == 32;
-		LLVMValueRef reg = emit_use_reg(e, operand->reg, narrow ? PTX_U32 : PTX_U64);
-		reg = ir_zext(e, reg, e->i64);
+		LLVMValueRef reg = *space == PTX_SHARED
+			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
+			: emit_use_reg(e, operand->reg, PTX_U64);
 		base = base ? emit_at(e, base, reg, e->i8)
 			: LLVMBuildIntToPtr(e->builder, reg, e->ptr, "");
 	}
@@ -152,19 +157,26 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	return LLVMBuildCall2(e->builder, type, fn, all, count + 1, "");
 }
 
-/* How the memory model's words are said to LLVM. */
-static LLVMAtomicOrdering access_order(const struct ptx_inst *inst)
+LLVMAtomicOrdering emit_order(const struct ptx_inst *inst)
 {
-	if (ptx_has(&inst->mods, PTX_MOD_ACQUIRE)) {
-		return LLVMAtomicOrderingAcquire;
+	static const struct {
+		enum ptx_mod mod;
+		LLVMAtomicOrdering order;
+	} orders[] = {
+		{PTX_MOD_ACQUIRE, LLVMAtomicOrderingAcquire},
+		{PTX_MOD_RELEASE, LLVMAtomicOrderingRelease},
+		{PTX_MOD_ACQ_REL, LLVMAtomicOrderingAcquireRelease},
+		{PTX_MOD_SC, LLVMAtomicOrderingSequentiallyConsistent},
+		{PTX_MOD_RELAXED, LLVMAtomicOrderingMonotonic},
+		{PTX_MOD_VOLATILE, LLVMAtomicOrderingMonotonic},
+		{PTX_MOD_MMIO, LLVMAtomicOrderingMonotonic},
+	};
+	for (size_t i = 0; i < countof(orders); i++) {
+		if (ptx_has(&inst->mods, orders[i].mod)) {
+			return orders[i].order;
+		}
 	}
-	if (ptx_has(&inst->mods, PTX_MOD_RELEASE)) {
-		return LLVMAtomicOrderingRelease;
-	}
-	bool strong = ptx_has(&inst->mods, PTX_MOD_RELAXED)
-		|| ptx_has(&inst->mods, PTX_MOD_VOLATILE)
-		|| ptx_has(&inst->mods, PTX_MOD_MMIO);
-	return strong ? LLVMAtomicOrderingMonotonic : LLVMAtomicOrderingNotAtomic;
+	return LLVMAtomicOrderingNotAtomic;
 }
 
 /* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
@@ -172,7 +184,7 @@ static LLVMAtomicOrdering access_order(const struct ptx_inst *inst)
 static LLVMTypeRef access_type(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
 {
 	LLVMTypeRef as = emit_type(e, type);
-	if (access_order(inst) == LLVMAtomicOrderingNotAtomic) {
+	if (emit_order(inst) == LLVMAtomicOrderingNotAtomic) {
 		return as;
 	}
 	return emit_int_type(e, ptx_type_bits(type));
@@ -180,10 +192,11 @@ static LLVMTypeRef access_type(struct emit *e, const struct ptx_inst *inst, enum
 
 static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum ptx_type type)
 {
-	LLVMAtomicOrdering order = access_order(inst);
+	LLVMAtomicOrdering order = emit_order(inst);
 	unsigned size = ptx_type_size(type);
-	LLVMSetAlignment(access, size);
-	if (order != LLVMAtomicOrderingNotAtomic && size <= 8) {
+	bool is_atomic = order != LLVMAtomicOrderingNotAtomic && size <= 8;
+	LLVMSetAlignment(access, is_atomic ? size : 1);
+	if (is_atomic) {
 		LLVMSetOrdering(access, order);
 	}
 	LLVMSetVolatile(access, ptx_has(&inst->mods, PTX_MOD_VOLATILE)

@@ -128,6 +128,23 @@ void fault_remove(void)
 	remove_first(FAULTS);
 }
 
+bool fault_unblock(sigset_t *old)
+{
+	sigset_t faults;
+	bool was_blocked = false;
+	sigemptyset(&faults);
+	for (size_t i = 0; i < FAULTS; i++) {
+		sigaddset(&faults, fault_signals[i]);
+	}
+	if (pthread_sigmask(SIG_UNBLOCK, &faults, old) != 0) {
+		return false;
+	}
+	for (size_t i = 0; i < FAULTS; i++) {
+		was_blocked |= sigismember(old, fault_signals[i]) == 1;
+	}
+	return was_blocked;
+}
+
 void fault_arm(struct fault_catch *target)
 {
 	armed = target;

@@ -18,6 +18,7 @@
 #include "../base/common.h"
 
 #include <setjmp.h>
+#include <signal.h>
 
 struct fault_catch {
 	sigjmp_buf env;
@@ -30,7 +31,9 @@ struct fault_catch {
 bool fault_install(void);
 void fault_remove(void);
 
-/* This thread only. */
+/* This thread only.  A fault whose signal is blocked ends the process.  True if one of them was
+ * blocked: then the mask in *old is to be put back. */
+bool fault_unblock(sigset_t *old);
 void fault_arm(struct fault_catch *target);
 void fault_disarm(void);
 

@@ -28,6 +28,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,10 +45,14 @@ static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",s
 static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
 
+enum { HUGE_KERNEL = 10000 /* instructions */ };
+
 struct jit {
 	const struct ptx_module *module;
 	LLVMContextRef context;
+	LLVMTargetRef target;
 	LLVMTargetMachineRef machine;
+	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
 	LLVMTargetDataRef layout;
 	char *triple;
 	LLVMOrcLLJITRef linker;
@@ -98,28 +103,72 @@ static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 
 /* The features come from CPUID.  The processor's name would say less: an LLVM older than the
  * processor calls it generic. */
-static bool create_machine(struct jit *jit, struct ptx_diag *diag)
+static bool create_machine(LLVMTargetMachineRef *out, struct jit *jit, LLVMCodeGenOptLevel level,
+	struct ptx_diag *diag)
 {
-	LLVMTargetRef target;
+	char *features = LLVMGetHostCPUFeatures();
+	*out = LLVMCreateTargetMachine(jit->target, jit->triple, "generic", features, level,
+		LLVMRelocPIC, LLVMCodeModelJITDefault);
+	LLVMDisposeMessage(features);
+	return *out || ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", jit->triple);
+}
+
+static bool find_target(struct jit *jit, struct ptx_diag *diag)
+{
 	char *message = NULL;
 	jit->triple = LLVMGetDefaultTargetTriple();
-	if (LLVMGetTargetFromTriple(jit->triple, &target, &message)) {
+	if (LLVMGetTargetFromTriple(jit->triple, &jit->target, &message)) {
 		return fail_message(diag, 0, "find a target", message);
 	}
-
-	char *features = LLVMGetHostCPUFeatures();
-	jit->machine = LLVMCreateTargetMachine(target, jit->triple, "generic", features,
-		LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
-	LLVMDisposeMessage(features);
-	if (!jit->machine) {
-		return ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", jit->triple);
+	if (!create_machine(&jit->machine, jit, LLVMCodeGenLevelDefault, diag)) {
+		return false;
 	}
-
 	jit->layout = LLVMCreateTargetDataLayout(jit->machine);
 	return true;
 }
 
-/* The linker, which finds in this process what LLVM itself calls (memcpy, fma). */
+/* All that LLVM calls by itself, where the processor has no instruction for it.  The dynamic linker
+ * is not asked: it would not find libm when somebody has loaded us with RTLD_LOCAL. */
+static const struct callee {
+	const char *name;
+	void (*address)(void);
+} callees[] = {
+#define X(name) {#name, (void (*)(void))name},
+	X(memcpy) X(memmove) X(memset) X(fma) X(fmaf) X(floor) X(floorf) X(ceil) X(ceilf)
+	X(trunc) X(truncf) X(rint) X(rintf) X(sqrt) X(sqrtf)
+#undef X
+};
+
+static bool define_callees(struct jit *jit, struct ptx_diag *diag)
+{
+	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[countof(callees)] = {{.Name = NULL}};
+	for (size_t i = 0; i < countof(callees); i++) {
+		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit->linker, callees[i].name);
+		pairs[i].Sym.Address = (uintptr_t)callees[i].address;
+		pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported
+			| LLVMJITSymbolGenericFlagsCallable;
+	}
+
+	LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, countof(pairs));
+	LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit->linker), unit);
+	if (error) {
+		LLVMOrcDisposeMaterializationUnit(unit);
+		return fail_error(diag, 0, "define what code calls", error);
+	}
+	return true;
+}
+
+/* What the linker would print.  Takes the error. */
+static void note_error(void *data, LLVMErrorRef error)
+{
+	struct jit *jit = data;
+	if (jit->diag && !jit->diag->message[0]) {
+		fail_error(jit->diag, 0, "link the code", error);
+	} else {
+		LLVMConsumeError(error);
+	}
+}
+
 static bool create_linker(struct jit *jit, struct ptx_diag *diag)
 {
 	LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->linker, NULL);
@@ -128,14 +177,9 @@ static bool create_linker(struct jit *jit, struct ptx_diag *diag)
 		return fail_error(diag, 0, "start its linker", error);
 	}
 
-	LLVMOrcDefinitionGeneratorRef process;
-	error = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process,
-		LLVMOrcLLJITGetGlobalPrefix(jit->linker), NULL, NULL);
-	if (error) {
-		return fail_error(diag, 0, "look into this process", error);
-	}
-	LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(jit->linker), process);
-	return true;
+	LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->linker),
+		note_error, jit);
+	return define_callees(jit, diag);
 }
 
 bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
@@ -152,7 +196,7 @@ bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_di
 	jit->module = module;
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
-	if (!create_machine(jit, diag) || !create_linker(jit, diag)) {
+	if (!find_target(jit, diag) || !create_linker(jit, diag)) {
 		jit_release(jit);
 		return false;
 	}
@@ -178,6 +222,9 @@ void jit_release(struct jit *jit)
 	}
 	if (jit->machine) {
 		LLVMDisposeTargetMachine(jit->machine);
+	}
+	if (jit->quick) {
+		LLVMDisposeTargetMachine(jit->quick);
 	}
 	if (jit->triple) {
 		LLVMDisposeMessage(jit->triple);
@@ -251,12 +298,30 @@ static size_t text_size(LLVMContextRef context, LLVMMemoryBufferRef object)
 	return size;
 }
 
+/* Scheduling and allocating registers take more than linear time, which few huge kernels are
+ * worth. */
+static LLVMTargetMachineRef machine_for(struct jit *jit, const struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (func->inst_count < HUGE_KERNEL) {
+		return jit->machine;
+	}
+	if (!jit->quick) {
+		create_machine(&jit->quick, jit, LLVMCodeGenLevelNone, diag);
+	}
+	return jit->quick;
+}
+
 static bool link_object(struct jit_kernel *out, struct jit *jit, LLVMModuleRef ir,
 	const char *symbol, const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *message = NULL;
 	LLVMMemoryBufferRef object;
-	if (LLVMTargetMachineEmitToMemoryBuffer(jit->machine, ir, LLVMObjectFile, &message,
+	LLVMTargetMachineRef machine = machine_for(jit, func, diag);
+	if (!machine) {
+		return false;
+	}
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message,
 		&object)) {
 		return fail_message(diag, func->line, "generate code", message);
 	}

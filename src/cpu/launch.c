@@ -3,9 +3,9 @@
  * A grid becomes blocks, which the workers take from one counter, in order, some at a time: a
  * block that waits for an earlier one (a look-back scan) never waits for one that has not begun.
  *
- * Each worker has memory of its own for one block: shared memory, with 4 GiB without access behind
- * it, so that no 32-bit offset reaches anything else, and scratch memory for the frames and the
- * local memory of its warps, between pages without access.
+ * Each worker has memory of its own for one block: shared memory, with 4 GiB without access on
+ * either side, so that no 32-bit address and displacement reach anything else, and two areas, for
+ * the frames and for the local memory of its warps, between guards without access.
  */
 #include "../base/common.h"
 
@@ -27,11 +27,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SHARED_RESERVED ((size_t)1 << 32)
-#define SHARED_MARGIN ((size_t)1 << 16) /* an offset, a displacement and the access itself */
+#define SHARED_REACH ((size_t)1 << 32) /* of a signed 32-bit address and a displacement */
+#define SHARED_RESERVED (2 * SHARED_REACH + GUARD)
+#define GUARD ((size_t)1 << 16) /* bytes without access around an area */
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define FRAME_ALIGN 64
-#define LOCAL_ALIGN 16
+#define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
+#define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
 
 /* What decides where a warp's memory lies. */
 struct layout {
@@ -40,17 +42,23 @@ struct layout {
 	size_t frame_stride;
 	size_t local_stride;
 	size_t frames_size; /* of all warps */
-	size_t size;        /* frames and local memory */
+	size_t local_size;  /* of all threads */
+};
+
+/* Memory between guards. */
+struct area {
+	uint8_t *data;
+	size_t size;
 };
 
 struct worker {
 	struct fault_catch fault;
 	struct block block;
 	uint32_t slot_cap;
-	uint8_t *shared;          /* start of the reservation */
-	size_t shared_size;       /* bytes of it that can be accessed */
-	uint8_t *scratch_map;     /* with its guard pages */
-	size_t scratch_map_size;
+	uint8_t *shared;          /* with SHARED_REACH reserved before and behind it */
+	size_t shared_size;       /* bytes that can be accessed */
+	struct area frames;
+	struct area local;
 	struct layout layout;     /* that the slots are set up for */
 	uint8_t *signal_stack;
 };
@@ -104,10 +112,11 @@ static bool resize_shared(struct worker *w, size_t size, size_t page)
 {
 	size = round_up(size, page);
 	if (w->shared == NULL) {
-		w->shared = map_none(SHARED_RESERVED + SHARED_MARGIN);
-		if (w->shared == NULL) {
+		uint8_t *map = map_none(SHARED_RESERVED);
+		if (map == NULL) {
 			return false;
 		}
+		w->shared = map + SHARED_REACH;
 	}
 	if (size > w->shared_size
 	    && mprotect(w->shared, size, PROT_READ | PROT_WRITE) != 0) {
@@ -121,27 +130,42 @@ static bool resize_shared(struct worker *w, size_t size, size_t page)
 	return true;
 }
 
-static bool grow_scratch(struct worker *w, size_t size, size_t page)
+static void free_area(struct area *area)
 {
-	size = round_up(size, page) + 2 * page;
-	if (size <= w->scratch_map_size) {
+	if (area->data != NULL) {
+		munmap(area->data - GUARD, area->size + 2 * GUARD);
+	}
+}
+
+static bool grow_area(struct area *area, size_t size, size_t page)
+{
+	size = round_up(size > 0 ? size : 1, page);
+	if (size <= area->size) {
 		return true;
 	}
-	uint8_t *map = map_none(size);
+	uint8_t *map = map_none(size + 2 * GUARD);
 	if (map == NULL) {
 		return false;
 	}
-	if (mprotect(map + page, size - 2 * page, PROT_READ | PROT_WRITE) != 0) {
-		munmap(map, size);
+	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
+		munmap(map, size + 2 * GUARD);
 		return false;
 	}
-	if (w->scratch_map != NULL) {
-		munmap(w->scratch_map, w->scratch_map_size);
-	}
-	w->scratch_map = map;
-	w->scratch_map_size = size;
-	w->layout.width = 0;
+	free_area(area);
+	*area = (struct area){map + GUARD, size};
 	return true;
+}
+
+static bool grow_scratch(struct worker *w, const struct layout *layout, size_t page)
+{
+	const uint8_t *frames = w->frames.data;
+	const uint8_t *local = w->local.data;
+	bool ok = grow_area(&w->frames, layout->frames_size, page)
+		&& grow_area(&w->local, layout->local_size, page);
+	if (w->frames.data != frames || w->local.data != local) {
+		w->layout.width = 0;
+	}
+	return ok;
 }
 
 static bool prepare_worker(struct worker *w, const struct job *job)
@@ -152,17 +176,16 @@ static bool prepare_worker(struct worker *w, const struct job *job)
 		return false;
 	}
 	return grow_slots(w, warps) && resize_shared(w, job->launch.total_shared, page)
-		&& grow_scratch(w, job->layout.size, page);
+		&& grow_scratch(w, &job->layout, page);
 }
 
 static void free_worker(struct worker *w)
 {
 	if (w->shared != NULL) {
-		munmap(w->shared, SHARED_RESERVED + SHARED_MARGIN);
+		munmap(w->shared - SHARED_REACH, SHARED_RESERVED);
 	}
-	if (w->scratch_map != NULL) {
-		munmap(w->scratch_map, w->scratch_map_size);
-	}
+	free_area(&w->frames);
+	free_area(&w->local);
 	mem_free(w->block.slots);
 	mem_free(w->signal_stack);
 }
@@ -226,18 +249,20 @@ static bool plan_layout(struct layout *out, const struct launch_request *request
 	uint32_t threads)
 {
 	size_t warps = (threads + request->width - 1) / request->width;
-	size_t local;
+	if (request->frame_size > MAX_SCRATCH || request->local_size > MAX_SCRATCH) {
+		return false;
+	}
 	memset(out, 0, sizeof(*out));
 	out->width = request->width;
 	out->threads = threads;
 	out->frame_stride = round_up(request->frame_size, FRAME_ALIGN);
 	out->local_stride = round_up(request->local_size, LOCAL_ALIGN);
 	return size_mul(&out->frames_size, out->frame_stride, warps)
-		&& size_mul(&local, out->local_stride, warps * request->width)
-		&& size_add(&out->size, out->frames_size, local);
+		&& size_mul(&out->local_size, out->local_stride, warps * request->width)
+		&& out->frames_size <= MAX_SCRATCH && out->local_size <= MAX_SCRATCH;
 }
 
-static void bind_slot(struct worker *w, uint32_t i, uint8_t *frames, unsigned index)
+static void bind_slot(struct worker *w, uint32_t i, unsigned index)
 {
 	const struct layout *layout = &w->layout;
 	struct slot *slot = &w->block.slots[i];
@@ -246,12 +271,12 @@ static void bind_slot(struct worker *w, uint32_t i, uint8_t *frames, unsigned in
 	uint32_t lanes = left < layout->width ? left : layout->width;
 	uint32_t padding = (uint32_t)round_up(layout->threads, BLOCK_GROUP) - layout->threads;
 	slot->warp.shared = w->shared;
-	slot->warp.local = frames + layout->frames_size + first * layout->local_stride;
+	slot->warp.local = w->local.data + first * layout->local_stride;
 	slot->warp.local_stride = layout->local_stride;
 	slot->warp.first = first;
 	slot->warp.alive = UINT32_MAX >> (32 - lanes);
 	slot->warp.sm = index;
-	slot->frame = frames + i * layout->frame_stride;
+	slot->frame = w->frames.data + i * layout->frame_stride;
 	slot->weight = lanes + (i + 1 == w->block.slot_count ? padding : 0);
 }
 
@@ -268,7 +293,7 @@ static void bind_slots(struct worker *w, struct job *job, unsigned index)
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		block->slots[i].warp.launch = &job->launch;
 		if (!same) {
-			bind_slot(w, i, w->scratch_map + job->launcher->page, index);
+			bind_slot(w, i, index);
 		}
 	}
 }
@@ -323,12 +348,13 @@ static void fail_fault(struct job *job, const struct worker *w)
 		return;
 	}
 	struct launch_failure *out = job->out;
-	uint64_t offset = w->fault.address - (uintptr_t)w->shared;
+	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->shared);
+	const int64_t reach = (int64_t)SHARED_REACH;
 	if (!w->fault.has_address) {
 		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
-	} else if (offset < SHARED_RESERVED) {
+	} else if (offset >= -reach && offset < reach) {
 		snprintf(out->what, sizeof(out->what),
-			"access to offset %" PRIu64 " of %u bytes of shared memory", offset,
+			"access to offset %" PRId64 " of %u bytes of shared memory", offset,
 			job->launch.total_shared);
 	} else {
 		out->has_address = true;
@@ -340,11 +366,15 @@ static void fail_fault(struct job *job, const struct worker *w)
 
 static void fail_block(struct job *job, const struct slot *slot, enum block_end end)
 {
+	if (end == BLOCK_STOPPED) {
+		return;
+	}
 	const char *what = end == BLOCK_TRAPPED ? "trap or failed assert"
+		: end == BLOCK_BAD_BARRIER ? "barrier above 15"
 		: slot->state == SLOT_WARP
 		? "deadlock: waits at bar.warp.sync for threads that never come"
 		: "deadlock: waits at a barrier for threads that never come";
-	if (end != BLOCK_STOPPED && claim_failure(job, CUDA_ERROR_LAUNCH_FAILED, slot)) {
+	if (claim_failure(job, CUDA_ERROR_LAUNCH_FAILED, slot)) {
 		snprintf(job->out->what, sizeof(job->out->what), "%s (PTX line %u)", what,
 			slot->warp.line);
 	}
@@ -449,6 +479,8 @@ static void work(void *arg, unsigned index)
 	struct job *job = arg;
 	struct worker *w = &job->launcher->workers[index];
 	const float_state caller = float_state_reset();
+	sigset_t mask;
+	const bool was_blocked = index == 0 && fault_unblock(&mask);
 	use_signal_stack(w, index);
 	bind_slots(w, job, index);
 	if (sigsetjmp(w->fault.env, 0) == 0) {
@@ -458,6 +490,9 @@ static void work(void *arg, unsigned index)
 		fail_fault(job, w);
 	}
 	fault_disarm();
+	if (was_blocked) {
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	}
 	float_state_restore(caller);
 }
 

@@ -188,7 +188,7 @@ static bool reserve_slot(struct memory *memory)
 static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
-	if (wish->size == 0 || wish->size > use->limit) {
+	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
 		return 0;
 	}
 	size_t size = padded_size(memory, wish->size);
@@ -203,7 +203,8 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	struct memory_range *range = &memory->ranges[at];
 	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
 	*range = *wish;
-	range->address = start + size - round_up(wish->size, ALIGNMENT);
+	range->address = start + size
+		- round_up(wish->size, wish->align > ALIGNMENT ? wish->align : ALIGNMENT);
 	range->is_dead = false;
 	range->id = ++memory->last_id;
 	memory->count++;

@@ -20,6 +20,7 @@ enum memory_kind {
 struct memory_range {
 	uint64_t address;
 	size_t size;           /* as asked for */
+	size_t align;          /* as asked for; anything up to 256 is 256, the most is a page */
 	enum memory_kind kind;
 	bool is_pooled;        /* by cuMemAllocAsync */
 	bool is_dead;          /* freed; never seen outside */
@@ -31,8 +32,8 @@ struct memory_range {
 bool memory_create(struct memory **out, size_t limit);
 void memory_release(struct memory *memory); /* NULL is fine */
 
-/* `wish` says size, kind, is_pooled and owner.  The address, a multiple of 256; 0 when memory runs
- * out.  Cleared. */
+/* `wish` says size, align, kind, is_pooled and owner.  The address; 0 when memory runs out.
+ * Cleared. */
 uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish);
 /* False if no allocation starts at the address, or it has another kind. */
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind);

@@ -12,7 +12,9 @@
 
 enum {
 	MAX_FILES = 1 << 16,
-	DYNAMIC_ALIGN = 16 /* of dynamic shared memory, at least */
+	DYNAMIC_ALIGN = 16, /* of dynamic shared memory, at least */
+	NEWEST_MAJOR = 9    /* .version of CUDA 13; minor versions add instructions, which are
+	                     * refused one by one */
 };
 
 /* .maxntid 16, 16, 1: what is left out is 1 */
@@ -76,10 +78,12 @@ static void lay_out(struct parser *p, struct ptx_func *func)
 {
 	bool ok = true;
 	size_t dynamic_align = DYNAMIC_ALIGN;
+	size_t local_align = 1;
 	for (size_t i = 0; i < func->var_count; i++) {
 		struct ptx_var *var = func->vars[i];
 		if (var->space != PTX_SHARED) {
 			ok = ok && place(&func->local_size, var);
+			local_align = var->align > local_align ? var->align : local_align;
 		} else if (!var->is_extern) {
 			ok = ok && place(&func->shared_size, var);
 		} else {
@@ -91,6 +95,7 @@ static void lay_out(struct parser *p, struct ptx_func *func)
 		parser_fail_at(p, func->line, 1, "the variables of '%.80s' do not fit", func->name);
 		return;
 	}
+	func->local_size = round_up(func->local_size, local_align);
 	if (func->uses_dynamic_shared) {
 		func->shared_size = round_up(func->shared_size, dynamic_align);
 	}
@@ -254,6 +259,12 @@ static void parse_version(struct parser *p)
 	int major = 0;
 	for (; text < point; text++) {
 		major = major * 10 + (*text - '0');
+	}
+	if (major > NEWEST_MAJOR) {
+		parser_fail(p, "PTX version %d.%c is newer than this driver, which knows %d.x",
+			major, point[1], NEWEST_MAJOR);
+		p->diag->newer = true;
+		return;
 	}
 	p->module->version = major * 10 + (point[1] - '0');
 	advance(p);

@@ -361,6 +361,33 @@ static void parse_guard(struct parser *p, struct ptx_inst *inst)
 	inst->guard = guard.reg;
 }
 
+/* Skip an instruction that is refused later.  For a call the message names its callee, the first
+ * word outside of ( ). */
+static void skip_unsupported(struct parser *p, struct ptx_inst *inst)
+{
+	struct token callee = {.len = 0};
+	int depth = 0;
+	while (!at_end(p) && !at(p, ";")) {
+		depth += at(p, "(") - at(p, ")");
+		if (depth == 0 && callee.len == 0 && p->token.kind == TOKEN_WORD) {
+			callee = p->token;
+		}
+		advance(p);
+	}
+	expect(p, ";");
+	if (inst->op == PTX_OP_CALL && callee.len > 0) {
+		inst->operands = parser_alloc(p, 1, sizeof(*inst->operands));
+	}
+	if (inst->operands) {
+		char *name = arena_strndup(&p->module->arena, callee.text, callee.len);
+		if (!name) {
+			parser_no_memory(p);
+		}
+		inst->operand_count = 1;
+		*inst->operands = (struct ptx_operand){.kind = PTX_LABEL, .label = name};
+	}
+}
+
 static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	const struct token *word)
 {
@@ -377,7 +404,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	inst.source_file = p->source_file;
 	inst.source_line = p->source_line;
 	if (ptx_rows[inst.op].unsupported) {
-		skip_past(p, ";");
+		skip_unsupported(p, &inst);
 	} else {
 		parse_operands(p, &inst);
 	}

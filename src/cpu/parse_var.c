@@ -13,6 +13,7 @@
 enum {
 	MAX_DIMS = 8,
 	MAX_ALIGN = 1 << 12,
+	MAX_PARAM_ALIGN = 64, /* of the block that the parameters are gathered in */
 	MAX_INIT = 1 << 30 /* bytes of a variable that has an initializer */
 };
 
@@ -377,6 +378,10 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 		expect(p, ".param");
 		parse_qualifiers(p, &d);
 		parse_declarator(p, &d, &from, &shape);
+		if (from.align > MAX_PARAM_ALIGN) {
+			parser_unsupported(p, "parameters aligned to more than %d bytes are not"
+				" supported by the CPU device", MAX_PARAM_ALIGN);
+		}
 		struct ptx_var *var = parser_alloc(p, 1, sizeof(*var));
 		struct ptx_var **slot = list_add(p, &p->params, sizeof(*slot));
 		if (p->failed || !var || !slot || !from.name) {

@@ -59,6 +59,20 @@ unsigned ptx_type_size(enum ptx_type type)
 	return (types[type].bits + 7u) / 8;
 }
 
+enum ptx_type ptx_widen(enum ptx_type type)
+{
+	switch (type) {
+	case PTX_U16:
+		return PTX_U32;
+	case PTX_S16:
+		return PTX_S32;
+	case PTX_U32:
+		return PTX_U64;
+	default:
+		return PTX_S64;
+	}
+}
+
 char ptx_type_class(enum ptx_type type)
 {
 	return types[type].class;

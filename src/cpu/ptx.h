@@ -34,6 +34,8 @@ const char *ptx_type_name(enum ptx_type type); /* "u32" */
 unsigned ptx_type_bits(enum ptx_type type);
 unsigned ptx_type_size(enum ptx_type type);    /* bytes in memory; 1 for pred */
 char ptx_type_class(enum ptx_type type);
+/* The integer type of the same sign and twice the size; of 16 or 32 bits. */
+enum ptx_type ptx_widen(enum ptx_type type);
 
 enum ptx_space {
 	PTX_GENERIC,
@@ -206,7 +208,8 @@ struct ptx_inst {
 	bool has_guard;
 	bool guard_negated;
 	unsigned guard;               /* register */
-	struct ptx_operand *operands; /* none if the instruction is unsupported */
+	struct ptx_operand *operands; /* none if the instruction is unsupported, but for the callee
+	                               * of a call, as a PTX_LABEL */
 	size_t operand_count;
 	int line;                     /* in the PTX text, from 1 */
 	int column;
@@ -247,7 +250,7 @@ struct ptx_func {
 	struct ptx_var **vars;        /* LOCAL, SHARED and argument variables of the body; module
 	                               * scope SHARED ones that it names are here as copies */
 	size_t var_count;
-	size_t local_size;            /* bytes per thread */
+	size_t local_size;            /* bytes per thread, a multiple of their largest alignment */
 	size_t shared_size;           /* static shared bytes per block, module's included; dynamic
 	                               * shared memory, if used, starts right here */
 	bool uses_dynamic_shared;
@@ -282,6 +285,7 @@ struct ptx_diag {
 	int column;
 	bool no_memory;
 	bool unsupported;             /* valid PTX that this device does not run */
+	bool newer;                   /* PTX of a version that is not known here */
 	char message[256];            /* "unknown instruction 'foo.u32'" */
 };
 
