@@ -275,6 +275,58 @@ START_TEST(the_drivers_own_log_comes_with_a_failure)
 }
 END_TEST
 
+#define OURS "cuMemFree: not an address\n"
+#define LINE(time, thread, text) "[" time "][" thread "][CUDA][E] " text "\n"
+
+/* What the log says at a failure, and what of it belongs to the call that failed. */
+static const struct {
+	const char *log;
+	const char *own;
+} logs[] = {
+	{OURS "cuCtxSynchronize: bad\n", "cuCtxSynchronize: bad\n"},
+	{OURS OURS "no newline", "no newline"},
+	{LINE("8:00.001", "7", "old") LINE("8:00.002", "7", "why") LINE("8:00.002", "7", "code 1"),
+		LINE("8:00.002", "7", "why") LINE("8:00.002", "7", "code 1")},
+	{LINE("8:00.002", "6", "of another thread") LINE("8:00.002", "7", "why"),
+		LINE("8:00.002", "7", "why")},
+	{LINE("8:00.002", "7", "why"), LINE("8:00.002", "7", "why")},
+	{"[\n[\n", "[\n"},
+	{"[1][2\n[1][2\n", "[1][2\n"},
+	{"\n", "\n"},
+};
+
+START_TEST(lines_of_earlier_calls_and_other_threads_are_left_out)
+{
+	char script[256];
+	kz_error err = KZ_ERROR_INIT;
+	snprintf(script, sizeof(script), "log=%s;fail=cuCtxSynchronize:1", logs[_i].log);
+	struct drv *drv = open_stub(script);
+	drv_check(drv, drv->CtxSynchronize(), "cuCtxSynchronize", &err);
+	ck_assert_str_eq(err.log, logs[_i].own);
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(a_failure_that_logs_nothing_does_not_get_the_log_of_another)
+{
+	struct drv *drv;
+	CUdeviceptr address;
+	kz_error err = KZ_ERROR_INIT;
+	unsetenv("KUDZU_CPU_DRIVER");
+	if (drv_open(&drv, DRV_CPU, NULL) != KZ_OK) {
+		return; /* built without it */
+	}
+	drv->MemAlloc(&address, 1);
+	drv_check(drv, drv->CtxSynchronize(), "cuCtxSynchronize", &err);
+	ck_assert_str_eq(err.log, "cuCtxSynchronize: this thread has no current context\n");
+	kz_error_clear(&err);
+	drv_check(drv, drv->CtxSynchronize(), "cuCtxSynchronize", NULL);
+	drv_fail(drv, CUDA_ERROR_UNKNOWN, "cuMemFree", &err);
+	ck_assert_ptr_null(err.log);
+	kz_error_clear(&err);
+}
+END_TEST
+
 START_TEST(a_log_that_cannot_be_had_does_not_hide_the_failure)
 {
 	struct drv *drv = open_stub("log=x;fail=cuLogsDumpToMemory:1;fail=cuCtxSynchronize:700");
@@ -369,6 +421,9 @@ Suite *drv_suite(void)
 	TCase *tc = tcase_create("failures");
 	tcase_add_test(tc, every_result_of_a_call_reaches_the_user_as_its_error_value);
 	tcase_add_test(tc, the_drivers_own_log_comes_with_a_failure);
+	tcase_add_loop_test(tc, lines_of_earlier_calls_and_other_threads_are_left_out, 0,
+		countof(logs));
+	tcase_add_test(tc, a_failure_that_logs_nothing_does_not_get_the_log_of_another);
 	tcase_add_test(tc, a_log_that_cannot_be_had_does_not_hide_the_failure);
 	suite_add_tcase(suite, tc);
 	return suite;

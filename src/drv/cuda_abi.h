@@ -63,8 +63,10 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 
 /* Devices and contexts */
 
-/* Not NVIDIA's, whose drivers call it an invalid value: 1 from a device that runs PTX only. */
+/* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
+ * version of the LLVM that makes its code, 190107 is 19.1.7. */
 #define CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY ((CUdevice_attribute)0x4B5A0001)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION ((CUdevice_attribute)0x4B5A0002)
 
 typedef enum CUdevice_attribute {
 #define X(name, number) name = number,

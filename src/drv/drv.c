@@ -285,7 +285,42 @@ kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 	return status;
 }
 
-/* What the driver has logged since the last failure; NULL if nothing.  From mem_alloc. */
+/* Bytes of the "[time][thread]" that NVIDIA's lines begin with; 0 if there is none. */
+static size_t stamp_len(const char *line)
+{
+	const char *end = line[0] == '[' ? strstr(line, "][") : NULL;
+	end = end ? strchr(end + 2, ']') : NULL;
+	return end && end < line + strcspn(line, "\n") ? (size_t)(end + 1 - line) : 0;
+}
+
+/* The start of the last line before `end`. */
+static char *line_before(char *log, char *end)
+{
+	char *newline = end > log ? memrchr(log, '\n', (size_t)(end - 1 - log)) : NULL;
+	return newline ? newline + 1 : log;
+}
+
+/*
+ * Cut a log to what the last call that failed has said.  The log is the process's: in front of that
+ * it has lines of other threads, and of calls whose failure did not matter to anybody.  One call's
+ * lines have the same stamp (times are in milliseconds); ours have no stamp, and are one per call.
+ */
+static void keep_newest(char *log)
+{
+	char *end = log + strlen(log);
+	char *start = line_before(log, end);
+	size_t stamp = stamp_len(start);
+	while (stamp > 0 && start > log) {
+		char *previous = line_before(log, start);
+		if (strncmp(previous, start, stamp) != 0) {
+			break;
+		}
+		start = previous;
+	}
+	memmove(log, start, (size_t)(end - start) + 1);
+}
+
+/* What the driver has logged about the last failure; NULL if nothing.  From mem_alloc. */
 static char *take_driver_log(const struct drv *drv)
 {
 	char *log = NULL;
@@ -304,6 +339,7 @@ static char *take_driver_log(const struct drv *drv)
 	pthread_mutex_unlock(&lock);
 	if (log) {
 		log[size] = '\0';
+		keep_newest(log);
 	}
 	return log;
 }
@@ -337,8 +373,10 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 	}
 	bool mine = error_is_clean(err);
 	kz_status status = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
-	if (mine && drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
-		error_take_log(err, take_driver_log(drv));
+	if (drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
+		/* Taken also where nobody wants it, else the next failure would get it. */
+		char *log = take_driver_log(drv);
+		error_take_log(mine ? err : NULL, log);
 	}
 	return status;
 }
