@@ -57,7 +57,7 @@ DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
-	module.c kernel.c args.c array.c format.c diagnose.c)
+	module.c missing.c kernel.c args.c array.c format.c diagnose.c)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c lex.c parser.c parse.c parse_var.c parse_body.c \
 	check.c cfg.c rt.c emit.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
 	emit_math.c emit_mem.c emit_atom.c emit_flow.c jit.c memory.c fault.c pool.c block.c \
@@ -93,6 +93,7 @@ MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address
 MODE_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 MODE_tsan := -O1 -g -fsanitize=thread
 $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan or tsan))
+$(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread -Iinclude \

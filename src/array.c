@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
@@ -23,7 +24,8 @@ enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and 
 
 kz_shape kz_shape_from(const int64_t *dims, int64_t ndim)
 {
-	kz_shape shape = {.ndim = ndim};
+	/* No list of extents is no shape: whoever is given it refuses it. */
+	kz_shape shape = {.ndim = dims || ndim == 0 ? ndim : -1};
 	for (int64_t i = 0; dims && i < ndim && i < KZ_MAX_DIMS; i++) {
 		shape.dims[i] = dims[i];
 	}
@@ -118,8 +120,8 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 {
 	struct kz_array *array = NULL;
 	kz_status st;
-	*out = NULL;
-	if ((st = object_check(dev, "a device", err))
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
 	    || (st = array_new(&array, dtype, &shape, err))) {
 		return st;
 	}
@@ -142,12 +144,12 @@ static kz_status check_host(const void *host, int64_t size, int64_t count, kz_dt
 	int64_t need = count * kz_dtype_size(dtype);
 	if (size != need) {
 		return error_set(err, KZ_RANGE,
-			"expected %lld bytes of host memory for %lld %s, got %lld", (long long)need,
-			(long long)count, kz_dtype_name(dtype), (long long)size);
+			"expected %lld byte%s of host memory for %lld %s, got %lld", (long long)need,
+			plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
 	}
 	if (!host && size > 0) {
-		return error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got NULL",
-			(long long)size);
+		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)size, plural(size));
 	}
 	return KZ_OK;
 }
@@ -174,9 +176,9 @@ kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shap
 	kz_error *err)
 {
 	struct kz_array *array;
-	*out = NULL;
-	kz_status st = kz_array_create(&array, dev, dtype, shape, err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, NULL, err);
@@ -187,16 +189,18 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	const void *value, int64_t value_size, kz_error *err)
 {
 	struct kz_array *array;
-	*out = NULL;
 	int64_t size = kz_dtype_size(dtype);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
 	if (size && (!value || value_size != size)) {
 		return error_set(err, KZ_INVALID,
-			value ? "expected a value of %lld bytes for %s, got %lld"
-			: "expected a value of %lld bytes for %s, got NULL",
-			(long long)size, kz_dtype_name(dtype), (long long)value_size);
+			value ? "expected a value of %lld byte%s for %s, got %lld"
+			: "expected a value of %lld byte%s for %s, got NULL", (long long)size,
+			plural(size), kz_dtype_name(dtype), (long long)value_size);
 	}
-	kz_status st = kz_array_create(&array, dev, dtype, shape, err);
-	if (st) {
+	if ((st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, 0, array->count, value, size, NULL, err);
@@ -205,8 +209,8 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 {
-	*out = NULL;
-	kz_status st = object_check(like, "an array", err);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
 	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
 }
 
@@ -214,9 +218,9 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	const void *host, int64_t size, kz_error *err)
 {
 	struct kz_array *array;
-	*out = NULL;
-	kz_status st = kz_array_create(&array, dev, dtype, shape, err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
 	if (!(st = check_host(host, size, array->count, dtype, err))) {
@@ -225,10 +229,13 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	return finish(out, array, st);
 }
 
-/* That all elements of a view lie in the buffer. */
-static kz_status check_view(const struct kz_array *view, int64_t size, kz_error *err)
+/* That all elements of a view, which begins `offset` bytes behind the first element of `array`, lie
+ * in the buffer.  The message counts as the caller does: from that element. */
+static kz_status check_view(const struct kz_array *view, const struct kz_array *array,
+	int64_t offset, kz_error *err)
 {
 	int64_t low, high;
+	int64_t size = array->buffer->size;
 	if (span_of(&low, &high, view) && !__builtin_add_overflow(low, view->offset, &low)
 	    && !__builtin_add_overflow(high, view->offset, &high) && low >= 0 && high <= size) {
 		return KZ_OK;
@@ -236,8 +243,9 @@ static kz_status check_view(const struct kz_array *view, int64_t size, kz_error 
 	char text[128];
 	shape_print(text, sizeof(text), &view->shape);
 	return error_set(err, KZ_RANGE,
-		"a view of shape %s from byte %lld does not lie in the array's %lld bytes", text,
-		(long long)view->offset, (long long)size);
+		"expected a view within bytes %lld to %lld of the array, got shape %s from byte %lld",
+		-(long long)array->offset, (long long)(size - array->offset), text,
+		(long long)offset);
 }
 
 kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const int64_t *strides,
@@ -245,8 +253,8 @@ kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const i
 {
 	struct kz_array *view = NULL;
 	kz_status st;
-	*out = NULL;
-	if ((st = object_check(array, "an array", err))
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))
 	    || (st = array_new(&view, array->dtype, &shape, err))) {
 		return st;
 	}
@@ -257,7 +265,7 @@ kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const i
 		st = error_set(err, KZ_RANGE, "an offset of %lld bytes overflows",
 			(long long)offset);
 	} else {
-		st = check_view(view, array->buffer->size, err);
+		st = check_view(view, array, offset, err);
 	}
 	if (!st) {
 		view->buffer = buffer_retain(array->buffer);
@@ -331,6 +339,38 @@ static kz_status move_strided(struct kz_array *array, void *host, bool pack, kz_
 	return st;
 }
 
+/*
+ * That no two elements share memory.  By ascending stride, each must step over all that the smaller
+ * ones cover.  Where extents interleave this refuses too much, but never too little.  The span of a
+ * view lies in a buffer: no sum here overflows.
+ */
+static kz_status check_distinct(const struct kz_array *array, kz_error *err)
+{
+	int64_t covered = kz_dtype_size(array->dtype);
+	bool done[KZ_MAX_DIMS] = {false};
+	for (;;) {
+		int64_t next = -1;
+		for (int64_t i = 0; i < array->shape.ndim; i++) {
+			if (!done[i] && array->shape.dims[i] > 1 && (next < 0
+				|| llabs(array->strides[i]) < llabs(array->strides[next]))) {
+				next = i;
+			}
+		}
+		if (next < 0) {
+			return KZ_OK;
+		}
+		int64_t stride = llabs(array->strides[next]);
+		if (stride < covered) {
+			return error_set(err, KZ_INVALID,
+				"cannot set a view whose elements may share memory: stride %lld is "
+				"%lld, within %lld bytes that are covered already", (long long)next,
+				(long long)array->strides[next], (long long)covered);
+		}
+		covered += stride * (array->shape.dims[next] - 1);
+		done[next] = true;
+	}
+}
+
 /* The arguments were checked. */
 static kz_status get(struct kz_array *array, void *host, kz_error *err)
 {
@@ -348,15 +388,8 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
 	kz_status st = check_array_host(array, host, size, err);
-	if (st || size == 0) {
+	if (st || size == 0 || (st = check_distinct(array, err))) {
 		return st;
-	}
-	for (int64_t i = 0; i < array->shape.ndim; i++) {
-		if (array->strides[i] == 0 && array->shape.dims[i] > 1) {
-			return error_set(err, KZ_INVALID,
-				"cannot set a view whose elements share memory: stride %lld is 0",
-				(long long)i);
-		}
 	}
 	return kz_array_is_contiguous(array)
 		? kz_copy_htod(array->buffer, array->offset, host, size, err)
@@ -452,52 +485,55 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 
 kz_dtype kz_array_dtype(const kz_array *array)
 {
-	return array->dtype;
+	return array ? array->dtype : 0;
 }
 
 kz_shape kz_array_shape(const kz_array *array)
 {
-	return array->shape;
+	return array ? array->shape : (kz_shape){0, {0}};
 }
 
 int kz_array_ndim(const kz_array *array)
 {
-	return (int)array->shape.ndim;
+	return array ? (int)array->shape.ndim : 0;
 }
 
 const int64_t *kz_array_strides(const kz_array *array)
 {
-	return array->strides;
+	return array ? array->strides : NULL;
 }
 
 int64_t kz_array_count(const kz_array *array)
 {
-	return array->count;
+	return array ? array->count : 0;
 }
 
 int64_t kz_array_size(const kz_array *array)
 {
-	return array->count * kz_dtype_size(array->dtype);
+	return array ? array->count * kz_dtype_size(array->dtype) : 0;
 }
 
 int kz_array_is_contiguous(const kz_array *array)
 {
 	int64_t outer;
+	if (!array) {
+		return 0;
+	}
 	run_of(array, &outer);
 	return array->count == 0 || outer == 0;
 }
 
 uint64_t kz_array_address(const kz_array *array)
 {
-	return array->count ? array_address(array) : 0;
+	return array && array->count ? array_address(array) : 0;
 }
 
 kz_device *kz_array_device(const kz_array *array)
 {
-	return array->buffer->memory->device;
+	return array ? array->buffer->memory->device : NULL;
 }
 
 kz_buffer *kz_array_buffer(const kz_array *array)
 {
-	return array->buffer;
+	return array ? array->buffer : NULL;
 }

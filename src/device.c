@@ -453,7 +453,10 @@ static long parse_gpu(const char *name)
 kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 {
 	const char *from = "";
-	*out = NULL;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
 	if (!name && (name = secure_getenv("KUDZU_DEVICE"))) {
 		from = "KUDZU_DEVICE: ";
 	}
@@ -486,7 +489,10 @@ int kz_cuda_available(void)
 
 kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 {
-	*out = NULL;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
 	if (index < 0) {
 		return error_set(err, KZ_INVALID, "expected a GPU index from 0, got %d", index);
 	}
@@ -496,13 +502,18 @@ kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 {
 	kz_error why = KZ_ERROR_INIT;
-	kz_status st = KZ_OK;
+	kz_status st = object_check(count, "a count", err);
+	if (st) {
+		return st;
+	}
 	*count = 0;
 	if (room < 1) {
 		return error_set(err, KZ_INVALID, "expected room for a device or more, got %d",
 			room);
 	}
-	out[0] = NULL;
+	if ((st = out_check(out, sizeof(*out), __func__, err))) {
+		return st;
+	}
 	int gpus = kz_cuda_device_count();
 	for (int i = 0; i < gpus && *count < room && st != KZ_NO_MEMORY; i++) {
 		out[*count] = NULL;
@@ -532,22 +543,22 @@ kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 
 const char *kz_device_name(const kz_device *dev)
 {
-	return dev->name;
+	return dev ? dev->name : "";
 }
 
 const char *kz_device_model(const kz_device *dev)
 {
-	return dev->model;
+	return dev ? dev->model : "";
 }
 
 const char *kz_device_note(const kz_device *dev)
 {
-	return atomic_load(&dev->note);
+	return dev ? atomic_load(&dev->note) : NULL;
 }
 
 kz_stream *kz_device_stream(kz_device *dev)
 {
-	return &dev->stream;
+	return dev ? &dev->stream : NULL;
 }
 
 /* The sizes that kz_device_info has had, oldest first; fields are only ever added at its end. */

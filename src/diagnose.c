@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What works on this machine.  Each part of it is tried as a program would use it, and every error
- * value becomes a finding: its message is the text, its hint the fix.  The list and its texts live
- * in one arena.  When memory runs out the list remembers, and goes on without effect.
+ * value becomes a finding: its message is the text, its hint the fix, its log the log.  The list and
+ * its texts live in one arena.  When memory runs out the list remembers, and goes on without effect.
  */
 #include "base/common.h"
 
@@ -29,44 +29,83 @@ struct kz_diagnosis {
 	int64_t count;
 	bool no_memory;
 	bool has_compiler;
-	int usable_gpus;
+	bool has_device; /* the one that programs get */
 	bool has_cpu;
+	int usable_gpus;
 };
 
 /* `text` may be NULL: memory ran out while it was made. */
-static void add(struct kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic,
-	const char *text, const char *fix)
+static struct finding *add(struct kz_diagnosis *diagnosis, kz_verdict verdict,
+	const char *topic, const char *text, const char *fix)
 {
 	struct finding *finding = arena_alloc(&diagnosis->arena, 1, sizeof(*finding));
 	if (!finding || !text) {
 		diagnosis->no_memory = true;
-		return;
+		return NULL;
 	}
-	finding->public = (kz_finding){verdict, topic, text, fix};
+	finding->public = (kz_finding){verdict, topic, text, fix, NULL};
 	*diagnosis->end = finding;
 	diagnosis->end = &finding->next;
 	diagnosis->count++;
+	return finding;
 }
 
 #define TEXT(diagnosis, ...) arena_printf(&(diagnosis)->arena, __VA_ARGS__)
 
+/* A hint is for who runs a program.  Who reads a diagnosis has no use for the clauses about `kudzu
+ * doctor`, or the CPU device, of which it speaks elsewhere: the hint ends before them. */
+static const char *fitting_hint(struct kz_diagnosis *diagnosis, const char *hint)
+{
+	static const char *const misfits[] = {"kudzu doctor", "KUDZU_DEVICE=cpu"};
+	size_t len = hint ? strlen(hint) : 0;
+	for (size_t i = 0; hint && i < countof(misfits); i++) {
+		const char *misfit = strstr(hint, misfits[i]);
+		while (misfit && misfit > hint && *misfit != ';' && *misfit != ',') {
+			misfit--;
+		}
+		if (misfit && (size_t)(misfit - hint) < len) {
+			len = (size_t)(misfit - hint);
+		}
+	}
+	const char *text = len ? TEXT(diagnosis, "%.*s", (int)len, hint) : NULL;
+	diagnosis->no_memory |= len && !text;
+	return text;
+}
+
+/* `what` begins the text; `fix` is for an error without a hint of use here. */
 static void add_error(struct kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic,
-	const char *what, const kz_error *err)
+	const char *what, const char *fix, const kz_error *err)
 {
 	diagnosis->no_memory |= err->status == KZ_NO_MEMORY;
-	add(diagnosis, verdict, topic,
-		TEXT(diagnosis, "%s%s%s", what, *what ? ": " : "", err->message), err->hint);
+	const char *hint = fitting_hint(diagnosis, err->hint);
+	struct finding *finding = add(diagnosis, verdict, topic,
+		TEXT(diagnosis, "%s%s%s", what, *what ? ": " : "", err->message),
+		hint ? hint : fix);
+	if (finding && err->log) {
+		finding->public.log = TEXT(diagnosis, "%s", err->log);
+		diagnosis->no_memory |= !finding->public.log;
+	}
+}
+
+/* Whether a finding says already what a message says. */
+static bool is_told(const struct kz_diagnosis *diagnosis, const char *message)
+{
+	const struct finding *finding = diagnosis->first;
+	while (finding && !strstr(finding->public.text, message)) {
+		finding = finding->next;
+	}
+	return finding;
 }
 
 /* Devices */
 
 /* Open a device as a program would, and say what it is.  False if it cannot be used. */
-static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name)
+static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name, const char *fix)
 {
 	kz_error err = KZ_ERROR_INIT;
 	struct kz_device *dev;
 	if (kz_device_open(&dev, name, &err)) {
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "device", name, &err);
+		add_error(diagnosis, KZ_VERDICT_PROBLEM, "device", name, fix, &err);
 		kz_error_clear(&err);
 		return false;
 	}
@@ -81,63 +120,111 @@ static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name)
 
 static void look_at_gpus(struct kz_diagnosis *diagnosis)
 {
+	static const char fix[] = "see what nvidia-smi says, and reinstall the NVIDIA driver";
 	kz_error err = KZ_ERROR_INIT;
 	struct drv *drv;
 	if (drv_open(&drv, DRV_CUDA, &err)) {
 		add_error(diagnosis, diagnosis->has_cpu ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,
-			"driver", "", &err);
+			"driver", "", fix, &err);
 		kz_error_clear(&err);
 		return;
 	}
 	add(diagnosis, KZ_VERDICT_OK, "driver", TEXT(diagnosis, "CUDA %d.%d, %d device%s, %s",
 		drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
-		drv->device_count == 1 ? "" : "s", drv->path), NULL);
+		plural(drv->device_count), drv->path), NULL);
 	for (int i = 0; i < drv->device_count; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "cuda:%d", i);
-		diagnosis->usable_gpus += look_at_device(diagnosis, name);
+		diagnosis->usable_gpus += look_at_device(diagnosis, name,
+			"see what nvidia-smi and the kernel's log (dmesg) say about it");
+	}
+}
+
+/* LLVM is a part of the CPU driver; `drv` is NULL where that does not load. */
+static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
+{
+	CUdevice device;
+	int version = 0;
+	if (drv && drv->DeviceGet(&device, 0) == CUDA_SUCCESS) {
+		(void)drv->DeviceGetAttribute(&version, CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION,
+			device);
+	}
+	if (version > 0) {
+		add(diagnosis, KZ_VERDICT_OK, "llvm", TEXT(diagnosis, "%d.%d.%d", version / 10000,
+			version / 100 % 100, version % 100), NULL);
+	} else {
+		add(diagnosis, KZ_VERDICT_NOTE, "llvm",
+			"unknown: the CPU driver, which uses it, does not say", NULL);
 	}
 }
 
 static void look_at_cpu(struct kz_diagnosis *diagnosis)
 {
+	static const char fix[] = "install Kudzu again";
 	kz_error err = KZ_ERROR_INIT;
-	struct drv *drv;
+	struct drv *drv = NULL;
 	if (drv_open(&drv, DRV_CPU, &err)) {
+		if (err.log && strstr(err.log, "libLLVM")) {
+			error_add_hint(&err, "install the LLVM library that the CPU driver names, "
+				"or build Kudzu with the LLVM that there is");
+		}
 		add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,
-			"cpu driver", "", &err);
+			"cpu driver", "", fix, &err);
 		kz_error_clear(&err);
-		return;
+	} else {
+		add(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
+		diagnosis->has_cpu = look_at_device(diagnosis, "cpu", fix);
 	}
-	add(diagnosis, KZ_VERDICT_OK, "cpu driver", TEXT(diagnosis, "%s", drv->path), NULL);
-	diagnosis->has_cpu = look_at_device(diagnosis, "cpu");
+	look_at_llvm(diagnosis, drv);
+}
+
+/* Why the device that programs get is not to be had, unless that was told. */
+static void add_choice_error(struct kz_diagnosis *diagnosis, const char *chosen,
+	const kz_error *err)
+{
+	bool any = diagnosis->usable_gpus > 0 || diagnosis->has_cpu;
+	const char *text = "no device can be used";
+	diagnosis->no_memory |= err->status == KZ_NO_MEMORY;
+	if (chosen && is_told(diagnosis, err->message)) {
+		text = TEXT(diagnosis, "no device: '%s', as KUDZU_DEVICE says, cannot be used",
+			chosen);
+	} else if (chosen) {
+		text = TEXT(diagnosis, "no device: %s", err->message);
+	}
+	add(diagnosis, KZ_VERDICT_PROBLEM, "choice", text,
+		any ? "unset KUDZU_DEVICE, or set it to a device that works"
+		: "make one of the devices work");
 }
 
 static void look_at_choice(struct kz_diagnosis *diagnosis)
 {
 	const char *chosen = secure_getenv("KUDZU_DEVICE");
-	const char *what = chosen && *chosen ? "as KUDZU_DEVICE says" : "by default";
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev;
+	chosen = chosen && *chosen ? chosen : NULL;
 	if (kz_device_open(&dev, NULL, &err)) {
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "choice", "no device", &err);
+		add_choice_error(diagnosis, chosen, &err);
 		kz_error_clear(&err);
 		return;
 	}
-	const char *note = kz_device_note(dev);
-	add(diagnosis, KZ_VERDICT_OK, "choice",
-		TEXT(diagnosis, "programs run on %s, %s%s%s%s", kz_device_name(dev), what,
-			note ? " (" : "", note ? note : "", note ? ")" : ""),
-		NULL);
+	diagnosis->has_device = true;
+	add(diagnosis, KZ_VERDICT_OK, "choice", TEXT(diagnosis, "programs run on %s, %s",
+		kz_device_name(dev), chosen ? "as KUDZU_DEVICE says" : "by default"), NULL);
 	kz_device_close(dev);
 }
 
 /* Compiling */
 
+/* `nvrtc` is NULL where there is none. */
 static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc)
 {
 	static const char fix[] = "install the CUDA headers of NVRTC's version; kernels that "
 		"include none of them need nothing";
+	if (!nvrtc) {
+		add(diagnosis, KZ_VERDICT_NOTE, "headers",
+			"unknown: they are looked for beside NVRTC", NULL);
+		return;
+	}
 	if (nvrtc->include_count == 0) {
 		add(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"no CUDA headers: kernels cannot include them", fix);
@@ -158,8 +245,9 @@ static void look_at_compiler(struct kz_diagnosis *diagnosis)
 	const struct nvrtc *nvrtc;
 	kz_error err = KZ_ERROR_INIT;
 	if (nvrtc_open(&nvrtc, &err)) {
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "nvrtc", "", &err);
+		add_error(diagnosis, KZ_VERDICT_PROBLEM, "nvrtc", "", "install NVRTC", &err);
 		kz_error_clear(&err);
+		look_at_headers(diagnosis, NULL);
 		return;
 	}
 	diagnosis->has_compiler = true;
@@ -220,7 +308,10 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 
 kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 {
-	*out = NULL;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
 	struct kz_diagnosis *diagnosis = mem_zalloc(1, sizeof(*diagnosis));
 	if (!diagnosis) {
 		return error_no_memory(err);
@@ -250,12 +341,12 @@ void kz_diagnosis_release(kz_diagnosis *diagnosis)
 
 int64_t kz_diagnosis_count(const kz_diagnosis *diagnosis)
 {
-	return diagnosis->count;
+	return diagnosis ? diagnosis->count : 0;
 }
 
 const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t index)
 {
-	const struct finding *finding = index < 0 ? NULL : diagnosis->first;
+	const struct finding *finding = diagnosis && index >= 0 ? diagnosis->first : NULL;
 	for (; finding && index > 0; index--) {
 		finding = finding->next;
 	}
@@ -264,5 +355,5 @@ const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t in
 
 int kz_diagnosis_usable(const kz_diagnosis *diagnosis)
 {
-	return diagnosis->has_compiler && (diagnosis->usable_gpus > 0 || diagnosis->has_cpu);
+	return diagnosis && diagnosis->has_compiler && diagnosis->has_device;
 }

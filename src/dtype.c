@@ -7,11 +7,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "objects.h"
 
-#include <kudzu/dtype.h>
-
-#include <pthread.h>
 #include <string.h>
 
 struct dtype {
@@ -100,8 +97,8 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 		const struct dtype *known = &structs[*index];
 		if (strcmp(known->name, name) == 0) {
 			return known->size == size ? KZ_OK : error_set(err, KZ_INVALID,
-				"'%s' is registered with %lld bytes, got %lld", name,
-				(long long)known->size, (long long)size);
+				"'%s' is registered with %lld byte%s, got %lld", name,
+				(long long)known->size, plural(known->size), (long long)size);
 		}
 	}
 	return struct_add(name, size, err);
@@ -110,7 +107,10 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
 {
 	size_t index = 0;
-	*out = 0;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
 	if (!name || !name[0]) {
 		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
 	}
@@ -119,7 +119,7 @@ kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_er
 			(long long)size);
 	}
 	pthread_mutex_lock(&lock);
-	kz_status st = struct_register(&index, name, size, err);
+	st = struct_register(&index, name, size, err);
 	pthread_mutex_unlock(&lock);
 	if (!st) {
 		*out = KZ_DTYPE_STRUCT + (kz_dtype)index;

@@ -142,6 +142,9 @@ void kz_error_clear(kz_error *err)
 void kz_error_print(const kz_error *err, FILE *stream)
 {
 	struct sink sink = {.stream = stream};
+	if (!stream) {
+		return;
+	}
 	flockfile(stream); /* the lines of one error stay together */
 	print_error(&sink, err);
 	funlockfile(stream);
@@ -149,9 +152,9 @@ void kz_error_print(const kz_error *err, FILE *stream)
 
 size_t kz_error_format(const kz_error *err, char *buffer, size_t size)
 {
-	struct sink sink = {.buffer = buffer, .size = size ? size - 1 : 0};
+	struct sink sink = {.buffer = buffer, .size = buffer && size ? size - 1 : 0};
 	print_error(&sink, err);
-	if (size > 0) {
+	if (buffer && size > 0) {
 		buffer[sink.len < sink.size ? sink.len : sink.size] = '\0';
 	}
 	return sink.len;
@@ -234,8 +237,12 @@ const char *kz_domain_name(kz_domain domain)
 kz_status kz_native_code(const char **name, const char **text, kz_domain domain, int code)
 {
 	const struct code *known = codes_find(domain, code);
-	*name = known ? known->name : NULL;
-	*text = known ? known->text : NULL;
+	if (name) {
+		*name = known ? known->name : NULL;
+	}
+	if (text) {
+		*text = known ? known->text : NULL;
+	}
 	return known ? known->status : KZ_UNKNOWN;
 }
 

@@ -501,15 +501,15 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 
 const char *kz_kernel_name(const kz_kernel *kernel)
 {
-	return kernel->info->name;
+	return kernel ? kernel->info->name : "";
 }
 
 const char *kz_kernel_signature(const kz_kernel *kernel)
 {
-	return kernel->signature;
+	return kernel ? kernel->signature : "";
 }
 
 void *kz_kernel_handle(const kz_kernel *kernel)
 {
-	return kernel->handle;
+	return kernel ? kernel->handle : NULL;
 }

@@ -40,7 +40,7 @@
  *     device.c      choose, open and describe devices; the loss of a context
  *     stream.c      streams and events
  *     memory.c      device memory: buffers, copies, fills, order between streams
- *     module.[ch]   load images, find kernels and variables
+ *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     array.c       arrays; format.[ch]: their elements as text
  *     diagnose.c    what works on this machine

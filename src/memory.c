@@ -257,9 +257,9 @@ kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t s
 
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
-	*out = NULL;
-	kz_status st = object_check(dev, "a device", err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
 	if (size < 0) {
@@ -282,16 +282,17 @@ static kz_status check_range(const struct kz_buffer *buffer, int64_t offset, int
 		return KZ_OK;
 	}
 	return error_set(err, KZ_RANGE,
-		"%lld bytes from offset %lld do not lie in a buffer of %lld bytes", (long long)size,
-		(long long)offset, (long long)buffer->size);
+		"%lld byte%s from offset %lld do not lie in a buffer of %lld byte%s",
+		(long long)size, plural(size), (long long)offset, (long long)buffer->size,
+		plural(buffer->size));
 }
 
 kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int64_t size,
 	kz_error *err)
 {
-	*out = NULL;
-	kz_status st = check_range(buffer, offset, size, err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = check_range(buffer, offset, size, err))) {
 		return st;
 	}
 	struct memory *memory = memory_retain(buffer->memory);
@@ -312,17 +313,17 @@ void kz_buffer_release(kz_buffer *buffer)
 
 int64_t kz_buffer_size(const kz_buffer *buffer)
 {
-	return buffer->size;
+	return buffer ? buffer->size : 0;
 }
 
 uint64_t kz_buffer_address(const kz_buffer *buffer)
 {
-	return buffer->size ? buffer_address(buffer) : 0;
+	return buffer && buffer->size ? buffer_address(buffer) : 0;
 }
 
 kz_device *kz_buffer_device(const kz_buffer *buffer)
 {
-	return buffer->memory->device;
+	return buffer ? buffer->memory->device : NULL;
 }
 
 /* Copies between host and device */
@@ -357,8 +358,8 @@ static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset,
 {
 	kz_status st = check_range(buffer, offset, size, err);
 	if (!st && size > 0 && !host) {
-		st = error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got NULL",
-			(long long)size);
+		st = error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)size, plural(size));
 	}
 	return st;
 }
@@ -586,10 +587,14 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 
 void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out)
 {
-	*out = (kz_memory_stats){
-		.live_size = atomic_load(&dev->live_size),
-		.peak_size = atomic_load(&dev->peak_size),
-		.live_count = atomic_load(&dev->live_count),
-		.total_count = atomic_load(&dev->total_count),
-	};
+	kz_memory_stats stats = {0, 0, 0, 0};
+	if (dev) {
+		stats.live_size = atomic_load(&dev->live_size);
+		stats.peak_size = atomic_load(&dev->peak_size);
+		stats.live_count = atomic_load(&dev->live_count);
+		stats.total_count = atomic_load(&dev->total_count);
+	}
+	if (out) {
+		*out = stats;
+	}
 }

@@ -19,6 +19,9 @@
 /* Room for the driver's own words about an image that it refuses. */
 #define LOG_SIZE 8192
 
+/* The longest instruction that an error quotes. */
+#define QUOTE_MAX 400
+
 /* More parameters than a kernel can have: 32 KiB of bytes. */
 #define MAX_PARAMS 32768
 
@@ -51,6 +54,7 @@ void kz_module_release(kz_module *mod)
 	}
 	mem_free(mod->kernels);
 	rtc_image_free(&mod->image);
+	scan_free(&mod->source);
 	pthread_mutex_destroy(&mod->lock);
 	device_release(mod->device);
 	mem_free(mod);
@@ -75,16 +79,28 @@ static bool find_ptx_error(const char *log, int *line, const char **text, size_t
 	return false;
 }
 
-/* Line `line` of a text, without its end; empty if there is no such line. */
-static void add_text_line(struct str *out, const char *text, int line)
+/* Line `line` of a PTX text, and what follows of an instruction that NVRTC writes on several lines,
+ * such as a call; empty if there is no such line. */
+static void add_instruction(struct str *out, const char *text, int line)
 {
 	while (line > 1 && text) {
 		text = strchr(text, '\n');
 		text = text ? text + 1 : NULL;
 		line--;
 	}
-	if (text) {
-		str_addn(out, text, strcspn(text, "\r\n"));
+	if (!text) {
+		return;
+	}
+	size_t first = strcspn(text, "\r\n");
+	size_t end = strcspn(text, ";{}");
+	if (end < first || end > QUOTE_MAX || text[end] != ';') {
+		str_addn(out, text, first);
+		return;
+	}
+	for (const char *c = text; c <= text + end;) {
+		size_t gap = strspn(c, " \t\r\n");
+		str_addc(out, gap ? ' ' : *c);
+		c += gap ? gap : 1;
 	}
 }
 
@@ -100,7 +116,7 @@ static void explain_refusal(kz_error *err, const struct kz_module *mod, const ch
 			(int)(words_len < 256 ? words_len : 256), words);
 		error_add_place(err, "ptx", line, 0);
 		str_addf(&text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
-		add_text_line(&text, mod->image.data, line);
+		add_instruction(&text, mod->image.data, line);
 		str_addc(&text, '\n');
 	} else if (*log) {
 		str_add(&text, log);
@@ -204,57 +220,44 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 {
 	struct rtc_request request = {.source = source};
 	struct rtc_image image;
-	kz_status st = KZ_OK;
-	if (!out || !dev) {
-		return error_set(err, KZ_INVALID, "kz_module_compile: %s is NULL",
-			out ? "the device" : "out");
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
 	}
-	*out = NULL;
 	request.device_cc = dev->info.compute_capability;
 	request.ptx_only = dev->ptx_only;
 	if ((options && (st = read_options(&request, options, err)))
 	    || (st = rtc_compile(&image, &request, err))) {
 		return st;
 	}
-	return module_create(out, dev, &image, err);
+	if ((st = module_create(out, dev, &image, err))) {
+		return st;
+	}
+	if (!scan_source(&(*out)->source, source)) {
+		kz_module_release(*out);
+		*out = NULL;
+		return error_no_memory(err);
+	}
+	return KZ_OK;
 }
 
 kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image, int64_t size,
 	kz_error *err)
 {
 	struct rtc_image copy;
-	if (!out || !dev || !image || size <= 0) {
-		if (out) {
-			*out = NULL;
-		}
-		return error_set(err, KZ_INVALID, "kz_module_load: %s",
-			!out ? "out is NULL" : !dev ? "the device is NULL"
-			: !image ? "the image is NULL" : "the size is not positive");
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(image, "an image", err))) {
+		return st;
 	}
-	*out = NULL;
-	kz_status st = rtc_image_inspect(&copy, image, (size_t)size, err);
+	if (size <= 0) {
+		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
+			(long long)size);
+	}
+	st = rtc_image_inspect(&copy, image, (size_t)size, err);
 	return st ? st : module_create(out, dev, &copy, err);
-}
-
-/* "no kernel 'doublfy'; this module has: doublify (did you mean it?)" */
-static kz_status no_such_kernel(const struct kz_module *mod, const char *name, kz_error *err)
-{
-	struct str list = STR_INIT;
-	const char *nearest = rtc_image_nearest(&mod->image, name);
-	for (size_t i = 0; i < mod->image.kernel_count && list.len < 200; i++) {
-		str_addf(&list, "%s%s", i ? ", " : "", mod->image.kernels[i].name);
-	}
-	if (mod->image.kernel_count == 0) {
-		str_add(&list, "none");
-	} else if (nearest && mod->image.kernel_count == 1) {
-		str_add(&list, " (did you mean it?)");
-	} else if (nearest) {
-		str_addf(&list, " (did you mean '%s'?)", nearest);
-	}
-	error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
-		list.data ? list.data : "?");
-	str_free(&list);
-	return KZ_NOT_FOUND;
 }
 
 /* The driver's word on one parameter; *found is false past the last one. */
@@ -315,14 +318,20 @@ static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error
 static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
 {
 	struct str text = STR_INIT;
-	str_addf(&text, "%s(", kernel->info->name);
+	const char *name = kernel->info->name;
+	if (name[0] && name[strlen(name) - 1] == ')') {
+		kernel->signature = mem_strdup(name); /* an overload, told by its parameters */
+		return kernel->signature ? KZ_OK : error_no_memory(err);
+	}
+	str_addf(&text, "%s(", name);
 	for (size_t i = 0; i < kernel->param_count; i++) {
 		const struct param *param = &kernel->params[i];
 		str_add(&text, i ? ", " : "");
 		if (param->type) {
 			str_add(&text, param->type);
 		} else {
-			str_addf(&text, "? (%lld bytes)", (long long)param->size);
+			str_addf(&text, "? (%lld byte%s)", (long long)param->size,
+				plural(param->size));
 		}
 	}
 	str_addc(&text, ')');
@@ -387,18 +396,15 @@ static kz_status kernel_init(struct kz_kernel *kernel, struct kz_module *mod,
 kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
 {
 	struct device_scope scope;
-	kz_status st = KZ_OK;
-	if (!out || !mod || !name) {
-		if (out) {
-			*out = NULL;
-		}
-		return error_set(err, KZ_INVALID, "kz_module_kernel: %s is NULL",
-			!out ? "out" : !mod ? "the module" : "the name");
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(mod, "a module", err))
+	    || (st = object_check(name, "the name of a kernel", err))) {
+		return st;
 	}
-	*out = NULL;
 	const struct rtc_kernel *info = rtc_image_kernel(&mod->image, name);
 	if (!info) {
-		return no_such_kernel(mod, name, err);
+		return missing_kernel(mod, name, err);
 	}
 	struct kz_kernel *kernel = &mod->kernels[info - mod->image.kernels];
 	if ((st = device_enter(mod->device, &scope, err))) {
@@ -416,36 +422,36 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 
 int64_t kz_module_kernel_count(const kz_module *mod)
 {
-	return (int64_t)mod->image.kernel_count;
+	return mod ? (int64_t)mod->image.kernel_count : 0;
 }
 
 const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
 {
-	return index >= 0 && index < (int64_t)mod->image.kernel_count
+	return mod && index >= 0 && index < (int64_t)mod->image.kernel_count
 		? mod->image.kernels[index].name : NULL;
 }
 
 const char *kz_module_log(const kz_module *mod)
 {
-	return mod->image.log ? mod->image.log : "";
+	return mod && mod->image.log ? mod->image.log : "";
 }
 
 const void *kz_module_image(const kz_module *mod, int64_t *size)
 {
 	if (size) {
-		*size = (int64_t)mod->image.size;
+		*size = mod ? (int64_t)mod->image.size : 0;
 	}
-	return mod->image.data;
+	return mod ? mod->image.data : NULL;
 }
 
 const char *kz_module_arch(const kz_module *mod)
 {
-	return mod->image.arch;
+	return mod ? mod->image.arch : "";
 }
 
 kz_device *kz_module_device(const kz_module *mod)
 {
-	return mod->device;
+	return mod ? mod->device : NULL;
 }
 
 /* Where a variable lies; *address is 0 if the module has none of that name. */
@@ -462,7 +468,7 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 	device_leave(mod->device, &scope);
 	*size = (int64_t)bytes;
 	if (code == CUDA_ERROR_NOT_FOUND) {
-		return error_set(err, KZ_NOT_FOUND, "no variable '%s' in this module", name);
+		return missing_variable(mod, name, err);
 	}
 	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
 }
@@ -473,15 +479,10 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	struct memory *memory = NULL;
 	int64_t size = 0;
 	kz_status st;
-	if (!out || !mod || !name) {
-		if (out) {
-			*out = NULL;
-		}
-		return error_set(err, KZ_INVALID, "kz_module_global: %s is NULL",
-			!out ? "out" : !mod ? "the module" : "the name");
-	}
-	*out = NULL;
-	if ((st = find_global(&address, &size, mod, name, err))
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(mod, "a module", err))
+	    || (st = object_check(name, "the name of a variable", err))
+	    || (st = find_global(&address, &size, mod, name, err))
 	    || (st = memory_of_module(&memory, mod, address, size, err))) {
 		return st;
 	}
@@ -503,8 +504,9 @@ static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name,
 		*out = NULL;
 	}
 	if (st == KZ_OK && kz_buffer_size(*out) != size) {
-		st = error_set(err, KZ_RANGE, "variable '%s' has %lld bytes, the host memory %lld",
-			name, (long long)kz_buffer_size(*out), (long long)size);
+		st = error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
+			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
+			(long long)size);
 		kz_buffer_release(*out);
 		*out = NULL;
 	}

@@ -5,6 +5,7 @@
 /* What module.c makes and kernel.c and args.c read: a module, its kernels, their parameters. */
 #include "objects.h"
 #include "rtc/compile.h"
+#include "rtc/scan.h"
 
 /* A parameter as a launch needs it. */
 struct param {
@@ -33,9 +34,16 @@ struct kz_module {
 	struct kz_device *device;
 	CUmodule handle;
 	struct rtc_image image;
+	struct scan source;         /* the kernels of the text that was compiled; none of others */
 	struct kz_kernel *kernels;  /* one per image.kernels */
 	pthread_mutex_t lock;       /* guards the making of kernels */
 };
+
+/* missing.c */
+
+/* There is none of that name: KZ_NOT_FOUND, with those that there are. */
+kz_status missing_kernel(const struct kz_module *mod, const char *name, kz_error *err);
+kz_status missing_variable(const struct kz_module *mod, const char *name, kz_error *err);
 
 /* args.c */
 

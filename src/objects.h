@@ -22,6 +22,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 struct kz_stream {
 	atomic_int refs;            /* of a stream that is not the default one */
@@ -95,6 +96,23 @@ static inline kz_status object_check(const void *object, const char *what, kz_er
 {
 	return likely(object != NULL)
 		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
+}
+
+/* The place for a result of `size` bytes: it must be there, and holds nothing until the call has
+ * succeeded.  `call` is the public function's name. */
+static inline kz_status out_check(void *out, size_t size, const char *call, kz_error *err)
+{
+	if (unlikely(!out)) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", call);
+	}
+	memset(out, 0, size);
+	return KZ_OK;
+}
+
+/* "1 byte", "2 bytes" */
+static inline const char *plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
 }
 
 /* device.c */

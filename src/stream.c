@@ -100,9 +100,9 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
 kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_error *err)
 {
 	struct device_scope scope;
-	*out = NULL;
-	kz_status st = object_check(dev, "a device", err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
 	struct kz_stream *stream = mem_zalloc(1, sizeof(*stream));
@@ -129,12 +129,12 @@ void kz_stream_release(kz_stream *stream)
 
 kz_device *kz_stream_device(const kz_stream *stream)
 {
-	return stream->device;
+	return stream ? stream->device : NULL;
 }
 
 void *kz_stream_handle(const kz_stream *stream)
 {
-	return stream->handle;
+	return stream ? stream->handle : NULL;
 }
 
 kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
@@ -196,9 +196,9 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
 {
 	struct device_scope scope;
-	*out = NULL;
-	kz_status st = object_check(dev, "a device", err);
-	if (st) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
 	struct kz_event *event = mem_zalloc(1, sizeof(*event));
@@ -299,9 +299,9 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 {
 	struct device_scope scope;
 	float ms = 0;
-	*out = 0;
-	kz_status st = check_pair(start, stop, err);
-	if (st || (st = device_enter(start->device, &scope, err))) {
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = check_pair(start, stop, err)) || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}
 	st = device_ok(start->device,

@@ -111,6 +111,8 @@ START_TEST(a_bad_shape_or_type_is_refused)
 		"expected a shape of 0 to 16 extents, got 17");
 	fails(kz_array_create(&array, dev, KZ_F32, kz_shape_from(seventeen, -1), &err), KZ_INVALID,
 		"got -1");
+	fails(kz_array_create(&array, dev, KZ_F32, kz_shape_from(NULL, 2), &err), KZ_INVALID,
+		"expected a shape of 0 to 16 extents, got -1");
 	fails(kz_array_zeros(&array, dev, KZ_F32, KZ_SHAPE(huge, huge), &err), KZ_RANGE,
 		"the size of an array of shape (2147483648, 2147483648) and dtype float32 "
 		"overflows");
@@ -275,11 +277,12 @@ START_TEST(a_view_beyond_the_buffer_is_refused)
 	for (size_t k = 0; k < countof(bad); k++) {
 		kz_status st = kz_array_view(&view, array, KZ_SHAPE(bad[k].count), &bad[k].stride,
 			bad[k].offset, &err);
-		fails(st, KZ_RANGE, "does not lie in the array's 96 bytes");
+		fails(st, KZ_RANGE, "expected a view within bytes 0 to 96 of the array, got shape ");
 		ck_assert_ptr_null(view);
 	}
 	ok(kz_array_view(&row, array, KZ_SHAPE(6), NULL, 24, &err));
-	fails(kz_array_view(&view, row, KZ_SHAPE(19), NULL, 0, &err), KZ_RANGE, "from byte 24");
+	fails(kz_array_view(&view, row, KZ_SHAPE(19), NULL, 0, &err), KZ_RANGE,
+		"expected a view within bytes -24 to 72 of the array, got shape (19,) from byte 0");
 	ok(kz_array_view(&view, row, KZ_SHAPE(6), NULL, -24, &err));
 	kz_array_release(view);
 	fails(kz_array_view(&view, NULL, KZ_SHAPE(6), NULL, 0, &err), KZ_INVALID,
@@ -289,6 +292,97 @@ START_TEST(a_view_beyond_the_buffer_is_refused)
 	kz_array_release(row);
 	kz_array_release(array);
 	teardown();
+}
+END_TEST
+
+/* Views of 24 int32 at byte 48, and whether no two elements share a byte: by looking at each pair. */
+static const struct {
+	kz_shape shape;
+	int64_t strides[3];
+	bool refused;
+} overlaps[] = {
+	{{2, {3, 3}}, {4, 4}, true},
+	{{2, {3, 2}}, {4, 8}, true},
+	{{2, {2, 3}}, {-8, 4}, true},
+	{{2, {2, 2}}, {8, -4}, false},
+	{{1, {4}}, {2}, true},
+	{{1, {4}}, {0}, true},
+	{{1, {1}}, {0}, false},
+	{{3, {2, 1, 2}}, {8, 0, -4}, false},
+	{{3, {2, 2, 2}}, {4, 16, 8}, false},
+	{{3, {2, 2, 2}}, {4, 12, 8}, true},
+	{{2, {2, 0}}, {0, 0}, false},
+};
+
+static bool shares_memory(const kz_shape *shape, const int64_t *strides)
+{
+	int users[96] = {0};
+	int64_t count = 1, most = 0;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		count *= shape->dims[i];
+	}
+	for (int64_t k = 0; k < count; k++) {
+		int64_t at = 48, rest = k;
+		for (int64_t i = shape->ndim; i-- > 0; rest /= shape->dims[i]) {
+			at += rest % shape->dims[i] * strides[i];
+		}
+		for (int64_t byte = at; byte < at + 4; byte++) {
+			most = ++users[byte] > most ? users[byte] : most;
+		}
+	}
+	return most > 1;
+}
+
+START_TEST(a_view_whose_elements_share_memory_can_be_read_but_not_set)
+{
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(24)), *view;
+	for (size_t k = 0; k < countof(overlaps); k++) {
+		int32_t host[12];
+		ck_assert_int_eq(shares_memory(&overlaps[k].shape, overlaps[k].strides),
+			overlaps[k].refused);
+		ok(kz_array_view(&view, array, overlaps[k].shape, overlaps[k].strides, 48, &err));
+		ok(kz_array_get(view, host, kz_array_size(view), &err));
+		kz_status st = kz_array_set(view, host, kz_array_size(view), &err);
+		if (overlaps[k].refused) {
+			fails(st, KZ_INVALID, "whose elements may share memory: stride ");
+		} else {
+			ok(st);
+		}
+		kz_array_release(view);
+	}
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+START_TEST(nothing_in_place_of_an_array_or_a_result_is_no_crash)
+{
+	const kz_shape shape = KZ_SHAPE(4);
+	setup(_i);
+	kz_array *array = counted(shape);
+	const kz_status sts[] = {
+		kz_array_create(NULL, dev, KZ_F32, shape, &err),
+		kz_array_zeros(NULL, dev, KZ_F32, shape, NULL),
+		kz_array_full(NULL, dev, KZ_F32, shape, "abcd", 4, NULL),
+		kz_array_like(NULL, array, NULL),
+		kz_array_from(NULL, dev, KZ_F32, shape, &err, 16, NULL),
+		kz_array_view(NULL, array, shape, NULL, 0, NULL),
+	};
+	for (size_t i = 0; i < countof(sts); i++) {
+		ck_assert_int_eq(sts[i], KZ_INVALID);
+	}
+	fails(sts[0], KZ_INVALID, "kz_array_create: out is NULL");
+	kz_array_release(array);
+	teardown();
+	ck_assert_uint_eq(kz_array_dtype(NULL), 0);
+	ck_assert_int_eq(kz_array_shape(NULL).ndim, 0);
+	ck_assert_int_eq(kz_array_ndim(NULL) + kz_array_is_contiguous(NULL), 0);
+	ck_assert_int_eq(kz_array_count(NULL) + kz_array_size(NULL), 0);
+	ck_assert_uint_eq(kz_array_address(NULL), 0);
+	ck_assert_ptr_null(kz_array_strides(NULL));
+	ck_assert_ptr_null(kz_array_device(NULL));
+	ck_assert_ptr_null(kz_array_buffer(NULL));
 }
 END_TEST
 
@@ -548,6 +642,8 @@ Suite *array_suite(void)
 		&a_bad_shape_or_type_is_refused, &a_value_fills_arrays_of_every_element_size,
 		&zeros_and_values_arrive, &a_host_size_that_does_not_match_is_refused,
 		&a_view_holds_the_elements_at_its_strides, &a_view_beyond_the_buffer_is_refused,
+		&a_view_whose_elements_share_memory_can_be_read_but_not_set,
+		&nothing_in_place_of_an_array_or_a_result_is_no_crash,
 		&a_view_keeps_the_memory_alive, &creating_without_memory_leaves_nothing,
 		&doubles_are_printed_short_and_aligned, &each_type_is_printed_in_its_own_way,
 		&one_element_alone_has_no_brackets, &shapes_are_printed_in_brackets_and_shortened,

@@ -104,6 +104,24 @@ START_TEST(opening_again_gives_the_same_handle)
 }
 END_TEST
 
+START_TEST(nothing_in_place_of_a_device_or_a_result_is_no_crash)
+{
+	kz_device *devs[2];
+	int count = 7;
+	use_stub("", true, true);
+	fails(kz_device_open(NULL, "cuda", &err), KZ_INVALID, "kz_device_open: out is NULL");
+	fails(kz_try_gpu(NULL, 0, &err), KZ_INVALID, "kz_try_gpu: out is NULL");
+	fails(kz_try_all_gpus(NULL, 2, &count, &err), KZ_INVALID, "kz_try_all_gpus: out is NULL");
+	ck_assert_int_eq(count, 0);
+	fails(kz_try_all_gpus(devs, 2, NULL, &err), KZ_INVALID, "expected a count, got NULL");
+	ck_assert_str_eq(kz_device_name(NULL), "");
+	ck_assert_str_eq(kz_device_model(NULL), "");
+	ck_assert_ptr_null(kz_device_note(NULL));
+	ck_assert_ptr_null(kz_device_stream(NULL));
+	nothing_is_left();
+}
+END_TEST
+
 /* The choice */
 
 START_TEST(the_environment_chooses)
@@ -553,6 +571,7 @@ static TCase *choice_case(void)
 	tcase_add_test(tc, a_name_opens_its_device);
 	tcase_add_test(tc, a_gpu_that_is_not_there_is_reported_with_those_that_are);
 	tcase_add_test(tc, opening_again_gives_the_same_handle);
+	tcase_add_test(tc, nothing_in_place_of_a_device_or_a_result_is_no_crash);
 	tcase_add_test(tc, the_environment_chooses);
 	tcase_add_loop_test(tc, the_best_device_that_works_is_chosen_and_the_reason_kept, 0,
 		countof(choices));

@@ -63,6 +63,60 @@ START_TEST(a_machine_with_everything_has_no_problem_with_its_devices)
 }
 END_TEST
 
+START_TEST(nothing_in_place_of_a_diagnosis_is_no_crash)
+{
+	fails(kz_diagnose(NULL, &err), KZ_INVALID, "kz_diagnose: out is NULL");
+	ck_assert_int_eq(kz_diagnosis_count(NULL), 0);
+	ck_assert_ptr_null(kz_diagnosis_finding(NULL, 0));
+	ck_assert_int_eq(kz_diagnosis_usable(NULL), 0);
+}
+END_TEST
+
+/* Scripts of the stub, as the CUDA driver; KUDZU_DEVICE.  Nothing else works. */
+static const char *const unusable[][2] = {
+	{NULL, NULL}, {NULL, "cpu"}, {NULL, "cuda"}, {NULL, "gpu7"}, {"fail=cuInit:100", "cuda"},
+	{"fail=cuInit:999", NULL}, {"fail=cuDevicePrimaryCtxRetain:999", NULL},
+	{"fail=cuDevicePrimaryCtxRetain:46", "cuda:0"}, {"devices=2", "cuda:2"},
+};
+
+START_TEST(every_problem_has_a_fix_that_can_be_followed)
+{
+	if (unusable[_i][0]) {
+		support_stub(unusable[_i][0]);
+	}
+	diagnose(unusable[_i][0], false, "/nowhere/libnvrtc.so");
+	kz_diagnosis_release(diagnosis);
+	if (unusable[_i][1]) {
+		setenv("KUDZU_DEVICE", unusable[_i][1], 1);
+	}
+	ok(kz_diagnose(&diagnosis, &err));
+	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
+		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
+		ck_assert_msg(finding->verdict != KZ_VERDICT_PROBLEM || finding->fix, "%s: %s",
+			finding->topic, finding->text);
+		ck_assert_msg(!finding->fix || !strstr(finding->fix, "doctor"), "%s", finding->fix);
+		ck_assert_msg(!finding->fix || !strstr(finding->fix, "KUDZU_DEVICE=cpu"), "%s",
+			finding->fix);
+	}
+	find("choice", "no device");
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(what_the_loader_says_is_shown)
+{
+	diagnose(false, false, "/nowhere/libnvrtc.so");
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_CPU_DRIVER", "/dev/null", 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	ck_assert_ptr_nonnull(strstr(find("cpu driver", "/dev/null")->log, "/dev/null: "));
+	ck_assert_ptr_nonnull(strstr(find("driver", "")->log, "No such file"));
+	ck_assert_ptr_nonnull(strstr(find("nvrtc", "")->log, "No such file"));
+	ck_assert_ptr_null(find("kudzu", "")->log);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
 START_TEST(a_machine_with_nothing_is_diagnosed_too)
 {
 	diagnose(false, false, "/nowhere/libnvrtc.so");
@@ -70,7 +124,9 @@ START_TEST(a_machine_with_nothing_is_diagnosed_too)
 	ck_assert_ptr_nonnull(find("driver", "")->fix);
 	ck_assert_int_eq(
 		find("cpu driver", "/nowhere/libkudzu-cpu.so")->verdict, KZ_VERDICT_PROBLEM);
-	ck_assert_int_eq(find("choice", "no device")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_str_eq(find("choice", "no device")->text, "no device can be used");
+	ck_assert_int_eq(find("llvm", "unknown")->verdict, KZ_VERDICT_NOTE);
+	ck_assert_int_eq(find("headers", "unknown")->verdict, KZ_VERDICT_NOTE);
 	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
 	kz_diagnosis_release(diagnosis);
 }
@@ -84,7 +140,7 @@ START_TEST(what_is_missing_but_not_needed_is_a_note)
 	kz_diagnosis_release(diagnosis);
 	diagnose(false, true, NULL);
 	ck_assert_int_eq(find("driver", "/nowhere")->verdict, KZ_VERDICT_NOTE);
-	find("choice", "programs run on cpu, by default (cuda: cannot load the CUDA driver");
+	ck_assert_str_eq(find("choice", "")->text, "programs run on cpu, by default");
 	kz_diagnosis_release(diagnosis);
 }
 END_TEST
@@ -112,6 +168,14 @@ START_TEST(a_chosen_device_is_named_with_the_variable)
 	setenv("KUDZU_DEVICE", "gpu", 1);
 	ok(kz_diagnose(&diagnosis, &err));
 	find("choice", "no device: KUDZU_DEVICE: no device is called 'gpu'");
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_DEVICE", "cuda", 1);
+	setenv("KUDZU_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+	setenv("KUDZU_CPU_DRIVER", STUB, 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	find("choice", "no device: 'cuda', as KUDZU_DEVICE says, cannot be used");
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
 	kz_diagnosis_release(diagnosis);
 }
 END_TEST
@@ -200,6 +264,11 @@ START_TEST(every_device_found_is_found_usable)
 {
 	ok(kz_diagnose(&diagnosis, &err));
 	ck_assert_int_eq(find("device", support_device_name(_i))->verdict, KZ_VERDICT_OK);
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		const kz_finding *llvm = find("llvm", ".");
+		ck_assert_int_eq(llvm->verdict, KZ_VERDICT_OK);
+		ck_assert_int_ge(atoi(llvm->text), 14);
+	}
 	kz_diagnosis_release(diagnosis);
 }
 END_TEST
@@ -210,6 +279,9 @@ Suite *diagnose_suite(void)
 	TCase *tc = tcase_create("diagnose");
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_machine_with_everything_has_no_problem_with_its_devices);
+	tcase_add_test(tc, nothing_in_place_of_a_diagnosis_is_no_crash);
+	tcase_add_loop_test(tc, every_problem_has_a_fix_that_can_be_followed, 0, countof(unusable));
+	tcase_add_test(tc, what_the_loader_says_is_shown);
 	tcase_add_test(tc, a_machine_with_nothing_is_diagnosed_too);
 	tcase_add_test(tc, what_is_missing_but_not_needed_is_a_note);
 	tcase_add_test(tc, a_device_that_does_not_open_is_a_problem_with_its_reason);

@@ -77,6 +77,8 @@ START_TEST(a_bad_registration_is_refused)
 	fails(kz_dtype_register(&out, "point", 16, &err), KZ_INVALID,
 		"'point' is registered with 12 bytes, got 16");
 	ck_assert_uint_eq(out, 0);
+	fails(kz_dtype_register(NULL, "point", 12, &err), KZ_INVALID,
+		"kz_dtype_register: out is NULL");
 	fails(kz_dtype_register(&out, "", 16, &err), KZ_INVALID, "expected the name of a struct");
 	fails(kz_dtype_register(&out, NULL, 16, &err), KZ_INVALID, "expected the name of a struct");
 	fails(kz_dtype_register(&out, "empty", 0, &err), KZ_INVALID, "expected a size from 1");

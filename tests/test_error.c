@@ -36,6 +36,7 @@ START_TEST(every_function_takes_no_error)
 	ck_assert_int_eq(kz_error_status(NULL), KZ_OK);
 	ck_assert_str_eq(kz_error_message(NULL), "");
 	ck_assert_uint_eq(kz_error_format(NULL, NULL, 0), 0);
+	ck_assert_int_eq(kz_native_code(NULL, NULL, KZ_DOMAIN_DRIVER, 700), KZ_FAULT);
 }
 END_TEST
 
@@ -162,6 +163,7 @@ START_TEST(a_failure_of_our_own_prints_as_one_line)
 	kz_error err = KZ_ERROR_INIT;
 	check_print(&err, "");
 	error_set(&err, KZ_INVALID, "expected 4 bytes, got 8");
+	kz_error_print(&err, NULL);
 	check_print(&err, "kudzu: expected 4 bytes, got 8\n");
 	kz_error_clear(&err);
 }
@@ -197,6 +199,7 @@ START_TEST(formatting_into_a_small_buffer_cuts_and_tells_the_whole_length)
 	char buffer[8] = "-------";
 	error_set(&err, KZ_INVALID, "0123456789");
 	ck_assert_uint_eq(kz_error_format(&err, NULL, 0), 18);
+	ck_assert_uint_eq(kz_error_format(&err, NULL, 8), 18);
 	ck_assert_uint_eq(kz_error_format(&err, buffer, sizeof(buffer)), 18);
 	ck_assert_str_eq(buffer, "kudzu: ");
 	ck_assert_uint_eq(kz_error_format(&err, buffer, 1), 18);

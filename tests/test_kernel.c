@@ -168,6 +168,9 @@ START_TEST(bad_calls_are_refused)
 	options.size = 1;
 	refused(kz_launch(find("none"), one, one, &options, &err, KZ_ARGS()), KZ_INVALID,
 		"kz_launch_options has size 1");
+	ck_assert_str_eq(kz_kernel_name(NULL), "");
+	ck_assert_str_eq(kz_kernel_signature(NULL), "");
+	ck_assert_ptr_null(kz_kernel_handle(NULL));
 	teardown();
 }
 END_TEST

@@ -60,6 +60,25 @@ START_TEST(memory_is_counted_in_units_of_512_bytes)
 }
 END_TEST
 
+START_TEST(nothing_in_place_of_a_buffer_or_a_result_is_no_crash)
+{
+	kz_memory_stats stats = {1, 1, 1, 1};
+	open_stub("");
+	kz_buffer *buffer = create(8);
+	fails(kz_buffer_create(NULL, dev, 8, &err), KZ_INVALID, "kz_buffer_create: out is NULL");
+	fails(kz_buffer_view(NULL, buffer, 0, 8, &err), KZ_INVALID, "kz_buffer_view: out is NULL");
+	kz_buffer_release(buffer);
+	ck_assert_int_eq(kz_buffer_size(NULL), 0);
+	ck_assert_uint_eq(kz_buffer_address(NULL), 0);
+	ck_assert_ptr_null(kz_buffer_device(NULL));
+	kz_device_memory_stats(dev, NULL);
+	kz_device_memory_stats(NULL, &stats);
+	ck_assert_int_eq(stats.live_size + stats.peak_size, 0);
+	ck_assert_int_eq(stats.live_count + stats.total_count, 0);
+	close_stub();
+}
+END_TEST
+
 START_TEST(a_buffer_of_no_bytes_asks_the_driver_for_nothing)
 {
 	open_stub("");
@@ -505,6 +524,7 @@ static TCase *allocation_case(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, memory_is_counted_in_units_of_512_bytes);
 	tcase_add_test(tc, a_buffer_of_no_bytes_asks_the_driver_for_nothing);
+	tcase_add_test(tc, nothing_in_place_of_a_buffer_or_a_result_is_no_crash);
 	tcase_add_test(tc, a_negative_size_and_no_device_are_refused);
 	tcase_add_loop_test(tc, a_full_device_says_what_was_requested_live_and_free, 0, 2);
 	tcase_add_test(tc, a_full_device_without_memory_info_still_says_what_was_requested);

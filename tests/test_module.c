@@ -87,7 +87,29 @@ START_TEST(bad_arguments_are_refused)
 	ck_assert_int_eq(kz_module_load(&mod, dev, "neither PTX nor cubin", 21, &err),
 		KZ_BAD_IMAGE);
 	ck_assert_int_eq(kz_module_kernel(&kernel, NULL, "k", NULL), KZ_INVALID);
+	kz_error_clear(&err);
+	fails(kz_module_load(&mod, dev, "x", -3, &err), KZ_INVALID, "got a size of -3");
+	fails(kz_module_load(NULL, dev, "x", 1, &err), KZ_INVALID, "kz_module_load: out is NULL");
 	teardown();
+}
+END_TEST
+
+START_TEST(nothing_in_place_of_a_module_is_no_crash)
+{
+	int64_t size = 7;
+	kz_buffer *buffer;
+	err = (kz_error)KZ_ERROR_INIT;
+	fails(kz_module_kernel(NULL, NULL, "k", &err), KZ_INVALID, "kz_module_kernel: out is NULL");
+	fails(kz_module_global(NULL, NULL, "v", &err), KZ_INVALID, "kz_module_global: out is NULL");
+	fails(kz_module_global(&buffer, NULL, "v", &err), KZ_INVALID, "expected a module, got NULL");
+	fails(kz_module_set_global(NULL, "v", "x", 1, &err), KZ_INVALID, "expected a module");
+	ck_assert_int_eq(kz_module_kernel_count(NULL), 0);
+	ck_assert_ptr_null(kz_module_kernel_name(NULL, 0));
+	ck_assert_str_eq(kz_module_log(NULL), "");
+	ck_assert_str_eq(kz_module_arch(NULL), "");
+	ck_assert_ptr_null(kz_module_image(NULL, &size));
+	ck_assert_int_eq(size, 0);
+	ck_assert_ptr_null(kz_module_device(NULL));
 }
 END_TEST
 
@@ -97,7 +119,7 @@ START_TEST(an_empty_source_is_a_module_without_kernels)
 	ok(kz_module_compile(&mod, dev, "", NULL, &err));
 	ck_assert_int_eq(kz_module_kernel_count(mod), 0);
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "k", &err), KZ_NOT_FOUND);
-	ck_assert_str_eq(err.message, "no kernel 'k'; this module has: none");
+	ck_assert_str_eq(err.message, "no kernel 'k'; this module has no kernels");
 	teardown();
 }
 END_TEST
@@ -126,6 +148,29 @@ START_TEST(a_missing_kernel_of_one_is_easy)
 }
 END_TEST
 
+START_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
+{
+	static const char source[] = "template <class T> __global__ void f(T *p) { *p = 1; }\n"
+		"namespace ns { template <int N> __global__ void g(int *p) { *p = N; } }\n"
+		"__global__ void h(int *p) { *p = 2; }\n";
+	static const struct {
+		const char *name;
+		bool is_template;
+	} rows[] = {{"f<float>", true}, {"f", true}, {"ns::g<4>", true}, {"::ns::g <4>", true},
+		{"ff", false}, {"g<4>", false}, {"h<int>", false}};
+	setup(_i);
+	ok(kz_module_compile(&mod, dev, source, NULL, &err));
+	for (size_t i = 0; i < countof(rows); i++) {
+		ck_assert_int_eq(kz_module_kernel(&kernel, mod, rows[i].name, &err), KZ_NOT_FOUND);
+		bool hinted = err.hint && strstr(err.hint, "kz_compile_options.instances");
+		ck_assert_msg(hinted == rows[i].is_template, "%s", rows[i].name);
+		ck_assert_ptr_nonnull(strstr(err.message, "this module has: h"));
+		kz_error_clear(&err);
+	}
+	teardown();
+}
+END_TEST
+
 START_TEST(a_kernel_knows_its_parameters)
 {
 	setup(_i);
@@ -138,6 +183,17 @@ START_TEST(a_kernel_knows_its_parameters)
 	ck_assert_int_eq(info.param_count, 2);
 	ck_assert_int_ge(info.max_threads_per_block, 32);
 	ck_assert_ptr_nonnull(kz_kernel_handle(kernel));
+	teardown();
+}
+END_TEST
+
+START_TEST(the_signature_of_an_overload_has_its_parameters_once)
+{
+	setup(_i);
+	ok(kz_module_compile(&mod, dev, "__global__ void k(int *a) { *a = 1; }\n"
+		"__global__ void k(float *a, int n) { *a = n; }\n", NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "k(float*, int)", &err));
+	ck_assert_str_eq(kz_kernel_signature(kernel), "k(float *, int)");
 	teardown();
 }
 END_TEST
@@ -238,6 +294,27 @@ START_TEST(malformed_ptx_is_refused_with_its_line)
 }
 END_TEST
 
+/* Valid PTX, which a GPU would take. */
+START_TEST(what_the_cpu_cannot_run_is_unsupported_and_quoted)
+{
+	static const char source[] = "extern \"C\" __global__ void k(int a)\n{\n"
+		"\tprintf(\"%d\", a);\n}\n";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.line_info = 1;
+	setup(_i);
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		ck_assert_int_eq(kz_module_compile(&mod, dev, source, &options, &err),
+			KZ_UNSUPPORTED);
+		ck_assert_str_eq(err.message, "instruction 'call.uni' (of 'vprintf', kernel.cu:3) "
+			"is not supported by the CPU device");
+		ck_assert_ptr_null(err.hint);
+		ck_assert_ptr_nonnull(strstr(err.log, " call.uni (retval0), vprintf, ( param0, "
+			"param1 );"));
+	}
+	teardown();
+}
+END_TEST
+
 START_TEST(variables_are_read_and_written_by_name)
 {
 	static const char source[] = "__constant__ int c[3] = {1, 2, 3};\n__device__ int g = 9;\n"
@@ -265,7 +342,29 @@ START_TEST(a_variable_of_another_size_or_name_is_refused)
 	kz_error_clear(&err);
 	ck_assert_int_eq(kz_module_global(&buffer, mod, "gg", &err), KZ_NOT_FOUND);
 	ck_assert_ptr_null(buffer);
-	ck_assert_str_eq(err.message, "no variable 'gg' in this module");
+	ck_assert_ptr_nonnull(strstr(err.message, "no variable 'gg'"));
+	ck_assert_ptr_nonnull(strstr(err.hint, "namespace"));
+	teardown();
+}
+END_TEST
+
+START_TEST(a_missing_variable_names_those_that_there_are)
+{
+	static const char with[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".global .align 4 .u32 plain;\n.const .align 4 .b8 table[16];\n"
+		"\t.visible .global .align 8 .f64 set=0d0000000000000000;\n"
+		"// .global .u32 comment;\n"
+		".visible .entry k(\n\t.param .u64 .ptr .global .align 4 param\n)\n"
+		"{\n\t.reg .b64 %rd<2>;\n\tret;\n}\n";
+	kz_buffer *buffer = NULL;
+	setup(_i);
+	ok(kz_module_load(&mod, dev, with, sizeof(with) - 1, &err));
+	fails(kz_module_global(&buffer, mod, "plane", &err), KZ_NOT_FOUND,
+		"no variable 'plane'; this module has: plain, table, set");
+	kz_module_release(mod);
+	ok(kz_module_load(&mod, dev, ptx, sizeof(ptx) - 1, &err));
+	fails(kz_module_global(&buffer, mod, "plane", &err), KZ_NOT_FOUND,
+		"no variable 'plane' in this module");
 	teardown();
 }
 END_TEST
@@ -315,11 +414,17 @@ Suite *module_suite(void)
 	static const TTest *const *const tests[] = {
 		&a_compile_error_says_where_and_shows_the_line, &bad_arguments_are_refused,
 		&an_empty_source_is_a_module_without_kernels,
+		&a_template_without_that_instance_is_told_from_a_misspelt_name,
+		&a_missing_variable_names_those_that_there_are,
 		&a_missing_kernel_names_those_that_there_are, &a_missing_kernel_of_one_is_easy,
-		&a_kernel_knows_its_parameters, &cxx_kernels_are_found_without_extern_c,
+		&a_kernel_knows_its_parameters,
+		&the_signature_of_an_overload_has_its_parameters_once,
+		&cxx_kernels_are_found_without_extern_c,
 		&c_habits_compile, &headers_in_memory_and_defines_reach_the_source,
 		&warnings_stay_with_the_module, &ptx_loads_and_runs,
-		&malformed_ptx_is_refused_with_its_line, &variables_are_read_and_written_by_name,
+		&malformed_ptx_is_refused_with_its_line,
+		&what_the_cpu_cannot_run_is_unsupported_and_quoted,
+		&variables_are_read_and_written_by_name,
 		&a_variable_of_another_size_or_name_is_refused, &a_variable_keeps_its_module_alive,
 		&every_failing_allocation_becomes_an_error,
 	};
@@ -329,6 +434,7 @@ Suite *module_suite(void)
 	for (size_t i = 0; i < countof(tests); i++) {
 		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
 	}
+	tcase_add_test(tc, nothing_in_place_of_a_module_is_no_crash);
 	suite_add_tcase(s, tc);
 	return s;
 }

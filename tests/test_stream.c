@@ -95,6 +95,12 @@ START_TEST(nothing_in_place_of_an_object_is_refused)
 	fails(kz_event_synchronize(NULL, &err), KZ_INVALID, "expected an event, got NULL");
 	fails(kz_event_query(NULL, &err), KZ_INVALID, "expected an event, got NULL");
 	fails(kz_event_elapsed_ms(&ms, NULL, NULL, &err), KZ_INVALID, "expected a start event");
+	fails(kz_stream_create(NULL, dev, 0, &err), KZ_INVALID, "kz_stream_create: out is NULL");
+	fails(kz_event_create(NULL, dev, &err), KZ_INVALID, "kz_event_create: out is NULL");
+	fails(kz_event_elapsed_ms(NULL, NULL, NULL, &err), KZ_INVALID,
+		"kz_event_elapsed_ms: out is NULL");
+	ck_assert_ptr_null(kz_stream_device(NULL));
+	ck_assert_ptr_null(kz_stream_handle(NULL));
 	kz_device_close(dev);
 }
 END_TEST

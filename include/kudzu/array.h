@@ -68,7 +68,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_from(kz_array **out, kz_device *dev, kz_d
  *
  * @param shape of the view.
  * @param strides bytes for each extent; NULL for row-major.
- * @param offset bytes from the first element of `array` to the first of the view.
+ * @param offset bytes from the first element of `array` to the first of the view; may be negative.
  * @return KZ_OK; KZ_RANGE if any element would lie outside the array's buffer.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape,
@@ -85,7 +85,12 @@ KZ_API void kz_array_release(kz_array *array);
 KZ_API KZ_NODISCARD kz_status kz_array_get(kz_array *array, void *host, int64_t size,
 	kz_error *err);
 
-/** Overwrite the elements from the host; as kz_array_get.  A view with stride 0 is KZ_INVALID. */
+/**
+ * Overwrite the elements from the host; as kz_array_get.
+ *
+ * @return also KZ_INVALID for a view whose elements may share memory: by ascending size, each
+ *         stride must step over all that the smaller ones cover.
+ */
 KZ_API KZ_NODISCARD kz_status kz_array_set(kz_array *array, const void *host, int64_t size,
 	kz_error *err);
 

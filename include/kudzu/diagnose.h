@@ -32,9 +32,10 @@ typedef enum kz_verdict {
 /** One thing that was looked at.  All text is borrowed from the diagnosis. */
 typedef struct kz_finding {
 	kz_verdict verdict;
-	const char *topic; /**< "driver", "device", "nvrtc", "headers", "cpu device", "cache", ... */
+	const char *topic; /**< "driver", "device", "nvrtc", "headers", "llvm", "choice", "cache", ... */
 	const char *text;  /**< what was found, one line */
-	const char *fix;   /**< what to do, NULL if nothing */
+	const char *fix;   /**< what to do; NULL if nothing, never for a problem */
+	const char *log;   /**< the loader's or driver's own words, lines; NULL if there are none */
 } kz_finding;
 
 /** A list of findings. */
@@ -43,7 +44,7 @@ typedef struct kz_diagnosis kz_diagnosis;
 /**
  * Look at drivers, devices, NVRTC, headers, LLVM and the cache folder.
  *
- * @return KZ_OK whatever was found; KZ_NO_MEMORY.
+ * @return KZ_OK whatever was found; KZ_NO_MEMORY; KZ_INVALID without `out`.
  * Ownership: give it back with kz_diagnosis_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_diagnose(kz_diagnosis **out, kz_error *err);
@@ -57,7 +58,7 @@ KZ_API int64_t kz_diagnosis_count(const kz_diagnosis *diagnosis);
 /** Return finding `index`, NULL beyond the last.  Borrowed from the diagnosis. */
 KZ_API const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t index);
 
-/** Return 1 if a kernel string can be compiled and run here, else 0. */
+/** Return 1 if there is a compiler and the device that kz_device_open(NULL) gives opens, else 0. */
 KZ_API int kz_diagnosis_usable(const kz_diagnosis *diagnosis);
 
 #ifdef __cplusplus

@@ -120,7 +120,7 @@ KZ_API void kz_error_clear(kz_error *err);
  * whole log follows where there is one.
  *
  * @param err the error; one that says KZ_OK, and NULL, print nothing.
- * @param stream where to.
+ * @param stream where to; nothing happens for NULL.
  */
 KZ_API void kz_error_print(const kz_error *err, FILE *stream);
 
@@ -128,7 +128,7 @@ KZ_API void kz_error_print(const kz_error *err, FILE *stream);
  * Write what kz_error_print prints into a buffer, as snprintf does.
  *
  * @param err the error, may be NULL.
- * @param buffer where to; may be NULL if size is 0.
+ * @param buffer where to; NULL to learn the length.
  * @param size bytes that fit, the terminating zero included.
  * @return the bytes that the whole text takes, without the terminating zero.
  */
@@ -153,7 +153,7 @@ KZ_API const char *kz_domain_name(kz_domain domain);
  * Look up a native code in the built-in tables.
  *
  * @param name set to the symbolic name, "CUDA_ERROR_OUT_OF_MEMORY", or NULL if unknown; static.
- * @param text set to what it means in a few words, or NULL if unknown; static.
+ * @param text set to what it means in a few words, or NULL if unknown; static.  Either may be NULL.
  * @param domain whose code.
  * @param code the native number.
  * @return the status class of the code; KZ_UNKNOWN if the tables do not have it.

@@ -195,9 +195,8 @@ static inline kz_arg kz_arg_self(kz_arg value)
 #define KZ_INOUT(pointer, bytes) kz_arg_pointer(KZ_ARG_INOUT, pointer, (int64_t)(bytes))
 
 /**
- * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own: cast
- * it.  The list lives until the end of the
- * enclosing block (in C++: of the full expression).
+ * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own:
+ * cast it.  The list lives until the end of the enclosing block (in C++: of the full expression).
  */
 #ifndef __cplusplus
 static inline kz_arg kz_arg_bool(_Bool value)
@@ -252,7 +251,8 @@ typedef struct kz_launch_options {
  * @return KZ_OK; KZ_ARGUMENT when the arguments do not match the kernel's parameters; KZ_LAUNCH when
  *         grid, block or shared memory are beyond the device; KZ_INVALID; the driver's failures, which
  *         may belong to earlier work.
- * Async: returns before the kernel has run; with KZ_IN, KZ_OUT and KZ_INOUT after.
+ * Async: returns before the kernel has run; with KZ_IN, KZ_OUT and KZ_INOUT after, and on the CPU
+ *        device always (see stream.h).
  */
 KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, kz_error *err, kz_args args);
@@ -307,11 +307,8 @@ KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
 #ifdef __cplusplus
 }
 
-inline kz_arg kz_arg_of(bool value)
-{
-	return kz_arg_uint(KZ_ARG_BOOL, value, static_cast<int32_t>(sizeof(value)));
-}
-inline kz_arg kz_arg_of(char value) { return kz_arg_char(value); }
+/* Integers, bool and char are a template: as functions of their own these would take whatever
+ * converts to them, the address of a function as a bool. */
 inline kz_arg kz_arg_of(float value) { return kz_arg_f32(value); }
 inline kz_arg kz_arg_of(double value) { return kz_arg_f64(value); }
 inline kz_arg kz_arg_of(const kz_array *value) { return kz_arg_array(value); }
@@ -323,10 +320,11 @@ inline kz_arg kz_arg_of(const kz_arg &value) { return value; }
 template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
 kz_arg kz_arg_of(T value)
 {
+	static_assert(sizeof(T) <= sizeof(int64_t), "pass integers beyond 64 bits by KZ_VALUE");
 	return std::is_signed<T>::value
 		? kz_arg_int(static_cast<int64_t>(value), static_cast<int32_t>(sizeof(T)))
-		: kz_arg_uint(KZ_ARG_UINT, static_cast<uint64_t>(value),
-			static_cast<int32_t>(sizeof(T)));
+		: kz_arg_uint(std::is_same<T, bool>::value ? KZ_ARG_BOOL : KZ_ARG_UINT,
+			static_cast<uint64_t>(value), static_cast<int32_t>(sizeof(T)));
 }
 
 template <class T, typename std::enable_if<std::is_enum<T>::value, int>::type = 0>

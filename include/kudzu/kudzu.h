@@ -15,8 +15,9 @@
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
  * kz_fill, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What is created is given back with
  * ..._release (a device with kz_device_close); these take NULL, never fail, and may come in any
- * order.  Everything is safe to use from any thread; one object is not to be used by two threads at
- * the same time unless its header says so.
+ * order.  Functions that only read an object take NULL and answer 0, NULL or "".  Everything is safe
+ * to use from any thread; one object is not to be used by two threads at the same time unless its
+ * header says so.
  */
 #include <kudzu/array.h>
 #include <kudzu/device.h>

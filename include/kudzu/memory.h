@@ -115,7 +115,7 @@ typedef struct kz_memory_stats {
 	int64_t total_count; /**< buffers ever created */
 } kz_memory_stats;
 
-/** Report the memory that buffers and arrays of a device take. */
+/** Report the memory that buffers and arrays of a device take; nothing happens without `out`. */
 KZ_API void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out);
 
 #ifdef __cplusplus

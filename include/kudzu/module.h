@@ -39,7 +39,9 @@ typedef struct kz_compile_options {
 	const char *const *defines;       /**< "N=4" or "DEBUG" */
 	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
 	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
-	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device */
+	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device;
+	                                       the CPU device takes PTX, so "sm_90" is
+	                                       "compute_90" there */
 	int line_info;                    /**< nonzero: keep source lines for profilers */
 	int debug;                        /**< nonzero: device debugging, no optimisation */
 	int fast_math;                    /**< nonzero: --use_fast_math */
@@ -64,7 +66,8 @@ typedef struct kz_compile_options {
  * @param source zero-terminated CUDA C++; NULL is KZ_INVALID, "" is a module without kernels.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_COMPILE with file, line, column and the compiler's log; KZ_NO_COMPILER;
- *         KZ_VERSION; KZ_BAD_IMAGE; KZ_INVALID; KZ_NO_MEMORY.
+ *         KZ_VERSION; KZ_UNSUPPORTED for what the CPU device cannot do; KZ_BAD_IMAGE; KZ_INVALID;
+ *         KZ_NO_MEMORY.
  * Ownership: give it back with kz_module_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
@@ -75,7 +78,9 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
  *
  * @param image host memory, copied.
  * @param size bytes; PTX needs no terminating zero.
- * @return KZ_OK; KZ_BAD_IMAGE with the line for PTX that the device refuses; KZ_INVALID.
+ * @return KZ_OK; KZ_BAD_IMAGE with the line for PTX that the device refuses; KZ_UNSUPPORTED, with
+ *         the line, for PTX that is valid, but asks for what the CPU device cannot do; KZ_VERSION
+ *         for PTX that is newer than the driver; KZ_INVALID.
  * Ownership: give it back with kz_module_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
@@ -93,7 +98,8 @@ KZ_API void kz_module_release(kz_module *mod);
  * @param out set to the kernel, NULL on failure.
  * @param name as in the source ("saxpy", "ns::scale<float, 4>"; white space does not matter), or
  *        the symbol of the image.
- * @return KZ_OK; KZ_NOT_FOUND with the kernels that there are and the nearest name.
+ * @return KZ_OK; KZ_NOT_FOUND with the kernels that there are and the nearest name.  A template has
+ *         only the instances that kz_compile_options names.
  * Ownership: borrowed from the module.
  */
 KZ_API KZ_NODISCARD kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name,

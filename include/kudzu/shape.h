@@ -32,14 +32,21 @@ constexpr kz_shape kz_shape_capture(T... dims)
 #else
 #define KZ_SHAPE(...) KZ_PP_CAT(KZ_SHAPE_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
 #define KZ_SHAPE_1(...) ((kz_shape){0, {0}})
-#define KZ_SHAPE_0(...) ((kz_shape){KZ_PP_COUNT(__VA_ARGS__), {__VA_ARGS__}})
+#define KZ_SHAPE_0(...) \
+	((kz_shape){KZ_SHAPE_NDIM(KZ_PP_COUNT(__VA_ARGS__)), {__VA_ARGS__}})
+/* The count itself; more than there is room for make an array of negative size. */
+#define KZ_SHAPE_NDIM(count) \
+	((count) + 0 * (int64_t)sizeof(char[(count) <= KZ_MAX_DIMS ? 1 : -1]))
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Make a shape from a list, for callers without the macro; ndim is checked where it is used. */
+/**
+ * Make a shape from a list, for callers without the macro.  A bad one (ndim out of range, or above 0
+ * with dims NULL) is refused where it is used.
+ */
 KZ_API kz_shape kz_shape_from(const int64_t *dims, int64_t ndim);
 
 #ifdef __cplusplus

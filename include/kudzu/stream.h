@@ -14,6 +14,9 @@
  * Order between streams: everything that touches one buffer or array happens in the order of the
  * calls, whichever streams they name; the library makes the later stream wait for the earlier one
  * by an event.  Work that shares no buffer is free to overlap.
+ *
+ * On the CPU device a call does its work before it returns, so there a stream is always drained and
+ * nothing overlaps with the calling thread.
  */
 #include <kudzu/device.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu doctor: prints what kz_diagnose finds, one line each with the texts aligned, a problem
- * followed by its remedy; then the verdict, which is the exit status too.
+ * kudzu doctor: prints what kz_diagnose finds, one line each with the texts aligned, what failed
+ * followed by the reasons and the remedy; then the verdict, which is the exit status too.
  */
 #include "cli.h"
 
@@ -45,6 +45,16 @@ static void print_mark(kz_verdict verdict, bool colour)
 	printf("%s%s%s", colour ? look->colour : "", look->mark, colour ? "\033[0m" : "");
 }
 
+/* The lines of a log below the text that they explain. */
+static void print_log(const char *log, int width)
+{
+	while (*log) {
+		size_t length = strcspn(log, "\n");
+		printf("    %-*s  %.*s\n", width, "", (int)length, log);
+		log += length + (log[length] == '\n');
+	}
+}
+
 static void print_findings(const kz_diagnosis *diagnosis)
 {
 	bool colour = wants_colour();
@@ -53,6 +63,9 @@ static void print_findings(const kz_diagnosis *diagnosis)
 		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
 		print_mark(finding->verdict, colour);
 		printf("  %-*s  %s\n", width, finding->topic, finding->text);
+		if (finding->log) {
+			print_log(finding->log, width);
+		}
 		if (finding->fix) {
 			printf("    %-*s  fix: %s\n", width, "", finding->fix);
 		}

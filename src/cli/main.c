@@ -24,12 +24,13 @@ static const struct command {
 } commands[] = {
 	{"doctor", doctor_main, 0, "doctor",
 		"find out whether kernels can run here, and if not, why",
-		"Looks at drivers, devices, NVRTC, the CUDA headers, the CPU device and the cache\n"
-		"folder.  Each line begins with `ok`, `--` (missing, but nothing needs it here) or\n"
-		"`!!` (does not work; the next line says what to do).  Colours appear on a terminal,\n"
-		"unless NO_COLOR is set.\n"
+		"Looks at drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and\n"
+		"the cache folder.  Each line begins with `ok`, `--` (missing, but nothing needs it\n"
+		"here) or `!!` (does not work); the reason and what to do follow.  Colours appear on\n"
+		"a terminal, unless NO_COLOR is set.\n"
 		"\n"
-		"The exit status is 0 if kernels can be compiled and run here, else 1.\n"},
+		"The exit status is 0 if kernels can be compiled, and run on the device that\n"
+		"programs get by default or by KUDZU_DEVICE, else 1.\n"},
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},
@@ -109,6 +110,8 @@ static int dispatch(int argc, char **argv)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
+	static char name[] = "kudzu";
+	argv[0] = name; /* getopt's messages begin with it */
 	/* "+": stop at the command, what follows is its own. */
 	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
 	case 'h':
