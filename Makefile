@@ -179,6 +179,7 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)}",$(if \
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
+retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10)
 sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 
@@ -189,9 +190,9 @@ run: all $(sample-programs) ## build and run the samples
 check: check-unit check-samples check-readme check-layers ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
-	@$(nvrtc) $(patience) $<
+	@$(nvrtc) $(patience) $(retry) $<
 check-cpu: $(BUILD)/check_cpu
-	@$(nvrtc) $(patience) $<
+	@$(nvrtc) $(patience) $(retry) $<
 check-samples: $(SAMPLES:%=check-sample-%)
 check-readme: $(BUILD)/docs/examples/errors lib
 	$(call step,$@,$(nvrtc) .ci/check-readme $<)

@@ -315,6 +315,28 @@ START_TEST(wild_pointer_poisons_the_context_until_it_is_reset)
 }
 END_TEST
 
+START_TEST(wild_shared_address_reaches_nothing_else)
+{
+	static const char *const stores[] = {
+		"mov.u32 %r1, s; st.shared.u32 [%r1+-4], 1;",
+		"mov.u32 %r1, 0x80000000; st.shared.u32 [%r1+-2147483648], 1;",
+		"mov.u32 %r1, 0x7fffffff; st.shared.u32 [%r1+2147483647], 1;",
+		"mov.u64 %rd1, 0x123456789abcdef0; st.shared.u32 [%rd1], 1;",
+		"mov.u32 %r1, s; atom.shared.add.u32 _, [%r1+-4], 1;",
+	};
+	char text[400];
+	CUmodule module;
+	snprintf(text, sizeof(text), ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry wild()\n{\n	.shared .b8 s[16]; .reg .b32 %%r<2>;\n"
+		"	.reg .b64 %%rd<2>;\n	%s\n	ret;\n}\n", stores[_i]);
+	OK(cuModuleLoadData(&module, text));
+	OK(cuLaunchKernel(kernel(module, "wild"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	check_log("of 16 bytes of shared memory");
+	OK(cuDevicePrimaryCtxReset_v2(0));
+}
+END_TEST
+
 START_TEST(failed_kernel_leaves_other_contexts_alone)
 {
 	CUcontext other;
@@ -493,6 +515,7 @@ Suite *api_kernels_suite(void)
 	tcase_add_test(tc, launches_beyond_the_device_are_refused);
 	tcase_add_test(tc, launches_without_all_parameters_are_refused);
 	tcase_add_test(tc, wild_pointer_poisons_the_context_until_it_is_reset);
+	tcase_add_loop_test(tc, wild_shared_address_reaches_nothing_else, 0, 5);
 	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
 	tcase_add_loop_test(tc, failed_kernel_is_named_as_in_the_source, 0, countof(names));
 	tcase_add_test(tc, forked_process_is_refused_and_does_not_hang);

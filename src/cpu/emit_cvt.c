@@ -179,8 +179,8 @@ static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLV
 	unsigned bits = ptx_type_bits(to);
 	LLVMTypeRef types[] = {emit_int_type(e, bits), LLVMTypeOf(value)};
 	LLVMValueRef whole = round == EMIT_ZERO ? value : integral(e, value, round);
-	LLVMValueRef fit = ir_intrinsic(e, emit_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat",
-		types, 2, &whole, 1);
+	const char *name = emit_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
+	LLVMValueRef fit = ir_intrinsic(e, name, types, 2, &whole, 1);
 	if (bits < 64 && inst->types[1] != PTX_F64) {
 		return fit;
 	}
