@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-enum { ROUNDS = 31, WARM_UP = 2 };
+enum { ROUNDS = 101, WARM_UP = 2 };
 
 static const struct text {
 	const char *name;

@@ -204,11 +204,41 @@ START_TEST(macros_of_the_prelude_are_known)
 END_TEST
 
 Suite *rtc_headers_suite(void);
+START_TEST(a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it)
+{
+	static const struct {
+		const char *source;
+		bool wanted;
+	} rows[] = {
+		{"__global__ void k(float *x) { x[threadIdx.x] *= 2; }", false},
+		{"", false},
+		{"__global__ void k(int N) {}", false},
+		{"__global__ void k(uint8_t *x) {}", true},
+		{"__global__ void k(float *x) { *x = NAN; }", true},
+		{"__global__ void k(float *x) { *x = M_E; }", true},
+		{"__global__ void k(float *restrict x) {}", true},
+		{"struct s { _Bool b; };", true},
+		{"int k = offsetof(s, b);", true},
+		{"_Static_assert(1, \"\");", true},
+		{"#include \"mine.h\"", true},
+	};
+	const char *one[] = {"T=int32_t"};
+	struct rtc_request request = {.source = rows[_i].source};
+	ck_assert(headers_want_prelude(&request) == rows[_i].wanted);
+	request.defines = one;
+	request.define_count = 1;
+	ck_assert(headers_want_prelude(&request));
+	request.no_prelude = true;
+	ck_assert(!headers_want_prelude(&request));
+}
+END_TEST
+
 Suite *rtc_headers_suite(void)
 {
 	Suite *suite = suite_create("rtc_headers");
 	TCase *tc = tcase_create("prelude");
 	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it, 0, 11);
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, c_habits_compile, 0, (int)countof(habits));
 	tcase_add_loop_test(tc, a_source_may_take_the_names_of_the_prelude, 0,

@@ -441,7 +441,7 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
 {
 	struct scan scan = {0};
-	struct job job = {.request = request, .scan = &scan, .prelude = !request->no_prelude};
+	struct job job = {.request = request, .scan = &scan};
 	kz_status status;
 
 	*out = (struct rtc_image){0};
@@ -449,6 +449,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	    || (status = choose_arch(&job, err))) {
 		return status;
 	}
+	job.prelude = headers_want_prelude(request);
 	if (!scan_source(&scan, request->source)) {
 		return error_no_memory(err);
 	}

@@ -5,7 +5,8 @@
  * NVRTC knows no C library: uint32_t, INT_MAX, INFINITY, M_PI, restrict are errors, and so is the
  * #include <stdint.h> that would declare them.  The prelude, included before the first line of the
  * source (-include, so that no line number moves), has what a kernel can use of those headers, and
- * the headers themselves become empty.  It includes nothing, so it costs nothing.
+ * the headers themselves become empty.  It includes nothing and takes NVRTC half a millisecond; a
+ * source in which no word looks like one of its own goes without it.
  *
  * The types are libcu++'s (64 bits are long long), so that <cuda/std/cstdint> may follow.  A macro
  * that a source or a CUDA header defines again just gets the new value: diag.c drops the warning.
@@ -233,6 +234,51 @@ bool headers_has_macro(const char *word, size_t len)
 		if (strncmp(at, word, len) == 0 && (at[len] == ' ' || at[len] == '(')) {
 			return true;
 		}
+	}
+	return false;
+}
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+/* Types end in _t, macros are in capitals; "include" brings in what we do not see. */
+static bool looks_like_prelude(const char *word, size_t len)
+{
+	static const char *const others[] = {
+		"include", "restrict", "offsetof", "_Bool", "_Static_assert", "_Alignas", "_Alignof",
+	};
+	for (size_t i = 0; i < countof(others); i++) {
+		if (strncmp(word, others[i], len) == 0 && others[i][len] == '\0') {
+			return true;
+		}
+	}
+	size_t capitals = 0;
+	while (capitals < len && (word[capitals] < 'a' || word[capitals] > 'z')) {
+		capitals++;
+	}
+	return len >= 3 && (capitals == len || memcmp(word + len - 2, "_t", 2) == 0);
+}
+
+bool headers_want_prelude(const struct rtc_request *request)
+{
+	if (request->no_prelude) {
+		return false;
+	}
+	if (request->define_count || request->option_count || request->header_count
+	    || request->instance_count) {
+		return true;
+	}
+	for (const char *at = request->source; *at;) {
+		size_t len = 0;
+		while (is_word(at[len])) {
+			len++;
+		}
+		if (len > 0 && looks_like_prelude(at, len)) {
+			return true;
+		}
+		at += len > 0 ? len : 1;
 	}
 	return false;
 }

@@ -23,6 +23,9 @@ kz_status headers_collect(struct headers *out, const struct rtc_request *request
 	kz_error *err);
 void headers_free(struct headers *headers);
 
+/* Whether a source may need the prelude: wrong only in that direction. */
+bool headers_want_prelude(const struct rtc_request *request);
+
 /* Whether the prelude has a macro of that name. */
 bool headers_has_macro(const char *word, size_t len);
 
