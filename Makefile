@@ -71,10 +71,10 @@ BENCHES := bench_launch bench_compile bench_cold
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype device stream memory array module kernel diagnose cuda hero
-SUITES_cpu := lex parse check cfg emit cpu_memory pool launch api api_kernels
+SUITES_cpu := lex parse check cfg emit emit_flow cpu_memory pool launch api api_kernels
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c)
-SUPPORT_cpu := tests/support.c
+SUPPORT_cpu := tests/support.c tests/machine.c
 STUB := $(addprefix tests/stub/,stub.c script.c memory.c module.c)
 
 # --- Version, flags ------------------------------------------------------------------------------

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* See machine.h. */
+#include "../src/base/common.h"
+
+#include "machine.h"
+
+#include "../src/cpu/cfg.h"
+#include "../src/cpu/check.h"
+#include "../src/cpu/parse.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+struct machine machine;
+
+void machine_open(const char *text)
+{
+	struct machine *m = &machine;
+	memset(m, 0, sizeof(*m));
+	bool ok = parse_module(&m->module, text, strlen(text), &m->diag)
+		&& check_module(&m->module, &m->diag) && jit_create(&m->jit, &m->module, &m->diag);
+	ck_assert_msg(ok, "%d:%d: %s", m->diag.line, m->diag.column, m->diag.message);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		m->tid[0][i] = i;
+	}
+	m->params[0] = (uintptr_t)m->memory;
+	m->launch = (struct rt_launch){.params = (uint8_t *)m->params, .globals = m->globals,
+		.tid = {m->tid[0], m->tid[1], m->tid[2]}, .ntid = {4, 1, 1}, .nctaid = {1, 1, 1},
+		.threads = 4, .calls = &rt_calls};
+	m->warp = (struct rt_warp){.launch = &m->launch, .shared = (uint8_t *)m->shared,
+		.local = (uint8_t *)m->local, .local_stride = sizeof(m->local), .alive = 1};
+}
+
+void machine_close(void)
+{
+	jit_release(machine.jit);
+	parse_free(&machine.module);
+}
+
+void machine_compile(const char *name)
+{
+	struct machine *m = &machine;
+	for (size_t i = 0; i < m->module.func_count; i++) {
+		struct ptx_func *func = m->module.funcs[i];
+		if (strcmp(func->name, name) != 0) {
+			continue;
+		}
+		bool ok = cfg_build(&m->module, func, &m->diag)
+			&& jit_compile(&m->kernel, m->jit, func, &m->diag);
+		ck_assert_msg(ok, "%s: %d: %s", name, m->diag.line, m->diag.message);
+		ck_assert_uint_le(m->kernel.frame_size, sizeof(m->frame[0]));
+		return;
+	}
+	ck_abort_msg("no kernel %s", name);
+}
+
+uint32_t machine_resume(uint32_t thread, uint32_t point)
+{
+	machine.warp.first = thread;
+	return machine.kernel.run(&machine.warp, machine.frame[thread], point);
+}
+
+void machine_body(const char *declarations, const char *body)
+{
+	static char text[4096];
+	snprintf(text, sizeof(text), HEAD "%s\n.visible .entry k(.param .u64 p)\n{\n"
+		".reg .pred %%p<9>; .reg .b32 %%r<30>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
+		".reg .b16 %%h<9>; .reg .f64 %%fd<9>;\n"
+		"ld.param.u64 %%rd0, [p];\n%s\nret;\n}\n", declarations, body);
+	machine_open(text);
+	machine_compile("k");
+}
+
+void machine_once(const char *declarations, const char *body)
+{
+	machine_body(declarations, body);
+	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+}

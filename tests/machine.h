@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+/*
+ * Compile PTX text and call its kernels as the scheduler does, with a launch and warps made by
+ * hand.  There is one machine; a test opens and closes it.
+ */
+#include "../src/cpu/jit.h"
+
+#define HEAD ".version 8.0\n.target sm_89\n.address_size 64\n"
+
+/* One loaded module, and the launch that its kernels are called with. */
+struct machine {
+	struct ptx_module module;
+	struct ptx_diag diag;
+	struct jit *jit;
+	struct jit_kernel kernel;
+	uint64_t params[8];
+	uint32_t tid[3][64];
+	uint8_t *globals[4];
+	uint64_t memory[16]; /* what kernels get as their parameter */
+	uint64_t local[16];
+	uint64_t frame[64][32];
+	struct rt_launch launch;
+	struct rt_warp warp;
+	uint64_t shared[16]; /* last: what follows it counts as shared memory */
+};
+
+extern struct machine machine;
+
+void machine_open(const char *text);
+void machine_close(void);
+void machine_compile(const char *name);
+uint32_t machine_resume(uint32_t thread, uint32_t point);
+/* Open a module with one kernel `k` of the given body, whose parameter is a pointer in %rd0. */
+void machine_body(const char *declarations, const char *body);
+/* Run the body once, in one thread that never yields. */
+void machine_once(const char *declarations, const char *body);
+
+#endif
