@@ -77,7 +77,9 @@ static void nvrtc_free(struct nvrtc *nvrtc)
 /* What a folder or library is called in the log. */
 static void search_note(struct search *search, const char *path, const char *why)
 {
-	str_addf(&search->log, "  %s: %s\n", path, why);
+	/* The loader's words begin with the path already. */
+	bool has_path = strncmp(why, path, strlen(path)) == 0;
+	str_addf(&search->log, "  %s%s%s\n", has_path ? "" : path, has_path ? "" : ": ", why);
 }
 
 /* The libraries of one folder that may be it, best first: libnvrtc.so.13 before .12 before none;
