@@ -137,6 +137,24 @@ void *kz_stream_handle(const kz_stream *stream)
 	return stream ? stream->handle : NULL;
 }
 
+/* The end of a call: what the driver answered, and the caller's context back. */
+static kz_status finish(struct kz_device *dev, const struct device_scope *scope, CUresult code,
+	const char *call, kz_error *err)
+{
+	kz_status st = device_ok(dev, code, call, err);
+	device_leave(dev, scope);
+	return st;
+}
+
+/* "Not ready" answers a question; it is no failure to be kept. */
+static kz_status finish_query(struct kz_device *dev, const struct device_scope *scope,
+	CUresult code, const char *call, kz_error *err)
+{
+	bool is_ready = code != CUDA_ERROR_NOT_READY;
+	kz_status st = finish(dev, scope, is_ready ? code : CUDA_SUCCESS, call, err);
+	return is_ready ? st : KZ_NOT_READY;
+}
+
 kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
@@ -145,16 +163,8 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	st = device_ok(stream->device, stream->device->drv->StreamSynchronize(stream->handle),
-		"cuStreamSynchronize", err);
-	device_leave(stream->device, &scope);
-	return st;
-}
-
-/* "Not ready" answers a question; it is no failure to be kept. */
-static kz_status answer(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
-{
-	return code == CUDA_ERROR_NOT_READY ? KZ_NOT_READY : device_ok(dev, code, call, err);
+	CUresult code = stream->device->drv->StreamSynchronize(stream->handle);
+	return finish(stream->device, &scope, code, "cuStreamSynchronize", err);
 }
 
 kz_status kz_stream_query(kz_stream *stream, kz_error *err)
@@ -165,10 +175,8 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	st = answer(stream->device, stream->device->drv->StreamQuery(stream->handle),
-		"cuStreamQuery", err);
-	device_leave(stream->device, &scope);
-	return st;
+	CUresult code = stream->device->drv->StreamQuery(stream->handle);
+	return finish_query(stream->device, &scope, code, "cuStreamQuery", err);
 }
 
 kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
@@ -186,11 +194,8 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 	if ((st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	st = device_ok(stream->device,
-		stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0),
-		"cuStreamWaitEvent", err);
-	device_leave(stream->device, &scope);
-	return st;
+	CUresult code = stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0);
+	return finish(stream->device, &scope, code, "cuStreamWaitEvent", err);
 }
 
 kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
@@ -241,8 +246,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 		return st;
 	}
 	CUresult code = event->device->drv->EventRecord(event->handle, stream->handle);
-	st = device_ok(event->device, code, "cuEventRecord", err);
-	device_leave(event->device, &scope);
+	st = finish(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
 		atomic_store(&event->recorded, true);
 	}
@@ -257,10 +261,8 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
-	st = device_ok(event->device, event->device->drv->EventSynchronize(event->handle),
-		"cuEventSynchronize", err);
-	device_leave(event->device, &scope);
-	return st;
+	CUresult code = event->device->drv->EventSynchronize(event->handle);
+	return finish(event->device, &scope, code, "cuEventSynchronize", err);
 }
 
 kz_status kz_event_query(kz_event *event, kz_error *err)
@@ -272,9 +274,7 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 		return st;
 	}
 	CUresult code = event->device->drv->EventQuery(event->handle);
-	st = answer(event->device, code, "cuEventQuery", err);
-	device_leave(event->device, &scope);
-	return st;
+	return finish_query(event->device, &scope, code, "cuEventQuery", err);
 }
 
 static kz_status check_pair(const kz_event *start, const kz_event *stop, kz_error *err)
@@ -304,10 +304,8 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	    || (st = check_pair(start, stop, err)) || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}
-	st = device_ok(start->device,
-		start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle),
-		"cuEventElapsedTime", err);
-	device_leave(start->device, &scope);
+	CUresult code = start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle);
+	st = finish(start->device, &scope, code, "cuEventElapsedTime", err);
 	*out = st ? 0 : (double)ms;
 	return st;
 }
