@@ -355,7 +355,7 @@ START_TEST(launch_makes_progress_while_warps_spin)
 }
 END_TEST
 
-/* Block 1 traps while the others wait at barriers for ever. */
+/* The first warp of block 1 traps while all others wait at barriers for ever. */
 static uint32_t trap_beside_loops(struct rt_warp *warp, void *frame, uint32_t resume)
 {
 	(void)frame;
@@ -363,7 +363,7 @@ static uint32_t trap_beside_loops(struct rt_warp *warp, void *frame, uint32_t re
 	if (resume == 0 && warp->first == 0) {
 		atomic_fetch_add(running, 1);
 	}
-	if (warp->ctaid[0] == 1 && atomic_load(running) == 2) {
+	if (warp->ctaid[0] == 1 && warp->first == 0 && atomic_load(running) == 2) {
 		warp->yield = RT_YIELD_TRAP;
 		return 1;
 	}
