@@ -10,6 +10,7 @@
 MODE ?= release
 CPU ?= 1
 BUILD ?= build/$(MODE)$(if $(filter 0,$(CPU)),-nocpu)
+PTX := build/ptx
 
 prefix ?= /usr/local
 PREFIX ?= $(prefix)
@@ -58,12 +59,35 @@ RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	module.c missing.c kernel.c args.c array.c format.c diagnose.c)
-CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c lex.c parser.c parse.c parse_var.c parse_body.c \
-	check.c cfg.c rt.c emit.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
-	emit_math.c emit_mem.c emit_atom.c emit_flow.c jit.c memory.c fault.c pool.c block.c \
-	launch.c api_handle.c api_context.c api_device.c api_module.c api_function.c api_memory.c \
-	api_copy.c api_stream.c api_launch.c api_misc.c exports.c)
-CLI := $(addprefix src/cli/,main.c doctor.c)
+CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_var.c parse_body.c \
+	parse_call.c check.c check_call.c \
+	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_inst.c \
+	lower.c \
+	cfg.c spin.c \
+	heap.c print.c rt.c \
+	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
+	texture.c surface.c \
+	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
+	emit_warp.c emit_async.c emit_matrix.c \
+	emit_half.c emit_fp8.c emit_video.c \
+	emit_tex.c \
+	emit_math.c emit_mem.c emit_atom.c emit_flow.c emit_call.c \
+	jit.c \
+	lz4.c image.c link_scan.c link.c \
+	capacity.c \
+	memory_map.c memory.c fault.c pool.c block.c room.c launch.c \
+	graph_memory.c graph.c graph_run.c capture.c \
+	work.c runner.c queue.c event.c stream.c \
+	api_handle.c api_context.c api_context_info.c api_device.c api_property.c \
+	api_image.c api_module.c api_library.c api_link.c \
+	api_function.c api_occupancy.c \
+	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_mapping.c \
+	api_array.c api_copy_array.c api_texture.c api_fetch.c \
+	api_copy.c api_batch.c api_stream.c api_event.c api_value.c api_launch.c api_launch_old.c \
+	api_misc.c \
+	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
+	api_capture.c api_stream_attr.c exports.c)
+CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info
 BENCHES := bench_launch bench_compile bench_cold
@@ -71,10 +95,40 @@ BENCHES := bench_launch bench_compile bench_cold
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype device stream memory array module kernel diagnose cuda hero
-SUITES_cpu := lex parse check cfg emit emit_flow cpu_memory pool launch api api_kernels
+SUITES_cpu := lex parse check flatten cfg emit emit_flow emit_call cpu_memory pool
+SUITES_cpu += launch launch_long progress
+SUITES_cpu += image api api_kernels
+SUITES_cpu += api_mapping api_garbage api_old api_batch link
+SUITES_cpu += capacity api_device api_coop api_host api_managed
+SUITES_cpu += api_library api_link
+SUITES_cpu += heap print
+SUITES_cpu += corpus
+SUITES_cpu += forms ulp
+SUITES_cpu += half
+SUITES_cpu += api_graph api_graph_exec api_capture
+SUITES_cpu += api_stream api_value api_pool api_cancel api_random
+SUITES_cpu += fuzz_diff hostile
+SUITES_cpu += texture api_array api_texture
+SUITES_cpu += emit_warp emit_async emit_size mma
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
-SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c)
-SUPPORT_cpu := tests/support.c tests/machine.c
+# Random programs, and what runs and compares them.
+GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
+	gen_cuda.c diff.c diff_cuda.c) src/rtc/nvrtc.c
+SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c)
+SUPPORT_cpu := tests/support.c tests/machine.c $(GENERATOR)
+SUPPORT_cpu += tests/grid.c
+SUPPORT_cpu += tests/softfloat.c
+SUPPORT_cpu += $(addprefix tests/,ints.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c \
+	corpus_half.c corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
+	corpus_random.c corpus_cg.c corpus_texture.c)
+SUPPORT_cpu += $(addprefix tests/,forms.c forms_int.c forms_float.c)
+# tests/cuda/NAME.cu, compiled for each of these architectures when the tests are built.
+CORPUS := 01_vecadd 02_matmul 03_reduce_shfl 04_half 05_atomics 06_warp 07_printf 08_smem_const \
+	09_tex 10_coop 11_cub 12_math 13_int 14_switch_call 15_local_volatile 16_wmma 17_cpasync \
+	18_curand 19_malloc 20_nbody 21_stencil_conv 22_complex_templ 23_fp8 24_cluster \
+	25_bfs_ragged 26_cdp_misc 27_brx 28_switch64 29_cdp
+PTX_29_cdp := --relocatable-device-code=true
+CORPUS_ARCHS := 75 80 90 100
 STUB := $(addprefix tests/stub/,stub.c script.c memory.c module.c)
 
 # --- Version, flags ------------------------------------------------------------------------------
@@ -107,6 +161,7 @@ LIBS += -ldl -lm
 CHECK_LIBS = $$(pkg-config --libs check)
 
 cpu-driver := $(if $(filter 0,$(CPU)),,libkudzu-cpu.so)
+cpu-names := $(if $(cpu-driver),kudzu-cpu/libcuda.so.1 kudzu-cpu/libcuda.so)
 objects = $(patsubst %.c,$(BUILD)/%.o,$1)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $1 $(@:$(BUILD)/%=%);)
 # $(call rewrite,COMMAND): the target holds what COMMAND prints; untouched if it does already.
@@ -120,7 +175,7 @@ step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
 
 .PHONY: FORCE all lib run install uninstall clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
-lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver)) ## build the libraries
+lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names)) ## build the libraries
 
 $(BUILD)/config: FORCE
 	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(SUITES) | $(sources)))
@@ -157,6 +212,9 @@ $(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) $(BUILD)/llvm.libs src/k
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu.map \
 		-Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+# The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
+$(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
+	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
 # It finds its library in the build folder, and in every PREFIX, moved or not.
 $(BUILD)/kudzu: $(call objects,$(CLI)) $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$(LIBDIR)' \
@@ -180,18 +238,26 @@ wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)}",$(if \
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
-patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10)
+# A test's own limit, which a busy machine must not reach.
+export CK_DEFAULT_TIMEOUT ?= 60
+# Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
+SKIP_asan := ulp emit_size forms half fuzz_diff
+SKIP_ubsan := $(SKIP_asan) corpus hostile
+SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma
+SKIP ?= $(SKIP_$(MODE))
+patience = KUDZU_TEST_SKIP=' $(SKIP) ' \
+	$(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 
 run: all $(sample-programs) ## build and run the samples
 	@for sample in $(sample-programs); do echo "$$sample"; $(nvrtc) $$sample || exit 1; done
 
-.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers
-check: check-unit check-samples check-readme check-layers ## run the tests, the samples, the README
+.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin
+check: check-unit check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,$(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
 	@$(nvrtc) $(patience) $(retry) $<
-check-cpu: $(BUILD)/check_cpu
+check-cpu: $(BUILD)/check_cpu $(foreach a,$(CORPUS_ARCHS),$(CORPUS:%=$(PTX)/%.$a.ptx))
 	@$(nvrtc) $(patience) $(retry) $<
 check-samples: $(SAMPLES:%=check-sample-%)
 check-readme: $(BUILD)/docs/examples/errors lib
@@ -200,12 +266,32 @@ check-sample-%: $(BUILD)/samples/% lib
 	$(call step,sample $*,$(nvrtc) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
+$(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx.def $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
+docs/ptx.md: $(BUILD)/docs/ptx FORCE
+	$(call rewrite,$<)
+check-ptx-md: $(BUILD)/docs/ptx
+	$(call step,$@,{ $< | cmp - docs/ptx.md || { echo 'run: make docs/ptx.md'; false; }; })
+
+# Not with a sanitizer, whose runtime these programs do not have.
+# Programs linked with a libcuda.so.1 that has names only, as the toolkit's stub; matmul opens it.
+DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
+$(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/exports.def $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -Wl,-soname,libcuda.so.1 -o $@ $<
+$(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
+		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
+	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
+		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
+check-dropin: all $(DROPIN)
+	$(call step,$@,tests/dropin/check $(BUILD))
 
 suites = $(SUITES_$1:%=tests/test_%.c) $(SUPPORT_$1)
 runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
 $(BUILD)/tests/%.o: private EXTRA = @$(BUILD)/cuda.flags -DKZ_TEST_BUILD='"$(abspath $(BUILD))"' \
-	-DKZ_TEST_DIR='"$(CURDIR)/tests"' $$(pkg-config --cflags check)
-$(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB)): $(BUILD)/cuda.flags
+	-DKZ_TEST_DIR='"$(CURDIR)/tests"' -DKZ_TEST_PTX='"$(abspath $(PTX))"' \
+	$$(pkg-config --cflags check)
+$(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB) tests/compile_ptx.c): \
+		$(BUILD)/cuda.flags
 $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) -DSUITES='$(SUITES_$*:%=X(%))' -c -o $@ $<
@@ -218,9 +304,22 @@ $(BUILD)/check_cpu: $(call runner,cpu,$(CPU_DRIVER)) $(BUILD)/llvm.libs
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
+# The CUDA sources of the tests as PTX: NVRTC takes a second for some, and the runner has none.
+# Only changed sources are compiled again, and once for all modes.
+$(BUILD)/compile_ptx: $(call objects,tests/compile_ptx.c $(LIB))
+	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
+define ptx-rule
+$(PTX)/%.$1.ptx: tests/cuda/%.cu | $(BUILD)/compile_ptx
+	@mkdir -p $$(@D)
+	$$(call say,PTX)$$(nvrtc) $(BUILD)/compile_ptx $$< compute_$1 $$@.$(MODE) \
+		--fmad=false --device-int128 $$(PTX_$$*) && mv $$@.$(MODE) $$@
+endef
+$(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
+
 # --- Checks for developers -----------------------------------------------------------------------
 
-STEPS := check check-clang check-asan check-ubsan check-tsan check-nocpu check-llvm14 lint \
+# .ci/run has done the first one: DONE=check.
+STEPS = $(filter-out $(DONE),check) check-clang check-asan check-ubsan check-tsan check-nocpu check-llvm14 lint \
 	check-headers check-symbols check-install
 .PHONY: check-all $(STEPS) check-fresh
 check-all: ## all of the checks below but check-fresh, with both compilers and the sanitizers
@@ -228,14 +327,15 @@ check-all: ## all of the checks below but check-fresh, with both compilers and t
 		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
 	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 check-clang: ## the tests, built with clang
-	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang
+	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang SKIP='$(SKIP_asan)'
 check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer; -ubsan, -tsan too
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
 check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed
 	@command -v llvm-config-14 >/dev/null || { echo 'LLVM 14 is not installed'; exit 0; }; \
-	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14
+	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14 \
+		SKIP='ulp emit_size fuzz_diff'
 check-headers: ## each public header alone, C11 and C++17, with every compiler there is
 	$(call step,$@,.ci/check-headers)
 check-symbols: lib ## the libraries export what they should, nothing else
@@ -252,7 +352,28 @@ lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_DRIVER) $(CLI)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check $(wildcard bench/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check $(wildcard bench/*.sh))
+
+# Random programs for as long as one likes; SECONDS is how many, SEED where to begin.
+.PHONY: fuzz-diff
+SECONDS ?= 3600
+fuzz-diff: $(BUILD)/fuzz_diff ## random programs for SECONDS=3600, from SEED= on
+	@$(nvrtc) $< $(SECONDS) $(SEED)
+$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c $(GENERATOR) $(CPU_DRIVER)) $(BUILD)/llvm.libs
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+
+# Any bytes through the stages that read PTX, beginning with the samples; needs clang's libFuzzer.
+.PHONY: fuzz-ptx
+ptx-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
+	cfg.c spin.c),$(CPU_DRIVER))
+fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)
+	@mkdir -p $(BUILD)/corpus && for sample in tests/ptx/*/*/input.ptx $(wildcard $(PTX)/*.ptx); \
+	do cp $$sample $(BUILD)/corpus/$$(echo $$sample | tr / _); done
+	$< -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
+		-artifact_prefix=$(BUILD)/ $(BUILD)/corpus
+$(BUILD)/fuzz_ptx: tests/fuzz/fuzz_ptx.c $(ptx-stages)
+	@mkdir -p $(@D)
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 
 # --- Measuring -----------------------------------------------------------------------------------
 
@@ -268,7 +389,7 @@ gpu-report: all $(sample-programs) $(bench-programs) $(BUILD)/check_kudzu $(BUIL
 LINKS := $(LIBDIR)/libkudzu.so $(LIBDIR)/libkudzu.so.$(SOVERSION)
 LIBRARIES := libkudzu.so.$(VERSION) libkudzu.a $(cpu-driver)
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(LINKS) \
-	$(addprefix $(LIBDIR)/,$(LIBRARIES) pkgconfig/kudzu.pc) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) pkgconfig/kudzu.pc) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%))
 
 $(BUILD)/kudzu.pc: src/kudzu.pc.in FORCE
@@ -282,19 +403,23 @@ install: all $(BUILD)/kudzu.pc ## install into PREFIX, below DESTDIR
 	install $(BUILD)/kudzu $(DESTDIR)$(BINDIR)
 	install -m 644 $(addprefix $(BUILD)/,$(LIBRARIES)) $(DESTDIR)$(LIBDIR)
 	for link in $(LINKS); do ln -sf libkudzu.so.$(VERSION) $(DESTDIR)$$link || exit 1; done
+	$(if $(cpu-driver),install -d $(DESTDIR)$(LIBDIR)/kudzu-cpu)
+	for name in $(cpu-names); do \
+		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
 	install -m 644 $(BUILD)/kudzu.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
 	install -m 644 docs/kudzu.1 $(DESTDIR)$(MANDIR)/man1
 	$(ldconfig)
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	[ ! -d $(DESTDIR)$(INCLUDEDIR)/kudzu ] || rmdir $(DESTDIR)$(INCLUDEDIR)/kudzu
+	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu; do \
+		[ ! -d $(DESTDIR)$$folder ] || rmdir $(DESTDIR)$$folder; done
 	$(ldconfig)
 clean: ## remove what was built (build/nvrtc, the wheels, stays)
 	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_DRIVER) $(CLI) $(STUB) \
-	$(call suites,kudzu) $(call suites,cpu) tests/main_kudzu.c tests/main_cpu.c)
+	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c tests/fuzz/fuzz_diff.c)
 -include $(addsuffix .d,$(sample-programs) $(bench-programs) $(BUILD)/docs/examples/errors)
 
 endif

@@ -48,28 +48,62 @@
  *
  * src/cpu/ - libkudzu-cpu.so: a CUDA driver whose device is the processor
  *     ptx.[ch]      a PTX module as data; ptx.def: the instructions
+ *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
- *     parser.[ch] parse.[ch] parse_var.c parse_body.c
+ *     parser.[ch] parse.[ch] parse_var.c parse_body.c parse_call.c
  *                   tokens -> module
- *     check.[ch]    types of operands, and what is not supported
+ *     check.[ch]    types of operands, and what is not supported; check_call.c: calls
+ *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;
+ *                   flat.h flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c
+ *                   flat_call.c flat_inst.c: its steps
+ *     lower.[ch]    waits and exits become simple ends of blocks
  *     cfg.[ch]      basic blocks, post-dominators, live registers
- *     rt.[ch]       what compiled kernels and the C code around them agree on
+ *     spin.[ch]     loops in which threads may wait
+ *     heap.[ch]     malloc and free of kernels; print.[ch]: their printf
+ *     rt.[ch]       what compiled kernels and the C code around them agree on;
+ *                   rt_collect.[ch] rt_warp.c: what the threads of a warp do together;
+ *                   rt_mbarrier.[ch]: barriers in shared memory; rt_mma.[ch] rt_matrix.c:
+ *                   matrices of a warp
+ *     texture.[ch] surface.c
+ *                   the texture unit as plain C
  *     emit.[ch]     kernel -> LLVM IR; a file for each family of instructions:
- *                   emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c emit_math.c
- *                   emit_mem.c emit_atom.c emit_flow.c
+ *                   emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c emit_half.c
+ *                   emit_fp8.c emit_video.c emit_math.c emit_mem.c emit_atom.c
+ *                   emit_flow.c emit_lanes.c emit_warp.c emit_async.c emit_matrix.c
+ *                   emit_tex.c emit_call.c; emit_slots.c: where registers are
  *     jit.[ch]      LLVM IR -> machine code
- *     memory.[ch]   device memory, in a range of addresses of its own
+ *     lz4.[ch] image.[ch]
+ *                   the PTX in what programs load: text, fat binaries
+ *     link.[ch] link_scan.[ch]
+ *                   several PTX modules into one
+ *     capacity.[ch] how much memory the device has
+ *     memory.[ch]   device memory, in a range of addresses of its own;
+ *                   memory_map.[ch]: what is mapped at addresses that a program has reserved
  *     fault.[ch]    faults of compiled code come back as a jump
  *     pool.[ch]     worker threads
  *     block.[ch]    run one block: its warps are coroutines
+ *     room.[ch]     memory for one block
  *     launch.[ch]   run a grid: blocks on workers
  *     api.h         what the exported functions share; api_handle.c: handles
- *     api_*.c       the exported functions, by family
+ *     graph.[ch]    graphs as data; graph_memory.[ch]: memory that they allocate
+ *     graph_run.[ch]
+ *                   executable graphs, and their launches
+ *     work.[ch]     what a stream can be asked to do
+ *     runner.[ch]   kernels of streams, and ending them
+ *     queue.[ch]    streams inside: order, threads, waiting
+ *     stream.[ch]   streams and events; event.c
+ *     capture.[ch]  what streams are asked to do becomes nodes of graphs
+ *     api_*.c       the exported functions, by family; api_module.h: loading code,
+ *                   api_array.h: arrays, textures; api_fetch.c: what kernels ask for
+ *     graph_node.[ch]
+ *                   what nodes of graphs do; api_graph*.c: all functions for graphs,
+ *                   api_work.h: checks that streams and graphs share
  *     exports.c     exports.def: every name that the driver library of CUDA 13.0 exports
  *
  * src/cli/ - the command `kudzu`
  *     main.c        finds the command; cli.h
- *     doctor.c      kudzu doctor
+ *     cpu.c doctor.c
+ *                   kudzu cpu, kudzu doctor
  */
 #include "base/common.h"
 

@@ -6,6 +6,8 @@
 
 #include "../src/cpu/cfg.h"
 #include "../src/cpu/check.h"
+#include "../src/cpu/lower.h"
+#include "../src/cpu/flatten.h"
 #include "../src/cpu/parse.h"
 
 #include <check.h>
@@ -19,7 +21,8 @@ void machine_open(const char *text)
 	struct machine *m = &machine;
 	memset(m, 0, sizeof(*m));
 	bool ok = parse_module(&m->module, text, strlen(text), &m->diag)
-		&& check_module(&m->module, &m->diag) && jit_create(&m->jit, &m->module, &m->diag);
+		&& check_module(&m->module, &m->diag) && flatten_module(&m->module, &m->diag)
+		&& jit_create(&m->jit, &m->module, &m->diag);
 	ck_assert_msg(ok, "%d:%d: %s", m->diag.line, m->diag.column, m->diag.message);
 
 	for (uint32_t i = 0; i < 64; i++) {
@@ -30,7 +33,8 @@ void machine_open(const char *text)
 		.tid = {m->tid[0], m->tid[1], m->tid[2]}, .ntid = {4, 1, 1}, .nctaid = {1, 1, 1},
 		.threads = 4, .calls = &rt_calls};
 	m->warp = (struct rt_warp){.launch = &m->launch, .shared = (uint8_t *)m->shared,
-		.local = (uint8_t *)m->local, .local_stride = sizeof(m->local), .alive = 1};
+		.local = (uint8_t *)m->local, .local_stride = sizeof(m->local), .alive = 1,
+		.exchange = m->exchange, .fail = &m->fail};
 }
 
 void machine_close(void)
@@ -47,7 +51,8 @@ void machine_compile(const char *name)
 		if (strcmp(func->name, name) != 0) {
 			continue;
 		}
-		bool ok = cfg_build(&m->module, func, &m->diag)
+		bool ok = lower_func(&m->module, func, &m->diag)
+			&& cfg_build(&m->module, func, &m->diag)
 			&& jit_compile(&m->kernel, m->jit, func, &m->diag);
 		ck_assert_msg(ok, "%s: %d: %s", name, m->diag.line, m->diag.message);
 		ck_assert_uint_le(m->kernel.frame_size, sizeof(m->frame[0]));
@@ -59,6 +64,9 @@ void machine_compile(const char *name)
 uint32_t machine_resume(uint32_t thread, uint32_t point)
 {
 	machine.warp.first = thread;
+	machine.warp.exchange = &machine.exchange[thread / RT_GROUP];
+	machine.warp.exited = 0;
+	machine.warp.ready = machine.warp.alive;
 	return machine.kernel.run(&machine.warp, machine.frame[thread], point);
 }
 

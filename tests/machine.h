@@ -17,13 +17,15 @@ struct machine {
 	struct jit *jit;
 	struct jit_kernel kernel;
 	uint64_t params[8];
-	uint32_t tid[3][64];
+	uint32_t tid[3][64 + RT_GROUP];
 	uint8_t *globals[4];
 	uint64_t memory[16]; /* what kernels get as their parameter */
 	uint64_t local[16];
-	uint64_t frame[64][32];
+	uint64_t frame[64][2048];
 	struct rt_launch launch;
 	struct rt_warp warp;
+	struct rt_exchange exchange[2];
+	struct rt_fail fail;
 	uint64_t shared[16]; /* last: what follows it counts as shared memory */
 };
 

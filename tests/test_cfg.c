@@ -150,6 +150,25 @@ START_TEST(cfg_reports_every_failing_allocation)
 }
 END_TEST
 
+START_TEST(a_kernel_too_big_for_live_sets_is_refused)
+{
+	struct ptx_diag diag = {.line = 0};
+	struct str text = STR_INIT;
+	str_add(&text, HEADER);
+	for (int i = 0; i < 70000; i++) {
+		str_addf(&text, ".reg .pred p%d; @p%d bra L%d; L%d:\n", i, i, i, i);
+	}
+	str_add(&text, "}\n");
+	ck_assert(parse_module(&module, text.data, text.len, &diag)
+		&& check_module(&module, &diag));
+	ck_assert(!cfg_build(&module, module.funcs[0], &diag));
+	ck_assert(diag.unsupported);
+	ck_assert_int_eq(diag.line, 4);
+	ck_assert_str_eq(diag.message, "'k' is too big: 70001 blocks with 70005 registers");
+	str_free(&text);
+}
+END_TEST
+
 Suite *cfg_suite(void)
 {
 	Suite *s = suite_create("cfg");
@@ -161,6 +180,7 @@ Suite *cfg_suite(void)
 	tcase_add_test(tc, cfg_gives_predecessors_of_every_block);
 	tcase_add_test(tc, cfg_handles_a_hundred_thousand_lines);
 	tcase_add_test(tc, cfg_reports_every_failing_allocation);
+	tcase_add_test(tc, a_kernel_too_big_for_live_sets_is_refused);
 	suite_add_tcase(s, tc);
 	return s;
 }

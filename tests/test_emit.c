@@ -142,6 +142,37 @@ static uint32_t permuted(uint64_t a, uint64_t b, uint64_t selector)
 	return out;
 }
 
+static int64_t clamp_to(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static int64_t distance64(int64_t a, int64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+/* Rounded away from zero where it is no whole number. */
+static int average(int a, int b)
+{
+	return (a + b + (a + b >= 0 ? 1 : -1)) / 2;
+}
+
+/* fns, step by step as the PTX ISA writes it down; with no such base there is nothing to find. */
+static uint32_t nth_bit(uint32_t mask, uint32_t base, int32_t offset)
+{
+	int64_t left = offset < 0 ? -(int64_t)offset : offset;
+	if (offset == 0) {
+		return base < 32 && mask >> base & 1 ? base : ~0u;
+	}
+	for (int64_t at = base; at >= 0 && at < 32; at += offset > 0 ? 1 : -1) {
+		if (mask >> at & 1 && --left == 0) {
+			return (uint32_t)at;
+		}
+	}
+	return ~0u;
+}
+
 static float flushed(float value)
 {
 	return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
@@ -405,6 +436,16 @@ START_TEST(instructions_agree_with_c)
 }
 END_TEST
 
+static double inverse_root(double x)
+{
+	return 1 / sqrt(x);
+}
+
+static double third_of_inverse(double x)
+{
+	return 1 / (3 * x);
+}
+
 /* The approximate functions, and the largest error that PTX allows between two arguments. */
 static const struct approximation {
 	const char *text;
@@ -423,6 +464,10 @@ static const struct approximation {
 	{"cos.approx.ftz.f32 %f2, %f1;", cos, -3.1416, 3.1416, 0x1p-21, 0},
 	{"cos.approx.f32 %f2, %f1;", cos, -314, 314, 0x1p-21, 0},
 	{"tanh.approx.f32 %f2, %f1;", tanh, -12, 12, 0, 0x1p-20},
+	{"rsqrt.approx.f32 %f2, %f1;", inverse_root, 0.25, 4, 0, 0x1.12p-23},
+	{"rsqrt.approx.ftz.f32 %f2, %f1;", inverse_root, 1e-37, 1e38, 0, 0x1.12p-23},
+	{"mul.f32 %f1, %f1, 0f40400000; div.approx.f32 %f2, 0f3F800000, %f1;", third_of_inverse,
+		0.125, 1, 0, 0x1p-22},
 };
 
 static float call_f32(float x)

@@ -8,6 +8,7 @@
 #include "../src/base/alloc.h"
 #include "../src/cpu/fault.h"
 #include "../src/cpu/launch.h"
+#include "../src/cpu/rt_collect.h"
 
 #include <check.h>
 #include <signal.h>
@@ -49,7 +50,7 @@ static CUresult run_shape(rt_kernel *kernel, uint32_t width, const struct shape 
 	};
 	memcpy(request.grid, shape->grid, sizeof(request.grid));
 	memcpy(request.block, shape->block, sizeof(request.block));
-	return launch_run(launcher, &request, &failure);
+	return launch_run(launcher, &request, 0, &failure);
 }
 
 static CUresult run(rt_kernel *kernel, uint32_t width, uint32_t blocks, uint32_t threads,
@@ -73,6 +74,16 @@ static uint32_t wait_at(struct rt_warp *warp, uint32_t id, uint32_t count, uint3
 	warp->bar_count = count;
 	warp->bar_red = RT_RED_NONE;
 	warp->line = 40 + resume;
+	return resume;
+}
+
+/* Meet the threads of a warp in `members` at a bar.warp.sync. */
+static uint32_t meet(struct rt_warp *warp, uint32_t members, uint32_t resume)
+{
+	uint32_t lane = warp->first % RT_GROUP;
+	warp->exchange->what[lane] = COLLECT_SYNC;
+	warp->exchange->members[lane] = members;
+	warp->yield = rt_calls.collect(warp, 1) ? RT_YIELD_NONE : RT_YIELD_WARP;
 	return resume;
 }
 
@@ -217,7 +228,7 @@ static uint32_t reduce(struct rt_warp *warp, void *frame, uint32_t resume)
 	uint32_t *out = param(warp);
 	if (resume > 0) {
 		for (uint32_t t = warp->first; t < last_of(warp); t++) {
-			out[t * 3 + resume - 1] = warp->bar_value;
+			out[t * 3 + resume - 1] = warp->exchange->words[0][t % RT_GROUP];
 		}
 	}
 	if (resume == 3) {
@@ -294,9 +305,7 @@ static uint32_t sync_even(struct rt_warp *warp, void *frame, uint32_t resume)
 	}
 	*was_late = false;
 	shared[64 * resume + t] = t + 1000 * resume;
-	warp->yield = RT_YIELD_WARP;
-	warp->bar_value = 0x55555555;
-	return resume + 1;
+	return meet(warp, 0x55555555, resume + 1);
 }
 
 START_TEST(launch_syncs_the_members_of_a_warp)
@@ -400,10 +409,8 @@ static uint32_t wait_for_nobody(struct rt_warp *warp, void *frame, uint32_t resu
 	if (resume == 1 || warp->first != 0) {
 		return RT_DONE;
 	}
-	warp->yield = RT_YIELD_WARP;
-	warp->bar_value = UINT32_MAX;
 	warp->line = 41;
-	return 1;
+	return meet(warp, UINT32_MAX, 1);
 }
 
 static uint32_t trap(struct rt_warp *warp, void *frame, uint32_t resume)
@@ -425,7 +432,7 @@ START_TEST(launch_reports_deadlocks_and_traps)
 		"deadlock: waits at a barrier for threads that never come (PTX line 41)");
 	ck_assert_ptr_nonnull(strstr(failure.where, "block (0,0,0), thread"));
 	ck_assert_int_eq(run(trap, widths[_i], 9, 1, NULL), CUDA_ERROR_LAUNCH_FAILED);
-	ck_assert_str_eq(failure.what, "trap or failed assert (PTX line 41)");
+	ck_assert_str_eq(failure.what, "trap (PTX line 41)");
 	ck_assert_str_eq(failure.where, "block (5,0,0), thread (0,0,0)");
 	ck_assert_int_eq(run(wait_at_barrier_16, widths[_i], 1, 64, NULL),
 		CUDA_ERROR_LAUNCH_FAILED);
@@ -545,7 +552,7 @@ START_TEST(launch_survives_every_failing_malloc)
 		};
 		mem_fail_after(n);
 		if (launcher_create(&other, pool)) {
-			CUresult result = launch_run(other, &request, &failure);
+			CUresult result = launch_run(other, &request, 0, &failure);
 			ck_assert_int_eq(result,
 				mem_has_failed() ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
 			ck_assert_uint_eq(count, result == CUDA_SUCCESS);
@@ -563,13 +570,13 @@ START_TEST(launch_refuses_local_memory_beyond_all_sizes)
 		.name = "k", .run = mark, .width = 32, .local_size = SIZE_MAX / 64,
 		.grid = {1, 1, 1}, .block = {1024, 1, 1}
 	};
-	ck_assert_int_eq(launch_run(launcher, &request, &failure),
+	ck_assert_int_eq(launch_run(launcher, &request, 0, &failure),
 		CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	request.local_size = SIZE_MAX - 8;
-	ck_assert_int_eq(launch_run(launcher, &request, &failure),
+	ck_assert_int_eq(launch_run(launcher, &request, 0, &failure),
 		CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	request.local_size = (size_t)1 << 40;
-	ck_assert_int_eq(launch_run(launcher, &request, &failure), CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(launch_run(launcher, &request, 0, &failure), CUDA_ERROR_OUT_OF_MEMORY);
 }
 END_TEST
 

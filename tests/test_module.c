@@ -297,19 +297,18 @@ END_TEST
 /* Valid PTX, which a GPU would take. */
 START_TEST(what_the_cpu_cannot_run_is_unsupported_and_quoted)
 {
-	static const char source[] = "extern \"C\" __global__ void k(int a)\n{\n"
-		"\tprintf(\"%d\", a);\n}\n";
+	static const char source[] = "extern \"C\" __global__ void k(int *a)\n{\n"
+		"\tasm(\"mapa.u64 %0, %0, 1;\" : \"+l\"(a));\n\t*a = 1;\n}\n";
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.line_info = 1;
 	setup(_i);
 	if (strcmp(support_device_name(_i), "cpu") == 0) {
 		ck_assert_int_eq(kz_module_compile(&mod, dev, source, &options, &err),
 			KZ_UNSUPPORTED);
-		ck_assert_str_eq(err.message, "instruction 'call.uni' (of 'vprintf', kernel.cu:3) "
-			"is not supported by the CPU device");
+		ck_assert_str_eq(err.message, "instruction 'mapa.u64' (kernel.cu:3) is not "
+			"supported by the CPU device (clusters)");
 		ck_assert_ptr_null(err.hint);
-		ck_assert_ptr_nonnull(strstr(err.log, " call.uni (retval0), vprintf, ( param0, "
-			"param1 );"));
+		ck_assert_ptr_nonnull(strstr(err.log, "mapa.u64 "));
 	}
 	teardown();
 }

@@ -253,7 +253,7 @@ static const char *const sample = HEADER ".file 1 \"a.cu\"\n.extern .shared .b8 
 	"\t.loc 1 3 4\n\tld.param.u64 %rd1, [q+8];\n\tmov.u32 %r1, %tid.x;\n"
 	"t: .branchtargets a, b;\na:\tsetp.eq.or.s32 %p1|%p2, %r1, 3, !%p1;\n"
 	"\t{ .reg .b32 t; mov.b64 %rd2, {t, %r1}; }\n\tbrx.idx %r1, t;\n"
-	"b:\t@!%p2 bra a;\n\tmov.u32 %r2, s;\n\twmma.x.y {%r1}, [%rd1];\n\tret;\n}\n";
+	"b:\t@!%p2 bra a;\n\tmov.u32 %r2, s;\n\twgmma.x.y {%r1}, [%rd1];\n\tret;\n}\n";
 
 START_TEST(parse_survives_a_text_that_ends_anywhere)
 {

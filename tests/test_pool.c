@@ -28,13 +28,20 @@ static void count_up(void *arg, unsigned worker)
 	}
 }
 
+static void run(struct pool *pool, pool_job *job, void *arg, unsigned want)
+{
+	bool mine = want > 1 && pool_post(pool, job, arg, want - 1);
+	job(arg, 0);
+	if (mine) {
+		ck_assert(pool_close(pool, 0));
+	}
+}
+
 static void run_jobs(struct pool *pool, int jobs)
 {
 	for (int i = 0; i < jobs; i++) {
 		struct count count = {.total = 1000};
-		pool_begin(pool);
-		pool_run(pool, count_up, &count, 1 + (unsigned)i % 6);
-		pool_end(pool);
+		run(pool, count_up, &count, 1 + (unsigned)i % 6);
 		ck_assert_uint_eq(atomic_load(&count.done), 1000);
 		ck_assert_uint_eq(atomic_load(&count.calls[0]), 1);
 		unsigned calls = 1;
@@ -74,9 +81,7 @@ START_TEST(pool_runs_workers_at_the_same_time)
 	struct meeting meeting = {.workers = 0};
 	ck_assert(pool_create(&pool, 4));
 	pthread_barrier_init(&meeting.all_here, NULL, 3);
-	pool_begin(pool);
-	pool_run(pool, meet, &meeting, 3);
-	pool_end(pool);
+	run(pool, meet, &meeting, 3);
 	unsigned workers = atomic_load(&meeting.workers);
 	ck_assert_int_eq(__builtin_popcount(workers), 3);
 	ck_assert_uint_eq(workers & 1, 1);
@@ -112,9 +117,7 @@ START_TEST(pool_waits_for_those_who_have_joined)
 	ck_assert(pool_create(&pool, 2));
 	for (int i = 0; i < 20; i++) {
 		struct handover handover = {false, false};
-		pool_begin(pool);
-		pool_run(pool, hand_over, &handover, 2);
-		pool_end(pool);
+		run(pool, hand_over, &handover, 2);
 		ck_assert(atomic_load(&handover.done));
 	}
 	pool_release(pool);

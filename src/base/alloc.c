@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The heap, with a hook for tests.  `passes` counts down with every request while it is armed; the
- * request that finds it at zero fails, and disarms it.
+ * request that finds it at zero fails, and disarms it.  `room` is what requests may still take.
  */
 #include "alloc.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static atomic_long passes = -1;
+static atomic_long room = LONG_MAX;
 static atomic_bool failed;
 
 void mem_fail_after(long n)
@@ -18,13 +20,38 @@ void mem_fail_after(long n)
 	atomic_store(&passes, n < 0 ? -1 : n);
 }
 
+void mem_fail_beyond(long bytes)
+{
+	atomic_store(&failed, false);
+	atomic_store(&room, bytes < 0 ? LONG_MAX : bytes);
+}
+
 bool mem_has_failed(void)
 {
 	return atomic_load(&failed);
 }
 
-static bool must_fail(void)
+static bool is_beyond(size_t size)
 {
+	if (likely(atomic_load_explicit(&room, memory_order_relaxed) == LONG_MAX)) {
+		return false;
+	}
+	long left = atomic_load(&room);
+	while (left >= 0 && size <= (size_t)left
+	    && !atomic_compare_exchange_weak(&room, &left, left - (long)size)) {
+	}
+	bool beyond = left < 0 || size > (size_t)left;
+	if (beyond) {
+		atomic_store(&failed, true);
+	}
+	return beyond;
+}
+
+static bool must_fail(size_t size)
+{
+	if (unlikely(is_beyond(size))) {
+		return true;
+	}
 	long left = atomic_load_explicit(&passes, memory_order_relaxed);
 	if (likely(left < 0)) {
 		return false;
@@ -40,13 +67,13 @@ static bool must_fail(void)
 
 void *mem_alloc(size_t size)
 {
-	return must_fail() ? NULL : malloc(size ? size : 1);
+	return must_fail(size) ? NULL : malloc(size ? size : 1);
 }
 
 void *mem_zalloc(size_t count, size_t size)
 {
 	size_t total;
-	if (!size_mul(&total, count, size) || must_fail()) {
+	if (!size_mul(&total, count, size) || must_fail(total)) {
 		return NULL;
 	}
 	return calloc(1, total ? total : 1);
@@ -54,7 +81,7 @@ void *mem_zalloc(size_t count, size_t size)
 
 void *mem_realloc(void *old, size_t size)
 {
-	return must_fail() ? NULL : realloc(old, size ? size : 1);
+	return must_fail(size) ? NULL : realloc(old, size ? size : 1);
 }
 
 char *mem_strdup(const char *text)

@@ -17,7 +17,10 @@ void mem_free(void *memory);
 
 /* Tests: let n requests pass, fail the one after them, then pass again; negative: never fail. */
 void mem_fail_after(long n);
-/* Tests: whether a request has failed since the last mem_fail_after. */
+/* Tests: let requests of so many bytes in all pass, whatever is given back meanwhile, and fail what
+ * goes beyond; negative: no bound. */
+void mem_fail_beyond(long bytes);
+/* Tests: whether a request has failed since the last call of either. */
 bool mem_has_failed(void);
 
 #endif

@@ -8,12 +8,15 @@
 enum cli_exit {
 	CLI_OK = 0,
 	CLI_FAILED = 1, /* the answer is no, or it could not be found */
-	CLI_USAGE = 2   /* the question was wrong */
+	CLI_USAGE = 2,  /* the question was wrong */
+	CLI_CANNOT_RUN = 126, /* as shells have it: the program is there, and does not run */
+	CLI_NOT_FOUND = 127   /* there is no such program */
 };
 
 /* Run a command; argv[0] is its name. */
 typedef int cli_command(int argc, char **argv);
 
+cli_command cpu_main;
 cli_command doctor_main;
 
 #endif

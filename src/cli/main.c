@@ -10,18 +10,29 @@
 #include <kudzu/kudzu.h>
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <string.h>
 
 static cli_command help_main;
 
+#define ANY_NUMBER -1
+
 static const struct command {
 	const char *name;
 	cli_command *run;
-	int max_arguments;
+	int max_arguments; /* ANY_NUMBER: they are another program's, behind its name */
 	const char *synopsis;
 	const char *summary;
 	const char *details;
 } commands[] = {
+	{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
+		"run a program of the CUDA driver API on the CPU",
+		"Runs PROGRAM with the driver of the CPU device in the place of NVIDIA's: it is the\n"
+		"libcuda.so.1 that the program is linked with, or opens.  Programs of the driver API\n"
+		"whose kernels come as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run as they\n"
+		"are; programs of the CUDA runtime (cudart) do not.\n"
+		"\n"
+		"The exit status is that of PROGRAM; 127 if there is none, 126 if it cannot be run.\n"},
 	{"doctor", doctor_main, 0, "doctor",
 		"find out whether kernels can run here, and if not, why",
 		"Looks at drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and\n"
@@ -58,7 +69,7 @@ static int print_help(void)
 		"\n"
 		"commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		printf("  %-16s%s\n", commands[i].synopsis, commands[i].summary);
+		printf("  %-28s%s\n", commands[i].synopsis, commands[i].summary);
 	}
 	return CLI_OK;
 }
@@ -90,12 +101,13 @@ static int run_command(int argc, char **argv)
 	if (!command) {
 		return CLI_USAGE;
 	}
-	for (int i = 1; i < argc; i++) {
+	bool foreign = command->max_arguments == ANY_NUMBER;
+	for (int i = 1; i < (foreign && argc > 2 ? 2 : argc); i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			return explain(command);
 		}
 	}
-	if (argc - 1 > command->max_arguments) {
+	if (!foreign && argc - 1 > command->max_arguments) {
 		fprintf(stderr, "kudzu %s: unexpected argument '%s'\n", command->name,
 			argv[command->max_arguments + 1]);
 		return CLI_USAGE;

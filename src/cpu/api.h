@@ -6,14 +6,10 @@
  * What the files of the driver API share.  The exported functions are in api_*.c, by family, each
  * declared where it is defined; exports.def lists them all.
  *
- * There is one device.  Every call does its work before it returns, on the calling thread and the
- * pool: asynchronous calls may do that, and a stream is then always drained.  So streams need no
- * queue, events need no waiting, and a kernel's failure is kept in its context until the next call
- * asks.  What is left of streams is that two threads' operations must not overlap where CUDA
- * forbids it; see struct turn.
- *
- * What this rules out: a kernel, or a host function in a stream, that waits for something that the
- * thread which enqueued it does only later.
+ * There is one device.  A call checks what it is asked for, describes it as a struct work (work.h)
+ * and gives that to a stream (stream.h).  If the stream has nothing else to do the calling thread
+ * does the work at once, else it is queued for the stream's own thread.  A kernel's failure is kept
+ * in its context until the next call asks.
  */
 #include "../drv/cuda_abi.h"
 #include "jit.h"
@@ -30,11 +26,25 @@
 	__attribute__((visibility("default"))) CUresult name(__VA_ARGS__); \
 	CUresult name(__VA_ARGS__)
 
-/* Export a function under another name, too: an older version of the same signature, or the one
- * for per-thread default streams.  Treating a per-thread default stream as the legacy one is
- * allowed: it only orders more. */
+/* Export a function under another name, too: another version of the same signature. */
 #define API_ALIAS(alias_name, name) \
 	__attribute__((visibility("default"), alias(#name))) __typeof__(name) alias_name
+
+/* Export the form of a function whose default stream is the calling thread's own: its name, the
+ * other one's, the parameters, and the arguments, both in parentheses. */
+#define API_PER_THREAD(own_name, name, parameters, arguments) \
+	__attribute__((visibility("default"))) CUresult own_name parameters; \
+	CUresult own_name parameters \
+	{ \
+		bool before = api_use_own_stream(true); \
+		CUresult result = name arguments; \
+		api_use_own_stream(before); \
+		return result; \
+	} \
+	_Static_assert(true, "a semicolon follows")
+
+/* Whether the default stream is the calling thread's own, from now on; returns what was. */
+bool api_use_own_stream(bool own);
 
 /* Every symbol that is exported, sorted by name. */
 struct api_export {
@@ -47,7 +57,9 @@ extern const size_t api_export_count;
 
 /* --- Handles: numbers that are never addresses, so that a stale one is found out --- */
 
-enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT };
+enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT, API_LIBRARY,
+	API_KERNEL, API_LINK, API_POOL, API_ARRAY, API_MIPMAP, API_TEXTURE, API_SURFACE,
+	API_HOST, API_BLOCK, API_GRAPH, API_GRAPH_NODE, API_GRAPH_EXEC, API_USER_OBJECT };
 
 /* NULL when there is no memory; an object has one handle. */
 void *handle_create(enum api_kind kind, void *object);
@@ -95,25 +107,41 @@ struct context {
 	bool is_primary;
 	unsigned flags;
 	unsigned api_version;
+	unsigned attached;          /* calls of cuCtxAttach that want a cuCtxDetach */
 	uint64_t id;
-	pthread_mutex_t lock;       /* of the list */
+	pthread_mutex_t lock;       /* of the list, and of fault_text */
 	struct object *objects;
-	pthread_rwlock_t order;     /* see struct turn */
+	struct stream *legacy;      /* its legacy default stream; stream.c owns these four */
+	struct stream *streams;     /* all that are not gone, in no order */
+	size_t pending;             /* items of those that wait for the legacy stream */
+	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */
 	char fault_text[512];
 	size_t limits[CU_LIMIT_MALLOC_HEAP_SIZE + 1];
+	struct rt_host host;        /* what kernels use of the context */
 	CUfunc_cache cache;
 };
 
-/* What all contexts share; it lives as long as there is one. */
+/* What all contexts share; it lives as long as somebody uses it. */
 struct device {
 	struct memory *memory;
 	struct pool *pool;
-	struct launcher *launcher;
+	pthread_mutex_t lock;       /* of all below, which is work.c's */
+	struct runner *runners;     /* that nobody uses now */
+	struct runner *active;      /* that have a kernel */
+	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
+	bool is_closing;
+	bool has_watchdog;
+	pthread_t watchdog;
+	pthread_cond_t closing;
 };
 
-/* The physical memory in bytes. */
-size_t device_memory_size(void);
+/* For what uses the device without a context; NULL when memory runs out. */
+struct device *device_retain(void);
+void device_release(void);
+
+/* Of the attributes, those that are the same on every computer. */
+int device_attribute(CUdevice_attribute attribute);
 
 /* For calls that need no context: cuInit has been called, and this is no host function. */
 CUresult api_ready(const char *call);
@@ -122,6 +150,12 @@ CUresult api_check_device(const char *call, CUdevice device);
 CUresult api_enter(const char *call, struct context **out);
 /* The same, for calls that release something: a failed kernel does not matter. */
 CUresult api_enter_release(const char *call, struct context **out);
+/* The calling thread's context, NULL if it has none that is alive. */
+struct context *api_current(void);
+/* A context that the caller names; NULL means the current one. */
+CUresult context_find(const char *call, CUcontext handle, struct context **out);
+/* Known flags, and at most one way to wait. */
+CUresult context_check_flags(const char *call, unsigned flags);
 /* Whether this thread runs a host function of a stream, which must not call. */
 void api_set_in_callback(bool inside);
 
@@ -132,31 +166,39 @@ void object_remove(struct object *object);
 void context_clear(struct context *context);
 /* The code of the kernel that has failed in a context, with its reason; else SUCCESS. */
 CUresult context_check(struct context *context);
-/* Wait for what other threads run in this context right now. */
-void context_wait(struct context *context);
+/* Make sure that kernels can call malloc; false when memory runs out. */
+bool context_open_heap(struct context *context);
+/* Wait for all that was enqueued in this context so far; then its failure, if any. */
+CUresult context_wait(struct context *context);
+/* Fail if a stream of it is captured, which makes waiting impossible. */
+CUresult context_check_capture(const char *call, struct context *context);
+/* Give a context its legacy stream; false when memory runs out. */
+bool context_open_streams(struct context *context);
+/* Let the work end, or end it if it takes long. */
+void context_drain(struct context *context);
+/* Wait until streams that were closed are gone; then work can begin anew. */
+void context_reap(struct context *context);
+/* End the legacy stream. */
+void context_close_streams(struct context *context);
 
 /* One release per kind of object; it is still in its context's list. */
 void module_free(struct object *object);
 void stream_free(struct object *object);
 void event_free(struct object *object);
+void host_free(struct object *object);
+/* Registered memory of the program, as if it were an allocation. */
+bool host_find(struct context *context, uint64_t address, struct memory_range *out);
+void array_free(struct object *object);
+void mipmap_free(struct object *object);
+void texture_free(struct object *object);
+void surface_free(struct object *object);
 
-/* --- Streams --- */
+/* --- Memory --- */
 
-struct stream;
-
-/*
- * The right to run an operation in a stream.  Operations of one stream never overlap; those of the
- * legacy default stream do not overlap with those of any other that is not CU_STREAM_NON_BLOCKING:
- * they hold the context's `order` for writing, the others for reading.
- */
-struct turn {
-	struct context *context;
-	struct stream *stream; /* NULL: a default stream */
-	bool is_ordered;
-};
-
-CUresult turn_begin(struct turn *turn, const char *call, struct context *context, CUstream stream);
-void turn_end(struct turn *turn);
+/* Allocate for a context, wish->owner, or say why not. */
+CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish);
+/* The pool that memory is from; NULL for none. */
+CUmemoryPool mempool_of(const struct memory_range *range);
 
 /* --- Modules --- */
 
@@ -169,6 +211,16 @@ struct module {
 	uint8_t **globals;          /* by ptx_module.vars */
 	struct function *functions;
 	size_t function_count;
+	bool is_of_library;
+	struct library *library;    /* whose kernels these are, without a context */
+};
+
+/* What the launches of CUDA 3 use, set one by one; the lock is the module's. */
+struct old_launch {
+	uint32_t block[3];
+	uint32_t shared_size;
+	size_t param_size;
+	uint8_t *params;            /* NULL until one is set, then of the greatest size */
 };
 
 struct function {
@@ -176,10 +228,14 @@ struct function {
 	struct module *module;
 	struct ptx_func *ptx;
 	char name[96];              /* for messages: as in the source, without parameters */
-	bool is_compiled;
+	atomic_bool is_compiled;
+	atomic_bool is_short;       /* it does not keep the thread that launches it */
 	struct jit_kernel kernel;
 	int max_dynamic;            /* bytes of dynamic shared memory that a launch may ask for */
 	int carveout;
+	int hints[2];               /* non-portable cluster sizes, scheduling policy */
+	unsigned attributes_set;    /* a bit for each that cuFuncSetAttribute has set */
+	struct old_launch old;
 };
 
 /* Threads per block that a kernel can have. */

@@ -2,27 +2,29 @@
 /*
  * Contexts.  Each thread has a stack of handles, of which the top one is its current context; a
  * context that was destroyed stays there as a handle that no longer means anything.  The first
- * context of the process makes the device (memory, pool, fault handlers), the last one that goes
- * takes it away, so that nothing runs at load time or at exit.
+ * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
+ * goes takes it away, so that nothing runs at load time or at exit.
  */
 #include "../base/common.h"
 
 #include "api.h"
 
 #include "../base/alloc.h"
+#include "capacity.h"
 #include "fault.h"
+#include "graph_memory.h"
+#include "heap.h"
+#include "runner.h"
 
 #include <string.h>
 
 #define STACK_MAX 64
 
-struct CUexecAffinityParam_st;
-struct CUctxCreateParams_st;
 
 static struct {
 	pthread_mutex_t lock;     /* of everything here */
 	struct device device;
-	unsigned context_count;
+	unsigned device_uses;     /* by contexts, and by memory that is in none */
 	struct context *primary;
 	unsigned primary_uses;
 	unsigned primary_flags;
@@ -34,30 +36,52 @@ static _Thread_local struct {
 	CUcontext stack[STACK_MAX];
 } thread;
 
+/* The lock is held.  Each that succeeds is paired with a close_device. */
 static bool open_device(void)
 {
 	struct device *device = &state.device;
-	if (memory_create(&device->memory, device_memory_size())
+	if (state.device_uses++ > 0) {
+		return true;
+	}
+	if (memory_create(&device->memory, capacity_bytes())
 	    && pool_create(&device->pool, pool_cores())
-	    && launcher_create(&device->launcher, device->pool)
 	    && fault_install()) {
+		runners_open(device);
 		return true;
 	}
 	pool_release(device->pool);
-	launcher_release(device->launcher);
 	memory_release(device->memory);
 	memset(device, 0, sizeof(*device));
+	state.device_uses--;
 	return false;
 }
 
 static void close_device(void)
 {
 	struct device *device = &state.device;
+	if (--state.device_uses > 0) {
+		return;
+	}
 	pool_release(device->pool);
-	launcher_release(device->launcher);
+	runners_close(device);
 	fault_remove();
 	memory_release(device->memory);
 	memset(device, 0, sizeof(*device));
+}
+
+struct device *device_retain(void)
+{
+	pthread_mutex_lock(&state.lock);
+	bool ok = open_device();
+	pthread_mutex_unlock(&state.lock);
+	return ok ? &state.device : NULL;
+}
+
+void device_release(void)
+{
+	pthread_mutex_lock(&state.lock);
+	close_device();
+	pthread_mutex_unlock(&state.lock);
 }
 
 static void init_limits(struct context *context)
@@ -76,39 +100,36 @@ static CUresult create_locked(struct context **out, unsigned flags)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	context->handle = handle_create(API_CONTEXT, context);
-	if (context->handle == NULL || (state.context_count == 0 && !open_device())) {
-		handle_release(context->handle);
-		mem_free(context);
-		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (context->handle == NULL || !open_device()) {
+		goto fail;
 	}
-	state.context_count++;
+	if (!context_open_streams(context)) {
+		close_device();
+		goto fail;
+	}
 	context->device = &state.device;
 	context->flags = flags;
 	context->api_version = CUDA_VERSION;
 	context->id = ++state.last_id;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
-	pthread_rwlockattr_t attr;
-	pthread_rwlockattr_init(&attr);
-	// Else threads that keep their streams busy would keep the default stream out.
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&context->order, &attr);
-	pthread_rwlockattr_destroy(&attr);
 	*out = context;
 	return CUDA_SUCCESS;
+fail:
+	handle_release(context->handle);
+	mem_free(context);
+	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* The lock is held. */
 static void destroy_locked(struct context *context)
 {
 	context_clear(context);
+	context_close_streams(context);
 	handle_release(context->handle);
-	pthread_rwlock_destroy(&context->order);
 	pthread_mutex_destroy(&context->lock);
 	mem_free(context);
-	if (--state.context_count == 0) {
-		close_device();
-	}
+	close_device();
 }
 
 bool object_add(struct object *object, struct context *context, enum api_kind kind)
@@ -141,17 +162,9 @@ void object_remove(struct object *object)
 	handle_release(object->handle);
 }
 
-void context_wait(struct context *context)
-{
-	pthread_rwlock_wrlock(&context->order);
-	pool_begin(context->device->pool);
-	pool_end(context->device->pool);
-	pthread_rwlock_unlock(&context->order);
-}
-
 void context_clear(struct context *context)
 {
-	context_wait(context);
+	context_drain(context);
 	while (context->objects != NULL) {
 		struct object *object = context->objects;
 		switch (object->kind) {
@@ -161,13 +174,50 @@ void context_clear(struct context *context)
 		case API_STREAM:
 			stream_free(object);
 			break;
+		case API_HOST:
+			host_free(object);
+			break;
+		case API_ARRAY:
+			array_free(object);
+			break;
+		case API_MIPMAP:
+			mipmap_free(object);
+			break;
+		case API_TEXTURE:
+			texture_free(object);
+			break;
+		case API_SURFACE:
+			surface_free(object);
+			break;
 		default:
 			event_free(object);
 			break;
 		}
 	}
+	context_reap(context);
+	heap_release(context->host.heap);
+	context->host.heap = NULL;
+	graph_memory_forget(context);
 	memory_free_owner(context->device->memory, context);
 	atomic_store(&context->fault, CUDA_SUCCESS);
+}
+
+bool context_open_heap(struct context *context)
+{
+	struct memory *memory = context->device->memory;
+	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
+		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
+	pthread_mutex_lock(&context->lock);
+	if (context->host.heap == NULL) {
+		uint64_t base = memory_alloc(memory, &wish);
+		context->host.heap = base != 0 ? heap_create(base, wish.size) : NULL;
+		if (base != 0 && context->host.heap == NULL) {
+			memory_free(memory, base, MEMORY_MODULE);
+		}
+	}
+	bool ok = context->host.heap != NULL;
+	pthread_mutex_unlock(&context->lock);
+	return ok;
 }
 
 CUresult api_enter_release(const char *call, struct context **out)
@@ -183,6 +233,11 @@ CUresult api_enter_release(const char *call, struct context **out)
 	*out = handle_get(thread.stack[thread.depth - 1], API_CONTEXT);
 	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		"%s: this thread's current context was destroyed", call);
+}
+
+struct context *api_current(void)
+{
+	return thread.depth > 0 ? handle_get(thread.stack[thread.depth - 1], API_CONTEXT) : NULL;
 }
 
 CUresult context_check(struct context *context)
@@ -208,8 +263,7 @@ static CUresult push(const char *call, CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-/* A context that the caller names; NULL means the current one. */
-static CUresult find_context(const char *call, CUcontext handle, struct context **out)
+CUresult context_find(const char *call, CUcontext handle, struct context **out)
 {
 	if (handle == NULL) {
 		return api_enter_release(call, out);
@@ -223,6 +277,13 @@ static CUresult find_context(const char *call, CUcontext handle, struct context 
 		"%s: not the handle of a live context", call);
 }
 
+CUresult context_check_flags(const char *call, unsigned flags)
+{
+	unsigned way = flags & CU_CTX_SCHED_MASK;
+	return (flags & ~(unsigned)CU_CTX_FLAGS_MASK) == 0 && (way & (way - 1)) == 0 ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: impossible flags 0x%x", call, flags);
+}
+
 static CUresult create_current(const char *call, CUcontext *out, unsigned flags, CUdevice device)
 {
 	CUresult result = api_check_device(call, device);
@@ -232,8 +293,8 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	if (out == NULL) {
 		return api_null(call, "the context");
 	}
-	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, flags);
+	if ((result = context_check_flags(call, flags)) != CUDA_SUCCESS) {
+		return result;
 	}
 	struct context *context;
 	pthread_mutex_lock(&state.lock);
@@ -250,49 +311,102 @@ API(cuCtxCreate_v2, CUcontext *out, unsigned int flags, CUdevice device)
 {
 	return create_current(__func__, out, flags, device);
 }
+API_ALIAS(cuCtxCreate, cuCtxCreate_v2);
 
 API(cuCtxCreate_v3, CUcontext *out, struct CUexecAffinityParam_st *params, int count,
 	unsigned int flags, CUdevice device)
 {
-	if (params != NULL || count != 0) {
+	CUresult result = api_ready(__func__);
+	(void)params;
+	if (result == CUDA_SUCCESS && count != 0) {
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
 			"%s: the CPU device has no execution affinity", __func__);
 	}
-	return create_current(__func__, out, flags, device);
+	return result == CUDA_SUCCESS ? create_current(__func__, out, flags, device) : result;
 }
 
-API(cuCtxCreate_v4, CUcontext *out, struct CUctxCreateParams_st *params, unsigned int flags,
+/* Parameters that ask for nothing are what programs of CUDA 13 pass. */
+API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned int flags,
 	CUdevice device)
 {
-	if (params != NULL) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: the CPU device takes no creation parameters", __func__);
-	}
-	return create_current(__func__, out, flags, device);
-}
-
-API(cuCtxDestroy_v2, CUcontext handle)
-{
-	struct context *context;
 	CUresult result = api_ready(__func__);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	pthread_mutex_lock(&state.lock);
-	context = handle_get(handle, API_CONTEXT);
+	if (params != NULL && params->numExecAffinityParams != 0) {
+		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+			"%s: the CPU device has no execution affinity", __func__);
+	}
+	if (params != NULL && params->cigParams != NULL) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the CPU device shares no graphics", __func__);
+	}
+	return create_current(__func__, out, flags, device);
+}
+
+/* The lock is held. */
+static CUresult end_locked(const char *call, CUcontext handle)
+{
+	struct context *context = handle_get(handle, API_CONTEXT);
 	if (context == NULL || context->is_primary) {
-		result = api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not %s", __func__, context != NULL
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not %s", call, context != NULL
 			? "for a primary context, which is released" : "a live context");
+	}
+	destroy_locked(context);
+	if (thread.depth > 0 && thread.stack[thread.depth - 1] == handle) {
+		thread.depth--;
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuCtxDestroy_v2, CUcontext handle)
+{
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&state.lock);
+		result = end_locked(__func__, handle);
+		pthread_mutex_unlock(&state.lock);
+	}
+	return result;
+}
+API_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
+
+API(cuCtxAttach, CUcontext *out, unsigned int flags)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter_release(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&state.lock);
+		context->attached++;
+		pthread_mutex_unlock(&state.lock);
+		*out = context->handle;
+	}
+	return result;
+}
+
+API(cuCtxDetach, CUcontext handle)
+{
+	struct context *context;
+	CUresult result = api_enter_release(__func__, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (context->handle != handle) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
+			__func__);
+	}
+	pthread_mutex_lock(&state.lock);
+	if (context->attached > 0) {
+		context->attached--;
 	} else {
-		destroy_locked(context);
-		if (thread.depth > 0 && thread.stack[thread.depth - 1] == handle) {
-			thread.depth--;
-		}
+		result = end_locked(__func__, handle);
 	}
 	pthread_mutex_unlock(&state.lock);
 	return result;
 }
-API_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 
 API(cuCtxPushCurrent_v2, CUcontext handle)
 {
@@ -302,7 +416,7 @@ API(cuCtxPushCurrent_v2, CUcontext handle)
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: the context is NULL", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = find_context(__func__, handle, &context);
+		result = context_find(__func__, handle, &context);
 	}
 	return result == CUDA_SUCCESS ? push(__func__, handle) : result;
 }
@@ -330,7 +444,7 @@ API(cuCtxSetCurrent, CUcontext handle)
 	struct context *context;
 	CUresult result = api_ready(__func__);
 	if (result == CUDA_SUCCESS && handle != NULL) {
-		result = find_context(__func__, handle, &context);
+		result = context_find(__func__, handle, &context);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -348,30 +462,17 @@ API(cuCtxGetCurrent, CUcontext *out)
 	return result;
 }
 
-API(cuCtxGetDevice_v2, CUdevice *out, CUcontext handle)
-{
-	struct context *context;
-	CUresult result = api_need(find_context(__func__, handle, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = 0;
-	}
-	return result;
-}
-
-API(cuCtxGetDevice, CUdevice *out)
-{
-	return cuCtxGetDevice_v2(out, NULL);
-}
-
 API(cuCtxSynchronize, void)
 {
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS) {
+		result = context_check_capture(__func__, context);
+	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	context_wait(context);
-	return context_check(context);
+	return context_wait(context);
 }
 
 API(cuCtxSynchronize_v2, CUcontext handle)
@@ -383,106 +484,6 @@ API(cuCtxSynchronize_v2, CUcontext handle)
 	if (result == CUDA_SUCCESS) {
 		result = cuCtxSynchronize();
 		cuCtxPopCurrent_v2(NULL);
-	}
-	return result;
-}
-
-API(cuCtxGetApiVersion, CUcontext handle, unsigned int *out)
-{
-	struct context *context;
-	CUresult result = api_need(find_context(__func__, handle, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = context->api_version;
-	}
-	return result;
-}
-
-API(cuCtxGetFlags, unsigned int *out)
-{
-	struct context *context;
-	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = context->flags;
-	}
-	return result;
-}
-
-API(cuCtxGetId, CUcontext handle, unsigned long long *out)
-{
-	struct context *context;
-	CUresult result = api_need(find_context(__func__, handle, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = context->id;
-	}
-	return result;
-}
-
-static CUresult enter_limit(const char *call, CUlimit limit, struct context **out)
-{
-	CUresult result = api_enter(call, out);
-	if (result == CUDA_SUCCESS && (unsigned)limit > CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown limit %d", call, (int)limit);
-	}
-	if (result == CUDA_SUCCESS && limit > CU_LIMIT_MALLOC_HEAP_SIZE) {
-		return api_fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "%s: the CPU device has no limit %d",
-			call, (int)limit);
-	}
-	return result;
-}
-
-API(cuCtxSetLimit, CUlimit limit, size_t value)
-{
-	struct context *context;
-	CUresult result = enter_limit(__func__, limit, &context);
-	if (result == CUDA_SUCCESS) {
-		context->limits[limit] = value;
-	}
-	return result;
-}
-
-API(cuCtxGetLimit, size_t *out, CUlimit limit)
-{
-	struct context *context;
-	CUresult result = api_need(enter_limit(__func__, limit, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = context->limits[limit];
-	}
-	return result;
-}
-
-API(cuCtxGetCacheConfig, CUfunc_cache *out)
-{
-	struct context *context;
-	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		*out = context->cache;
-	}
-	return result;
-}
-
-API(cuCtxSetCacheConfig, CUfunc_cache config)
-{
-	struct context *context;
-	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
-			(int)config);
-	}
-	if (result == CUDA_SUCCESS) {
-		context->cache = config;
-	}
-	return result;
-}
-
-API(cuCtxGetStreamPriorityRange, int *least, int *greatest)
-{
-	struct context *context;
-	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && least != NULL) {
-		*least = 0;
-	}
-	if (result == CUDA_SUCCESS && greatest != NULL) {
-		*greatest = 0;
 	}
 	return result;
 }
@@ -544,8 +545,8 @@ API_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)
 {
 	CUresult result = api_check_device(__func__, device);
-	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_CTX_FLAGS_MASK)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	if (result == CUDA_SUCCESS) {
+		result = context_check_flags(__func__, flags);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;

@@ -8,6 +8,7 @@
 #include "../base/common.h"
 
 #include "api.h"
+#include "capacity.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,20 +38,76 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 	A(MAX_REGISTERS_PER_MULTIPROCESSOR) = 65536,
 	A(MAX_THREADS_PER_MULTIPROCESSOR) = LAUNCH_MAX_THREADS,
 	A(MAX_BLOCKS_PER_MULTIPROCESSOR) = 1,
-	A(TEXTURE_ALIGNMENT) = 512,
+	A(TEXTURE_ALIGNMENT) = 256, /* what every allocation has */
 	A(TEXTURE_PITCH_ALIGNMENT) = 32,
 	A(SURFACE_ALIGNMENT) = 512,
+	A(MAXIMUM_TEXTURE1D_WIDTH) = 131072,
+	A(MAXIMUM_TEXTURE2D_WIDTH) = 131072,
+	A(MAXIMUM_TEXTURE2D_HEIGHT) = 65536,
+	A(MAXIMUM_TEXTURE3D_WIDTH) = 16384,
+	A(MAXIMUM_TEXTURE3D_HEIGHT) = 16384,
+	A(MAXIMUM_TEXTURE3D_DEPTH) = 16384,
+	A(MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE) = 8192,
+	A(MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE) = 8192,
+	A(MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE) = 32768,
+	A(MAXIMUM_TEXTURE2D_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT) = 32768,
+	A(MAXIMUM_TEXTURE2D_LAYERED_LAYERS) = 2048,
+	A(MAXIMUM_TEXTURE1D_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURE1D_LAYERED_LAYERS) = 2048,
+	A(MAXIMUM_TEXTURE2D_GATHER_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURE2D_GATHER_HEIGHT) = 32768,
+	A(MAXIMUM_TEXTURECUBEMAP_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS) = 2046,
+	A(MAXIMUM_SURFACE1D_WIDTH) = 32768,
+	A(MAXIMUM_SURFACE2D_WIDTH) = 131072,
+	A(MAXIMUM_SURFACE2D_HEIGHT) = 65536,
+	A(MAXIMUM_SURFACE3D_WIDTH) = 16384,
+	A(MAXIMUM_SURFACE3D_HEIGHT) = 16384,
+	A(MAXIMUM_SURFACE3D_DEPTH) = 16384,
+	A(MAXIMUM_SURFACE1D_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_SURFACE1D_LAYERED_LAYERS) = 2048,
+	A(MAXIMUM_SURFACE2D_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_SURFACE2D_LAYERED_HEIGHT) = 32768,
+	A(MAXIMUM_SURFACE2D_LAYERED_LAYERS) = 2048,
+	A(MAXIMUM_SURFACECUBEMAP_WIDTH) = 32768,
+	A(MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH) = 32768,
+	A(MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS) = 2046,
+	A(MAXIMUM_TEXTURE1D_LINEAR_WIDTH) = 268435456,
+	A(MAXIMUM_TEXTURE2D_LINEAR_WIDTH) = 131072,
+	A(MAXIMUM_TEXTURE2D_LINEAR_HEIGHT) = 65000,
+	A(MAXIMUM_TEXTURE2D_LINEAR_PITCH) = 2097120,
+	A(MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH) = 32768,
+	A(MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT) = 32768,
+	A(MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH) = 32768,
 	A(GPU_OVERLAP) = 1,
 	A(ASYNC_ENGINE_COUNT) = 1,
 	A(INTEGRATED) = 1,
 	A(CAN_MAP_HOST_MEMORY) = 1,
 	A(CONCURRENT_KERNELS) = 1,
+	A(COOPERATIVE_LAUNCH) = 1,
 	A(UNIFIED_ADDRESSING) = 1,
 	A(MANAGED_MEMORY) = 1,
 	A(CONCURRENT_MANAGED_ACCESS) = 1,
 	A(DIRECT_MANAGED_MEM_ACCESS_FROM_HOST) = 1,
 	A(HOST_NATIVE_ATOMIC_SUPPORTED) = 1,
 	A(MEMORY_POOLS_SUPPORTED) = 1,
+	A(COMPUTE_PREEMPTION_SUPPORTED) = 1,
+	A(HOST_REGISTER_SUPPORTED) = 1,
+	A(VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED) = 1,
+	A(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) = 1,
+	A(HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) = 1,
+	A(HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) = 1,
+	A(READ_ONLY_HOST_REGISTER_SUPPORTED) = 1,
+	A(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) = 1,
+	A(CAN_FLUSH_REMOTE_WRITES) = 1,
+	A(MEM_SYNC_DOMAIN_COUNT) = 1,
+	A(CAN_USE_STREAM_MEM_OPS_V1) = 1,
+	A(CAN_USE_64_BIT_STREAM_MEM_OPS_V1) = 1,
+	A(CAN_USE_STREAM_WAIT_VALUE_NOR_V1) = 1,
+	A(CAN_USE_64_BIT_STREAM_MEM_OPS) = 1,
+	A(CAN_USE_STREAM_WAIT_VALUE_NOR) = 1,
 	A(GLOBAL_L1_CACHE_SUPPORTED) = 1,
 	A(LOCAL_L1_CACHE_SUPPORTED) = 1,
 	A(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO) = 2,
@@ -63,11 +120,9 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 #undef A
 };
 
-size_t device_memory_size(void)
+int device_attribute(CUdevice_attribute attribute)
 {
-	long pages = sysconf(_SC_PHYS_PAGES);
-	long page = sysconf(_SC_PAGESIZE);
-	return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+	return attributes[attribute];
 }
 
 CUresult api_check_device(const char *call, CUdevice device)
@@ -171,7 +226,7 @@ API(cuDeviceTotalMem_v2, size_t *out, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = device_memory_size();
+		*out = capacity_bytes();
 	}
 	return result;
 }
@@ -207,6 +262,38 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	}
 	*out = attributes[attribute];
 	return CUDA_SUCCESS;
+}
+
+/* Deprecated since CUDA 5, and still asked for; the layout is that of CUdevprop. */
+API(cuDeviceGetProperties, CUdevprop *out, CUdevice device)
+{
+	static const struct {
+		size_t offset;
+		CUdevice_attribute attribute;
+	} rows[] = {
+#define ROW(field, name) {offsetof(CUdevprop, field), CU_DEVICE_ATTRIBUTE_##name}
+		ROW(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
+		ROW(maxThreadsDim[0], MAX_BLOCK_DIM_X),
+		ROW(maxThreadsDim[1], MAX_BLOCK_DIM_Y),
+		ROW(maxThreadsDim[2], MAX_BLOCK_DIM_Z),
+		ROW(maxGridSize[0], MAX_GRID_DIM_X),
+		ROW(maxGridSize[1], MAX_GRID_DIM_Y),
+		ROW(maxGridSize[2], MAX_GRID_DIM_Z),
+		ROW(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK),
+		ROW(totalConstantMemory, TOTAL_CONSTANT_MEMORY),
+		ROW(SIMDWidth, WARP_SIZE),
+		ROW(memPitch, MAX_PITCH),
+		ROW(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
+		ROW(clockRate, CLOCK_RATE),
+		ROW(textureAlign, TEXTURE_ALIGNMENT),
+#undef ROW
+	};
+	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < countof(rows); i++) {
+		result = cuDeviceGetAttribute((int *)((char *)out + rows[i].offset),
+			rows[i].attribute, device);
+	}
+	return result;
 }
 
 API(cuDeviceComputeCapability, int *major, int *minor, CUdevice device)

@@ -5,17 +5,13 @@
  */
 #include "../base/common.h"
 
-#include "api.h"
+#include "api_module.h"
 
 static CUresult find_function(const char *call, CUfunction handle, struct function **out)
 {
 	struct context *context;
 	CUresult result = api_enter(call, &context);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	*out = handle_get(handle, API_FUNCTION);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "kernel");
+	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
 }
 
 unsigned function_max_threads(const struct function *function)
@@ -49,13 +45,9 @@ static int register_count(const struct ptx_func *func)
 	return func->reg_count < 16 ? 16 : func->reg_count > 64 ? 64 : (int)func->reg_count;
 }
 
-API(cuFuncGetAttribute, int *out, CUfunction_attribute attribute, CUfunction handle)
+CUresult function_get_attribute(const char *call, const struct function *function,
+	CUfunction_attribute attribute, int *out)
 {
-	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
 	const struct ptx_func *func = function->ptx;
 	switch ((unsigned)attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -85,46 +77,93 @@ API(cuFuncGetAttribute, int *out, CUfunction_attribute attribute, CUfunction han
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		*out = function->carveout;
 		break;
+	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		*out = function->hints[attribute
+			- CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
+		break;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
 		*out = 0;
 		break;
 	default:
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
 			(int)attribute);
 	}
 	return CUDA_SUCCESS;
+}
+
+API(cuFuncGetAttribute, int *out, CUfunction_attribute attribute, CUfunction handle)
+{
+	struct function *function;
+	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	return result == CUDA_SUCCESS
+		? function_get_attribute(__func__, function, attribute, out) : result;
+}
+
+static CUresult set_dynamic(const char *call, struct function *function, int value)
+{
+	int max = LAUNCH_MAX_SHARED - (int)function->ptx->shared_size;
+	if (value < 0 || value > max) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %d bytes of dynamic shared memory; kernel '%s' can have %d", call,
+			value, function->ptx->name, max);
+	}
+	function->max_dynamic = value;
+	return CUDA_SUCCESS;
+}
+
+/* Hints are kept, so that they can be asked for; a cluster of one block is no cluster. */
+CUresult function_set_attribute(const char *call, struct function *function,
+	CUfunction_attribute attribute, int value)
+{
+	bool ok = false;
+	switch ((unsigned)attribute) {
+	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		return set_dynamic(call, function, value);
+	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		ok = value >= CU_SHAREDMEM_CARVEOUT_DEFAULT
+			&& value <= CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+		function->carveout = ok ? value : function->carveout;
+		break;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		if (value > 1) {
+			return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+				"%s: the CPU device has no clusters", call);
+		}
+		ok = value >= 0;
+		break;
+	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		ok = value == 0 || value == 1;
+		function->hints[0] = ok ? value : function->hints[0];
+		break;
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		ok = value >= 0 && value <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+		function->hints[1] = ok ? value : function->hints[1];
+		break;
+	default:
+		break;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: attribute %d cannot be set to %d", call, (int)attribute, value);
 }
 
 API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int value)
 {
 	struct function *function;
 	CUresult result = find_function(__func__, handle, &function);
-	if (result != CUDA_SUCCESS) {
-		return result;
+	if (result == CUDA_SUCCESS) {
+		result = function_set_attribute(__func__, function, attribute, value);
 	}
-	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-		int max = LAUNCH_MAX_SHARED - (int)function->ptx->shared_size;
-		if (value < 0 || value > max) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE,
-				"%s: %d bytes of dynamic shared memory; kernel '%s' can have %d",
-				__func__, value, function->ptx->name, max);
-		}
-		function->max_dynamic = value;
-		return CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS) {
+		function->attributes_set |= 1u << attribute;
 	}
-	if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= -1
-	    && value <= 100) {
-		function->carveout = value;
-		return CUDA_SUCCESS;
-	}
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to %d", __func__,
-		(int)attribute, value);
+	return result;
 }
 
 API(cuFuncSetCacheConfig, CUfunction handle, CUfunc_cache config)
@@ -158,17 +197,13 @@ API(cuFuncGetModule, CUmodule *out, CUfunction handle)
 	return result;
 }
 
-API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t *size)
+CUresult function_param_info(const char *call, const struct function *function, size_t index,
+	size_t *offset, size_t *size)
 {
-	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, offset);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
 	const struct ptx_func *func = function->ptx;
 	if (index >= func->param_count) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel '%s' has %zu parameters",
-			__func__, func->name, func->param_count);
+			call, func->name, func->param_count);
 	}
 	*offset = func->params[index]->offset;
 	if (size != NULL) {
@@ -177,65 +212,39 @@ API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t 
 	return CUDA_SUCCESS;
 }
 
-static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
+API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t *size)
 {
-	return (unsigned)threads <= function_max_threads(function)
-		&& dynamic_shared <= LAUNCH_MAX_SHARED - function->ptx->shared_size;
+	struct function *function;
+	CUresult result = api_need(find_function(__func__, handle, &function), __func__, offset);
+	return result == CUDA_SUCCESS
+		? function_param_info(__func__, function, index, offset, size) : result;
 }
 
-API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *out, CUfunction handle, int threads,
-	size_t dynamic_shared, unsigned int flags)
+API(cuFuncIsLoaded, CUfunctionLoadingState *out, CUfunction handle)
 {
 	struct function *function;
 	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
-	if (result == CUDA_SUCCESS
-	    && (threads <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d threads, flags 0x%x", __func__,
-			threads, flags);
-	}
 	if (result == CUDA_SUCCESS) {
-		*out = block_fits(function, threads, dynamic_shared);
+		*out = atomic_load(&function->is_compiled) ? CU_FUNCTION_LOADING_STATE_LOADED
+			: CU_FUNCTION_LOADING_STATE_UNLOADED;
 	}
 	return result;
 }
 
-API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *out, CUfunction handle, int threads,
-	size_t dynamic_shared)
-{
-	return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, handle, threads,
-		dynamic_shared, CU_OCCUPANCY_DEFAULT);
-}
-
-API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction handle,
-	CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit, unsigned int flags)
+API(cuFuncLoad, CUfunction handle)
 {
 	struct function *function;
 	CUresult result = find_function(__func__, handle, &function);
-	if (result == CUDA_SUCCESS && (grid == NULL || block == NULL)) {
-		return api_null(__func__, "a result");
-	}
-	if (result == CUDA_SUCCESS
-	    && (limit < 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: limit %d, flags 0x%x", __func__, limit,
-			flags);
-	}
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	int threads = (int)function_max_threads(function);
-	threads = limit > 0 && limit < threads ? limit : threads;
-	while (threads > 0 && !block_fits(function, threads,
-			shared_of != NULL ? shared_of(threads) : dynamic_shared)) {
-		threads = threads > 32 ? (threads - 1) / 32 * 32 : 0;
-	}
-	*block = threads;
-	*grid = threads > 0 ? (int)pool_cores() : 0;
-	return CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? function_compile(__func__, function) : result;
 }
 
-API(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, CUfunction handle,
-	CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit)
+API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 {
-	return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, shared_of,
-		dynamic_shared, limit, CU_OCCUPANCY_DEFAULT);
+	struct function *function;
+	CUresult result = find_function(__func__, handle, &function);
+	if (result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
+			(int)config);
+	}
+	return result;
 }

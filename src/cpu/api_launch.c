@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launching.  The parameters are gathered in one block of bytes, as the kernel declares them, and
- * the grid runs before the call returns.  A kernel that fails poisons its context: the launch has
- * succeeded, and every later call in the context returns the kernel's error and its reason.
+ * the stream does the rest.  A kernel that fails poisons its context: the launch has succeeded, and
+ * every later call in the context returns the kernel's error and its reason.
  */
 #include "../base/common.h"
 
-#include "api.h"
+#include "api_module.h"
+#include "api_work.h"
+#include "stream.h"
 
-#include <stdio.h>
 #include <string.h>
-
-struct parameters {
-	_Alignas(64) uint8_t bytes[LAUNCH_MAX_PARAMS];
-};
 
 static CUresult gather(const char *call, const struct function *function, void **values,
 	struct parameters *out)
@@ -58,100 +55,87 @@ static CUresult gather_extra(const char *call, const struct function *function, 
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_grid(const char *call, const struct launch_request *request)
+/* Whether there are blocks at all is asked when the kernel is to run: a graph may be made before
+ * its caller knows how many there are. */
+static CUresult check_grid(const char *call, const struct kernel_work *kernel)
 {
 	static const uint32_t max_grid[] = {2147483647, 65535, 65535};
 	static const uint32_t max_block[] = {1024, 1024, 64};
 	for (int axis = 0; axis < 3; axis++) {
-		uint32_t grid = request->grid[axis];
-		uint32_t block = request->block[axis];
-		if (grid == 0 || grid > max_grid[axis] || block == 0 || block > max_block[axis]) {
+		uint32_t grid = kernel->grid[axis];
+		uint32_t block = kernel->block[axis];
+		if (grid > max_grid[axis] || block == 0 || block > max_block[axis]) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
-				" 1 to %u blocks and 1 to %u threads are possible", call, grid, block,
+				" at most %u blocks and 1 to %u threads are possible", call, grid, block,
 				'x' + axis, max_grid[axis], max_block[axis]);
 		}
 	}
 	return CUDA_SUCCESS;
 }
 
+CUresult work_check_blocks(const char *call, const struct kernel_work *kernel)
+{
+	const uint32_t *grid = kernel->grid;
+	return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a grid of (%u,%u,%u) blocks, which is"
+			" none", call, grid[0], grid[1], grid[2]);
+}
+
 static CUresult check_kernel(const char *call, const struct function *function,
-	const struct launch_request *request)
+	const struct kernel_work *kernel)
 {
 	const struct ptx_func *func = function->ptx;
-	unsigned threads = request->block[0] * request->block[1] * request->block[2];
+	unsigned threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
 	unsigned max = function_max_threads(function);
 	if (threads > LAUNCH_MAX_THREADS) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u threads per block; at most %u are"
 			" possible", call, threads, LAUNCH_MAX_THREADS);
 	}
 	if (threads > max) {
-		return api_fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: %u threads per block; kernel '%s' was compiled for at most %u", call,
 			threads, function->name, max);
 	}
-	if (func->req_ntid[0] > 0 && memcmp(func->req_ntid, request->block, sizeof(request->block))
+	if (func->req_ntid[0] > 0 && memcmp(func->req_ntid, kernel->block, sizeof(kernel->block))
 			!= 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel '%s' requires blocks of"
 			" (%u,%u,%u)", call, function->name, func->req_ntid[0], func->req_ntid[1],
 			func->req_ntid[2]);
 	}
-	if (request->dynamic_shared > (unsigned)function->max_dynamic) {
+	if (kernel->dynamic_shared > (unsigned)function->max_dynamic) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of dynamic shared memory;"
-			" kernel '%s' may have %d", call, request->dynamic_shared, function->name,
+			" kernel '%s' may have %d", call, kernel->dynamic_shared, function->name,
 			function->max_dynamic);
 	}
 	return CUDA_SUCCESS;
 }
 
-/* Poison the context; the first failure stays. */
-static void keep_failure(struct context *context, CUresult code, const char *kernel,
-	const struct launch_failure *failure)
+/* All blocks of a cooperative launch must fit on the multiprocessors at once: one on each. */
+static CUresult check_cooperative(const char *call, const struct function *function,
+	const struct kernel_work *kernel)
 {
-	char where[128] = "";
-	if (failure->has_address) {
-		memory_describe(context->device->memory, failure->address, where, sizeof(where));
-	}
-	pthread_mutex_lock(&context->lock);
-	if (atomic_load(&context->fault) == CUDA_SUCCESS) {
-		snprintf(context->fault_text, sizeof(context->fault_text),
-			"kernel '%s': %s%s%s; %s", kernel, failure->what,
-			*where != '\0' ? ", which is " : "", where, failure->where);
-		atomic_store_explicit(&context->fault, (unsigned)code, memory_order_release);
-	}
-	pthread_mutex_unlock(&context->lock);
-}
-
-static CUresult run(const char *call, struct context *context, const struct launch_request *request)
-{
-	struct launch_failure failure;
-	CUresult result = launch_run(context->device->launcher, request, &failure);
-	switch ((unsigned)result) {
-	case CUDA_SUCCESS:
-		return result;
-	case CUDA_ERROR_OUT_OF_MEMORY:
-	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-		return api_fail(result, "%s: no memory for the blocks of kernel '%s'", call,
-			request->name);
-	default:
-		keep_failure(context, result, request->name, &failure);
+	if (!kernel->is_cooperative) {
 		return CUDA_SUCCESS;
 	}
+	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1];
+	uint64_t max = pool_cores();
+	if (blocks <= max && blocks * kernel->grid[2] <= max) {
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+		"%s: %u x %u x %u blocks of kernel '%s' at once; the device has %u multiprocessors,"
+		" with a block on each", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
+		function->name, (unsigned)max);
 }
 
-/* `request` has the grid, the block and the dynamic shared memory. */
-static CUresult launch(const char *call, CUfunction handle, struct launch_request *request,
-	CUstream stream, void **values, void **extra)
+CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
+	const struct kernel_work *kernel, void **values, void **extra,
+	struct parameters *parameters, struct work *out)
 {
-	struct context *context;
-	struct parameters parameters;
-	struct turn turn;
-	CUresult result = api_enter(call, &context);
-	if (result != CUDA_SUCCESS) {
+	struct function *function;
+	CUresult result;
+	if ((result = function_find(call, context, handle, &function)) != CUDA_SUCCESS) {
 		return result;
-	}
-	const struct function *function = handle_get(handle, API_FUNCTION);
-	if (function == NULL || !function->is_compiled) {
-		return api_bad_handle(call, "kernel");
 	}
 	if (function->module->object.context != context) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
@@ -160,45 +144,78 @@ static CUresult launch(const char *call, CUfunction handle, struct launch_reques
 	if (values != NULL && extra != NULL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
-	if ((result = check_grid(call, request)) != CUDA_SUCCESS
-	    || (result = check_kernel(call, function, request)) != CUDA_SUCCESS
-	    || (result = extra != NULL ? gather_extra(call, function, extra, &parameters)
-		: gather(call, function, values, &parameters)) != CUDA_SUCCESS
-	    || (result = turn_begin(&turn, call, context, stream)) != CUDA_SUCCESS) {
+	if ((result = check_grid(call, kernel)) != CUDA_SUCCESS
+	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
+	    || (result = check_cooperative(call, function, kernel)) != CUDA_SUCCESS
+	    || (result = extra != NULL ? gather_extra(call, function, extra, parameters)
+		: gather(call, function, values, parameters)) != CUDA_SUCCESS) {
 		return result;
 	}
-	request->name = function->name;
-	request->run = function->kernel.run;
-	request->width = function->kernel.width;
-	request->frame_size = function->kernel.frame_size;
-	request->local_size = function->ptx->local_size;
-	request->static_shared = (uint32_t)function->ptx->shared_size;
-	request->params = parameters.bytes;
-	request->globals = function->module->globals;
-	result = run(call, context, request);
-	turn_end(&turn);
-	return result;
+	*out = (struct work){.kind = WORK_KERNEL, .kernel = *kernel};
+	out->kernel.function = function;
+	out->kernel.params = parameters->bytes;
+	out->kernel.param_size = function->ptx->param_size;
+	return CUDA_SUCCESS;
+}
+
+/* `kernel` has the grid, the block, the dynamic shared memory, and whether it is cooperative. */
+static CUresult launch(const char *call, CUfunction handle, const struct kernel_work *kernel,
+	CUstream stream, void **values, void **extra)
+{
+	struct work work;
+	struct context *context;
+	struct parameters parameters;
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS) {
+		result = work_describe_kernel(call, context, handle, kernel, values, extra,
+			&parameters, &work);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = work_check_blocks(call, kernel);
+	}
+	return result == CUDA_SUCCESS
+		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;
 }
 
 API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra)
 {
-	struct launch_request request = {
+	const struct kernel_work kernel = {
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size
 	};
-	return launch(__func__, function, &request, stream, values, extra);
+	return launch(__func__, function, &kernel, stream, values, extra);
 }
-API_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
+API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
+	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+	unsigned int block_x, unsigned int block_y, unsigned int block_z,
+	unsigned int shared_size, CUstream stream, void **values, void **extra),
+	(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_size, stream, values, extra));
 
-/* Attributes are hints that may be ignored, or ask for what is not there. */
-static CUresult check_attribute(const char *call, const CUlaunchAttribute *attribute)
+API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,
+	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
+	unsigned int shared_size, CUstream stream, void **values)
+{
+	const struct kernel_work kernel = {
+		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
+		.dynamic_shared = shared_size, .is_cooperative = true
+	};
+	return launch(__func__, function, &kernel, stream, values, NULL);
+}
+API_PER_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
+	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+	unsigned int block_x, unsigned int block_y, unsigned int block_z,
+	unsigned int shared_size, CUstream stream, void **values),
+	(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_size, stream, values));
+
+CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute)
 {
 	const CUlaunchAttributeValue *value = &attribute->value;
 	bool ok;
 	switch ((unsigned)attribute->id) {
 	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -208,9 +225,6 @@ static CUresult check_attribute(const char *call, const CUlaunchAttribute *attri
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		ok = true;
-		break;
-	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-		ok = value->cooperative == 0;
 		break;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
@@ -229,20 +243,31 @@ static CUresult check_attribute(const char *call, const CUlaunchAttribute *attri
 API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **values,
 	void **extra)
 {
+	CUresult ready = api_ready(__func__);
+	if (ready != CUDA_SUCCESS) {
+		return ready;
+	}
 	if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL)) {
 		return api_null(__func__, config == NULL ? "the configuration" : "the attributes");
 	}
+	bool is_cooperative = false;
 	for (unsigned i = 0; i < config->numAttrs; i++) {
-		CUresult result = check_attribute(__func__, &config->attrs[i]);
+		const CUlaunchAttribute *attribute = &config->attrs[i];
+		CUresult result = work_check_attribute(__func__, attribute);
 		if (result != CUDA_SUCCESS) {
 			return result;
 		}
+		if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+			is_cooperative = attribute->value.cooperative != 0;
+		}
 	}
-	struct launch_request request = {
+	const struct kernel_work kernel = {
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-		.dynamic_shared = config->sharedMemBytes
+		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
 	};
-	return launch(__func__, function, &request, config->hStream, values, extra);
+	return launch(__func__, function, &kernel, config->hStream, values, extra);
 }
-API_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
+API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,
+	(const CUlaunchConfig *config, CUfunction function, void **values, void **extra),
+	(config, function, values, extra));

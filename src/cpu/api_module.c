@@ -9,11 +9,13 @@
  */
 #include "../base/common.h"
 
-#include "api.h"
+#include "api_module.h"
 
 #include "../base/alloc.h"
 #include "cfg.h"
+#include "lower.h"
 #include "check.h"
+#include "flatten.h"
 #include "parse.h"
 
 #include <inttypes.h>
@@ -21,111 +23,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How images begin that are not PTX: ELF, what nvcc -fatbin writes, and what points to that in a
- * program. */
-#define CUBIN_MAGIC "\x7f" "ELF"
-#define FATBIN_MAGIC "\x50\xed\x55\xba"
-#define WRAPPER_MAGIC "\xb1\x43\x62\x46"
 #define VAR_ALIGN 256
 
-/* The places where cuModuleLoadDataEx wants text. */
-struct log_buffer {
-	char *text;
-	void **size;
-};
-
-struct load_options {
-	struct log_buffer error;
-	struct log_buffer info;
-};
-
-static void read_options(struct load_options *out, unsigned count, const CUjit_option *options,
-	void **values)
+/* Where the program says that an extern variable is, NULL if it says nothing. */
+static void *find_symbol(const struct jit_options *options, const char *name)
 {
-	memset(out, 0, sizeof(*out));
-	for (unsigned i = 0; i < count; i++) {
-		switch ((unsigned)options[i]) {
-		case CU_JIT_ERROR_LOG_BUFFER:
-			out->error.text = values[i];
-			break;
-		case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-			out->error.size = &values[i];
-			break;
-		case CU_JIT_INFO_LOG_BUFFER:
-			out->info.text = values[i];
-			break;
-		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-			out->info.size = &values[i];
-			break;
-		default:
-			break;
+	for (size_t i = 0; i < options->symbol_count; i++) {
+		if (options->symbol_names[i] != NULL
+		    && strcmp(options->symbol_names[i], name) == 0) {
+			return options->symbol_addresses[i];
 		}
 	}
-}
-
-/* The size is the buffer's on the way in, the text's on the way out. */
-static void fill_log(const struct log_buffer *log, const char *text)
-{
-	size_t room = log->size != NULL ? (uintptr_t)*log->size : 0;
-	size_t len = 0;
-	if (log->text != NULL && room > 0) {
-		int full = snprintf(log->text, room, "%s", text);
-		len = full < 0 ? 0 : (size_t)full < room ? (size_t)full : room - 1;
-	}
-	if (log->size != NULL) {
-		*log->size = (void *)(uintptr_t)len;
-	}
-}
-
-static CUresult fail_ptx(const char *call, const struct ptx_diag *diag,
-	const struct load_options *options)
-{
-	char text[512];
-	if (diag->no_memory) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
-	}
-	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
-		diag->line, diag->message);
-	if (options != NULL) {
-		char log[600];
-		snprintf(log, sizeof(log),
-			"%s\nptxas fatal   : Ptx assembly aborted due to errors\n", text);
-		fill_log(&options->error, log);
-	}
-	return api_fail(diag->unsupported ? CUDA_ERROR_NOT_SUPPORTED
-		: diag->newer ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX,
-		"%s", text);
-}
-
-/* What keeps an image from being read as PTX; SUCCESS if nothing does.  The image may end after
- * any zero byte. */
-static CUresult check_image(const char *image, const char **why)
-{
-	unsigned char first = (unsigned char)*image;
-	if (strncmp(image, CUBIN_MAGIC, 4) == 0) {
-		*why = "the CPU device takes PTX; this is a cubin, code for a GPU";
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	}
-	if (strncmp(image, FATBIN_MAGIC, 4) == 0 || strncmp(image, WRAPPER_MAGIC, 4) == 0) {
-		*why = "the CPU device takes PTX; this is a fat binary, code for GPUs";
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	}
-	if ((first >= ' ' && first < 0x7f) || (first >= '\t' && first <= '\r')) {
-		return CUDA_SUCCESS;
-	}
-	*why = first == '\0' ? "the image is empty" : "the image is not PTX";
-	return CUDA_ERROR_INVALID_IMAGE;
+	return NULL;
 }
 
 /* Give every variable its place in one allocation, of the size and alignment in *wish. */
 static bool place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
-	struct ptx_diag *diag)
+	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t *size = &wish->size;
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
 		size_t align = var->align > VAR_ALIGN ? var->align : VAR_ALIGN;
 		if (var->is_extern) {
+			module->globals[i] = find_symbol(options, var->name);
+			if (module->globals[i] != NULL) {
+				continue;
+			}
 			return ptx_fail(diag, var->line, 0, "variable '%s' is declared here and"
 				" defined nowhere", var->name);
 		}
@@ -141,7 +65,7 @@ static bool place_vars(struct module *module, size_t *offsets, struct memory_ran
 	return true;
 }
 
-static bool init_var(const struct module *module, const struct ptx_var *var, struct ptx_diag *diag)
+static void init_var(const struct module *module, const struct ptx_var *var)
 {
 	uint8_t *at = module->globals[var->index];
 	if (var->init != NULL) {
@@ -149,15 +73,10 @@ static bool init_var(const struct module *module, const struct ptx_var *var, str
 	}
 	for (size_t i = 0; i < var->reloc_count; i++) {
 		const struct ptx_reloc *reloc = &var->relocs[i];
-		if (reloc->var == NULL) {
-			return ptx_unsupported(diag, var->line, 0,
-				"address of a function in the initial value of '%s'", var->name);
-		}
-		uint64_t value = (uintptr_t)module->globals[reloc->var->index]
-			+ (uint64_t)reloc->addend;
+		uint64_t value = (uint64_t)reloc->addend + (reloc->func != NULL
+			? reloc->func->address : (uintptr_t)module->globals[reloc->var->index]);
 		memcpy(at + reloc->offset, &value, sizeof(value));
 	}
-	return true;
 }
 
 static bool alloc_vars(struct module *module, const struct memory_range *wish,
@@ -167,7 +86,8 @@ static bool alloc_vars(struct module *module, const struct memory_range *wish,
 	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
 }
 
-static bool create_vars(struct module *module, struct context *context, struct ptx_diag *diag)
+static bool create_vars(struct module *module, struct context *context,
+	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t count = module->ptx.var_count;
 	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context};
@@ -177,13 +97,17 @@ static bool create_vars(struct module *module, struct context *context, struct p
 	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
 	module->globals = mem_zalloc(count, sizeof(*module->globals));
 	bool ok = offsets != NULL && module->globals != NULL ? true : ptx_no_memory(diag);
-	ok = ok && place_vars(module, offsets, &wish, diag)
+	ok = ok && place_vars(module, offsets, &wish, options, diag)
 		&& alloc_vars(module, &wish, context, diag);
 	for (size_t i = 0; ok && i < count; i++) {
-		module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
+		if (module->globals[i] == NULL) {
+			module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
+		}
 	}
 	for (size_t i = 0; ok && i < count; i++) {
-		ok = init_var(module, module->ptx.vars[i], diag);
+		if (!module->ptx.vars[i]->is_extern) {
+			init_var(module, module->ptx.vars[i]);
+		}
 	}
 	mem_free(offsets);
 	return ok;
@@ -229,7 +153,7 @@ static void write_name(char *out, size_t size, const char *symbol)
 	}
 }
 
-static bool create_functions(struct module *module, struct ptx_diag *diag)
+static bool create_functions(struct module *module, enum api_kind kind, struct ptx_diag *diag)
 {
 	const struct ptx_module *ptx = &module->ptx;
 	module->functions = mem_zalloc(ptx->func_count + 1, sizeof(*module->functions));
@@ -254,7 +178,7 @@ static bool create_functions(struct module *module, struct ptx_diag *diag)
 		write_name(function->name, sizeof(function->name), func->name);
 		function->max_dynamic = left > 0 ? left : 0;
 		function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
-		function->handle = handle_create(API_FUNCTION, function);
+		function->handle = handle_create(kind, function);
 		if (function->handle == NULL) {
 			return ptx_no_memory(diag);
 		}
@@ -262,14 +186,14 @@ static bool create_functions(struct module *module, struct ptx_diag *diag)
 	return true;
 }
 
-/* All but its place in the context. */
-static void destroy(struct module *module, struct context *context)
+void module_release(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
 		handle_release(module->functions[i].handle);
+		mem_free(module->functions[i].old.params);
 	}
 	if (module->memory != 0) {
-		memory_free(context->device->memory, module->memory, MEMORY_MODULE);
+		memory_free(module->object.context->device->memory, module->memory, MEMORY_MODULE);
 	}
 	jit_release(module->jit);
 	mem_free(module->functions);
@@ -281,63 +205,106 @@ static void destroy(struct module *module, struct context *context)
 
 void module_free(struct object *object)
 {
-	struct module *module = (struct module *)object;
 	object_remove(object);
-	destroy(module, object->context);
+	module_release((struct module *)object);
 }
 
-static CUresult load(const char *call, struct context *context, const char *text,
-	const struct load_options *options, CUmodule *out)
+CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
+	struct jit_options *options, struct module **out)
 {
 	struct ptx_diag diag = {0};
 	struct module *module = mem_zalloc(1, sizeof(*module));
+	*out = NULL;
 	if (module == NULL) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
 	}
 	pthread_mutex_init(&module->lock, NULL);
-	bool ok = parse_module(&module->ptx, text, strlen(text), &diag)
+	module->object.context = context;
+	bool ok = parse_module(&module->ptx, text, size, &diag)
 		&& check_module(&module->ptx, &diag)
-		&& create_vars(module, context, &diag)
-		&& create_functions(module, &diag);
-	if (ok && !object_add(&module->object, context, API_MODULE)) {
+		&& flatten_module(&module->ptx, &diag)
+		&& (context == NULL || create_vars(module, context, options, &diag))
+		&& create_functions(module, context != NULL ? API_FUNCTION : API_KERNEL, &diag);
+	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE)) {
 		ok = ptx_no_memory(&diag);
 	}
 	if (!ok) {
-		destroy(module, context);
+		module_release(module);
 		return fail_ptx(call, &diag, options);
 	}
-	fill_log(&options->error, "");
-	fill_log(&options->info, "");
-	*out = module->object.handle;
+	*out = module;
 	return CUDA_SUCCESS;
+}
+
+static CUresult load(const char *call, CUmodule *out, const void *data, size_t size,
+	struct jit_options *options)
+{
+	struct context *context;
+	struct image image;
+	struct module *module = NULL;
+	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (data == NULL) {
+		return api_null(call, "the image");
+	}
+	*out = NULL;
+	result = open_image(call, &image, data, size, options);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	result = module_create(call, context, image.text, image.size, options, &module);
+	image_close(&image);
+	jit_options_stop(options);
+	if (result == CUDA_SUCCESS && module != NULL) {
+		*out = module->object.handle;
+	}
+	return result;
 }
 
 API(cuModuleLoadDataEx, CUmodule *out, const void *image, unsigned int count,
 	CUjit_option *options, void **values)
 {
 	struct context *context;
-	struct load_options read;
-	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result != CUDA_SUCCESS) {
-		return result;
+	struct jit_options read;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS) {
+		result = jit_options_read(__func__, &read, count, options, values);
 	}
-	if (image == NULL || (count > 0 && (options == NULL || values == NULL))) {
-		return api_null(__func__, image == NULL ? "the image" : "the options");
-	}
-	*out = NULL;
-	read_options(&read, count, options, values);
-	const char *why;
-	result = check_image(image, &why);
-	if (result != CUDA_SUCCESS) {
-		fill_log(&read.error, why);
-		return api_fail(result, "%s: %s", __func__, why);
-	}
-	return load(__func__, context, image, &read, out);
+	return result == CUDA_SUCCESS ? load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &read)
+		: result;
 }
 
 API(cuModuleLoadData, CUmodule *out, const void *image)
 {
-	return cuModuleLoadDataEx(out, image, 0, NULL, NULL);
+	struct jit_options options = {0};
+	return load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+}
+
+/* An image as NVIDIA's tools make it: any kind but PTX, which is let in, too. */
+API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
+{
+	struct jit_options options = {0};
+	return load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+}
+
+API(cuModuleLoad, CUmodule *out, const char *path)
+{
+	struct jit_options options = {0};
+	struct context *context;
+	char *data;
+	size_t size;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = NULL;
+		result = read_image(__func__, path, &data, &size);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = load(__func__, out, data, size, &options);
+		mem_free(data);
+	}
+	return result;
 }
 
 static CUresult find_module(const char *call, CUmodule handle, struct module **out)
@@ -353,7 +320,8 @@ static CUresult find_module(const char *call, CUmodule handle, struct module **o
 
 API(cuModuleUnload, CUmodule handle)
 {
-	CUresult result = api_ready(__func__);
+	struct context *context;
+	CUresult result = api_enter_release(__func__, &context);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -361,23 +329,89 @@ API(cuModuleUnload, CUmodule handle)
 	if (module == NULL) {
 		return api_bad_handle(__func__, "module");
 	}
+	if (module->is_of_library) {
+		return api_fail(CUDA_ERROR_NOT_PERMITTED,
+			"%s: the module belongs to a library, which is unloaded instead", __func__);
+	}
 	context_wait(module->object.context);
 	module_free(&module->object);
 	return CUDA_SUCCESS;
 }
 
+/* Whether a kernel ends by itself after so many instructions as it has. */
+static bool is_straight(const struct ptx_module *ptx, const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		for (size_t s = 0; s < block->succ_count; s++) {
+			if (func->blocks[block->succ[s]].rpo <= block->rpo) {
+				return false;
+			}
+		}
+	}
+	for (size_t i = 0; i < ptx->func_count; i++) {
+		if (!ptx->funcs[i]->is_entry) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
-	if (function->is_compiled) {
-		return true;
+	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed)
+		|| ((module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
+		    && (function->ptx->blocks != NULL
+			|| (lower_func(&module->ptx, function->ptx, diag)
+				&& cfg_build(&module->ptx, function->ptx, diag)))
+		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
+	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
+		atomic_store(&function->is_short, is_straight(&module->ptx, function->ptx));
 	}
-	function->is_compiled = (module->jit != NULL
-			|| jit_create(&module->jit, &module->ptx, diag))
-		&& (function->ptx->blocks != NULL
-			|| cfg_build(&module->ptx, function->ptx, diag))
-		&& jit_compile(&function->kernel, module->jit, function->ptx, diag);
-	return function->is_compiled;
+	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
+	return ok;
+}
+
+CUresult function_compile(const char *call, struct function *function)
+{
+	struct ptx_diag diag = {0};
+	if (likely(atomic_load_explicit(&function->is_compiled, memory_order_acquire))) {
+		return CUDA_SUCCESS;
+	}
+	pthread_mutex_lock(&function->module->lock);
+	bool ok = compile_locked(function, &diag);
+	pthread_mutex_unlock(&function->module->lock);
+	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+CUresult function_look_up(const char *call, struct context *context, const void *handle,
+	struct function **out)
+{
+	*out = handle_get(handle, API_FUNCTION);
+	if (likely(*out != NULL)) {
+		return CUDA_SUCCESS;
+	}
+	struct function *kernel = handle_get(handle, API_KERNEL);
+	return kernel != NULL ? kernel_function(call, context, kernel, out)
+		: api_bad_handle(call, "kernel");
+}
+
+CUresult function_find(const char *call, struct context *context, const void *handle,
+	struct function **out)
+{
+	CUresult result = function_look_up(call, context, handle, out);
+	return result == CUDA_SUCCESS ? function_compile(call, *out) : result;
+}
+
+struct function *module_find_function(struct module *module, const char *name)
+{
+	for (size_t i = 0; i < module->function_count; i++) {
+		if (strcmp(module->functions[i].ptx->name, name) == 0) {
+			return &module->functions[i];
+		}
+	}
+	return NULL;
 }
 
 API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
@@ -391,35 +425,21 @@ API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
 	if (name == NULL || *name == '\0') {
 		return api_null(__func__, "the name");
 	}
-	size_t i = 0;
-	while (i < module->function_count && strcmp(module->functions[i].ptx->name, name) != 0) {
-		i++;
-	}
-	if (i == module->function_count) {
+	struct function *function = module_find_function(module, name);
+	if (function == NULL) {
 		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no kernel '%s'", __func__,
 			name);
 	}
-	struct ptx_diag diag = {0};
-	pthread_mutex_lock(&module->lock);
-	bool ok = compile_locked(&module->functions[i], &diag);
-	pthread_mutex_unlock(&module->lock);
-	if (!ok) {
-		return fail_ptx(__func__, &diag, NULL);
+	result = function_compile(__func__, function);
+	if (result == CUDA_SUCCESS) {
+		*out = function->handle;
 	}
-	*out = module->functions[i].handle;
-	return CUDA_SUCCESS;
+	return result;
 }
 
-API(cuModuleGetGlobal_v2, CUdeviceptr *out, size_t *size, CUmodule handle, const char *name)
+CUresult module_global(const char *call, struct module *module, const char *name,
+	CUdeviceptr *out, size_t *size)
 {
-	struct module *module;
-	CUresult result = find_module(__func__, handle, &module);
-	if (result == CUDA_SUCCESS && name == NULL) {
-		return api_null(__func__, "the name");
-	}
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
 		if (strcmp(module->ptx.vars[i]->name, name) != 0) {
 			continue;
@@ -432,7 +452,20 @@ API(cuModuleGetGlobal_v2, CUdeviceptr *out, size_t *size, CUmodule handle, const
 		}
 		return CUDA_SUCCESS;
 	}
-	return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no variable '%s'", __func__, name);
+	return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no variable '%s'", call, name);
+}
+
+API(cuModuleGetGlobal_v2, CUdeviceptr *out, size_t *size, CUmodule handle, const char *name)
+{
+	struct module *module;
+	CUresult result = find_module(__func__, handle, &module);
+	if (result == CUDA_SUCCESS && name == NULL) {
+		return api_null(__func__, "the name");
+	}
+	if (result == CUDA_SUCCESS && out == NULL && size == NULL) {
+		return api_null(__func__, "a result");
+	}
+	return result == CUDA_SUCCESS ? module_global(__func__, module, name, out, size) : result;
 }
 
 API(cuModuleGetFunctionCount, unsigned int *out, CUmodule handle)
@@ -445,17 +478,12 @@ API(cuModuleGetFunctionCount, unsigned int *out, CUmodule handle)
 	return result;
 }
 
+/* They need not be compiled: that happens at the first launch. */
 API(cuModuleEnumerateFunctions, CUfunction *out, unsigned int count, CUmodule handle)
 {
 	struct module *module;
 	CUresult result = api_need(find_module(__func__, handle, &module), __func__, out);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count && i < module->function_count; i++) {
-		struct ptx_diag diag = {0};
-		pthread_mutex_lock(&module->lock);
-		if (!compile_locked(&module->functions[i], &diag)) {
-			result = fail_ptx(__func__, &diag, NULL);
-		}
-		pthread_mutex_unlock(&module->lock);
 		out[i] = module->functions[i].handle;
 	}
 	return result;

@@ -2,149 +2,180 @@
 /*
  * One block.  A warp is a coroutine, so a barrier is only bookkeeping: who has arrived, and whom
  * to resume.  In most kernels all warps of a block stop at the same place for the whole block.
- * Then there is no bookkeeping either: block_run does round after round, each resuming all warps
- * where they all stopped.  The first round that ends otherwise goes to run_mixed, which handles
- * everything: barriers for some of the threads, threads that have exited or only arrive,
- * reductions, warps that spin, and warps that wait for what never comes.
+ * Then there is no bookkeeping either: round after round resumes all warps where they all stopped.
+ * The first round that ends otherwise opens the books, which handle everything, thread by thread
+ * where the lanes of a warp have parted: barriers for some of the threads, threads that have
+ * exited or only arrive, reductions, collectives, warps that spin, and warps that wait for what
+ * never comes.
  */
 #include "../base/common.h"
 
 #include "block.h"
 
-#include <sched.h>
+#include "rt_collect.h"
+
 #include <string.h>
 
-#define BARRIERS 16
-#define GROUPS (BLOCK_MAX_THREADS / BLOCK_GROUP)
+/* Then others have their turn: of a block that waits, some warps may move all the same. */
+#define ROUNDS_PER_STEP 1000
 
-struct barrier {
-	uint32_t arrived;  /* threads */
-	uint32_t expected;
-	bool is_whole;     /* for all threads of the block that have not exited */
-	uint32_t all;
-	uint32_t any;
-	uint32_t count;    /* of true predicates */
-};
-
-/* What run_mixed keeps. */
-struct books {
-	struct block *block;
-	uint32_t total;        /* threads, as weights */
-	uint32_t gone;         /* of them, exited */
-	uint32_t live;         /* warps */
-	struct barrier barriers[BARRIERS];
-	uint32_t absent[GROUPS]; /* threads of each CUDA warp that have exited or do not exist */
-	uint32_t here[GROUPS];   /* threads of each CUDA warp that wait at bar.warp.sync */
-};
-
-static uint32_t group_bits(const struct slot *slot)
+static uint32_t group_of(const struct slot *slot)
 {
-	return slot->warp.alive << slot->warp.first % BLOCK_GROUP;
+	return slot->warp.first / RT_GROUP;
+}
+
+static uint32_t shift_of(const struct slot *slot)
+{
+	return slot->warp.first % RT_GROUP;
+}
+
+/* The last thread counts for those that are missing to a whole CUDA warp, too. */
+static uint32_t weight_of(const struct block *block, uint32_t group, uint32_t threads)
+{
+	uint32_t last = block->threads - 1;
+	uint32_t weight = (uint32_t)__builtin_popcount(threads);
+	if (group == last / RT_GROUP && (threads >> last % RT_GROUP & 1)) {
+		weight += (uint32_t)round_up(block->threads, RT_GROUP) - block->threads;
+	}
+	return weight;
+}
+
+static void release_threads(struct block *block, uint32_t group, uint32_t threads,
+	const uint32_t results[4])
+{
+	struct rt_exchange *x = &block->exchanges[group];
+	block->books.ready[group] |= threads;
+	for (uint32_t left = threads; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		uint32_t red = block->books.red[group * RT_GROUP + i];
+		if (red != RT_RED_NONE) {
+			x->words[0][i] = results[red % 4];
+		}
+	}
 }
 
 /* Resume everybody who waits at a barrier if that is complete. */
-static void check_barrier(struct books *b, uint32_t id)
+static void check_barrier(struct block *block, uint32_t id)
 {
+	struct books *b = &block->books;
 	struct barrier *bar = &b->barriers[id];
 	if (bar->arrived == 0
-	    || bar->arrived + (bar->is_whole ? b->gone : 0) < bar->expected) {
+	    || bar->arrived + (bar->is_whole ? b->gone_count : 0) < bar->expected) {
 		return;
 	}
 	const uint32_t results[] = {
 		[RT_RED_NONE] = 0, [RT_RED_AND] = bar->all, [RT_RED_OR] = bar->any,
 		[RT_RED_POPC] = bar->count
 	};
-	for (uint32_t i = 0; i < b->block->slot_count; i++) {
-		struct slot *slot = &b->block->slots[i];
-		if (slot->state == SLOT_BARRIER && slot->warp.bar_id == id) {
-			slot->state = SLOT_READY;
-			slot->warp.bar_value = results[slot->warp.bar_red % countof(results)];
-		}
+	for (uint32_t g = 0; g < BLOCK_MAX_GROUPS; g++) {
+		release_threads(block, g, b->waits[id][g], results);
+		b->waits[id][g] = 0;
 	}
 	memset(bar, 0, sizeof(*bar));
 }
 
-static void arrive(struct books *b, struct slot *slot)
+/* Some threads of one warp arrive at one barrier; `values` are their predicates. */
+static enum block_end arrive(struct block *block, const struct slot *slot, uint32_t threads,
+	uint32_t values, uint32_t id, uint32_t count)
 {
-	const struct rt_warp *warp = &slot->warp;
-	uint32_t id = warp->bar_id;
+	struct books *b = &block->books;
+	uint32_t group = group_of(slot);
+	if (id >= BLOCK_BARRIERS) {
+		return BLOCK_BAD_BARRIER;
+	}
 	struct barrier *bar = &b->barriers[id];
-	uint32_t value = warp->bar_value & warp->alive;
 	if (bar->arrived == 0) {
 		bar->all = UINT32_MAX;
 	}
-	bar->is_whole = warp->bar_count == 0;
-	bar->expected = bar->is_whole ? b->total : warp->bar_count;
-	bar->arrived += slot->weight;
-	bar->all &= value == warp->alive ? UINT32_MAX : 0;
-	bar->any |= value != 0 ? UINT32_MAX : 0;
-	bar->count += (uint32_t)__builtin_popcount(value);
-	if (warp->yield == RT_YIELD_BARRIER) {
-		slot->state = SLOT_BARRIER;
-	}
-	check_barrier(b, id);
-}
-
-/* Resume those in a CUDA warp whose partners at bar.warp.sync have all come. */
-static void check_group(struct books *b, uint32_t group)
-{
-	uint32_t per_group = BLOCK_GROUP / b->block->width;
-	uint32_t from = group * per_group;
-	uint32_t to = from + per_group < b->block->slot_count ? from + per_group : b->block->slot_count;
-	uint32_t present = b->here[group] | b->absent[group];
-	for (uint32_t i = from; i < to; i++) {
-		struct slot *slot = &b->block->slots[i];
-		if (slot->state == SLOT_WARP && (slot->warp.bar_value & ~present) == 0) {
-			slot->state = SLOT_READY;
-			b->here[group] &= ~group_bits(slot);
+	bar->is_whole = count == 0;
+	bar->expected = bar->is_whole ? (uint32_t)round_up(block->threads, RT_GROUP) : count;
+	bar->arrived += weight_of(block, group, threads);
+	bar->all &= values == threads ? UINT32_MAX : 0;
+	bar->any |= values != 0 ? UINT32_MAX : 0;
+	bar->count += (uint32_t)__builtin_popcount(values);
+	if (slot->warp.yield == RT_YIELD_BARRIER) {
+		b->ready[group] &= ~threads;
+		b->waits[id][group] |= threads;
+		for (uint32_t left = threads; left != 0; left &= left - 1) {
+			b->red[group * RT_GROUP + (uint32_t)__builtin_ctz(left)]
+				= slot->warp.bar_red;
 		}
 	}
+	check_barrier(block, id);
+	return BLOCK_DONE;
 }
 
-static void leave(struct books *b, struct slot *slot)
+/* `threads` of a warp have come to a barrier instruction. */
+static enum block_end arrive_all(struct block *block, const struct slot *slot, uint32_t threads)
 {
-	uint32_t group = slot->warp.first / BLOCK_GROUP;
-	slot->state = SLOT_DONE;
-	b->live--;
-	b->gone += slot->weight;
-	b->absent[group] |= group_bits(slot);
-	for (uint32_t id = 0; id < BARRIERS; id++) {
+	const struct rt_warp *warp = &slot->warp;
+	const struct rt_exchange *x = warp->exchange;
+	uint32_t values = warp->bar_value << shift_of(slot) & threads;
+	if (warp->bar_id != RT_BAR_EACH) {
+		return arrive(block, slot, threads, values, warp->bar_id, warp->bar_count);
+	}
+	enum block_end end = BLOCK_DONE;
+	for (uint32_t left = threads; left != 0 && end == BLOCK_DONE; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		end = arrive(block, slot, 1u << i, values & 1u << i, x->words[1][i], x->words[2][i]);
+	}
+	return end;
+}
+
+/* Threads have exited. */
+static void leave(struct block *block, struct slot *slot, uint32_t threads)
+{
+	struct books *b = &block->books;
+	uint32_t group = group_of(slot);
+	b->ready[group] &= ~threads;
+	b->gone[group] |= threads;
+	b->live -= (uint32_t)__builtin_popcount(threads);
+	b->gone_count += weight_of(block, group, threads);
+	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
 		if (b->barriers[id].is_whole) {
-			check_barrier(b, id);
+			check_barrier(block, id);
 		}
 	}
-	check_group(b, group);
+	slot->warp.exchange->absent |= threads;
+	collect_recheck(&slot->warp);
 }
 
 /* Act on what a warp came back with. */
-static enum block_end settle(struct books *b, struct slot *slot)
+static enum block_end settle(struct block *block, struct slot *slot)
 {
+	struct books *b = &block->books;
+	const struct rt_warp *warp = &slot->warp;
+	uint32_t group = group_of(slot);
+	uint32_t shift = shift_of(slot);
+	uint32_t exited = (slot->resume == RT_DONE ? warp->alive : warp->exited) << shift;
+	exited &= ~b->gone[group];
+	if (exited != 0) {
+		leave(block, slot, exited);
+	}
 	if (slot->resume == RT_DONE) {
-		leave(b, slot);
 		return BLOCK_DONE;
 	}
-	switch ((enum rt_yield)slot->warp.yield) {
+	uint32_t threads = (slot->resume == RT_SWEEP ? warp->lanes : warp->alive) << shift;
+	switch ((enum rt_yield)warp->yield) {
 	case RT_YIELD_BARRIER:
 	case RT_YIELD_ARRIVE:
-		if (slot->warp.bar_id >= BARRIERS) {
-			b->block->current = slot;
-			return BLOCK_BAD_BARRIER;
-		}
-		arrive(b, slot);
-		break;
+		return arrive_all(block, slot, threads);
 	case RT_YIELD_WARP:
-		slot->state = SLOT_WARP;
-		b->here[slot->warp.first / BLOCK_GROUP] |= group_bits(slot);
-		check_group(b, slot->warp.first / BLOCK_GROUP);
+		b->ready[group] &= ~threads;
 		break;
 	case RT_YIELD_TRAP:
-		b->block->current = slot;
 		return BLOCK_TRAPPED;
 	case RT_YIELD_NONE:
 	case RT_YIELD_SPIN:
 		break;
 	}
 	return BLOCK_DONE;
+}
+
+static void take_released(struct block *block, uint32_t group)
+{
+	block->books.ready[group] |= block->exchanges[group].released;
+	block->exchanges[group].released = 0;
 }
 
 static uint32_t resume_warp(struct block *block, struct slot *slot)
@@ -154,87 +185,118 @@ static uint32_t resume_warp(struct block *block, struct slot *slot)
 	return slot->resume;
 }
 
-static void init_books(struct books *b, struct block *block)
+static uint32_t group_count(const struct block *block)
 {
-	memset(b, 0, sizeof(*b));
-	b->block = block;
-	b->live = block->slot_count;
-	b->total = (uint32_t)round_up(block->threads, BLOCK_GROUP);
-	if (block->threads % BLOCK_GROUP != 0) {
-		b->absent[block->threads / BLOCK_GROUP] =
-			UINT32_MAX << block->threads % BLOCK_GROUP;
-	}
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		block->slots[i].state = SLOT_READY;
-	}
+	return (block->threads + RT_GROUP - 1) / RT_GROUP;
 }
 
-/* Resume all warps that are ready, once each. */
-static enum block_end run_ready(struct books *b, bool *any_ran, bool *all_spin)
+/* The threads of a group that exist. */
+static uint32_t existing(const struct block *block, uint32_t group)
 {
-	*any_ran = false;
-	*all_spin = true;
-	for (uint32_t i = 0; i < b->block->slot_count; i++) {
-		struct slot *slot = &b->block->slots[i];
-		if (slot->state != SLOT_READY) {
-			continue;
-		}
-		*any_ran = true;
-		resume_warp(b->block, slot);
-		*all_spin &= slot->resume != RT_DONE && slot->warp.yield == RT_YIELD_SPIN;
-		enum block_end end = settle(b, slot);
+	uint32_t left = block->threads - group * RT_GROUP;
+	return left < RT_GROUP ? (1u << left) - 1 : UINT32_MAX;
+}
+
+/* Go on from where a round of all warps has come back. */
+static enum block_end open_books(struct block *block)
+{
+	struct books *b = &block->books;
+	enum block_end end = BLOCK_DONE;
+	memset(b, 0, sizeof(*b));
+	b->live = block->threads;
+	for (uint32_t g = 0; g < group_count(block); g++) {
+		b->ready[g] = existing(block, g);
+	}
+	for (uint32_t i = 0; i < block->slot_count && end == BLOCK_DONE; i++) {
+		block->current = &block->slots[i];
+		end = settle(block, &block->slots[i]);
+	}
+	for (uint32_t g = 0; g < group_count(block); g++) {
+		take_released(block, g);
+	}
+	block->is_mixed = true;
+	return end;
+}
+
+/* What a pass over all groups has seen. */
+struct pass {
+	bool ran;
+	bool moved;  /* something other than spinning */
+};
+
+/* Resume the warps of a group that have threads which are ready, once each. */
+static enum block_end run_group(struct block *block, uint32_t group, struct pass *pass)
+{
+	struct books *b = &block->books;
+	uint32_t per_group = RT_GROUP / block->width;
+	bool moved = false;
+	for (uint32_t todo = b->ready[group]; todo != 0;) {
+		uint32_t index = (uint32_t)__builtin_ctz(todo) / block->width;
+		struct slot *slot = &block->slots[group * per_group + index];
+		todo &= ~(slot->warp.alive << shift_of(slot));
+		slot->warp.ready = b->ready[group] >> shift_of(slot) & slot->warp.alive;
+		resume_warp(block, slot);
+		moved |= slot->resume == RT_DONE || slot->warp.yield != RT_YIELD_SPIN;
+		pass->ran = true;
+		enum block_end end = settle(block, slot);
+		take_released(block, group);
 		if (end != BLOCK_DONE) {
 			return end;
 		}
 	}
+	if (!moved && collect_release_open(&block->slots[group * per_group].warp)) {
+		take_released(block, group);
+		pass->ran = true;
+		moved = true;
+	}
+	pass->moved |= moved;
 	return BLOCK_DONE;
 }
 
+/* Find somebody who waits. */
 static enum block_end deadlock(struct block *block)
 {
-	block->current = block->slots;
-	while (block->current->state == SLOT_DONE) {
-		block->current++;
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		struct slot *slot = &block->slots[i];
+		if (slot->warp.alive << shift_of(slot) & ~block->books.gone[group_of(slot)]) {
+			block->current = slot;
+			break;
+		}
 	}
 	return BLOCK_DEADLOCKED;
 }
 
-static bool must_stop(const struct block *block)
+const char *block_waits_at(const struct block *block)
 {
-	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
+	const struct slot *slot = block->current;
+	uint32_t threads = slot->warp.alive << shift_of(slot);
+	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
+		if (block->books.waits[id][group_of(slot)] & threads) {
+			return "a barrier";
+		}
+	}
+	return "a warp-wide operation";
 }
 
-/* Go on from where a round of all warps has come back. */
 static enum block_end run_mixed(struct block *block)
 {
-	struct books books;
-	enum block_end end = BLOCK_DONE;
-	init_books(&books, block);
-	for (uint32_t i = 0; i < block->slot_count && end == BLOCK_DONE; i++) {
-		end = settle(&books, &block->slots[i]);
-	}
-	while (end == BLOCK_DONE && books.live > 0) {
-		if (must_stop(block)) {
-			return BLOCK_STOPPED;
-		}
-		bool any_ran;
-		bool all_spin;
-		end = run_ready(&books, &any_ran, &all_spin);
-		if (!any_ran) {
-			return deadlock(block);
-		}
-		if (all_spin) {
-			// They wait for another block, whose worker may need this core.
-			sched_yield();
+	struct pass pass = {.ran = false};
+	for (uint32_t g = 0; g < group_count(block); g++) {
+		enum block_end end = run_group(block, g, &pass);
+		if (end != BLOCK_DONE) {
+			return end;
 		}
 	}
-	return end;
+	if (block->books.live > 0 && !pass.ran) {
+		return deadlock(block);
+	}
+	return block->books.live > 0 && !pass.moved ? BLOCK_SPINS : BLOCK_DONE;
 }
 
 static bool at_whole_barrier(const struct rt_warp *warp, uint32_t id)
 {
 	return warp->yield == RT_YIELD_BARRIER && warp->bar_count == 0 && warp->bar_id == id
-		&& id < BARRIERS && warp->bar_red == RT_RED_NONE;
+		&& id < BLOCK_BARRIERS && warp->bar_red == RT_RED_NONE;
 }
 
 /* Resume all warps.  True if all came back with the same number, and that is RT_DONE or they all
@@ -244,7 +306,8 @@ static bool run_round(struct block *block)
 	struct slot *first = &block->slots[0];
 	uint32_t next = resume_warp(block, first);
 	uint32_t id = first->warp.bar_id;
-	bool same = next == RT_DONE || at_whole_barrier(&first->warp, id);
+	bool same = next == RT_DONE
+		|| (next != RT_SWEEP && at_whole_barrier(&first->warp, id));
 	for (uint32_t i = 1; i < block->slot_count; i++) {
 		struct slot *slot = &block->slots[i];
 		same &= resume_warp(block, slot) == next
@@ -253,19 +316,46 @@ static bool run_round(struct block *block)
 	return same;
 }
 
-enum block_end block_run(struct block *block, const uint32_t ctaid[3])
+void block_start(struct block *block, const uint32_t ctaid[3])
 {
 	for (uint32_t i = 0; i < block->slot_count; i++) {
-		memcpy(block->slots[i].warp.ctaid, ctaid, sizeof(block->slots[i].warp.ctaid));
-		block->slots[i].resume = 0;
+		struct slot *slot = &block->slots[i];
+		memcpy(slot->warp.ctaid, ctaid, sizeof(slot->warp.ctaid));
+		slot->warp.exited = 0;
+		slot->warp.lane = RT_GROUP;
+		slot->warp.ready = slot->warp.alive;
+		slot->resume = 0;
 	}
-	do {
+	for (uint32_t g = 0; g < group_count(block); g++) {
+		block->exchanges[g].here = 0;
+		block->exchanges[g].released = 0;
+		block->exchanges[g].absent = ~existing(block, g);
+	}
+	block->is_mixed = false;
+}
+
+static bool must_stop(const struct block *block)
+{
+	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
+}
+
+enum block_end block_step(struct block *block)
+{
+	for (unsigned round = 0; round < ROUNDS_PER_STEP; round++) {
 		if (must_stop(block)) {
 			return BLOCK_STOPPED;
 		}
-		if (!run_round(block)) {
-			return run_mixed(block);
+		enum block_end end = BLOCK_DONE;
+		if (block->is_mixed) {
+			end = run_mixed(block);
+		} else if (!run_round(block)) {
+			end = open_books(block);
+		} else if (block->slots[0].resume == RT_DONE) {
+			return BLOCK_DONE;
 		}
-	} while (block->slots[0].resume != RT_DONE);
-	return BLOCK_DONE;
+		if (end != BLOCK_DONE || (block->is_mixed && block->books.live == 0)) {
+			return end;
+		}
+	}
+	return BLOCK_SPINS;
 }

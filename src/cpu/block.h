@@ -2,24 +2,40 @@
 #ifndef CPU_BLOCK_H
 #define CPU_BLOCK_H
 
-/* Run one block: resume its warps, one after another, until all have exited. */
+/* Run one block: resume its warps, one after another, until all threads have exited. */
 #include "rt.h"
 
 #include <stdatomic.h>
 
 #define BLOCK_MAX_THREADS 1024
-#define BLOCK_GROUP 32 /* threads of a CUDA warp, whatever the width of ours */
+#define BLOCK_MAX_GROUPS (BLOCK_MAX_THREADS / RT_GROUP)
+#define BLOCK_BARRIERS 16
 
-enum slot_state { SLOT_READY, SLOT_BARRIER, SLOT_WARP, SLOT_DONE };
-
-/* A place for a warp.  The caller sets up all of `warp` but ctaid, and frame and weight. */
+/* A place for a warp.  The caller sets up all of `warp` but ctaid, and frame. */
 struct slot {
 	struct rt_warp warp;
 	uint8_t *frame;
-	uint32_t weight;  /* threads that it counts for at a barrier; the last one counts for those
-	                   * that are missing to a whole CUDA warp, too */
 	uint32_t resume;
-	enum slot_state state;
+};
+
+struct barrier {
+	uint32_t arrived;  /* threads, those that are missing to a whole CUDA warp counted */
+	uint32_t expected;
+	bool is_whole;     /* for all threads of the block that have not exited */
+	uint32_t all;
+	uint32_t any;
+	uint32_t count;    /* of true predicates */
+};
+
+/* Who may run, who waits where.  A bit per thread, a word per CUDA warp (group). */
+struct books {
+	uint32_t ready[BLOCK_MAX_GROUPS];
+	uint32_t gone[BLOCK_MAX_GROUPS];
+	uint32_t waits[BLOCK_BARRIERS][BLOCK_MAX_GROUPS];
+	uint32_t red[BLOCK_MAX_THREADS];         /* enum rt_barrier_red of each that waits */
+	struct barrier barriers[BLOCK_BARRIERS];
+	uint32_t live;                           /* threads */
+	uint32_t gone_count;                     /* counted as barriers do */
 };
 
 struct block {
@@ -28,18 +44,26 @@ struct block {
 	uint32_t slot_count;
 	uint32_t width;
 	uint32_t threads;
-	const atomic_uint *stop;   /* not 0: give up */
-	struct slot *current;      /* the warp that runs, or has failed */
+	struct rt_exchange *exchanges;   /* one per group */
+	const atomic_uint *stop;         /* not 0: give up */
+	struct slot *current;            /* the warp that runs, or has failed */
+	bool is_mixed;                   /* books are kept */
+	struct books books;
 };
 
 enum block_end {
 	BLOCK_DONE,
+	BLOCK_SPINS,       /* it waits for another block or the host, or may: step again */
 	BLOCK_TRAPPED,
 	BLOCK_DEADLOCKED,
 	BLOCK_BAD_BARRIER, /* there is none of that number */
 	BLOCK_STOPPED
 };
 
-enum block_end block_run(struct block *block, const uint32_t ctaid[3]);
+void block_start(struct block *block, const uint32_t ctaid[3]);
+enum block_end block_step(struct block *block);
+
+/* What the current warp of a deadlocked block waits for, for messages. */
+const char *block_waits_at(const struct block *block);
 
 #endif

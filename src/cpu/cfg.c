@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Basic blocks, their order, post-dominators and live registers.  A block ends at a branch, at the
- * end of the thread, and in front of each label that some branch names.
+ * end of the thread, where threads wait for others, and in front of each label that some branch
+ * names.
  *
  * Post-dominators are dominators of the graph turned around, with one exit behind all blocks that
  * can end the thread (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).  A loop without
@@ -16,6 +17,8 @@
 #include <string.h>
 
 /* Working memory, freed at the end; blocks are numbered in order of the text. */
+#define MAX_LIVE ((size_t)512 << 20) /* bytes */
+
 struct cfg {
 	struct ptx_module *module;
 	struct ptx_func *func;
@@ -37,6 +40,12 @@ static bool is_branch(const struct ptx_inst *inst)
 static bool is_end(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
+}
+
+/* A wait's second half is what the next block begins with. */
+static bool is_wait(const struct ptx_inst *inst)
+{
+	return ptx_waits(inst->op) && !inst->is_second;
 }
 
 /* The labels that an instruction may go to. */
@@ -65,7 +74,8 @@ static void number_blocks(struct cfg *cfg)
 			cfg->block_at[func->labels[targets[j].reg].inst] = 1;
 		}
 		if (i + 1 < func->inst_count
-		    && (is_branch(&func->insts[i]) || is_end(&func->insts[i]))) {
+		    && (is_branch(&func->insts[i]) || is_end(&func->insts[i])
+			|| is_wait(&func->insts[i]))) {
 			cfg->block_at[i + 1] = 1;
 		}
 	}
@@ -300,8 +310,8 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 {
 	const char *letter = ptx_rows[inst->op].operands;
 	for (size_t i = 0; i < inst->operand_count; i++) {
-		letter += strspn(letter, "?012wUL>");
-		bool written = *letter && strchr("dDPVxp", *letter);
+		letter += strspn(letter, "!?012wULFv>");
+		bool written = *letter && strchr(PTX_WRITTEN, *letter);
 		letter += *letter != '\0';
 		if (written != read) {
 			mark_operand(live, &inst->operands[i], read);
@@ -311,10 +321,12 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
 {
-	if (!inst->has_guard) { /* else the old value may stay */
+	if (!inst->has_guard && !is_wait(inst)) { /* under a guard the old value may stay */
 		mark_operands(live, inst, false);
 	}
-	mark_operands(live, inst, true);
+	if (!inst->is_second) {
+		mark_operands(live, inst, true);
+	}
 	if (inst->has_guard) {
 		set_bit(live, inst->guard, true);
 	}
@@ -376,6 +388,14 @@ static bool find_live(struct cfg *cfg)
 	return ok;
 }
 
+/* The live sets take room by the product of blocks and registers, which a hostile text of a few
+ * megabytes makes as large as it likes. */
+static bool is_too_big(const struct cfg *cfg)
+{
+	size_t sets = 2 * sizeof(uint64_t) * cfg->words;
+	return sets > 0 && cfg->count > MAX_LIVE / sets;
+}
+
 bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct cfg cfg = {.module = module, .func = func, .words = (func->reg_count + 63) / 64};
@@ -386,6 +406,11 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	bool ok = cfg.block_at != NULL;
 	if (ok) {
 		number_blocks(&cfg);
+		if (is_too_big(&cfg)) {
+			mem_free(cfg.block_at);
+			return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu"
+				" registers", func->name, cfg.count, func->reg_count);
+		}
 		cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
 		cfg.number = mem_zalloc(cfg.count, sizeof(*cfg.number));
 		cfg.stack = mem_zalloc(cfg.count, 2 * sizeof(*cfg.stack));

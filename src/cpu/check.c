@@ -11,6 +11,7 @@
 #include "../base/common.h"
 
 #include "check.h"
+#include "ptx_mma.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct want {
 	enum ptx_type type;
 	bool wider;
 	bool optional;
+	bool selects;
 	size_t number; /* from 1 */
 };
 
@@ -124,11 +126,14 @@ static bool check_reg(struct checker *c, const struct want *w, const struct ptx_
 {
 	bool may_negate = w->letter == 'q' || (w->letter == 'a' && type == PTX_PRED);
 	char expected[64];
+	if (o->select[0] && !w->selects) {
+		return fail_operand(c, w, o, "a register without '.b' or '.h'");
+	}
 	if (o->kind == PTX_REG && (!o->negated || may_negate)
 	    && type_fits(type, c->func->regs[o->reg].type, w->wider)) {
 		return true;
 	}
-	bool source = strchr("asy", w->letter) != NULL;
+	bool source = strchr("asycgk", w->letter) != NULL;
 	const char *name = ptx_type_name(type); /* an f32, an s64, a u32 */
 	snprintf(expected, sizeof(expected), "%s %s%s register%s",
 		name[0] == 'f' || name[0] == 's' ? "an" : "a", name,
@@ -168,6 +173,9 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 {
 	size_t count = vector_count(c->inst);
 	char expected[48];
+	if (count == 1 && o->kind == PTX_VECTOR && o->count == 1) {
+		o = o->elements; /* suld.b.2d.b32 {%r1}, ... */
+	}
 	if (count == 1) {
 		return w->letter == 's' ? check_source(c, w, o, w->type)
 			: check_reg(c, w, o, w->type);
@@ -188,6 +196,86 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 		}
 	}
 	return true;
+}
+
+/* A vector, or a single element in its place, all elements of one type. */
+static bool check_elements(struct checker *c, const struct want *w, const struct ptx_operand *o,
+	enum ptx_type type)
+{
+	bool is_vector = o->kind == PTX_VECTOR;
+	const struct ptx_operand *elements = is_vector ? o->elements : o;
+	for (size_t i = 0; i < (is_vector ? o->count : 1); i++) {
+		if (!check_source(c, w, &elements[i], type)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What tex and tld4 write. */
+static bool check_texels(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	size_t count = vector_count(c->inst);
+	enum ptx_type type = w->type == PTX_F16X2 ? PTX_B32 : w->type;
+	bool is_pair = count == 2;
+	if (is_pair != (w->type == PTX_F16X2)) {
+		return fail(c, "'%.60s' needs %s", c->inst->text, is_pair ? "type f16x2" : ".v2");
+	}
+	if (o->kind != PTX_VECTOR || (o->count != count && o->count != count + 1)) {
+		return fail_operand(c, w, o, is_pair ? "{ } with 2 elements" : "{ } with 4 elements");
+	}
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->elements[i].kind != PTX_SINK
+		    && !check_reg(c, w, &o->elements[i], i < count ? type : PTX_PRED)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A texture or surface: a register that holds its number. */
+static bool check_object(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	return (o->kind == PTX_ADDRESS && o->bracketed && o->has_base && !o->var && o->value == 0
+		&& type_fits(PTX_U64, c->func->regs[o->reg].type, false))
+		|| fail_operand(c, w, o, "[ ] with a 64-bit register that holds an object");
+}
+
+static bool check_coordinates(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	const struct ptx_geometry *geometry = &ptx_geometries[ptx_geometry_of(c->inst)];
+	bool is_surface = c->inst->types[1] == PTX_NONE;
+	enum ptx_type type = is_surface ? PTX_S32 : c->inst->types[1];
+	size_t count = o->kind == PTX_VECTOR ? o->count : 1;
+	size_t most = geometry->elements > 2 ? 4 : geometry->elements;
+	char expected[48];
+	if (count < geometry->elements || count > most) {
+		snprintf(expected, sizeof(expected), "{ } with %zu coordinates", most);
+		return fail_operand(c, w, o, expected);
+	}
+	if (!geometry->is_layered) {
+		return check_elements(c, w, o, type);
+	}
+	const struct ptx_operand rest = {.kind = PTX_VECTOR, .elements = o->elements + 1,
+		.count = count - 1};
+	return check_source(c, w, &o->elements[0], PTX_U32) && check_elements(c, w, &rest, type);
+}
+
+/* Gradients and offsets: an element per coordinate. */
+static bool check_steps(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	const struct ptx_geometry *geometry = &ptx_geometries[ptx_geometry_of(c->inst)];
+	bool is_offset = w->letter == 'k';
+	size_t count = o->kind == PTX_VECTOR ? o->count : 1;
+	char expected[48];
+	if (is_offset && strstr(geometry->part, "cube") != NULL) {
+		return fail(c, "'%.60s' cannot have offsets", c->inst->text);
+	}
+	if (count < geometry->dimensions || count > 4) {
+		snprintf(expected, sizeof(expected), "{ } with %u elements", geometry->dimensions);
+		return fail_operand(c, w, o, expected);
+	}
+	return check_elements(c, w, o, is_offset ? PTX_S32 : PTX_F32);
 }
 
 /* The parts of a register that mov packs or unpacks. */
@@ -232,9 +320,12 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 		return true;
 	}
 	if (o->kind == PTX_FUNC && is_mov && address) {
-		return ptx_unsupported(c->diag, c->inst->line, c->inst->column,
-			"the address of function '%.80s' is not supported by the CPU device",
-			o->func->name);
+		if (o->func->is_entry) {
+			return ptx_unsupported(c->diag, c->inst->line, c->inst->column,
+				"the address of kernel '%.80s' is not supported by the CPU device",
+				o->func->name);
+		}
+		return bits == 64 || fail_operand(c, w, o, "a 64-bit type for an address");
 	}
 	if (o->kind == PTX_VECTOR && is_mov) {
 		return check_parts(c, w, o);
@@ -252,18 +343,22 @@ static bool is_own_parameter(const struct ptx_func *func, const struct ptx_var *
 	return false;
 }
 
-/* Parameters are ours to lay out, so an access to one must lie inside it. */
+/* Parameters are ours to lay out, so an access to one must lie inside it.  Compilers other than
+ * NVRTC take a parameter's address and load by it, which is an access like any other. */
 static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 {
 	const struct ptx_inst *inst = c->inst;
 	const struct ptx_var *var = o->var;
+	if (!var && inst->op == PTX_OP_LD && o->has_base) {
+		return true;
+	}
 	if (!var) {
 		return ptx_unsupported(c->diag, inst->line, inst->column,
 			"'%.60s' with a computed address is not supported by the CPU device",
 			inst->text);
 	}
 	size_t size = ptx_type_size(inst->types[0]) * vector_count(inst);
-	if (inst->op == PTX_OP_ST && is_own_parameter(c->func, var)) {
+	if (inst->op == PTX_OP_ST && c->func->is_entry && is_own_parameter(c->func, var)) {
 		return fail(c, "'%.60s' writes to the parameter '%.60s'", inst->text, var->name);
 	}
 	if (o->value < 0 || size > var->size || (uint64_t)o->value > var->size - size) {
@@ -275,7 +370,7 @@ static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 
 static bool check_memory(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
-	enum ptx_space space = c->inst->space;
+	enum ptx_space space = w->letter == 'S' ? PTX_SHARED : c->inst->space;
 	if (o->kind != PTX_ADDRESS || !o->bracketed) {
 		return fail_operand(c, w, o, "memory [ ]");
 	}
@@ -315,12 +410,50 @@ static bool check_pair(struct checker *c, const struct want *w, const struct ptx
 		|| fail_operand(c, w, o, "predicate registers");
 }
 
+/* d|p, where d may be a sink. */
+static bool check_result_pair(struct checker *c, const struct want *w,
+	const struct ptx_operand *o)
+{
+	const struct ptx_reg *regs = c->func->regs;
+	return (o->kind == PTX_PAIR && regs[o->reg2].type == PTX_PRED
+		&& (strcmp(regs[o->reg].name, "_") == 0
+		    || type_fits(w->type, regs[o->reg].type, false)))
+		|| fail_operand(c, w, o, "a register and a predicate d|p");
+}
+
+/* d or d|p. */
+static bool check_both(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	return o->kind == PTX_PAIR ? check_result_pair(c, w, o) : check_reg(c, w, o, w->type);
+}
+
+/* {registers}, or one without braces. */
+static bool check_fragment(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	enum ptx_type type;
+	size_t count;
+	if (!mma_operand(c->inst, w->number - 1, &type, &count)) {
+		return fail(c, "'%.80s' cannot have these types and layouts", c->inst->text);
+	}
+	bool list = o->kind == PTX_VECTOR;
+	if ((list ? o->count : 1) != count) {
+		char expected[48];
+		snprintf(expected, sizeof(expected), "{ } with %zu element%s", count,
+			count > 1 ? "s" : "");
+		return fail_operand(c, w, o, expected);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct ptx_operand *element = list ? &o->elements[i] : o;
+		if (!(w->letter == 'G' ? check_reg(c, w, element, type)
+		      : check_source(c, w, element, type))) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool check_operand(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
-	if (o->kind == PTX_SREG && o->sreg == PTX_SREG_COUNT) {
-		return ptx_unsupported(c->diag, c->inst->line, c->inst->column,
-			"special register '%.60s' is not supported by the CPU device", o->label);
-	}
 	switch (w->letter) {
 	case 'd':
 		return check_reg(c, w, o, w->type);
@@ -342,12 +475,37 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 		return check_reg(c, w, o, PTX_PRED);
 	case 'P':
 		return check_pair(c, w, o);
+	case 'R':
+		return check_result_pair(c, w, o);
+	case 'e':
+		return check_both(c, w, o);
 	case 'm':
+	case 'S':
 		return check_memory(c, w, o);
+	case 'G':
+	case 'H':
+		return check_fragment(c, w, o);
+	case 'z':
+		return (o->kind == PTX_REG && c->func->regs[o->reg].type == PTX_PRED)
+			|| check_source(c, w, o, PTX_U32);
+	case 'T':
+		return check_texels(c, w, o);
+	case 'o':
+		return check_object(c, w, o);
+	case 'c':
+		return check_coordinates(c, w, o);
+	case 'g':
+	case 'k':
+		return check_steps(c, w, o);
 	case 'l':
 		return o->kind == PTX_LABEL || fail_operand(c, w, o, "a label");
 	case 't':
 		return check_labels(c, w, o);
+	case 'f':
+	case 'C':
+	case 'A':
+	case 'O':
+		return true; /* check_call */
 	default: /* i */
 		return o->kind == PTX_INT || fail_operand(c, w, o, "an integer constant");
 	}
@@ -356,7 +514,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 /* The next operand of a row. */
 static bool next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
 {
-	const char *p = *operands;
+	const char *p = *operands + (**operands == '!');
 	w->optional = *p == '?';
 	p += w->optional;
 	if (!*p) {
@@ -365,8 +523,9 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 	w->letter = *p++;
 	w->type = inst->types[0];
 	w->wider = false;
+	w->selects = false;
 	w->number++;
-	for (; *p && strchr("012wUL>", *p); p++) {
+	for (; *p && strchr("012wULFv>", *p); p++) {
 		if (*p >= '0' && *p <= '2') {
 			w->type = inst->types[*p - '0'];
 		} else if (*p == 'w') {
@@ -374,8 +533,10 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 				: w->type;
 		} else if (*p == '>') {
 			w->wider = true;
+		} else if (*p == 'v') {
+			w->selects = true;
 		} else {
-			w->type = *p == 'U' ? PTX_U32 : PTX_U64;
+			w->type = *p == 'U' ? PTX_U32 : *p == 'L' ? PTX_U64 : PTX_F32;
 		}
 	}
 	*operands = p;
@@ -391,15 +552,23 @@ static bool check_operands(struct checker *c)
 	while (next_want(&w, &operands, inst)) {
 		least += !w.optional;
 	}
-	if (inst->operand_count < least || inst->operand_count > w.number) {
+	/* of an instruction that takes a cache policy it is the last operand that may be absent */
+	bool hint = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
+	bool policy = strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
+	size_t most = w.number - (policy && !hint);
+	least += policy && hint;
+	if (inst->operand_count < least || inst->operand_count > most) {
 		return fail(c, "'%.60s' takes %zu%s operand%s, got %zu", inst->text, least,
-			w.number > least ? " or more" : "", w.number == 1 ? "" : "s",
+			most > least ? " or more" : "", most == 1 ? "" : "s",
 			inst->operand_count);
 	}
+	size_t spare = inst->operand_count - least;
 	operands = ptx_rows[inst->op].operands;
 	w.number = 0;
 	while (next_want(&w, &operands, inst)) {
-		if (w.optional && inst->operand_count == least) {
+		bool absent = w.optional && (policy && !strchr(operands, '?') ? !hint : spare == 0);
+		spare -= w.optional && !absent && spare > 0;
+		if (absent) {
 			w.number--;
 		} else if (!check_operand(c, &w, &inst->operands[w.number - 1])) {
 			return false;
@@ -459,6 +628,20 @@ static bool check_combine(struct checker *c, size_t sources)
 			c->inst->operand_count);
 }
 
+/* setp and set of two halves: into two predicates; into two halves of the same type, or bits. */
+static bool check_pairs(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	if (inst->op == PTX_OP_HSETP_X2 && inst->operands[0].kind != PTX_PAIR) {
+		return fail(c, "'%.60s' needs two predicates p|q", inst->text);
+	}
+	if (inst->op == PTX_OP_HSET_X2 && inst->types[0] != inst->types[1]
+	    && ptx_type_class(inst->types[0]) == 'h') {
+		return fail(c, "'%.60s' cannot have both types", inst->text);
+	}
+	return check_combine(c, 3);
+}
+
 /* PTX ISA 8.4: an access with an order names its scope, and only such a one. */
 static bool check_access(struct checker *c)
 {
@@ -472,6 +655,20 @@ static bool check_access(struct checker *c)
 	}
 	return ordered == scoped || fail(c, "'%.60s' needs %s", c->inst->text, ordered
 		? "a scope: .cta or .gpu or .sys" : "an order such as .relaxed for its scope");
+}
+
+/* PTX ISA 8.8: f32 has forms with three sources, which take .abs alone. */
+static bool check_minmax(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	bool xorsign = ptx_has(&inst->mods, PTX_MOD_XORSIGN);
+	bool abs = ptx_has(&inst->mods, PTX_MOD_ABS);
+	if (inst->operand_count == 4) {
+		return (inst->types[0] == PTX_F32 && !xorsign)
+			|| fail(c, "'%.60s' takes 3 operands, got 4", inst->text);
+	}
+	return xorsign == abs
+		|| fail(c, "'%.60s' needs .xorsign and .abs together", inst->text);
 }
 
 static bool check_barrier(struct checker *c, size_t index)
@@ -489,9 +686,46 @@ static bool check_barrier(struct checker *c, size_t index)
 	return true;
 }
 
+/* PTX ISA 9.7.19: a third source if there is something to do with it, and selectors that fit. */
+static bool check_video(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	const char *spelling = ptx_rows[inst->op].spelling;
+	const char *digit = strpbrk(spelling, "24");
+	bool combines = ptx_has(&inst->mods, PTX_MOD_ADD) || ptx_has(&inst->mods, PTX_MOD_MIN)
+		|| ptx_has(&inst->mods, PTX_MOD_MAX);
+	bool merges = inst->operands[0].select[0];
+	for (size_t i = 0; i < 3; i++) {
+		const char *select = inst->operands[i].select;
+		if (!ptx_select_fits(select, digit ? (unsigned)(*digit - '0') : 1, i == 0)) {
+			return fail(c, "'%.60s' cannot have '.%s' behind operand %zu", inst->text,
+				select, i + 1);
+		}
+	}
+	if (!digit && combines && merges) {
+		return fail(c, "'%.60s' cannot both combine and merge", inst->text);
+	}
+	size_t want = digit || combines || merges ? 4 : 3;
+	return inst->operand_count == want || fail(c, "'%.60s' takes %zu operands, got %zu",
+		inst->text, want, inst->operand_count);
+}
+
+/* PTX ISA 9.7.9.25.3: 4, 8 or 16 bytes, past the first cache 16. */
+static bool check_copy(struct checker *c)
+{
+	const struct ptx_operand *size = &c->inst->operands[2];
+	bool only_16 = ptx_has(&c->inst->mods, PTX_MOD_CG);
+	return size->value == 16 || (!only_16 && (size->value == 4 || size->value == 8))
+		|| fail(c, "'%.60s' of %lld bytes: expected %s", c->inst->text,
+			(long long)size->value, only_16 ? "16" : "4, 8 or 16");
+}
+
 static bool check_rules(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
+	if (inst->text[0] == 'v' && inst->op >= PTX_OP_VADD && inst->op <= PTX_OP_VSET4) {
+		return check_video(c);
+	}
 	switch (inst->op) {
 	case PTX_OP_CVT:
 		return check_cvt(c);
@@ -499,7 +733,14 @@ static bool check_rules(struct checker *c)
 	case PTX_OP_FSETP:
 	case PTX_OP_SET:
 	case PTX_OP_FSET:
+	case PTX_OP_HSETP:
+	case PTX_OP_SET_HALF:
+	case PTX_OP_HSET:
+	case PTX_OP_HSET_INT:
 		return check_combine(c, 3);
+	case PTX_OP_HSETP_X2:
+	case PTX_OP_HSET_X2:
+		return check_pairs(c);
 	case PTX_OP_BAR_SYNC:
 	case PTX_OP_BAR_ARRIVE:
 	case PTX_OP_BARRIER_SYNC:
@@ -510,13 +751,24 @@ static bool check_rules(struct checker *c)
 	case PTX_OP_BARRIER_RED_PRED:
 	case PTX_OP_BARRIER_RED_POPC:
 		return check_barrier(c, 1);
+	case PTX_OP_CP_ASYNC:
+		return check_copy(c);
 	case PTX_OP_LD:
 	case PTX_OP_ST:
 		return check_access(c);
+	case PTX_OP_CALL:
+		return check_call(c->func, inst, c->diag);
 	case PTX_OP_FMIN:
 	case PTX_OP_FMAX:
-		return ptx_has(&inst->mods, PTX_MOD_XORSIGN) == ptx_has(&inst->mods, PTX_MOD_ABS)
-			|| fail(c, "'%.60s' needs .xorsign and .abs together", inst->text);
+	case PTX_OP_HMIN:
+	case PTX_OP_HMAX:
+		return check_minmax(c);
+	case PTX_OP_ATOM_VECTOR:
+	case PTX_OP_ATOM_VECTOR_HALF:
+	case PTX_OP_RED_VECTOR:
+	case PTX_OP_RED_VECTOR_HALF:
+		return vector_count(inst) * ptx_type_size(inst->types[0]) <= 16
+			|| fail(c, "'%.60s' takes more than 16 bytes", inst->text);
 	case PTX_OP_MOV:
 		return inst->operands[0].kind != PTX_VECTOR || inst->operands[1].kind != PTX_VECTOR
 			|| fail(c, "'%.60s' cannot both unpack and pack", inst->text);
@@ -525,38 +777,57 @@ static bool check_rules(struct checker *c)
 	}
 }
 
-/* An instruction that we do not run, with what the user knows it by: "(of 'vprintf', k.cu:7)". */
+/* An instruction that we do not run, with what the user knows it by: "(k.cu:7)". */
 static bool refuse(const struct ptx_module *module, const struct ptx_inst *inst,
 	struct ptx_diag *diag)
 {
-	char callee[72] = "";
 	char source[96] = "";
 	size_t file = (size_t)inst->source_file;
 	const char *path = file < module->file_count ? module->files[file] : NULL;
-	if (inst->operand_count > 0) {
-		snprintf(callee, sizeof(callee), "of '%.60s'", inst->operands[0].label);
-	}
 	if (path && inst->source_line > 0) {
 		const char *slash = strrchr(path, '/');
-		snprintf(source, sizeof(source), "%.80s:%d", slash ? slash + 1 : path,
+		snprintf(source, sizeof(source), " (%.80s:%d)", slash ? slash + 1 : path,
 			inst->source_line);
 	}
-	bool any = *callee || *source;
 	return ptx_unsupported(diag, inst->line, inst->column,
-		"instruction '%.60s'%s%s%s%s%s is not supported by the CPU device", inst->text,
-		any ? " (" : "", callee, *callee && *source ? ", " : "", source, any ? ")" : "");
+		"instruction '%.60s'%s is not supported by the CPU device%s", inst->text, source,
+		ptx_rows[inst->op].reason);
 }
 
-bool check_module(const struct ptx_module *module, struct ptx_diag *diag)
+static bool check_inst(const struct ptx_module *module, const struct ptx_func *func,
+	const struct ptx_inst *inst, struct ptx_diag *diag)
+{
+	struct checker c = {func, inst, diag};
+	if (ptx_rows[inst->op].unsupported) {
+		return refuse(module, inst, diag);
+	}
+	return check_operands(&c) && check_rules(&c);
+}
+
+/* Keep the first thing that is not supported in a function. */
+static bool keep_refusal(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	if (!func->refusal) {
+		func->refusal = arena_alloc(&module->arena, 1, sizeof(*func->refusal));
+		if (!func->refusal) {
+			return ptx_no_memory(diag);
+		}
+		*func->refusal = *diag;
+	}
+	*diag = (struct ptx_diag){.line = 0};
+	return true;
+}
+
+bool check_module(struct ptx_module *module, struct ptx_diag *diag)
 {
 	for (size_t i = 0; i < module->func_count; i++) {
-		const struct ptx_func *func = module->funcs[i];
+		struct ptx_func *func = module->funcs[i];
 		for (size_t j = 0; j < func->inst_count; j++) {
-			struct checker c = {func, &func->insts[j], diag};
-			if (ptx_rows[c.inst->op].unsupported) {
-				return refuse(module, c.inst, diag);
+			if (check_inst(module, func, &func->insts[j], diag)) {
+				continue;
 			}
-			if (!check_operands(&c) || !check_rules(&c)) {
+			if (func->is_entry || !diag->unsupported
+			    || !keep_refusal(module, func, diag)) {
 				return false;
 			}
 		}

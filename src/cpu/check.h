@@ -5,7 +5,11 @@
 /* Is a parsed module one that this device can run? */
 #include "ptx.h"
 
-/* False, with the first thing that is wrong or unsupported in diag. */
-bool check_module(const struct ptx_module *module, struct ptx_diag *diag);
+/* False, with the first thing that is wrong or unsupported in diag.  What is not supported in a
+ * function that is no kernel is kept in ptx_func.refusal: it only matters to those that call it. */
+bool check_module(struct ptx_module *module, struct ptx_diag *diag);
+
+/* check_call.c: a call against the callee's parameters. */
+bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct ptx_diag *diag);
 
 #endif

@@ -6,14 +6,15 @@
  * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
  * changes in a call (special registers, base addresses), and ends with the switch over resume
  * points; emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
- * of cfg.c follow one to one, and each instruction goes to the function that its row of ptx.def
- * names.  A guarded instruction becomes a branch around it: LLVM makes a select of that where it
- * pays.
+ * of cfg.c follow, and each instruction goes to the function that its row of ptx.def names.  A
+ * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
+ * pays, and takes its guard for a mask at W = 32.
  */
 #include "../base/common.h"
 
 #include "../base/alloc.h"
 #include "emit.h"
+#include "spin.h"
 
 #include <string.h>
 
@@ -25,7 +26,8 @@ static emit_fn *const emitters[PTX_OP_COUNT] = {
 
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits)
 {
-	return LLVMIntTypeInContext(e->context, bits);
+	LLVMTypeRef one = LLVMIntTypeInContext(e->context, bits);
+	return emit_is_vector(e) ? LLVMVectorType(one, e->width) : one;
 }
 
 LLVMTypeRef emit_type(struct emit *e, enum ptx_type type)
@@ -40,15 +42,72 @@ LLVMTypeRef emit_type(struct emit *e, enum ptx_type type)
 	}
 }
 
+static LLVMValueRef repeat(struct emit *e, LLVMValueRef constant)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = constant;
+	}
+	return LLVMConstVector(all, e->width);
+}
+
+LLVMValueRef emit_const(struct emit *e, LLVMTypeRef type, uint64_t value)
+{
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+		return LLVMConstInt(type, value, false);
+	}
+	return repeat(e, LLVMConstInt(LLVMGetElementType(type), value, false));
+}
+
+LLVMValueRef emit_scalar(struct emit *e, unsigned bits, uint64_t value)
+{
+	return LLVMConstInt(LLVMIntTypeInContext(e->context, bits), value, false);
+}
+
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar)
+{
+	if (!emit_is_vector(e)) {
+		return scalar;
+	}
+	LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), e->width);
+	LLVMValueRef none = LLVMGetUndef(type);
+	LLVMValueRef first = LLVMBuildInsertElement(e->builder, none, scalar,
+		emit_scalar(e, 32, 0), "");
+	return LLVMBuildShuffleVector(e->builder, first, none, LLVMConstNull(e->v.i32), "");
+}
+
 LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value)
 {
-	return LLVMConstInt(emit_int_type(e, bits), value, false);
+	return emit_const(e, emit_int_type(e, bits), value);
 }
 
 LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value)
 {
-	(void)e;
-	return LLVMConstReal(type, value);
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+		return LLVMConstReal(type, value);
+	}
+	return repeat(e, LLVMConstReal(LLVMGetElementType(type), value));
+}
+
+LLVMValueRef emit_lane_number(struct emit *e)
+{
+	if (e->lane || e->width == 1) {
+		return e->lane ? e->lane : emit_scalar(e, 32, 0);
+	}
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = emit_scalar(e, 32, i);
+	}
+	return LLVMConstVector(all, e->width);
+}
+
+LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(e->fn)));
+	LLVMValueRef room = LLVMBuildAlloca(e->builder, type, name);
+	LLVMPositionBuilderAtEnd(e->builder, back);
+	return room;
 }
 
 LLVMValueRef emit_bits(struct emit *e, LLVMValueRef value)
@@ -105,7 +164,7 @@ void emit_fail(struct emit *e, const char *why)
 }
 
 /* A value of one size to a type of another: what a wider or narrower register does. */
-static LLVMValueRef resize_value(struct emit *e, LLVMValueRef value, LLVMTypeRef type, bool sign)
+LLVMValueRef emit_resize(struct emit *e, LLVMValueRef value, LLVMTypeRef type, bool sign)
 {
 	if (LLVMTypeOf(value) == type) {
 		return value;
@@ -113,20 +172,6 @@ static LLVMValueRef resize_value(struct emit *e, LLVMValueRef value, LLVMTypeRef
 
 	LLVMTypeRef whole = type == e->f32 ? e->i32 : type == e->f64 ? e->i64 : type;
 	return emit_cast(e, ir_resize(e, emit_bits(e, value), whole, sign), type);
-}
-
-LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
-{
-	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
-	LLVMValueRef value = LLVMBuildLoad2(e->builder, stored, e->regs[reg], "");
-	return resize_value(e, value, emit_type(e, type), false);
-}
-
-void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
-{
-	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
-	bool sign = emit_is_signed(type);
-	LLVMBuildStore(e->builder, resize_value(e, value, stored, sign), e->regs[reg]);
 }
 
 void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
@@ -147,7 +192,7 @@ static LLVMValueRef use_real(struct emit *e, const struct ptx_operand *operand,
 	}
 
 	LLVMTypeRef real = bits == 64 ? e->f64 : e->f32;
-	return resize_value(e, emit_real(e, real, operand->real), emit_type(e, type), false);
+	return emit_resize(e, emit_real(e, real, operand->real), emit_type(e, type), false);
 }
 
 /* mov's {a, b, ...}: the first element is the lowest. */
@@ -182,17 +227,17 @@ LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum pt
 		if (type == PTX_PRED) {
 			return emit_int(e, 1, operand->value != 0);
 		}
-		value = LLVMConstInt(emit_int_type(e, ptx_type_bits(type)),
+		value = LLVMConstInt(LLVMIntTypeInContext(e->context, ptx_type_bits(type)),
 			(uint64_t)operand->value, true);
-		return emit_cast(e, value, as);
+		return emit_cast(e, emit_is_vector(e) ? repeat(e, value) : value, as);
 	case PTX_FLOAT:
 		return use_real(e, operand, type);
 	case PTX_SREG:
-		return resize_value(e, emit_sreg(e, operand->sreg), as, false);
+		return emit_resize(e, emit_sreg(e, operand->sreg), as, false);
 	case PTX_ADDRESS:
 		value = operand->var ? emit_var(e, operand->var) : emit_int(e, 64, 0);
 		value = ir_add(e, value, emit_int(e, 64, (uint64_t)operand->value));
-		return resize_value(e, value, as, false);
+		return emit_resize(e, value, as, false);
 	case PTX_VECTOR:
 		return use_vector(e, operand, type);
 	default:
@@ -231,88 +276,83 @@ void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
 	LLVMPositionBuilderAtEnd(e->builder, back);
 }
 
-static void translate_inst(struct emit *e, const struct ptx_inst *inst)
+static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMBasicBlockRef after = NULL;
-	e->inst = inst;
-	if (inst->has_guard) {
-		LLVMBasicBlockRef then = emit_block(e, "then");
-		after = emit_block(e, "after");
-		LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
-		LLVMBuildCondBr(e->builder, guard, inst->guard_negated ? after : then,
-			inst->guard_negated ? then : after);
-		emit_enter(e, then);
-	}
-
 	if (emitters[inst->op]) {
 		emitters[inst->op](e, inst);
 	} else {
 		emit_fail(e, "is not supported by the CPU device");
 	}
+}
 
-	if (after) {
-		if (emit_is_open(e)) {
-			LLVMBuildBr(e->builder, after);
-		}
-		emit_enter(e, after);
+/* W = 1: around the instruction. */
+static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+{
+	LLVMBasicBlockRef then = emit_block(e, "then");
+	LLVMBasicBlockRef after = emit_block(e, "after");
+	LLVMBuildCondBr(e->builder, guard, then, after);
+	emit_enter(e, then);
+	call_emitter(e, inst);
+	if (emit_is_open(e)) {
+		LLVMBuildBr(e->builder, after);
+	}
+	emit_enter(e, after);
+}
+
+/* W = 32: for those lanes. */
+static void mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+{
+	LLVMValueRef mask = e->mask;
+	LLVMValueRef lanes = e->mask_lanes;
+	e->mask_lanes = lanes ? ir_and(e, lanes, guard) : guard;
+	e->mask = ir_bitcast(e, e->mask_lanes, e->s.i32);
+	call_emitter(e, inst);
+	e->mask = mask;
+	e->mask_lanes = lanes;
+}
+
+/* Only branches end a block under a guard: lower.c has seen to that. */
+static void translate_inst(struct emit *e, const struct ptx_inst *inst)
+{
+	e->inst = inst;
+	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
+		call_emitter(e, inst);
+		return;
+	}
+	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
+	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	if (e->width == 1) {
+		branch_guarded(e, inst, guard);
+	} else {
+		mask_guarded(e, inst, guard);
 	}
 }
 
-static void translate_block(struct emit *e, size_t index)
+void emit_body(struct emit *e, size_t index)
 {
 	const struct ptx_block *block = &e->func->blocks[index];
 	e->block = index;
-	emit_enter(e, e->blocks[index]);
+	e->body++;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
 		translate_inst(e, &e->func->insts[i]);
 	}
-
-	if (!emit_is_open(e)) {
-		return;
-	}
-	if (block->succ_count > 0) {
+	if (emit_is_open(e)) {
 		emit_goto(e, block->succ[0]);
-	} else {
-		LLVMBuildRet(e->builder, LLVMConstInt(e->i32, RT_DONE, false));
 	}
 }
 
-static bool uses_carry(const struct ptx_func *func)
+static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {
-	for (size_t i = 0; i < func->inst_count; i++) {
-		const struct ptx_inst *inst = &func->insts[i];
-		if (ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
-			|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC) {
-			return true;
-		}
+	for (size_t i = 0; i < e->order_count; i++) {
+		blocks[e->order[i]] = emit_block(e, "bb");
 	}
-	return false;
-}
-
-/* Slots for the registers.  One that may be read before it is written starts as zero: PTX leaves
- * that open, but LLVM's undefined values may differ from one reading to the next. */
-static void make_slots(struct emit *e)
-{
-	const struct ptx_func *func = e->func;
-	const uint64_t *live = func->block_count ? func->blocks[0].live_in : NULL;
-	for (size_t i = 0; i < func->reg_count; i++) {
-		LLVMTypeRef type = emit_type(e, func->regs[i].type);
-		e->regs[i] = LLVMBuildAlloca(e->builder, type, "");
-		if (live && live[i / 64] >> (i % 64) & 1) {
-			LLVMBuildStore(e->builder, LLVMConstNull(type), e->regs[i]);
-		}
-	}
-
-	if (uses_carry(func)) {
-		e->carry = LLVMBuildAlloca(e->builder, e->i1, "carry");
-		LLVMBuildStore(e->builder, emit_int(e, 1, 0), e->carry);
-	}
+	return blocks;
 }
 
 static void make_function(struct emit *e, const char *symbol)
 {
-	LLVMTypeRef params[] = {e->ptr, e->ptr, e->i32};
-	LLVMTypeRef type = LLVMFunctionType(e->i32, params, countof(params), false);
+	LLVMTypeRef params[] = {e->ptr, e->ptr, e->s.i32};
+	LLVMTypeRef type = LLVMFunctionType(e->s.i32, params, countof(params), false);
 	e->fn = LLVMAddFunction(e->ir, symbol, type);
 	e->warp = LLVMGetParam(e->fn, 0);
 	e->frame = LLVMGetParam(e->fn, 1);
@@ -323,70 +363,107 @@ static void make_function(struct emit *e, const char *symbol)
 		LLVMCreateEnumAttribute(e->context, kind, 0));
 
 	emit_enter(e, emit_block(e, "entry"));
-	make_slots(e);
-	for (size_t i = 0; i < e->func->block_count; i++) {
-		if (e->func->blocks[i].rpo != SIZE_MAX) {
-			e->blocks[i] = emit_block(e, "bb");
-		}
+	emit_make_slots(e);
+	if (e->width > 1) {
+		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
 	}
-	LLVMBasicBlockRef first = e->func->block_count ? e->blocks[0] : emit_block(e, "empty");
-	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2), first, 4);
-	emit_enter(e, first);
+	make_blocks(e, e->blocks);
+	if (e->width > 1) {
+		make_blocks(e, e->diverged);
+	}
+	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
+		emit_block(e, "start"), 4);
+	emit_blocks(e);
 }
 
-static void translate(struct emit *e, const char *symbol)
+void emit_set_types(struct emit *e, const struct emit_types *types)
 {
-	make_function(e, symbol);
-	if (e->func->block_count == 0) {
-		LLVMBuildRet(e->builder, LLVMConstInt(e->i32, RT_DONE, false));
+	e->i1 = types->i1;
+	e->i8 = types->i8;
+	e->i16 = types->i16;
+	e->i32 = types->i32;
+	e->i64 = types->i64;
+	e->i128 = types->i128;
+	e->f32 = types->f32;
+	e->f64 = types->f64;
+}
+
+static void make_types(struct emit *e)
+{
+	e->context = LLVMGetModuleContext(e->ir);
+	LLVMTypeRef *const ints[] = {&e->s.i1, &e->s.i8, &e->s.i16, &e->s.i32, &e->s.i64,
+		&e->s.i128};
+	static const unsigned bits[] = {1, 8, 16, 32, 64, 128};
+	for (size_t i = 0; i < countof(ints); i++) {
+		*ints[i] = LLVMIntTypeInContext(e->context, bits[i]);
 	}
-	for (size_t i = 0; i < e->func->block_count && !e->failed; i++) {
-		if (e->blocks[i]) {
-			translate_block(e, i);
+	e->s.f32 = LLVMFloatTypeInContext(e->context);
+	e->s.f64 = LLVMDoubleTypeInContext(e->context);
+	e->ptr = LLVMPointerType(e->s.i8, 0);
+
+	const struct emit_types *s = &e->s;
+	unsigned w = e->width;
+	e->v = (struct emit_types){LLVMVectorType(s->i1, w), LLVMVectorType(s->i8, w),
+		LLVMVectorType(s->i16, w), LLVMVectorType(s->i32, w), LLVMVectorType(s->i64, w),
+		LLVMVectorType(s->i128, w), LLVMVectorType(s->f32, w), LLVMVectorType(s->f64, w)};
+	emit_set_types(e, w > 1 ? &e->v : &e->s);
+}
+
+static void note_order(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		if (block->rpo != SIZE_MAX) {
+			e->order[block->rpo] = i;
+			e->order_count++;
 		}
 	}
 }
 
 static bool emit_init(struct emit *e)
 {
-	e->context = LLVMGetModuleContext(e->ir);
-	e->i1 = emit_int_type(e, 1);
-	e->i8 = emit_int_type(e, 8);
-	e->i16 = emit_int_type(e, 16);
-	e->i32 = emit_int_type(e, 32);
-	e->i64 = emit_int_type(e, 64);
-	e->i128 = emit_int_type(e, 128);
-	e->f32 = LLVMFloatTypeInContext(e->context);
-	e->f64 = LLVMDoubleTypeInContext(e->context);
-	e->ptr = LLVMPointerType(e->i8, 0);
+	make_types(e);
 	e->builder = LLVMCreateBuilderInContext(e->context);
 
 	const struct ptx_func *func = e->func;
 	e->regs = mem_zalloc(func->reg_count + 1, sizeof(*e->regs));
-	e->blocks = mem_zalloc(func->block_count + 1, sizeof(*e->blocks));
-	e->spins = mem_zalloc(func->block_count + 1, sizeof(*e->spins));
-	e->live = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->live));
-	return (e->regs && e->blocks && e->spins && e->live && emit_find_spins(e))
-		|| ptx_no_memory(e->diag);
+	e->blocks = mem_zalloc(func->block_count, sizeof(*e->blocks));
+	e->diverged = mem_zalloc(func->block_count, sizeof(*e->diverged));
+	e->resumes = mem_zalloc(func->block_count, sizeof(*e->resumes));
+	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
+	e->spins = mem_zalloc(func->block_count, sizeof(*e->spins));
+	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
+	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
+	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
+		&& e->kept && e->written && spin_find(func, e->spins);
+	if (ok) {
+		note_order(e);
+		emit_note_kept(e);
+	}
+	return ok || ptx_no_memory(e->diag);
 }
 
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	const struct ptx_module *module, const struct ptx_func *func, struct ptx_diag *diag)
 {
-	assert(width == 1);
-	(void)width;
-	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag};
+	assert(width == 1 || width == RT_MAX_WIDTH);
+	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width};
 	bool ok = emit_init(&e);
 	if (ok) {
-		translate(&e, symbol);
+		make_function(&e, symbol);
 		ok = !e.failed;
 	}
 
 	*frame_size = e.frame_size;
 	mem_free(e.regs);
 	mem_free(e.blocks);
+	mem_free(e.diverged);
+	mem_free(e.resumes);
+	mem_free(e.order);
 	mem_free(e.spins);
-	mem_free(e.live);
+	mem_free(e.kept);
+	mem_free(e.written);
 	LLVMDisposeBuilder(e.builder);
 	return ok;
 }

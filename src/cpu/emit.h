@@ -10,9 +10,15 @@
  * result with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double; f16 and
  * bf16 are i16 and their pairs i32, converted where they are used.
  *
- * W, the lanes that one call runs, is 1: a value of a lane is a plain scalar.  Only a few places
- * know that: emit_type, emit_int and emit_real, which make all types and constants of lanes;
- * emit_mem.c and emit_atom.c, which reach memory; and emit_flow.c, where control leaves a block.
+ * A value of a lane is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs
+ * a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for addresses
+ * and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
+ *
+ * At W = 32 every basic block is made twice.  The converged version is what W = 1 has: all lanes are
+ * there, branches are branches.  A branch on which lanes part writes down, per block, the lanes that
+ * are to run it, and goes to the diverged versions.  These follow each other in reverse post-order;
+ * each takes the lanes that are pending for it, runs with that mask, and adds them to the pending
+ * lanes of its successors.  When one finds all 32 lanes again it goes back to its converged twin.
  *
  * A failure is kept in emit.diag; building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
@@ -22,35 +28,57 @@
 
 #include <llvm-c/Core.h>
 
+struct emit_types {
+	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
+};
+
 struct emit {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
 	struct ptx_diag *diag;
 	bool failed;
+	unsigned width;                 /* 1 or 32 */
 
 	LLVMContextRef context;
 	LLVMModuleRef ir;
 	LLVMBuilderRef builder;
-	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
+	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64; /* of lanes */
+	struct emit_types s;            /* of scalars */
+	struct emit_types v;            /* of 32 lanes */
 	LLVMTypeRef ptr;                /* to i8; to anything from LLVM 15 on */
 	LLVMValueRef fn, warp, frame;
 
 	LLVMValueRef *regs;             /* slot of each PTX register */
 	LLVMValueRef carry;             /* slot of the CC register; NULL if nothing uses it */
-	LLVMBasicBlockRef *blocks;      /* by ptx_block; NULL if unreachable */
+	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
+	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks */
+	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
+	size_t *order;                  /* reachable blocks in reverse post-order */
+	size_t order_count;
+	LLVMBasicBlockRef sweep_end;    /* W = 32: behind the last diverged block */
+	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
 	bool *spins;                    /* by ptx_block: holds what threads wait with */
-	uint64_t *live;                 /* bit per register, scratch */
+	uint64_t *kept;                 /* registers that live from one block to another */
+	size_t *written;                /* by register: the last body that writes it */
+	bool in_frame;                  /* these have their slots in the frame */
 	LLVMValueRef entry_end;         /* the switch over resume points */
 	LLVMValueRef sregs[PTX_SREG_COUNT]; /* loaded in the entry when first used, */
-	LLVMValueRef launch, params, globals, shared, local; /* and so are these pointers */
-	uint32_t resume_count;
+	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
+	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
+	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
 
 	size_t block;                   /* being translated */
+	size_t body;                    /* counts the translations of blocks, from 1 */
 	const struct ptx_inst *inst;    /* and within it */
+	LLVMValueRef mask;              /* W = 32: i32, the lanes that run; NULL: all */
+	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
+	bool is_diverged;               /* the version being made */
+	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
+	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
 };
 
-/* Add the function `symbol`, which runs `width` lanes per call (1, so far), to the LLVM module;
+/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module;
  * *frame_size is what it keeps between calls. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	const struct ptx_module *module, const struct ptx_func *func, struct ptx_diag *diag);
@@ -60,12 +88,26 @@ LLVMTypeRef emit_type(struct emit *e, enum ptx_type type);
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits);
 LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value);
 LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value);
+/* The same integer in every lane of a type; the same scalar. */
+LLVMValueRef emit_const(struct emit *e, LLVMTypeRef type, uint64_t value);
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar);
+LLVMValueRef emit_scalar(struct emit *e, unsigned bits, uint64_t value); /* not of lanes */
+/* Room for a scalar or more, in the entry. */
+LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name);
+/* W = 32: the lanes that run, as a scalar. */
+LLVMValueRef emit_active(struct emit *e);
+/* The number of the lane: 0 at W = 1, a vector at W = 32. */
+LLVMValueRef emit_lane_number(struct emit *e);
+static inline bool emit_is_vector(const struct emit *e)
+{
+	return e->width > 1 && !e->lane;
+}
 LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum ptx_type type);
-LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type);
 /* A value shorter than the register is extended, by its sign if the type has one. */
 void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
 	LLVMValueRef value);
-void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value);
+/* A value of one size to a type of another: what a wider or narrower register does. */
+LLVMValueRef emit_resize(struct emit *e, LLVMValueRef value, LLVMTypeRef type, bool sign);
 /* Reinterpret: as an integer; as any type of the same size. */
 LLVMValueRef emit_bits(struct emit *e, LLVMValueRef value);
 LLVMValueRef emit_cast(struct emit *e, LLVMValueRef value, LLVMTypeRef type);
@@ -86,6 +128,17 @@ static inline void emit_result(struct emit *e, const struct ptx_inst *inst, LLVM
 	emit_def(e, &inst->operands[0], inst->types[0], value);
 }
 
+/* emit_slots.c: registers */
+void emit_note_kept(struct emit *e); /* find out which are */
+void emit_make_slots(struct emit *e);
+/* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
+ * undefined values may differ from one reading to the next. */
+void emit_clear_slots(struct emit *e);
+LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type);
+void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value);
+/* Write a slot, in the lanes that run. */
+void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot);
+
 /* emit.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
 void emit_enter(struct emit *e, LLVMBasicBlockRef block);
@@ -95,7 +148,11 @@ LLVMBasicBlockRef emit_entry_visit(struct emit *e);
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
 
-/* emit_mem.c: `base` points to i8 */
+/* Make the instructions of a block, in the version that is being made. */
+void emit_body(struct emit *e, size_t block);
+void emit_set_types(struct emit *e, const struct emit_types *types);
+
+/* emit_mem.c: `base` points to i8; fields and offsets are scalars */
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type);
 void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value);
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type);
@@ -104,7 +161,11 @@ LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_space *space, LLVMTypeRef type);
-/* Call a function of struct rt_calls, at offset `slot`; the warp is added in front. */
+LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
+LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
+/* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
+ * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
+#define EMIT_MAX_ARGS 8
 LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 
@@ -123,28 +184,94 @@ enum emit_round emit_round_of(const struct ptx_inst *inst);
  * in the last place of `sum`. */
 LLVMValueRef emit_round_f32(struct emit *e, LLVMValueRef sum, LLVMValueRef err,
 	enum emit_round round);
+/* The f32 sum of two f64 that are exact. */
+LLVMValueRef emit_sum_f32(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round);
 LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round, LLVMValueRef a,
 	LLVMValueRef b, LLVMValueRef c);
 
-/* emit_flow.c */
+/* emit_half.c: f16 and bf16 as f32, which holds both exactly, and back, rounded once */
+bool emit_is_half(enum ptx_type type);
+LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type type);
+LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type,
+	enum emit_round round);
+/* Of a pair its type of one, half 0 (the lower) or 1, and both together. */
+enum ptx_type emit_half_type(enum ptx_type type);
+LLVMValueRef emit_half_part(struct emit *e, LLVMValueRef pair, unsigned part);
+LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high);
+/* The smaller or larger of two halves, -0 being below +0; of a number and a NaN the number, or,
+ * with keep_nan, a NaN. */
+LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
+	LLVMValueRef a_bits, LLVMValueRef b_bits);
+/* .relu of a float: nothing below zero, not even -0. */
+LLVMValueRef emit_relu(struct emit *e, LLVMValueRef value);
+/* An f16 or bf16 with subnormals as zeros. */
+LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type type);
+
+/* emit_fp8.c: .satfinite of an f32: magnitudes above `most` become that, infinity too */
+LLVMValueRef emit_satfinite(struct emit *e, LLVMValueRef value, double most);
+
+/* emit_math.c: for f32 */
+LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x);
+LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x);
+
+/* emit_flow.c: a register's place in the frame */
+LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type);
+
+/* emit_flow.c: what ends a block */
 void emit_goto(struct emit *e, size_t block);
-bool emit_find_spins(struct emit *e);
+void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
+/* Each lane goes to blocks[value], or to `other` if there is no such one; SIZE_MAX: there always
+ * is. */
+void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+	size_t other);
+/* Yield; go on in the next block when the wait is over. */
+void emit_wait(struct emit *e, enum rt_yield why);
+void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why); /* done: scalar i1 */
+/* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
+void emit_trap_if(struct emit *e, LLVMValueRef condition);
+/* Converged blocks, diverged ones, and what goes between. */
+void emit_blocks(struct emit *e);
+
+/*
+ * Collectives, in two halves (see lower.c and struct rt_exchange).  The first puts down `what`, the
+ * threads to wait for and the operands, all i32 of lanes, and ends the block; the second takes the
+ * results.
+ */
+void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
+	unsigned count);
+LLVMValueRef emit_collected(struct emit *e, unsigned word);
+/* Put down one word for the scheduler. */
+void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value);
 
 /* What the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
+/* Make the code of an instruction for one lane, with scalars for types, constants and operands, and
+ * run it for each lane that is active. */
+void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane);
 emit_fn emit_add, emit_addc, emit_sub, emit_subc, emit_mul, emit_mul24, emit_mad, emit_madc,
 	emit_mad24, emit_div, emit_rem, emit_sad, emit_abs, emit_neg, emit_minmax, emit_dp4a,
-	emit_dp2a, emit_vabsdiff4;
+	emit_dp2a, emit_video, emit_video_parts;
 emit_fn emit_logic, emit_not, emit_cnot, emit_shift, emit_shf, emit_popc, emit_clz, emit_bfind,
 	emit_brev, emit_bfe, emit_bfi, emit_bmsk, emit_szext, emit_lop3, emit_prmt;
 emit_fn emit_setp, emit_fsetp, emit_set, emit_fset, emit_selp, emit_slct, emit_testp;
 emit_fn emit_fadd, emit_fsub, emit_fmul, emit_fma, emit_fdiv, emit_rcp, emit_sqrt, emit_rsqrt,
 	emit_fabs, emit_fneg, emit_fminmax, emit_copysign;
+emit_fn emit_hadd, emit_hsub, emit_hmul, emit_hfma, emit_hneg, emit_habs, emit_hminmax, emit_hex2,
+	emit_htanh;
 emit_fn emit_ex2, emit_lg2, emit_sin, emit_cos, emit_tanh;
+emit_fn emit_add_x2, emit_minmax_x2, emit_lop3_pred, emit_fns, emit_policy, emit_atom_vector,
+	emit_red_vector;
+emit_fn emit_cvt_half, emit_cvt_pack, emit_cvt_tf32, emit_cvt_small, emit_cvt_from_small,
+	emit_cvt_ue8m0, emit_cvt_from_ue8m0;
 emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvta, emit_isspacep;
+emit_fn emit_tex, emit_surface, emit_query;
 emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_nothing;
+emit_fn emit_call, emit_fail_launch;
 emit_fn emit_bar_sync, emit_bar_arrive, emit_bar_red, emit_bar_warp_sync, emit_bra, emit_brx,
-	emit_exit, emit_trap, emit_nanosleep;
+	emit_exit, emit_trap, emit_nanosleep, emit_activemask;
+emit_fn emit_mma, emit_wmma_load, emit_wmma_store, emit_ldmatrix, emit_stmatrix, emit_movmatrix;
+emit_fn emit_cp_async, emit_cp_arrive, emit_mbarrier, emit_mbarrier_pending;
+emit_fn emit_shfl, emit_vote, emit_match, emit_redux, emit_elect;
 
 /* Short forms of the builder, used everywhere. */
 #define IR_BINARY(X) \
@@ -212,22 +339,25 @@ static inline LLVMValueRef ir_fneg(struct emit *e, LLVMValueRef a)
 
 static inline LLVMValueRef ir_shl_by(struct emit *e, LLVMValueRef a, uint64_t count)
 {
-	return ir_shl(e, a, LLVMConstInt(LLVMTypeOf(a), count, false));
+	return ir_shl(e, a, emit_const(e, LLVMTypeOf(a), count));
 }
 
 static inline LLVMValueRef ir_lshr_by(struct emit *e, LLVMValueRef a, uint64_t count)
 {
-	return ir_lshr(e, a, LLVMConstInt(LLVMTypeOf(a), count, false));
+	return ir_lshr(e, a, emit_const(e, LLVMTypeOf(a), count));
 }
 
 static inline LLVMValueRef ir_mask(struct emit *e, LLVMValueRef a, uint64_t bits)
 {
-	return ir_and(e, a, LLVMConstInt(LLVMTypeOf(a), bits, false));
+	return ir_and(e, a, emit_const(e, LLVMTypeOf(a), bits));
 }
 
+/* Bits of an integer, or of each in a vector. */
 static inline unsigned ir_width(LLVMValueRef value)
 {
-	return LLVMGetIntTypeWidth(LLVMTypeOf(value));
+	LLVMTypeRef type = LLVMTypeOf(value);
+	bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+	return LLVMGetIntTypeWidth(vector ? LLVMGetElementType(type) : type);
 }
 
 static inline bool ir_is_f32(struct emit *e, LLVMValueRef value)

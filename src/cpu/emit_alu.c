@@ -22,7 +22,7 @@ static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef
 static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		LLVMBuildStore(e->builder, carry, e->carry);
+		emit_store_slot(e, carry, e->carry);
 	}
 }
 
@@ -216,13 +216,47 @@ static LLVMValueRef distance(struct emit *e, LLVMValueRef a, LLVMValueRef b, boo
 	return ir_sub(e, larger(e, a, b, sign), smaller(e, a, b, sign));
 }
 
+static LLVMValueRef extreme(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+	LLVMValueRef b)
+{
+	bool sign = emit_is_signed(inst->types[0]) || inst->types[0] == PTX_S16X2;
+	bool min = inst->op == PTX_OP_MIN || inst->op == PTX_OP_MIN_X2
+		|| inst->op == PTX_OP_MIN_RELU;
+	LLVMValueRef value = min ? smaller(e, a, b, sign) : larger(e, a, b, sign);
+	return ptx_has(&inst->mods, PTX_MOD_RELU)
+		? larger(e, value, LLVMConstNull(LLVMTypeOf(value)), true) : value;
+}
+
 void emit_minmax(struct emit *e, const struct ptx_inst *inst)
 {
-	bool sign = emit_is_signed(inst->types[0]);
-	LLVMValueRef a = emit_arg(e, inst, 1);
-	LLVMValueRef b = emit_arg(e, inst, 2);
-	emit_result(e, inst,
-		inst->op == PTX_OP_MIN ? smaller(e, a, b, sign) : larger(e, a, b, sign));
+	emit_result(e, inst, extreme(e, inst, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
+}
+
+static LLVMValueRef sum_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+	LLVMValueRef b)
+{
+	(void)inst;
+	return ir_add(e, a, b);
+}
+
+/* The same with each half of two 32-bit values. */
+static void each_half(struct emit *e, const struct ptx_inst *inst,
+	LLVMValueRef (*fn)(struct emit *, const struct ptx_inst *, LLVMValueRef, LLVMValueRef))
+{
+	LLVMValueRef a = emit_arg(e, inst, 1), b = emit_arg(e, inst, 2);
+	LLVMValueRef low = fn(e, inst, emit_half_part(e, a, 0), emit_half_part(e, b, 0));
+	LLVMValueRef high = fn(e, inst, emit_half_part(e, a, 1), emit_half_part(e, b, 1));
+	emit_result(e, inst, emit_pair(e, low, high));
+}
+
+void emit_add_x2(struct emit *e, const struct ptx_inst *inst)
+{
+	each_half(e, inst, sum_of);
+}
+
+void emit_minmax_x2(struct emit *e, const struct ptx_inst *inst)
+{
+	each_half(e, inst, extreme);
 }
 
 void emit_sad(struct emit *e, const struct ptx_inst *inst)
@@ -274,29 +308,4 @@ void emit_dp4a(struct emit *e, const struct ptx_inst *inst)
 void emit_dp2a(struct emit *e, const struct ptx_inst *inst)
 {
 	dot(e, inst, 16, ptx_has(&inst->mods, PTX_MOD_HI) ? 2 : 0);
-}
-
-/* Four byte distances: packed into the result, or with .add summed onto c. */
-void emit_vabsdiff4(struct emit *e, const struct ptx_inst *inst)
-{
-	bool add = ptx_has(&inst->mods, PTX_MOD_ADD);
-	bool sat = ptx_has(&inst->mods, PTX_MOD_SAT);
-	LLVMValueRef a = emit_use(e, &inst->operands[1], PTX_B32);
-	LLVMValueRef b = emit_use(e, &inst->operands[2], PTX_B32);
-	LLVMValueRef all = add ? emit_use(e, &inst->operands[3], PTX_B32) : emit_int(e, 32, 0);
-	LLVMValueRef most = emit_int(e, 32, emit_is_signed(inst->types[0]) ? 127 : 255);
-
-	for (unsigned i = 0; i < 4; i++) {
-		LLVMValueRef x = part(e, a, 8, i, emit_is_signed(inst->types[1]));
-		LLVMValueRef y = part(e, b, 8, i, emit_is_signed(inst->types[2]));
-		LLVMValueRef far = distance(e, x, y, true);
-		if (sat) {
-			far = smaller(e, far, most, true);
-		}
-		if (!add) {
-			far = ir_shl_by(e, ir_mask(e, far, 0xff), 8 * i);
-		}
-		all = ir_add(e, all, far);
-	}
-	emit_def(e, &inst->operands[0], PTX_B32, all);
 }

@@ -10,6 +10,8 @@
 
 #include "emit.h"
 
+#include <string.h>
+
 enum { NO_RMW = -1 };
 
 static const struct atom {
@@ -68,6 +70,33 @@ static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMVa
 	return emit_flush(e, ir_fadd(e, emit_flush(e, old), emit_flush(e, value)));
 }
 
+/* add, min or max of halves; subnormals count (.noftz). */
+static LLVMValueRef half_result(struct emit *e, enum ptx_mod mod, enum ptx_type type,
+	LLVMValueRef old, LLVMValueRef value)
+{
+	if (mod != PTX_MOD_ADD) {
+		return emit_half_min(e, type, mod == PTX_MOD_MIN, false, old, value);
+	}
+	LLVMValueRef sum = ir_fadd(e, emit_from_half(e, old, type),
+		emit_from_half(e, value, type));
+	return emit_to_half(e, sum, type, EMIT_NEAREST);
+}
+
+static LLVMValueRef apply_halves(struct emit *e, const struct access *access, LLVMValueRef old,
+	LLVMValueRef value)
+{
+	enum ptx_type type = emit_half_type(access->type);
+	LLVMValueRef halves[2];
+	if (type == access->type) {
+		return half_result(e, access->mod, type, old, value);
+	}
+	for (unsigned part = 0; part < 2; part++) {
+		halves[part] = half_result(e, access->mod, type, emit_half_part(e, old, part),
+			emit_half_part(e, value, part));
+	}
+	return emit_pair(e, halves[0], halves[1]);
+}
+
 /* What an operation leaves in memory. */
 static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
@@ -76,6 +105,9 @@ static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValue
 	LLVMTypeRef type = LLVMTypeOf(old);
 	LLVMValueRef one, wraps;
 
+	if (emit_is_half(emit_half_type(access->type))) {
+		return apply_halves(e, access, old, value);
+	}
 	switch (access->mod) {
 	case PTX_MOD_ADD:
 		return ptx_type_class(access->type) == 'f' ? add_real(e, access, old, value)
@@ -91,11 +123,11 @@ static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValue
 	case PTX_MOD_MAX:
 		return ir_call2(e, sign ? "llvm.smax" : "llvm.umax", old, value);
 	case PTX_MOD_INC:
-		one = LLVMConstInt(type, 1, false);
+		one = emit_const(e, type, 1);
 		wraps = ir_icmp(e, LLVMIntUGE, old, value);
 		return ir_select(e, wraps, LLVMConstNull(type), ir_add(e, old, one));
 	case PTX_MOD_DEC:
-		one = LLVMConstInt(type, 1, false);
+		one = emit_const(e, type, 1);
 		wraps = ir_or(e, ir_icmp(e, LLVMIntEQ, old, LLVMConstNull(type)),
 			ir_icmp(e, LLVMIntUGT, old, value));
 		return ir_select(e, wraps, value, ir_sub(e, old, one));
@@ -159,25 +191,52 @@ static LLVMValueRef update(struct emit *e, const struct ptx_inst *inst,
 	if (access.space == PTX_SHARED) {
 		return plain_update(e, &access, value);
 	}
-	if (access.rmw == NO_RMW || access.type == PTX_F32) {
+	bool real = access.type != PTX_F64 && strchr("fh", ptx_type_class(access.type));
+	if (access.rmw == NO_RMW || real) {
 		return swap_loop(e, &access, value);
 	}
 	return LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, value,
 		access.order, false);
 }
 
-void emit_atom(struct emit *e, const struct ptx_inst *inst)
+static void atom_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef old = update(e, inst, &inst->operands[1], &inst->operands[2]);
 	emit_def(e, &inst->operands[0], inst->types[0], old);
 }
 
-void emit_red(struct emit *e, const struct ptx_inst *inst)
+static void red_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	update(e, inst, &inst->operands[0], &inst->operands[1]);
 }
 
-void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
+/* .v2 .v4 .v8: one atomic operation after the other; `to` is NULL for red. */
+static void update_vector(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *to, const struct ptx_operand *address,
+	const struct ptx_operand *values)
+{
+	enum ptx_type type = inst->types[0];
+	for (size_t i = 0; i < values->count; i++) {
+		struct ptx_operand place = *address;
+		place.value += (int64_t)(i * ptx_type_size(type));
+		LLVMValueRef old = update(e, inst, &place, &values->elements[i]);
+		if (to) {
+			emit_def(e, &to->elements[i], type, old);
+		}
+	}
+}
+
+static void atom_vector_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	update_vector(e, inst, &inst->operands[0], &inst->operands[1], &inst->operands[2]);
+}
+
+static void red_vector_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	update_vector(e, inst, NULL, &inst->operands[0], &inst->operands[1]);
+}
+
+static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	struct access access = access_of(e, inst, &inst->operands[1], emit_type(e, type));
@@ -196,4 +255,29 @@ void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
 		old = swap(e, access.place, expected, value, access.order, &done);
 	}
 	emit_def(e, &inst->operands[0], type, old);
+}
+
+void emit_atom(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, atom_lane);
+}
+
+void emit_red(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, red_lane);
+}
+
+void emit_atom_vector(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, atom_vector_lane);
+}
+
+void emit_red_vector(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, red_vector_lane);
+}
+
+void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, atom_cas_lane);
 }

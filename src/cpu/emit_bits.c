@@ -113,9 +113,54 @@ void emit_popc(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_U32, ir_resize(e, count, e->i32, false));
 }
 
+/* The place of the n-th bit (from 0) that is set, by halving: are there enough in the lower half of
+ * what is left?  There must be more than n. */
+static LLVMValueRef nth_set(struct emit *e, LLVMValueRef bits, LLVMValueRef n)
+{
+	LLVMValueRef place = emit_int(e, 32, 0);
+	for (unsigned half = 16; half > 0; half /= 2) {
+		LLVMValueRef low = ir_mask(e, bits, (UINT64_C(1) << half) - 1);
+		LLVMValueRef count = ir_call1(e, "llvm.ctpop", low);
+		LLVMValueRef above = ir_icmp(e, LLVMIntUGE, n, count);
+		bits = ir_select(e, above, ir_lshr_by(e, bits, half), low);
+		n = ir_select(e, above, ir_sub(e, n, count), n);
+		place = ir_add(e, place,
+			ir_select(e, above, emit_int(e, 32, half), emit_int(e, 32, 0)));
+	}
+	return place;
+}
+
+/* The offset-th bit set in a mask, from a base on: up, or down if negative; 0 is the base itself.
+ * Downwards is upwards in the mirror. */
+void emit_fns(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef mask = arg32(e, inst, 1);
+	LLVMValueRef base = arg32(e, inst, 2);
+	LLVMValueRef offset = arg32(e, inst, 3);
+	LLVMValueRef zero = emit_int(e, 32, 0);
+	LLVMValueRef one = emit_int(e, 32, 1);
+	LLVMValueRef top = emit_int(e, 32, 31);
+	LLVMValueRef valid = is_below(e, base, 32);
+	LLVMValueRef down = ir_icmp(e, LLVMIntSLT, offset, zero);
+	LLVMValueRef still = ir_icmp(e, LLVMIntEQ, offset, zero);
+	LLVMValueRef n = ir_sub(e, ir_select(e, down, ir_neg(e, offset), offset), one);
+
+	mask = ir_select(e, down, ir_call1(e, "llvm.bitreverse", mask), mask);
+	LLVMValueRef first = ir_select(e, down, ir_sub(e, top, base), base);
+	mask = ir_and(e, mask, shift_left(e, LLVMConstAllOnes(e->i32), first));
+	mask = ir_select(e, still, ir_and(e, mask, shift_left(e, one, first)), mask);
+	n = ir_select(e, still, zero, n);
+
+	LLVMValueRef found = ir_icmp(e, LLVMIntULT, n, ir_call1(e, "llvm.ctpop", mask));
+	LLVMValueRef place = nth_set(e, mask, n);
+	place = ir_select(e, down, ir_sub(e, top, place), place);
+	found = ir_and(e, found, valid);
+	emit_result(e, inst, ir_select(e, found, place, LLVMConstAllOnes(e->i32)));
+}
+
 static LLVMValueRef leading_zeros(struct emit *e, LLVMValueRef a)
 {
-	LLVMValueRef count = ir_call2(e, "llvm.ctlz", a, emit_int(e, 1, 0));
+	LLVMValueRef count = ir_call2(e, "llvm.ctlz", a, emit_scalar(e, 1, 0));
 	return ir_resize(e, count, e->i32, false);
 }
 
@@ -226,7 +271,7 @@ static LLVMValueRef blend(struct emit *e, LLVMValueRef choose, LLVMValueRef yes,
 }
 
 /* Any function of three bits: bit 4a + 2b + c of the table. */
-void emit_lop3(struct emit *e, const struct ptx_inst *inst)
+static LLVMValueRef logic3(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
@@ -239,7 +284,23 @@ void emit_lop3(struct emit *e, const struct ptx_inst *inst)
 		unsigned half = table >> (4 * i);
 		of_b[i] = blend(e, b, of_c[half >> 2 & 3], of_c[half & 3]);
 	}
-	emit_result(e, inst, blend(e, a, of_b[1], of_b[0]));
+	return blend(e, a, of_b[1], of_b[0]);
+}
+
+void emit_lop3(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_result(e, inst, logic3(e, inst));
+}
+
+/* d|p: the predicate says whether any bit is set, combined with another. */
+void emit_lop3_pred(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef value = logic3(e, inst);
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, value, emit_int(e, 32, 0));
+	LLVMValueRef with = emit_use(e, &inst->operands[5], PTX_PRED);
+	any = ptx_has(&inst->mods, PTX_MOD_AND) ? ir_and(e, any, with) : ir_or(e, any, with);
+	emit_def_reg(e, inst->operands[0].reg, PTX_B32, value);
+	emit_def_reg(e, inst->operands[0].reg2, PTX_PRED, any);
 }
 
 /* The modes of prmt as selectors of the general form: 16 bits for each value of c & 3. */

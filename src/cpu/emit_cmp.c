@@ -42,21 +42,35 @@ static const struct compare *compare_of(const struct ptx_inst *inst)
 	return &compares[0];
 }
 
+/* Operand i as what can be compared; of a pair of halves the one that `part` says. */
+static LLVMValueRef source(struct emit *e, const struct ptx_inst *inst, size_t i,
+	enum ptx_type type, unsigned part)
+{
+	bool flush = ptx_has(&inst->mods, PTX_MOD_FTZ);
+	enum ptx_type half = emit_half_type(type);
+	LLVMValueRef value = emit_use(e, &inst->operands[i], type);
+	if (half != type) {
+		value = emit_half_part(e, value, part);
+	}
+	if (emit_is_half(half)) {
+		value = flush ? emit_flush_half(e, value, half) : value;
+		return emit_from_half(e, value, half);
+	}
+	return flush && type == PTX_F32 ? emit_flush(e, value) : value;
+}
+
 /* Compare operands 1 and 2, which are of the given type. */
-static LLVMValueRef compare(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
+static LLVMValueRef compare(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	unsigned part)
 {
 	const struct compare *how = compare_of(inst);
-	LLVMValueRef a = emit_use(e, &inst->operands[1], type);
-	LLVMValueRef b = emit_use(e, &inst->operands[2], type);
-	char class = ptx_type_class(type);
-	if (class != 'f') {
-		return ir_icmp(e, class == 's' ? how->is_signed : how->is_unsigned, a, b);
+	LLVMValueRef a = source(e, inst, 1, type, part);
+	LLVMValueRef b = source(e, inst, 2, type, part);
+	char class = ptx_type_class(emit_half_type(type));
+	if (class == 'f') {
+		return ir_fcmp(e, how->is_real, a, b);
 	}
-	if (ptx_has(&inst->mods, PTX_MOD_FTZ)) {
-		a = emit_flush(e, a);
-		b = emit_flush(e, b);
-	}
-	return ir_fcmp(e, how->is_real, a, b);
+	return ir_icmp(e, class == 's' ? how->is_signed : how->is_unsigned, a, b);
 }
 
 /* The comparison combined with the predicate that operand 3 may be. */
@@ -72,17 +86,21 @@ static LLVMValueRef combine(struct emit *e, const struct ptx_inst *inst, LLVMVal
 	return ptx_has(&inst->mods, PTX_MOD_OR) ? ir_or(e, is, with) : ir_xor(e, is, with);
 }
 
-/* p|q: the second predicate gets the comparison negated, then combined. */
+/* p|q: the second predicate gets the comparison negated, then combined; of a pair of halves that of
+ * the upper ones. */
 void emit_setp(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = &inst->operands[0];
-	LLVMValueRef is = compare(e, inst, inst->types[0]);
+	enum ptx_type type = inst->types[0];
+	LLVMValueRef is = compare(e, inst, type, 0);
 	LLVMValueRef p = combine(e, inst, is);
 	if (to->kind != PTX_PAIR) {
 		emit_def(e, to, PTX_PRED, p);
 		return;
 	}
-	LLVMValueRef q = combine(e, inst, ir_not(e, is));
+	LLVMValueRef second = emit_half_type(type) == type ? ir_not(e, is)
+		: compare(e, inst, type, 1);
+	LLVMValueRef q = combine(e, inst, second);
 	emit_def_reg(e, to->reg, PTX_PRED, p);
 	emit_def_reg(e, to->reg2, PTX_PRED, q);
 }
@@ -92,14 +110,46 @@ void emit_fsetp(struct emit *e, const struct ptx_inst *inst)
 	emit_setp(e, inst);
 }
 
-/* True is 1.0 or all bits set. */
+/* What true is: 1.0 in a float, else all bits set. */
+static LLVMValueRef truth(struct emit *e, enum ptx_type type)
+{
+	switch (type) {
+	case PTX_F32:
+		return emit_real(e, e->f32, 1);
+	case PTX_F16:
+	case PTX_F16X2:
+		return emit_int(e, 16, 0x3c00);
+	case PTX_BF16:
+	case PTX_BF16X2:
+		return emit_int(e, 16, 0x3f80);
+	default:
+		return LLVMConstAllOnes(emit_type(e, type));
+	}
+}
+
+/* Two comparisons into the halves of the result. */
+static void set_pair(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_type to = inst->types[0];
+	LLVMValueRef yes = ptx_type_class(to) == 'h' ? truth(e, to) : LLVMConstAllOnes(e->i16);
+	LLVMValueRef halves[2];
+	for (unsigned part = 0; part < 2; part++) {
+		LLVMValueRef is = combine(e, inst, compare(e, inst, inst->types[1], part));
+		halves[part] = ir_select(e, is, yes, LLVMConstNull(e->i16));
+	}
+	emit_result(e, inst, emit_pair(e, halves[0], halves[1]));
+}
+
 void emit_set(struct emit *e, const struct ptx_inst *inst)
 {
+	if (emit_half_type(inst->types[1]) != inst->types[1]) {
+		set_pair(e, inst);
+		return;
+	}
 	LLVMTypeRef type = emit_type(e, inst->types[0]);
-	LLVMValueRef yes = inst->types[0] == PTX_F32 ? emit_real(e, type, 1)
-		: LLVMConstAllOnes(type);
-	LLVMValueRef is = combine(e, inst, compare(e, inst, inst->types[1]));
-	emit_def(e, &inst->operands[0], inst->types[0], ir_select(e, is, yes, LLVMConstNull(type)));
+	LLVMValueRef is = combine(e, inst, compare(e, inst, inst->types[1], 0));
+	LLVMValueRef value = ir_select(e, is, truth(e, inst->types[0]), LLVMConstNull(type));
+	emit_result(e, inst, value);
 }
 
 void emit_fset(struct emit *e, const struct ptx_inst *inst)

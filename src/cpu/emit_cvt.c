@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Moving and converting.  f16 and bf16 exist only here: they are read as f32, which holds both
- * exactly, and written by rounding an f32.  What is wider than f32 becomes an f32 rounded to odd
- * first, so that the second rounding gives what a single one would.
+ * Moving and converting.  What is wider than f32 becomes an f32 rounded to odd on its way to f16
+ * or bf16, so that the second rounding gives what a single one would.
  */
 #include "../base/common.h"
 
@@ -12,11 +11,6 @@
 static bool is_real(enum ptx_type type)
 {
 	return ptx_type_class(type) == 'f';
-}
-
-static bool is_half(enum ptx_type type)
-{
-	return type == PTX_F16 || type == PTX_BF16;
 }
 
 /* mov {a, b}, c: the first element takes the lowest bits. */
@@ -41,83 +35,6 @@ void emit_mov(struct emit *e, const struct ptx_inst *inst)
 	} else {
 		emit_def(e, to, inst->types[0], value);
 	}
-}
-
-/* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too. */
-static LLVMValueRef from_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
-{
-	LLVMValueRef bits = ir_zext(e, half, e->i32);
-	if (type == PTX_BF16) {
-		return ir_bitcast(e, ir_shl_by(e, bits, 16), e->f32);
-	}
-
-	LLVMValueRef size = ir_shl_by(e, ir_mask(e, bits, 0x7fff), 13);
-	LLVMValueRef sign = ir_shl_by(e, ir_mask(e, bits, 0x8000), 16);
-	LLVMValueRef finite = ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 0x7c00 << 13));
-	LLVMValueRef scale = emit_real(e, e->f32, 0x1p112);
-	LLVMValueRef scaled = ir_fmul(e, ir_bitcast(e, size, e->f32), scale);
-	LLVMValueRef special = ir_or(e, size, emit_int(e, 32, 0x7f800000));
-	size = ir_select(e, finite, emit_bits(e, scaled), special);
-	return ir_bitcast(e, ir_or(e, size, sign), e->f32);
-}
-
-/* Drop the last bits of an integer, rounding to nearest even. */
-static LLVMValueRef drop_bits(struct emit *e, LLVMValueRef value, unsigned count)
-{
-	LLVMValueRef odd = ir_mask(e, ir_lshr_by(e, value, count), 1);
-	value = ir_add(e, value, emit_int(e, 32, (1u << (count - 1)) - 1));
-	return ir_lshr_by(e, ir_add(e, value, odd), count);
-}
-
-/* The magnitude of an f32, given as bits, to the nearest f16.  Adding 0.5 to a number below 2^-14
- * rounds it where the last bit of a subnormal f16 is. */
-static LLVMValueRef nearest_f16(struct emit *e, LLVMValueRef size)
-{
-	LLVMValueRef normal = drop_bits(e, ir_sub(e, size, emit_int(e, 32, 112 << 23)), 13);
-	normal = ir_call2(e, "llvm.umin", normal, emit_int(e, 32, 0x7c00));
-	LLVMValueRef half = emit_real(e, e->f32, 0.5);
-	LLVMValueRef tiny = ir_fadd(e, ir_bitcast(e, size, e->f32), half);
-	tiny = ir_sub(e, emit_bits(e, tiny), emit_bits(e, half));
-	return ir_select(e, ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 113 << 23)), tiny, normal);
-}
-
-/* Step from the nearest half to its neighbour, where the direction of rounding asks for it. */
-static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type type,
-	LLVMValueRef value, enum emit_round round)
-{
-	LLVMValueRef back = from_half(e, half, type);
-	LLVMValueRef negative = ir_icmp(e, LLVMIntSLT, half, emit_int(e, 16, 0));
-	LLVMValueRef above = ir_fcmp(e, LLVMRealOGT, back, value);
-	LLVMValueRef below = ir_fcmp(e, LLVMRealOLT, back, value);
-	LLVMValueRef one = emit_int(e, 16, 1);
-	LLVMValueRef out = ir_add(e, half, one);
-	LLVMValueRef in = ir_sub(e, half, one);
-
-	switch (round) {
-	case EMIT_DOWN:
-		return ir_select(e, above, ir_select(e, negative, out, in), half);
-	case EMIT_UP:
-		return ir_select(e, below, ir_select(e, negative, in, out), half);
-	default:
-		return ir_select(e, ir_select(e, negative, below, above), in, half);
-	}
-}
-
-static LLVMValueRef to_half(struct emit *e, LLVMValueRef value, enum ptx_type type,
-	enum emit_round round)
-{
-	LLVMValueRef bits = emit_bits(e, value);
-	LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
-	LLVMValueRef sign = ir_lshr_by(e, bits, 16);
-	LLVMValueRef half = type == PTX_F16 ? nearest_f16(e, size) : drop_bits(e, size, 16);
-
-	half = ir_or(e, half, ir_mask(e, sign, 0x8000));
-	half = ir_trunc(e, half, e->i16);
-	if (round != EMIT_NEAREST) {
-		half = step_half(e, half, type, value, round);
-	}
-	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
-	return ir_select(e, is_nan, emit_int(e, 16, 0x7fff), half);
 }
 
 /* Round to an integral value. */
@@ -209,10 +126,10 @@ static LLVMValueRef round_parts(struct emit *e, enum ptx_type to, LLVMValueRef h
 {
 	LLVMValueRef sum = ir_fadd(e, high, low);
 	LLVMValueRef err = ir_fsub(e, low, ir_fsub(e, sum, high));
-	if (!is_half(to)) {
+	if (!emit_is_half(to)) {
 		return emit_round_f32(e, sum, err, round);
 	}
-	return to_half(e, emit_round_f32(e, sum, err, EMIT_ODD), to, round);
+	return emit_to_half(e, emit_round_f32(e, sum, err, EMIT_ODD), to, round);
 }
 
 static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
@@ -220,7 +137,14 @@ static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLV
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
 	bool sign = emit_is_signed(inst->types[1]);
-	if (!is_half(to) && round == EMIT_NEAREST) {
+	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
+		/* Of whole numbers [0, 1] has two. */
+		LLVMTypeRef type = LLVMTypeOf(value);
+		LLVMValueRef above = ir_icmp(e, sign ? LLVMIntSGT : LLVMIntUGT, value,
+			LLVMConstNull(type));
+		value = ir_zext(e, above, type);
+	}
+	if (!emit_is_half(to) && round == EMIT_NEAREST) {
 		LLVMTypeRef type = emit_type(e, to);
 		return sign ? ir_sitofp(e, value, type) : ir_uitofp(e, value, type);
 	}
@@ -245,9 +169,9 @@ static LLVMValueRef real_to_real(struct emit *e, const struct ptx_inst *inst, LL
 	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		value = emit_saturate(e, value);
 	}
-	if (is_half(to)) {
+	if (emit_is_half(to)) {
 		value = ir_is_f32(e, value) ? value : emit_round_f32(e, value, zero, EMIT_ODD);
-		return to_half(e, value, to, round);
+		return emit_to_half(e, value, to, round);
 	}
 	if (LLVMTypeOf(value) == emit_type(e, to)) {
 		return value;
@@ -266,8 +190,8 @@ void emit_cvt(struct emit *e, const struct ptx_inst *inst)
 	bool flush = ptx_has(&inst->mods, PTX_MOD_FTZ);
 	LLVMValueRef value = emit_use(e, &inst->operands[1], from);
 
-	if (is_half(from)) {
-		value = from_half(e, value, from);
+	if (emit_is_half(from)) {
+		value = emit_from_half(e, value, from);
 	} else if (from == PTX_F32 && flush) {
 		value = emit_flush(e, value);
 	}
@@ -279,19 +203,58 @@ void emit_cvt(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], to, to == PTX_F32 && flush ? emit_flush(e, value) : value);
 }
 
+/* An f32 to a half, with what only cvt from f32 may say. */
+static LLVMValueRef narrow(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef value)
+{
+	if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
+		value = emit_relu(e, value);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_SATFINITE)) {
+		value = emit_satfinite(e, value, type == PTX_F16 ? 0x1.ffcp15 : 0x1.fep127);
+	}
+	return emit_to_half(e, value, type, emit_round_of(inst));
+}
+
+void emit_cvt_half(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef value = emit_use(e, &inst->operands[1], PTX_F32);
+	emit_result(e, inst, narrow(e, inst, inst->types[0], value));
+}
+
 /* Two f32 to a pair of halves, the first in the upper one. */
 void emit_cvt_pair(struct emit *e, const struct ptx_inst *inst)
 {
-	enum ptx_type type = inst->types[0] == PTX_F16X2 ? PTX_F16 : PTX_BF16;
-	LLVMValueRef zero = emit_real(e, e->f32, 0);
-	LLVMValueRef halves[2];
-	for (size_t i = 0; i < 2; i++) {
-		LLVMValueRef value = emit_use(e, &inst->operands[i + 1], PTX_F32);
-		if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
-			value = ir_select(e, ir_fcmp(e, LLVMRealUGT, value, zero), value, zero);
-		}
-		halves[i] = ir_zext(e, to_half(e, value, type, emit_round_of(inst)), e->i32);
+	enum ptx_type type = emit_half_type(inst->types[0]);
+	LLVMValueRef high = narrow(e, inst, type, emit_use(e, &inst->operands[1], PTX_F32));
+	LLVMValueRef low = narrow(e, inst, type, emit_use(e, &inst->operands[2], PTX_F32));
+	emit_result(e, inst, emit_pair(e, low, high));
+}
+
+/* The width of what cvt.pack makes. */
+static unsigned packed_bits(const struct ptx_inst *inst, bool *sign)
+{
+	if (ptx_type_bits(inst->types[0]) < 32) {
+		*sign = emit_is_signed(inst->types[0]);
+		return ptx_type_bits(inst->types[0]);
 	}
-	LLVMValueRef high = ir_shl_by(e, halves[0], 16);
-	emit_def(e, &inst->operands[0], inst->types[0], ir_or(e, high, halves[1]));
+	*sign = ptx_has(&inst->mods, PTX_MOD_S2) || ptx_has(&inst->mods, PTX_MOD_S4);
+	return ptx_has(&inst->mods, PTX_MOD_S2) || ptx_has(&inst->mods, PTX_MOD_U2) ? 2 : 4;
+}
+
+/* Two s32, saturated, the first above the second; above them the low bits of a third operand. */
+void emit_cvt_pack(struct emit *e, const struct ptx_inst *inst)
+{
+	bool sign;
+	unsigned bits = packed_bits(inst, &sign);
+	uint32_t most = (1u << (bits - sign)) - 1;
+	LLVMValueRef all = inst->operand_count < 4 ? emit_int(e, 32, 0)
+		: emit_use(e, &inst->operands[3], PTX_B32);
+	for (size_t i = 1; i <= 2; i++) {
+		LLVMValueRef value = emit_use(e, &inst->operands[i], PTX_S32);
+		value = ir_call2(e, "llvm.smax", value, emit_int(e, 32, sign ? ~most : 0));
+		value = ir_call2(e, "llvm.smin", value, emit_int(e, 32, most));
+		all = ir_or(e, ir_shl_by(e, all, bits), ir_mask(e, value, (1u << bits) - 1));
+	}
+	emit_def(e, &inst->operands[0], PTX_U32, all);
 }

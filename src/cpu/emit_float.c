@@ -55,15 +55,17 @@ LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t 
 	return flush ? emit_flush(e, value) : value;
 }
 
-void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	if (ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ)) {
 		value = emit_flush(e, value);
 	}
-	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
-		value = emit_saturate(e, value);
-	}
-	emit_def(e, &inst->operands[0], inst->types[0], value);
+	return ptx_has(&inst->mods, PTX_MOD_SAT) ? emit_saturate(e, value) : value;
+}
+
+void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+{
+	emit_def(e, &inst->operands[0], inst->types[0], finish(e, inst, value));
 }
 
 static LLVMValueRef is_negative(struct emit *e, LLVMValueRef real)
@@ -141,13 +143,12 @@ LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round
 	return emit_rt_call(e, offsetof(struct rt_calls, round_f64), e->f64, args, countof(args));
 }
 
-/* The f32 sum of two f64 that are exact.  Knuth's two-sum finds the error.  A sum that cancels to
- * zero is -0 when rounding down. */
-static LLVMValueRef rounded_sum(struct emit *e, LLVMValueRef a, LLVMValueRef b,
+/* Knuth's two-sum finds the error.  A sum that cancels to zero is -0 when rounding down. */
+LLVMValueRef emit_sum_f32(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 	enum emit_round round)
 {
 	if (round == EMIT_UP) {
-		return ir_fneg(e, rounded_sum(e, ir_fneg(e, a), ir_fneg(e, b), EMIT_DOWN));
+		return ir_fneg(e, emit_sum_f32(e, ir_fneg(e, a), ir_fneg(e, b), EMIT_DOWN));
 	}
 
 	LLVMValueRef sum = ir_fadd(e, a, b);
@@ -169,65 +170,106 @@ static LLVMValueRef widen(struct emit *e, LLVMValueRef value)
 	return ir_fpext(e, value, e->f64);
 }
 
-static void add_floats(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
-	LLVMValueRef b)
+/* What add, sub, mul and fma compute, rounded as the instruction says. */
+typedef LLVMValueRef float_fn(struct emit *e, enum emit_round round, LLVMValueRef *args);
+
+static LLVMValueRef sum(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
-	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef sum;
 	if (round == EMIT_NEAREST) {
-		sum = ir_fadd(e, a, b);
-	} else if (ir_is_f32(e, a)) {
-		sum = rounded_sum(e, widen(e, a), widen(e, b), round);
-	} else {
-		sum = emit_round_f64(e, RT_ADD, round, a, b, NULL);
+		return ir_fadd(e, args[0], args[1]);
 	}
-	emit_float_result(e, inst, sum);
+	if (ir_is_f32(e, args[0])) {
+		return emit_sum_f32(e, widen(e, args[0]), widen(e, args[1]), round);
+	}
+	return emit_round_f64(e, RT_ADD, round, args[0], args[1], NULL);
+}
+
+static LLVMValueRef difference(struct emit *e, enum emit_round round, LLVMValueRef *args)
+{
+	LLVMValueRef terms[] = {args[0], ir_fneg(e, args[1])};
+	return sum(e, round, terms);
+}
+
+static LLVMValueRef product(struct emit *e, enum emit_round round, LLVMValueRef *args)
+{
+	if (round == EMIT_NEAREST) {
+		return ir_fmul(e, args[0], args[1]);
+	}
+	if (ir_is_f32(e, args[0])) {
+		LLVMValueRef exact = ir_fmul(e, widen(e, args[0]), widen(e, args[1]));
+		return emit_round_f32(e, exact, emit_real(e, e->f64, 0), round);
+	}
+	return emit_round_f64(e, RT_MUL, round, args[0], args[1], NULL);
+}
+
+static LLVMValueRef fused(struct emit *e, enum emit_round round, LLVMValueRef *args)
+{
+	if (round == EMIT_NEAREST) {
+		return ir_call3(e, "llvm.fma", args[0], args[1], args[2]);
+	}
+	if (ir_is_f32(e, args[0])) {
+		LLVMValueRef exact = ir_fmul(e, widen(e, args[0]), widen(e, args[1]));
+		return emit_sum_f32(e, exact, widen(e, args[2]), round);
+	}
+	return emit_round_f64(e, RT_FMA, round, args[0], args[1], args[2]);
+}
+
+/* Operand i, or of an f32x2 the half `part`.  With two types the first operands are f16 or bf16,
+ * only the last one is an f32. */
+static LLVMValueRef mixed_arg(struct emit *e, const struct ptx_inst *inst, size_t i, unsigned part)
+{
+	LLVMValueRef value;
+	if (inst->types[0] == PTX_F32X2) {
+		value = ir_trunc(e, ir_lshr_by(e, emit_arg(e, inst, i), 32 * part), e->i32);
+		value = ir_bitcast(e, value, e->f32);
+	} else if (inst->types[1] && i + 1 < inst->operand_count) {
+		value = emit_use(e, &inst->operands[i], inst->types[1]);
+		value = emit_from_half(e, value, inst->types[1]);
+	} else {
+		value = emit_arg(e, inst, i);
+	}
+	bool flush = ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
+	return flush ? emit_flush(e, value) : value;
+}
+
+static void compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
+{
+	LLVMValueRef parts[2];
+	bool pair = inst->types[0] == PTX_F32X2;
+	for (unsigned part = 0; part <= pair; part++) {
+		LLVMValueRef args[3] = {NULL};
+		for (size_t i = 1; i < inst->operand_count; i++) {
+			args[i - 1] = mixed_arg(e, inst, i, part);
+		}
+		parts[part] = finish(e, inst, fn(e, emit_round_of(inst), args));
+	}
+	if (!pair) {
+		emit_result(e, inst, parts[0]);
+		return;
+	}
+	LLVMValueRef low = ir_zext(e, emit_bits(e, parts[0]), e->i64);
+	LLVMValueRef high = ir_zext(e, emit_bits(e, parts[1]), e->i64);
+	emit_result(e, inst, ir_or(e, ir_shl_by(e, high, 32), low));
 }
 
 void emit_fadd(struct emit *e, const struct ptx_inst *inst)
 {
-	add_floats(e, inst, emit_float_arg(e, inst, 1), emit_float_arg(e, inst, 2));
+	compute(e, inst, sum);
 }
 
 void emit_fsub(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = emit_float_arg(e, inst, 1);
-	add_floats(e, inst, a, ir_fneg(e, emit_float_arg(e, inst, 2)));
+	compute(e, inst, difference);
 }
 
 void emit_fmul(struct emit *e, const struct ptx_inst *inst)
 {
-	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef a = emit_float_arg(e, inst, 1);
-	LLVMValueRef b = emit_float_arg(e, inst, 2);
-	LLVMValueRef product;
-	if (round == EMIT_NEAREST) {
-		product = ir_fmul(e, a, b);
-	} else if (ir_is_f32(e, a)) {
-		product = ir_fmul(e, widen(e, a), widen(e, b));
-		product = emit_round_f32(e, product, emit_real(e, e->f64, 0), round);
-	} else {
-		product = emit_round_f64(e, RT_MUL, round, a, b, NULL);
-	}
-	emit_float_result(e, inst, product);
+	compute(e, inst, product);
 }
 
 void emit_fma(struct emit *e, const struct ptx_inst *inst)
 {
-	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef a = emit_float_arg(e, inst, 1);
-	LLVMValueRef b = emit_float_arg(e, inst, 2);
-	LLVMValueRef c = emit_float_arg(e, inst, 3);
-	LLVMValueRef value;
-	if (round == EMIT_NEAREST) {
-		value = ir_call3(e, "llvm.fma", a, b, c);
-	} else if (ir_is_f32(e, a)) {
-		value = ir_fmul(e, widen(e, a), widen(e, b));
-		value = rounded_sum(e, value, widen(e, c), round);
-	} else {
-		value = emit_round_f64(e, RT_FMA, round, a, b, c);
-	}
-	emit_float_result(e, inst, value);
+	compute(e, inst, fused);
 }
 
 /* Where the true quotient lies beside the f32 nearest to it is the sign of the remainder, which
@@ -374,20 +416,26 @@ static LLVMValueRef pick(struct emit *e, const struct ptx_inst *inst, LLVMValueR
 	return ir_select(e, ir_fcmp(e, LLVMRealUNO, suspect, suspect), a, value);
 }
 
-/* .xorsign.abs: of the magnitudes, with the signs multiplied. */
+/* .xorsign.abs: of the magnitudes, with the signs multiplied.  Three operands have .abs alone. */
 void emit_fminmax(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = emit_float_arg(e, inst, 1);
-	LLVMValueRef b = emit_float_arg(e, inst, 2);
-	if (!ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
-		emit_float_result(e, inst, pick(e, inst, a, b));
-		return;
+	LLVMValueRef args[3] = {NULL};
+	size_t count = inst->operand_count - 1;
+	for (size_t i = 0; i < count; i++) {
+		args[i] = emit_float_arg(e, inst, i + 1);
+	}
+	LLVMValueRef signs = ir_xor(e, emit_bits(e, args[0]), emit_bits(e, args[1]));
+	for (size_t i = 0; i < count && ptx_has(&inst->mods, PTX_MOD_ABS); i++) {
+		args[i] = ir_call1(e, "llvm.fabs", args[i]);
 	}
 
-	LLVMValueRef signs = ir_xor(e, emit_bits(e, a), emit_bits(e, b));
-	a = ir_call1(e, "llvm.fabs", a);
-	b = ir_call1(e, "llvm.fabs", b);
-	LLVMValueRef value = pick(e, inst, a, b);
-	signs = emit_cast(e, signs, LLVMTypeOf(value));
-	emit_float_result(e, inst, ir_call2(e, "llvm.copysign", value, signs));
+	LLVMValueRef value = pick(e, inst, args[0], args[1]);
+	if (count == 3) {
+		value = pick(e, inst, value, args[2]);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
+		signs = emit_cast(e, signs, LLVMTypeOf(value));
+		value = ir_call2(e, "llvm.copysign", value, signs);
+	}
+	emit_float_result(e, inst, value);
 }

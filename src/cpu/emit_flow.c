@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Control: branches, exits, barriers, and the yields that make a kernel a coroutine.
+ * What ends a block: branches, exits, barriers, and the yields that make a kernel a coroutine.
  *
  * To yield is to store the registers that are still needed to the frame, to note the reason in the
- * warp, and to return the number of a new resume point; there the registers are loaded again.
- * Every yield lays out the frame for itself, so the frame is as large as the hungriest one needs.
- *
- * With one worker running all threads of a block in turn, a thread that spins on memory would wait
- * for ever.  So a branch back to the start of a loop that may wait yields as well: one that looks at
- * what an atomic operation found, that has a load which sees other threads' stores (volatile,
- * relaxed, acquire, .cv), or any load and a fence.
+ * warp, and to return a number; resumed with it, the kernel loads the registers again and goes on.
+ * Converged code returns the number of the block to go on in, plus one, and stores what lives into
+ * that block.  Diverged code has lanes in many blocks: it stores all that lives into any, and
+ * returns RT_SWEEP.  The lanes pending for each block stand at the start of the frame.
  */
 #include "../base/common.h"
 
 #include "../base/alloc.h"
-#include "cfg.h"
 #include "emit.h"
 
 #include <string.h>
@@ -25,301 +21,458 @@ static bool has_bit(const uint64_t *set, size_t bit)
 	return set[bit / 64] >> (bit % 64) & 1;
 }
 
-static size_t live_size(struct emit *e)
+static LLVMValueRef number(struct emit *e, uint64_t value)
 {
-	return (e->func->reg_count / 64 + 1) * sizeof(uint64_t);
+	return emit_scalar(e, 32, value);
 }
 
-static void live_before_block(struct emit *e, size_t block)
+/* --- The frame --- */
+
+static LLVMValueRef pending_place(struct emit *e, size_t block)
 {
-	memset(e->live, 0, live_size(e));
-	memcpy(e->live, e->func->blocks[block].live_in, (e->func->reg_count + 63) / 64 * 8);
+	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
 }
 
-static void live_after_inst(struct emit *e, const struct ptx_inst *inst)
+static size_t pending_size(const struct emit *e)
 {
-	const struct ptx_block *block = &e->func->blocks[e->block];
-	memset(e->live, 0, live_size(e));
-	memcpy(e->live, block->live_out, (e->func->reg_count + 63) / 64 * 8);
-	for (size_t i = block->end; &e->func->insts[i - 1] != inst; i--) {
-		cfg_live_before(e->live, &e->func->insts[i - 1]);
-	}
+	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
+}
+
+LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type)
+{
+	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
+	size_t size = type == PTX_PRED && e->width > 1 ? 4 : one * e->width;
+	size_t used = e->frame_size > 0 ? e->frame_size : pending_size(e);
+	size_t offset = round_up(used, size < 64 ? size : 64);
+	e->frame_size = offset + size;
+	return emit_at(e, e->frame, emit_scalar(e, 64, offset), emit_type(e, type));
 }
 
 /* Move one slot to or from its place in the frame, which follows *offset. */
-static void move_slot(struct emit *e, LLVMValueRef slot, LLVMTypeRef type, bool save,
+static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, bool save,
 	size_t *offset)
 {
-	bool is_pred = type == e->i1;
-	LLVMTypeRef kept = is_pred ? e->i8 : type;
-	size_t size = is_pred ? 1 : type == e->f32 ? 4 : type == e->f64 ? 8
-		: LLVMGetIntTypeWidth(type) / 8;
+	LLVMTypeRef as = emit_type(e, type);
+	bool is_pred = type == PTX_PRED;
+	LLVMTypeRef kept = is_pred ? (e->width > 1 ? e->s.i32 : e->s.i8) : as;
+	size_t unit = is_pred ? (e->width > 1 ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred ? unit : unit * e->width;
 
-	*offset = round_up(*offset, size);
-	LLVMValueRef place = emit_at(e, e->frame, emit_int(e, 64, *offset), kept);
+	*offset = round_up(*offset, unit);
+	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
 	*offset += size;
 	if (save) {
-		LLVMValueRef value = LLVMBuildLoad2(e->builder, type, slot, "");
-		LLVMBuildStore(e->builder, ir_zext(e, value, kept), place);
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
+		value = kept == as ? value : e->width > 1 ? ir_bitcast(e, value, kept)
+			: ir_zext(e, value, kept);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)unit);
 	} else {
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
-		LLVMBuildStore(e->builder, ir_trunc(e, value, type), slot);
+		LLVMSetAlignment(value, (unsigned)unit);
+		value = kept == as ? value : e->width > 1 ? ir_bitcast(e, value, as)
+			: ir_trunc(e, value, as);
+		LLVMBuildStore(e->builder, value, slot);
 	}
 }
 
-static void move_live(struct emit *e, bool save)
+static void move_regs(struct emit *e, const uint64_t *set, bool save)
 {
-	size_t offset = 0;
+	size_t offset = pending_size(e);
+	if (e->in_frame) {
+		return;
+	}
 	for (size_t i = 0; i < e->func->reg_count; i++) {
-		LLVMTypeRef type = emit_type(e, e->func->regs[i].type);
-		if (has_bit(e->live, i)) {
-			move_slot(e, e->regs[i], type, save, &offset);
+		if (has_bit(set, i)) {
+			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
 		}
 	}
 	if (e->carry) {
-		move_slot(e, e->carry, e->i1, save, &offset);
+		move_slot(e, e->carry, PTX_PRED, save, &offset);
 	}
 	if (offset > e->frame_size) {
 		e->frame_size = round_up(offset, 16);
 	}
 }
 
+/* --- Yields --- */
+
 static void note_yield(struct emit *e, enum rt_yield why)
 {
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), emit_int(e, 32, why));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), number(e, why));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
-		emit_int(e, 32, (uint64_t)e->inst->line));
+		number(e, (uint64_t)e->inst->line));
 }
 
-/* Leave with the registers in e->live; building goes on at the place to resume at. */
-static void yield_live(struct emit *e, enum rt_yield why)
+/* Where a converged warp goes on that yielded in front of a block. */
+static void make_resume(struct emit *e, size_t block)
 {
-	LLVMValueRef point = emit_int(e, 32, ++e->resume_count);
-	LLVMBasicBlockRef resume = emit_block(e, "resume");
+	if (e->resumes[block]) {
+		return;
+	}
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	e->resumes[block] = emit_block(e, "resume");
+	LLVMAddCase(e->entry_end, number(e, block + 1), e->resumes[block]);
+	emit_enter(e, e->resumes[block]);
+	move_regs(e, e->func->blocks[block].live_in, false);
+	LLVMBuildBr(e->builder, e->blocks[block]);
+	emit_enter(e, back);
+}
 
+/* Leave a converged version. */
+static void yield_before(struct emit *e, enum rt_yield why, size_t block)
+{
+	make_resume(e, block);
 	note_yield(e, why);
-	move_live(e, true);
-	LLVMBuildRet(e->builder, point);
-	LLVMAddCase(e->entry_end, point, resume);
-	emit_enter(e, resume);
-	move_live(e, false);
+	move_regs(e, e->func->blocks[block].live_in, true);
+	LLVMBuildRet(e->builder, number(e, block + 1));
 }
 
-static void yield_here(struct emit *e, enum rt_yield why)
+static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
 {
-	live_after_inst(e, e->inst);
-	yield_live(e, why);
+	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef old = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
+	LLVMBuildStore(e->builder, ir_or(e, old, lanes), place);
 }
 
-/* What makes a loop one that may wait. */
-struct signs {
-	bool waits;
-	bool loads;
-	bool fences;
-};
-
-static bool is_any_of(const struct ptx_inst *inst, const enum ptx_mod *mods, size_t count)
+/* Leave for the scheduler because of the lanes that run, which go on in `block`. */
+static void park(struct emit *e, enum rt_yield why, size_t block)
 {
-	bool is = false;
-	for (size_t i = 0; i < count; i++) {
-		is |= ptx_has(&inst->mods, mods[i]);
-	}
-	return is;
+	add_pending(e, block, emit_active(e));
+	note_yield(e, why);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
+	LLVMBuildBr(e->builder, e->leave);
 }
 
-/* `live`: the registers that are read after the instruction; NULL: all. */
-static void note_signs(struct signs *signs, const struct ptx_inst *inst, const uint64_t *live)
+/* --- Branches --- */
+
+static size_t rpo_of(const struct emit *e, size_t block)
 {
-	static const enum ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
-		PTX_MOD_MMIO, PTX_MOD_CV};
-	const struct ptx_operand *result = inst->operands;
-	switch (inst->op) {
-	case PTX_OP_ATOM:
-	case PTX_OP_ATOM_CAS:
-		signs->waits |= result->kind == PTX_REG && (!live || has_bit(live, result->reg));
-		break;
-	case PTX_OP_LD:
-		signs->waits |= is_any_of(inst, strong, countof(strong));
-		signs->loads |= inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
-			|| inst->space == PTX_SHARED;
-		break;
-	case PTX_OP_MEMBAR:
-	case PTX_OP_FENCE:
-		signs->fences = true;
-		break;
-	default:
-		break;
-	}
+	return e->func->blocks[block].rpo;
 }
 
-static bool may_wait(const struct signs *signs)
+static bool is_back_edge(const struct emit *e, size_t to)
 {
-	return signs->waits || (signs->loads && signs->fences);
+	return rpo_of(e, to) <= rpo_of(e, e->block);
 }
 
-static void note_block(struct emit *e, struct signs *signs, const struct ptx_block *block)
+/* The diverged version that follows this one. */
+static LLVMBasicBlockRef next_diverged(const struct emit *e)
 {
-	memcpy(e->live, block->live_out, (e->func->reg_count + 63) / 64 * 8);
-	for (size_t i = block->end; i-- > block->first;) {
-		note_signs(signs, &e->func->insts[i], e->live);
-		cfg_live_before(e->live, &e->func->insts[i]);
-	}
+	size_t next = rpo_of(e, e->block) + 1;
+	return next < e->order_count ? e->diverged[e->order[next]] : e->sweep_end;
 }
 
-/* May the natural loop of the edge from `latch` back to `header` wait?  `stack` and `seen` have
- * room for every block. */
-static bool loop_waits(struct emit *e, size_t latch, size_t header, size_t *stack, bool *seen)
+/* Go on behind a diverged block.  `lanes` of it have gone back to `block`, unless that is SIZE_MAX:
+ * if there are any they run first, for a loop has to end.  Lanes that spin run when the others have
+ * moved. */
+static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 {
-	const struct ptx_block *blocks = e->func->blocks;
-	struct signs signs = {.waits = false};
-	size_t depth = 0;
-	memset(seen, 0, e->func->block_count * sizeof(*seen));
-	seen[header] = true;
-	note_block(e, &signs, &blocks[header]);
-	if (!seen[latch]) {
-		seen[latch] = true;
-		stack[depth++] = latch;
+	if (block == SIZE_MAX) {
+		LLVMBuildBr(e->builder, next_diverged(e));
+		return;
 	}
-
-	while (depth > 0 && !may_wait(&signs)) {
-		const struct ptx_block *block = &blocks[stack[--depth]];
-		note_block(e, &signs, block);
-		for (size_t i = 0; i < block->pred_count; i++) {
-			if (!seen[block->pred[i]]) {
-				seen[block->pred[i]] = true;
-				stack[depth++] = block->pred[i];
-			}
-		}
-	}
-	return may_wait(&signs);
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, lanes, number(e, 0));
+	LLVMBuildCondBr(e->builder, any, e->diverged[block], next_diverged(e));
 }
 
-static bool is_back_edge(const struct ptx_func *func, size_t from, size_t to)
+/* Diverged lanes go to a block; for the message about those that spin without end. */
+static void note_spin(struct emit *e, size_t block)
 {
-	return func->blocks[to].rpo <= func->blocks[from].rpo;
-}
-
-static void find_in_block(struct emit *e, size_t index, size_t *stack, bool *seen)
-{
-	const struct ptx_block *block = &e->func->blocks[index];
-	for (size_t k = 0; k < block->succ_count && block->rpo != SIZE_MAX; k++) {
-		size_t to = block->succ[k];
-		if (is_back_edge(e->func, index, to) && !e->spins[to]) {
-			e->spins[to] = loop_waits(e, index, to, stack, seen);
-		}
+	if (e->is_diverged && is_back_edge(e, block) && e->spins[block]) {
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
+			number(e, (uint64_t)e->inst->line));
 	}
-}
-
-/* Fill in e->spins, the headers of loops that wait; false when memory runs out. */
-bool emit_find_spins(struct emit *e)
-{
-	const struct ptx_func *func = e->func;
-	struct signs signs = {.waits = false};
-	for (size_t i = 0; i < func->inst_count; i++) {
-		note_signs(&signs, &func->insts[i], NULL);
-	}
-	if (!may_wait(&signs)) {
-		return true;
-	}
-
-	size_t *stack = mem_zalloc(func->block_count, sizeof(*stack));
-	bool *seen = mem_zalloc(func->block_count, sizeof(*seen));
-	bool ok = stack && seen;
-	for (size_t i = 0; i < func->block_count && ok; i++) {
-		find_in_block(e, i, stack, seen);
-	}
-	mem_free(stack);
-	mem_free(seen);
-	return ok;
 }
 
 void emit_goto(struct emit *e, size_t block)
 {
-	if (e->spins[block] && is_back_edge(e->func, e->block, block)) {
-		live_before_block(e, block);
-		yield_live(e, RT_YIELD_SPIN);
+	bool back = is_back_edge(e, block);
+	note_spin(e, block);
+	if (e->is_diverged) {
+		add_pending(e, block, emit_active(e));
+		sweep_on(e, back && !e->spins[block] ? block : SIZE_MAX, emit_active(e));
+	} else if (back && e->spins[block]) {
+		yield_before(e, RT_YIELD_SPIN, block);
+	} else {
+		LLVMBuildBr(e->builder, e->blocks[block]);
 	}
-	LLVMBuildBr(e->builder, e->blocks[block]);
 }
 
+static LLVMValueRef bits_of(struct emit *e, LLVMValueRef lanes)
+{
+	return ir_bitcast(e, lanes, e->s.i32);
+}
+
+/* Where lanes part: how many targets, and which lanes go to each. */
+struct parting {
+	size_t first;       /* the target that comes first in the sweep */
+	size_t back;        /* the first one that is behind us; SIZE_MAX: none */
+	LLVMValueRef lanes; /* that go back */
+};
+
+static void part(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+{
+	add_pending(e, block, lanes);
+	note_spin(e, block);
+	if (p->first == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->first)) {
+		p->first = block;
+	}
+	if (e->is_diverged && is_back_edge(e, block) && !e->spins[block]) {
+		p->lanes = p->lanes ? ir_or(e, p->lanes, lanes) : lanes;
+		if (p->back == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->back)) {
+			p->back = block;
+		}
+	}
+}
+
+static void end_parting(struct emit *e, const struct parting *p)
+{
+	if (e->is_diverged) {
+		sweep_on(e, p->back, p->lanes);
+	} else {
+		LLVMBuildBr(e->builder, e->diverged[p->first]);
+	}
+}
+
+/* Branch on a scalar within converged code. */
+static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+{
+	LLVMBasicBlockRef then = emit_block(e, "then");
+	LLVMBasicBlockRef other = emit_block(e, "else");
+	LLVMBuildCondBr(e->builder, condition, then, other);
+	emit_enter(e, then);
+	emit_goto(e, yes);
+	emit_enter(e, other);
+	emit_goto(e, no);
+}
+
+void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+{
+	if (e->width == 1) {
+		branch_one(e, condition, yes, no);
+		return;
+	}
+
+	LLVMValueRef bits = bits_of(e, condition);
+	if (!e->is_diverged) {
+		LLVMBasicBlockRef same = emit_block(e, "same");
+		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, number(e, UINT32_MAX));
+		LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, number(e, 0));
+		LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
+		emit_enter(e, same);
+		branch_one(e, all, yes, no);
+		emit_enter(e, mixed);
+	}
+	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
+	part(e, &p, yes, ir_and(e, emit_active(e), bits));
+	part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
+	end_parting(e, &p);
+}
+
+static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+	size_t other)
+{
+	LLVMBasicBlockRef rest = emit_block(e, "other");
+	LLVMValueRef branch = LLVMBuildSwitch(e->builder, value, rest, (unsigned)count);
+	for (size_t i = 0; i < count; i++) {
+		LLVMBasicBlockRef target = emit_block(e, "target");
+		LLVMAddCase(branch, number(e, i), target);
+		emit_enter(e, target);
+		emit_goto(e, blocks[i]);
+	}
+
+	emit_enter(e, rest);
+	if (other == SIZE_MAX) {
+		LLVMBuildUnreachable(e->builder);
+	} else {
+		emit_goto(e, other);
+	}
+}
+
+void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+	size_t other)
+{
+	if (e->width == 1) {
+		switch_one(e, value, blocks, count, other);
+		return;
+	}
+
+	if (!e->is_diverged) {
+		LLVMBasicBlockRef same = emit_block(e, "same");
+		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, number(e, 0), "");
+		LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, value, emit_splat(e, first));
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits_of(e, equal), number(e, UINT32_MAX));
+		LLVMBuildCondBr(e->builder, all, same, mixed);
+		emit_enter(e, same);
+		switch_one(e, first, blocks, count, other);
+		emit_enter(e, mixed);
+	}
+	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
+	LLVMValueRef left = emit_active(e);
+	for (size_t i = 0; i < count; i++) {
+		LLVMValueRef bits = bits_of(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
+		part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
+		left = ir_and(e, left, ir_not(e, bits));
+	}
+	if (other != SIZE_MAX) {
+		part(e, &p, other, left);
+	}
+	end_parting(e, &p);
+}
+
+/* Under a guard the branch is taken or not. */
 void emit_bra(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_goto(e, (size_t)inst->operands[0].value);
+	size_t target = (size_t)inst->operands[0].value;
+	if (!inst->has_guard) {
+		emit_goto(e, target);
+		return;
+	}
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
+	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	emit_branch(e, guard, target, block->succ[0]);
 }
 
 /* An index beyond the list is undefined in PTX; here it takes the first target. */
 void emit_brx(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *list = &inst->operands[1];
-	LLVMValueRef index = emit_use(e, &inst->operands[0], PTX_U32);
-	LLVMBasicBlockRef first = emit_block(e, "target");
-	LLVMValueRef branch = LLVMBuildSwitch(e->builder, index, first, (unsigned)list->count);
-
-	for (size_t i = 0; i < list->count; i++) {
-		LLVMBasicBlockRef target = i ? emit_block(e, "target") : first;
-		LLVMAddCase(branch, emit_int(e, 32, i), target);
-		emit_enter(e, target);
-		emit_goto(e, (size_t)list->elements[i].value);
+	size_t *blocks = mem_zalloc(list->count, sizeof(*blocks));
+	if (!blocks) {
+		e->failed = true;
+		ptx_no_memory(e->diag);
+		return;
 	}
+	for (size_t i = 0; i < list->count; i++) {
+		blocks[i] = (size_t)list->elements[i].value;
+	}
+	emit_switch(e, emit_use(e, &inst->operands[0], PTX_U32), blocks, list->count, blocks[0]);
+	mem_free(blocks);
 }
 
 void emit_exit(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
-	LLVMBuildRet(e->builder, emit_int(e, 32, RT_DONE));
+	if (!e->is_diverged) {
+		LLVMBuildRet(e->builder, number(e, RT_DONE));
+		return;
+	}
+	size_t field = offsetof(struct rt_warp, exited);
+	LLVMValueRef exited = emit_field(e, e->warp, field, e->s.i32);
+	emit_set_field(e, e->warp, field, ir_or(e, exited, emit_active(e)));
+	sweep_on(e, SIZE_MAX, NULL);
 }
 
 /* Nothing resumes after this, but the number must not say that the warp is done. */
+static void build_trap(struct emit *e)
+{
+	note_yield(e, RT_YIELD_TRAP);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
+	LLVMBuildRet(e->builder, number(e, RT_SWEEP));
+}
+
 void emit_trap(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
-	note_yield(e, RT_YIELD_TRAP);
-	LLVMBuildRet(e->builder, emit_int(e, 32, UINT32_MAX));
+	build_trap(e);
+}
+
+void emit_trap_if(struct emit *e, LLVMValueRef condition)
+{
+	LLVMBasicBlockRef trap = emit_block(e, "trap");
+	LLVMBasicBlockRef fine = emit_block(e, "fine");
+	LLVMBuildCondBr(e->builder, condition, trap, fine);
+	emit_enter(e, trap);
+	LLVMValueRef mask = e->mask;
+	if (e->lane) {
+		e->mask = ir_shl(e, number(e, 1), e->lane);
+	}
+	build_trap(e);
+	e->mask = mask;
+	emit_enter(e, fine);
+}
+
+/* --- Waiting --- */
+
+static size_t block_after(const struct emit *e)
+{
+	return e->func->blocks[e->block].succ[0];
+}
+
+void emit_wait(struct emit *e, enum rt_yield why)
+{
+	if (e->is_diverged) {
+		park(e, why, block_after(e));
+	} else {
+		yield_before(e, why, block_after(e));
+	}
+}
+
+void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
+{
+	LLVMBasicBlockRef on = emit_block(e, "complete");
+	LLVMBasicBlockRef wait = emit_block(e, "wait");
+	LLVMBuildCondBr(e->builder, done, on, wait);
+	emit_enter(e, on);
+	emit_goto(e, block_after(e));
+	emit_enter(e, wait);
+	if (e->width > 1) {
+		park(e, why, block_after(e));
+	} else {
+		yield_before(e, why, block_after(e));
+	}
 }
 
 void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
-	yield_here(e, RT_YIELD_SPIN);
+	emit_wait(e, RT_YIELD_SPIN);
 }
 
-/* The barrier's number and the threads expected, 0 for all. */
-static void set_barrier(struct emit *e, const struct ptx_operand *id,
+static bool is_constant(const struct ptx_operand *operand)
+{
+	return !operand || operand->kind == PTX_INT;
+}
+
+/* Wait at a barrier; its number, and the threads expected, none for all. */
+static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
 	const struct ptx_operand *count, enum rt_barrier_red red)
 {
-	LLVMValueRef threads = count ? emit_use(e, count, PTX_U32) : emit_int(e, 32, 0);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), emit_use(e, id, PTX_U32));
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), threads);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), emit_int(e, 32, red));
+	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
+	LLVMValueRef ids = each ? number(e, RT_BAR_EACH)
+		: e->width > 1 ? number(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
+	LLVMValueRef counts = each || !count ? number(e, 0)
+		: e->width > 1 ? number(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), ids);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), counts);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), number(e, red));
+	if (!each) {
+		emit_wait(e, why);
+		return;
+	}
+	emit_put_word(e, 1, emit_use(e, id, PTX_U32));
+	emit_put_word(e, 2, count ? emit_use(e, count, PTX_U32) : emit_int(e, 32, 0));
+	park(e, why, block_after(e));
 }
 
 void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
 {
-	set_barrier(e, &inst->operands[0], inst->operand_count > 1 ? &inst->operands[1] : NULL,
-		RT_RED_NONE);
-	yield_here(e, RT_YIELD_BARRIER);
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
+		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
 }
 
 void emit_bar_arrive(struct emit *e, const struct ptx_inst *inst)
 {
-	set_barrier(e, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
-	yield_here(e, RT_YIELD_ARRIVE);
+	wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
 }
 
-void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
+static void take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
 {
-	enum rt_barrier_red red = ptx_has(&inst->mods, PTX_MOD_POPC) ? RT_RED_POPC
-		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
-	size_t field = offsetof(struct rt_warp, bar_value);
-	size_t last = inst->operand_count - 1;
-
-	LLVMValueRef mine = ir_zext(e, emit_use(e, &inst->operands[last], PTX_PRED), e->i32);
-	set_barrier(e, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
-	emit_set_field(e, e->warp, field, mine);
-	yield_here(e, RT_YIELD_BARRIER);
-
-	LLVMValueRef result = emit_field(e, e->warp, field, e->i32);
-	if (red == RT_RED_POPC) {
+	LLVMValueRef result = emit_collected(e, 0);
+	if (is_count) {
 		emit_def(e, &inst->operands[0], PTX_U32, result);
 	} else {
 		emit_def(e, &inst->operands[0], PTX_PRED,
@@ -327,9 +480,129 @@ void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
+void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value),
-		emit_use(e, &inst->operands[0], PTX_U32));
-	yield_here(e, RT_YIELD_WARP);
+	enum rt_barrier_red red = ptx_has(&inst->mods, PTX_MOD_POPC) ? RT_RED_POPC
+		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
+	size_t last = inst->operand_count - 1;
+	if (inst->is_second) {
+		take_red(e, inst, red == RT_RED_POPC);
+		return;
+	}
+
+	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
+	mine = e->width > 1 ? bits_of(e, mine) : ir_zext(e, mine, e->i32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
+}
+
+/* --- All blocks --- */
+
+static void make_converged(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		emit_enter(e, e->blocks[e->order[i]]);
+		emit_body(e, e->order[i]);
+	}
+}
+
+/* Take the lanes that are pending and may run; on with none of them, all of them, or some. */
+static void enter_diverged(struct emit *e, size_t block)
+{
+	LLVMBasicBlockRef some = emit_block(e, "some");
+	LLVMBasicBlockRef body = emit_block(e, "diverged");
+	e->block = block;
+	emit_enter(e, e->diverged[block]);
+	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef pending = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
+	LLVMValueRef mask = ir_and(e, pending, e->ready);
+	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, number(e, 0));
+	LLVMBuildCondBr(e->builder, none, next_diverged(e), some);
+
+	emit_enter(e, some);
+	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, number(e, UINT32_MAX));
+	LLVMBuildCondBr(e->builder, all, e->blocks[block], body);
+
+	emit_enter(e, body);
+	e->mask = mask;
+	e->mask_lanes = ir_bitcast(e, mask, e->v.i1);
+}
+
+/* Whoever may run still is in a loop that waits. */
+static void end_sweep(struct emit *e)
+{
+	LLVMBasicBlockRef done = emit_block(e, "done");
+	LLVMBasicBlockRef back = emit_block(e, "back");
+	emit_enter(e, e->sweep_end);
+	LLVMValueRef exited = emit_field(e, e->warp, offsetof(struct rt_warp, exited), e->s.i32);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), done, back);
+	emit_enter(e, done);
+	LLVMBuildRet(e->builder, number(e, RT_DONE));
+
+	emit_enter(e, back);
+	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, number(e, 0));
+	LLVMValueRef why = ir_select(e, any, number(e, RT_YIELD_SPIN), number(e, RT_YIELD_NONE));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), why);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), spin);
+	LLVMBuildBr(e->builder, e->leave);
+
+	emit_enter(e, e->leave);
+	move_regs(e, e->kept, true);
+	LLVMBuildRet(e->builder, number(e, RT_SWEEP));
+}
+
+static void make_diverged(struct emit *e)
+{
+	e->is_diverged = true;
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		enter_diverged(e, e->order[i]);
+		emit_body(e, e->order[i]);
+		e->mask = NULL;
+		e->mask_lanes = NULL;
+	}
+	end_sweep(e);
+	e->is_diverged = false;
+
+	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
+	LLVMAddCase(e->entry_end, number(e, RT_SWEEP), sweep);
+	emit_enter(e, sweep);
+	move_regs(e, e->kept, false);
+	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
+}
+
+/* A warp that is not whole never converges. */
+static void begin_warp(struct emit *e, LLVMBasicBlockRef start)
+{
+	LLVMBasicBlockRef partial = emit_block(e, "partial");
+	emit_enter(e, start);
+	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending_size(e)), 4);
+	emit_clear_slots(e);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, number(e, UINT32_MAX));
+	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
+	emit_enter(e, partial);
+	add_pending(e, 0, alive);
+	LLVMBuildBr(e->builder, e->diverged[0]);
+}
+
+void emit_blocks(struct emit *e)
+{
+	LLVMBasicBlockRef start = LLVMGetSwitchDefaultDest(e->entry_end);
+	if (e->width == 1) {
+		emit_enter(e, start);
+		emit_clear_slots(e);
+		LLVMBuildBr(e->builder, e->blocks[0]);
+		make_converged(e);
+		return;
+	}
+
+	e->sweep_end = emit_block(e, "sweep_end");
+	e->leave = emit_block(e, "leave");
+	begin_warp(e, start);
+	make_converged(e);
+	make_diverged(e);
 }

@@ -66,7 +66,7 @@ static LLVMValueRef power(struct emit *e, LLVMValueRef n)
 
 /* 2^x = 2^n * 2^f.  The factor 2^n goes in two halves, since n may leave the range of one f32; only
  * the second multiplication rounds.  PTX: 2 units in the last place; here 1. */
-static LLVMValueRef exp2_of(struct emit *e, LLVMValueRef x)
+LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x)
 {
 	LLVMValueRef low = real(e, -160);
 	LLVMValueRef high = real(e, 160);
@@ -84,7 +84,7 @@ static LLVMValueRef exp2_of(struct emit *e, LLVMValueRef x)
 
 void emit_ex2(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_float_result(e, inst, exp2_of(e, emit_float_arg(e, inst, 1)));
+	emit_float_result(e, inst, emit_exp2_of(e, emit_float_arg(e, inst, 1)));
 }
 
 /* x = 2^n * (1 + f).  PTX: absolute error 2^-22 for x in (0.5, 2), relative elsewhere; here the
@@ -153,17 +153,20 @@ void emit_cos(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* PTX: relative error 2^-11; here 2^-22.  Near zero a polynomial, else 1 - 2 / (e^2x + 1). */
-void emit_tanh(struct emit *e, const struct ptx_inst *inst)
+LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x)
 {
-	LLVMValueRef x = emit_float_arg(e, inst, 1);
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", x);
 	LLVMValueRef z = ir_fmul(e, x, x);
 	LLVMValueRef small = fused(e, ir_fmul(e, x, z), evaluate(e, &tangent, z), x);
 
-	LLVMValueRef grown = exp2_of(e, ir_fmul(e, size, real(e, 0x1.715476p+1)));
+	LLVMValueRef grown = emit_exp2_of(e, ir_fmul(e, size, real(e, 0x1.715476p+1)));
 	LLVMValueRef part = ir_fdiv(e, real(e, 2), ir_fadd(e, grown, real(e, 1)));
 	LLVMValueRef large = ir_fsub(e, real(e, 1), part);
 	large = ir_call2(e, "llvm.copysign", large, x);
-	emit_float_result(e, inst,
-		ir_select(e, ir_fcmp(e, LLVMRealOLT, size, real(e, 0.6)), small, large));
+	return ir_select(e, ir_fcmp(e, LLVMRealOLT, size, real(e, 0.6)), small, large);
+}
+
+void emit_tanh(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_float_result(e, inst, emit_tanh_of(e, emit_float_arg(e, inst, 1)));
 }

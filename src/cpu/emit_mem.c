@@ -16,19 +16,19 @@
 
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type)
 {
-	LLVMValueRef place = LLVMBuildGEP2(e->builder, e->i8, base, &offset, 1, "");
+	LLVMValueRef place = LLVMBuildGEP2(e->builder, e->s.i8, base, &offset, 1, "");
 	return ir_bitcast(e, place, LLVMPointerType(type, 0));
 }
 
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type)
 {
-	LLVMValueRef place = emit_at(e, base, emit_int(e, 64, offset), type);
+	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), type);
 	return LLVMBuildLoad2(e->builder, type, place, "");
 }
 
 void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value)
 {
-	LLVMValueRef place = emit_at(e, base, emit_int(e, 64, offset), LLVMTypeOf(value));
+	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), LLVMTypeOf(value));
 	LLVMBuildStore(e->builder, value, place);
 }
 
@@ -64,6 +64,34 @@ static LLVMValueRef local_base(struct emit *e)
 	return entry_pointer(e, &e->local, e->warp, offsetof(struct rt_warp, local));
 }
 
+LLVMValueRef emit_exchange_base(struct emit *e)
+{
+	return entry_pointer(e, &e->exchange, e->warp, offsetof(struct rt_warp, exchange));
+}
+
+LLVMValueRef emit_calls_base(struct emit *e)
+{
+	return emit_field(e, launch_base(e), offsetof(struct rt_launch, calls), e->ptr);
+}
+
+static LLVMValueRef local_stride(struct emit *e)
+{
+	return emit_field(e, e->warp, offsetof(struct rt_warp, local_stride), e->s.i64);
+}
+
+/* From the first lane's local memory to each lane's. */
+static LLVMValueRef local_offset(struct emit *e)
+{
+	LLVMValueRef lane = ir_zext(e, emit_lane_number(e), e->i64);
+	return ir_mul(e, lane, emit_splat(e, local_stride(e)));
+}
+
+/* The local memory of a lane that is a scalar. */
+static LLVMValueRef own_local(struct emit *e)
+{
+	return e->lane ? emit_at(e, local_base(e), local_offset(e), e->s.i8) : local_base(e);
+}
+
 /* A variable of the module: loaded in the entry each time, early-cse keeps one. */
 static LLVMValueRef global_base(struct emit *e, const struct ptx_var *var)
 {
@@ -77,10 +105,10 @@ static LLVMValueRef global_base(struct emit *e, const struct ptx_var *var)
 
 static LLVMValueRef pointer_bits(struct emit *e, LLVMValueRef pointer)
 {
-	return LLVMBuildPtrToInt(e->builder, pointer, e->i64, "");
+	return LLVMBuildPtrToInt(e->builder, pointer, e->s.i64, "");
 }
 
-/* Where a variable begins: a base pointer, and the offset from it. */
+/* Where a variable begins: a base pointer, and the offset from it.  Lanes are scalars. */
 static LLVMValueRef var_base(struct emit *e, const struct ptx_var *var, uint64_t *offset)
 {
 	*offset = var->space == PTX_GLOBAL || var->space == PTX_CONST ? 0 : var->offset;
@@ -88,7 +116,7 @@ static LLVMValueRef var_base(struct emit *e, const struct ptx_var *var, uint64_t
 	case PTX_SHARED:
 		return shared_base(e);
 	case PTX_LOCAL:
-		return local_base(e);
+		return own_local(e);
 	case PTX_PARAM:
 		return params_base(e);
 	default:
@@ -101,10 +129,15 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 	if (var->space == PTX_SHARED) {
 		return emit_int(e, 64, var->offset);
 	}
+	if (var->space == PTX_LOCAL && emit_is_vector(e)) {
+		LLVMValueRef base = emit_splat(e, pointer_bits(e, local_base(e)));
+		return ir_add(e, ir_add(e, base, local_offset(e)), emit_int(e, 64, var->offset));
+	}
 
 	uint64_t offset;
 	LLVMValueRef base = var_base(e, var, &offset);
-	return pointer_bits(e, emit_at(e, base, emit_int(e, 64, offset), e->i8));
+	base = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
+	return emit_splat(e, pointer_bits(e, base));
 }
 
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
@@ -137,24 +170,6 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 		return LLVMBuildIntToPtr(e->builder, place, LLVMPointerType(type, 0), "");
 	}
 	return emit_at(e, base, emit_int(e, 64, offset), type);
-}
-
-LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
-	unsigned count)
-{
-	LLVMValueRef all[8] = {e->warp};
-	LLVMTypeRef types[8] = {e->ptr};
-	assert(count < countof(all));
-	for (unsigned i = 0; i < count; i++) {
-		all[i + 1] = args[i];
-		types[i + 1] = LLVMTypeOf(args[i]);
-	}
-
-	LLVMTypeRef type = LLVMFunctionType(result, types, count + 1, false);
-	size_t calls = offsetof(struct rt_launch, calls);
-	LLVMValueRef table = emit_field(e, launch_base(e), calls, e->ptr);
-	LLVMValueRef fn = emit_field(e, table, slot, LLVMPointerType(type, 0));
-	return LLVMBuildCall2(e->builder, type, fn, all, count + 1, "");
 }
 
 LLVMAtomicOrdering emit_order(const struct ptx_inst *inst)
@@ -220,7 +235,7 @@ static struct ptx_operand shifted(const struct ptx_operand *address, size_t byte
 }
 
 /* All elements are loaded before the first register is written: it may hold the address. */
-void emit_ld(struct emit *e, const struct ptx_inst *inst)
+static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	LLVMTypeRef as = access_type(e, inst, type);
@@ -241,7 +256,12 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-void emit_st(struct emit *e, const struct ptx_inst *inst)
+void emit_ld(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, ld_lane);
+}
+
+static void st_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	LLVMTypeRef as = access_type(e, inst, type);
@@ -257,39 +277,50 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
+void emit_st(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, st_lane);
+}
+
 void emit_cvta(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef address = emit_use(e, &inst->operands[1], PTX_U64);
 	if (inst->space == PTX_SHARED) {
-		LLVMValueRef base = pointer_bits(e, shared_base(e));
+		LLVMValueRef base = emit_splat(e, pointer_bits(e, shared_base(e)));
 		address = ptx_has(&inst->mods, PTX_MOD_TO) ? ir_sub(e, address, base)
 			: ir_add(e, address, base);
 	}
 	emit_def(e, &inst->operands[0], PTX_U64, address);
 }
 
-/* Does an address lie in the `size` bytes from `base`? */
+/* Does an address lie in the `size` bytes from `base`?  All are of lanes. */
 static LLVMValueRef is_within(struct emit *e, LLVMValueRef address, LLVMValueRef base,
 	LLVMValueRef size)
 {
-	LLVMValueRef offset = ir_sub(e, address, pointer_bits(e, base));
-	return ir_icmp(e, LLVMIntULT, offset, size);
+	return ir_icmp(e, LLVMIntULT, ir_sub(e, address, base), size);
+}
+
+static LLVMValueRef all_bits(struct emit *e, LLVMValueRef pointer)
+{
+	return emit_splat(e, pointer_bits(e, pointer));
 }
 
 static LLVMValueRef is_shared(struct emit *e, LLVMValueRef address)
 {
-	return is_within(e, address, shared_base(e), emit_int(e, 64, RT_SHARED_WINDOW));
+	return is_within(e, address, all_bits(e, shared_base(e)),
+		emit_int(e, 64, RT_SHARED_WINDOW));
 }
 
 static LLVMValueRef is_local(struct emit *e, LLVMValueRef address)
 {
-	LLVMValueRef size = emit_field(e, e->warp, offsetof(struct rt_warp, local_stride), e->i64);
-	return is_within(e, address, local_base(e), size);
+	LLVMValueRef base = ir_add(e, all_bits(e, local_base(e)), local_offset(e));
+	return is_within(e, address, base, emit_splat(e, local_stride(e)));
 }
 
 static LLVMValueRef is_param(struct emit *e, LLVMValueRef address)
 {
-	return is_within(e, address, params_base(e), emit_int(e, 64, e->func->param_size));
+	return is_within(e, address, all_bits(e, params_base(e)),
+		emit_int(e, 64, e->func->param_size));
 }
 
 static LLVMValueRef is_const(struct emit *e, LLVMValueRef address)
@@ -299,7 +330,8 @@ static LLVMValueRef is_const(struct emit *e, LLVMValueRef address)
 		const struct ptx_var *var = e->module->vars[i];
 		if (var->space == PTX_CONST) {
 			LLVMValueRef size = emit_int(e, 64, var->size);
-			any = ir_or(e, any, is_within(e, address, global_base(e, var), size));
+			any = ir_or(e, any, is_within(e, address,
+				all_bits(e, global_base(e, var)), size));
 		}
 	}
 	return any;
@@ -340,11 +372,21 @@ static const struct {
 	LAUNCH(NTID_X, ntid[0]) LAUNCH(NTID_Y, ntid[1]) LAUNCH(NTID_Z, ntid[2])
 	LAUNCH(NCTAID_X, nctaid[0]) LAUNCH(NCTAID_Y, nctaid[1]) LAUNCH(NCTAID_Z, nctaid[2])
 	LAUNCH(GRIDID, grid_id) LAUNCH(NSMID, sm_count)
-	LAUNCH(DYNAMIC_SMEM_SIZE, dynamic_shared) LAUNCH(TOTAL_SMEM_SIZE, total_shared)
+	LAUNCH(STACK_SIZE, stack_size) LAUNCH(DYNAMIC_SMEM_SIZE, dynamic_shared) LAUNCH(TOTAL_SMEM_SIZE, total_shared)
 	WARP(CTAID_X, ctaid[0]) WARP(CTAID_Y, ctaid[1]) WARP(CTAID_Z, ctaid[2])
 	WARP(SMID, sm)
+	LAUNCH(ENVREG2, grid_sync[0]) LAUNCH(ENVREG1, grid_sync[1])
+	LAUNCH(NCLUSTERID_X, nctaid[0]) LAUNCH(NCLUSTERID_Y, nctaid[1])
+	LAUNCH(NCLUSTERID_Z, nctaid[2]) LAUNCH(AGGR_SMEM_SIZE, total_shared)
+	WARP(CLUSTERID_X, ctaid[0]) WARP(CLUSTERID_Y, ctaid[1]) WARP(CLUSTERID_Z, ctaid[2])
 #undef LAUNCH
 #undef WARP
+};
+
+/* The value of those that are not. */
+static const uint8_t sreg_values[PTX_SREG_COUNT] = {
+	[PTX_SREG_CLUSTER_NCTAID_X] = 1, [PTX_SREG_CLUSTER_NCTAID_Y] = 1,
+	[PTX_SREG_CLUSTER_NCTAID_Z] = 1, [PTX_SREG_CLUSTER_NCTARANK] = 1,
 };
 
 static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
@@ -353,21 +395,30 @@ static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
 #undef X
 };
 
-/* Thread index: launch->tid[axis][warp->first]. */
+/* Thread index: launch->tid[axis][warp->first], and those behind it. */
 static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 {
 	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);
 	LLVMValueRef table = emit_field(e, launch_base(e), slot, e->ptr);
-	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->i32);
-	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->i64), 2);
-	return LLVMBuildLoad2(e->builder, e->i32, emit_at(e, table, offset, e->i32), "");
+	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32);
+	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
+	LLVMValueRef place = emit_at(e, table, offset, e->i32);
+	LLVMValueRef all = LLVMBuildLoad2(e->builder, e->i32, place, "");
+	LLVMSetAlignment(all, sizeof(uint32_t));
+	return all;
 }
 
-/* The number of this thread in its group of 32, which is %laneid, whatever W is. */
+/* The linear index of a thread in its block. */
+static LLVMValueRef load_thread(struct emit *e)
+{
+	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32);
+	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
+}
+
+/* The number of a thread in its group of 32, which is %laneid, whatever W is. */
 static LLVMValueRef load_lane(struct emit *e)
 {
-	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->i32);
-	return ir_mask(e, first, 31);
+	return ir_mask(e, load_thread(e), 31);
 }
 
 static LLVMValueRef load_lanemask(struct emit *e, enum ptx_sreg sreg)
@@ -388,6 +439,18 @@ static LLVMValueRef load_lanemask(struct emit *e, enum ptx_sreg sreg)
 	}
 }
 
+/* A field that all lanes share. */
+static LLVMValueRef load_shared_sreg(struct emit *e, enum ptx_sreg sreg)
+{
+	unsigned bits = ptx_type_bits(sreg_types[sreg]);
+	if (!sreg_fields[sreg].launch && sreg_fields[sreg].offset == 0) {
+		return emit_int(e, bits, sreg_values[sreg]);
+	}
+	LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits);
+	LLVMValueRef base = sreg_fields[sreg].launch ? launch_base(e) : e->warp;
+	return emit_splat(e, emit_field(e, base, sreg_fields[sreg].offset, type));
+}
+
 static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 {
 	LLVMValueRef value;
@@ -399,24 +462,20 @@ static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_LANEID:
 		return load_lane(e);
 	case PTX_SREG_WARPID:
-		value = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->i32);
-		return ir_lshr_by(e, value, 5);
+		return ir_lshr_by(e, load_thread(e), 5);
 	case PTX_SREG_NWARPID:
-		value = emit_field(e, launch_base(e), offsetof(struct rt_launch, threads), e->i32);
-		value = ir_add(e, value, emit_int(e, 32, 31));
-		return ir_lshr_by(e, value, 5);
+		value = emit_field(e, launch_base(e), offsetof(struct rt_launch, threads),
+			e->s.i32);
+		value = ir_add(e, value, emit_scalar(e, 32, 31));
+		return emit_splat(e, ir_lshr_by(e, value, 5));
 	case PTX_SREG_LANEMASK_EQ:
 	case PTX_SREG_LANEMASK_LE:
 	case PTX_SREG_LANEMASK_LT:
 	case PTX_SREG_LANEMASK_GE:
 	case PTX_SREG_LANEMASK_GT:
 		return load_lanemask(e, sreg);
-	case PTX_SREG_ENVREG1:
-	case PTX_SREG_ENVREG2:
-		return emit_int(e, 32, 0);
 	default:
-		return emit_field(e, sreg_fields[sreg].launch ? launch_base(e) : e->warp,
-			sreg_fields[sreg].offset, emit_type(e, sreg_types[sreg]));
+		return load_shared_sreg(e, sreg);
 	}
 }
 
@@ -435,6 +494,20 @@ static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
 	}
 }
 
+/* Loaded in the entry, for all lanes. */
+static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
+{
+	LLVMValueRef lane = e->lane;
+	LLVMBasicBlockRef back = emit_entry_visit(e);
+	e->lane = NULL;
+	emit_set_types(e, e->width > 1 ? &e->v : &e->s);
+	LLVMValueRef value = load_sreg(e, sreg);
+	e->lane = lane;
+	emit_set_types(e, emit_is_vector(e) ? &e->v : &e->s);
+	emit_entry_leave(e, back);
+	return value;
+}
+
 LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
 {
 	switch (sreg) {
@@ -450,11 +523,10 @@ LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
 	}
 
 	if (!e->sregs[sreg]) {
-		LLVMBasicBlockRef back = emit_entry_visit(e);
-		e->sregs[sreg] = load_sreg(e, sreg);
-		emit_entry_leave(e, back);
+		e->sregs[sreg] = entry_sreg(e, sreg);
 	}
-	return e->sregs[sreg];
+	LLVMValueRef value = e->sregs[sreg];
+	return e->lane ? LLVMBuildExtractElement(e->builder, value, e->lane, "") : value;
 }
 
 void emit_fence(struct emit *e, const struct ptx_inst *inst)
@@ -462,6 +534,12 @@ void emit_fence(struct emit *e, const struct ptx_inst *inst)
 	bool weak = ptx_has(&inst->mods, PTX_MOD_CTA) || ptx_has(&inst->mods, PTX_MOD_ACQ_REL);
 	LLVMBuildFence(e->builder, weak ? LLVMAtomicOrderingAcquireRelease
 		: LLVMAtomicOrderingSequentiallyConsistent, false, "");
+}
+
+/* Policies are hints to a cache that nobody asks here: any number will do. */
+void emit_policy(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_result(e, inst, emit_int(e, 64, 0));
 }
 
 /* Hints for caches, profilers and debuggers. */

@@ -15,8 +15,10 @@
 #include "fault.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define FAULTS 4
 
@@ -31,6 +33,7 @@ static struct chain {
 
 static _Thread_local struct fault_catch *volatile armed
 	__attribute__((tls_model("initial-exec")));
+static _Thread_local volatile int held __attribute__((tls_model("initial-exec")));
 static _Thread_local volatile bool passing __attribute__((tls_model("initial-exec")));
 
 static void pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
@@ -145,12 +148,106 @@ bool fault_unblock(sigset_t *old)
 	return was_blocked;
 }
 
+enum { IDLE, ARMED, INTERRUPTING };
+
 void fault_arm(struct fault_catch *target)
 {
+	target->thread = pthread_self();
+	target->is_late = false;
+	held = 0;
 	armed = target;
+	atomic_store(&target->state, ARMED);
 }
 
-void fault_disarm(void)
+void fault_disarm(struct fault_catch *target)
+{
+	int state = ARMED;
+	// Whoever interrupts needs the thread to exist for a moment.
+	while (!atomic_compare_exchange_weak(&target->state, &state, IDLE) && state != IDLE) {
+		state = ARMED;
+	}
+	armed = NULL;
+}
+
+/* --- Interrupting --- */
+
+static struct sigaction before_interrupt;
+
+static void leave(struct fault_catch *target)
 {
 	armed = NULL;
+	atomic_store(&target->state, IDLE);
+	target->signal = FAULT_INTERRUPT;
+	target->has_address = false;
+	siglongjmp(target->env, 1);
+}
+
+static void on_interrupt(int number, siginfo_t *info, void *context)
+{
+	struct fault_catch *target = armed;
+	bool ours = target != NULL && atomic_load(&target->state) == INTERRUPTING
+		&& info->si_code == SI_TKILL && info->si_pid == getpid();
+	if (ours && held == 0) {
+		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+		leave(target);
+	}
+	const struct sigaction *old = &before_interrupt;
+	if (ours) {
+		target->is_late = true;
+		atomic_store(&target->state, ARMED);
+		return;
+	}
+	if (old->sa_flags & SA_SIGINFO) {
+		old->sa_sigaction(number, info, context);
+	} else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
+		old->sa_handler(number);
+	}
+}
+
+static bool catches_interrupts(void)
+{
+	struct sigaction now;
+	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+	ours.sa_sigaction = on_interrupt;
+	sigemptyset(&ours.sa_mask);
+	if (sigaction(FAULT_INTERRUPT, NULL, &now) != 0) {
+		return false;
+	}
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_interrupt) {
+		return true;
+	}
+	before_interrupt = now;
+	return sigaction(FAULT_INTERRUPT, &ours, NULL) == 0;
+}
+
+void fault_interrupt(struct fault_catch *target)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int state = ARMED;
+	pthread_mutex_lock(&lock);
+	if (catches_interrupts()
+	    && atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)) {
+		pthread_kill(target->thread, FAULT_INTERRUPT);
+		// Not before it has come: the handler looks at the state.
+		for (int i = 0; i < 1000 && atomic_load(&target->state) == INTERRUPTING; i++) {
+			sched_yield();
+		}
+		state = INTERRUPTING;
+		atomic_compare_exchange_strong(&target->state, &state, ARMED);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void fault_hold(void)
+{
+	held++;
+}
+
+void fault_release(void)
+{
+	struct fault_catch *target = armed;
+	held--;
+	if (held == 0 && target != NULL && target->is_late) {
+		leave(target);
+	}
 }

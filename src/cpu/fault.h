@@ -11,18 +11,26 @@
  *	} else {
  *		... catch.signal, catch.address ...
  *	}
- *	fault_disarm();
+ *	fault_disarm(&catch);
  *
  * Faults of threads that are not armed go to whoever handled them before.
  */
 #include "../base/common.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
+
+/* The signal of fault_interrupt: one that by default is ignored, so that a late one does no harm. */
+#define FAULT_INTERRUPT SIGURG
 
 struct fault_catch {
 	sigjmp_buf env;
-	int signal;
+	atomic_int state;  /* not armed, armed, being interrupted */
+	pthread_t thread;
+	volatile sig_atomic_t is_late; /* interrupted while it held */
+	int signal;        /* a fault's, or FAULT_INTERRUPT */
 	uintptr_t address; /* 0 where the hardware does not say */
 	bool has_address;
 };
@@ -35,6 +43,14 @@ void fault_remove(void);
  * blocked: then the mask in *old is to be put back. */
 bool fault_unblock(sigset_t *old);
 void fault_arm(struct fault_catch *target);
-void fault_disarm(void);
+void fault_disarm(struct fault_catch *target);
+
+/* Make the thread that has armed a target jump to it, if it has and is in compiled code.  From any
+ * other thread. */
+void fault_interrupt(struct fault_catch *target);
+/* Around C code that compiled code calls and that must not be left in the middle: it has a lock, or
+ * calls what may have one. */
+void fault_hold(void);
+void fault_release(void);
 
 #endif

@@ -9,6 +9,9 @@
  * IR is low-level already: registers become values (sroa), what address arithmetic repeats goes
  * away (early-cse), and with a loop in the kernel invariants leave it (licm).
  *
+ * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
+ * LLVM is in a hurry with them, too.
+ *
  * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
  * and error values everywhere else keep it from doing so.
  */
@@ -31,6 +34,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,7 +49,12 @@ static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",s
 static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
 
-enum { HUGE_KERNEL = 10000 /* instructions */ };
+/* Instructions: of PTX, and of LLVM after its passes, of which a lane loop or a vector of 64-bit
+ * values makes many from one. */
+enum { HUGE_KERNEL = 10000, HUGE_IR = 60000 };
+
+/* Bytes of the stack that compiled code may take: it runs on threads of the program, too. */
+#define MOST_STACK "1000000"
 
 struct jit {
 	const struct ptx_module *module;
@@ -56,7 +65,10 @@ struct jit {
 	LLVMTargetDataRef layout;
 	char *triple;
 	LLVMOrcLLJITRef linker;
+	bool is_deep;               /* LLVM has said so: the code needs more than MOST_STACK */
+	bool is_huge;               /* too much IR for the width that was tried */
 	size_t kernel_count;
+	uint32_t width;             /* of kernels that are not huge */
 	struct ptx_diag *diag; /* of the call that is running */
 };
 
@@ -92,6 +104,8 @@ static bool fail_message(struct ptx_diag *diag, int line, const char *what, char
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
 	struct jit *jit = data;
+	/* The only warning there is: it was asked for by limit_stack. */
+	jit->is_deep = jit->is_deep || LLVMGetDiagInfoSeverity(info) == LLVMDSWarning;
 	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !jit->diag || jit->diag->message[0]) {
 		return;
 	}
@@ -182,6 +196,13 @@ static bool create_linker(struct jit *jit, struct ptx_diag *diag)
 	return define_callees(jit, diag);
 }
 
+/* Lanes per call: KUDZU_CPU_WIDTH, 1 or 32. */
+static uint32_t chosen_width(void)
+{
+	const char *text = getenv("KUDZU_CPU_WIDTH");
+	return text && !strcmp(text, "32") ? RT_MAX_WIDTH : 1;
+}
+
 bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -194,6 +215,7 @@ bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_di
 	}
 
 	jit->module = module;
+	jit->width = chosen_width();
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
 	if (!find_target(jit, diag) || !create_linker(jit, diag)) {
@@ -298,12 +320,28 @@ static size_t text_size(LLVMContextRef context, LLVMMemoryBufferRef object)
 	return size;
 }
 
+/* Instructions of all functions, or HUGE_IR if that is fewer. */
+static size_t ir_size(LLVMModuleRef ir)
+{
+	size_t count = 0;
+	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
+		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+		for (; block && count < HUGE_IR; block = LLVMGetNextBasicBlock(block)) {
+			LLVMValueRef inst = LLVMGetFirstInstruction(block);
+			for (; inst; inst = LLVMGetNextInstruction(inst)) {
+				count++;
+			}
+		}
+	}
+	return count < HUGE_IR ? count : HUGE_IR;
+}
+
 /* Scheduling and allocating registers take more than linear time, which few huge kernels are
  * worth. */
-static LLVMTargetMachineRef machine_for(struct jit *jit, const struct ptx_func *func,
-	struct ptx_diag *diag)
+static LLVMTargetMachineRef machine_for(struct jit *jit, LLVMModuleRef ir,
+	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	if (func->inst_count < HUGE_KERNEL) {
+	if (func->inst_count < HUGE_KERNEL && ir_size(ir) < HUGE_IR) {
 		return jit->machine;
 	}
 	if (!jit->quick) {
@@ -312,18 +350,53 @@ static LLVMTargetMachineRef machine_for(struct jit *jit, const struct ptx_func *
 	return jit->quick;
 }
 
-static bool link_object(struct jit_kernel *out, struct jit *jit, LLVMModuleRef ir,
-	const char *symbol, const struct ptx_func *func, struct ptx_diag *diag)
+/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the function
+ * touch every page of what it takes, so that on a small thread it meets the guard, not memory of
+ * somebody else. */
+static void limit_stack(struct jit *jit, LLVMModuleRef ir)
+{
+	static const char *const attributes[][2] = {
+		{"warn-stack-size", MOST_STACK},
+		{"probe-stack", "inline-asm"},
+	};
+	LLVMValueRef fn = LLVMGetFirstFunction(ir);
+	for (; fn; fn = LLVMGetNextFunction(fn)) {
+		for (size_t i = 0; i < countof(attributes); i++) {
+			const char *name = attributes[i][0], *value = attributes[i][1];
+			LLVMAddAttributeAtIndex(fn,
+				(LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				LLVMCreateStringAttribute(jit->context, name,
+					(unsigned)strlen(name), value, (unsigned)strlen(value)));
+		}
+	}
+	jit->is_deep = false;
+}
+
+/* Machine code.  False, without a word in diag, where it would need too much stack. */
+static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef ir,
+	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *message = NULL;
-	LLVMMemoryBufferRef object;
-	LLVMTargetMachineRef machine = machine_for(jit, func, diag);
+	LLVMTargetMachineRef machine = machine_for(jit, ir, func, diag);
 	if (!machine) {
 		return false;
 	}
-	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message,
-		&object)) {
+	limit_stack(jit, ir);
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, out)) {
 		return fail_message(diag, func->line, "generate code", message);
+	}
+	if (jit->is_deep) {
+		LLVMDisposeMemoryBuffer(*out);
+	}
+	return !jit->is_deep;
+}
+
+static bool link_object(struct jit_kernel *out, struct jit *jit, LLVMModuleRef ir,
+	const char *symbol, const struct ptx_func *func, struct ptx_diag *diag)
+{
+	LLVMMemoryBufferRef object;
+	if (!make_object(&object, jit, ir, func, diag)) {
+		return false;
 	}
 
 	out->code_size = text_size(jit->context, object);
@@ -349,29 +422,49 @@ static double now_ms(void)
 	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
 }
 
-bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
-	struct ptx_diag *diag)
+static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	uint32_t width, struct ptx_diag *diag)
 {
 	/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
 	char symbol[48];
 	snprintf(symbol, sizeof(symbol), "kudzu_kernel_%zu", jit->kernel_count++);
 
 	double start = now_ms();
-	jit->diag = diag;
 	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(func->name, jit->context);
 	LLVMSetTarget(ir, jit->triple);
 	LLVMSetModuleDataLayout(ir, jit->layout);
 
-	*out = (struct jit_kernel){.width = 1};
+	*out = (struct jit_kernel){.width = width};
 	bool ok = emit_kernel(&out->frame_size, ir, symbol, out->width, jit->module, func, diag)
 		&& verify(ir, func, diag)
 		&& run_passes(jit, ir, func, diag);
+	jit->is_huge = ok && width > 1 && ir_size(ir) >= HUGE_IR;
+	ok = ok && !jit->is_huge;
 	double emitted = now_ms();
 	ok = ok && link_object(out, jit, ir, symbol, func, diag);
 
 	out->emit_ms = emitted - start;
 	out->compile_ms = now_ms() - emitted;
 	LLVMDisposeModule(ir);
+	return ok;
+}
+
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	jit->diag = diag;
+	jit->is_deep = false;
+	uint32_t width = func->inst_count < HUGE_KERNEL ? jit->width : 1;
+	bool ok = compile_width(out, jit, func, width, diag);
+	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
+		/* The registers of 32 lanes are 32 times as large. */
+		jit->is_deep = false;
+		ok = compile_width(out, jit, func, 1, diag);
+	}
+	if (!ok && jit->is_deep) {
+		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " MOST_STACK
+			" bytes of stack", func->name);
+	}
 	jit->diag = NULL;
 	return ok;
 }

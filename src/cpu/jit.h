@@ -15,7 +15,7 @@ struct jit;
 /* A kernel that can run. */
 struct jit_kernel {
 	rt_kernel *run;
-	uint32_t width;        /* lanes per call: W */
+	uint32_t width;        /* lanes per call: W; 1 if the kernel is huge */
 	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR, passes and code generation */

@@ -2,18 +2,19 @@
 /*
  * A grid becomes blocks, which the workers take from one counter, in order, some at a time: a
  * block that waits for an earlier one (a look-back scan) never waits for one that has not begun.
+ * The blocks of a cooperative launch all begin at once, each in a room of its own, and the workers
+ * go round.
  *
- * Each worker has memory of its own for one block: shared memory, with 4 GiB without access on
- * either side, so that no 32-bit address and displacement reach anything else, and two areas, for
- * the frames and for the local memory of its warps, between guards without access.
+ * Worker 0 is the thread that launches.  It may leave when its time is up, between two blocks or
+ * where its block waits; whoever continues the launch takes its place.
  */
 #include "../base/common.h"
 
 #include "launch.h"
 
 #include "../base/alloc.h"
-#include "block.h"
 #include "fault.h"
+#include "room.h"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -21,174 +22,66 @@
 #include <fenv.h>
 #endif
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <time.h>
 
-#define SHARED_REACH ((size_t)1 << 32) /* of a signed 32-bit address and a displacement */
-#define SHARED_RESERVED (2 * SHARED_REACH + GUARD)
-#define GUARD ((size_t)1 << 16) /* bytes without access around an area */
 #define SIGNAL_STACK ((size_t)1 << 16)
-#define FRAME_ALIGN 64
-#define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
-#define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
-
-/* What decides where a warp's memory lies. */
-struct layout {
-	uint32_t width;
-	uint32_t threads;
-	size_t frame_stride;
-	size_t local_stride;
-	size_t frames_size; /* of all warps */
-	size_t local_size;  /* of all threads */
-};
-
-/* Memory between guards. */
-struct area {
-	uint8_t *data;
-	size_t size;
-};
+#define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
 
 struct worker {
 	struct fault_catch fault;
-	struct block block;
-	uint32_t slot_cap;
-	uint8_t *shared;          /* with SHARED_REACH reserved before and behind it */
-	size_t shared_size;       /* bytes that can be accessed */
-	struct area frames;
-	struct area local;
-	struct layout layout;     /* that the slots are set up for */
+	struct room own;
+	struct room *room;        /* that it works in */
+	uint64_t at;              /* blocks [at, to) are its to do; */
+	uint64_t to;
+	bool in_block;            /* the one before `at` has begun */
+	uint32_t ctaid[3];        /* of block `at` */
 	uint8_t *signal_stack;
+};
+
+/* A place of a cooperative launch. */
+struct place {
+	struct room room;
+	atomic_uint state;        /* enum place_state */
+};
+
+enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_DONE };
+
+/* The grid that runs. */
+struct job {
+	struct launcher *launcher;
+	const struct launch_request *request;
+	struct rt_launch launch;
+	struct room_layout layout;
+	uint64_t blocks;
+	uint64_t chunk;
+	atomic_ullong next;
+	atomic_uint failure;      /* CUresult of the first one that fails */
+	struct launch_failure *out;
+	bool has_helpers;
+	bool has_left;            /* worker 0 has, or does not wait for the others */
+	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none */
+	uint64_t seen;            /* the clock when it last looked */
+	unsigned blocks_per_look;
+	unsigned blocks_to_look;
 };
 
 struct launcher {
 	struct pool *pool;
 	struct worker *workers;
 	unsigned worker_count;
-	size_t page;
+	struct place *places;
+	size_t place_count;
 	uint32_t block[3];        /* that tid is filled in for */
-	uint32_t tid[3][LAUNCH_MAX_THREADS + BLOCK_GROUP];
+	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
 	uint64_t grid_id;
+	atomic_bool is_running;   /* the job means something */
+	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */
+	struct job job;
 };
-
-struct job {
-	struct launcher *launcher;
-	const struct launch_request *request;
-	struct rt_launch launch;
-	struct layout layout;
-	uint64_t blocks;
-	uint64_t chunk;
-	atomic_ullong next;
-	atomic_uint failure;      /* CUresult of the first one that fails */
-	struct launch_failure *out;
-};
-
-static void *map_none(size_t size)
-{
-	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return map == MAP_FAILED ? NULL : map;
-}
-
-static bool grow_slots(struct worker *w, uint32_t count)
-{
-	if (count > w->slot_cap) {
-		struct slot *slots = mem_zalloc(count, sizeof(*slots));
-		if (slots == NULL) {
-			return false;
-		}
-		mem_free(w->block.slots);
-		w->block.slots = slots;
-		w->slot_cap = count;
-		w->layout.width = 0;
-	}
-	w->block.slot_count = count;
-	return true;
-}
-
-/* Give access to exactly the pages that the block's shared memory takes. */
-static bool resize_shared(struct worker *w, size_t size, size_t page)
-{
-	size = round_up(size, page);
-	if (w->shared == NULL) {
-		uint8_t *map = map_none(SHARED_RESERVED);
-		if (map == NULL) {
-			return false;
-		}
-		w->shared = map + SHARED_REACH;
-	}
-	if (size > w->shared_size
-	    && mprotect(w->shared, size, PROT_READ | PROT_WRITE) != 0) {
-		return false;
-	}
-	if (size < w->shared_size
-	    && mprotect(w->shared + size, w->shared_size - size, PROT_NONE) != 0) {
-		return false;
-	}
-	w->shared_size = size;
-	return true;
-}
-
-static void free_area(struct area *area)
-{
-	if (area->data != NULL) {
-		munmap(area->data - GUARD, area->size + 2 * GUARD);
-	}
-}
-
-static bool grow_area(struct area *area, size_t size, size_t page)
-{
-	size = round_up(size > 0 ? size : 1, page);
-	if (size <= area->size) {
-		return true;
-	}
-	uint8_t *map = map_none(size + 2 * GUARD);
-	if (map == NULL) {
-		return false;
-	}
-	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
-		munmap(map, size + 2 * GUARD);
-		return false;
-	}
-	free_area(area);
-	*area = (struct area){map + GUARD, size};
-	return true;
-}
-
-static bool grow_scratch(struct worker *w, const struct layout *layout, size_t page)
-{
-	const uint8_t *frames = w->frames.data;
-	const uint8_t *local = w->local.data;
-	bool ok = grow_area(&w->frames, layout->frames_size, page)
-		&& grow_area(&w->local, layout->local_size, page);
-	if (w->frames.data != frames || w->local.data != local) {
-		w->layout.width = 0;
-	}
-	return ok;
-}
-
-static bool prepare_worker(struct worker *w, const struct job *job)
-{
-	size_t page = job->launcher->page;
-	uint32_t warps = (job->layout.threads + job->layout.width - 1) / job->layout.width;
-	if (w->signal_stack == NULL && (w->signal_stack = mem_alloc(SIGNAL_STACK)) == NULL) {
-		return false;
-	}
-	return grow_slots(w, warps) && resize_shared(w, job->launch.total_shared, page)
-		&& grow_scratch(w, &job->layout, page);
-}
-
-static void free_worker(struct worker *w)
-{
-	if (w->shared != NULL) {
-		munmap(w->shared - SHARED_REACH, SHARED_RESERVED);
-	}
-	free_area(&w->frames);
-	free_area(&w->local);
-	mem_free(w->block.slots);
-	mem_free(w->signal_stack);
-}
 
 bool launcher_create(struct launcher **out, struct pool *pool)
 {
@@ -198,7 +91,6 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 		return false;
 	}
 	launcher->pool = pool;
-	launcher->page = (size_t)sysconf(_SC_PAGESIZE);
 	launcher->worker_count = pool_size(pool);
 	launcher->workers = mem_zalloc(launcher->worker_count, sizeof(*launcher->workers));
 	if (launcher->workers == NULL) {
@@ -209,14 +101,26 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 	return true;
 }
 
+static void free_places(struct launcher *launcher)
+{
+	for (size_t i = 0; i < launcher->place_count; i++) {
+		room_free(&launcher->places[i].room);
+	}
+	mem_free(launcher->places);
+	launcher->places = NULL;
+	launcher->place_count = 0;
+}
+
 void launcher_release(struct launcher *launcher)
 {
 	if (launcher == NULL) {
 		return;
 	}
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
-		free_worker(&launcher->workers[i]);
+		room_free(&launcher->workers[i].own);
+		mem_free(launcher->workers[i].signal_stack);
 	}
+	free_places(launcher);
 	mem_free(launcher->workers);
 	mem_free(launcher);
 }
@@ -230,7 +134,7 @@ static void fill_tid(struct launcher *launcher, const uint32_t block[3])
 	uint32_t x = 0;
 	uint32_t y = 0;
 	uint32_t z = 0;
-	uint32_t padded = (uint32_t)round_up((size_t)block[0] * block[1] * block[2], BLOCK_GROUP);
+	uint32_t padded = (uint32_t)round_up((size_t)block[0] * block[1] * block[2], RT_GROUP);
 	for (uint32_t i = 0; i < padded; i++) {
 		launcher->tid[0][i] = x;
 		launcher->tid[1][i] = y;
@@ -245,65 +149,15 @@ static void fill_tid(struct launcher *launcher, const uint32_t block[3])
 	}
 }
 
-static bool plan_layout(struct layout *out, const struct launch_request *request,
-	uint32_t threads)
-{
-	size_t warps = (threads + request->width - 1) / request->width;
-	if (request->frame_size > MAX_SCRATCH || request->local_size > MAX_SCRATCH) {
-		return false;
-	}
-	memset(out, 0, sizeof(*out));
-	out->width = request->width;
-	out->threads = threads;
-	out->frame_stride = round_up(request->frame_size, FRAME_ALIGN);
-	out->local_stride = round_up(request->local_size, LOCAL_ALIGN);
-	return size_mul(&out->frames_size, out->frame_stride, warps)
-		&& size_mul(&out->local_size, out->local_stride, warps * request->width)
-		&& out->frames_size <= MAX_SCRATCH && out->local_size <= MAX_SCRATCH;
-}
+/* --- Failures --- */
 
-static void bind_slot(struct worker *w, uint32_t i, unsigned index)
-{
-	const struct layout *layout = &w->layout;
-	struct slot *slot = &w->block.slots[i];
-	uint32_t first = i * layout->width;
-	uint32_t left = layout->threads - first;
-	uint32_t lanes = left < layout->width ? left : layout->width;
-	uint32_t padding = (uint32_t)round_up(layout->threads, BLOCK_GROUP) - layout->threads;
-	slot->warp.shared = w->shared;
-	slot->warp.local = w->local.data + first * layout->local_stride;
-	slot->warp.local_stride = layout->local_stride;
-	slot->warp.first = first;
-	slot->warp.alive = UINT32_MAX >> (32 - lanes);
-	slot->warp.sm = index;
-	slot->frame = w->frames.data + i * layout->frame_stride;
-	slot->weight = lanes + (i + 1 == w->block.slot_count ? padding : 0);
-}
-
-/* Fill in what stays the same for all blocks; most of it, for all launches of one shape. */
-static void bind_slots(struct worker *w, struct job *job, unsigned index)
-{
-	struct block *block = &w->block;
-	bool same = memcmp(&w->layout, &job->layout, sizeof(w->layout)) == 0;
-	w->layout = job->layout;
-	block->run = job->request->run;
-	block->width = job->layout.width;
-	block->threads = job->layout.threads;
-	block->stop = &job->failure;
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		block->slots[i].warp.launch = &job->launch;
-		if (!same) {
-			bind_slot(w, i, index);
-		}
-	}
-}
-
-static void describe_thread(const struct job *job, const struct slot *slot, char *text,
+/* The first and the last of some lanes. */
+static void describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes, char *text,
 	size_t size)
 {
 	const struct rt_launch *launch = &job->launch;
-	uint32_t first = slot->warp.first;
-	uint32_t last = first + (uint32_t)__builtin_popcount(slot->warp.alive) - 1;
+	uint32_t first = slot->warp.first + (uint32_t)__builtin_ctz(lanes);
+	uint32_t last = slot->warp.first + 31 - (uint32_t)__builtin_clz(lanes);
 	int len = snprintf(text, size, "thread%s (%u,%u,%u)", last > first ? "s" : "",
 		launch->tid[0][first], launch->tid[1][first], launch->tid[2][first]);
 	if (last > first && len > 0 && (size_t)len < size) {
@@ -312,8 +166,8 @@ static void describe_thread(const struct job *job, const struct slot *slot, char
 	}
 }
 
-/* The first failure of a launch is the one that counts; the others stop quietly. */
-static bool claim_failure(struct job *job, CUresult code, const struct slot *slot)
+/* The first failure of a launch is the one that counts; the others stop quietly.  0 lanes: all. */
+static bool claim_failure(struct job *job, CUresult code, const struct slot *slot, uint32_t lanes)
 {
 	unsigned none = CUDA_SUCCESS;
 	if (!atomic_compare_exchange_strong(&job->failure, &none, (unsigned)code)) {
@@ -321,7 +175,8 @@ static bool claim_failure(struct job *job, CUresult code, const struct slot *slo
 	}
 	char thread[64];
 	const uint32_t *block = slot->warp.ctaid;
-	describe_thread(job, slot, thread, sizeof(thread));
+	lanes &= slot->warp.alive;
+	describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread, sizeof(thread));
 	memset(job->out, 0, sizeof(*job->out));
 	snprintf(job->out->where, sizeof(job->out->where), "block (%u,%u,%u), %s", block[0],
 		block[1], block[2], thread);
@@ -341,15 +196,20 @@ static void fail_fault(struct job *job, const struct worker *w)
 		{SIGILL, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"},
 	};
 	size_t i = 0;
+	if (w->fault.signal == FAULT_INTERRUPT) {
+		return; // whoever sent it has said why
+	}
 	while (i + 1 < countof(faults) && faults[i].signal != w->fault.signal) {
 		i++;
 	}
-	if (!claim_failure(job, faults[i].code, w->block.current)) {
+	const struct slot *slot = w->room->block.current;
+	uint32_t lanes = slot->warp.lane < RT_GROUP ? 1u << slot->warp.lane : 0;
+	if (!claim_failure(job, faults[i].code, slot, lanes)) {
 		return;
 	}
 	struct launch_failure *out = job->out;
-	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->shared);
-	const int64_t reach = (int64_t)SHARED_REACH;
+	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->room->shared);
+	const int64_t reach = ROOM_SHARED_REACH;
 	if (!w->fault.has_address) {
 		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
 	} else if (offset >= -reach && offset < reach) {
@@ -364,19 +224,27 @@ static void fail_fault(struct job *job, const struct worker *w)
 	}
 }
 
-static void fail_block(struct job *job, const struct slot *slot, enum block_end end)
+static void fail_block(struct job *job, const struct block *block, enum block_end end)
 {
 	if (end == BLOCK_STOPPED) {
 		return;
 	}
-	const char *what = end == BLOCK_TRAPPED ? "trap or failed assert"
-		: end == BLOCK_BAD_BARRIER ? "barrier above 15"
-		: slot->state == SLOT_WARP
-		? "deadlock: waits at bar.warp.sync for threads that never come"
-		: "deadlock: waits at a barrier for threads that never come";
-	if (claim_failure(job, CUDA_ERROR_LAUNCH_FAILED, slot)) {
-		snprintf(job->out->what, sizeof(job->out->what), "%s (PTX line %u)", what,
-			slot->warp.line);
+	const struct slot *slot = block->current;
+	const struct rt_fail *fail = slot->warp.fail;
+	bool has_reason = end == BLOCK_TRAPPED && fail->code != CUDA_SUCCESS;
+	CUresult code = has_reason ? (CUresult)fail->code : CUDA_ERROR_LAUNCH_FAILED;
+	char *text = job->out->what;
+	const size_t size = sizeof(job->out->what);
+	uint32_t lanes = end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
+	if (!claim_failure(job, code, slot, lanes)) {
+		return;
+	}
+	if (end == BLOCK_DEADLOCKED) {
+		snprintf(text, size, "deadlock: waits at %s for threads that never come"
+			" (PTX line %u)", block_waits_at(block), slot->warp.line);
+	} else {
+		snprintf(text, size, "%s (PTX line %u)", has_reason ? fail->text
+			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);
 	}
 }
 
@@ -385,44 +253,127 @@ static bool has_failed(struct job *job)
 	return atomic_load_explicit(&job->failure, memory_order_relaxed) != CUDA_SUCCESS;
 }
 
-static bool run_chunk(struct job *job, struct worker *w, uint64_t from, uint64_t to)
+/* --- Blocks --- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* Whether worker 0 is to leave, now that it could: `waits` if its block does. */
+static bool must_leave(struct job *job, const struct worker *w, bool waits)
+{
+	if (w != &job->launcher->workers[0] || job->deadline == 0) {
+		return false;
+	}
+	if (!waits && --job->blocks_to_look > 0) {
+		return false;
+	}
+	uint64_t now = now_ns();
+	bool often = now - job->seen < CLOCK_EVERY_NS;
+	unsigned per_look = job->blocks_per_look;
+	job->blocks_per_look = often ? 2 * per_look : per_look > 1 ? per_look / 2 : 1;
+	job->blocks_per_look = job->blocks_per_look > 64 ? 64 : job->blocks_per_look;
+	job->blocks_to_look = job->blocks_per_look;
+	job->seen = now;
+	job->has_left = now >= job->deadline;
+	return job->has_left;
+}
+
+static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
 {
 	const uint32_t *grid = job->launch.nctaid;
-	uint32_t ctaid[3] = {
-		(uint32_t)(from % grid[0]), (uint32_t)(from / grid[0] % grid[1]),
-		(uint32_t)(from / grid[0] / grid[1])
-	};
-	for (; from < to; from++) {
-		enum block_end end = block_run(&w->block, ctaid);
-		if (end != BLOCK_DONE) {
-			fail_block(job, w->block.current, end);
-			return false;
-		}
-		if (++ctaid[0] == grid[0]) {
-			ctaid[0] = 0;
-			if (++ctaid[1] == grid[1]) {
-				ctaid[1] = 0;
-				ctaid[2]++;
-			}
-		}
+	ctaid[0] = (uint32_t)(block % grid[0]);
+	ctaid[1] = (uint32_t)(block / grid[0] % grid[1]);
+	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
+}
+
+static bool take_blocks(struct job *job, struct worker *w)
+{
+	uint64_t from = atomic_fetch_add_explicit(&job->next, job->chunk, memory_order_relaxed);
+	if (from >= job->blocks) {
+		return false;
 	}
+	w->at = from;
+	w->to = job->blocks - from > job->chunk ? from + job->chunk : job->blocks;
+	locate(job, from, w->ctaid);
 	return true;
 }
 
-static void run_chunks(struct job *job, struct worker *w)
+static void begin_block(struct job *job, struct worker *w)
 {
-	while (!has_failed(job)) {
-		uint64_t from = atomic_fetch_add_explicit(&job->next, job->chunk,
-			memory_order_relaxed);
-		if (from >= job->blocks) {
-			return;
-		}
-		uint64_t to = job->blocks - from > job->chunk ? from + job->chunk : job->blocks;
-		if (!run_chunk(job, w, from, to)) {
-			return;
+	const uint32_t *grid = job->launch.nctaid;
+	block_start(&w->room->block, w->ctaid);
+	w->in_block = true;
+	w->at++;
+	if (++w->ctaid[0] == grid[0]) {
+		w->ctaid[0] = 0;
+		if (++w->ctaid[1] == grid[1]) {
+			w->ctaid[1] = 0;
+			w->ctaid[2]++;
 		}
 	}
 }
+
+static void run_blocks(struct job *job, struct worker *w)
+{
+	while (!has_failed(job)) {
+		if (!w->in_block) {
+			if (w->at == w->to && !take_blocks(job, w)) {
+				return;
+			}
+			begin_block(job, w);
+		}
+		enum block_end end = block_step(&w->room->block);
+		w->in_block = end == BLOCK_SPINS;
+		if (end != BLOCK_DONE && end != BLOCK_SPINS) {
+			fail_block(job, &w->room->block, end);
+			return;
+		}
+		if (must_leave(job, w, end == BLOCK_SPINS)) {
+			return;
+		}
+		if (end == BLOCK_SPINS) {
+			// It waits for another block, whose worker may need this core.
+			sched_yield();
+		}
+	}
+}
+
+/* Step each block that nobody else has; how many are not done. */
+static size_t go_round(struct job *job, struct worker *w)
+{
+	struct launcher *launcher = job->launcher;
+	size_t left = 0;
+	for (size_t i = 0; i < job->blocks && !has_failed(job); i++) {
+		struct place *place = &launcher->places[i];
+		unsigned is_free = PLACE_FREE;
+		left += atomic_load_explicit(&place->state, memory_order_relaxed) != PLACE_DONE;
+		if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
+				memory_order_acquire, memory_order_relaxed)) {
+			continue;
+		}
+		w->room = &place->room;
+		enum block_end end = block_step(&w->room->block);
+		if (end != BLOCK_DONE && end != BLOCK_SPINS) {
+			fail_block(job, &w->room->block, end);
+		}
+		atomic_store_explicit(&place->state,
+			end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE, memory_order_release);
+	}
+	return left;
+}
+
+static void run_places(struct job *job, struct worker *w)
+{
+	while (go_round(job, w) > 0 && !has_failed(job) && !must_leave(job, w, true)) {
+		sched_yield();
+	}
+}
+
+/* --- Workers --- */
 
 /* A worker thread's faults are handled on a stack of their own, so that even one that has used up
  * its stack gets an answer.  Worker 0 is somebody else's thread and keeps what it has, as does a
@@ -482,19 +433,24 @@ static void work(void *arg, unsigned index)
 	sigset_t mask;
 	const bool was_blocked = index == 0 && fault_unblock(&mask);
 	use_signal_stack(w, index);
-	bind_slots(w, job, index);
 	if (sigsetjmp(w->fault.env, 0) == 0) {
 		fault_arm(&w->fault);
-		run_chunks(job, w);
+		if (job->request->cooperative) {
+			run_places(job, w);
+		} else {
+			run_blocks(job, w);
+		}
 	} else {
 		fail_fault(job, w);
 	}
-	fault_disarm();
+	fault_disarm(&w->fault);
 	if (was_blocked) {
 		pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	}
 	float_state_restore(caller);
 }
+
+/* --- Launches --- */
 
 static void init_job(struct job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
@@ -512,47 +468,144 @@ static void init_job(struct job *job, struct launcher *launcher,
 	launch->grid_id = ++launcher->grid_id;
 	launch->sm_count = launcher->worker_count;
 	launch->calls = &rt_calls;
+	launch->stack_size = request->stack_size;
+	launch->host = request->host;
 	for (int axis = 0; axis < 3; axis++) {
 		launch->ntid[axis] = request->block[axis];
 		launch->nctaid[axis] = request->grid[axis];
 		launch->tid[axis] = launcher->tid[axis];
 	}
+	const uint32_t *grid = request->grid;
+	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 }
 
 /* Blocks are handed out some at a time, but never so many that workers run out of them early. */
 static void plan_chunks(struct job *job, unsigned workers)
 {
-	const uint32_t *grid = job->request->grid;
-	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	uint64_t share = job->blocks / ((uint64_t)workers * 16);
 	job->chunk = share < 1 ? 1 : share > 64 ? 64 : share;
 }
 
-static CUresult run_locked(struct launcher *launcher, const struct launch_request *request,
-	struct launch_failure *out)
+static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 {
-	struct job job;
-	init_job(&job, launcher, request, out);
-	plan_chunks(&job, launcher->worker_count);
-	fill_tid(launcher, request->block);
-	if (!plan_layout(&job.layout, request, job.launch.threads)) {
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (!room_prepare(room, &job->layout, job->launch.total_shared)) {
+		return false;
 	}
-	uint64_t want = (job.blocks + job.chunk - 1) / job.chunk;
-	for (unsigned i = 0; i < launcher->worker_count && i < want; i++) {
-		if (!prepare_worker(&launcher->workers[i], &job)) {
-			return CUDA_ERROR_OUT_OF_MEMORY;
+	room_bind(room, &job->layout, &job->launch, sm);
+	room->block.run = job->request->run;
+	room->block.stop = &job->failure;
+	return true;
+}
+
+static bool set_up_worker(struct job *job, unsigned index)
+{
+	struct worker *w = &job->launcher->workers[index];
+	w->room = &w->own;
+	w->at = 0;
+	w->to = 0;
+	w->in_block = false;
+	if (w->signal_stack == NULL && (w->signal_stack = mem_alloc(SIGNAL_STACK)) == NULL) {
+		return false;
+	}
+	return job->request->cooperative || set_up_room(job, &w->own, index);
+}
+
+/* All blocks begin. */
+static bool set_up_places(struct job *job)
+{
+	struct launcher *launcher = job->launcher;
+	uint64_t address = (uintptr_t)launcher->grid_sync;
+	memset(launcher->grid_sync, 0, sizeof(launcher->grid_sync));
+	job->launch.grid_sync[0] = (uint32_t)address;
+	job->launch.grid_sync[1] = (uint32_t)(address >> 32);
+	if (job->blocks > launcher->place_count) {
+		free_places(launcher);
+		launcher->places = mem_zalloc(job->blocks, sizeof(*launcher->places));
+		if (launcher->places == NULL) {
+			return false;
 		}
+		launcher->place_count = job->blocks;
 	}
-	pool_run(launcher->pool, work, &job, want);
-	return (CUresult)atomic_load(&job.failure);
+	for (size_t i = 0; i < job->blocks; i++) {
+		struct place *place = &launcher->places[i];
+		uint32_t ctaid[3];
+		if (!set_up_room(job, &place->room, (uint32_t)(i % launcher->worker_count))) {
+			return false;
+		}
+		locate(job, i, ctaid);
+		block_start(&place->room.block, ctaid);
+		atomic_store(&place->state, PLACE_FREE);
+	}
+	return true;
+}
+
+static CUresult end_launch(struct job *job)
+{
+	if (!job->has_left && job->has_helpers) {
+		job->has_left = !pool_close(job->launcher->pool, job->deadline);
+	}
+	if (job->has_left) {
+		return LAUNCH_UNFINISHED;
+	}
+	atomic_store(&job->launcher->is_running, false);
+	return (CUresult)atomic_load(&job->failure);
 }
 
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
-	struct launch_failure *out)
+	uint64_t budget_ns, struct launch_failure *out)
 {
-	pool_begin(launcher->pool);
-	CUresult result = run_locked(launcher, request, out);
-	pool_end(launcher->pool);
-	return result;
+	struct job *job = &launcher->job;
+	init_job(job, launcher, request, out);
+	plan_chunks(job, launcher->worker_count);
+	fill_tid(launcher, request->block);
+	size_t local_size;
+	if (!size_add(&local_size, request->local_size, request->stack_size)
+	    || !room_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
+			local_size)) {
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	}
+	uint64_t want = (job->blocks + job->chunk - 1) / job->chunk;
+	for (unsigned i = 0; i < launcher->worker_count && i < want; i++) {
+		if (!set_up_worker(job, i)) {
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+	}
+	if (request->cooperative && !set_up_places(job)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (budget_ns > 0) {
+		job->seen = now_ns();
+		job->deadline = job->seen + budget_ns;
+		job->blocks_per_look = job->blocks_to_look = 1;
+	}
+	atomic_store(&launcher->is_running, true);
+	job->has_helpers = want > 1 && pool_post(launcher->pool, work, job, want - 1);
+	work(job, 0);
+	return end_launch(job);
+}
+
+CUresult launch_continue(struct launcher *launcher)
+{
+	struct job *job = &launcher->job;
+	job->has_left = false;
+	job->deadline = 0;
+	work(job, 0);
+	return end_launch(job);
+}
+
+void launch_cancel(struct launcher *launcher, CUresult code, const char *why)
+{
+	struct job *job = &launcher->job;
+	unsigned none = CUDA_SUCCESS;
+	if (!atomic_load(&launcher->is_running)) {
+		return;
+	}
+	if (atomic_compare_exchange_strong(&job->failure, &none, (unsigned)code)) {
+		memset(job->out, 0, sizeof(*job->out));
+		snprintf(job->out->what, sizeof(job->out->what), "%s", why);
+		snprintf(job->out->where, sizeof(job->out->where), "all blocks");
+	}
+	for (unsigned i = 0; i < launcher->worker_count; i++) {
+		fault_interrupt(&launcher->workers[i].fault);
+	}
 }

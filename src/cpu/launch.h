@@ -2,7 +2,8 @@
 #ifndef CPU_LAUNCH_H
 #define CPU_LAUNCH_H
 
-/* Run a grid of a compiled kernel on the workers of a pool.  Any thread; one grid at a time. */
+/* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
+ * at a time, and several of them share the pool: the one that does not get it runs alone. */
 #include "../drv/cuda_abi.h"
 #include "block.h"
 #include "pool.h"
@@ -21,19 +22,22 @@ struct launch_request {
 	uint32_t width;         /* W: 1 to RT_MAX_WIDTH, a power of two */
 	size_t frame_size;
 	size_t local_size;      /* of one thread */
+	size_t stack_size;      /* of one thread, behind that */
+	struct rt_host *host;   /* NULL: no kernel that calls malloc */
 	const uint8_t *params;
 	uint8_t *const *globals;
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
+	bool cooperative;       /* all blocks run at once; grid.sync() works */
 };
 
 /* How a kernel ended that did not end well. */
 struct launch_failure {
 	bool has_address;       /* it has accessed: */
 	uint64_t address;
-	char what[96];          /* "access to address 0x10", "trap (PTX line 12)" */
+	char what[200];         /* "access to address 0x10", "trap (PTX line 12)" */
 	char where[96];         /* "block (0,0,0), thread (3,0,0)" */
 };
 
@@ -41,12 +45,28 @@ struct launch_failure {
 bool launcher_create(struct launcher **out, struct pool *pool);
 void launcher_release(struct launcher *launcher); /* NULL is fine */
 
+/* What launch_run returns instead of a CUresult. */
+#define LAUNCH_UNFINISHED ((CUresult)-1)
+
 /*
- * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
- * LAUNCH_OUT_OF_RESOURCES: nothing has run.  ILLEGAL_ADDRESS, ILLEGAL_INSTRUCTION and
- * LAUNCH_FAILED: the kernel has run and failed, as *out says; its memory is in an unknown state.
+ * Run the grid.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
+ * LAUNCH_OUT_OF_RESOURCES: nothing has run.  Any other error: the kernel has run and failed, as
+ * *out says; its memory is in an unknown state.
+ *
+ * With a budget, after about that many nanoseconds (0: no limit) this returns LAUNCH_UNFINISHED at
+ * the next end of a block, or where a block waits; then some thread must call launch_continue,
+ * which returns when the grid has ended.  Until then the request and *out must stay.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
-	struct launch_failure *out);
+	uint64_t budget_ns, struct launch_failure *out);
+CUresult launch_continue(struct launcher *launcher);
+
+/*
+ * Stop the grid that runs or has been left, if there is one: it fails with `code`, unless it has
+ * failed already.  From any thread, but until this returns the launcher must not be used anew, nor
+ * its *out be read.  A worker that begins just then may miss it: until the launch returns, this is
+ * to be called again now and then.
+ */
+void launch_cancel(struct launcher *launcher, CUresult code, const char *why);
 
 #endif

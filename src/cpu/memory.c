@@ -4,7 +4,8 @@
  * an allocation gets pages of its own in it, and at least one page between it and the next stays
  * without access.  It is put at the end of its pages, so that running over its end traps at once.
  *
- * The ranges are one array sorted by address.  New ones are looked for from where the last one
+ * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in a
+ * reservation is a list of its own (memory_map.c).  New ones are looked for from where the last one
  * ended, so that an address is not used again soon and a stale pointer traps, too.  A freed range
  * stays in the array, marked dead, until half of it is dead: freeing moves nothing.
  *
@@ -16,6 +17,7 @@
 #include "memory.h"
 
 #include "../base/alloc.h"
+#include "memory_map.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -91,6 +93,9 @@ void memory_release(struct memory *memory)
 	if (memory == NULL) {
 		return;
 	}
+	for (size_t i = 0; i < memory->count; i++) {
+		mapping_free(memory->ranges[i].maps);
+	}
 	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
 	pthread_mutex_destroy(&memory->lock);
 	mem_free(memory->ranges);
@@ -113,8 +118,8 @@ static size_t range_above(const struct memory *memory, uint64_t address)
 	return low;
 }
 
-/* The live range that holds an address, NULL if there is none. */
-static struct memory_range *range_at(const struct memory *memory, uint64_t address)
+/* The live range that holds an address, reserved or more; NULL if there is none. */
+static struct memory_range *area_at(const struct memory *memory, uint64_t address)
 {
 	size_t above = range_above(memory, address);
 	if (above == 0) {
@@ -122,6 +127,17 @@ static struct memory_range *range_at(const struct memory *memory, uint64_t addre
 	}
 	struct memory_range *range = &memory->ranges[above - 1];
 	return !range->is_dead && address - range->address < range->size ? range : NULL;
+}
+
+/* The allocation or the mapping that holds an address, NULL if there is none. */
+static struct memory_range *range_at(const struct memory *memory, uint64_t address)
+{
+	struct memory_range *range = area_at(memory, address);
+	if (range == NULL || range->kind != MEMORY_RESERVED) {
+		return range;
+	}
+	struct mapping *mapping = mapping_at(range->maps, address);
+	return mapping != NULL ? &mapping->range : NULL;
 }
 
 static void drop_dead(struct memory *memory)
@@ -185,6 +201,21 @@ static bool reserve_slot(struct memory *memory)
 	return true;
 }
 
+/* Put a range at an address, at an index that find_room has found. */
+static struct memory_range *insert_range(struct memory *memory, size_t at,
+	const struct memory_range *wish, uint64_t address)
+{
+	struct memory_range *range = &memory->ranges[at];
+	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
+	*range = *wish;
+	range->address = address;
+	range->is_dead = false;
+	range->is_leaving = false;
+	range->id = ++memory->last_id;
+	memory->count++;
+	return range;
+}
+
 static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
@@ -193,26 +224,23 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	}
 	size_t size = padded_size(memory, wish->size);
 	size_t at;
-	if (size > use->limit - use->used || !reserve_slot(memory)) {
+	struct memory_pool *pool = wish->pool;
+	if (size > use->limit - use->used || (pool != NULL && pool->limit > 0
+			&& (pool->used > pool->limit || size > pool->limit - pool->used))
+	    || !reserve_slot(memory)) {
 		return 0;
 	}
 	uint64_t start = take_room(memory, size, &at);
 	if (start == 0 || mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE) != 0) {
 		return 0;
 	}
-	struct memory_range *range = &memory->ranges[at];
-	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
-	*range = *wish;
-	range->address = start + size
-		- round_up(wish->size, wish->align > ALIGNMENT ? wish->align : ALIGNMENT);
-	range->is_dead = false;
-	range->id = ++memory->last_id;
-	memory->count++;
+	const struct memory_range *range = insert_range(memory, at, wish, start + size
+		- round_up(wish->size, wish->align > ALIGNMENT ? wish->align : ALIGNMENT));
 	memory->cursor = start + size + memory->page;
 	use->used += size;
-	if (range->is_pooled) {
-		use->pooled += size;
-		use->pooled_peak = use->pooled > use->pooled_peak ? use->pooled : use->pooled_peak;
+	if (pool != NULL) {
+		pool->used += size;
+		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
 	}
 	return range->address;
 }
@@ -225,19 +253,24 @@ uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish)
 	return address;
 }
 
-static void kill_range(struct memory *memory, struct memory_range *range)
+/* A new mapping, rather than mprotect, gives the pages back and merges with its neighbours. */
+static void clear_pages(uint64_t start, size_t size)
 {
-	uint64_t start = pages_start(memory, range);
-	size_t size = pages_end(memory, range) - start;
-	// A new mapping, rather than mprotect, gives the pages back and merges with its neighbours.
 	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (pages == MAP_FAILED) {
 		mprotect((void *)(uintptr_t)start, size, PROT_NONE);
 	}
+}
+
+static void kill_range(struct memory *memory, struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	clear_pages(start, size);
 	memory->use.used -= size;
-	if (range->is_pooled) {
-		memory->use.pooled -= size;
+	if (range->pool != NULL) {
+		range->pool->used -= size;
 	}
 	range->is_dead = true;
 	memory->dead++;
@@ -261,6 +294,19 @@ bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return found;
+}
+
+bool memory_leave(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool ok = range != NULL && range->address == address && range->pool != NULL
+		&& !range->is_leaving;
+	if (ok) {
+		range->is_leaving = true;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
 }
 
 void memory_free_owner(struct memory *memory, const void *owner)
@@ -290,6 +336,45 @@ bool memory_find(struct memory *memory, uint64_t address, struct memory_range *o
 	return range != NULL;
 }
 
+void memory_set_advice(struct memory *memory, uint64_t address, const struct memory_advice *advice)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		range->advice = *advice;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		range->sync_memops = sync_memops;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for_writing,
+	struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	const struct memory_range *range = range_at(memory, address);
+	bool ok = range != NULL && (range->kind != MEMORY_MAPPED
+		? size <= range->size - (address - range->address)
+		: mapping_allows(area->maps, address, size, for_writing));
+	if (ok && out != NULL) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
 bool memory_covers(const struct memory *memory, uint64_t address)
 {
 	return address >= memory->base && address < memory->end;
@@ -303,10 +388,119 @@ struct memory_use memory_usage(struct memory *memory)
 	return use;
 }
 
-void memory_reset_peak(struct memory *memory)
+/* --- Addresses and memory apart --- */
+
+static uint64_t reserve_locked(struct memory *memory, size_t size, size_t align, uint64_t hint)
+{
+	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
+	size_t padded;
+	size_t at;
+	if (!reserve_slot(memory) || !size_add(&padded, size, align)
+	    || padded > memory->end - memory->base) {
+		return 0;
+	}
+	// The addresses of the hint may be those of what was freed just now.
+	drop_dead(memory);
+	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
+		&& find_room(memory, hint, size, &at) == hint ? hint : 0;
+	if (start == 0) {
+		start = find_room(memory, memory->cursor, padded, &at);
+	}
+	if (start == 0) {
+		start = find_room(memory, memory->base, padded, &at);
+	}
+	if (start == 0) {
+		return 0;
+	}
+	start = round_up(start, align);
+	insert_range(memory, at, &wish, start);
+	if (start >= memory->cursor) {
+		memory->cursor = start + size + memory->page;
+	}
+	return start;
+}
+
+uint64_t memory_reserve(struct memory *memory, size_t size, size_t align, uint64_t hint)
 {
 	pthread_mutex_lock(&memory->lock);
-	memory->use.pooled_peak = memory->use.pooled;
+	uint64_t address = reserve_locked(memory, size, align > memory->page ? align : memory->page,
+		hint);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_unreserve(struct memory *memory, uint64_t address, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = area_at(memory, address);
+	bool ok = range != NULL && range->kind == MEMORY_RESERVED && range->address == address
+		&& range->size == size && range->maps == NULL;
+	if (ok) {
+		range->is_dead = true;
+		memory->dead++;
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+enum memory_map_result memory_map(struct memory *memory, uint64_t address,
+	const struct memory_range *wish, int file, uint64_t offset)
+{
+	enum memory_map_result result = MEMORY_MAP_NOT_RESERVED;
+	struct memory_range want = *wish;
+	want.kind = MEMORY_MAPPED;
+	want.address = address;
+	pthread_mutex_lock(&memory->lock);
+	want.id = ++memory->last_id;
+	struct memory_range *area = area_at(memory, address);
+	if (area != NULL && area->kind == MEMORY_RESERVED
+	    && want.size <= area->size - (address - area->address)) {
+		result = mapping_overlaps(area->maps, address, want.size) ? MEMORY_MAP_IN_USE
+			: mapping_add(&area->maps, &want, file, offset) ? MEMORY_MAP_DONE
+			: MEMORY_MAP_FAILED;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return result;
+}
+
+struct mapping *memory_unmap(struct memory *memory, uint64_t address, size_t size)
+{
+	struct mapping *gone = NULL;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *area = area_at(memory, address);
+	if (area != NULL && mapping_are_whole(area->maps, address, size)) {
+		clear_pages(address, size);
+		gone = mapping_remove(&area->maps, address, size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return gone;
+}
+
+bool memory_protect(struct memory *memory, uint64_t address, size_t size,
+	struct memory_access access)
+{
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	bool ok = area != NULL && mapping_are_whole(area->maps, address, size)
+		&& mapping_protect(area->maps, address, size, access);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+bool memory_take(struct memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	bool ok = size <= memory->use.limit - memory->use.used;
+	memory->use.used += ok ? size : 0;
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+void memory_give(struct memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	memory->use.used -= size;
 	pthread_mutex_unlock(&memory->lock);
 }
 
@@ -317,7 +511,14 @@ static void describe_locked(const struct memory *memory, uint64_t address, char 
 	size_t above = range_above(memory, address);
 	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
 	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
-	if (before != NULL && address - before->address < before->size) {
+	const struct memory_range *area = area_at(memory, address);
+	if (area != NULL && area->kind == MEMORY_RESERVED) {
+		const struct mapping *mapping = mapping_at(area->maps, address);
+		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
+			area->size, area->address, mapping == NULL ? "where nothing is mapped"
+			: mapping->range.access.device == 0 ? "where no access was granted"
+			: "where access to more is needed than was granted");
+	} else if (before != NULL && address - before->address < before->size) {
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
 			before->size, before->address, before->is_dead ? ", which was freed" : "");
 	} else if (before != NULL && !before->is_dead

@@ -8,13 +8,35 @@
  */
 #include "../base/common.h"
 
+#include <stdatomic.h>
+
 struct memory;
 
 enum memory_kind {
 	MEMORY_DEVICE,
 	MEMORY_MANAGED,
 	MEMORY_HOST,   /* pinned */
-	MEMORY_MODULE  /* a module's variables */
+	MEMORY_MODULE, /* a module's variables */
+	MEMORY_ARRAY,  /* a CUDA array */
+	MEMORY_RESERVED, /* addresses without memory; never seen outside */
+	MEMORY_MAPPED  /* memory of the program's, at an address that it reserved */
+};
+
+/* Who may do what with mapped memory, in CUDA's numbers (CUmemAccess_flags). */
+struct memory_access {
+	unsigned device;
+	unsigned host;
+};
+
+/* What programs say about managed memory, in CUDA's numbers; nothing here depends on it. */
+struct memory_advice {
+	bool read_mostly;
+	bool accessed_by_device;
+	bool accessed_by_host;
+	bool has_preferred;
+	bool has_prefetched;
+	int preferred;
+	int prefetched;
 };
 
 struct memory_range {
@@ -22,36 +44,81 @@ struct memory_range {
 	size_t size;           /* as asked for */
 	size_t align;          /* as asked for; anything up to 256 is 256, the most is a page */
 	enum memory_kind kind;
-	bool is_pooled;        /* by cuMemAllocAsync */
+	struct memory_pool *pool; /* that counts it, or NULL; it must outlive it */
+	unsigned flags;        /* as asked for; not ours */
+	struct memory_advice advice;
+	bool sync_memops;      /* as cuPointerSetAttribute has it */
+	bool is_leaving;       /* it is to be freed when a stream comes to it */
 	bool is_dead;          /* freed; never seen outside */
 	uint64_t id;           /* never used twice */
 	const void *owner;
+	struct memory_access access; /* of mapped memory */
+	bool is_host;          /* mapped memory: of the host, by its name */
+	void *block;           /* what is mapped; not ours */
+	struct mapping *maps;  /* within reserved addresses */
+};
+
+/* Bytes of the allocations that count for it, in whole pages: now and at most. */
+struct memory_pool {
+	size_t limit;          /* 0: none */
+	atomic_size_t used;
+	atomic_size_t peak;
 };
 
 /* Reserve address space for `limit` bytes of memory; false when that fails. */
 bool memory_create(struct memory **out, size_t limit);
 void memory_release(struct memory *memory); /* NULL is fine */
 
-/* `wish` says size, align, kind, is_pooled and owner.  The address; 0 when memory runs out.
+/* `wish` says size, align, kind, pool and owner.  The address; 0 when memory runs out.
  * Cleared. */
 uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish);
 /* False if no allocation starts at the address, or it has another kind. */
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind);
+/* Announce that an allocation of a pool will be freed; false if there is none, or it was already. */
+bool memory_leave(struct memory *memory, uint64_t address);
 void memory_free_owner(struct memory *memory, const void *owner);
 
 /* The allocation that holds an address. */
 bool memory_find(struct memory *memory, uint64_t address, struct memory_range *out);
-/* Whether an address lies in the reserved range, allocated or not. */
+/* Remember a wish for the allocation that holds an address. */
+void memory_set_advice(struct memory *memory, uint64_t address,
+	const struct memory_advice *advice);
+void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops);
+/* Whether all of [address, address + size) is in one allocation, or in mappings side by side, and
+ * can be read, or written, too.  The allocation of the address goes to *out if that is not NULL. */
+bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for_writing,
+	struct memory_range *out);
+/* Whether an address lies in the device's range, allocated or not. */
 bool memory_covers(const struct memory *memory, uint64_t address);
-/* Bytes in use, in whole pages: by all kinds, and by pooled allocations now and at most. */
+/* Bytes in use, in whole pages. */
 struct memory_use {
 	size_t limit;
 	size_t used;
-	size_t pooled;
-	size_t pooled_peak;
 };
 struct memory_use memory_usage(struct memory *memory);
-void memory_reset_peak(struct memory *memory);
+
+/* --- Addresses and memory apart: sizes and addresses here are multiples of the page --- */
+
+/* Reserve addresses, at `hint` if that is free.  The address; 0 if there is no room. */
+uint64_t memory_reserve(struct memory *memory, size_t size, size_t align, uint64_t hint);
+/* False unless exactly that was reserved, and nothing is mapped in it. */
+bool memory_unreserve(struct memory *memory, uint64_t address, size_t size);
+
+enum memory_map_result { MEMORY_MAP_DONE, MEMORY_MAP_NOT_RESERVED, MEMORY_MAP_IN_USE,
+	MEMORY_MAP_FAILED };
+/* Map a part of a file.  Nobody has access until memory_protect; `wish` says size and block. */
+enum memory_map_result memory_map(struct memory *memory, uint64_t address,
+	const struct memory_range *wish, int file, uint64_t offset);
+/* What was mapped, for the caller to free; NULL unless the range is that of whole mappings, side by
+ * side. */
+struct mapping *memory_unmap(struct memory *memory, uint64_t address, size_t size);
+/* The same rule.  What a location is to keep is UINT_MAX. */
+bool memory_protect(struct memory *memory, uint64_t address, size_t size,
+	struct memory_access access);
+
+/* Count bytes that are not at any address yet as used; false if there are not as many. */
+bool memory_take(struct memory *memory, size_t size);
+void memory_give(struct memory *memory, size_t size);
 
 /* Say where an address lies: "4 bytes past the end of the 64-byte allocation at 0x7f0000000000". */
 void memory_describe(struct memory *memory, uint64_t address, char *text, size_t size);

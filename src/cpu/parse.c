@@ -84,7 +84,7 @@ static void lay_out(struct parser *p, struct ptx_func *func)
 		if (var->space != PTX_SHARED) {
 			ok = ok && place(&func->local_size, var);
 			local_align = var->align > local_align ? var->align : local_align;
-		} else if (!var->is_extern) {
+		} else if (!ptx_is_dynamic(var)) {
 			ok = ok && place(&func->shared_size, var);
 		} else {
 			func->uses_dynamic_shared = true;
@@ -100,7 +100,7 @@ static void lay_out(struct parser *p, struct ptx_func *func)
 		func->shared_size = round_up(func->shared_size, dynamic_align);
 	}
 	for (size_t i = 0; i < func->var_count; i++) {
-		if (func->vars[i]->space == PTX_SHARED && func->vars[i]->is_extern) {
+		if (ptx_is_dynamic(func->vars[i])) {
 			func->vars[i]->offset = func->shared_size;
 		}
 	}
@@ -135,6 +135,7 @@ static struct ptx_func *function_add(struct parser *p, const char *name)
 	if (!symbol || !slot || !(*slot = parser_alloc(p, 1, sizeof(**slot)))) {
 		return NULL;
 	}
+	(*slot)->index = p->funcs.count - 1;
 	symbol->func = *slot;
 	return *slot;
 }
@@ -156,6 +157,7 @@ static void parse_function(struct parser *p, bool is_entry)
 	parse_tuning(p, &from);
 	if (old && !p->failed) {
 		bool has_body = !accept(p, ";");
+		from.index = old->index;
 		*old = from;
 		old->is_extern = !has_body;
 		if (has_body) {

@@ -14,7 +14,7 @@
 static void parse_registers(struct parser *p)
 {
 	enum ptx_type type = take_type(p);
-	if (type != PTX_PRED && ptx_type_bits(type) < 16) {
+	if (type > PTX_BF16X2) {
 		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
 	}
 	do {
@@ -57,22 +57,10 @@ static struct ptx_var *own_variable(struct parser *p, struct ptx_var *var)
 		return var;
 	}
 	**slot = *var;
+	(*slot)->origin = var;
+	(*slot)->index = p->func_vars.count - 1;
 	symbol->var = *slot;
 	return *slot;
-}
-
-/* Special registers that exist but not here. */
-static bool is_foreign_register(const struct token *word)
-{
-	static const char *const prefixes[] = {"%cluster", "%ncluster", "%is_explicit_cluster",
-		"%pm", "%envreg", "%reserved_smem", "%aggr_smem", "%current_graph_exec"};
-	for (size_t i = 0; i < countof(prefixes); i++) {
-		size_t len = strlen(prefixes[i]);
-		if (word->len >= len && memcmp(word->text, prefixes[i], len) == 0) {
-			return true;
-		}
-	}
-	return false;
 }
 
 /* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and
@@ -102,21 +90,6 @@ static void add_fixups(struct parser *p, struct ptx_operand *operands, size_t co
 	}
 }
 
-static void parse_percent(struct parser *p, struct ptx_operand *out, const struct token *word)
-{
-	if (is_foreign_register(word)) {
-		out->kind = PTX_SREG;
-		out->sreg = PTX_SREG_COUNT;
-		out->label = arena_strndup(&p->module->arena, word->text, word->len);
-		if (!out->label) {
-			parser_no_memory(p);
-		}
-		return;
-	}
-	parser_fail_at(p, word->line, word->column, "unknown register '%.*s'",
-		word->len < 80 ? (int)word->len : 80, word->text);
-}
-
 /* A register, variable, function, label or special register. */
 static void parse_name(struct parser *p, struct ptx_operand *out)
 {
@@ -137,7 +110,8 @@ static void parse_name(struct parser *p, struct ptx_operand *out)
 	}
 	const struct symbol *symbol = symbol_find(p, p->scope, word.text, word.len);
 	if (!symbol && word.text[0] == '%') {
-		parse_percent(p, out, &word);
+		parser_fail_at(p, word.line, word.column, "unknown register '%.*s'",
+			word.len < 80 ? (int)word.len : 80, word.text);
 	} else if (!symbol || symbol->kind >= SYMBOL_LABEL) {
 		name_later(p, out, &word);
 	} else if (symbol->kind == SYMBOL_REG) {
@@ -182,8 +156,8 @@ static void parse_offset(struct parser *p, struct ptx_operand *out)
 	}
 }
 
-/* [%rd1+8], [name-4], [16] */
-static void parse_memory(struct parser *p, struct ptx_operand *out)
+/* [%rd1+8], [name-4], [16].  True if coordinates follow, as in [%rd1, {%f1}]. */
+static bool parse_memory(struct parser *p, struct ptx_operand *out)
 {
 	if (p->token.kind == TOKEN_WORD) {
 		struct token word = p->token;
@@ -204,7 +178,11 @@ static void parse_memory(struct parser *p, struct ptx_operand *out)
 	}
 	out->kind = PTX_ADDRESS;
 	out->bracketed = true;
-	expect(p, "]");
+	bool has_more = accept(p, ",");
+	if (!has_more) {
+		expect(p, "]");
+	}
+	return has_more;
 }
 
 /* %p|%q: a sink beside a register is a register that nobody reads. */
@@ -213,6 +191,9 @@ static void parse_pair(struct parser *p, struct ptx_operand *out)
 	struct ptx_operand second = {.kind = PTX_SINK};
 	struct ptx_operand *both[] = {out, &second};
 	unsigned regs[2] = {0, 0};
+	if (out->select[0]) {
+		parser_fail(p, "unexpected '|'");
+	}
 	parse_name(p, &second);
 	for (size_t i = 0; i < 2 && !p->failed; i++) {
 		regs[i] = both[i]->reg;
@@ -231,6 +212,31 @@ static void parse_pair(struct parser *p, struct ptx_operand *out)
 	out->reg2 = regs[1];
 }
 
+/* %r1.b0, %r1.h10: a register and the parts of it that a video instruction takes. */
+static bool parse_selected(struct parser *p, struct ptx_operand *out)
+{
+	struct token word = p->token;
+	size_t len = word.len;
+	while (len > 0 && word.text[len - 1] >= '0' && word.text[len - 1] <= '7') {
+		len--;
+	}
+	size_t digits = word.len - len;
+	if (digits == 0 || digits > 4 || len < 3 || word.text[len - 2] != '.'
+	    || (word.text[len - 1] != 'b' && word.text[len - 1] != 'h')
+	    || symbol_find(p, p->scope, word.text, word.len)) {
+		return false;
+	}
+	const struct symbol *symbol = symbol_find(p, p->scope, word.text, len - 2);
+	if (!symbol || symbol->kind != SYMBOL_REG) {
+		return false;
+	}
+	out->kind = PTX_REG;
+	out->reg = symbol->index;
+	memcpy(out->select, word.text + len - 1, digits + 1);
+	advance(p);
+	return true;
+}
+
 static void parse_simple(struct parser *p, struct ptx_operand *out)
 {
 	if (accept(p, "!")) {
@@ -239,6 +245,8 @@ static void parse_simple(struct parser *p, struct ptx_operand *out)
 			parser_fail(p, "expected a register behind '!'");
 		}
 		out->negated = true;
+	} else if (p->token.kind == TOKEN_WORD && parse_selected(p, out)) {
+		return;
 	} else if (p->token.kind == TOKEN_WORD) {
 		parse_name(p, out);
 		if (out->kind == PTX_ADDRESS) {
@@ -252,8 +260,8 @@ static void parse_simple(struct parser *p, struct ptx_operand *out)
 	}
 }
 
-/* The rest of { a, b }, counted before it is read. */
-static void parse_vector(struct parser *p, struct ptx_operand *out, const char *end)
+/* Counted before it is read. */
+void parse_vector(struct parser *p, struct ptx_operand *out, const char *end)
 {
 	struct lexer lexer = p->lexer;
 	struct token token = p->token;
@@ -265,7 +273,7 @@ static void parse_vector(struct parser *p, struct ptx_operand *out, const char *
 		}
 	}
 	out->kind = PTX_VECTOR;
-	out->elements = parser_alloc(p, count, sizeof(*out->elements));
+	out->elements = parser_alloc(p, count + 1, sizeof(*out->elements)); /* see parse_operand */
 	while (!at(p, end) && !p->failed && out->count < count) {
 		parse_simple(p, &out->elements[out->count++]);
 		if (!at(p, end)) {
@@ -275,20 +283,27 @@ static void parse_vector(struct parser *p, struct ptx_operand *out, const char *
 	expect(p, end);
 }
 
-static void parse_operand(struct parser *p, struct ptx_operand *out)
+/* True if the next operand is within the same brackets. */
+static bool parse_operand(struct parser *p, struct ptx_operand *out)
 {
+	bool has_more = false;
 	if (accept(p, "{")) {
 		parse_vector(p, out, "}");
 	} else if (accept(p, "(")) {
 		parse_vector(p, out, ")");
 	} else if (accept(p, "[")) {
-		parse_memory(p, out);
+		has_more = parse_memory(p, out);
 	} else {
 		parse_simple(p, out);
 	}
-	if (accept(p, "|")) {
-		parse_pair(p, out);
+	if (!has_more && accept(p, "|")) {
+		if (out->kind == PTX_VECTOR && out->elements) {
+			parse_name(p, &out->elements[out->count++]);
+		} else {
+			parse_pair(p, out);
+		}
 	}
+	return has_more;
 }
 
 /* The opcode at hand, from memory if this text was met before. */
@@ -322,13 +337,18 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 {
 	struct ptx_operand operands[MAX_OPERANDS] = {{.value = 0}};
 	size_t count = 0;
-	while (!at(p, ";") && !p->failed) {
+	bool in_brackets = false;
+	while ((!at(p, ";") || in_brackets) && !p->failed) {
 		if (count == MAX_OPERANDS) {
 			parser_fail(p, "more than %d operands", MAX_OPERANDS);
 			return;
 		}
-		parse_operand(p, &operands[count++]);
-		if (!at(p, ";") && !accept(p, ",")) {
+		bool has_more = parse_operand(p, &operands[count++]);
+		if (in_brackets) {
+			expect(p, "]");
+		}
+		in_brackets = has_more;
+		if (!in_brackets && !at(p, ";") && !accept(p, ",")) {
 			fail_expected(p, "',' or ';'");
 		}
 	}
@@ -337,10 +357,13 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 	if (inst->operands) {
 		memcpy(inst->operands, operands, count * sizeof(operands[0]));
 		inst->operand_count = count;
-		add_fixups(p, inst->operands, count,
+		if (inst->op == PTX_OP_CALL) {
+			call_arrange(p, inst);
+		}
+		add_fixups(p, inst->operands, inst->operand_count,
 			inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX);
 	}
-	for (size_t i = 0; i < inst->operand_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (operands[i].kind == PTX_VECTOR) {
 			add_fixups(p, operands[i].elements, operands[i].count, false);
 		}
@@ -361,33 +384,6 @@ static void parse_guard(struct parser *p, struct ptx_inst *inst)
 	inst->guard = guard.reg;
 }
 
-/* Skip an instruction that is refused later.  For a call the message names its callee, the first
- * word outside of ( ). */
-static void skip_unsupported(struct parser *p, struct ptx_inst *inst)
-{
-	struct token callee = {.len = 0};
-	int depth = 0;
-	while (!at_end(p) && !at(p, ";")) {
-		depth += at(p, "(") - at(p, ")");
-		if (depth == 0 && callee.len == 0 && p->token.kind == TOKEN_WORD) {
-			callee = p->token;
-		}
-		advance(p);
-	}
-	expect(p, ";");
-	if (inst->op == PTX_OP_CALL && callee.len > 0) {
-		inst->operands = parser_alloc(p, 1, sizeof(*inst->operands));
-	}
-	if (inst->operands) {
-		char *name = arena_strndup(&p->module->arena, callee.text, callee.len);
-		if (!name) {
-			parser_no_memory(p);
-		}
-		inst->operand_count = 1;
-		*inst->operands = (struct ptx_operand){.kind = PTX_LABEL, .label = name};
-	}
-}
-
 static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	const struct token *word)
 {
@@ -404,7 +400,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	inst.source_file = p->source_file;
 	inst.source_line = p->source_line;
 	if (ptx_rows[inst.op].unsupported) {
-		skip_unsupported(p, &inst);
+		skip_past(p, ";");
 	} else {
 		parse_operands(p, &inst);
 	}
@@ -434,9 +430,13 @@ static void parse_label(struct parser *p, const struct token *word)
 		}
 		return;
 	}
-	if (accept(p, ".calltargets") || accept(p, ".callprototype")) {
-		symbol_add(p, p->scope, name, SYMBOL_PROTO);
-		skip_past(p, ";");
+	bool is_list = accept(p, ".calltargets");
+	if (is_list || accept(p, ".callprototype")) {
+		struct symbol *symbol = symbol_add(p, p->scope, name, SYMBOL_PROTO);
+		struct ptx_func *func = is_list ? parse_call_targets(p) : parse_prototype(p);
+		if (symbol) {
+			symbol->func = func;
+		}
 		return;
 	}
 	struct symbol *symbol = symbol_add(p, p->scope, name, SYMBOL_LABEL);
@@ -500,6 +500,9 @@ static void settle(struct parser *p, const struct fixup *fixup)
 		operand->kind = PTX_VECTOR;
 		operand->elements = symbol->targets->elements;
 		operand->count = symbol->targets->count;
+	} else if (symbol && symbol->kind == SYMBOL_PROTO && symbol->func) {
+		operand->kind = PTX_FUNC;
+		operand->func = symbol->func;
 	} else {
 		parser_fail_at(p, fixup->line, fixup->column, "unknown %s '%.80s'",
 			fixup->is_branch ? "label" : "variable", operand->label);

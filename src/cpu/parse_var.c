@@ -91,8 +91,9 @@ static void parse_qualifiers(struct parser *p, struct declaration *d)
 	}
 	if (!d->type) {
 		fail_expected(p, "a type");
-	} else if (d->type == PTX_PRED) {
-		parser_fail(p, "a variable in memory cannot have type '.pred'");
+	} else if (d->type == PTX_PRED || d->type > PTX_BF16X2) {
+		parser_fail(p, "a variable in memory cannot have type '.%s'",
+			ptx_type_name(d->type));
 	}
 }
 

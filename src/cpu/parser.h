@@ -22,7 +22,7 @@ enum symbol_kind {
 	SYMBOL_FUNC,    /* func */
 	SYMBOL_LABEL,   /* index */
 	SYMBOL_TARGETS, /* targets: of .branchtargets */
-	SYMBOL_PROTO    /* .callprototype */
+	SYMBOL_PROTO    /* func: of .callprototype; of .calltargets, the first one */
 };
 
 struct symbol {
@@ -125,5 +125,14 @@ bool parse_common(struct parser *p); /* .loc .file .pragma .section; false if it
 
 /* parse_body.c: from behind the { to behind the matching }. */
 void parse_body(struct parser *p);
+/* The rest of { a, b }: operands up to `end`. */
+void parse_vector(struct parser *p, struct ptx_operand *out, const char *end);
+
+/* parse_call.c */
+/* Bring the operands of a call, as written, into the order of ptx_inst.operands. */
+void call_arrange(struct parser *p, struct ptx_inst *inst);
+/* Behind .callprototype and .calltargets. */
+struct ptx_func *parse_prototype(struct parser *p);
+struct ptx_func *parse_call_targets(struct parser *p);
 
 #endif

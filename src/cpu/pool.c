@@ -12,10 +12,10 @@
 
 #include "../base/alloc.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define MAX_WORKERS 1024
 
@@ -26,8 +26,8 @@ struct worker_thread {
 };
 
 struct pool {
-	pthread_mutex_t turn;     /* held by the one whose job it is */
 	pthread_mutex_t lock;     /* of everything below */
+	bool busy;                /* from pool_post to the end of pool_close */
 	pthread_cond_t posted;
 	pthread_cond_t left;
 	pool_job *job;            /* NULL: closed */
@@ -88,28 +88,34 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Start threads until there are `count`; fewer is fine, the caller does what they do not. */
-static void start_threads(struct pool *pool, unsigned count)
+bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
 {
 	sigset_t all;
 	sigset_t old;
 	sigfillset(&all);
-	const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+	const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG /* fault_interrupt */};
 	for (size_t i = 0; i < countof(faults); i++) {
 		sigdelset(&all, faults[i]);
 	}
 	// The program's own signals are for its own threads.
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool ok = pthread_create(out, NULL, function, arg) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ok;
+}
+
+/* Start threads until there are `count`; fewer is fine, the caller does what they do not. */
+static void start_threads(struct pool *pool, unsigned count)
+{
 	while (pool->started < count) {
 		struct worker_thread *next = &pool->threads[pool->started];
 		next->pool = pool;
 		next->index = pool->started + 1;
-		if (pthread_create(&next->thread, NULL, thread_main, next) != 0) {
+		if (!pool_start_thread(&next->thread, thread_main, next)) {
 			break;
 		}
 		pool->started++;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 bool pool_create(struct pool **out, unsigned size)
@@ -124,10 +130,13 @@ bool pool_create(struct pool **out, unsigned size)
 	}
 	pool->size = size;
 	pool->threads = threads;
-	pthread_mutex_init(&pool->turn, NULL);
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->posted, NULL);
-	pthread_cond_init(&pool->left, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->left, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	*out = pool;
 	return true;
 }
@@ -147,7 +156,6 @@ void pool_release(struct pool *pool)
 	pthread_cond_destroy(&pool->left);
 	pthread_cond_destroy(&pool->posted);
 	pthread_mutex_destroy(&pool->lock);
-	pthread_mutex_destroy(&pool->turn);
 	mem_free(pool->threads);
 	mem_free(pool);
 }
@@ -157,50 +165,44 @@ unsigned pool_size(const struct pool *pool)
 	return pool->size;
 }
 
-void pool_begin(struct pool *pool)
+bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers)
 {
-	pthread_mutex_lock(&pool->turn);
-}
-
-void pool_end(struct pool *pool)
-{
-	pthread_mutex_unlock(&pool->turn);
-}
-
-static void post_job(struct pool *pool, pool_job *job, void *arg, unsigned helpers)
-{
-	start_threads(pool, helpers);
 	pthread_mutex_lock(&pool->lock);
-	pool->job = job;
-	pool->arg = arg;
-	pool->ticket++;
-	pool->open = helpers;
-	if (helpers == 1) {
-		pthread_cond_signal(&pool->posted);
-	} else {
-		pthread_cond_broadcast(&pool->posted);
+	bool is_free = !pool->busy;
+	if (is_free && helpers > 0) {
+		uint64_t most = pool->size - 1;
+		start_threads(pool, (unsigned)(helpers < most ? helpers : most));
+		is_free = pool->started > 0;
+	}
+	if (is_free && helpers > 0) {
+		pool->busy = true;
+		pool->job = job;
+		pool->arg = arg;
+		pool->ticket++;
+		pool->open = (unsigned)(helpers < pool->started ? helpers : pool->started);
+		if (pool->open == 1) {
+			pthread_cond_signal(&pool->posted);
+		} else {
+			pthread_cond_broadcast(&pool->posted);
+		}
 	}
 	pthread_mutex_unlock(&pool->lock);
+	return is_free && helpers > 0;
 }
 
-static void close_job(struct pool *pool)
+bool pool_close(struct pool *pool, uint64_t deadline)
 {
+	const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
+		.tv_nsec = (long)(deadline % 1000000000)};
+	int late = 0;
 	pthread_mutex_lock(&pool->lock);
 	pool->job = NULL;
-	while (pool->active > 0) {
-		pthread_cond_wait(&pool->left, &pool->lock);
+	while (pool->active > 0 && late == 0) {
+		late = deadline > 0 ? pthread_cond_timedwait(&pool->left, &pool->lock, &until)
+			: pthread_cond_wait(&pool->left, &pool->lock);
 	}
+	bool done = pool->active == 0;
+	pool->busy = !done;
 	pthread_mutex_unlock(&pool->lock);
-}
-
-void pool_run(struct pool *pool, pool_job *job, void *arg, uint64_t want)
-{
-	unsigned workers = want < pool->size ? (unsigned)want : pool->size;
-	if (workers > 1) {
-		post_job(pool, job, arg, workers - 1);
-	}
-	job(arg, 0);
-	if (workers > 1) {
-		close_job(pool);
-	}
+	return done;
 }

@@ -2,17 +2,22 @@
 #ifndef CPU_POOL_H
 #define CPU_POOL_H
 
-/* Worker threads that help the calling one.  Any thread may call; jobs run one after another. */
+/* Worker threads that help the calling one.  Any thread may call; they do one job at a time. */
 #include "../base/common.h"
+
+#include <pthread.h>
 
 struct pool;
 
-/* Do a share of a job.  Worker 0 is the caller of pool_run.  Every worker is called at most once
- * per job, and the caller always, so that a job must hand out its work from a common counter. */
+/* Do a share of a job.  Every worker is called at most once per job, and it may be that none is, so
+ * that a job must hand out its work from a common counter. */
 typedef void pool_job(void *arg, unsigned worker);
 
 /* As many workers as this process may use cores; KUDZU_CPU_THREADS, 1 to 1024, overrides. */
 unsigned pool_cores(void);
+
+/* Start a thread that gets none of the program's signals. */
+bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg);
 
 /* A pool of `size` workers, the caller included.  Threads start when they are first needed. */
 bool pool_create(struct pool **out, unsigned size);
@@ -20,10 +25,13 @@ bool pool_create(struct pool **out, unsigned size);
 void pool_release(struct pool *pool);
 unsigned pool_size(const struct pool *pool);
 
-/* Hold the pool: from here to pool_end nobody else can run a job. */
-void pool_begin(struct pool *pool);
-/* Run job(arg, worker) on up to `want` workers; returns when all calls have returned. */
-void pool_run(struct pool *pool, pool_job *job, void *arg, uint64_t want);
-void pool_end(struct pool *pool);
+/* Have up to `helpers` threads run job(arg, worker), workers counting from 1; the caller then does
+ * its share.  False: the pool has somebody else's job, or no thread can be had, so that the caller
+ * is alone. */
+bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers);
+/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was true,
+ * from any thread.  With a time of CLOCK_MONOTONIC in nanoseconds, false when it comes first: then
+ * this is to be called again. */
+bool pool_close(struct pool *pool, uint64_t deadline);
 
 #endif

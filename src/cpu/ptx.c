@@ -30,7 +30,8 @@ static const char *const mod_names[PTX_MOD_COUNT] = {
 
 const struct ptx_row ptx_rows[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) \
-	{spelling, operands, types, mods, sizeof(note) > 1},
+	{spelling, operands, types, mods, note[0] == 'u', \
+		note[0] == 'u' ? &note[sizeof("unsupported") - 1] : ""},
 #include "ptx.def"
 #undef X
 };
@@ -76,6 +77,20 @@ enum ptx_type ptx_widen(enum ptx_type type)
 char ptx_type_class(enum ptx_type type)
 {
 	return types[type].class;
+}
+
+enum ptx_runtime ptx_runtime_find(const struct ptx_func *func)
+{
+	static const char *const names[] = {
+#define X(name, spelling, sizes) spelling,
+		PTX_RUNTIME(X)
+#undef X
+	};
+	unsigned i = 0;
+	while (i < countof(names) && (!func->is_extern || strcmp(func->name, names[i]) != 0)) {
+		i++;
+	}
+	return (enum ptx_runtime)i;
 }
 
 static bool diag_fill(struct ptx_diag *diag, int line, int column, bool unsupported,
@@ -243,7 +258,8 @@ static bool match_group(struct match *m, struct slice part, struct slice group, 
 	bool *found)
 {
 	struct slice alternative, name;
-	bool hint = slice_starts(part, "L1::") || slice_starts(part, "L2::");
+	bool hint = (slice_starts(part, "L1::") || slice_starts(part, "L2::"))
+		&& !slice_is(part, "L2::cache_hint");
 	*found = false;
 	if (group.text[0] == '?') {
 		group = (struct slice){group.text + 1, group.len - 1};
@@ -279,6 +295,7 @@ static void match_keep(struct match *m, struct slice part)
 static bool match_part(struct match *m, struct slice part)
 {
 	struct slice rest = slice_of(m->row->mods), group;
+	bool failed = false;
 	for (size_t i = 0; slice_next(&group, &rest, ' '); i++) {
 		assert(i < MAX_GROUPS);
 		bool found = slice_is(group, "*");
@@ -291,14 +308,17 @@ static bool match_part(struct match *m, struct slice part)
 				return true;
 			}
 		} else if (!match_group(m, part, group, i, &found)) {
-			return false;
+			/* of two groups with the same words the second one may be free */
+			failed = true;
+			continue;
 		}
 		if (found) {
 			match_keep(m, part);
 			return true;
 		}
 	}
-	return match_fail(m, REACHED_TYPES, "cannot have '.%.*s'", (int)part.len, part.text);
+	return !failed && match_fail(m, REACHED_TYPES, "cannot have '.%.*s'", (int)part.len,
+		part.text);
 }
 
 /* "needs '.rn', '.rz' or '.rm'": what of a group the type allows. */
@@ -388,4 +408,56 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 		return ptx_fail(diag, line, column, "unknown instruction '%.80s'", text);
 	}
 	return ptx_fail(diag, line, column, "'%.80s' %s", text, why);
+}
+
+bool ptx_select_fits(const char *select, unsigned parts, bool written)
+{
+	static const struct {
+		size_t least, most; /* digits */
+		unsigned parts;
+		bool written;
+		char unit, highest;
+	} forms[] = {
+		{1, 1, 1, false, 'b', '3'}, {1, 1, 1, false, 'h', '1'}, {1, 1, 1, true, 'b', '3'},
+		{1, 1, 1, true, 'h', '1'}, {2, 2, 2, false, 'h', '3'}, {1, 2, 2, true, 'h', '1'},
+		{4, 4, 4, false, 'b', '7'}, {1, 4, 4, true, 'b', '3'},
+	};
+	bool fits = !*select;
+	for (size_t i = 0; !fits && i < countof(forms); i++) {
+		size_t digits = strlen(select) - 1;
+		fits = forms[i].parts == parts && forms[i].written == written
+			&& forms[i].unit == *select && digits >= forms[i].least
+			&& digits <= forms[i].most;
+		for (size_t j = 1; j <= digits; j++) {
+			/* what is written is counted down: b310 */
+			fits &= select[j] >= '0' && select[j] <= forms[i].highest
+				&& !(written && j > 1 && select[j] >= select[j - 1]);
+		}
+	}
+	return fits;
+}
+
+bool ptx_names(const struct ptx_inst *inst, const char *part)
+{
+	struct slice rest = slice_of(inst->text), word;
+	while (slice_next(&word, &rest, '.')) {
+		if (slice_is(word, part)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct ptx_geometry ptx_geometries[] = {
+	{"1d", 1, 1, false},  {"2d", 2, 2, false},  {"3d", 3, 3, false}, {"a1d", 2, 1, true},
+	{"a2d", 3, 2, true},  {"cube", 3, 3, false}, {"acube", 4, 3, true},
+};
+
+size_t ptx_geometry_of(const struct ptx_inst *inst)
+{
+	size_t i = 0;
+	while (i + 1 < countof(ptx_geometries) && !ptx_names(inst, ptx_geometries[i].part)) {
+		i++;
+	}
+	return i;
 }

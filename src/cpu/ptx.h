@@ -11,7 +11,7 @@
 #include "../base/common.h"
 
 /* name, PTX spelling, bits, class: p predicate, b untyped, u unsigned, s signed, f float,
- * h a pair of 16-bit floats */
+ * h packed, or of instructions only */
 #define PTX_TYPES(X) \
 	X(NONE, "", 0, ' ') \
 	X(PRED, "pred", 1, 'p') \
@@ -21,7 +21,12 @@
 	X(S8, "s8", 8, 's') X(S16, "s16", 16, 's') X(S32, "s32", 32, 's') X(S64, "s64", 64, 's') \
 	X(F16, "f16", 16, 'f') X(BF16, "bf16", 16, 'f') \
 	X(F32, "f32", 32, 'f') X(F64, "f64", 64, 'f') \
-	X(F16X2, "f16x2", 32, 'h') X(BF16X2, "bf16x2", 32, 'h')
+	X(F16X2, "f16x2", 32, 'h') X(BF16X2, "bf16x2", 32, 'h') \
+	/* no register has these: */ \
+	X(U16X2, "u16x2", 32, 'h') X(S16X2, "s16x2", 32, 'h') X(F32X2, "f32x2", 64, 'h') \
+	X(TF32, "tf32", 32, 'h') X(E4M3X2, "e4m3x2", 16, 'h') X(E5M2X2, "e5m2x2", 16, 'h') \
+	X(E2M3X2, "e2m3x2", 16, 'h') X(E3M2X2, "e3m2x2", 16, 'h') X(E2M1X2, "e2m1x2", 8, 'h') \
+	X(UE8M0X2, "ue8m0x2", 16, 'h')
 
 enum ptx_type {
 #define X(name, spelling, bits, class) PTX_##name,
@@ -56,6 +61,7 @@ enum ptx_space {
 	X(XORSIGN, "xorsign") X(ABS, "abs") X(RELU, "relu") X(SHIFTAMT, "shiftamt") \
 	X(L, "l") X(R, "r") X(WRAP, "wrap") X(CLAMP, "clamp") \
 	X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16") \
+	X(U2, "u2") X(S2, "s2") X(U4, "u4") X(S4, "s4") \
 	/* compare */ X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") \
 	X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") \
 	X(GTU, "gtu") X(GEU, "geu") X(NUM, "num") X(ISNAN, "nan") \
@@ -68,7 +74,10 @@ enum ptx_space {
 	X(CA, "ca") X(CG, "cg") X(CS, "cs") X(LU, "lu") X(CV, "cv") X(WB, "wb") X(WT, "wt") \
 	X(V2, "v2") X(V4, "v4") X(V8, "v8") X(TO, "to") X(UNIFIED, "unified") X(GL, "gl") \
 	/* atomic */ X(ADD, "add") X(INC, "inc") X(DEC, "dec") X(MIN, "min") X(MAX, "max") \
-	X(EXCH, "exch") X(CAS, "cas") X(NOFTZ, "noftz") \
+	X(EXCH, "exch") X(CAS, "cas") X(NOFTZ, "noftz") X(CACHE_HINT, "L2::cache_hint") \
+	/* mbarrier */ X(INIT, "init") X(EXPECT_TX, "expect_tx") X(COMPLETE_TX, "complete_tx") \
+	X(ARRIVE_DROP, "arrive_drop") X(NOINC, "noinc") \
+	/* matrices */ X(X1, "x1") X(X2, "x2") X(X4, "x4") X(TRANS, "trans") \
 	/* control */ X(UNI, "uni") X(SYNC, "sync") X(ARRIVE, "arrive") X(RED, "red") \
 	X(ALIGNED, "aligned") X(WARP, "warp") X(UP, "up") X(DOWN, "down") X(BFLY, "bfly") \
 	X(IDX, "idx") X(ALL, "all") X(ANY, "any") X(BALLOT, "ballot") \
@@ -82,7 +91,7 @@ enum ptx_mod {
 };
 
 struct ptx_mods {
-	uint64_t bits[2];
+	uint64_t bits[(PTX_MOD_COUNT + 63) / 64];
 };
 
 static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
@@ -106,7 +115,48 @@ static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 	X(GLOBALTIMER_HI, "%globaltimer_hi", U32) \
 	X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size", U32) \
 	X(TOTAL_SMEM_SIZE, "%total_smem_size", U32) \
-	X(ENVREG1, "%envreg1", B32) X(ENVREG2, "%envreg2", B32)
+	X(ENVREG1, "%envreg1", B32) X(ENVREG2, "%envreg2", B32) \
+	/* a cluster is one block; nothing is reserved in shared memory */ \
+	X(CLUSTERID_X, "%clusterid.x", U32) X(CLUSTERID_Y, "%clusterid.y", U32) \
+	X(CLUSTERID_Z, "%clusterid.z", U32) X(NCLUSTERID_X, "%nclusterid.x", U32) \
+	X(NCLUSTERID_Y, "%nclusterid.y", U32) X(NCLUSTERID_Z, "%nclusterid.z", U32) \
+	X(CLUSTER_CTAID_X, "%cluster_ctaid.x", U32) \
+	X(CLUSTER_CTAID_Y, "%cluster_ctaid.y", U32) \
+	X(CLUSTER_CTAID_Z, "%cluster_ctaid.z", U32) \
+	X(CLUSTER_NCTAID_X, "%cluster_nctaid.x", U32) \
+	X(CLUSTER_NCTAID_Y, "%cluster_nctaid.y", U32) \
+	X(CLUSTER_NCTAID_Z, "%cluster_nctaid.z", U32) \
+	X(CLUSTER_CTARANK, "%cluster_ctarank", U32) \
+	X(CLUSTER_NCTARANK, "%cluster_nctarank", U32) \
+	X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster", PRED) \
+	X(AGGR_SMEM_SIZE, "%aggr_smem_size", U32) \
+	X(RESERVED_SMEM_OFFSET_BEGIN, "%reserved_smem_offset_begin", U32) \
+	X(RESERVED_SMEM_OFFSET_END, "%reserved_smem_offset_end", U32) \
+	X(RESERVED_SMEM_OFFSET_CAP, "%reserved_smem_offset_cap", U32) \
+	X(RESERVED_SMEM_OFFSET_0, "%reserved_smem_offset_0", U32) \
+	X(RESERVED_SMEM_OFFSET_1, "%reserved_smem_offset_1", U32) \
+	X(CURRENT_GRAPH_EXEC, "%current_graph_exec", U64) \
+	/* nothing is measured or passed here: 0 */ \
+	X(PM0, "%pm0", U32) X(PM1, "%pm1", U32) X(PM2, "%pm2", U32) X(PM3, "%pm3", U32) \
+	X(PM4, "%pm4", U32) X(PM5, "%pm5", U32) X(PM6, "%pm6", U32) X(PM7, "%pm7", U32) \
+	X(PM0_64, "%pm0_64", U64) X(PM1_64, "%pm1_64", U64) X(PM2_64, "%pm2_64", U64) \
+	X(PM3_64, "%pm3_64", U64) X(PM4_64, "%pm4_64", U64) X(PM5_64, "%pm5_64", U64) \
+	X(PM6_64, "%pm6_64", U64) X(PM7_64, "%pm7_64", U64) \
+	X(ENVREG0, "%envreg0", B32) X(ENVREG3, "%envreg3", B32) X(ENVREG4, "%envreg4", B32) \
+	X(ENVREG5, "%envreg5", B32) X(ENVREG6, "%envreg6", B32) X(ENVREG7, "%envreg7", B32) \
+	X(ENVREG8, "%envreg8", B32) X(ENVREG9, "%envreg9", B32) \
+	X(ENVREG10, "%envreg10", B32) X(ENVREG11, "%envreg11", B32) \
+	X(ENVREG12, "%envreg12", B32) X(ENVREG13, "%envreg13", B32) \
+	X(ENVREG14, "%envreg14", B32) X(ENVREG15, "%envreg15", B32) \
+	X(ENVREG16, "%envreg16", B32) X(ENVREG17, "%envreg17", B32) \
+	X(ENVREG18, "%envreg18", B32) X(ENVREG19, "%envreg19", B32) \
+	X(ENVREG20, "%envreg20", B32) X(ENVREG21, "%envreg21", B32) \
+	X(ENVREG22, "%envreg22", B32) X(ENVREG23, "%envreg23", B32) \
+	X(ENVREG24, "%envreg24", B32) X(ENVREG25, "%envreg25", B32) \
+	X(ENVREG26, "%envreg26", B32) X(ENVREG27, "%envreg27", B32) \
+	X(ENVREG28, "%envreg28", B32) X(ENVREG29, "%envreg29", B32) \
+	X(ENVREG30, "%envreg30", B32) X(ENVREG31, "%envreg31", B32) \
+	/* of flatten.c, no name in PTX */ X(STACK_SIZE, "#stack_size", U64)
 
 enum ptx_sreg {
 #define X(name, spelling, type) PTX_SREG_##name,
@@ -130,9 +180,19 @@ struct ptx_row {
 	const char *types;
 	const char *mods;
 	bool unsupported;
+	const char *reason;           /* if so: " (clusters)" or "" */
 };
 
 extern const struct ptx_row ptx_rows[PTX_OP_COUNT];
+
+/* The letters of operands that are written. */
+#define PTX_WRITTEN "CdDPRVTxpeG"
+
+/* Threads may wait for others at such an instruction; it ends its basic block. */
+static inline bool ptx_waits(enum ptx_op op)
+{
+	return ptx_rows[op].operands[0] == '!';
+}
 
 struct ptx_reg {
 	const char *name; /* "%r12" */
@@ -142,7 +202,7 @@ struct ptx_reg {
 /* Where an initializer holds an address: 8 bytes at `offset` get &var + addend. */
 struct ptx_reloc {
 	size_t offset;
-	struct ptx_var *var;   /* or, a function's address: */
+	struct ptx_var *var;   /* or, ptx_func.address of: */
 	struct ptx_func *func;
 	int64_t addend;
 };
@@ -161,7 +221,12 @@ struct ptx_var {
 	struct ptx_reloc *relocs;
 	size_t reloc_count;
 	int line;
-	size_t index;  /* CONST and GLOBAL: place in ptx_module.vars */
+	struct ptx_var *origin; /* SHARED in a function: the module's variable that this is a
+	                         * copy of, NULL if there is none */
+	bool in_register;       /* PARAM, by flatten.c: lives in this register instead */
+	unsigned reg;
+	size_t index;  /* place in ptx_module.vars (CONST, GLOBAL) or shared, in ptx_func.params,
+	                * returns or vars */
 	size_t offset; /* SHARED, LOCAL, PARAM: bytes from the start of the function's area (the
 	                * local one if is_argument); dynamic shared memory (extern): the end of
 	                * the static part */
@@ -176,7 +241,7 @@ enum ptx_operand_kind {
 	PTX_ADDRESS,  /* memory or address operand: var or reg or neither, plus value as offset */
 	PTX_LABEL,    /* label, its index in `reg`; cfg.c puts its block number into `value` */
 	PTX_FUNC,     /* func */
-	PTX_VECTOR,   /* elements[count]: registers, constants or sinks */
+	PTX_VECTOR,   /* elements[count]: registers, constants or sinks; of {a, b}|p p is the last */
 	PTX_SINK      /* _ */
 };
 
@@ -185,16 +250,17 @@ struct ptx_operand {
 	bool negated;                 /* !%p */
 	bool bracketed;               /* PTX_ADDRESS in [ ]: a memory access, not an address */
 	bool has_base;
+	char select[6];               /* of a video instruction, behind a register: "h1", "b3210" */
 	unsigned reg;                 /* index in ptx_func.regs; PTX_ADDRESS: base if has_base */
 	unsigned reg2;
-	enum ptx_sreg sreg;           /* PTX_SREG_COUNT: unsupported, see label */
+	enum ptx_sreg sreg;
 	unsigned real_width;          /* 32 or 64 for 0f and 0d, 0 for a decimal number */
 	int64_t value;                /* PTX_INT (bits), PTX_ADDRESS (offset), PTX_LABEL (block) */
 	uint64_t real_bits;           /* the exact bits that 0f (low 32) or 0d gave */
 	double real;
 	struct ptx_var *var;
 	struct ptx_func *func;
-	const char *label;            /* also the name of a PTX_SREG that we do not know */
+	const char *label;
 	struct ptx_operand *elements;
 	size_t count;
 };
@@ -208,9 +274,11 @@ struct ptx_inst {
 	bool has_guard;
 	bool guard_negated;
 	unsigned guard;               /* register */
-	struct ptx_operand *operands; /* none if the instruction is unsupported, but for the callee
-	                               * of a call, as a PTX_LABEL */
+	struct ptx_operand *operands; /* none if the instruction is unsupported; of a call: callee
+	                               * (PTX_FUNC or PTX_REG), results and arguments (PTX_VECTOR),
+	                               * and the prototype (PTX_FUNC) if the callee is a register */
 	size_t operand_count;
+	bool is_second;               /* made by lower.c: the half behind the wait, with results */
 	int line;                     /* in the PTX text, from 1 */
 	int column;
 	int source_file;              /* .loc: index of .file, 0 if none */
@@ -236,10 +304,16 @@ struct ptx_block {
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
 };
 
+/* A kernel, a function, or the prototype of one. */
 struct ptx_func {
 	const char *name;
 	bool is_entry;
 	bool is_extern;               /* a declaration: vprintf, malloc, ... */
+	size_t index;                 /* place in ptx_module.funcs */
+	uint64_t address;             /* what a pointer to it holds, if there is any; see flatten.c */
+	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
+	bool uses_heap;               /* and one that calls malloc */
+	struct ptx_diag *refusal;     /* why no kernel may call it, NULL: it may */
 	struct ptx_var **params;      /* in order; offsets as cuLaunchKernel lays them out */
 	size_t param_count;
 	size_t param_size;
@@ -279,6 +353,30 @@ struct ptx_module {
 	size_t file_count;
 };
 
+/* Functions that are declared .extern and that the device has: name, and the sizes of results and
+ * parameters. */
+#define PTX_RUNTIME(X) \
+	X(PRINT, "vprintf", "4,(8,8,") \
+	X(ASSERT, "__assertfail", "(8,8,4,8,8,") \
+	X(MALLOC, "malloc", "8,(8,") \
+	X(FREE, "free", "(8,")
+
+enum ptx_runtime {
+#define X(name, spelling, sizes) PTX_RUNTIME_##name,
+	PTX_RUNTIME(X)
+#undef X
+	PTX_RUNTIME_COUNT
+};
+
+/* PTX_RUNTIME_COUNT if it is none. */
+enum ptx_runtime ptx_runtime_find(const struct ptx_func *func);
+
+/* Is it the dynamic shared memory of a launch?  Taichi declares arrays extern that are not. */
+static inline bool ptx_is_dynamic(const struct ptx_var *var)
+{
+	return var->space == PTX_SHARED && var->is_extern && var->size == 0;
+}
+
 /* The first thing wrong with a module.  All stages fill in the same one. */
 struct ptx_diag {
 	int line;
@@ -304,8 +402,24 @@ static inline bool ptx_no_memory(struct ptx_diag *diag)
  * space; other fields of *out stay.  False, with a reason in diag, if there is no such opcode. */
 bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, int line,
 	int column);
+/* Whether an opcode as written has this part between dots, modifier or not. */
+bool ptx_names(const struct ptx_inst *inst, const char *part);
+
+/* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in texture.h. */
+struct ptx_geometry {
+	const char *part;    /* "a2d" */
+	uint8_t elements;    /* of the vector of coordinates; a fourth one is never read */
+	uint8_t dimensions;  /* of them, coordinates */
+	bool is_layered;     /* the first one is the layer */
+};
+extern const struct ptx_geometry ptx_geometries[];
+/* The index of the geometry that an opcode names. */
+size_t ptx_geometry_of(const struct ptx_inst *inst);
 /* The type spelled so, PTX_NONE if there is none. */
 enum ptx_type ptx_type_find(const char *text, size_t len);
+
+/* Whether a video instruction of 1, 2 or 4 parts takes a selector, "" being none. */
+bool ptx_select_fits(const char *select, unsigned parts, bool written);
 
 /* parse.h: bool parse_module(struct ptx_module *out, const char *text, size_t size, diag);
  *          void parse_free(struct ptx_module *module);

@@ -7,17 +7,22 @@
  *
  *	next = kernel(warp, frame, resume)
  *
- * starts at resume 0, returns RT_DONE when every lane has exited, else the number to resume at,
- * with the reason in warp->yield.  Between the two calls everything that must survive lies in
- * `frame`.  Compiled code reaches the world only through struct rt_warp: no symbol, no address is
- * burned in, so that its object code can be kept.
+ * starts at resume 0 and returns RT_DONE when every lane has exited; else the number to resume at,
+ * with the reason in warp->yield.  That number is RT_SWEEP when the lanes are at different places:
+ * then the reason is that of the lanes in warp->lanes, others may go on, and before it is resumed
+ * warp->ready says which.  With any other number all lanes are at one place and go on together.
+ * Between two calls everything that must survive lies in `frame`.  Compiled code reaches the world
+ * only through struct rt_warp: no symbol, no address is burned in, so that its object code can be
+ * kept.
  */
 #include "../base/common.h"
 
 #define RT_DONE 0u
+#define RT_SWEEP UINT32_MAX
 
-/* Lanes of the widest warp that the generator makes. */
+/* Lanes of the widest warp that the generator makes; threads of a CUDA warp, whatever the width. */
 #define RT_MAX_WIDTH 32
+#define RT_GROUP 32
 
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
@@ -29,15 +34,32 @@ enum rt_yield {
 	RT_YIELD_BARRIER, /* wait at barrier[bar_id] for bar_count threads; 0: the whole block */
 	RT_YIELD_ARRIVE,  /* count as arrived, do not wait */
 	RT_YIELD_SPIN,    /* nothing to do until another warp or block moves */
-	RT_YIELD_TRAP,    /* trap, or a failed assert */
-	RT_YIELD_WARP     /* bar.warp.sync: wait until every thread of bar_value has come here, too.
-	                   * bar_value is the member mask over the 32 threads around `first`
-	                   * (bit i: thread first / 32 * 32 + i); threads that have exited or do not
-	                   * exist count as arrived.  bar_id and bar_count mean nothing. */
+	RT_YIELD_TRAP,    /* trap, or a failure in warp->fail */
+	RT_YIELD_WARP     /* wait for the other threads of a collective; see struct rt_exchange */
 };
 
-/* Reductions that barrier.red computes over all threads that arrive. */
+/* Reductions that barrier.red computes over all threads that arrive.  The result is in
+ * exchange->words[0] of each. */
 enum rt_barrier_red { RT_RED_NONE, RT_RED_AND, RT_RED_OR, RT_RED_POPC };
+
+/* bar_id: each thread has its own barrier and count, in words[1] and words[2] of the exchange. */
+#define RT_BAR_EACH UINT32_MAX
+
+/*
+ * Where the threads of one CUDA warp meet.  An instruction that works on all of them together (a
+ * shuffle, a vote) has each thread put down what it does, with whom, and its operands; the last to
+ * come makes the results of all, which replace the operands.  Thread i of the warp is bit i.
+ */
+#define RT_WORDS 40
+
+struct rt_exchange {
+	uint32_t what[RT_GROUP];             /* enum collect, and its details */
+	uint32_t members[RT_GROUP];          /* the threads that must come */
+	uint32_t words[RT_WORDS][RT_GROUP];  /* operands, then results */
+	uint32_t here;                       /* have come and wait */
+	uint32_t absent;                     /* have exited or do not exist: nobody waits for them */
+	uint32_t released;                   /* the wait of these is over */
+};
 
 /* One per launch, read-only while it runs. */
 struct rt_launch {
@@ -52,6 +74,20 @@ struct rt_launch {
 	uint64_t grid_id;
 	const struct rt_calls *calls;
 	uint32_t sm_count;             /* %nsmid */
+	uint32_t grid_sync[2];         /* %envreg2 and 1: the workspace of a cooperative launch */
+	uint64_t stack_size;           /* bytes of each thread's .local memory behind the kernel's */
+	struct rt_host *host;          /* what the functions below need of the context */
+};
+
+/* A context's part of what compiled code can call. */
+struct rt_host {
+	struct heap *heap;             /* of malloc and free in kernels, NULL if none uses it */
+};
+
+/* A failure that C code found, for the launch to report. */
+struct rt_fail {
+	uint32_t code;                 /* CUresult; 0: a plain trap */
+	char text[160];
 };
 
 /* One per warp of a block that is running. */
@@ -60,15 +96,21 @@ struct rt_warp {
 	uint8_t *shared;               /* .shared address 0 of this block */
 	uint8_t *local;                /* .local memory of lane 0; lanes follow at local_stride */
 	uint64_t local_stride;
+	struct rt_exchange *exchange;  /* of the CUDA warp that the lanes belong to */
+	struct rt_fail *fail;          /* of the worker */
 	uint32_t ctaid[3];
 	uint32_t first;                /* linear thread index of lane 0 */
 	uint32_t alive;                /* lanes that exist; bit 0 is lane 0 */
+	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
+	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
+	uint32_t lane;                 /* the last one that made an access by itself */
 	uint32_t sm;                   /* the worker, as %smid */
 	uint32_t yield;                /* out: enum rt_yield */
-	uint32_t bar_id;               /* out: 0 to 15 */
+	uint32_t lanes;                /* out, with RT_SWEEP: whose reason it is */
+	uint32_t bar_id;               /* out: 0 to 15, or RT_BAR_EACH */
 	uint32_t bar_count;            /* out: threads expected, 0 for the whole block */
 	uint32_t bar_red;              /* out: enum rt_barrier_red */
-	uint32_t bar_value;            /* out: predicate, one bit per lane; in: the result */
+	uint32_t bar_value;            /* out: predicate, one bit per lane */
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages */
 };
 
@@ -80,6 +122,23 @@ enum rt_op { RT_ADD, RT_MUL, RT_FMA, RT_DIV, RT_SQRT };
 /* Directions of rounding other than to nearest even. */
 enum rt_round { RT_ROUND_DOWN, RT_ROUND_UP, RT_ROUND_ZERO };
 
+/* What txq and suq ask for. */
+enum rt_query_what {
+	RT_QUERY_WIDTH, RT_QUERY_HEIGHT, RT_QUERY_DEPTH, RT_QUERY_ARRAY_SIZE,
+	RT_QUERY_CHANNEL_TYPE, RT_QUERY_CHANNEL_ORDER, RT_QUERY_NORMALIZED,
+	RT_QUERY_FORCE_UNNORMALIZED, RT_QUERY_LEVELS, RT_QUERY_SAMPLES, RT_QUERY_FILTER,
+	RT_QUERY_ADDRESS_0, RT_QUERY_ADDRESS_1, RT_QUERY_ADDRESS_2, RT_QUERY_LAYOUT
+};
+
+struct rt_query {
+	uint32_t what;
+	uint32_t is_surface;
+	uint32_t level;
+};
+
+struct texture_request;
+struct surface_request;
+
 /* What compiled code may call, in an order that never changes: objects may be kept.  Every
  * function takes the warp first. */
 struct rt_calls {
@@ -87,9 +146,44 @@ struct rt_calls {
 	/* One f64 operation with directed rounding: enum rt_op, enum rt_round, operands. */
 	double (*round_f64)(struct rt_warp *warp, uint32_t op, uint32_t round, double a, double b,
 		double c);
+	/* Lanes have put down what they do; 1: everybody has come, results are there, go on.
+	 * 0: yield RT_YIELD_WARP. */
+	uint32_t (*collect)(struct rt_warp *warp, uint32_t lanes);
+	/* Textures and surfaces by handle, see texture.h.  0: trap. */
+	uint32_t (*texture)(struct rt_warp *warp, uint64_t handle,
+		const struct texture_request *request, uint32_t *out);
+	uint32_t (*surface)(struct rt_warp *warp, uint64_t handle,
+		struct surface_request *request, uint32_t *unused);
+	uint32_t (*query)(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
+		uint32_t *out);
+	/* End the launch with a CUresult: the code must trap behind it. */
+	void (*fail)(struct rt_warp *warp, uint32_t code);
+	/* The functions of PTX_RUNTIME; `free` gives 0 if the code must trap. */
+	uint32_t (*print)(struct rt_warp *warp, uint64_t format, uint64_t args);
+	void (*assert_fail)(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
+		uint64_t function, uint32_t x, uint32_t y, uint32_t z);
+	uint64_t (*malloc)(struct rt_warp *warp, uint64_t size);
+	uint32_t (*free)(struct rt_warp *warp, uint64_t address);
+	/* Copy bytes, of which the first `read` are read, if there are as many: the others are zero. */
+	void (*copy)(struct rt_warp *warp, void *to, const void *from, uint32_t size,
+		uint32_t read);
+	/* See rt_mbarrier.h. */
+	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
+		uint64_t argument);
 };
 
 /* The table that every launch points to. */
 extern const struct rt_calls rt_calls;
+
+/* In api_fetch.c, since handles are the driver's. */
+uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
+	uint32_t *out);
+uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
+	uint32_t *unused);
+uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
+	uint32_t *out);
+
+/* Report a failure from a function of the table: the emitter's code must then trap. */
+void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 
 #endif

@@ -3,6 +3,8 @@
 #include "../../src/base/common.h"
 #include "../../src/cpu/cfg.h"
 #include "../../src/cpu/check.h"
+#include "../../src/cpu/lower.h"
+#include "../../src/cpu/flatten.h"
 #include "../../src/cpu/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,9 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ptx_module module;
 	struct ptx_diag diag = {.line = 0};
 	bool ok = parse_module(&module, (const char *)data, size, &diag)
-		&& check_module(&module, &diag);
+		&& check_module(&module, &diag) && flatten_module(&module, &diag);
 	for (size_t i = 0; ok && i < module.func_count; i++) {
-		ok = cfg_build(&module, module.funcs[i], &diag);
+		ok = lower_func(&module, module.funcs[i], &diag)
+			&& cfg_build(&module, module.funcs[i], &diag);
 	}
 	assert(ok || diag.no_memory || (diag.line > 0 && diag.column > 0));
 	parse_free(&module);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Write docs/ptx.md from the table of instructions, src/cpu/ptx.def. */
+#include "../src/base/common.h"
+
+#include "../src/cpu/ptx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct line {
+	const char *spelling, *operands, *types, *mods, *note;
+} lines[] = {
+#define X(op, spelling, operands, types, mods, emit, note) {spelling, operands, types, mods, note},
+#include "../src/cpu/ptx.def"
+#undef X
+};
+
+static const char *const sregs[] = {
+#define X(name, spelling, type) spelling,
+	PTX_SREGS(X)
+#undef X
+};
+
+static const char head[] =
+	"<!-- Made by `make docs/ptx.md` from src/cpu/ptx.def; do not edit. -->\n"
+	"# The PTX that the CPU device runs\n\n"
+	"All of PTX up to ISA 9.0, `.target sm_50` to `sm_120`, as NVRTC, nvcc and clang write it or\n"
+	"by hand, but for what the last table names: that is refused when a module is loaded or a\n"
+	"kernel of it is asked for, with the instruction and its line.  A guard (`@%p`) may stand\n"
+	"before any instruction.  All results are the same with one lane or 32, with one worker or\n"
+	"many.\n\n"
+	"*exact*: the bits that the PTX ISA defines; integers and IEEE arithmetic in every direction\n"
+	"of rounding.  Else the table says how far a result may be from the true value.  The bits of\n"
+	"a NaN are only defined where the ISA defines them.  Sums of floats by `atom` and `red` depend\n"
+	"on the order in which threads come.\n\n"
+	"In the modifiers, parts between `|` exclude each other; those in brackets may be left out;\n"
+	"`=` says for which types.  `iN` is `uN` and `sN`.\n";
+
+/* "?lo|hi=s32 @gs": groups, with dots; `@` are state spaces, "hint" is for caches. */
+static void print_group(const char *group, size_t len)
+{
+	static const char *const spaces[][2] = {{"c", ".const"}, {"g", ".global"}, {"l", ".local"},
+		{"p", ".param"}, {"s", ".shared"}};
+	bool optional = *group == '?' || (*group == '@' && group[1] != '!');
+	const char *at = group + (*group == '?');
+	const char *end = group + len;
+	const char *between = "";
+	printf(optional ? " [" : " ");
+	if (*at == '@') {
+		for (size_t i = 0; i < countof(spaces); i++) {
+			if (memchr(at, spaces[i][0][0], (size_t)(end - at))) {
+				printf("%s%s", between, spaces[i][1]);
+				between = "\\|";
+			}
+		}
+	} else if (*at == '*') {
+		printf("*any*");
+	} else {
+		while (at < end) {
+			const char *stop = memchr(at, '|', (size_t)(end - at));
+			stop = stop ? stop : end;
+			bool hint = stop - at == 4 && !memcmp(at, "hint", 4);
+			printf("%s.%.*s", between, hint ? 9 : (int)(stop - at),
+				hint ? "L1::/L2::" : at);
+			between = "\\|";
+			at = stop + (stop < end);
+		}
+	}
+	printf(optional ? "]" : "");
+}
+
+static void print_mods(const char *mods)
+{
+	while (*mods) {
+		size_t len = strcspn(mods, " ");
+		if (len > 0) {
+			print_group(mods, len);
+		}
+		mods += len + (mods[len] == ' ');
+	}
+}
+
+static void print_types(const char *types)
+{
+	printf(*types ? " ." : " ");
+	for (; *types; types++) {
+		if (*types == ' ') {
+			printf(" .");
+		} else if (*types == ',') {
+			printf("; .");
+		} else {
+			putchar(*types);
+		}
+	}
+}
+
+/* What only the driver itself puts into a kernel. */
+static bool is_internal(const char *spelling)
+{
+	return *spelling == '#';
+}
+
+static bool is_unsupported(const struct line *line)
+{
+	return !strcmp(line->note, "unsupported");
+}
+
+static void print_line(const struct line *line)
+{
+	printf("| `%s` |", line->spelling);
+	print_mods(line->mods);
+	printf(" |");
+	if (is_unsupported(line)) {
+		printf("\n");
+		return;
+	}
+	print_types(line->types);
+	printf(" | %s |\n", *line->note ? line->note : "exact");
+}
+
+int main(void)
+{
+	fputs(head, stdout);
+	printf("\n## Instructions\n\n| instruction | modifiers | types | result |\n"
+		"|---|---|---|---|\n");
+	for (size_t i = 0; i < countof(lines); i++) {
+		if (!is_unsupported(&lines[i]) && !is_internal(lines[i].spelling)) {
+			print_line(&lines[i]);
+		}
+	}
+	printf("\n## Special registers\n\n");
+	for (size_t i = 0; i < countof(sregs); i++) {
+		if (!is_internal(sregs[i])) {
+			printf("%s`%s`", i ? ", " : "", sregs[i]);
+		}
+	}
+	printf("\n\n## Refused\n\n| instruction | with |\n|---|---|\n");
+	for (size_t i = 0; i < countof(lines); i++) {
+		if (is_unsupported(&lines[i])) {
+			print_line(&lines[i]);
+		}
+	}
+	return 0;
+}

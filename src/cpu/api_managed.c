@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Advice about managed memory.  There is one memory for host and device, so that nothing moves and
+ * no advice has an effect; it is checked and kept, and can be asked for.  It is kept for a whole
+ * allocation: advice for a part of it holds for all of it.
+ */
+#include "../base/common.h"
+
+#include "stream.h"
+
+#include <string.h>
+
+/* A place of managed memory: 0 is the device. */
+static CUresult check_place(const char *call, int place)
+{
+	CUresult result = api_ready(call);
+	return result != CUDA_SUCCESS || place == 0 || place == CU_DEVICE_CPU ? result
+		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, place);
+}
+
+/* A location as a place; NUMA nodes of the host are the host. */
+static CUresult read_location(const char *call, CUmemLocation location, int *out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch ((unsigned)location.type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		*out = 0;
+		return api_check_device(call, location.id);
+	case CU_MEM_LOCATION_TYPE_HOST:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+		*out = CU_DEVICE_CPU;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of location %d", call,
+			(int)location.type);
+	}
+}
+
+static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
+	struct context **context, struct memory_range *range)
+{
+	CUresult result = api_enter(call, context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (size == 0 || !memory_find((*context)->device->memory, address, range)
+	    || range->kind != MEMORY_MANAGED
+	    || size > range->size - (address - range->address)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes at 0x%llx are no managed memory", call, size, address);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,
+	int place)
+{
+	struct context *context;
+	struct memory_range range;
+	CUresult result = find_managed(call, address, size, &context, &range);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct memory_advice *advice = &range.advice;
+	switch ((unsigned)kind) {
+	case CU_MEM_ADVISE_SET_READ_MOSTLY:
+	case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+		advice->read_mostly = kind == CU_MEM_ADVISE_SET_READ_MOSTLY;
+		break;
+	case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+	case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+		advice->has_preferred = kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
+		advice->preferred = place;
+		break;
+	case CU_MEM_ADVISE_SET_ACCESSED_BY:
+	case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+		if (place == CU_DEVICE_CPU) {
+			advice->accessed_by_host = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
+		} else {
+			advice->accessed_by_device = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
+		}
+		break;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown advice %d", call, (int)kind);
+	}
+	memory_set_advice(context->device->memory, address, advice);
+	return CUDA_SUCCESS;
+}
+
+/* What advice does not need a place for, may come with any. */
+static bool needs_place(CUmem_advise kind)
+{
+	return kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION
+		|| kind == CU_MEM_ADVISE_SET_ACCESSED_BY || kind == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+}
+
+API(cuMemAdvise, CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device)
+{
+	CUresult result = needs_place(kind) ? check_place(__func__, device) : CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, device) : result;
+}
+
+API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise kind, CUmemLocation location)
+{
+	int place = CU_DEVICE_CPU;
+	CUresult result = needs_place(kind) ? read_location(__func__, location, &place)
+		: CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
+}
+
+static CUresult prefetch(const char *call, CUdeviceptr address, size_t size, int place,
+	CUstream stream)
+{
+	const struct work nothing = {.kind = WORK_EMPTY};
+	struct context *context;
+	struct memory_range range;
+	CUresult result = find_managed(call, address, size, &context, &range);
+	if (result == CUDA_SUCCESS) {
+		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
+	}
+	if (result == CUDA_SUCCESS) {
+		range.advice.has_prefetched = true;
+		range.advice.prefetched = place;
+		memory_set_advice(context->device->memory, address, &range.advice);
+	}
+	return result;
+}
+
+API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)
+{
+	CUresult result = check_place(__func__, device);
+	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, device, stream) : result;
+}
+API_PER_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
+	(CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
+	(address, size, device, stream));
+
+API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation location,
+	unsigned int flags, CUstream stream)
+{
+	int place;
+	CUresult result = read_location(__func__, location, &place);
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
+}
+API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
+	(CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags,
+	CUstream stream),
+	(address, size, location, flags, stream));
+
+/* The devices that access the memory, filled up with CU_DEVICE_INVALID. */
+static void list_accessors(int *out, size_t count, const struct memory_advice *advice)
+{
+	size_t used = 0;
+	if (advice->accessed_by_device && used < count) {
+		out[used++] = 0;
+	}
+	if (advice->accessed_by_host && used < count) {
+		out[used++] = CU_DEVICE_CPU;
+	}
+	while (used < count) {
+		out[used++] = CU_DEVICE_INVALID;
+	}
+}
+
+static CUresult get_attribute(const char *call, int *out, size_t size,
+	CUmem_range_attribute attribute, const struct memory_advice *advice)
+{
+	bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+	if (out == NULL || size == 0 || size % sizeof(int) != 0
+	    || (!is_list && size != sizeof(int))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes for attribute %d", call,
+			size, (int)attribute);
+	}
+	switch ((unsigned)attribute) {
+	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+		*out = advice->read_mostly;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+		*out = advice->has_preferred ? advice->preferred : CU_DEVICE_INVALID;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
+		list_accessors(out, size / sizeof(int), advice);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+		*out = advice->has_prefetched ? advice->prefetched : CU_DEVICE_INVALID;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
+			(int)attribute);
+	}
+}
+
+API(cuMemRangeGetAttribute, void *out, size_t out_size, CUmem_range_attribute attribute,
+	CUdeviceptr address, size_t size)
+{
+	struct context *context;
+	struct memory_range range;
+	CUresult result = find_managed(__func__, address, size, &context, &range);
+	return result == CUDA_SUCCESS
+		? get_attribute(__func__, out, out_size, attribute, &range.advice) : result;
+}
+
+API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribute *attributes,
+	size_t count, CUdeviceptr address, size_t size)
+{
+	struct context *context;
+	struct memory_range range;
+	CUresult result = find_managed(__func__, address, size, &context, &range);
+	if (result == CUDA_SUCCESS && (count == 0 || !out || !out_sizes || !attributes)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		result = get_attribute(__func__, out[i], out_sizes[i], attributes[i],
+			&range.advice);
+	}
+	return result;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory pools, and memory that comes and goes in the order of a stream.  A pool is a name and an
+ * account: memory is taken from the device when it is asked for, and goes back when the stream
+ * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
+ *
+ * Pools belong to the device, not to a context.  One that is destroyed while memory of it is still
+ * used stays as an account until that has gone.
+ */
+#include "../base/common.h"
+
+#include "stream.h"
+
+#include "../base/alloc.h"
+#include "graph_memory.h"
+
+struct mempool {
+	struct memory_pool account; /* first: ranges of memory point here */
+	CUmemoryPool handle;
+	struct mempool *next;       /* of those that are destroyed */
+	atomic_ullong threshold;
+	atomic_int reuse[3];
+};
+
+static struct {
+	pthread_mutex_t lock;       /* of everything here */
+	struct mempool standard;    /* the default pool */
+	struct mempool *current;    /* NULL: the default one */
+	struct mempool *gone;
+} pools = {.lock = PTHREAD_MUTEX_INITIALIZER, .standard.reuse = {1, 1, 1}};
+
+CUmemoryPool mempool_of(const struct memory_range *range)
+{
+	return range->pool != NULL && range->pool != graph_memory_account() ? ((const struct mempool *)range->pool)->handle : NULL;
+}
+
+/* The lock is held.  NULL when there is no memory for its handle. */
+static struct mempool *standard_pool(void)
+{
+	struct mempool *pool = &pools.standard;
+	if (pool->handle == NULL) {
+		pool->handle = handle_create(API_POOL, pool);
+	}
+	return pool->handle != NULL ? pool : NULL;
+}
+
+static struct mempool *current_pool(void)
+{
+	pthread_mutex_lock(&pools.lock);
+	struct mempool *pool = pools.current != NULL ? pools.current : standard_pool();
+	pthread_mutex_unlock(&pools.lock);
+	return pool;
+}
+
+static CUresult find_pool(const char *call, CUmemoryPool handle, struct mempool **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_POOL);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
+}
+
+/* --- Memory in the order of a stream --- */
+
+static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
+	struct context *context, CUstream stream)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = {
+		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = size
+	}};
+	CUresult result = stream_capture(call, context, stream, &params);
+	*out = result == CUDA_SUCCESS ? params.alloc.dptr : 0;
+	return result;
+}
+
+/* The memory is there at once, which is before the stream comes to it. */
+static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct mempool *pool,
+	CUstream stream)
+{
+	const struct work work = {.kind = WORK_EMPTY};
+	struct context *context;
+	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result == CUDA_SUCCESS && stream_is_captured(call, context, stream)) {
+		return capture_alloc(call, out, size, context, stream);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = 0;
+		result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const struct memory_range wish = {.size = size, .kind = MEMORY_DEVICE, .owner = context,
+		.pool = &pool->account};
+	result = api_allocate(call, out, &wish);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+		// What streams will free is room, too.
+		context_wait(context);
+		result = api_allocate(call, out, &wish);
+	}
+	return result;
+}
+
+API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream stream)
+{
+	struct mempool *pool = current_pool();
+	return pool != NULL ? allocate(__func__, out, size, pool, stream)
+		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+}
+API_PER_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
+	(CUdeviceptr *out, size_t size, CUstream stream), (out, size, stream));
+
+API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream)
+{
+	struct mempool *pool;
+	CUresult result = find_pool(__func__, handle, &pool);
+	return result == CUDA_SUCCESS ? allocate(__func__, out, size, pool, stream) : result;
+}
+API_PER_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
+	(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream),
+	(out, size, handle, stream));
+
+API(cuMemFreeAsync, CUdeviceptr address, CUstream stream)
+{
+	const struct work work = {.kind = WORK_FREE, .address = address};
+	struct context *context;
+	CUresult result = api_enter_release(__func__, &context);
+	if (result != CUDA_SUCCESS || address == 0) {
+		return result;
+	}
+	if ((result = stream_check(__func__, context, stream)) != CUDA_SUCCESS) {
+		return result;
+	}
+	if (stream_is_captured(__func__, context, stream)) {
+		CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE,
+			.free = {address}};
+		return stream_capture(__func__, context, stream, &params);
+	}
+	enum graph_leave leave = graph_memory_leave(address);
+	if (leave == LEAVE_DEAD
+	    || (leave == LEAVE_FOREIGN && !memory_leave(context->device->memory, address))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: 0x%llx does not come from cuMemAllocAsync, or was freed", __func__,
+			address);
+	}
+	return stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+}
+API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
+	(CUdeviceptr address, CUstream stream), (address, stream));
+
+/* --- Pools --- */
+
+/* Only the device has pools, and only of its own memory. */
+static CUresult check_location(const char *call, const CUmemLocation *location,
+	CUmemAllocationType type)
+{
+	if (location == NULL) {
+		return api_null(call, "the location");
+	}
+	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of allocation %d", call,
+			(int)type);
+	}
+	if (location->type == CU_MEM_LOCATION_TYPE_HOST
+	    || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA
+	    || type == CU_MEM_ALLOCATION_TYPE_MANAGED) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the CPU device has pools of device memory only", call);
+	}
+	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown location %d", call,
+			(int)location->type);
+	}
+	return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
+		"%s: there is no device %d", call, location->id);
+}
+
+/* Free the destroyed pools of which no memory is left.  The lock is held. */
+static void sweep(void)
+{
+	struct mempool **link = &pools.gone;
+	while (*link != NULL) {
+		struct mempool *pool = *link;
+		if (atomic_load(&pool->account.used) > 0) {
+			link = &pool->next;
+		} else {
+			*link = pool->next;
+			mem_free(pool);
+		}
+	}
+}
+
+API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && props == NULL) {
+		return api_null(__func__, "the properties");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_location(__func__, &props->location, props->allocType);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools stay in their process", __func__);
+	}
+	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
+	if (pool == NULL || (pool->handle = handle_create(API_POOL, pool)) == NULL) {
+		mem_free(pool);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+	}
+	pool->account.limit = props->maxSize;
+	for (size_t i = 0; i < countof(pool->reuse); i++) {
+		atomic_init(&pool->reuse[i], 1);
+	}
+	pthread_mutex_lock(&pools.lock);
+	sweep();
+	pthread_mutex_unlock(&pools.lock);
+	*out = pool->handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuMemPoolDestroy, CUmemoryPool handle)
+{
+	struct mempool *pool;
+	CUresult result = find_pool(__func__, handle, &pool);
+	if (result == CUDA_SUCCESS && pool == &pools.standard) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		handle_release(handle);
+		pthread_mutex_lock(&pools.lock);
+		pools.current = pools.current != pool ? pools.current : NULL;
+		pool->next = pools.gone;
+		pools.gone = pool;
+		sweep();
+		pthread_mutex_unlock(&pools.lock);
+	}
+	return result;
+}
+
+/* Freed memory goes back at once, so there is nothing to trim. */
+API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
+{
+	struct mempool *pool;
+	(void)keep;
+	return find_pool(__func__, handle, &pool);
+}
+
+API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *out)
+{
+	struct mempool *pool;
+	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch (attribute) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		*(int *)out = atomic_load(&pool->reuse[attribute - 1]);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		*(cuuint64_t *)out = atomic_load(&pool->threshold);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		*(cuuint64_t *)out = atomic_load(&pool->account.used);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		*(cuuint64_t *)out = atomic_load(&pool->account.peak);
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+		(int)attribute);
+}
+
+API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+	struct mempool *pool;
+	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, value);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch ((unsigned)attribute) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		atomic_store(&pool->reuse[attribute - 1], *(const int *)value);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		atomic_store(&pool->threshold, *(const cuuint64_t *)value);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if (*(const cuuint64_t *)value == 0) {
+			atomic_store(&pool->account.peak, atomic_load(&pool->account.used));
+			return CUDA_SUCCESS;
+		}
+		break;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this", __func__,
+		(int)attribute);
+}
+
+/* The device can always read and write its own pools, and there is no other device. */
+API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
+{
+	struct mempool *pool;
+	CUresult result = find_pool(__func__, handle, &pool);
+	if (result == CUDA_SUCCESS && map == NULL && count > 0) {
+		return api_null(__func__, "the list");
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0
+		    || map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: only device 0 has access, to read and to write", __func__);
+		}
+	}
+	return result;
+}
+
+API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location)
+{
+	struct mempool *pool;
+	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, out);
+	if (result == CUDA_SUCCESS && (location == NULL
+			|| location->type != CU_MEM_LOCATION_TYPE_DEVICE || location->id != 0)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the location is not device 0",
+			__func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	}
+	return result;
+}
+
+/* --- The pools of the device --- */
+
+static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, bool is_current)
+{
+	CUresult result = api_need(so_far, call, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&pools.lock);
+	const struct mempool *pool = is_current && pools.current != NULL ? pools.current
+		: standard_pool();
+	*out = pool != NULL ? pool->handle : NULL;
+	pthread_mutex_unlock(&pools.lock);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+}
+
+static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)
+{
+	struct mempool *pool;
+	CUresult result = so_far == CUDA_SUCCESS ? find_pool(call, handle, &pool) : so_far;
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&pools.lock);
+		pools.current = pool;
+		pthread_mutex_unlock(&pools.lock);
+	}
+	return result;
+}
+
+static CUresult enter_location(const char *call, const CUmemLocation *location,
+	CUmemAllocationType type)
+{
+	CUresult result = api_ready(call);
+	return result == CUDA_SUCCESS ? check_location(call, location, type) : result;
+}
+
+API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice device)
+{
+	return get_pool(__func__, api_check_device(__func__, device), out, false);
+}
+
+API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice device)
+{
+	return get_pool(__func__, api_check_device(__func__, device), out, true);
+}
+
+API(cuDeviceSetMemPool, CUdevice device, CUmemoryPool pool)
+{
+	return set_pool(__func__, api_check_device(__func__, device), pool);
+}
+
+API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+	return get_pool(__func__, enter_location(__func__, location, type), out, false);
+}
+
+API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+	return get_pool(__func__, enter_location(__func__, location, type), out, true);
+}
+
+API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+	return set_pool(__func__, enter_location(__func__, location, type), pool);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Code for one lane after another, and the exchange in which lanes meet.
+ *
+ * Whatever has no vector form is made for one lane, within a loop over those that run: types,
+ * constants and operands are scalars there, registers are read and written at the lane's place.
+ */
+#include "../base/common.h"
+
+#include "rt_collect.h"
+#include "emit.h"
+
+struct lane_loop {
+	LLVMBasicBlockRef head, after;
+	LLVMValueRef left;                      /* lanes to do, the present one among them */
+	LLVMValueRef mask, mask_lanes;
+};
+
+static LLVMValueRef number(struct emit *e, uint64_t value)
+{
+	return emit_scalar(e, 32, value);
+}
+
+LLVMValueRef emit_active(struct emit *e)
+{
+	return e->mask ? e->mask : number(e, UINT32_MAX);
+}
+
+static void begin_lanes(struct emit *e, struct lane_loop *l)
+{
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	e->before_lanes = before;
+	LLVMValueRef all = emit_active(e);
+	*l = (struct lane_loop){emit_block(e, "lane"), emit_block(e, "lanes_done"), NULL, e->mask,
+		e->mask_lanes};
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, all, number(e, 0)), l->head, l->after);
+	emit_enter(e, l->head);
+	l->left = LLVMBuildPhi(e->builder, e->s.i32, "");
+	LLVMAddIncoming(l->left, &all, &before, 1);
+
+	LLVMValueRef args[] = {l->left, LLVMConstInt(e->s.i1, 1, false)};
+	e->mask = NULL;
+	e->mask_lanes = NULL;
+	e->lane = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
+	emit_set_types(e, &e->s);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), e->lane);
+}
+
+static void end_lanes(struct emit *e, const struct lane_loop *l)
+{
+	LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+	LLVMValueRef rest = ir_and(e, l->left, ir_sub(e, l->left, number(e, 1)));
+	LLVMAddIncoming(l->left, &rest, &latch, 1);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, number(e, 0)), l->head, l->after);
+	emit_enter(e, l->after);
+	e->lane = NULL;
+	e->mask = l->mask;
+	e->mask_lanes = l->mask_lanes;
+	emit_set_types(e, &e->v);
+}
+
+void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane)
+{
+	if (!emit_is_vector(e)) {
+		lane(e, inst);
+		return;
+	}
+	struct lane_loop loop;
+	begin_lanes(e, &loop);
+	lane(e, inst);
+	end_lanes(e, &loop);
+}
+
+/* One call of a function of struct rt_calls; all arguments are scalars. */
+static LLVMValueRef call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
+	unsigned count)
+{
+	LLVMValueRef all[EMIT_MAX_ARGS + 1] = {e->warp};
+	LLVMTypeRef types[EMIT_MAX_ARGS + 1] = {e->ptr};
+	for (unsigned i = 0; i < count; i++) {
+		all[i + 1] = args[i];
+		types[i + 1] = LLVMTypeOf(args[i]);
+	}
+
+	LLVMTypeRef type = LLVMFunctionType(result, types, count + 1, false);
+	LLVMValueRef table = emit_calls_base(e);
+	LLVMValueRef fn = emit_field(e, table, slot, LLVMPointerType(type, 0));
+	return LLVMBuildCall2(e->builder, type, fn, all, count + 1, "");
+}
+
+static bool is_vector(LLVMValueRef value)
+{
+	return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
+}
+
+static bool any_vector(LLVMValueRef *args, unsigned count)
+{
+	bool any = false;
+	for (unsigned i = 0; i < count; i++) {
+		any |= is_vector(args[i]);
+	}
+	return any;
+}
+
+LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
+	unsigned count)
+{
+	assert(count <= EMIT_MAX_ARGS);
+	if (!emit_is_vector(e)) {
+		return call_once(e, slot, result, args, count);
+	}
+	bool is_void = LLVMGetTypeKind(result) == LLVMVoidTypeKind;
+	LLVMTypeRef one = is_void ? result : LLVMGetElementType(result);
+	if (!any_vector(args, count)) {
+		LLVMValueRef value = call_once(e, slot, one, args, count);
+		return is_void ? NULL : emit_splat(e, value);
+	}
+
+	LLVMValueRef all = is_void ? NULL : emit_room(e, result, "results");
+	LLVMValueRef mine[EMIT_MAX_ARGS];
+	struct lane_loop loop;
+	begin_lanes(e, &loop);
+	for (unsigned i = 0; i < count; i++) {
+		mine[i] = is_vector(args[i])
+			? LLVMBuildExtractElement(e->builder, args[i], e->lane, "") : args[i];
+	}
+	LLVMValueRef value = call_once(e, slot, one, mine, count);
+	if (!is_void) {
+		LLVMValueRef old = LLVMBuildLoad2(e->builder, result, all, "");
+		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
+		LLVMBuildStore(e->builder, value, all);
+	}
+	end_lanes(e, &loop);
+	return is_void ? NULL : LLVMBuildLoad2(e->builder, result, all, "");
+}
+
+/* --- The exchange --- */
+
+/* The lanes' places in an array of struct rt_exchange. */
+static LLVMValueRef exchange_place(struct emit *e, size_t offset)
+{
+	LLVMValueRef base = emit_exchange_base(e);
+	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
+	if (emit_is_vector(e)) {
+		return ir_bitcast(e, place, LLVMPointerType(e->i32, 0));
+	}
+	LLVMValueRef lane = ir_zext(e, emit_sreg(e, PTX_SREG_LANEID), e->s.i64);
+	return emit_at(e, place, ir_shl_by(e, lane, 2), e->s.i32);
+}
+
+static void put(struct emit *e, size_t offset, LLVMValueRef value)
+{
+	LLVMValueRef place = exchange_place(e, offset);
+	if (e->mask_lanes) {
+		LLVMValueRef old = LLVMBuildLoad2(e->builder, e->i32, place, "");
+		LLVMSetAlignment(old, 4);
+		value = ir_select(e, e->mask_lanes, value, old);
+	}
+	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 4);
+}
+
+static size_t word_offset(unsigned word)
+{
+	return offsetof(struct rt_exchange, words) + word * RT_GROUP * sizeof(uint32_t);
+}
+
+void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value)
+{
+	assert(word < RT_WORDS);
+	put(e, word_offset(word), value);
+}
+
+LLVMValueRef emit_collected(struct emit *e, unsigned word)
+{
+	assert(word < RT_WORDS);
+	LLVMValueRef place = exchange_place(e, word_offset(word));
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i32, place, "");
+	LLVMSetAlignment(value, 4);
+	return value;
+}
+
+void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
+	unsigned count)
+{
+	put(e, offsetof(struct rt_exchange, what), emit_int(e, 32, what));
+	put(e, offsetof(struct rt_exchange, members), members);
+	for (unsigned i = 0; i < count; i++) {
+		emit_put_word(e, i, words[i]);
+	}
+	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : number(e, 1);
+	LLVMValueRef done = call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes, 1);
+	emit_wait_unless(e, ir_icmp(e, LLVMIntNE, done, number(e, 0)), RT_YIELD_WARP);
+}
+
+void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
+}
+
+/* W = 32: who runs this now.  W = 1: who of the warp comes here before it stands still. */
+void emit_activemask(struct emit *e, const struct ptx_inst *inst)
+{
+	if (inst->is_second) {
+		emit_def(e, &inst->operands[0], PTX_B32,
+			e->width > 1 ? emit_splat(e, emit_active(e)) : emit_collected(e, 0));
+	} else if (e->width > 1) {
+		emit_goto(e, e->func->blocks[e->block].succ[0]);
+	} else {
+		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
+		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, place, NULL, 0);
+	}
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Where the PTX registers are.
+ *
+ * Each has a slot: an alloca that LLVM makes values of, or, in huge kernels, a place in the frame.
+ * Most live within one basic block only.  The others are kept: they are saved when the kernel
+ * yields, and lanes that do not run keep what they have.
+ */
+#include "../base/common.h"
+
+#include "emit.h"
+
+enum { MANY_PHIS = 2048 };
+
+static bool has_bit(const uint64_t *set, size_t bit)
+{
+	return set[bit / 64] >> (bit % 64) & 1;
+}
+
+/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is kept:
+ * blocks times registers, with which some thousand lines of PTX take minutes.  So many stay in
+ * memory. */
+void emit_note_kept(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+		for (size_t i = 0; i < e->order_count; i++) {
+			e->kept[w] |= func->blocks[e->order[i]].live_in[w];
+		}
+		count += (size_t)__builtin_popcountll(e->kept[w]);
+	}
+	e->in_frame = e->width > 1 && count * e->order_count > MANY_PHIS;
+}
+
+static bool uses_carry(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		const struct ptx_inst *inst = &func->insts[i];
+		if (ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
+			|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
+{
+	return kept && e->in_frame ? emit_frame_slot(e, type)
+		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
+}
+
+void emit_make_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (size_t i = 0; i < func->reg_count; i++) {
+		e->regs[i] = make_slot(e, func->regs[i].type, has_bit(e->kept, i));
+	}
+	if (uses_carry(func)) {
+		e->carry = make_slot(e, PTX_PRED, true);
+	}
+}
+
+void emit_clear_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (size_t i = 0; i < func->reg_count; i++) {
+		if (has_bit(func->blocks[0].live_in, i)) {
+			LLVMTypeRef type = emit_type(e, func->regs[i].type);
+			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
+		}
+	}
+	if (e->carry) {
+		emit_store_slot(e, emit_int(e, 1, 0), e->carry);
+	}
+}
+
+/* The whole register, all lanes of it. */
+static LLVMTypeRef slot_type(struct emit *e, enum ptx_type type)
+{
+	LLVMValueRef lane = e->lane;
+	const struct emit_types *now = lane ? &e->s : NULL;
+	if (now) {
+		e->lane = NULL;
+		emit_set_types(e, &e->v);
+	}
+	LLVMTypeRef all = emit_type(e, type);
+	if (now) {
+		e->lane = lane;
+		emit_set_types(e, now);
+	}
+	return all;
+}
+
+/* As one element: a place in the frame may have no better alignment. */
+static unsigned slot_align(struct emit *e, LLVMTypeRef type)
+{
+	bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+	LLVMTypeRef one = vector ? LLVMGetElementType(type) : type;
+	if (one == e->s.i1) {
+		return vector ? 4 : 1;
+	}
+	return one == e->s.f64 ? 8 : one == e->s.f32 ? 4 : LLVMGetIntTypeWidth(one) / 8;
+}
+
+static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slot)
+{
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, slot, "");
+	LLVMSetAlignment(value, slot_align(e, type));
+	return value;
+}
+
+LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
+{
+	LLVMTypeRef stored = slot_type(e, e->func->regs[reg].type);
+	LLVMValueRef value = load_slot(e, stored, e->regs[reg]);
+	if (e->lane) {
+		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
+	}
+	return emit_resize(e, value, emit_type(e, type), false);
+}
+
+static void store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMValueRef store = LLVMBuildStore(e->builder, value, slot);
+	LLVMSetAlignment(store, slot_align(e, LLVMTypeOf(value)));
+}
+
+void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (e->lane) {
+		type = LLVMVectorType(type, e->width);
+		LLVMValueRef old = load_slot(e, type, slot);
+		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
+	} else if (e->mask_lanes) {
+		value = ir_select(e, e->mask_lanes, value, load_slot(e, type, slot));
+	}
+	store_whole(e, value, slot);
+}
+
+/* The first value in a block of a register that lives within blocks only: whatever the other lanes
+ * had is gone.  To keep it all the same would have it live through all diverged code. */
+static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	if (!e->lane) {
+		store_whole(e, value, slot);
+		return;
+	}
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMTypeRef all = LLVMVectorType(LLVMTypeOf(value), e->width);
+	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
+	store_whole(e, LLVMConstNull(all), slot);
+	emit_enter(e, back);
+	emit_store_slot(e, value, slot);
+}
+
+void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
+{
+	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
+	bool sign = emit_is_signed(type);
+	value = emit_resize(e, value, stored, sign);
+	if (has_bit(e->kept, reg) || e->written[reg] == e->body) {
+		emit_store_slot(e, value, e->regs[reg]);
+	} else {
+		e->written[reg] = e->body;
+		store_first(e, value, e->regs[reg]);
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_FLATTEN_H
+#define CPU_FLATTEN_H
+
+/* Every kernel becomes one list of instructions, with all functions that it may call in it. */
+#include "ptx.h"
+
+/* Bytes of our stack for each byte of CU_LIMIT_STACK_SIZE: recursive functions keep in memory what
+ * a GPU's keep in registers, and aligned to 16. */
+#define FLATTEN_STACK_FACTOR 8
+
+/* The module is a checked one.  False, with the reason in diag, if a kernel calls what does not
+ * exist or is not supported, or memory runs out.  Functions get their addresses, too. */
+bool flatten_module(struct ptx_module *module, struct ptx_diag *diag);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_GRAPH_MEMORY_H
+#define CPU_GRAPH_MEMORY_H
+
+/*
+ * Memory that graphs allocate and free.  Its address must be the same at every launch, so it is
+ * taken from the device when the node is made and given back when the last node has gone; what
+ * launches do is to account for it.  Any thread.
+ */
+#include "api.h"
+
+struct graph;
+
+struct graph_memory {
+	struct graph_memory *next;
+	unsigned refs;          /* nodes, and each time that it was allocated and not yet freed */
+	CUcontext context;
+	uint64_t address;       /* 0: it has gone with its context */
+	const struct graph *owner; /* the graph of its allocation node */
+	bool is_freed_inside;   /* that graph has a node that frees it */
+	bool is_freed_outside;  /* another one has */
+	bool is_live;           /* allocated by a launch, as far as launches were enqueued */
+};
+
+/* Take memory for a context; refs is 1. */
+CUresult graph_memory_create(const char *call, struct context *context, size_t size,
+	struct graph_memory **out);
+/* The memory at an address, with a reference; NULL if it is no graph's. */
+struct graph_memory *graph_memory_find(uint64_t address);
+void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
+void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
+
+/* A launch allocates it: it is live from now on, with a reference. */
+void graph_memory_begin(struct graph_memory *memory);
+/* Something that was enqueued frees it; the reference stays until graph_memory_drop. */
+void graph_memory_end(struct graph_memory *memory);
+bool graph_memory_is_live(struct graph_memory *memory);
+/* A stream has come to the end of memory; false if the address is no graph's. */
+bool graph_memory_drop(uint64_t address);
+
+/* A context goes, and its memory. */
+void graph_memory_forget(const struct context *context);
+
+/* What its memory counts for. */
+const struct memory_pool *graph_memory_account(void);
+
+/* For frees by the program: what an address is.  If it is live, it is so no longer. */
+enum graph_leave { LEAVE_FOREIGN, LEAVE_LIVE, LEAVE_DEAD };
+enum graph_leave graph_memory_leave(uint64_t address);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches of graphs.  The nodes of a graph run one after another, in an order that its edges
+ * allow: CUDA promises order, never that branches run beside each other.  What a launch is to
+ * record and to wait for is fixed when it is enqueued, as it is for the same calls on a stream.
+ */
+#include "../base/common.h"
+
+#include "graph_run.h"
+
+#include "../base/alloc.h"
+#include "queue.h"
+
+#include <stdlib.h>
+
+struct graph_run {
+	atomic_uint refs;
+	struct graph_exec *exec;
+	struct graph_plan *plan;
+	struct mark *after;     /* the end of the launch before */
+	struct mark *done;      /* the end of this one */
+	struct mark *marks[];   /* one for each item with an event, in order */
+};
+
+/* --- Plans --- */
+
+static void plan_release(struct graph_plan *plan)
+{
+	if (plan != NULL && atomic_fetch_sub(&plan->refs, 1) == 1) {
+		for (size_t i = 0; i < plan->count; i++) {
+			node_data_release(plan->items[i]);
+		}
+		mem_free(plan);
+	}
+}
+
+static bool has_event(const struct node_data *data)
+{
+	return data->work.kind == WORK_RECORD || data->work.kind == WORK_WAIT;
+}
+
+static void plan_add(struct graph_plan *plan, struct node_data *data)
+{
+	enum work_kind kind = data->work.kind;
+	plan->items[plan->count++] = node_data_retain(data);
+	plan->event_count += has_event(data);
+	plan->has_waits |= kind == WORK_WAIT
+		|| (kind != WORK_KERNEL && !work_is_quick(&data->work));
+}
+
+/* `order` has room for all nodes.  A node in a cycle, or NULL. */
+static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
+	struct graph_node **order)
+{
+	struct graph_node *bad = graph_sort(graph, order);
+	for (size_t i = 0; bad == NULL && i < graph->node_count; i++) {
+		struct graph_node *node = order[i];
+		if (node->child != NULL) {
+			bad = plan_fill(plan, node->child, order + graph->node_count);
+		} else if (!node->is_disabled && node->data->params.type
+				!= CU_GRAPH_NODE_TYPE_EMPTY) {
+			plan_add(plan, node->data);
+		}
+	}
+	return bad;
+}
+
+/* NULL when memory runs out, or if *bad is in a cycle. */
+static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node **bad)
+{
+	size_t size;
+	bool fits = size_mul(&size, exec->node_count, sizeof(void *))
+		&& size_add(&size, size, sizeof(struct graph_plan));
+	struct graph_plan *plan = fits ? mem_zalloc(1, size) : NULL;
+	struct graph_node **order = mem_zalloc(exec->node_count + 1, sizeof(struct graph_node *));
+	*bad = NULL;
+	if (plan != NULL) {
+		atomic_init(&plan->refs, 1);
+	}
+	if (plan != NULL && order != NULL) {
+		*bad = plan_fill(plan, exec->graph, order);
+	}
+	if (order == NULL || *bad != NULL) {
+		plan_release(plan);
+		plan = NULL;
+	}
+	mem_free(order);
+	return plan;
+}
+
+/* --- Executable graphs --- */
+
+static int by_origin(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)(*(struct graph_node *const *)a)->origin;
+	uintptr_t y = (uintptr_t)(*(struct graph_node *const *)b)->origin;
+	return (x > y) - (x < y);
+}
+
+static void collect(struct graph_exec *exec, struct graph *graph)
+{
+	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		exec->nodes[exec->node_count++] = node;
+		if (node->child != NULL) {
+			collect(exec, node->child);
+		}
+	}
+}
+
+struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
+{
+	struct graph_exec *exec = mem_zalloc(1, sizeof(*exec));
+	struct graph_node *in_cycle = NULL;
+	*bad = NULL;
+	if (exec == NULL) {
+		graph_release(graph);
+		return NULL;
+	}
+	atomic_init(&exec->refs, 1);
+	exec->graph = graph;
+	exec->nodes = mem_zalloc(graph_total(graph) + 1, sizeof(struct graph_node *));
+	if (exec->nodes != NULL) {
+		collect(exec, graph);
+		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), by_origin);
+		exec->plan = plan_create(exec, &in_cycle);
+		*bad = in_cycle != NULL ? in_cycle->origin : NULL;
+	}
+	if (exec->plan == NULL || (exec->handle = handle_create(API_GRAPH_EXEC, exec)) == NULL) {
+		graph_exec_release(exec);
+		return NULL;
+	}
+	return exec;
+}
+
+void graph_exec_release(struct graph_exec *exec)
+{
+	if (atomic_fetch_sub(&exec->refs, 1) > 1) {
+		return;
+	}
+	if (exec->last != NULL) {
+		queue_lock();
+		mark_release(exec->last);
+		queue_unlock();
+	}
+	plan_release(exec->plan);
+	graph_release(exec->graph);
+	mem_free(exec->nodes);
+	mem_free(exec);
+}
+
+CUresult graph_exec_enter(const char *call, CUgraphExec handle, struct graph_exec **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	*out = handle_get(handle, API_GRAPH_EXEC);
+	if (*out == NULL) {
+		graph_unlock();
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: not the handle of a live executable graph", call);
+	}
+	return CUDA_SUCCESS;
+}
+
+struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode origin)
+{
+	const struct graph_node key = {.origin = origin};
+	const struct graph_node *at = &key;
+	struct graph_node **found = bsearch(&at, exec->nodes, exec->node_count, sizeof(*found),
+		by_origin);
+	return found != NULL ? *found : NULL;
+}
+
+void graph_exec_touch(struct graph_exec *exec)
+{
+	plan_release(exec->plan);
+	exec->plan = NULL;
+}
+
+const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
+{
+	struct graph_node *bad;
+	if (exec->plan == NULL) {
+		exec->plan = plan_create(exec, &bad);
+	}
+	return exec->plan;
+}
+
+/* --- Launches --- */
+
+struct graph_run *graph_run_create(struct graph_exec *exec)
+{
+	const struct graph_plan *plan = graph_exec_plan(exec);
+	struct graph_run *run = plan == NULL ? NULL : mem_zalloc(1, sizeof(*run)
+		+ plan->event_count * sizeof(*run->marks));
+	if (run == NULL) {
+		return NULL;
+	}
+	bool ok = (run->done = mem_zalloc(1, sizeof(*run->done))) != NULL;
+	size_t next = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->items[i]->work.kind == WORK_RECORD) {
+			struct mark *mark = mem_zalloc(1, sizeof(*mark));
+			ok = ok && mark != NULL;
+			run->marks[next] = mark;
+		}
+		next += has_event(plan->items[i]);
+	}
+	for (size_t i = 0; !ok && i < plan->event_count; i++) {
+		mem_free(run->marks[i]);
+	}
+	if (!ok) {
+		mem_free(run->done);
+		mem_free(run);
+		return NULL;
+	}
+	run->done->refs = 1;
+	for (size_t i = 0; i < plan->event_count; i++) {
+		if (run->marks[i] != NULL) {
+			run->marks[i]->refs = 1;
+		}
+	}
+	atomic_init(&run->refs, 1);
+	atomic_fetch_add(&exec->refs, 1);
+	run->exec = exec;
+	run->plan = exec->plan;
+	atomic_fetch_add(&run->plan->refs, 1);
+	return run;
+}
+
+const struct graph *graph_run_graph(const struct graph_run *run)
+{
+	return run->exec->graph;
+}
+
+void graph_run_retain(struct graph_run *run)
+{
+	atomic_fetch_add(&run->refs, 1);
+}
+
+void graph_run_release(struct graph_run *run)
+{
+	if (atomic_fetch_sub(&run->refs, 1) > 1) {
+		return;
+	}
+	queue_lock();
+	for (size_t i = 0; i < run->plan->event_count; i++) {
+		mark_release(run->marks[i]);
+	}
+	mark_release(run->after);
+	mark_release(run->done);
+	queue_unlock();
+	plan_release(run->plan);
+	graph_exec_release(run->exec);
+	mem_free(run);
+}
+
+bool graph_run_is_quick(const struct graph_run *run)
+{
+	bool is_quick = !run->plan->has_waits && mark_is_done(run->exec->last);
+	for (size_t i = 0; is_quick && i < run->plan->count; i++) {
+		const struct work *work = &run->plan->items[i]->work;
+		is_quick = work->kind != WORK_KERNEL || work_is_quick(work);
+	}
+	return is_quick;
+}
+
+/* The lock is held. */
+static void bind_event(const struct work *work, struct mark **mark)
+{
+	struct event *event = handle_get(work->event, API_EVENT);
+	if (event == NULL) {
+		return;
+	}
+	if (work->kind == WORK_RECORD) {
+		(*mark)->refs++;
+		event_record(event, *mark);
+	} else if (event->mark != NULL) {
+		*mark = event->mark;
+		event->mark->refs++;
+	}
+}
+
+void graph_run_bind(struct graph_run *run)
+{
+	run->after = run->exec->last;
+	run->exec->last = run->done;
+	run->done->refs++;
+	size_t next = 0;
+	for (size_t i = 0; next < run->plan->event_count; i++) {
+		if (has_event(run->plan->items[i])) {
+			bind_event(&run->plan->items[i]->work, &run->marks[next++]);
+		}
+	}
+}
+
+/* --- Running --- */
+
+struct patience {
+	struct context *context;
+	const struct mark *mark;
+};
+
+static bool is_over(const void *arg)
+{
+	const struct patience *patience = arg;
+	return mark_is_done(patience->mark) || atomic_load(&patience->context->is_dying);
+}
+
+/* The lock is held. */
+static void wait_for(struct context *context, const struct mark *mark)
+{
+	const struct patience patience = {context, mark};
+	queue_wait(is_over, &patience, 0);
+}
+
+/* The lock is held. */
+static void set(struct mark *mark)
+{
+	mark_set(mark);
+	queue_tell();
+}
+
+void graph_run_execute(struct graph_run *run, struct context *context)
+{
+	size_t next = 0;
+	queue_lock();
+	wait_for(context, run->after);
+	queue_unlock();
+	for (size_t i = 0; i < run->plan->count; i++) {
+		const struct work *work = &run->plan->items[i]->work;
+		if (!has_event(run->plan->items[i])) {
+			work_run(context, work);
+			continue;
+		}
+		struct mark *mark = run->marks[next++];
+		queue_lock();
+		if (work->kind == WORK_RECORD) {
+			set(mark);
+		} else {
+			wait_for(context, mark);
+		}
+		queue_unlock();
+	}
+	queue_lock();
+	set(run->done);
+	queue_unlock();
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_HEAP_H
+#define CPU_HEAP_H
+
+/*
+ * What malloc and free of kernels work on: a fixed range of device memory.  What is in use is kept
+ * outside of it, so that no kernel can damage it.  Any thread.
+ */
+#include "../base/common.h"
+
+#define HEAP_ALIGN 16
+
+struct heap;
+
+/* Manage `size` bytes from a multiple of HEAP_ALIGN on; NULL when host memory runs out. */
+struct heap *heap_create(uint64_t base, size_t size);
+void heap_release(struct heap *heap); /* NULL is fine; the range is somebody else's */
+
+/* The address, a multiple of HEAP_ALIGN; 0 if there is no such room, and for 0 bytes. */
+uint64_t heap_alloc(struct heap *heap, uint64_t size);
+/* False if no allocation begins at the address. */
+bool heap_free(struct heap *heap, uint64_t address);
+
+#endif

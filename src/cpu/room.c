@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* See room.h. */
+#include "../base/common.h"
+
+#include "room.h"
+
+#include "../base/alloc.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SHARED_REACH ((size_t)ROOM_SHARED_REACH)
+#define SHARED_RESERVED (2 * SHARED_REACH + GUARD)
+#define GUARD ((size_t)1 << 16) /* bytes without access around an area */
+#define FRAME_ALIGN 64
+#define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
+#define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
+
+static void *map_none(size_t size)
+{
+	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static size_t to_pages(size_t size)
+{
+	return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static bool grow_slots(struct room *room, uint32_t count)
+{
+	if (count > room->slot_cap) {
+		struct slot *slots = mem_zalloc(count, sizeof(*slots));
+		if (slots == NULL) {
+			return false;
+		}
+		mem_free(room->block.slots);
+		room->block.slots = slots;
+		room->slot_cap = count;
+		room->layout.width = 0;
+	}
+	room->block.slot_count = count;
+	return true;
+}
+
+/* Give access to exactly the pages that the block's shared memory takes. */
+static bool resize_shared(struct room *room, size_t size)
+{
+	size = to_pages(size);
+	if (room->shared == NULL) {
+		uint8_t *map = map_none(SHARED_RESERVED);
+		if (map == NULL) {
+			return false;
+		}
+		room->shared = map + SHARED_REACH;
+	}
+	if (size > room->shared_size
+	    && mprotect(room->shared, size, PROT_READ | PROT_WRITE) != 0) {
+		return false;
+	}
+	if (size < room->shared_size
+	    && mprotect(room->shared + size, room->shared_size - size, PROT_NONE) != 0) {
+		return false;
+	}
+	room->shared_size = size;
+	return true;
+}
+
+static void free_area(struct room_area *area)
+{
+	if (area->data != NULL) {
+		munmap(area->data - GUARD, area->size + 2 * GUARD);
+	}
+}
+
+static bool grow_area(struct room_area *area, size_t size)
+{
+	if (area->data != NULL && size <= area->size) {
+		return true;
+	}
+	size = to_pages(size > 0 ? size : 1);
+	uint8_t *map = map_none(size + 2 * GUARD);
+	if (map == NULL) {
+		return false;
+	}
+	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
+		munmap(map, size + 2 * GUARD);
+		return false;
+	}
+	free_area(area);
+	*area = (struct room_area){map + GUARD, size};
+	return true;
+}
+
+static bool grow_scratch(struct room *room, const struct room_layout *layout)
+{
+	const uint8_t *frames = room->frames.data;
+	const uint8_t *local = room->local.data;
+	bool ok = grow_area(&room->frames, layout->frames_size)
+		&& grow_area(&room->local, layout->local_size);
+	if (room->frames.data != frames || room->local.data != local) {
+		room->layout.width = 0;
+	}
+	return ok;
+}
+
+static bool get_exchanges(struct room *room)
+{
+	struct block *block = &room->block;
+	if (block->exchanges == NULL) {
+		block->exchanges = mem_zalloc(BLOCK_MAX_GROUPS, sizeof(*block->exchanges));
+	}
+	return block->exchanges != NULL;
+}
+
+bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t frame_size,
+	size_t local_size)
+{
+	size_t warps = (threads + width - 1) / width;
+	if (frame_size > MAX_SCRATCH || local_size > MAX_SCRATCH) {
+		return false;
+	}
+	memset(out, 0, sizeof(*out));
+	out->width = width;
+	out->threads = threads;
+	out->frame_stride = round_up(frame_size, FRAME_ALIGN);
+	out->local_stride = round_up(local_size, LOCAL_ALIGN);
+	return size_mul(&out->frames_size, out->frame_stride, warps)
+		&& size_mul(&out->local_size, out->local_stride, warps * width)
+		&& out->frames_size <= MAX_SCRATCH && out->local_size <= MAX_SCRATCH;
+}
+
+bool room_prepare(struct room *room, const struct room_layout *layout, size_t shared_size)
+{
+	uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
+	return get_exchanges(room) && grow_slots(room, warps) && resize_shared(room, shared_size)
+		&& grow_scratch(room, layout);
+}
+
+static void bind_slot(struct room *room, uint32_t i)
+{
+	const struct room_layout *layout = &room->layout;
+	struct slot *slot = &room->block.slots[i];
+	uint32_t first = i * layout->width;
+	uint32_t left = layout->threads - first;
+	uint32_t lanes = left < layout->width ? left : layout->width;
+	slot->warp.shared = room->shared;
+	slot->warp.local = room->local.data + first * layout->local_stride;
+	slot->warp.local_stride = layout->local_stride;
+	slot->warp.first = first;
+	slot->warp.alive = UINT32_MAX >> (32 - lanes);
+	slot->warp.exchange = &room->block.exchanges[first / RT_GROUP];
+	slot->warp.fail = &room->fail;
+	slot->frame = room->frames.data + i * layout->frame_stride;
+}
+
+/* Fill in what stays the same for all blocks; most of it, for all launches of one shape. */
+void room_bind(struct room *room, const struct room_layout *layout, const struct rt_launch *launch,
+	uint32_t sm)
+{
+	struct block *block = &room->block;
+	bool same = memcmp(&room->layout, layout, sizeof(*layout)) == 0;
+	room->layout = *layout;
+	room->fail.code = 0;
+	block->width = layout->width;
+	block->threads = layout->threads;
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		block->slots[i].warp.launch = launch;
+		block->slots[i].warp.sm = sm;
+		if (!same) {
+			bind_slot(room, i);
+		}
+	}
+}
+
+void room_free(struct room *room)
+{
+	if (room->shared != NULL) {
+		munmap(room->shared - SHARED_REACH, SHARED_RESERVED);
+	}
+	free_area(&room->frames);
+	free_area(&room->local);
+	mem_free(room->block.slots);
+	mem_free(room->block.exchanges);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of streams.  A runner is a launcher, with room for the parameters and for the reason of a
+ * failure, all of which must stay where they are until the kernel has ended.  Runners are kept, so
+ * that there are as many as kernels were ever running at a time; those that run one are in a list,
+ * where others find what to cancel.
+ *
+ * A kernel is begun with a budget of time.  One that does not end within it is left, to go on in
+ * another thread.  That works only where a kernel looks at the clock, which it does not within a
+ * loop that just computes; so a kernel with a loop is launched by the program's thread only after
+ * it has once been quick (function->is_short).
+ */
+#include "../base/common.h"
+
+#include "runner.h"
+
+#include "../base/alloc.h"
+#include "flatten.h"
+#include "queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a kernel may hold up the call that launches it. */
+#define BUDGET_NS UINT64_C(200000)
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define MAX_TIMEOUT_SECONDS 1e9
+
+struct runner {
+	struct runner *next;      /* in the list of those with a kernel, or of the others */
+	struct runner **link;
+	struct context *context;
+	struct function *function;
+	uint64_t begun;           /* when, in nanoseconds */
+	struct launcher *launcher;
+	struct launch_request request;
+	struct launch_failure failure;
+	_Alignas(16) uint8_t params[LAUNCH_MAX_PARAMS]; /* as the heap is */
+};
+
+/* The device's lock is held. */
+static void push(struct runner **list, struct runner *runner)
+{
+	runner->next = *list;
+	runner->link = list;
+	if (runner->next != NULL) {
+		runner->next->link = &runner->next;
+	}
+	*list = runner;
+}
+
+/* The device's lock is held. */
+static void take_out(struct runner *runner)
+{
+	*runner->link = runner->next;
+	if (runner->next != NULL) {
+		runner->next->link = runner->link;
+	}
+}
+
+struct runner *runner_take(struct context *context)
+{
+	struct device *device = context->device;
+	pthread_mutex_lock(&device->lock);
+	struct runner *runner = device->runners;
+	if (runner != NULL) {
+		take_out(runner);
+	}
+	pthread_mutex_unlock(&device->lock);
+	if (runner == NULL && (runner = mem_alloc(sizeof(*runner))) != NULL
+	    && !launcher_create(&runner->launcher, device->pool)) {
+		mem_free(runner);
+		runner = NULL;
+	}
+	if (runner != NULL) {
+		runner->context = context;
+		runner->begun = queue_time();
+		pthread_mutex_lock(&device->lock);
+		push(&device->active, runner);
+		pthread_mutex_unlock(&device->lock);
+	}
+	return runner;
+}
+
+void runner_give(struct runner *runner)
+{
+	if (runner == NULL) {
+		return;
+	}
+	struct device *device = runner->context->device;
+	pthread_mutex_lock(&device->lock);
+	take_out(runner);
+	push(&device->runners, runner);
+	pthread_mutex_unlock(&device->lock);
+}
+
+/* What recursive functions have, for each thread; SIZE_MAX if it is more than there can be. */
+static size_t stack_size(const struct context *context, const struct ptx_func *func)
+{
+	size_t size = SIZE_MAX;
+	if (!func->uses_stack) {
+		return 0;
+	}
+	size_mul(&size, context->limits[CU_LIMIT_STACK_SIZE], FLATTEN_STACK_FACTOR);
+	return size;
+}
+
+static void init_request(struct runner *runner, const struct kernel_work *kernel)
+{
+	const struct function *function = kernel->function;
+	if (kernel->param_size > 0) {
+		memcpy(runner->params, kernel->params, kernel->param_size);
+	}
+	runner->function = kernel->function;
+	runner->request = (struct launch_request){
+		.name = function->name,
+		.run = function->kernel.run,
+		.width = function->kernel.width,
+		.frame_size = function->kernel.frame_size,
+		.local_size = function->ptx->local_size,
+		.stack_size = stack_size(runner->context, function->ptx),
+		.host = &runner->context->host,
+		.params = runner->params,
+		.globals = function->module->globals,
+		.grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
+		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
+		.static_shared = (uint32_t)function->ptx->shared_size,
+		.dynamic_shared = kernel->dynamic_shared,
+		.cooperative = kernel->is_cooperative
+	};
+}
+
+static bool has_not_run(CUresult result)
+{
+	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
+/* Poison the context with what became of a kernel. */
+static void keep_failure(struct runner *runner, CUresult result)
+{
+	struct context *context = runner->context;
+	const struct launch_failure *failure = &runner->failure;
+	char where[128] = "";
+	// Whoever has cancelled it has then said why.
+	pthread_mutex_lock(&context->device->lock);
+	pthread_mutex_unlock(&context->device->lock);
+	if (failure->has_address) {
+		memory_describe(context->device->memory, failure->address, where, sizeof(where));
+	}
+	context_poison(context, result, "kernel '%s': %s%s%s; %s", runner->request.name,
+		failure->what, *where != '\0' ? ", which is " : "", where, failure->where);
+}
+
+static void end(struct runner *runner, CUresult result)
+{
+	bool is_short = queue_time() - runner->begun < BUDGET_NS;
+	atomic_store_explicit(&runner->function->is_short, is_short, memory_order_relaxed);
+	if (result != CUDA_SUCCESS) {
+		keep_failure(runner, result);
+	}
+}
+
+bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
+{
+	if (work->kernel.function->ptx->uses_heap && !context_open_heap(runner->context)) {
+		*out = CUDA_ERROR_OUT_OF_MEMORY;
+		return true;
+	}
+	init_request(runner, &work->kernel);
+	CUresult result = launch_run(runner->launcher, &runner->request, BUDGET_NS,
+		&runner->failure);
+	*out = CUDA_SUCCESS;
+	if (result == LAUNCH_UNFINISHED) {
+		return false;
+	}
+	if (has_not_run(result)) {
+		*out = result;
+	} else {
+		end(runner, result);
+	}
+	return true;
+}
+
+void runner_finish(struct runner *runner)
+{
+	end(runner, launch_continue(runner->launcher));
+}
+
+/* --- Ending them --- */
+
+void runners_cancel(const struct context *context)
+{
+	struct device *device = context->device;
+	pthread_mutex_lock(&device->lock);
+	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
+		if (runner->context == context) {
+			launch_cancel(runner->launcher, CUDA_ERROR_CONTEXT_IS_DESTROYED,
+				"cancelled, as its context was to be destroyed");
+		}
+	}
+	pthread_mutex_unlock(&device->lock);
+}
+
+/* KUDZU_CPU_TIMEOUT in nanoseconds; 0 for none. */
+static uint64_t read_timeout(void)
+{
+	const char *text = getenv("KUDZU_CPU_TIMEOUT");
+	char *rest;
+	if (text == NULL) {
+		return 0;
+	}
+	double seconds = strtod(text, &rest);
+	return rest != text && *rest == '\0' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
+		? (uint64_t)(seconds * (double)NS_PER_SECOND) + 1 : 0;
+}
+
+/* The lock is held. */
+static void cancel_late(struct device *device)
+{
+	uint64_t time = queue_time();
+	char why[96];
+	snprintf(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
+		(double)device->timeout / (double)NS_PER_SECOND);
+	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
+		if (time - runner->begun > device->timeout) {
+			launch_cancel(runner->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
+		}
+	}
+}
+
+static void *watch(void *arg)
+{
+	const uint64_t longest = NS_PER_SECOND / 10;
+	struct device *device = arg;
+	uint64_t step = device->timeout / 8 < longest ? device->timeout / 8 + 1 : longest;
+	pthread_mutex_lock(&device->lock);
+	while (!device->is_closing) {
+		uint64_t next = queue_time() + step;
+		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
+			(long)(next % NS_PER_SECOND)};
+		pthread_cond_timedwait(&device->closing, &device->lock, &when);
+		cancel_late(device);
+	}
+	pthread_mutex_unlock(&device->lock);
+	return NULL;
+}
+
+void runners_open(struct device *device)
+{
+	pthread_condattr_t attr;
+	pthread_mutex_init(&device->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&device->closing, &attr);
+	pthread_condattr_destroy(&attr);
+	device->timeout = read_timeout();
+	device->has_watchdog = device->timeout > 0
+		&& pool_start_thread(&device->watchdog, watch, device);
+}
+
+void runners_close(struct device *device)
+{
+	pthread_mutex_lock(&device->lock);
+	device->is_closing = true;
+	pthread_cond_signal(&device->closing);
+	pthread_mutex_unlock(&device->lock);
+	if (device->has_watchdog) {
+		pthread_join(device->watchdog, NULL);
+	}
+	while (device->runners != NULL) {
+		struct runner *runner = device->runners;
+		take_out(runner);
+		launcher_release(runner->launcher);
+		mem_free(runner);
+	}
+	pthread_cond_destroy(&device->closing);
+	pthread_mutex_destroy(&device->lock);
+}

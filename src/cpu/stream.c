@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams, as the functions of the API use them: by handle.  What comes before is in queue.c.  This
+ * decides who does a piece of work: the thread that enqueues it, or the stream's own.
+ */
+#include "../base/common.h"
+
+#include "stream.h"
+
+#include "../base/alloc.h"
+#include "graph_node.h"
+#include "graph_run.h"
+#include "queue.h"
+#include "runner.h"
+
+/* How long what runs in a context that is destroyed may go on. */
+#define DRAIN_NS UINT64_C(1000000000)
+#define DRAIN_STEP_NS UINT64_C(10000000)
+
+/* --- Streams of threads --- */
+
+/* The per-thread default streams of a thread, one for each context in which it has used one. */
+static _Thread_local struct own_stream {
+	struct own_stream *next;
+	CUcontext context;
+	CUstream stream;
+} *own_streams;
+static _Thread_local bool uses_own_stream;
+static pthread_key_t own_key;
+static bool has_own_key;
+
+bool api_use_own_stream(bool own)
+{
+	bool before = uses_own_stream;
+	uses_own_stream = own;
+	return before;
+}
+
+/* At the end of a thread, without the lock. */
+static void free_own_streams(void *arg)
+{
+	struct own_stream *own = arg;
+	bool is_ready = api_ready("the end of a thread") == CUDA_SUCCESS;
+	while (own != NULL) {
+		struct own_stream *next = own->next;
+		if (is_ready) {
+			stream_destroy(own->stream);
+		}
+		mem_free(own);
+		own = next;
+	}
+}
+
+static void make_own_key(void)
+{
+	has_own_key = pthread_key_create(&own_key, free_own_streams) == 0;
+}
+
+/* The calling thread's default stream in a context. */
+static struct stream *own_stream(struct context *context)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct own_stream *own = own_streams;
+	while (own != NULL && own->context != context->handle) {
+		own = own->next;
+	}
+	struct stream *stream = own != NULL ? handle_get(own->stream, API_STREAM) : NULL;
+	if (stream != NULL) {
+		return stream;
+	}
+	pthread_once(&once, make_own_key);
+	struct own_stream *added = own == NULL ? mem_zalloc(1, sizeof(*added)) : own;
+	stream = added != NULL && has_own_key ? queue_create(context, 0, false) : NULL;
+	if (stream == NULL) {
+		mem_free(own == NULL ? added : NULL);
+		return NULL;
+	}
+	added->context = context->handle;
+	added->stream = stream->object.handle;
+	if (own == NULL) {
+		added->next = own_streams;
+		own_streams = added;
+		pthread_setspecific(own_key, added);
+	}
+	return stream;
+}
+
+/* --- Enqueueing --- */
+
+static CUresult find_stream(const char *call, struct context *context, CUstream handle,
+	struct stream **out)
+{
+	if (handle == CU_STREAM_LEGACY || (handle == NULL && !uses_own_stream)) {
+		*out = context->legacy;
+		return CUDA_SUCCESS;
+	}
+	if (handle == NULL || handle == CU_STREAM_PER_THREAD) {
+		*out = own_stream(context);
+		return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
+			"%s: out of memory", call);
+	}
+	*out = handle_get(handle, API_STREAM);
+	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "stream");
+}
+
+static CUresult check_home(const char *call, const struct context *context,
+	const struct stream *stream)
+{
+	return stream->object.context == context ? CUDA_SUCCESS : api_fail(
+		CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
+}
+
+CUresult stream_check(const char *call, struct context *context, CUstream handle)
+{
+	struct stream *stream;
+	queue_lock();
+	CUresult result = find_stream(call, context, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		result = check_home(call, context, stream);
+	}
+	queue_unlock();
+	return result;
+}
+
+/* The stream and the event that work is for. */
+static CUresult find_both(const char *call, struct context *context, CUstream handle,
+	const struct work *work, struct stream **stream, struct event **event)
+{
+	const bool has_event = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
+	CUresult result = find_stream(call, context, handle, stream);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const struct context *home = (*stream)->object.context;
+	*event = NULL;
+	if (has_event && (*event = handle_get(work->event, API_EVENT)) == NULL) {
+		return api_bad_handle(call, "event");
+	}
+	if (!has_event && (result = check_home(call, context, *stream)) != CUDA_SUCCESS) {
+		return result;
+	}
+	if (work->kind == WORK_RECORD && (*event)->object.context != home) {
+		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context than"
+			" the stream", call);
+	}
+	return home != context ? context_check((*stream)->object.context) : CUDA_SUCCESS;
+}
+
+/* Start a kernel.  It is left running if it does not end soon. */
+static CUresult run_kernel(const char *call, struct stream *stream, const struct work *work)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	queue_unlock();
+	struct runner *runner = runner_take(stream->object.context);
+	bool is_over = runner == NULL || runner_start(runner, work, &result);
+	queue_lock();
+	if (!is_over && queue_start_thread(stream)) {
+		queue_leave(stream, runner);
+		return CUDA_SUCCESS;
+	}
+	queue_unlock();
+	if (!is_over) {
+		runner_finish(runner);
+	}
+	runner_give(runner);
+	queue_lock();
+	queue_finish(stream);
+	return result == CUDA_SUCCESS ? result : api_fail(result,
+		"%s: no memory for the blocks of kernel '%s'", call, work->kernel.function->name);
+}
+
+/* Wait for the work's turn, and do it. */
+static CUresult run_in_turn(const char *call, struct stream *stream, const struct work *work,
+	struct event *event)
+{
+	struct item item = {.work = work, .by_caller = true};
+	queue_take_turn(stream, &item);
+	switch (work->kind) {
+	case WORK_KERNEL:
+		return run_kernel(call, stream, work);
+	case WORK_RECORD:
+		event_record(event, NULL);
+		break;
+	case WORK_WAIT:
+	case WORK_EMPTY:
+		break;
+	default:
+		if (work->kind == WORK_GRAPH) {
+			graph_run_bind(work->run);
+		}
+		queue_unlock();
+		work_run(stream->object.context, work);
+		queue_lock();
+		break;
+	}
+	queue_finish(stream);
+	return CUDA_SUCCESS;
+}
+
+static bool can_run_now(const struct stream *stream, const struct work *work,
+	const struct event *event)
+{
+	return stream->running == 0 && stream->first == NULL
+		&& queue_may_run(stream, queue_last_ticket() + 1) && work_is_quick(work)
+		&& (work->kind != WORK_WAIT || mark_is_done(event->mark));
+}
+
+/* Give copies of everything to the stream's thread. */
+static CUresult post(const char *call, struct context *context, CUstream handle,
+	const struct work *work, struct item *item)
+{
+	struct stream *stream;
+	struct event *event;
+	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (!queue_start_thread(stream)) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
+	}
+	if (work->kind == WORK_RECORD) {
+		item->mark->refs = 1;
+		event_record(event, item->mark);
+	} else if (work->kind == WORK_WAIT) {
+		item->mark = event->mark;
+	} else if (work->kind == WORK_GRAPH) {
+		graph_run_bind(work->run);
+	}
+	if (item->mark != NULL) {
+		item->mark->refs++;
+	}
+	queue_append(stream, item);
+	return CUDA_SUCCESS;
+}
+
+/* Without the lock, which is not held while memory is copied. */
+static CUresult post_copy(const char *call, struct context *context, CUstream handle,
+	const struct work *work, bool stage)
+{
+	struct work *clone = work_clone(work, stage);
+	struct item *item = mem_zalloc(1, sizeof(*item));
+	struct mark *mark = work->kind == WORK_RECORD ? mem_zalloc(1, sizeof(*mark)) : NULL;
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (clone != NULL && item != NULL && (mark != NULL || work->kind != WORK_RECORD)) {
+		item->work = clone;
+		item->mark = mark;
+		queue_lock();
+		result = post(call, context, handle, work, item);
+		queue_unlock();
+	} else {
+		api_log("%s: out of memory", call);
+	}
+	if (result != CUDA_SUCCESS) {
+		work_free(clone);
+		mem_free(item);
+		mem_free(mark);
+	}
+	return result;
+}
+
+CUresult stream_enqueue(const char *call, struct context *context, CUstream handle,
+	const struct work *work, enum enqueue how, bool stage)
+{
+	struct stream *stream;
+	struct event *event;
+	queue_lock();
+	bool is_captured = false;
+	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	if (result == CUDA_SUCCESS) {
+		result = capture_work(call, stream, event, work, &is_captured);
+	}
+	if (result == CUDA_SUCCESS && how == ENQUEUE_SYNC) {
+		result = capture_check_thread(call);
+	}
+	if (result != CUDA_SUCCESS || is_captured) {
+		queue_unlock();
+		return result;
+	}
+	bool is_mine = can_run_now(stream, work, event)
+		|| (how != ENQUEUE_ASYNC && work_is_quick(work));
+	if (is_mine) {
+		result = run_in_turn(call, stream, work, event);
+	}
+	queue_unlock();
+	if (result == CUDA_SUCCESS && !is_mine) {
+		result = post_copy(call, context, handle, work, stage);
+	}
+	return result == CUDA_SUCCESS && how != ENQUEUE_ASYNC ? context_check(context) : result;
+}
+
+/* --- Captures --- */
+
+bool stream_is_captured(const char *call, struct context *context, CUstream handle)
+{
+	struct stream *stream;
+	queue_lock();
+	bool is_captured = find_stream(call, context, handle, &stream) == CUDA_SUCCESS
+		&& stream->captured.capture != NULL;
+	queue_unlock();
+	return is_captured;
+}
+
+CUresult stream_capture(const char *call, struct context *context, CUstream handle,
+	CUgraphNodeParams *params)
+{
+	struct node_data *data;
+	struct stream *stream;
+	CUresult result = node_make(call, params, NULL, &data);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	queue_lock();
+	result = find_stream(call, context, handle, &stream);
+	if (result == CUDA_SUCCESS && stream->captured.capture == NULL) {
+		result = api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the capture has ended", call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = capture_node(call, stream, data, NULL);
+	} else {
+		node_data_release(data);
+	}
+	queue_unlock();
+	return result;
+}
+
+/* --- Streams as a whole --- */
+
+CUstream stream_create(struct context *context, unsigned flags)
+{
+	queue_lock();
+	struct stream *stream = queue_create(context, flags, false);
+	CUstream handle = stream != NULL ? stream->object.handle : NULL;
+	queue_unlock();
+	return handle;
+}
+
+static void destroy(struct stream *stream)
+{
+	capture_leave(stream);
+	object_remove(&stream->object);
+	queue_close(stream);
+}
+
+bool stream_destroy(CUstream handle)
+{
+	queue_lock();
+	struct stream *stream = handle_get(handle, API_STREAM);
+	if (stream != NULL) {
+		destroy(stream);
+	}
+	queue_unlock();
+	return stream != NULL;
+}
+
+CUresult stream_close(const char *call, CUstream handle)
+{
+	queue_lock();
+	struct stream *stream = handle_get(handle, API_STREAM);
+	CUresult result = stream != NULL ? capture_check_stream(call, stream)
+		: api_bad_handle(call, "stream");
+	if (result == CUDA_SUCCESS) {
+		destroy(stream);
+	}
+	queue_unlock();
+	return result;
+}
+
+void stream_free(struct object *object)
+{
+	stream_destroy(object->handle);
+}
+
+/* What has tickets up to `until`, in a stream and in those that it waits for, or in a context. */
+struct past {
+	const struct context *context;
+	const struct stream *stream;  /* NULL: all */
+	uint64_t until;
+};
+
+static bool is_past(const void *arg)
+{
+	const struct past *past = arg;
+	const struct stream *only = past->stream;
+	if (only != NULL && !only->is_legacy) {
+		return queue_oldest(only) > past->until;
+	}
+	for (const struct stream *s = past->context->streams; s != NULL; s = s->next) {
+		if ((only == NULL || s == only || s->is_blocking) && queue_oldest(s) <= past->until) {
+			return false;
+		}
+	}
+	return true;
+}
+
+CUresult stream_enter(const char *call, CUstream handle, struct stream **out)
+{
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS) {
+		queue_lock();
+		result = find_stream(call, context, handle, out);
+		if (result != CUDA_SUCCESS) {
+			queue_unlock();
+		}
+	}
+	return result;
+}
+
+CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *out)
+{
+	struct stream *stream;
+	CUresult result = stream_enter(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		*out = (struct stream_info){stream->object.context, stream->flags, stream->id};
+		queue_unlock();
+		result = context_check(out->context);
+	}
+	return result;
+}
+
+/* The same, but it must not be captured. */
+static CUresult enter_idle(const char *call, CUstream handle, struct stream **out)
+{
+	CUresult result = stream_enter(call, handle, out);
+	if (result == CUDA_SUCCESS && (result = capture_check_stream(call, *out)) != CUDA_SUCCESS) {
+		queue_unlock();
+	}
+	return result;
+}
+
+CUresult stream_wait(const char *call, CUstream handle)
+{
+	struct stream *stream;
+	CUresult result = enter_idle(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		struct context *context = stream->object.context;
+		const struct past past = {context, stream, queue_last_ticket()};
+		stream->refs++;
+		queue_wait(is_past, &past, 0);
+		result = context_check(context);
+		queue_release(stream);
+		queue_unlock();
+	}
+	return result;
+}
+
+CUresult stream_query(const char *call, CUstream handle)
+{
+	struct stream *stream;
+	CUresult result = enter_idle(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		struct context *context = stream->object.context;
+		const struct past past = {context, stream, queue_last_ticket()};
+		bool is_done = is_past(&past);
+		queue_unlock();
+		result = context_check(context);
+		result = result == CUDA_SUCCESS && !is_done ? CUDA_ERROR_NOT_READY : result;
+	}
+	return result;
+}
+
+/* --- Contexts --- */
+
+bool context_open_streams(struct context *context)
+{
+	queue_lock();
+	context->legacy = queue_create(context, 0, true);
+	queue_unlock();
+	return context->legacy != NULL;
+}
+
+CUresult context_wait(struct context *context)
+{
+	queue_lock();
+	const struct past past = {context, NULL, queue_last_ticket()};
+	struct stream *legacy = context->legacy;
+	CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (legacy != NULL) {
+		// As long as there is its stream, there is the context.
+		legacy->refs++;
+		queue_wait(is_past, &past, 0);
+		result = context_check(context);
+		queue_release(legacy);
+	}
+	queue_unlock();
+	return result;
+}
+
+CUresult context_check_capture(const char *call, struct context *context)
+{
+	queue_lock();
+	CUresult result = capture_check_context(call, context);
+	queue_unlock();
+	return result == CUDA_SUCCESS ? capture_check_unsafe(call) : result;
+}
+
+void context_drain(struct context *context)
+{
+	const struct past past = {context, NULL, UINT64_MAX - 1};
+	queue_lock();
+	if (!queue_wait(is_past, &past, queue_time() + DRAIN_NS)) {
+		atomic_store(&context->is_dying, true);
+		do {
+			queue_tell();
+			runners_cancel(context);
+		} while (!queue_wait(is_past, &past, queue_time() + DRAIN_STEP_NS));
+	}
+	queue_unlock();
+}
+
+static bool has_legacy_only(const void *arg)
+{
+	const struct context *context = arg;
+	return context->streams == context->legacy
+		&& (context->legacy == NULL || context->legacy->next == NULL);
+}
+
+void context_reap(struct context *context)
+{
+	queue_lock();
+	queue_wait(has_legacy_only, context, 0);
+	atomic_store(&context->is_dying, false);
+	queue_unlock();
+}
+
+void context_close_streams(struct context *context)
+{
+	queue_lock();
+	struct stream *legacy = context->legacy;
+	context->legacy = NULL;
+	queue_close(legacy);
+	queue_wait(has_legacy_only, context, 0);
+	queue_unlock();
+}
+

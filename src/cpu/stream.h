@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_STREAM_H
+#define CPU_STREAM_H
+
+/*
+ * Streams: queues of work, each done in order; see queue.c.  Everything that a stream is to do goes
+ * through stream_enqueue.
+ */
+#include "work.h"
+
+enum enqueue {
+	ENQUEUE_ASYNC,  /* return when it is in the queue, or done */
+	ENQUEUE_WAIT,   /* return when it is done, although the call is named asynchronous */
+	ENQUEUE_SYNC    /* the same, of a call that is not */
+};
+
+/*
+ * Give work to a stream: of a handle, or the legacy or the per-thread default stream of a context.
+ * What the work borrows is not needed any more when this returns; the memory that an asynchronous
+ * copy reads is not, either, if `stage`.  Fails for a bad handle, a stream of another context
+ * (unless the work is about an event, which goes to the stream's context) and want of memory; if it
+ * waits, also if the context has failed.
+ */
+CUresult stream_enqueue(const char *call, struct context *context, CUstream stream,
+	const struct work *work, enum enqueue how, bool stage);
+
+/* Whether work that is not about an event can be given to it: for calls that cannot take back what
+ * they have done. */
+CUresult stream_check(const char *call, struct context *context, CUstream stream);
+/* Whether a stream is captured, for work that then is something else. */
+bool stream_is_captured(const char *call, struct context *context, CUstream stream);
+/* Add a node to its graph, as the next thing that the stream does. */
+CUresult stream_capture(const char *call, struct context *context, CUstream stream,
+	CUgraphNodeParams *params);
+
+/* What is known about a stream; NULL stands for the current context's legacy stream. */
+struct stream_info {
+	struct context *context;
+	unsigned flags;
+	uint64_t id;
+};
+CUresult stream_get_info(const char *call, CUstream stream, struct stream_info *out);
+
+/* Create one in a context; NULL when memory runs out. */
+CUstream stream_create(struct context *context, unsigned flags);
+/* Let it end when its work is done; false if there is no such stream. */
+bool stream_destroy(CUstream stream);
+/* The same, but not while it is captured. */
+CUresult stream_close(const char *call, CUstream stream);
+/* The stream itself, with the lock of queue.h if that succeeds. */
+struct stream;
+CUresult stream_enter(const char *call, CUstream handle, struct stream **out);
+
+/* Wait for all that was enqueued so far, or say NOT_READY.  Then the context's failure, if any. */
+CUresult stream_wait(const char *call, CUstream stream);
+CUresult stream_query(const char *call, CUstream stream);
+
+/* Events: each call looks the handle up itself. */
+struct event_info {
+	struct context *context;
+	unsigned flags;
+	bool is_recorded;
+	bool is_done;      /* the last record; true also before the first one */
+	uint64_t time;     /* of the last record, in nanoseconds */
+};
+CUevent event_create(struct context *context, unsigned flags);
+bool event_destroy(CUevent event);
+CUresult event_get_info(const char *call, CUevent event, struct event_info *out);
+/* Wait for the last record; false if there is no such event. */
+bool event_wait(CUevent event);
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* A libcuda.so to link programs with, as the CUDA toolkit has one: names without functions. */
+#define I(name, since) \
+	void name(void); \
+	void name(void) {}
+#define N(name, since) I(name, since)
+#include "../../src/cpu/exports.def"

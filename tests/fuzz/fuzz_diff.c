@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_diff SECONDS [SEED]: random programs against their interpretation, until the time is over.
+ * Seeds by the hundred are, in turn, PTX, CUDA C for compute_75, PTX, CUDA C for compute_100. Every
+ * batch of them runs in a process of its own, which may crash or hang: the seed that it is at
+ * is in memory that both see.  Ends with how many programs ran and how many failed.
+ */
+#include "../diff.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 100
+#define PATIENCE 120 /* seconds for one program */
+
+struct progress {
+	_Atomic uint64_t seed;    /* being tried */
+	_Atomic uint64_t ran;
+	_Atomic uint64_t failed;
+};
+
+static void run_batch(struct progress *progress, uint64_t seed)
+{
+	static diff_print *const prints[] = {diff_ptx, diff_cuda_75, diff_ptx, diff_cuda_100};
+	struct diff diff;
+	diff_print *print = prints[seed / BATCH % countof(prints)];
+	unsigned features = GEN_HAS_PTX | (print == diff_ptx ? 0 : GEN_HAS_CUDA);
+	features &= print == diff_cuda_75 ? ~(unsigned)GEN_HAS_REDUX : ~0u;
+	if (!diff_init(&diff, print, features)) {
+		printf("%s", diff.report.data);
+		exit(EXIT_FAILURE);
+	}
+	for (uint64_t end = (seed / BATCH + 1) * BATCH; seed < end; seed++) {
+		progress->seed = seed;
+		alarm(PATIENCE);
+		if (!diff_try(&diff, seed)) {
+			progress->failed++;
+			printf("%s\n", diff.report.data);
+			str_clear(&diff.report);
+		}
+		progress->ran++;
+	}
+	diff_free(&diff);
+	fflush(stdout);
+	_exit(EXIT_SUCCESS);
+}
+
+/* The seed to go on with. */
+static uint64_t watch_batch(struct progress *progress, uint64_t seed)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		run_batch(progress, seed);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		perror("fuzz_diff");
+		exit(EXIT_FAILURE);
+	}
+	if (WIFSIGNALED(status)) {
+		progress->failed++;
+		progress->ran++;
+		printf("seed %" PRIu64 ": %s\n", progress->seed, WTERMSIG(status) == SIGALRM
+			? "does not end" : strsignal(WTERMSIG(status)));
+	} else if (WEXITSTATUS(status) != EXIT_SUCCESS) {
+		exit(EXIT_FAILURE);
+	}
+	return progress->seed + 1;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atol(argv[1]) : 60);
+	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) << 20;
+	struct progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (progress == MAP_FAILED) {
+		perror("fuzz_diff");
+		return EXIT_FAILURE;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (uint64_t seed = first; time(NULL) < end;) {
+		seed = watch_batch(progress, seed);
+	}
+	printf("%" PRIu64 " programs from seed %" PRIu64 ", %" PRIu64 " failed\n", progress->ran,
+		first, progress->failed);
+	return progress->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* See grid.h. */
+#include "../src/base/common.h"
+
+#include "grid.h"
+
+#include "../src/base/str.h"
+#include "../src/cpu/cfg.h"
+#include "../src/cpu/check.h"
+#include "../src/cpu/fault.h"
+#include "../src/cpu/jit.h"
+#include "../src/cpu/lower.h"
+#include "../src/cpu/parse.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct grid grid;
+
+static struct pool *pool;
+static struct launcher *launcher;
+
+void grid_setup(void)
+{
+	ck_assert(fault_install());
+	ck_assert(pool_create(&pool, 1));
+	ck_assert(launcher_create(&launcher, pool));
+}
+
+void grid_teardown(void)
+{
+	pool_release(pool);
+	launcher_release(launcher);
+	fault_remove();
+}
+
+static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *func,
+	uint32_t threads)
+{
+	uint64_t params[1] = {(uintptr_t)grid.memory};
+	struct launch_request request = {
+		.name = "k", .run = kernel->run, .width = kernel->width,
+		.frame_size = kernel->frame_size, .local_size = func->local_size,
+		.params = (const uint8_t *)params, .grid = {1, 1, 1}, .block = {threads, 1, 1},
+		.static_shared = (uint32_t)func->shared_size
+	};
+	return launch_run(launcher, &request, 0, &grid.failure);
+}
+
+static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *text)
+{
+	struct ptx_module module = {.version = 0};
+	struct ptx_diag diag = {.line = 0};
+	struct jit *jit = NULL;
+	struct jit_kernel kernel;
+	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
+	bool ok = parse_module(&module, text, strlen(text), &diag)
+		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
+		&& lower_func(&module, module.funcs[0], &diag)
+		&& cfg_build(&module, module.funcs[0], &diag)
+		&& jit_compile(&kernel, jit, module.funcs[0], &diag);
+	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
+	ck_assert_uint_eq(kernel.width, width);
+	CUresult result = launch(&kernel, module.funcs[0], threads);
+	jit_release(jit);
+	parse_free(&module);
+	return result;
+}
+
+CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, ".version 8.6\n.target sm_100a\n.address_size 64\n%s\n"
+		".visible .entry k(.param .u64 p)\n{\n"
+		".reg .pred %%p<9>; .reg .b32 %%r<60>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
+		".reg .b16 %%h<9>; .reg .f64 %%fd<30>;\n"
+		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n"
+		"mad.wide.u32 %%rd9, %%r0, %d, %%rd0;\n%s\nret;\n}\n", declarations,
+		GRID_WORDS * 4, body);
+	ck_assert_ptr_nonnull(text.data);
+	CUresult result = compile_and_run(width, threads, text.data);
+	str_free(&text);
+	return result;
+}
+
+void grid_ok(uint32_t width, uint32_t threads, const char *declarations, const char *body)
+{
+	CUresult result = grid_run(width, threads, declarations, body);
+	ck_assert_msg(result == CUDA_SUCCESS, "%d: %s, %s", (int)result, grid.failure.what,
+		grid.failure.where);
+}

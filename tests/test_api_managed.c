@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Advice about managed memory: checked, kept, and told to those who ask. */
+#include "api.h"
+
+CUresult cuMemAdvise(CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device);
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size, CUmem_advise kind,
+	CUmemLocation location);
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size, CUdevice device, CUstream stream);
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, CUmemLocation location,
+	unsigned flags, CUstream stream);
+CUresult cuMemRangeGetAttribute(void *out, size_t out_size, CUmem_range_attribute attribute,
+	CUdeviceptr address, size_t size);
+CUresult cuMemRangeGetAttributes(void **out, size_t *out_sizes, CUmem_range_attribute *attributes,
+	size_t count, CUdeviceptr address, size_t size);
+
+#define ADVISE(what, place) cuMemAdvise(at, 4096, CU_MEM_ADVISE_##what, place)
+
+static CUdeviceptr at;
+
+static void setup_managed(void)
+{
+	setup();
+	OK(cuMemAllocManaged(&at, 4096, CU_MEM_ATTACH_GLOBAL));
+}
+
+static int get(CUmem_range_attribute attribute)
+{
+	int value = 99;
+	OK(cuMemRangeGetAttribute(&value, sizeof(value), attribute, at, 4096));
+	return value;
+}
+
+START_TEST(advice_is_kept)
+{
+	int list[3];
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 0);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), CU_DEVICE_INVALID);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), CU_DEVICE_INVALID);
+	OK(ADVISE(SET_READ_MOSTLY, 77));
+	OK(ADVISE(SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+	OK(ADVISE(SET_ACCESSED_BY, 0));
+	OK(ADVISE(SET_ACCESSED_BY, CU_DEVICE_CPU));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 1);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), CU_DEVICE_CPU);
+	OK(cuMemRangeGetAttribute(list, sizeof(list), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, at, 1));
+	ck_assert_int_eq(list[0], 0);
+	ck_assert_int_eq(list[1], CU_DEVICE_CPU);
+	ck_assert_int_eq(list[2], CU_DEVICE_INVALID);
+	OK(ADVISE(UNSET_READ_MOSTLY, 0));
+	OK(ADVISE(UNSET_PREFERRED_LOCATION, 0));
+	OK(ADVISE(UNSET_ACCESSED_BY, 0));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 0);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), CU_DEVICE_INVALID);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY), CU_DEVICE_CPU);
+}
+END_TEST
+
+START_TEST(prefetching_goes_where_it_is_told)
+{
+	CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+	CUmemLocation host = {.type = CU_MEM_LOCATION_TYPE_HOST};
+	CUmem_range_attribute attributes[] = {CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+		CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY};
+	int values[2] = {99, 99};
+	void *out[] = {&values[0], &values[1]};
+	size_t sizes[] = {4, 4};
+	OK(cuMemPrefetchAsync(at, 4096, 0, NULL));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), 0);
+	OK(cuMemPrefetchAsync_v2(at, 1, host, 0, NULL));
+	OK(cuMemRangeGetAttributes(out, sizes, attributes, 2, at, 4096));
+	ck_assert_int_eq(values[0], CU_DEVICE_CPU);
+	ck_assert_int_eq(values[1], 0);
+	OK(cuMemPrefetchAsync_v2(at, 1, device, 0, NULL));
+	OK(cuMemAdvise_v2(at, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), 0);
+	FAILS(INVALID_VALUE, cuMemPrefetchAsync_v2(at, 1, device, 1, NULL));
+	device.id = 1;
+	FAILS(INVALID_DEVICE, cuMemPrefetchAsync_v2(at, 1, device, 0, NULL));
+	device.type = (CUmemLocationType)99;
+	FAILS(INVALID_VALUE, cuMemPrefetchAsync_v2(at, 1, device, 0, NULL));
+}
+END_TEST
+
+START_TEST(advice_that_makes_no_sense_is_refused)
+{
+	int value;
+	CUdeviceptr plain = alloc(4096);
+	FAILS(INVALID_VALUE, cuMemAdvise(plain, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	FAILS(INVALID_VALUE, cuMemAdvise(at, 4097, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	FAILS(INVALID_VALUE, cuMemAdvise(at, 0, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	FAILS(INVALID_VALUE, cuMemAdvise(at, 4096, (CUmem_advise)99, 0));
+	FAILS(INVALID_DEVICE, ADVISE(SET_PREFERRED_LOCATION, 1));
+	FAILS(INVALID_DEVICE, ADVISE(SET_ACCESSED_BY, 1));
+	FAILS(INVALID_DEVICE, cuMemPrefetchAsync(at, 4096, 1, NULL));
+	FAILS(INVALID_VALUE, cuMemPrefetchAsync(plain, 4096, 0, NULL));
+	FAILS(INVALID_HANDLE, cuMemPrefetchAsync(at, 4096, 0, (CUstream)(void *)load()));
+	FAILS(INVALID_VALUE, cuMemRangeGetAttribute(&value, 8,
+		CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, at, 1));
+	FAILS(INVALID_VALUE, cuMemRangeGetAttribute(NULL, 4,
+		CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, at, 1));
+	FAILS(INVALID_VALUE, cuMemRangeGetAttribute(&value, 4, (CUmem_range_attribute)99, at, 1));
+	FAILS(INVALID_VALUE, cuMemRangeGetAttributes(NULL, NULL, NULL, 0, at, 1));
+}
+END_TEST
+
+Suite *api_managed_suite(void);
+
+Suite *api_managed_suite(void)
+{
+	Suite *suite = suite_create("api_managed");
+	TCase *tc = add_case(suite, "managed", setup_managed, teardown);
+	tcase_add_test(tc, advice_is_kept);
+	tcase_add_test(tc, prefetching_goes_where_it_is_told);
+	tcase_add_test(tc, advice_that_makes_no_sense_is_refused);
+	return suite;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams and events of the CPU driver: what runs beside what, and what waits for what. */
+#include "api_wait.h"
+
+#include <pthread.h>
+
+CUresult cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);
+CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned value, size_t count);
+CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
+CUresult cuStreamGetId_ptsz(CUstream stream, unsigned long long *out);
+CUresult cuStreamQuery_ptsz(CUstream stream);
+
+enum { BEGUN, GO, OTHER, DONE };
+
+/* --- Kernels and the host --- */
+
+START_TEST(kernel_waits_for_what_the_host_does_after_the_launch)
+{
+	CUstream stream = new_stream(0);
+	launch_meet(stream, BEGUN, GO);
+	await(BEGUN);
+	FAILS(NOT_READY, cuStreamQuery(stream));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	OK(cuStreamQuery(stream));
+	OK(cuStreamDestroy_v2(stream));
+}
+END_TEST
+
+START_TEST(parameters_may_change_after_the_launch)
+{
+	CUstream stream = new_stream(0);
+	CUdeviceptr a = alloc(4);
+	uint32_t value = 5;
+	void *values[] = {&a, &value};
+	OK(cuMemsetD32_v2(a, 100, 1));
+	launch_meet(stream, BEGUN, GO);
+	OK(launch_one("add", stream, values));
+	value = 1000;
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemcpyDtoH_v2(&value, a, 4));
+	ck_assert_uint_eq(value, 105);
+}
+END_TEST
+
+START_TEST(pageable_source_may_change_after_an_asynchronous_copy)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr a = alloc(8);
+	uint32_t source[] = {1, 2};
+	uint32_t result[] = {0, 0};
+	launch_meet(stream, BEGUN, GO);
+	OK(cuMemcpyHtoDAsync_v2(a, source, 8, stream));
+	source[0] = 77;
+	atomic_store(&words[GO], 1);
+	OK(cuMemcpyDtoHAsync_v2(result, a, 8, stream));
+	ck_assert_uint_eq(result[0], 1);
+	ck_assert_uint_eq(result[1], 2);
+}
+END_TEST
+
+START_TEST(pinned_copies_and_fills_do_not_wait)
+{
+	CUstream stream = new_stream(0);
+	CUdeviceptr a = alloc(4);
+	launch_meet(NULL, BEGUN, GO);
+	OK(cuMemsetD32_v2(a, 3, 1));
+	OK(cuMemcpyDtoD_v2(a, a, 4));
+	OK(cuMemcpyDtoHAsync_v2((void *)&words[DONE], a, 4, stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 0);
+	FAILS(NOT_READY, cuStreamQuery(stream));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 3);
+}
+END_TEST
+
+/* --- Order between streams --- */
+
+static const struct order_row {
+	bool first_default;
+	bool second_default;
+	unsigned flags; /* of the streams that are not the default one */
+	bool waits;
+} order_rows[] = {
+	{true, false, 0, true},
+	{false, true, 0, true},
+	{false, false, 0, false},
+	{true, false, CU_STREAM_NON_BLOCKING, false},
+	{false, true, CU_STREAM_NON_BLOCKING, false},
+	{false, false, CU_STREAM_NON_BLOCKING, false},
+};
+
+/* Whether what is enqueued in one stream waits for a kernel in another one. */
+START_TEST(default_stream_waits_for_blocking_streams_and_they_for_it)
+{
+	const struct order_row *row = &order_rows[_i];
+	CUstream first = row->first_default ? NULL : new_stream(row->flags);
+	CUstream second = row->second_default ? NULL : new_stream(row->flags);
+	CUdeviceptr a = alloc(4);
+	CUevent event = new_event(0);
+	launch_meet(first, BEGUN, GO);
+	await(BEGUN);
+	OK(cuMemsetD32Async(a, 1, 1, second));
+	OK(cuEventRecord(event, second));
+	if (row->waits) {
+		FAILS(NOT_READY, cuEventQuery(event));
+	} else {
+		OK(cuEventSynchronize(event));
+	}
+	FAILS(NOT_READY, cuStreamQuery(first));
+	atomic_store(&words[GO], 1);
+	OK(cuEventSynchronize(event));
+	OK(cuCtxSynchronize());
+	OK(cuStreamQuery(first));
+}
+END_TEST
+
+START_TEST(default_stream_is_between_what_came_before_and_what_comes_after)
+{
+	CUstream before = new_stream(0);
+	CUstream after = new_stream(0);
+	CUdeviceptr a = alloc(4);
+	uint32_t value;
+	launch_meet(before, BEGUN, GO);
+	OK(cuMemsetD32Async(a, 10, 1, before));
+	OK(launch_plus(NULL, a, 7));
+	OK(cuMemcpyDtoDAsync_v2(a, a, 4, after));
+	OK(launch_plus(after, a, 100));
+	FAILS(NOT_READY, cuStreamQuery(NULL));
+	FAILS(NOT_READY, cuStreamQuery(after));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(after));
+	OK(cuMemcpyDtoH_v2(&value, a, 4));
+	ck_assert_uint_eq(value, 117);
+}
+END_TEST
+
+START_TEST(contexts_do_not_wait_for_each_other)
+{
+	CUcontext other;
+	CUdeviceptr a;
+	launch_meet(NULL, BEGUN, GO);
+	await(BEGUN);
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuMemAlloc_v2(&a, 4));
+	OK(cuMemsetD32_v2(a, 1, 1));
+	OK(cuCtxSynchronize());
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+	FAILS(NOT_READY, cuStreamQuery(NULL));
+	atomic_store(&words[GO], 1);
+	OK(cuCtxSynchronize());
+}
+END_TEST
+
+/* --- Events --- */
+
+START_TEST(event_is_ready_when_its_stream_has_come_to_it)
+{
+	CUstream stream = new_stream(0);
+	CUevent start = new_event(0);
+	CUevent end = new_event(CU_EVENT_BLOCKING_SYNC);
+	float ms;
+	OK(cuEventRecord(start, stream));
+	launch_meet(stream, BEGUN, GO);
+	OK(cuEventRecord(end, stream));
+	OK(cuEventQuery(start));
+	FAILS(NOT_READY, cuEventQuery(end));
+	FAILS(NOT_READY, cuEventElapsedTime(&ms, start, end));
+	atomic_store(&words[GO], 1);
+	OK(cuEventSynchronize(end));
+	OK(cuEventElapsedTime(&ms, start, end));
+	ck_assert(ms > 0);
+	OK(cuEventElapsedTime(&ms, end, start));
+	ck_assert(ms < 0);
+}
+END_TEST
+
+START_TEST(stream_waits_for_an_event_of_another_one)
+{
+	CUstream first = new_stream(CU_STREAM_NON_BLOCKING);
+	CUstream second = new_stream(CU_STREAM_NON_BLOCKING);
+	CUevent event = new_event(CU_EVENT_DISABLE_TIMING);
+	CUdeviceptr a = alloc(4);
+	OK(cuMemsetD32_v2(a, 1, 1));
+	launch_meet(first, BEGUN, GO);
+	OK(launch_plus(first, a, 1));
+	OK(cuEventRecord(event, first));
+	OK(cuStreamWaitEvent(second, event, 0));
+	OK(cuMemcpyDtoHAsync_v2((void *)&words[DONE], a, 4, second));
+	FAILS(NOT_READY, cuStreamQuery(second));
+	OK(cuEventDestroy_v2(event));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(second));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 2);
+	FAILS(INVALID_HANDLE, cuEventQuery(event));
+}
+END_TEST
+
+START_TEST(wait_is_for_the_record_of_its_time)
+{
+	CUstream first = new_stream(0);
+	CUstream second = new_stream(0);
+	CUstream third = new_stream(0);
+	CUevent event = new_event(0);
+	OK(cuStreamWaitEvent(second, event, 0));
+	OK(cuStreamQuery(second));
+	OK(cuEventRecord(event, first));
+	launch_meet(first, BEGUN, GO);
+	OK(cuStreamWaitEvent(second, event, 0));
+	OK(cuEventRecord(event, first));
+	OK(cuStreamWaitEvent(third, event, 0));
+	OK(cuStreamSynchronize(second));
+	FAILS(NOT_READY, cuStreamQuery(third));
+	OK(cuEventRecord(event, second));
+	OK(cuEventQuery(event));
+	FAILS(NOT_READY, cuStreamQuery(third));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(third));
+}
+END_TEST
+
+START_TEST(events_order_contexts)
+{
+	CUcontext other;
+	CUstream stream = new_stream(0);
+	CUstream foreign;
+	CUevent event = new_event(0);
+	launch_meet(stream, BEGUN, GO);
+	OK(cuEventRecord(event, stream));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	foreign = new_stream(0);
+	OK(cuStreamWaitEvent(foreign, event, 0));
+	FAILS(NOT_READY, cuStreamQuery(foreign));
+	FAILS(NOT_READY, cuEventQuery(event));
+	FAILS(INVALID_HANDLE, cuEventRecord(event, foreign));
+	OK(cuEventRecord(event, stream));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(foreign));
+	OK(cuEventSynchronize(event));
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+}
+END_TEST
+
+/* --- Functions of the host --- */
+
+static pthread_t caller;
+
+static void note_thread(void *data)
+{
+	FAILS(NOT_PERMITTED, cuCtxSynchronize());
+	FAILS(NOT_PERMITTED, cuStreamQuery(NULL));
+	ck_assert(!pthread_equal(pthread_self(), caller));
+	atomic_fetch_add((_Atomic uint32_t *)data, 1);
+}
+
+static void wait_for_go(void *data)
+{
+	atomic_store((_Atomic uint32_t *)data, 1);
+	await(GO);
+}
+
+START_TEST(host_functions_run_on_another_thread_in_order)
+{
+	CUstream stream = new_stream(0);
+	CUdeviceptr a = alloc(4);
+	caller = pthread_self();
+	OK(cuLaunchHostFunc(stream, wait_for_go, (void *)&words[BEGUN]));
+	await(BEGUN);
+	OK(cuLaunchHostFunc(stream, note_thread, (void *)&words[DONE]));
+	OK(cuMemsetD32Async(a, 4, 1, stream));
+	OK(cuMemcpyDtoHAsync_v2((void *)&words[OTHER], a, 4, stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 0);
+	ck_assert_uint_eq(atomic_load(&words[OTHER]), 0);
+	FAILS(NOT_READY, cuStreamQuery(stream));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 1);
+	ck_assert_uint_eq(atomic_load(&words[OTHER]), 4);
+}
+END_TEST
+
+static CUstream told_stream;
+static CUresult told_status;
+
+static void keep_status(CUstream stream, CUresult status, void *data)
+{
+	told_stream = stream;
+	told_status = status;
+	atomic_fetch_add((_Atomic uint32_t *)data, 1);
+}
+
+START_TEST(callbacks_are_told_how_the_stream_fares)
+{
+	CUstream stream = new_stream(0);
+	OK(cuStreamAddCallback(stream, keep_status, (void *)&words[DONE], 0));
+	OK(cuStreamSynchronize(stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 1);
+	ck_assert_ptr_eq(told_stream, stream);
+	OK(told_status);
+	launch_meet(stream, BEGUN, GO);
+	OK(launch_one("fail", stream, NULL));
+	OK(cuStreamAddCallback(stream, keep_status, (void *)&words[DONE], 0));
+	OK(cuLaunchHostFunc(stream, note_thread, (void *)&words[DONE]));
+	atomic_store(&words[GO], 1);
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+	ck_assert_int_eq(told_status, CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 2);
+}
+END_TEST
+
+/* --- Ends --- */
+
+START_TEST(destroyed_stream_does_what_it_was_given)
+{
+	CUstream stream = new_stream(0);
+	CUdeviceptr a = alloc(4);
+	uint32_t value;
+	OK(cuMemsetD32_v2(a, 1, 1));
+	launch_meet(stream, BEGUN, GO);
+	OK(launch_plus(stream, a, 1));
+	OK(cuStreamDestroy_v2(stream));
+	FAILS(INVALID_HANDLE, cuStreamQuery(stream));
+	FAILS(INVALID_HANDLE, cuStreamDestroy_v2(stream));
+	atomic_store(&words[GO], 1);
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH_v2(&value, a, 4));
+	ck_assert_uint_eq(value, 2);
+}
+END_TEST
+
+START_TEST(work_behind_a_failed_kernel_is_dropped)
+{
+	CUstream stream = new_stream(0);
+	CUstream other = new_stream(CU_STREAM_NON_BLOCKING);
+	CUevent event = new_event(0);
+	CUdeviceptr a = alloc(4);
+	OK(cuMemsetD8_v2(a, 1, 4));
+	launch_meet(stream, BEGUN, GO);
+	OK(launch_one("fail", stream, NULL));
+	OK(cuEventRecord(event, stream));
+	OK(cuMemcpyDtoHAsync_v2((void *)&words[DONE], a, 4, stream));
+	OK(cuStreamWaitEvent(other, event, 0));
+	atomic_store(&words[GO], 1);
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(other));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 0);
+	FAILS(ILLEGAL_ADDRESS, cuStreamQuery(stream));
+	FAILS(ILLEGAL_ADDRESS, cuEventQuery(event));
+	FAILS(ILLEGAL_ADDRESS, cuMemsetD8_v2(a, 0, 4));
+	OK(cuStreamDestroy_v2(stream));
+	OK(cuEventDestroy_v2(event));
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuMemAlloc_v2(&a, 4));
+	OK(cuCtxSynchronize());
+}
+END_TEST
+
+START_TEST(context_may_go_while_work_is_queued)
+{
+	CUcontext other;
+	CUstream stream;
+	CUdeviceptr a;
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuMemAlloc_v2(&a, 4));
+	stream = new_stream(0);
+	OK(cuLaunchHostFunc(stream, wait_for_go, (void *)&words[BEGUN]));
+	OK(cuMemsetD32Async(a, 1, 1, stream));
+	OK(cuMemsetD32_v2(a, 1, 1));
+	OK(cuLaunchHostFunc(NULL, note_thread, (void *)&words[DONE]));
+	await(BEGUN);
+	caller = pthread_self();
+	atomic_store(&words[GO], 1);
+	OK(cuCtxDestroy_v2(other));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 1);
+	FAILS(INVALID_HANDLE, cuStreamDestroy_v2(stream));
+	OK(cuCtxSetCurrent(context));
+}
+END_TEST
+
+START_TEST(free_waits_for_kernels_and_free_async_for_its_stream)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr a;
+	uint32_t value;
+	OK(cuMemAllocAsync(&a, 4, stream));
+	OK(cuMemsetD32Async(a, 1, 1, stream));
+	launch_meet(stream, BEGUN, GO);
+	OK(launch_plus(stream, a, 1));
+	OK(cuMemcpyDtoDAsync_v2((uintptr_t)&words[DONE], a, 4, stream));
+	OK(cuMemFreeAsync(a, stream));
+	OK(cuMemcpyDtoD_v2(a, a, 4));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 2);
+	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&value, a, 4));
+	FAILS(INVALID_VALUE, cuMemFreeAsync(a, stream));
+}
+END_TEST
+
+/* --- Streams of threads --- */
+
+static void *use_own_stream(void *arg)
+{
+	unsigned long long *id = arg;
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamGetId(CU_STREAM_PER_THREAD, id));
+	OK(cuMemsetD32Async((uintptr_t)&words[DONE], 9, 1, CU_STREAM_PER_THREAD));
+	OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	return NULL;
+}
+
+START_TEST(each_thread_has_a_default_stream_of_its_own)
+{
+	unsigned long long ids[2] = {0, 0};
+	unsigned long long legacy;
+	pthread_t thread;
+	OK(cuStreamGetId(NULL, &legacy));
+	OK(cuStreamGetId(CU_STREAM_PER_THREAD, &ids[0]));
+	launch_meet(CU_STREAM_PER_THREAD, BEGUN, GO);
+	ck_assert_int_eq(pthread_create(&thread, NULL, use_own_stream, &ids[1]), 0);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 9);
+	ck_assert_uint_ne(ids[0], ids[1]);
+	ck_assert_uint_ne(ids[0], legacy);
+	FAILS(NOT_READY, cuStreamQuery(CU_STREAM_LEGACY));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	OK(cuStreamQuery(CU_STREAM_LEGACY));
+}
+END_TEST
+
+START_TEST(default_stream_of_the_other_entry_points_is_the_threads)
+{
+	unsigned long long ids[3];
+	CUdeviceptr a = alloc(4);
+	uint32_t value;
+	OK(cuStreamGetId(CU_STREAM_PER_THREAD, &ids[0]));
+	OK(cuStreamGetId_ptsz(NULL, &ids[1]));
+	OK(cuStreamGetId_ptsz(CU_STREAM_LEGACY, &ids[2]));
+	ck_assert_uint_eq(ids[0], ids[1]);
+	ck_assert_uint_ne(ids[0], ids[2]);
+	OK(cuMemsetD32_v2_ptds(a, 8, 1));
+	launch_meet(new_stream(0), BEGUN, GO);
+	OK(cuMemsetD32Async_ptsz(a, 9, 1, NULL));
+	OK(cuMemcpyDtoH_v2_ptds(&value, a, 4));
+	ck_assert_uint_eq(value, 9);
+	OK(cuStreamQuery_ptsz(NULL));
+	FAILS(NOT_READY, cuStreamQuery(NULL));
+	atomic_store(&words[GO], 1);
+}
+END_TEST
+
+Suite *api_stream_suite(void);
+
+Suite *api_stream_suite(void)
+{
+	Suite *suite = suite_create("api_stream");
+	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);
+	tcase_add_test(tc, kernel_waits_for_what_the_host_does_after_the_launch);
+	tcase_add_test(tc, parameters_may_change_after_the_launch);
+	tcase_add_test(tc, pageable_source_may_change_after_an_asynchronous_copy);
+	tcase_add_test(tc, pinned_copies_and_fills_do_not_wait);
+	tc = add_case(suite, "order", wait_setup, teardown);
+	tcase_add_loop_test(tc, default_stream_waits_for_blocking_streams_and_they_for_it, 0,
+		countof(order_rows));
+	tcase_add_test(tc, default_stream_is_between_what_came_before_and_what_comes_after);
+	tcase_add_test(tc, contexts_do_not_wait_for_each_other);
+	tc = add_case(suite, "events", wait_setup, teardown);
+	tcase_add_test(tc, event_is_ready_when_its_stream_has_come_to_it);
+	tcase_add_test(tc, stream_waits_for_an_event_of_another_one);
+	tcase_add_test(tc, wait_is_for_the_record_of_its_time);
+	tcase_add_test(tc, events_order_contexts);
+	tc = add_case(suite, "host functions", wait_setup, teardown);
+	tcase_add_test(tc, host_functions_run_on_another_thread_in_order);
+	tcase_add_test(tc, callbacks_are_told_how_the_stream_fares);
+	tc = add_case(suite, "ends", wait_setup, teardown);
+	tcase_add_test(tc, destroyed_stream_does_what_it_was_given);
+	tcase_add_test(tc, work_behind_a_failed_kernel_is_dropped);
+	tcase_add_test(tc, context_may_go_while_work_is_queued);
+	tcase_add_test(tc, free_waits_for_kernels_and_free_async_for_its_stream);
+	tc = add_case(suite, "threads", wait_setup, teardown);
+	tcase_add_test(tc, each_thread_has_a_default_stream_of_its_own);
+	tcase_add_test(tc, default_stream_of_the_other_entry_points_is_the_threads);
+	return suite;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much code long kernels become at 32 lanes: in proportion to their length, since whatever
+ * grows faster takes LLVM minutes and gigabytes.
+ */
+#include "../src/base/common.h"
+
+#include "../src/base/str.h"
+#include "machine.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *emit_size_suite(void);
+
+/* Many registers that live throughout: more than LLVM gets to see as values. */
+#define SUMS 60
+
+/* A loop over blocks that lanes skip where their number says so, twice.  Each block loads a word of the memory into a
+ * register of its own, and adds that to one of the sums. */
+static void write_kernel(struct str *text, unsigned blocks, unsigned sums)
+{
+	str_addf(text, HEAD ".entry k(.param .u64 p) {\n.reg .b64 %%a; .reg .b32 %%t, %%x<%u>;\n"
+		".reg .b32 %%n, %%s<%u>; .reg .pred %%p<%u>;\nld.param.u64 %%a, [p];\n"
+		"ld.global.u32 %%t, [%%a]; add.u32 %%n, %%t, 2;\n", blocks, sums, blocks + 1);
+	for (unsigned i = 0; i < sums; i++) {
+		str_addf(text, "mov.u32 %%s%u, %u;\n", i, i);
+	}
+	str_add(text, "again:\n");
+	for (unsigned i = 0; i < blocks; i++) {
+		str_addf(text, "setp.eq.u32 %%p%u, %%t, %u; @%%p%u bra L%u;\n"
+			"ld.global.u32 %%x%u, [%%a+8]; add.u32 %%s%u, %%s%u, %%x%u;\nL%u:\n",
+			i, i, i, i, i, i % sums, i % sums, i, i);
+	}
+	str_addf(text, "add.u32 %%t, %%t, 1; setp.lo.u32 %%p%u, %%t, %%n; @%%p%u bra again;\n",
+		blocks, blocks);
+	for (unsigned i = 1; i < sums; i++) {
+		str_addf(text, "mad.lo.u32 %%s0, %%s0, 3, %%s%u;\n", i);
+	}
+	str_add(text, "st.global.u32 [%a+16], %s0; ret; }");
+}
+
+static uint32_t result(unsigned blocks, unsigned sums, uint32_t skipped, uint32_t word)
+{
+	uint32_t sum[SUMS];
+	for (uint32_t i = 0; i < sums; i++) {
+		sum[i] = i;
+	}
+	for (uint32_t i = 0; i < 2 * blocks; i++) {
+		bool runs = i % blocks != skipped + i / blocks;
+		sum[i % blocks % sums] += runs ? word : 0;
+	}
+	for (uint32_t i = 1; i < sums; i++) {
+		sum[0] = sum[0] * 3 + sum[i];
+	}
+	return sum[0];
+}
+
+static size_t code_size(unsigned blocks, unsigned sums)
+{
+	struct str text = STR_INIT;
+	write_kernel(&text, blocks, sums);
+	ck_assert(!text.failed);
+	machine_open(text.data);
+	machine_compile("k");
+	size_t size = machine.kernel.code_size;
+	machine.memory[0] = 5;
+	machine.memory[1] = 1000;
+	machine.params[0] = (uintptr_t)machine.memory;
+	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	ck_assert_uint_eq(machine.memory[2], result(blocks, sums, 5, 1000));
+	machine_close();
+	str_free(&text);
+	return size;
+}
+
+START_TEST(registers_of_one_block_do_not_live_in_others)
+{
+	size_t once = code_size(60, 1);
+	size_t twice = code_size(120, 1);
+	ck_assert_uint_lt(twice, once * 5 / 2);
+}
+END_TEST
+
+START_TEST(many_registers_that_live_long_stay_in_memory)
+{
+	size_t once = code_size(140, SUMS);
+	size_t twice = code_size(280, SUMS);
+	ck_assert_uint_lt(twice, once * 5 / 2);
+}
+END_TEST
+
+static uint32_t width_of(const char *line, unsigned count)
+{
+	struct str text = STR_INIT;
+	str_add(&text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .f32 %f;\n"
+		"ld.param.u64 %a, [p]; ld.f32 %f, [%a];\n");
+	for (unsigned i = 0; i < count; i++) {
+		str_add(&text, line);
+	}
+	str_add(&text, "st.f32 [%a+8], %f; ret; }");
+	machine_open(text.data);
+	machine_compile("k");
+	float value = 0.0f;
+	memcpy(machine.memory, &value, sizeof(value));
+	machine.params[0] = (uintptr_t)machine.memory;
+	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	memcpy(&value, &machine.memory[1], sizeof(value));
+	ck_assert_float_eq(value, (float)count);
+	machine_close();
+	str_free(&text);
+	return machine.kernel.width;
+}
+
+START_TEST(huge_kernels_run_one_lane_at_a_time)
+{
+	static const char add[] = "add.f32 %f, %f, 0f3F800000;\n";
+	static const char much[] = "fma.rp.f32 %f, %f, 0f3F800000, 0f3F800000;\n";
+	ck_assert_uint_eq(width_of(add, 100), 32);
+	ck_assert_uint_eq(width_of(add, 10000), 1);
+	ck_assert_uint_eq(width_of(much, 100), 32);
+	ck_assert_uint_eq(width_of(much, 2500), 1);
+}
+END_TEST
+
+static void set_width(void)
+{
+	setenv("KUDZU_CPU_WIDTH", "32", 1);
+}
+
+Suite *emit_size_suite(void)
+{
+	Suite *suite = suite_create("emit_size");
+	TCase *tc = tcase_create("long kernels");
+	tcase_add_checked_fixture(tc, set_width, NULL);
+	tcase_set_timeout(tc, 240);
+	tcase_add_test(tc, registers_of_one_block_do_not_live_in_others);
+	tcase_add_test(tc, many_registers_that_live_long_stay_in_memory);
+	tcase_add_test(tc, huge_kernels_run_one_lane_at_a_time);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
