@@ -237,6 +237,7 @@ static CUgraphExecUpdateResult match(struct graph *old, struct graph *graph,
 static void take_over(struct graph *old)
 {
 	for (struct graph_node *node = old->first; node != NULL; node = node->next) {
+		assert(node->peer != NULL);
 		struct node_data *data = node_data_retain(node->peer->data);
 		node_data_release(node->data);
 		node->data = data;
@@ -277,7 +278,7 @@ API(cuGraphExecUpdate_v2, CUgraphExec handle, CUgraph graph_handle,
 API(cuGraphExecUpdate, CUgraphExec exec, CUgraph graph, CUgraphNode *node,
 	CUgraphExecUpdateResult *out)
 {
-	CUgraphExecUpdateResultInfo info;
+	CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR};
 	CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
 	if (node != NULL) {
 		*node = info.errorNode;
