@@ -129,6 +129,7 @@ CORPUS := 01_vecadd 02_matmul 03_reduce_shfl 04_half 05_atomics 06_warp 07_print
 	25_bfs_ragged 26_cdp_misc 27_brx 28_switch64 29_cdp
 PTX_29_cdp := --relocatable-device-code=true
 CORPUS_ARCHS := 75 80 90 100
+corpus-ptx := $(foreach arch,$(CORPUS_ARCHS),$(CORPUS:%=$(PTX)/%.$(arch).ptx))
 STUB := $(addprefix tests/stub/,stub.c script.c memory.c module.c)
 
 # --- Version, flags ------------------------------------------------------------------------------
@@ -245,8 +246,7 @@ SKIP_asan := ulp emit_size forms half fuzz_diff
 SKIP_ubsan := $(SKIP_asan) corpus hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma
 SKIP ?= $(SKIP_$(MODE))
-patience = KUDZU_TEST_SKIP=' $(SKIP) ' \
-	$(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
+patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 
 run: all $(sample-programs) ## build and run the samples
@@ -255,10 +255,14 @@ run: all $(sample-programs) ## build and run the samples
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin
 check: check-unit check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,$(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
-check-kudzu: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
-	@$(nvrtc) $(patience) $(retry) $<
-check-cpu: $(BUILD)/check_cpu $(foreach a,$(CORPUS_ARCHS),$(CORPUS:%=$(PTX)/%.$a.ptx))
-	@$(nvrtc) $(patience) $(retry) $<
+check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
+check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
+# A suite at a time, so that -j runs several at once.
+run-suite = @$(nvrtc) $(patience) CK_RUN_SUITE=$* $(retry) $<
+check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
+	$(run-suite)
+check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
+	$(run-suite)
 check-samples: $(SAMPLES:%=check-sample-%)
 check-readme: $(BUILD)/docs/examples/errors lib
 	$(call step,$@,$(nvrtc) .ci/check-readme $<)
@@ -315,6 +319,7 @@ $(PTX)/%.$1.ptx: tests/cuda/%.cu | $(BUILD)/compile_ptx
 		--fmad=false --device-int128 $$(PTX_$$*) && mv $$@.$(MODE) $$@
 endef
 $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
+.SECONDARY: $(corpus-ptx)
 
 # --- Checks for developers -----------------------------------------------------------------------
 
@@ -323,8 +328,9 @@ STEPS = $(filter-out $(DONE),check) check-clang check-asan check-ubsan check-tsa
 	check-headers check-symbols check-install
 .PHONY: check-all $(STEPS) check-fresh
 check-all: ## all of the checks below but check-fresh, with both compilers and the sanitizers
-	@failed=; for step in $(STEPS); do echo "==== $$step"; \
+	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
 		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
 	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 check-clang: ## the tests, built with clang
 	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang SKIP='$(SKIP_asan)'

@@ -7,34 +7,16 @@
  * unchecked fixture, may start one.
  */
 #include <check.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define X(name) Suite *name##_suite(void);
 SUITES
 #undef X
 
-/* KUDZU_TEST_SKIP: names with spaces around them. */
-static bool is_skipped(const char *name)
-{
-	const char *skip = getenv("KUDZU_TEST_SKIP");
-	size_t len = strlen(name);
-	for (const char *at = skip; at && (at = strstr(at, name)) != NULL; at += len) {
-		if (at > skip && at[-1] == ' ' && at[len] == ' ') {
-			return true;
-		}
-	}
-	return false;
-}
-
 int main(void)
 {
 	SRunner *runner = srunner_create(NULL);
-#define X(name) \
-	if (!is_skipped(#name)) { \
-		srunner_add_suite(runner, name##_suite()); \
-	}
+#define X(name) srunner_add_suite(runner, name##_suite());
 	SUITES
 #undef X
 	srunner_run_all(runner, CK_ENV);
