@@ -55,7 +55,7 @@
  *     check.[ch]    types of operands, and what is not supported; check_call.c: calls
  *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;
  *                   flat.h flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c
- *                   flat_call.c flat_inst.c: its steps
+ *                   flat_call.c flat_stack.c flat_inst.c: its steps
  *     lower.[ch]    waits and exits become simple ends of blocks
  *     cfg.[ch]      basic blocks, post-dominators, live registers
  *     spin.[ch]     loops in which threads may wait

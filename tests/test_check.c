@@ -92,10 +92,23 @@ static void compare(const char *folder, const char *name, const char *file, cons
 	mem_free(expected);
 }
 
+/* Instructions of the kernels that have come as far as flatten.c, which replaces some. */
+static bool seen[PTX_OP_COUNT];
+
+static void see(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		seen[func->insts[i].op] = true;
+	}
+}
+
 static bool run(const char *text, struct ptx_diag *diag)
 {
-	bool ok = parse_module(&module, text, strlen(text), diag) && check_module(&module, diag)
-		&& flatten_module(&module, diag);
+	bool ok = parse_module(&module, text, strlen(text), diag) && check_module(&module, diag);
+	for (size_t i = 0; ok && i < module.func_count; i++) {
+		see(module.funcs[i]);
+	}
+	ok = ok && flatten_module(&module, diag);
 	for (size_t i = 0; ok && i < module.func_count; i++) {
 		ok = cfg_build(&module, module.funcs[i], diag);
 	}
@@ -183,13 +196,8 @@ END_TEST
 
 START_TEST(check_has_an_example_of_every_instruction)
 {
-	static bool seen[PTX_OP_COUNT];
 	struct ptx_diag diag;
 	run_case(VALID, "every_instruction", true, &diag);
-	const struct ptx_func *all = module.funcs[module.func_count - 1];
-	for (size_t i = 0; i < all->inst_count; i++) {
-		seen[all->insts[i].op] = true;
-	}
 	for (size_t i = 0; i < PTX_OP_COUNT; i++) {
 		bool is_internal = ptx_rows[i].spelling[0] == '#';
 		ck_assert_msg(seen[i] || is_internal || ptx_rows[i].unsupported, "row %zu: %s", i,

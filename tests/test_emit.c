@@ -94,6 +94,18 @@ static uint32_t bytes_apart(uint64_t a, uint64_t b)
 	return all;
 }
 
+/* vmad of a sum in all its bits, or of one that is clamped: the ends of s32, or of u32. */
+static uint32_t scaled(__int128 sum, int shift, int saturate)
+{
+	__int128 least = saturate == 's' ? INT32_MIN : 0;
+	__int128 most = saturate == 's' ? INT32_MAX : UINT32_MAX;
+	sum >>= shift;
+	if (saturate) {
+		sum = sum < least ? least : sum > most ? most : sum;
+	}
+	return (uint32_t)sum;
+}
+
 static int bfind64(int64_t value, int top)
 {
 	uint64_t bits = value < 0 ? ~(uint64_t)value : (uint64_t)value;

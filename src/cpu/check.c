@@ -30,6 +30,7 @@ struct want {
 	bool wider;
 	bool optional;
 	bool selects;
+	bool minus;
 	size_t number; /* from 1 */
 };
 
@@ -57,7 +58,8 @@ static void describe(struct checker *c, const struct ptx_operand *o, char text[s
 	const struct ptx_reg *regs = c->func->regs;
 	switch (o->kind) {
 	case PTX_REG:
-		snprintf(text, size, "%s%.60s (%s)", o->negated ? "!" : "", regs[o->reg].name,
+		snprintf(text, size, "%s%.60s (%s)", o->negated ? "!" : o->minus ? "-" : "",
+			regs[o->reg].name,
 			ptx_type_name(regs[o->reg].type));
 		break;
 	case PTX_PAIR:
@@ -128,6 +130,9 @@ static bool check_reg(struct checker *c, const struct want *w, const struct ptx_
 	char expected[64];
 	if (o->select[0] && !w->selects) {
 		return fail_operand(c, w, o, "a register without '.b' or '.h'");
+	}
+	if (o->minus && !w->minus) {
+		return fail_operand(c, w, o, "a register without '-'");
 	}
 	if (o->kind == PTX_REG && (!o->negated || may_negate)
 	    && type_fits(type, c->func->regs[o->reg].type, w->wider)) {
@@ -486,8 +491,8 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'H':
 		return check_fragment(c, w, o);
 	case 'z':
-		return (o->kind == PTX_REG && c->func->regs[o->reg].type == PTX_PRED)
-			|| check_source(c, w, o, PTX_U32);
+		return (o->kind == PTX_REG && c->func->regs[o->reg].type == PTX_PRED
+			&& check_reg(c, w, o, PTX_PRED)) || check_source(c, w, o, PTX_U32);
 	case 'T':
 		return check_texels(c, w, o);
 	case 'o':
@@ -524,8 +529,9 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 	w->type = inst->types[0];
 	w->wider = false;
 	w->selects = false;
+	w->minus = false;
 	w->number++;
-	for (; *p && strchr("012wULFv>", *p); p++) {
+	for (; *p && strchr("012wULFvn>", *p); p++) {
 		if (*p >= '0' && *p <= '2') {
 			w->type = inst->types[*p - '0'];
 		} else if (*p == 'w') {
@@ -535,6 +541,8 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 			w->wider = true;
 		} else if (*p == 'v') {
 			w->selects = true;
+		} else if (*p == 'n') {
+			w->minus = true;
 		} else {
 			w->type = *p == 'U' ? PTX_U32 : *p == 'L' ? PTX_U64 : PTX_F32;
 		}
@@ -710,6 +718,25 @@ static bool check_video(struct checker *c)
 		inst->text, want, inst->operand_count);
 }
 
+/* PTX ISA 9.7.19: the sign of the product, or that of what is added. */
+static bool check_vmad(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	const struct ptx_operand *o = inst->operands;
+	bool any = o[1].minus || o[2].minus || o[3].minus;
+	for (size_t i = 1; i < 3; i++) {
+		if (!ptx_select_fits(o[i].select, 1, false)) {
+			return fail(c, "'%.60s' cannot have '.%s' behind operand %zu", inst->text,
+				o[i].select, i + 1);
+		}
+	}
+	if (any && ptx_has(&inst->mods, PTX_MOD_PO)) {
+		return fail(c, "'%.60s' cannot have both '.po' and '-'", inst->text);
+	}
+	return o[1].minus == o[2].minus || !o[3].minus
+		|| fail(c, "'%.60s' cannot negate both the product and operand 4", inst->text);
+}
+
 /* PTX ISA 9.7.9.25.3: 4, 8 or 16 bytes, past the first cache 16. */
 static bool check_copy(struct checker *c)
 {
@@ -720,13 +747,25 @@ static bool check_copy(struct checker *c)
 			(long long)size->value, only_16 ? "16" : "4, 8 or 16");
 }
 
+/* PTX ISA 9.7.3.1: a power of 2. */
+static bool check_alloca(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	int64_t align = inst->operand_count > 2 ? inst->operands[2].value : 1;
+	return (align > 0 && align <= 1 << 23 && (align & (align - 1)) == 0)
+		|| fail(c, "'%.60s' with alignment %lld: expected 1, 2, 4, ... %d", inst->text,
+			(long long)align, 1 << 23);
+}
+
 static bool check_rules(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
-	if (inst->text[0] == 'v' && inst->op >= PTX_OP_VADD && inst->op <= PTX_OP_VSET4) {
+	if (inst->op >= PTX_OP_VADD && inst->op <= PTX_OP_VSET4 && inst->op != PTX_OP_VMAD) {
 		return check_video(c);
 	}
 	switch (inst->op) {
+	case PTX_OP_VMAD:
+		return check_vmad(c);
 	case PTX_OP_CVT:
 		return check_cvt(c);
 	case PTX_OP_SETP:
@@ -751,6 +790,8 @@ static bool check_rules(struct checker *c)
 	case PTX_OP_BARRIER_RED_PRED:
 	case PTX_OP_BARRIER_RED_POPC:
 		return check_barrier(c, 1);
+	case PTX_OP_ALLOCA:
+		return check_alloca(c);
 	case PTX_OP_CP_ASYNC:
 		return check_copy(c);
 	case PTX_OP_LD:

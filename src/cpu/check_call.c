@@ -25,7 +25,7 @@ static bool fits(const struct ptx_func *func, const struct ptx_operand *o, size_
 		return !o->bracketed && o->var && o->var->space == PTX_PARAM
 			&& o->var->is_argument && o->value == 0 && o->var->size == size;
 	case PTX_REG:
-		return !o->negated && scalar && func->regs[o->reg].type != PTX_PRED
+		return !o->negated && !o->minus && !o->select[0] && scalar && func->regs[o->reg].type != PTX_PRED
 			&& ptx_type_size(func->regs[o->reg].type) == size;
 	case PTX_SINK:
 		return is_result;
@@ -66,7 +66,8 @@ bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct
 	const struct ptx_func *wanted = callee->func;
 	if (callee->kind == PTX_REG) {
 		enum ptx_type type = func->regs[callee->reg].type;
-		if (ptx_type_bits(type) != 64 || ptx_type_class(type) == 'f') {
+		if (ptx_type_bits(type) != 64 || ptx_type_class(type) == 'f' || callee->negated
+		    || callee->minus) {
 			return fail(inst, diag, "expected a function or a 64-bit register, got",
 				func->regs[callee->reg].name);
 		}

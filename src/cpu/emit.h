@@ -250,7 +250,7 @@ typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
 void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane);
 emit_fn emit_add, emit_addc, emit_sub, emit_subc, emit_mul, emit_mul24, emit_mad, emit_madc,
 	emit_mad24, emit_div, emit_rem, emit_sad, emit_abs, emit_neg, emit_minmax, emit_dp4a,
-	emit_dp2a, emit_video, emit_video_parts;
+	emit_dp2a, emit_video, emit_video_parts, emit_vmad;
 emit_fn emit_logic, emit_not, emit_cnot, emit_shift, emit_shf, emit_popc, emit_clz, emit_bfind,
 	emit_brev, emit_bfe, emit_bfi, emit_bmsk, emit_szext, emit_lop3, emit_prmt;
 emit_fn emit_setp, emit_fsetp, emit_set, emit_fset, emit_selp, emit_slct, emit_testp;
@@ -263,7 +263,7 @@ emit_fn emit_add_x2, emit_minmax_x2, emit_lop3_pred, emit_fns, emit_policy, emit
 	emit_red_vector;
 emit_fn emit_cvt_half, emit_cvt_pack, emit_cvt_tf32, emit_cvt_small, emit_cvt_from_small,
 	emit_cvt_ue8m0, emit_cvt_from_ue8m0;
-emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvta, emit_isspacep;
+emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvta, emit_isspacep, emit_istypep;
 emit_fn emit_tex, emit_surface, emit_query;
 emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_nothing;
 emit_fn emit_call, emit_fail_launch;

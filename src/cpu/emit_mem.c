@@ -362,6 +362,13 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_PRED, is);
 }
 
+/* Modules with variables that are textures, samplers or surfaces are refused, so that no address is
+ * that of one. */
+void emit_istypep(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_def(e, &inst->operands[0], PTX_PRED, emit_int(e, 1, 0));
+}
+
 /* Special registers that are a field of the launch or of the warp. */
 static const struct {
 	bool launch;

@@ -163,6 +163,37 @@ void emit_video(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_B32, value);
 }
 
+/* Operand i of vmad, the part of it that is selected. */
+static LLVMValueRef factor(struct emit *e, const struct ptx_inst *inst, size_t i)
+{
+	unsigned bits;
+	unsigned from = part_of(inst->operands[i].select, &bits);
+	LLVMValueRef whole = ir_resize(e, emit_use(e, &inst->operands[i], PTX_B32), e->i128, false);
+	return extract(e, whole, from, bits, emit_is_signed(inst->types[i]), e->i128);
+}
+
+/* (a * b) + c, of which the product or c may be negated; what is signed is said by a and b and
+ * their signs, not by the type of the result.  c is negated as 32 bits, before it is extended. */
+void emit_vmad(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *o = inst->operands;
+	bool minus = o[1].minus != o[2].minus;
+	bool sign = emit_is_signed(inst->types[1]) || emit_is_signed(inst->types[2]) || minus
+		|| o[3].minus;
+	bool one = ptx_has(&inst->mods, PTX_MOD_PO) || minus || o[3].minus;
+	unsigned shift = ptx_has(&inst->mods, PTX_MOD_SHR7) ? 7
+		: ptx_has(&inst->mods, PTX_MOD_SHR15) ? 15 : 0;
+	LLVMValueRef value = ir_mul(e, factor(e, inst, 1), factor(e, inst, 2));
+	LLVMValueRef c = emit_use(e, &o[3], PTX_B32);
+	value = minus ? ir_not(e, value) : value;
+	c = o[3].minus ? ir_not(e, c) : c;
+	value = ir_add(e, value, ir_resize(e, c, e->i128, sign));
+	value = ir_add(e, value, emit_const(e, e->i128, one));
+	value = ir_ashr(e, value, emit_const(e, e->i128, shift));
+	value = ptx_has(&inst->mods, PTX_MOD_SAT) ? clamp(e, value, 32, sign) : value;
+	emit_def(e, &o[0], PTX_B32, ir_resize(e, value, e->i32, false));
+}
+
 /* The selectors of two and four parts begin with the highest one. */
 static unsigned picked(const char *select, const char *normal, unsigned index)
 {

@@ -73,8 +73,9 @@ struct flat_body {
 	size_t size;
 	size_t *at[FLAT_GROUPS];   /* offset of each variable in memory, from `start` */
 	struct ptx_var **shared;   /* func->vars in the kernel, NULL for those that are not .shared */
-	unsigned frame;            /* registers of a recursive function */
-	unsigned number;           /* the link's, or its own copy if is_exchange */
+	bool has_alloca;           /* or another instruction of the stack */
+	unsigned frame;            /* register; see flat_stack.c */
+	unsigned number;           /* register: the link's, or its own copy if is_exchange */
 	size_t *saved_at;          /* by register: where it is saved during a call, or 0 */
 	size_t reserve;            /* the instruction that takes its part of the stack */
 };
@@ -163,9 +164,17 @@ struct flat_place flat_place(struct flat *f, const struct ptx_var *var);
 struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from);
 void flat_copy_bodies(struct flat *f);
 
+/* flat_stack.c: the stack of a thread, by f->body */
+bool flat_is_stack(const struct ptx_inst *inst);
+void flat_start_stack(struct flat *f);
+void flat_enter(struct flat *f);
+void flat_leave(struct flat *f);
+void flat_epilogue(struct flat *f); /* the function has been copied */
+void flat_stack(struct flat *f, const struct ptx_inst *inst); /* alloca and its like */
+
 /* flat_call.c: instructions in place of calls and returns; of f->body */
 void flat_prologue(struct flat *f);
-void flat_epilogue(struct flat *f); /* the function has been copied */
+size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst);
 void flat_call(struct flat *f, const struct ptx_inst *inst, size_t index);
 void flat_ret(struct flat *f, const struct ptx_inst *inst);
 void flat_finish_returns(struct flat *f);

@@ -139,6 +139,8 @@ static void copy_body(struct flat *f, struct flat_body *body)
 			flat_call(f, inst, i);
 		} else if (inst->op == PTX_OP_RET && body->index > 0) {
 			flat_ret(f, inst);
+		} else if (flat_is_stack(inst)) {
+			flat_stack(f, inst);
 		} else {
 			copy_inst(f, inst);
 		}

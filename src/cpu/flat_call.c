@@ -2,10 +2,8 @@
 /*
  * What stands in place of a call, of a return, and at the beginning of a function.
  *
- * A recursive function's `frame` points to its part of the stack, which begins where the free part
- * began; the caller's value of that register is kept there.  A call to a function of the same group
- * may run this one again, so it saves what is still needed afterwards on the stack, by the
- * function's own liveness.
+ * A call to a function of the same group may run this one again, so it saves what is still needed
+ * afterwards on the stack, by the function's own liveness.
  */
 #include "../base/common.h"
 
@@ -14,50 +12,7 @@
 
 #include <string.h>
 
-enum { INVALID_PC = 718, STACK_ERROR = 714 }; /* CUresult */
-
-/* Take a part of the stack, and fail if there is none left.  How much is known at the end. */
-static void enter(struct flat *f)
-{
-	struct flat_body *body = f->body;
-	unsigned next = flat_temp(f, PTX_U64), fits = flat_temp(f, PTX_PRED);
-	size_t ok = flat_label(f);
-	const struct ptx_operand sum[] = {flat_reg_operand(next), flat_reg_operand(f->stack),
-		flat_int_operand(0)};
-	const struct ptx_operand compare[] = {flat_reg_operand(fits), flat_reg_operand(next),
-		flat_reg_operand(f->stack_end)};
-	body->reserve = f->insts.count;
-	flat_inst(f, PTX_OP_ADD, PTX_U64, sum, countof(sum));
-	flat_set(flat_inst(f, PTX_OP_SETP, PTX_U64, compare, countof(compare)), PTX_MOD_LS);
-	struct ptx_inst *bra = flat_bra(f, ok);
-	bra->has_guard = true;
-	bra->guard = fits;
-	flat_fail(f, STACK_ERROR);
-	flat_label_here(f, ok);
-	flat_frame_move(f, false, body->frame, PTX_B64, f->stack, FLAT_SAVED_FRAME);
-	flat_mov(f, PTX_U64, body->frame, flat_reg_operand(f->stack));
-	flat_mov(f, PTX_U64, f->stack, flat_reg_operand(next));
-}
-
-static void leave(struct flat *f)
-{
-	unsigned frame = f->body->frame;
-	flat_mov(f, PTX_U64, f->stack, flat_reg_operand(frame));
-	flat_frame_move(f, true, frame, PTX_B64, frame, FLAT_SAVED_FRAME);
-}
-
-/* The stack begins behind the rest of the .local area. */
-static void start_stack(struct flat *f)
-{
-	const struct ptx_operand begin = {.kind = PTX_ADDRESS, .var = f->area,
-		.value = (int64_t)f->static_size};
-	const struct ptx_operand size = {.kind = PTX_SREG, .sreg = PTX_SREG_STACK_SIZE};
-	const struct ptx_operand sum[] = {flat_reg_operand(f->stack_end),
-		flat_reg_operand(f->stack), flat_reg_operand(f->stack_end)};
-	flat_mov(f, PTX_U64, f->stack, begin);
-	flat_mov(f, PTX_U64, f->stack_end, size);
-	flat_inst(f, PTX_OP_ADD, PTX_U64, sum, countof(sum));
-}
+enum { INVALID_PC = 718 }; /* CUresult */
 
 void flat_prologue(struct flat *f)
 {
@@ -65,14 +20,12 @@ void flat_prologue(struct flat *f)
 	const struct flat_link *link = body->link;
 	if (!link) {
 		if (f->uses_stack) {
-			start_stack(f);
+			flat_start_stack(f);
 		}
 		return;
 	}
 	flat_label_here(f, body->entry);
-	if (body->is_recursive) {
-		enter(f);
-	}
+	flat_enter(f);
 	if (!link->is_exchange) {
 		return;
 	}
@@ -83,17 +36,9 @@ void flat_prologue(struct flat *f)
 	}
 }
 
-void flat_epilogue(struct flat *f)
-{
-	struct flat_body *body = f->body;
-	if (body->is_recursive && !f->failed) {
-		struct ptx_inst *insts = f->insts.data;
-		insts[body->reserve].operands[2].value = (int64_t)round_up(body->size, f->align);
-	}
-}
-
-/* Begin what a guarded instruction stands for; the label behind it is for end_guard. */
-static size_t begin_guard(struct flat *f, const struct ptx_inst *inst)
+/* Begin what a guarded instruction stands for; the label behind it comes behind
+ * that. */
+size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst)
 {
 	size_t behind = flat_label(f);
 	if (inst->has_guard) {
@@ -108,14 +53,12 @@ static size_t begin_guard(struct flat *f, const struct ptx_inst *inst)
 void flat_ret(struct flat *f, const struct ptx_inst *inst)
 {
 	const struct flat_link *link = f->body->link;
-	size_t behind = begin_guard(f, inst);
+	size_t behind = flat_begin_guard(f, inst);
 	for (size_t i = 0; link->is_exchange && i < f->body->func->return_count; i++) {
 		const struct flat_place own = flat_place(f, f->body->func->returns[i]);
 		flat_move(f, &link->returns[i], &own);
 	}
-	if (f->body->is_recursive) {
-		leave(f);
-	}
+	flat_leave(f);
 	struct flat_return *back = flat_add(f, &f->returns, sizeof(*back));
 	*back = (struct flat_return){f->insts.count, link, f->body->number};
 	flat_inst(f, PTX_OP_TRAP, PTX_NONE, NULL, 0);
@@ -336,7 +279,7 @@ static void call_runtime(struct flat *f, const struct ptx_inst *inst, enum ptx_r
 void flat_call(struct flat *f, const struct ptx_inst *inst, size_t index)
 {
 	const struct ptx_operand *callee = &inst->operands[0];
-	size_t behind = begin_guard(f, inst);
+	size_t behind = flat_begin_guard(f, inst);
 	if (callee->kind != PTX_FUNC) {
 		call_body(f, inst, index, flat_body_of_kind(f, inst->operands[3].func));
 	} else {

@@ -3,7 +3,7 @@
  * Where everything lies.  The kernel's .local area begins with the bytes that arguments pass
  * through; then come the variables of the kernel, behind them those of the functions that it calls,
  * and so on: a function lies behind all of its callers, so that two share memory only when neither
- * can be active while the other is.  Recursive functions are on the stack, behind all that.
+ * can be active while the other is.  The stack, with recursive functions, is behind all that.
  */
 #include "../base/common.h"
 
@@ -237,7 +237,7 @@ static void link_directly(struct flat *f)
 		struct flat_body *body = flat_body_at(f, i);
 		f->body = body;
 		body->entry = flat_label(f);
-		if (body->is_recursive) {
+		if (body->is_recursive || body->has_alloca) {
 			body->frame = flat_reg(f, PTX_U64);
 		}
 		if (!body->link) {
@@ -290,7 +290,7 @@ static void place_bodies(struct flat *f)
 			*start = end > *start ? end : *start;
 		}
 		f->static_size = end > f->static_size ? end : f->static_size;
-		f->uses_stack |= body->is_recursive;
+		f->uses_stack |= body->is_recursive || body->has_alloca;
 	}
 	put(f, &f->static_size, 0, f->align);
 	f->kernel->local_size = f->static_size;

@@ -124,6 +124,7 @@ static void find_callees(struct flat *f, struct flat_body *body)
 {
 	for (size_t i = 0; body->func && i < body->func->inst_count && !f->failed; i++) {
 		const struct ptx_inst *inst = &body->func->insts[i];
+		body->has_alloca |= flat_is_stack(inst);
 		if (inst->op == PTX_OP_CALL) {
 			f->at = inst;
 			add_callee(f, body, inst->operands[0].kind == PTX_FUNC

@@ -9,11 +9,12 @@
  * there is nothing new for those who come later: the graph of blocks, the live registers and the
  * generator see ordinary PTX.  The variables of functions lie in the kernel's .local area; those of
  * functions that are never active together, in the same place.  Recursive functions have a stack
- * behind it, where they also save the registers that they need after a call to themselves.
+ * behind it, where they also save the registers that they need after a call to themselves; and
+ * alloca takes from it.
  *
  * flat_kind.c gives functions addresses, flat_args.c puts arguments in registers, flat_graph.c
  * finds what a kernel calls, flat_frame.c lays out memory, flat_body.c copies instructions,
- * flat_call.c replaces calls and returns by what flat_inst.c makes.
+ * flat_call.c and flat_stack.c replace calls, returns and alloca by what flat_inst.c makes.
  */
 #include "../base/common.h"
 
@@ -100,13 +101,13 @@ void flat_label_here(struct flat *f, size_t label)
 	}
 }
 
-/* Whether there is anything to do: a call, or the address of a function. */
+/* Whether there is anything to do: a call, the address of a function, or alloca. */
 static bool needs_work(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
 		const struct ptx_inst *inst = &func->insts[i];
-		if (inst->op == PTX_OP_CALL || (inst->op == PTX_OP_MOV
-			&& inst->operands[1].kind == PTX_FUNC)) {
+		if (inst->op == PTX_OP_CALL || flat_is_stack(inst)
+		    || (inst->op == PTX_OP_MOV && inst->operands[1].kind == PTX_FUNC)) {
 			return true;
 		}
 	}

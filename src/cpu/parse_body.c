@@ -129,24 +129,6 @@ static void parse_name(struct parser *p, struct ptx_operand *out)
 	}
 }
 
-static void parse_number(struct parser *p, struct ptx_operand *out)
-{
-	bool negative = accept(p, "-");
-	bool inverted = !negative && accept(p, "~");
-	if (p->token.kind == TOKEN_FLOAT && !inverted) {
-		unsigned sign = p->token.real_width == 32 ? 31 : 63;
-		out->kind = PTX_FLOAT;
-		out->real = negative ? -p->token.real : p->token.real;
-		out->real_bits = p->token.real_bits ^ (uint64_t)negative << sign;
-		out->real_width = p->token.real_width;
-		advance(p);
-		return;
-	}
-	uint64_t value = take_int(p);
-	out->kind = PTX_INT;
-	out->value = (int64_t)(negative ? 0 - value : inverted ? ~value : value);
-}
-
 /* + 8, - 8, +-8 behind the name in an address */
 static void parse_offset(struct parser *p, struct ptx_operand *out)
 {
@@ -191,7 +173,7 @@ static void parse_pair(struct parser *p, struct ptx_operand *out)
 	struct ptx_operand second = {.kind = PTX_SINK};
 	struct ptx_operand *both[] = {out, &second};
 	unsigned regs[2] = {0, 0};
-	if (out->select[0]) {
+	if (out->select[0] || out->negated || out->minus) {
 		parser_fail(p, "unexpected '|'");
 	}
 	parse_name(p, &second);
@@ -235,6 +217,40 @@ static bool parse_selected(struct parser *p, struct ptx_operand *out)
 	memcpy(out->select, word.text + len - 1, digits + 1);
 	advance(p);
 	return true;
+}
+
+/* -%r1, -%r1.h0 */
+static void parse_minus(struct parser *p, struct ptx_operand *out)
+{
+	if (!parse_selected(p, out)) {
+		parse_name(p, out);
+	}
+	if (out->kind != PTX_REG) {
+		parser_fail(p, "expected a register or a number behind '-'");
+	}
+	out->minus = true;
+}
+
+static void parse_number(struct parser *p, struct ptx_operand *out)
+{
+	bool negative = accept(p, "-");
+	if (negative && p->token.kind == TOKEN_WORD) {
+		parse_minus(p, out);
+		return;
+	}
+	bool inverted = !negative && accept(p, "~");
+	if (p->token.kind == TOKEN_FLOAT && !inverted) {
+		unsigned sign = p->token.real_width == 32 ? 31 : 63;
+		out->kind = PTX_FLOAT;
+		out->real = negative ? -p->token.real : p->token.real;
+		out->real_bits = p->token.real_bits ^ (uint64_t)negative << sign;
+		out->real_width = p->token.real_width;
+		advance(p);
+		return;
+	}
+	uint64_t value = take_int(p);
+	out->kind = PTX_INT;
+	out->value = (int64_t)(negative ? 0 - value : inverted ? ~value : value);
 }
 
 static void parse_simple(struct parser *p, struct ptx_operand *out)

@@ -62,6 +62,7 @@ enum ptx_space {
 	X(L, "l") X(R, "r") X(WRAP, "wrap") X(CLAMP, "clamp") \
 	X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16") \
 	X(U2, "u2") X(S2, "s2") X(U4, "u4") X(S4, "s4") \
+	X(PO, "po") X(SHR7, "shr7") X(SHR15, "shr15") \
 	/* compare */ X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") \
 	X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") \
 	X(GTU, "gtu") X(GEU, "geu") X(NUM, "num") X(ISNAN, "nan") \
@@ -248,6 +249,7 @@ enum ptx_operand_kind {
 struct ptx_operand {
 	enum ptx_operand_kind kind;
 	bool negated;                 /* !%p */
+	bool minus;                   /* -%r, of vmad */
 	bool bracketed;               /* PTX_ADDRESS in [ ]: a memory access, not an address */
 	bool has_base;
 	char select[6];               /* of a video instruction, behind a register: "h1", "b3210" */
