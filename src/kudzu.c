@@ -52,7 +52,8 @@
  *     lex.[ch]      text -> tokens
  *     parser.[ch] parse.[ch] parse_var.c parse_body.c parse_call.c
  *                   tokens -> module
- *     check.[ch]    types of operands, and what is not supported; check_call.c: calls
+ *     check.[ch]    what is not supported, and rules; checker.h check_operand.c: operands and
+ *                   their types; check_call.c: calls
  *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;
  *                   flat.h flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c
  *                   flat_call.c flat_stack.c flat_inst.c: its steps

@@ -9,7 +9,4 @@
  * function that is no kernel is kept in ptx_func.refusal: it only matters to those that call it. */
 bool check_module(struct ptx_module *module, struct ptx_diag *diag);
 
-/* check_call.c: a call against the callee's parameters. */
-bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct ptx_diag *diag);
-
 #endif

@@ -6,7 +6,7 @@
  */
 #include "../base/common.h"
 
-#include "check.h"
+#include "checker.h"
 
 static bool fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char *why,
 	const char *what)
@@ -25,7 +25,8 @@ static bool fits(const struct ptx_func *func, const struct ptx_operand *o, size_
 		return !o->bracketed && o->var && o->var->space == PTX_PARAM
 			&& o->var->is_argument && o->value == 0 && o->var->size == size;
 	case PTX_REG:
-		return !o->negated && !o->minus && !o->select[0] && scalar && func->regs[o->reg].type != PTX_PRED
+		return !o->negated && !o->minus && !o->select[0] && scalar
+			&& func->regs[o->reg].type != PTX_PRED
 			&& ptx_type_size(func->regs[o->reg].type) == size;
 	case PTX_SINK:
 		return is_result;
