@@ -65,7 +65,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	flat_inst.c \
 	lower.c \
 	cfg.c spin.c \
-	heap.c print.c rt.c \
+	heap.c print.c rt.c settings.c \
 	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
 	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
@@ -100,7 +100,7 @@ SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call cp
 SUITES_cpu += launch launch_long progress
 SUITES_cpu += image api api_kernels
 SUITES_cpu += api_mapping api_garbage api_old api_batch link
-SUITES_cpu += capacity api_device api_coop api_host api_managed
+SUITES_cpu += settings capacity api_device api_coop api_host api_managed
 SUITES_cpu += api_library api_link
 SUITES_cpu += heap print
 SUITES_cpu += corpus

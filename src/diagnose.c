@@ -167,6 +167,8 @@ static void look_at_cpu(struct kz_diagnosis *diagnosis)
 		if (err.log && strstr(err.log, "libLLVM")) {
 			error_add_hint(&err, "install the LLVM library that the CPU driver names, "
 				"or build Kudzu with the LLVM that there is");
+		} else if (err.status == KZ_INVALID) {
+			error_add_hint(&err, "correct the variable that the log names, or unset it");
 		}
 		add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,
 			"cpu driver", "", fix, &err);

@@ -65,6 +65,7 @@
  *                   rt_collect.[ch] rt_warp.c: what the threads of a warp do together;
  *                   rt_mbarrier.[ch]: barriers in shared memory; rt_mma.[ch] rt_matrix.c:
  *                   matrices of a warp
+ *     settings.[ch] what the user may set, by environment variables
  *     texture.[ch] surface.c
  *                   the texture unit as plain C
  *     emit.[ch]     kernel -> LLVM IR; a file for each family of instructions:

@@ -564,6 +564,19 @@ START_TEST(a_real_device_opens_and_describes_itself)
 }
 END_TEST
 
+START_TEST(a_setting_of_the_cpu_device_that_makes_no_sense_is_named)
+{
+	setenv("KUDZU_CPU_WIDTH", "7", 1);
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		ck_assert_int_eq(kz_device_open(&dev, "cpu", &err), KZ_INVALID);
+		ck_assert_str_eq(err.log, "cuInit: KUDZU_CPU_WIDTH is '7': expected 1 or 32\n");
+		kz_error_clear(&err);
+		setenv("KUDZU_CPU_WIDTH", "1", 1);
+	}
+	kz_device_close(support_open(_i));
+}
+END_TEST
+
 static TCase *choice_case(void)
 {
 	TCase *tc = tcase_create("choice");
@@ -615,6 +628,8 @@ Suite *device_suite(void)
 	TCase *tc = tcase_create("each device");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_real_device_opens_and_describes_itself, 0,
+		support_device_count());
+	tcase_add_loop_test(tc, a_setting_of_the_cpu_device_that_makes_no_sense_is_named, 0,
 		support_device_count());
 	suite_add_tcase(s, choice_case());
 	suite_add_tcase(s, info_case());

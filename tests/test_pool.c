@@ -148,15 +148,9 @@ END_TEST
 START_TEST(pool_takes_its_size_from_the_environment)
 {
 	unsetenv("KUDZU_CPU_THREADS");
-	unsigned cores = pool_cores();
-	ck_assert_uint_ge(cores, 1);
+	ck_assert_uint_ge(pool_cores(), 1);
 	setenv("KUDZU_CPU_THREADS", "7", 1);
 	ck_assert_uint_eq(pool_cores(), 7);
-	static const char *const bad[] = {"", "0", "-1", "2x", "100000"};
-	for (size_t i = 0; i < countof(bad); i++) {
-		setenv("KUDZU_CPU_THREADS", bad[i], 1);
-		ck_assert_uint_eq(pool_cores(), cores);
-	}
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include "../base/common.h"
 
 #include "api.h"
+#include "settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +81,10 @@ API(cuInit, unsigned int flags)
 	}
 	if (atomic_load(&forked)) {
 		return fail_forked(__func__);
+	}
+	char why[160];
+	if (!settings_check(why, sizeof(why))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", __func__, why);
 	}
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, watch_forks);

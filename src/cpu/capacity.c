@@ -7,45 +7,12 @@
 
 #include "capacity.h"
 
-#include <ctype.h>
+#include "settings.h"
+
 #include <limits.h>
-#include <locale.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A number in the C locale, whatever the program's is. */
-static double parse_number(const char *text, char **end)
-{
-	locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
-	double number = c != (locale_t)0 ? strtod_l(text, end, c) : strtod(text, end);
-	if (c != (locale_t)0) {
-		freelocale(c);
-	}
-	return number;
-}
-
-bool capacity_parse(size_t *out, const char *text)
-{
-	static const char units[] = "KMGT";
-	char *end;
-	if (!isdigit((unsigned char)*text) && *text != '.') {
-		return false;
-	}
-	double number = parse_number(text, &end);
-	const char *unit = *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	if (unit != NULL) {
-		number = ldexp(number, 10 * (int)(unit - units + 1));
-		end++;
-	}
-	if (*end != '\0' || !(number >= 1 && number < 0x1p62)) {
-		return false;
-	}
-	*out = (size_t)number;
-	return true;
-}
 
 /* The number in a file; SIZE_MAX if there is none, or "max". */
 static size_t read_number(const char *path)
@@ -112,14 +79,9 @@ static size_t limit_of_groups(void)
 
 size_t capacity_bytes(void)
 {
-	size_t size;
-	const char *wish = getenv("KUDZU_CPU_MEMORY");
-	if (wish != NULL && capacity_parse(&size, wish)) {
-		return size;
-	}
 	long pages = sysconf(_SC_PHYS_PAGES);
 	long page = sysconf(_SC_PAGESIZE);
 	size_t limit = limit_of_groups();
-	size = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
-	return limit < size ? limit : size;
+	size_t size = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+	return settings_get(SETTING_MEMORY, limit < size ? limit : size);
 }

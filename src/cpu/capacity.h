@@ -5,12 +5,10 @@
 /* How much memory the device has. */
 #include "../base/common.h"
 
-/* What KUDZU_CPU_MEMORY says; without it, or if it makes no sense, the physical memory, or less
- * where a control group of this process allows less. */
+/* What KUDZU_CPU_MEMORY says; without it the physical memory, or less where a control group of this
+ * process allows less. */
 size_t capacity_bytes(void);
 
-/* "4096", "512M", "1.5G": false if it is not a positive number of bytes. */
-bool capacity_parse(size_t *out, const char *text);
 /* The lowest limit on the way from a control group up to the root: the numbers in the files of
  * that name in root/path and in the folders above it; SIZE_MAX if there is none. */
 size_t capacity_of_group(const char *root, const char *path, const char *file);

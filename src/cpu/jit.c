@@ -20,6 +20,7 @@
 #include "../base/alloc.h"
 #include "emit.h"
 #include "jit.h"
+#include "settings.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -196,13 +197,6 @@ static bool create_linker(struct jit *jit, struct ptx_diag *diag)
 	return define_callees(jit, diag);
 }
 
-/* Lanes per call: KUDZU_CPU_WIDTH, 1 or 32. */
-static uint32_t chosen_width(void)
-{
-	const char *text = getenv("KUDZU_CPU_WIDTH");
-	return text && !strcmp(text, "32") ? RT_MAX_WIDTH : 1;
-}
-
 bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -215,7 +209,7 @@ bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_di
 	}
 
 	jit->module = module;
-	jit->width = chosen_width();
+	jit->width = (uint32_t)settings_get(SETTING_WIDTH, 1);
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
 	if (!find_target(jit, diag) || !create_linker(jit, diag)) {

@@ -11,13 +11,12 @@
 #include "pool.h"
 
 #include "../base/alloc.h"
+#include "settings.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define MAX_WORKERS 1024
 
 struct worker_thread {
 	struct pool *pool;
@@ -43,20 +42,9 @@ struct pool {
 
 unsigned pool_cores(void)
 {
-	const char *text = getenv("KUDZU_CPU_THREADS");
-	if (text != NULL) {
-		char *end;
-		long wish = strtol(text, &end, 10);
-		if (end != text && *end == '\0' && wish >= 1 && wish <= MAX_WORKERS) {
-			return (unsigned)wish;
-		}
-	}
 	cpu_set_t set;
-	if (sched_getaffinity(0, sizeof(set), &set) != 0) {
-		return 1;
-	}
-	unsigned count = (unsigned)CPU_COUNT(&set);
-	return count > 0 ? count : 1;
+	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+	return (unsigned)settings_get(SETTING_THREADS, count > 0 ? (uint64_t)count : 1);
 }
 
 /* One thread's life.  The lock is held except while the job runs. */

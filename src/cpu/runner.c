@@ -17,6 +17,7 @@
 #include "../base/alloc.h"
 #include "flatten.h"
 #include "queue.h"
+#include "settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,6 @@
 /* How long a kernel may hold up the call that launches it. */
 #define BUDGET_NS UINT64_C(200000)
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define MAX_TIMEOUT_SECONDS 1e9
 
 struct runner {
 	struct runner *next;      /* in the list of those with a kernel, or of the others */
@@ -202,19 +202,6 @@ void runners_cancel(const struct context *context)
 	pthread_mutex_unlock(&device->lock);
 }
 
-/* KUDZU_CPU_TIMEOUT in nanoseconds; 0 for none. */
-static uint64_t read_timeout(void)
-{
-	const char *text = getenv("KUDZU_CPU_TIMEOUT");
-	char *rest;
-	if (text == NULL) {
-		return 0;
-	}
-	double seconds = strtod(text, &rest);
-	return rest != text && *rest == '\0' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
-		? (uint64_t)(seconds * (double)NS_PER_SECOND) + 1 : 0;
-}
-
 /* The lock is held. */
 static void cancel_late(struct device *device)
 {
@@ -254,7 +241,7 @@ void runners_open(struct device *device)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&device->closing, &attr);
 	pthread_condattr_destroy(&attr);
-	device->timeout = read_timeout();
+	device->timeout = settings_get(SETTING_TIMEOUT, 0);
 	device->has_watchdog = device->timeout > 0
 		&& pool_start_thread(&device->watchdog, watch, device);
 }

@@ -119,6 +119,58 @@ static kz_status check_core(const struct drv *drv, kz_error *err)
 	return status;
 }
 
+/* Bytes of the "[time][thread]" that NVIDIA's lines begin with; 0 if there is none. */
+static size_t stamp_len(const char *line)
+{
+	const char *end = line[0] == '[' ? strstr(line, "][") : NULL;
+	end = end ? strchr(end + 2, ']') : NULL;
+	return end && end < line + strcspn(line, "\n") ? (size_t)(end + 1 - line) : 0;
+}
+
+/* The start of the last line before `end`. */
+static char *line_before(char *log, char *end)
+{
+	char *newline = end > log ? memrchr(log, '\n', (size_t)(end - 1 - log)) : NULL;
+	return newline ? newline + 1 : log;
+}
+
+/*
+ * Cut a log to what the last call that failed has said.  The log is the process's: in front of that
+ * it has lines of other threads, and of calls whose failure did not matter to anybody.  One call's
+ * lines have the same stamp (times are in milliseconds); ours have no stamp, and are one per call.
+ */
+static void keep_newest(char *log)
+{
+	char *end = log + strlen(log);
+	char *start = line_before(log, end);
+	size_t stamp = stamp_len(start);
+	while (stamp > 0 && start > log) {
+		char *previous = line_before(log, start);
+		if (strncmp(previous, start, stamp) != 0) {
+			break;
+		}
+		start = previous;
+	}
+	memmove(log, start, (size_t)(end - start) + 1);
+}
+
+/* What the driver has logged about the last failure since *mark; NULL if nothing.  From mem_alloc. */
+static char *dump_log(const struct drv *drv, CUlogIterator *mark)
+{
+	size_t size = LOG_MAX;
+	char *log = mem_alloc(size + 1);
+	if (log && (drv->LogsDumpToMemory(mark, log, &size, 0) != CUDA_SUCCESS || size == 0
+			|| size > LOG_MAX)) {
+		mem_free(log);
+		return NULL;
+	}
+	if (log) {
+		log[size] = '\0';
+		keep_newest(log);
+	}
+	return log;
+}
+
 static kz_status init(struct drv *drv, kz_error *err)
 {
 	char what[sizeof(drv->path) + 2];
@@ -136,11 +188,19 @@ static kz_status init(struct drv *drv, kz_error *err)
 	if (code == CUDA_SUCCESS && drv->device_count <= 0) {
 		code = CUDA_ERROR_NO_DEVICE;
 	}
+	if (code == CUDA_SUCCESS) {
+		return KZ_OK;
+	}
+	CUlogIterator mark = 0;
+	char *log = dump_log(drv, &mark);
+	bool mine = error_is_clean(err);
+	kz_status status = codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
+	error_take_log(mine ? err : NULL, log);
 	if (code == CUDA_ERROR_STUB_LIBRARY) {
 		/* Its soname is that of the driver: left open, it would answer for the real one. */
 		dl_close(drv->object);
 	}
-	return code == CUDA_SUCCESS ? KZ_OK : codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
+	return status;
 }
 
 /* Make a driver of the object that drv->object holds; `name` is what it was opened as. */
@@ -285,62 +345,18 @@ kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 	return status;
 }
 
-/* Bytes of the "[time][thread]" that NVIDIA's lines begin with; 0 if there is none. */
-static size_t stamp_len(const char *line)
-{
-	const char *end = line[0] == '[' ? strstr(line, "][") : NULL;
-	end = end ? strchr(end + 2, ']') : NULL;
-	return end && end < line + strcspn(line, "\n") ? (size_t)(end + 1 - line) : 0;
-}
-
-/* The start of the last line before `end`. */
-static char *line_before(char *log, char *end)
-{
-	char *newline = end > log ? memrchr(log, '\n', (size_t)(end - 1 - log)) : NULL;
-	return newline ? newline + 1 : log;
-}
-
-/*
- * Cut a log to what the last call that failed has said.  The log is the process's: in front of that
- * it has lines of other threads, and of calls whose failure did not matter to anybody.  One call's
- * lines have the same stamp (times are in milliseconds); ours have no stamp, and are one per call.
- */
-static void keep_newest(char *log)
-{
-	char *end = log + strlen(log);
-	char *start = line_before(log, end);
-	size_t stamp = stamp_len(start);
-	while (stamp > 0 && start > log) {
-		char *previous = line_before(log, start);
-		if (strncmp(previous, start, stamp) != 0) {
-			break;
-		}
-		start = previous;
-	}
-	memmove(log, start, (size_t)(end - start) + 1);
-}
-
-/* What the driver has logged about the last failure; NULL if nothing.  From mem_alloc. */
 static char *take_driver_log(const struct drv *drv)
 {
 	char *log = NULL;
-	size_t size = LOG_MAX;
 	pthread_mutex_lock(&lock);
 	struct provider *p = providers;
 	while (p && &p->drv != drv) {
 		p = p->next;
 	}
-	if (p && (log = mem_alloc(size + 1))
-		&& (drv->LogsDumpToMemory(&p->log_mark, log, &size, 0) != CUDA_SUCCESS || size == 0
-			|| size > LOG_MAX)) {
-		mem_free(log);
-		log = NULL;
+	if (p) {
+		log = dump_log(drv, &p->log_mark);
 	}
 	pthread_mutex_unlock(&lock);
-	if (log) {
-		log[size] = '\0';
-		keep_newest(log);
-	}
 	return log;
 }
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_SETTINGS_H
+#define CPU_SETTINGS_H
+
+/* What the user may set, by environment variables. */
+#include "../base/common.h"
+
+enum setting {
+	SETTING_MEMORY,  /* bytes */
+	SETTING_THREADS,
+	SETTING_TIMEOUT, /* nanoseconds */
+	SETTING_WIDTH,   /* lanes */
+};
+
+#define SETTINGS_MAX_THREADS 1024
+
+/* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
+uint64_t settings_get(enum setting which, uint64_t otherwise);
+
+/* Whether all of them make sense; if not, why not, in a line.  cuInit asks. */
+bool settings_check(char *why, size_t size);
+
+#endif
