@@ -202,6 +202,25 @@ static uint32_t want_picked(uint32_t tid, uint32_t n)
 	return from[tid % 4] + n;
 }
 
+/* Parameters that are registers, of all classes, beside one that is not; declared before. */
+#define FORMALS \
+	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, .param .b16 s);\n" \
+	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, .param .b16 s)\n" \
+	"{\n	.reg .u32 t, %r; cvt.rni.u32.f64 t, d;\n	@p add.u32 a, a, t; shr.u32 r, a, 1;\n" \
+	"	ld.param.u16 %r, [s]; add.u32 r, r, %r; not.pred q, p;\n	ret;\n}\n"
+
+static uint32_t want_half(uint32_t tid, uint32_t n)
+{
+	return tid > n ? (tid + 3) / 2 + 9 : tid / 2 + 9 + 100;
+}
+
+/* The same through a register, and in a function that calls itself with its own parameter. */
+#define FORMALS_AGAIN \
+	".func (.reg .b32 r) sum(.reg .b32 n, .reg .b64 f)\n{\n	.reg .pred %p; .reg .b32 m;\n" \
+	"proto: .callprototype (.reg .b32 _) _ (.reg .b32 x, .reg .b64 _);\n" \
+	"	mov.u32 r, 0; setp.eq.u32 %p, n, 0; @%p bra done; sub.u32 m, n, 1;\n" \
+	"	call (r), f, (m, f), proto; add.u32 r, r, n;\ndone:	ret;\n}\n"
+
 static const struct program {
 	const char *text;
 	uint32_t n;
@@ -266,6 +285,11 @@ static const struct program {
 		"call (c, d), small, (a, b); call nothing; call nothing, ();\n"
 		"ld.param.s8 %r5, [c]; ld.param.u16 %r6, [d]; setp.gt.u32 %p1, %r1, 3;\n"
 		"add.u32 %r0, %r5, %r6; @%p1 add.u32 %r0, %r0, 7;"), 4, want_sizes},
+	{HEAD FORMALS KERNEL("setp.gt.u32 %p1, %r2, %r1;\n"
+		"call (%r0, %p2), half, (%r2, %p1, 0d4008000000000000, 9);\n"
+		"@%p2 add.u32 %r0, %r0, 100;"), 20, want_half},
+	{HEAD FORMALS_AGAIN KERNEL("add.u32 %r3, %r2, %r1; mov.u64 %rd1, sum;\n"
+		".param .b32 a; st.param.b32 [a], %r3; call (%r0), sum, (a, %rd1);"), 9, want_sum},
 	{HEAD THROUGH KERNEL("add.u32 %r3, %r2, %r1; mov.u64 %rd1, down;\n"
 		"call (%r0), down, (%r3, %rd1);"), 9, want_sum},
 };

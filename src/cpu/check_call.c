@@ -15,23 +15,25 @@ static bool fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char 
 		what);
 }
 
-/* An argument, or a result, for a parameter of `size` bytes. */
-static bool fits(const struct ptx_func *func, const struct ptx_operand *o, size_t size,
-	bool is_result)
+/* An argument, or a result, for a parameter. */
+static bool fits(const struct ptx_func *func, const struct ptx_operand *o,
+	const struct ptx_var *wanted, bool is_result)
 {
+	size_t size = wanted->size;
+	bool is_pred = wanted->type == PTX_PRED;
 	bool scalar = size == 1 || size == 2 || size == 4 || size == 8;
 	switch (o->kind) {
 	case PTX_ADDRESS:
-		return !o->bracketed && o->var && o->var->space == PTX_PARAM
+		return !is_pred && !o->bracketed && o->var && o->var->space == PTX_PARAM
 			&& o->var->is_argument && o->value == 0 && o->var->size == size;
 	case PTX_REG:
 		return !o->negated && !o->minus && !o->select[0] && scalar
-			&& func->regs[o->reg].type != PTX_PRED
+			&& (func->regs[o->reg].type == PTX_PRED) == is_pred
 			&& ptx_type_size(func->regs[o->reg].type) == size;
 	case PTX_SINK:
 		return is_result;
 	case PTX_INT:
-		return !is_result && scalar;
+		return !is_result && scalar && !is_pred;
 	case PTX_FLOAT:
 		return !is_result && (size == 4 || size == 8)
 			&& (o->real_width == 0 || o->real_width == 8 * size);
@@ -51,7 +53,7 @@ static bool check_list(const struct ptx_func *func, const struct ptx_inst *inst,
 			list->count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!fits(func, &list->elements[i], wanted[i]->size, is_result)) {
+		if (!fits(func, &list->elements[i], wanted[i], is_result)) {
 			return ptx_fail(diag, inst->line, inst->column,
 				"'%.60s': %s %zu is none for '%.60s', which has %zu byte%s",
 				inst->text, is_result ? "result" : "argument", i + 1,

@@ -86,8 +86,9 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func)
 	for (size_t g = 0; g < countof(groups); g++) {
 		for (size_t i = 0; i < groups[g].count; i++) {
 			struct ptx_var *var = groups[g].vars[i];
-			var->in_register = var->space == PTX_PARAM && flat_type(var->size);
-			count += var->in_register;
+			var->in_register = var->is_register
+				|| (var->space == PTX_PARAM && flat_type(var->size));
+			count += var->in_register && !var->is_register;
 		}
 	}
 	if (count == 0) {
@@ -109,7 +110,7 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func)
 	for (size_t g = 0; g < countof(groups); g++) {
 		for (size_t i = 0; i < groups[g].count; i++) {
 			struct ptx_var *var = groups[g].vars[i];
-			if (var->in_register) {
+			if (var->in_register && !var->is_register) {
 				var->reg = (unsigned)func->reg_count;
 				regs[func->reg_count++] = (struct ptx_reg){var->name,
 					flat_type(var->size)};

@@ -154,6 +154,12 @@ static void parse_function(struct parser *p, bool is_entry)
 	if (at(p, "(")) {
 		from.params = parse_params(p, &from.param_count, &from.param_size);
 	}
+	for (size_t i = 0; is_entry && !p->failed && i < from.param_count; i++) {
+		if (from.params[i]->is_register) {
+			parser_fail(p, "'%.80s' is a kernel's, which cannot be a register",
+				from.params[i]->name);
+		}
+	}
 	parse_tuning(p, &from);
 	if (old && !p->failed) {
 		bool has_body = !accept(p, ";");
@@ -165,6 +171,7 @@ static void parse_function(struct parser *p, bool is_entry)
 			parse_definition(p, old);
 		}
 	}
+	p->regs.count = 0; /* those of a declaration's parameters */
 	scope_leave(p);
 }
 

@@ -365,6 +365,40 @@ void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, boo
 	expect(p, ";");
 }
 
+/* .u32 a: a formal parameter that is a register of the body. */
+static void parse_formal(struct parser *p, struct ptx_var *var)
+{
+	enum ptx_type type = take_type(p);
+	size_t size = ptx_type_size(type);
+	*var = (struct ptx_var){.space = PTX_PARAM, .type = type, .size = size, .align = size,
+		.line = p->token.line, .is_register = true, .in_register = true,
+		.reg = (unsigned)p->regs.count};
+	if (type > PTX_BF16X2) {
+		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
+	} else if (type == PTX_B128) {
+		parser_unsupported(p, "parameters in registers of 128 bits are not supported by the"
+			" CPU device");
+	}
+	var->name = take_name(p);
+	struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
+	if (reg) {
+		*reg = (struct ptx_reg){var->name, type};
+	}
+}
+
+/* The name of a parameter, if it has one. */
+static void add_param(struct parser *p, struct ptx_var *var)
+{
+	bool named = var->name[0] != '_' || var->name[1] != '\0';
+	enum symbol_kind kind = var->is_register ? SYMBOL_REG : SYMBOL_VAR;
+	struct symbol *symbol = named ? symbol_add(p, p->scope, var->name, kind) : NULL;
+	if (symbol && var->is_register) {
+		symbol->index = var->reg;
+	} else if (symbol) {
+		symbol->var = var;
+	}
+}
+
 struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 {
 	*size = 0;
@@ -373,12 +407,13 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 		struct declaration d = {.space = PTX_PARAM, .vector = 1};
 		struct ptx_var from;
 		struct shape shape = {.count = 0};
-		if (at(p, ".reg")) {
-			parser_unsupported(p, "parameters in registers are not supported");
+		if (accept(p, ".reg")) {
+			parse_formal(p, &from);
+		} else {
+			expect(p, ".param");
+			parse_qualifiers(p, &d);
+			parse_declarator(p, &d, &from, &shape);
 		}
-		expect(p, ".param");
-		parse_qualifiers(p, &d);
-		parse_declarator(p, &d, &from, &shape);
 		if (from.align > MAX_PARAM_ALIGN) {
 			parser_unsupported(p, "parameters aligned to more than %d bytes are not"
 				" supported by the CPU device", MAX_PARAM_ALIGN);
@@ -395,12 +430,7 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 		if (!size_add(size, from.offset, from.size) || *size > INT32_MAX) {
 			parser_fail(p, "the parameters do not fit");
 		}
-		bool named = from.name[0] != '_' || from.name[1] != '\0';
-		struct symbol *symbol = named
-			? symbol_add(p, p->scope, from.name, SYMBOL_VAR) : NULL;
-		if (symbol) {
-			symbol->var = var;
-		}
+		add_param(p, var);
 		if (!at(p, ")")) {
 			expect(p, ",");
 		}

@@ -224,7 +224,8 @@ struct ptx_var {
 	int line;
 	struct ptx_var *origin; /* SHARED in a function: the module's variable that this is a
 	                         * copy of, NULL if there is none */
-	bool in_register;       /* PARAM, by flatten.c: lives in this register instead */
+	bool is_register;       /* PARAM: .reg, and always */
+	bool in_register;       /* PARAM, by flatten.c too: lives in this register instead */
 	unsigned reg;
 	size_t index;  /* place in ptx_module.vars (CONST, GLOBAL) or shared, in ptx_func.params,
 	                * returns or vars */
