@@ -116,6 +116,25 @@ START_TEST(files_that_cannot_be_loaded_say_why)
 }
 END_TEST
 
+/* The wrapper that stands for a fat binary in a program's memory: nothing may follow its pointer. */
+START_TEST(a_file_with_a_pointer_to_code_is_refused)
+{
+	static const uint64_t wrapper[] = {UINT64_C(1) << 32 | 0x466243b1, 0x4242424242424242, 0};
+	char path[64];
+	CUmodule module;
+	CUlibrary library;
+	FILE *file = tmpfile();
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(wrapper, sizeof(wrapper), 1, file), 1);
+	ck_assert_int_eq(fflush(file), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+	FAILS(INVALID_IMAGE, cuModuleLoad(&module, path));
+	check_log("holds a pointer to an image");
+	FAILS(INVALID_IMAGE, cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+	fclose(file);
+}
+END_TEST
+
 START_TEST(options_give_logs_and_times)
 {
 	char error[256] = "old";
@@ -394,6 +413,7 @@ Suite *api_library_suite(void)
 	TCase *tc = add_case(suite, "libraries", setup, teardown);
 	tcase_add_loop_test(tc, fat_binaries_run, 0, countof(sample_names));
 	tcase_add_test(tc, files_that_cannot_be_loaded_say_why);
+	tcase_add_test(tc, a_file_with_a_pointer_to_code_is_refused);
 	tcase_add_test(tc, options_give_logs_and_times);
 	tcase_add_test(tc, extern_variables_can_be_given_an_address);
 	tcase_add_test(tc, functions_are_compiled_when_they_are_needed);

@@ -7,6 +7,7 @@
 
 #include "api_module.h"
 
+#include "../base/alloc.h"
 #include "../base/file.h"
 
 #include <stdio.h>
@@ -139,6 +140,12 @@ CUresult read_image(const char *call, const char *path, char **data, size_t *siz
 		return api_null(call, "the file's name");
 	}
 	kz_status status = file_read(data, size, path, &err);
+	if (status == KZ_OK && image_is_pointer(*data, *size)) {
+		mem_free(*data);
+		*data = NULL;
+		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: %s holds a pointer to an image", call,
+			path);
+	}
 	if (status == KZ_OK) {
 		return CUDA_SUCCESS;
 	}

@@ -241,10 +241,15 @@ static bool begins(const char *image, size_t size, const void *magic)
 	return size >= 4 && strncmp(image, magic, 4) == 0;
 }
 
+bool image_is_pointer(const void *data, size_t size)
+{
+	static const uint32_t wrapper = WRAPPER_MAGIC;
+	return begins(data, size, &wrapper);
+}
+
 CUresult image_open(struct image *out, const void *data, size_t size)
 {
 	static const uint32_t fatbin = FATBIN_MAGIC;
-	static const uint32_t wrapper = WRAPPER_MAGIC;
 	memset(out, 0, sizeof(*out));
 	if (begins(data, size, CUBIN_MAGIC)) {
 		return fail(out, CUDA_ERROR_NO_BINARY_FOR_GPU,
@@ -253,7 +258,7 @@ CUresult image_open(struct image *out, const void *data, size_t size)
 	if (begins(data, size, &fatbin)) {
 		return open_fatbin(out, data, size);
 	}
-	if (!begins(data, size, &wrapper)) {
+	if (!image_is_pointer(data, size)) {
 		return open_text(out, data, size);
 	}
 	struct wrapper in_program;

@@ -23,5 +23,8 @@ struct image {
  */
 CUresult image_open(struct image *out, const void *data, size_t size);
 void image_close(struct image *image);
+/* Whether an image is only a pointer to one, which means something in the program that was linked
+ * with both, and nowhere else. */
+bool image_is_pointer(const void *data, size_t size);
 
 #endif
