@@ -114,11 +114,10 @@ SUITES_cpu += emit_warp emit_async emit_size mma
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
-	gen_cuda.c diff.c diff_cuda.c) src/rtc/nvrtc.c
+	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c)
 SUPPORT_cpu := tests/support.c tests/machine.c $(GENERATOR)
 SUPPORT_cpu += tests/grid.c
-SUPPORT_cpu += tests/softfloat.c
 SUPPORT_cpu += $(addprefix tests/,ints.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c \
 	corpus_half.c corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
 	corpus_random.c corpus_cg.c corpus_texture.c)
@@ -369,16 +368,32 @@ fuzz-diff: $(BUILD)/fuzz_diff ## random programs for SECONDS=3600, from SEED= on
 $(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c $(GENERATOR) $(CPU_DRIVER)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
 
-# Any bytes through the stages that read PTX, beginning with the samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx
-ptx-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
-	cfg.c spin.c),$(CPU_DRIVER))
+# Which instructions those programs have, without running them.
+.PHONY: fuzz-count
+fuzz-count: $(BUILD)/fuzz_count
+	@$< 1000 $(SEED)
+$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_DRIVER)) $(BUILD)/llvm.libs
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+
+# Any bytes through the stages that read PTX, and through images and the linker, beginning with the
+# samples; needs clang's libFuzzer.
+.PHONY: fuzz-ptx fuzz-image
+fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
+	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
+libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
+	-artifact_prefix=$(BUILD)/ $2
 fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)
 	@mkdir -p $(BUILD)/corpus && for sample in tests/ptx/*/*/input.ptx $(wildcard $(PTX)/*.ptx); \
 	do cp $$sample $(BUILD)/corpus/$$(echo $$sample | tr / _); done
-	$< -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
-		-artifact_prefix=$(BUILD)/ $(BUILD)/corpus
-$(BUILD)/fuzz_ptx: tests/fuzz/fuzz_ptx.c $(ptx-stages)
+	$(call libfuzzer,$<,$(BUILD)/corpus)
+fuzz-image: $(BUILD)/fuzz_image ## any bytes as fat binaries and to link, likewise
+	@mkdir -p $(BUILD)/images && for sample in tests/fatbin/*.fatbin; \
+	do { printf '\0'; cat $$sample; } >$(BUILD)/images/$$(echo $$sample | tr / _); done
+	@for sample in tests/ptx/valid/*/input.ptx; \
+	do name=$(BUILD)/images/$$(echo $$sample | tr / _); { printf '\2'; cat $$sample; } >$$name.one; \
+	{ printf '\3'; cat $$sample; printf '\37'; cat $$sample; } >$$name.two; done
+	$(call libfuzzer,$<,$(BUILD)/images)
+$(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 
@@ -426,7 +441,7 @@ clean: ## remove what was built (build/nvrtc, the wheels, stays)
 	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_DRIVER) $(CLI) $(STUB) \
-	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c tests/fuzz/fuzz_diff.c)
+	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
 -include $(addsuffix .d,$(sample-programs) $(bench-programs) $(BUILD)/docs/examples/errors)
 
 endif
