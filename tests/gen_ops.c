@@ -5,6 +5,8 @@
  */
 #include "gen.h"
 
+#include "softfloat.h"
+
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -210,6 +212,55 @@ static uint64_t permuted(uint64_t a, uint64_t b, uint64_t selector)
 	return result;
 }
 
+/* fns */
+static uint64_t nth_one(uint64_t mask, int at, int n)
+{
+	if (n == 0) {
+		return mask >> at & 1 ? (uint64_t)at : UINT32_MAX;
+	}
+	int left = n < 0 ? -n : n;
+	for (; at >= 0 && at < 32; at += n < 0 ? -1 : 1) {
+		if (mask >> at & 1 && --left == 0) {
+			return (uint64_t)at;
+		}
+	}
+	return UINT32_MAX;
+}
+
+static uint64_t lower(int64_t a, int64_t b)
+{
+	return (uint64_t)(a < b ? a : b);
+}
+
+/* `count` parts of 32 bits each by itself; upper case is for signed ones. */
+static uint64_t parts(uint64_t a, uint64_t b, int count, char op)
+{
+	int bits = 32 / count;
+	int64_t all = (1 << bits) - 1;
+	bool sign = op >= 'A' && op <= 'Z';
+	uint64_t result = 0;
+	for (int i = 0; i < count; i++) {
+		int64_t x = (int64_t)(a >> (bits * i)) & all;
+		int64_t y = (int64_t)(b >> (bits * i)) & all;
+		x -= sign && x >> (bits - 1) ? all + 1 : 0;
+		y -= sign && y >> (bits - 1) ? all + 1 : 0;
+		int64_t part = op == '+' ? x + y : op == '-' ? x - y : op == '<' ? x < y
+			: op == 'd' ? (x < y ? y - x : x - y)
+			: (x < y) == (op == 'm' || op == 'M') ? x : y;
+		result |= (uint64_t)(part & all) << (bits * i);
+	}
+	return result;
+}
+
+static uint64_t sum_of_parts(uint64_t a, int count)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < count; i++) {
+		sum += a >> (32 / count * i) & (0xffffffffu >> (32 - 32 / count));
+	}
+	return sum;
+}
+
 /* Floats. */
 
 static uint64_t flushed(uint64_t a)
@@ -300,6 +351,82 @@ static uint64_t rounded(int mode, char op, uint64_t a, uint64_t b, uint64_t c)
 	}
 	fesetround(FE_TONEAREST);
 	return op >= 'A' && op <= 'Z' ? gg(wide) : ff(narrow);
+}
+
+static uint64_t two_floats(int mode, char op, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t low = rounded(mode, op, a, b, c);
+	uint64_t high = rounded(mode, op, a >> 32, b >> 32, c >> 32);
+	return gen_canon(GEN_F, high) << 32 | gen_canon(GEN_F, low);
+}
+
+/* min.xorsign.abs */
+static uint64_t signed_lesser(uint64_t a, uint64_t b)
+{
+	float least = (float)lesser(fabsf(f(a)), fabsf(f(b)));
+	return isnan(least) ? 0x7fffffff : ff(least) | ((a ^ b) & 0x80000000);
+}
+
+static bool is_below(double a, double b)
+{
+	return a < b || (a == b && signbit(a));
+}
+
+/* f16 and bf16, whose NaN is 0x7fff. */
+static uint64_t soft(char op, const struct soft_format *format, uint64_t a, uint64_t b, uint64_t c)
+{
+	struct soft x = soft_decode(format, a & 0xffff);
+	struct soft y = soft_decode(format, b & 0xffff);
+	double p = soft_double(x);
+	double q = soft_double(y);
+	switch (op) {
+	case '+':
+		x = soft_add(x, y);
+		break;
+	case '-':
+		x = soft_add(x, soft_neg(y));
+		break;
+	case '*':
+		x = soft_mul(x, y);
+		break;
+	case 'f':
+		x = soft_add(soft_mul(x, y), soft_decode(format, c & 0xffff));
+		break;
+	case 'm':
+		x = isnan(p) || (!isnan(q) && is_below(q, p)) ? y : x;
+		break;
+	case 'M':
+		x = isnan(p) || (!isnan(q) && is_below(p, q)) ? y : x;
+		break;
+	case 'N':
+		x = isnan(q) || (!isnan(p) && is_below(p, q)) ? y : x;
+		break;
+	case 'n':
+		x = soft_neg(x);
+		break;
+	default:
+		x.negative = false;
+		break;
+	}
+	return soft_encode(format, x, SOFT_NEAREST, false);
+}
+
+static uint64_t two_halves(char op, const struct soft_format *format, uint64_t a, uint64_t b,
+	uint64_t c)
+{
+	return soft(op, format, a, b, c) | soft(op, format, a >> 16, b >> 16, c >> 16) << 16;
+}
+
+static uint64_t narrow(const struct soft_format *format, uint64_t a, enum soft_round round,
+	bool finite)
+{
+	return soft_encode(format, soft_decode(&soft_f32, a), round, finite);
+}
+
+/* e5m2 to f16 */
+static uint64_t widen(uint64_t a)
+{
+	return soft_encode(&soft_f16, soft_decode(&soft_e5m2, a & 0xff), SOFT_NEAREST, false);
 }
 
 /* Functions and rows are matched by the line of gen_ops.def at which they end. */
