@@ -254,6 +254,35 @@ START_TEST(fork_that_is_not_joined_fails)
 }
 END_TEST
 
+/* What a forked stream did stays in the graph, joined or not. */
+START_TEST(forked_stream_may_go_before_the_end)
+{
+	const CUdeviceptr a = (CUdeviceptr)(uintptr_t)&words[8];
+	CUevent event = new_event(0);
+	for (int is_joined = 0; is_joined < 2; is_joined++) {
+		CUstream fork = new_stream(CU_STREAM_NON_BLOCKING);
+		CUgraph graph = NULL;
+		begin(stream);
+		OK(cuMemsetD32Async(a, 1, 1, stream));
+		OK(cuEventRecord(event, stream));
+		OK(cuStreamWaitEvent(fork, event, 0));
+		OK(launch_plus(fork, a, 10));
+		OK(cuEventRecord(event, fork));
+		if (is_joined) {
+			OK(cuStreamWaitEvent(stream, event, 0));
+		}
+		OK(cuStreamDestroy_v2(fork));
+		OK(launch_plus(stream, a + 4, 20));
+		if (is_joined) {
+			graph = end(stream);
+			ck_assert_uint_eq(edge_count(graph), 3);
+		} else {
+			FAILS(STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(stream, &graph));
+		}
+	}
+}
+END_TEST
+
 START_TEST(external_events_become_nodes)
 {
 	CUevent event = new_event(0);
@@ -656,6 +685,7 @@ Suite *api_capture_suite(void)
 	tc = add_case(suite, "streams", capture_setup, teardown);
 	tcase_add_test(tc, events_fork_and_join_streams);
 	tcase_add_test(tc, fork_that_is_not_joined_fails);
+	tcase_add_test(tc, forked_stream_may_go_before_the_end);
 	tcase_add_test(tc, external_events_become_nodes);
 	tcase_add_test(tc, dependencies_can_be_read_and_changed);
 	tcase_add_test(tc, graph_that_exists_can_be_captured_into);

@@ -28,6 +28,7 @@ struct capture {
 	bool is_over;
 	struct stream *origin;
 	struct stream *streams;
+	struct tail gone;       /* of streams that were destroyed; what must be joined, too */
 };
 
 static struct capture *captures;
@@ -117,6 +118,7 @@ static bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphE
 static void release(struct capture *capture)
 {
 	if (--capture->refs == 0) {
+		tail_free(&capture->gone);
 		mem_free(capture);
 	}
 }
@@ -239,6 +241,20 @@ CUresult capture_check_stream(const char *call, struct stream *stream)
 	}
 	return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
 		? fail_legacy(call) : CUDA_SUCCESS;
+}
+
+CUresult capture_close_stream(const char *call, struct stream *stream)
+{
+	struct capture *capture = stream->captured.capture;
+	const struct tail *tail = &stream->captured.tail;
+	if (capture == NULL || capture->origin == stream) {
+		return capture_check_stream(call, stream);
+	}
+	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
+		return no_memory(call);
+	}
+	part(stream);
+	return CUDA_SUCCESS;
 }
 
 CUresult capture_check_context(const char *call, struct context *context)
@@ -526,6 +542,17 @@ static void mark(struct graph_node *start)
 	}
 }
 
+/* Whether all nodes of a tail are marked. */
+static bool is_marked(const struct tail *tail)
+{
+	bool found = true;
+	for (size_t i = 0; found && i < tail->count; i++) {
+		const struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
+		found = node == NULL || node->peer != NULL;
+	}
+	return found;
+}
+
 /* Whether what the other streams did has come together in the first one. */
 static bool is_joined(const struct capture *capture)
 {
@@ -539,16 +566,11 @@ static bool is_joined(const struct capture *capture)
 			mark(node);
 		}
 	}
-	for (const struct stream *s = capture->streams; s != NULL; s = s->captured.next) {
-		for (size_t i = 0; i < s->captured.tail.count; i++) {
-			const struct graph_node *node = handle_get(s->captured.tail.nodes[i],
-				API_GRAPH_NODE);
-			if (node->peer == NULL) {
-				return false;
-			}
-		}
+	bool joined = is_marked(&capture->gone);
+	for (const struct stream *s = capture->streams; joined && s != NULL; s = s->captured.next) {
+		joined = is_marked(&s->captured.tail);
 	}
-	return true;
+	return joined;
 }
 
 CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, struct graph **waste)

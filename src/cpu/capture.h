@@ -47,6 +47,9 @@ CUresult capture_node(const char *call, struct stream *stream, struct node_data 
 CUresult capture_check_stream(const char *call, struct stream *stream);
 CUresult capture_check_context(const char *call, struct context *context);
 CUresult capture_check_event(const char *call, struct event *event);
+/* The same for a stream that is to be destroyed.  One that was forked just leaves its capture: what
+ * it did stays in the graph. */
+CUresult capture_close_stream(const char *call, struct stream *stream);
 /* Fail if the calling thread's mode forbids what a capture cannot see, and invalidate the captures
  * that are the reason.  The second one takes the lock itself. */
 CUresult capture_check_thread(const char *call);

@@ -356,7 +356,7 @@ CUresult stream_close(const char *call, CUstream handle)
 {
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
-	CUresult result = stream != NULL ? capture_check_stream(call, stream)
+	CUresult result = stream != NULL ? capture_close_stream(call, stream)
 		: api_bad_handle(call, "stream");
 	if (result == CUDA_SUCCESS) {
 		destroy(stream);
