@@ -173,6 +173,71 @@ START_TEST(copies_arrive_at_barriers)
 }
 END_TEST
 
+/* Thread 0 has 256 words of what thread 63 and those before have copied to shared memory, while all
+ * wait for as many bytes; then once more within shared memory, and back, to the words of thread 8
+ * and up. */
+static const char *const bulk_ins[] = {
+	"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd8], %r9, [bar];",
+	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s+0], [%rd8], 1024, [bar];",
+	"createpolicy.fractional.L2::evict_last.b64 %rd7; mov.u32 %r7, bar;\n@!%p0 "
+		"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+		" [%r8], [%rd8], %r9, [%r7], %rd7;",
+};
+
+START_TEST(bulks_of_bytes_arrive_at_barriers)
+{
+	char body[2048];
+	snprintf(body, sizeof(body), "setp.ne.u32 %%p0, %%r0, 0; mov.u32 %%r8, s; mov.u32 %%r9, 1024;\n"
+		"@!%%p0 mbarrier.init.shared.b64 [bar], 64;\nmov.u64 %%rd8, %%rd0;\n"
+		"st.v2.u32 [%%rd9], {%%r0, 77}; bar.sync 0;\n@%%p0 bra W;\n"
+		"cp.async.bulk.prefetch.L2.global [%%rd8], 1024;\n%s\n"
+		"mbarrier.test_wait.parity.shared.b64 %%p1, [bar], 0; @%%p1 trap;\n"
+		"mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [bar], %%r9; bra V;\n"
+		"W: mbarrier.arrive.shared.b64 _, [bar];\n"
+		"V: mbarrier.try_wait.parity.shared.b64 %%p1, [bar], 0; @!%%p1 bra V;\n"
+		"shr.u32 %%r1, %%r0, 4; shl.b32 %%r2, %%r1, 8; add.u32 %%r2, %%r2, %%r8;\n"
+		"ld.shared.v2.u32 {%%r3, %%r4}, [%%r2]; add.u32 %%r3, %%r3, %%r4;\n"
+		"st.u32 [%%rd9+8], %%r3; bar.sync 0; @%%p0 bra E;\n"
+		"mbarrier.init.shared.b64 [bar], 1; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 512;\n"
+		"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+		" [s+1024], [s], 512, [bar];\nmbarrier.arrive.shared.b64 _, [bar];\n"
+		"mbarrier.test_wait.parity.shared.b64 %%p1, [bar], 0; @!%%p1 trap;\n"
+		"cp.async.bulk.global.shared::cta.bulk_group [%%rd8+2048], [s+1024], 512;\n"
+		"cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n"
+		"cp.async.bulk.wait_group 0; mov.u32 %%r1, 0;\n"
+		"cp.async.bulk.global.shared::cta.bulk_group [%%rd8+2048], [s+4], %%r1;\nE:", bulk_ins[_i]);
+	for (size_t w = 0; w < countof(widths); w++) {
+		memset(grid.memory, 0xee, sizeof(grid.memory));
+		grid_ok(widths[w], 64, ".shared .align 8 .b64 bar; .shared .align 16 .b8 s[2048];",
+			body);
+		for (uint32_t t = 0; t < 64; t++) {
+			bool copied = t == 8 || t == 9;
+			ck_assert_uint_eq(grid.memory[t][0], copied ? t - 8 : t);
+			ck_assert_uint_eq(grid.memory[t][2], copied ? 0xeeeeeeee : t / 16 + 77);
+		}
+	}
+}
+END_TEST
+
+/* Sizes that end behind one of both spaces, or wrap around. */
+static const char *const bad_bulks[] = {
+	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], %r1, [bar];",
+	"cp.async.bulk.global.shared::cta.bulk_group [%rd0], [s], %r1;",
+	"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], [bar], %r1, [bar];",
+	"cp.async.bulk.global.shared::cta.bulk_group [%rd2], [s], 16;",
+	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], 16, [%r1];",
+};
+
+START_TEST(bulks_that_do_not_fit_are_faults)
+{
+	char body[512];
+	snprintf(body, sizeof(body), "mov.u32 %%r1, 0xfffffff0; mov.u64 %%rd2, 64;\n%s", bad_bulks[_i]);
+	for (size_t w = 0; w < countof(widths); w++) {
+		ck_assert_int_eq(grid_run(widths[w], 1, BARRIER, body), CUDA_ERROR_ILLEGAL_ADDRESS);
+	}
+}
+END_TEST
+
 START_TEST(fences_and_hints_do_nothing_else)
 {
 	for (size_t w = 0; w < countof(widths); w++) {
@@ -205,6 +270,8 @@ Suite *emit_async_suite(void)
 	tcase_add_test(tc, states_are_those_before_the_arrival);
 	tcase_add_loop_test(tc, copies_fill_up_with_zeros, 0, countof(copies));
 	tcase_add_test(tc, copies_arrive_at_barriers);
+	tcase_add_loop_test(tc, bulks_of_bytes_arrive_at_barriers, 0, countof(bulk_ins));
+	tcase_add_loop_test(tc, bulks_that_do_not_fit_are_faults, 0, countof(bad_bulks));
 	tcase_add_test(tc, fences_and_hints_do_nothing_else);
 	tcase_add_test(tc, a_bad_copy_is_a_fault);
 	suite_add_tcase(suite, tc);

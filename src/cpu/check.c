@@ -173,6 +173,20 @@ static bool check_copy(struct checker *c)
 			(long long)size->value, only_16 ? "16" : "4, 8 or 16");
 }
 
+/* PTX ISA 9.7.9.25.4: from one space to the other, in pieces of 16 bytes. */
+static bool check_bulk(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	const struct ptx_operand *size = &inst->operands[inst->op == PTX_OP_CP_BULK_PREFETCH ? 1 : 2];
+	const char *global = strstr(inst->text, ".global"), *shared = strstr(inst->text, ".shared");
+	if (global && shared && (shared < global) != (inst->op == PTX_OP_CP_BULK_IN)) {
+		return check_fail(c, "'%.80s' cannot copy in this direction", inst->text);
+	}
+	return size->kind != PTX_INT || size->value % 16 == 0
+		|| check_fail(c, "'%.80s' of %lld bytes: expected a multiple of 16", inst->text,
+			(long long)size->value);
+}
+
 /* PTX ISA 9.7.3.1: a power of 2. */
 static bool check_alloca(struct checker *c)
 {
@@ -220,6 +234,11 @@ static bool check_rules(struct checker *c)
 		return check_alloca(c);
 	case PTX_OP_CP_ASYNC:
 		return check_copy(c);
+	case PTX_OP_CP_BULK_IN:
+	case PTX_OP_CP_BULK_SHARED:
+	case PTX_OP_CP_BULK_OUT:
+	case PTX_OP_CP_BULK_PREFETCH:
+		return check_bulk(c);
 	case PTX_OP_LD:
 	case PTX_OP_ST:
 		return check_access(c);

@@ -45,13 +45,41 @@ void emit_cp_async(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, copy_lane);
 }
 
-static LLVMValueRef call(struct emit *e, const struct ptx_inst *inst,
+static LLVMValueRef call_at(struct emit *e, enum ptx_space space,
 	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
 {
-	enum ptx_space space = inst->space;
 	LLVMValueRef args[] = {emit_int(e, 32, op), emit_address(e, address, &space, e->i64),
 		argument};
 	return emit_rt_call(e, offsetof(struct rt_calls, mbarrier), e->i64, args, countof(args));
+}
+
+static LLVMValueRef call(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
+{
+	return call_at(e, inst->space, address, op, argument);
+}
+
+/* Operands: [to], [from], bytes, and the barrier that hears of them. */
+static void bulk_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_space to = inst->op == PTX_OP_CP_BULK_OUT ? PTX_GLOBAL : PTX_SHARED;
+	enum ptx_space from = inst->op == PTX_OP_CP_BULK_IN ? PTX_GLOBAL : PTX_SHARED;
+	LLVMValueRef size = emit_use(e, &inst->operands[2], PTX_U32);
+	LLVMValueRef args[] = {
+		emit_address(e, &inst->operands[0], &to, e->i8),
+		emit_address(e, &inst->operands[1], &from, e->i8), size, size
+	};
+	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+	if (inst->op != PTX_OP_CP_BULK_OUT) {
+		call_at(e, PTX_SHARED, &inst->operands[3], MBARRIER_COMPLETE,
+			ir_zext(e, size, e->i64));
+	}
+}
+
+void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, bulk_lane);
 }
 
 /* Without .noinc one more thread is expected before it arrives: nothing changes. */
