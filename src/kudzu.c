@@ -100,6 +100,7 @@
  *     graph_node.[ch]
  *                   what nodes of graphs do; api_graph*.c: all functions for graphs,
  *                   api_work.h: checks that streams and graphs share
+ *     error_text.def what cuGetErrorString says
  *     exports.c     exports.def: every name that the driver library of CUDA 13.0 exports
  *
  * src/cli/ - the command `kudzu`

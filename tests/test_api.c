@@ -99,7 +99,16 @@ START_TEST(codes_have_names_and_texts)
 	OK(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
 	ck_assert_str_eq(text, "CUDA_ERROR_ILLEGAL_ADDRESS");
 	OK(cuGetErrorString(CUDA_SUCCESS, &text));
-	ck_assert_str_eq(text, "success");
+	ck_assert_str_eq(text, "no error");
+	OK(cuGetErrorString(CUDA_ERROR_INVALID_DEVICE, &text));
+	ck_assert_str_eq(text, "invalid device ordinal");
+	OK(cuGetErrorString(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
+	ck_assert_str_eq(text, "an illegal memory access was encountered");
+	OK(cuGetErrorString(CUDA_ERROR_LAUNCH_FAILED, &text));
+	ck_assert_str_eq(text, "unspecified launch failure");
+	OK(cuGetErrorString(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, &text));
+	ck_assert_str_eq(text, "the graph update was not performed because it included changes which "
+		"violated constraints specific to instantiated graph update");
 	FAILS(INVALID_VALUE, cuGetErrorName((CUresult)12345, &text));
 	ck_assert_ptr_null(text);
 	FAILS(INVALID_VALUE, cuGetErrorString(CUDA_SUCCESS, NULL));

@@ -117,6 +117,25 @@ static const struct error_row {
 #undef X
 };
 
+static const struct error_text {
+	int code;
+	const char *text;
+} error_texts[] = {
+#define X(number, text) {number, text},
+#include "error_text.def"
+#undef X
+};
+
+static const char *error_text(const struct error_row *row)
+{
+	for (size_t i = 0; i < countof(error_texts); i++) {
+		if (error_texts[i].code == row->code) {
+			return error_texts[i].text;
+		}
+	}
+	return row->text;
+}
+
 static CUresult find_error(CUresult code, const char *call, const char **out, bool want_name)
 {
 	if (out == NULL) {
@@ -125,7 +144,7 @@ static CUresult find_error(CUresult code, const char *call, const char **out, bo
 	*out = NULL;
 	for (size_t i = 0; i < countof(error_rows); i++) {
 		if (error_rows[i].code == (int)code) {
-			*out = want_name ? error_rows[i].name : error_rows[i].text;
+			*out = want_name ? error_rows[i].name : error_text(&error_rows[i]);
 			return CUDA_SUCCESS;
 		}
 	}
