@@ -98,6 +98,14 @@ static inline void teardown(void)
 	OK(cuDevicePrimaryCtxRelease_v2(0));
 }
 
+/* Go on with a primary context in which nothing has happened. */
+static inline void reset(void)
+{
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	teardown();
+	setup();
+}
+
 static inline CUdeviceptr alloc(size_t size)
 {
 	CUdeviceptr address = 0;

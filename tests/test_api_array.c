@@ -161,7 +161,7 @@ START_TEST(contexts_take_their_arrays_along)
 	surface_of(array);
 	OK(cuMipmappedArrayCreate(&mipmap, &d, 3));
 	OK(cuMipmappedArrayGetLevel(&level, mipmap, 1));
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	FAILS(INVALID_HANDLE, cuArray3DGetDescriptor_v2(&got, array));
 	FAILS(INVALID_HANDLE, cuArray3DGetDescriptor_v2(&got, level));
 	FAILS(INVALID_VALUE, cuTexObjectDestroy(t));

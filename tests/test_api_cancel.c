@@ -204,7 +204,7 @@ START_TEST(device_works_after_an_endless_kernel_and_a_reset)
 	CUdeviceptr a;
 	uint32_t value;
 	launch_never(NULL, _i == 0);
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	a = alloc(4);
 	OK(cuMemsetD32_v2(a, 1, 1));
 	OK(cuModuleLoadData(&wait_module, wait_ptx));
@@ -232,7 +232,7 @@ START_TEST(watchdog_ends_a_kernel_that_takes_too_long)
 	check_log(_i == 0 ? "kernel 'meet'" : "kernel 'never'");
 	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
 	ck_assert_uint_eq(atomic_load(&words[2]), 1);
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	OK(cuCtxSynchronize());
 }
 END_TEST

@@ -22,6 +22,8 @@ CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUde
 	CUdevice to);
 CUresult cuDeviceGetExecAffinitySupport(int *out, CUexecAffinityType type, CUdevice device);
 
+CUresult cuCtxGetId(CUcontext context, unsigned long long *out);
+
 static int get(CUdevice_attribute attribute)
 {
 	int value = -1;
@@ -67,6 +69,45 @@ START_TEST(attributes_fit_each_other)
 	FAILS(INVALID_DEVICE, cuDeviceGetProperties(&properties, 1));
 	FAILS(INVALID_VALUE, cuDeviceGetProperties(NULL, 0));
 #undef GET
+}
+END_TEST
+
+/* cuda.h: CONTEXT_IS_DESTROYED is "a primary context which has not yet been initialized", too. */
+START_TEST(primary_context_has_one_handle_and_is_active_while_it_is_retained)
+{
+	CUcontext again;
+	CUcontext other;
+	unsigned long long ids[2];
+	unsigned flags;
+	int active;
+	CUdeviceptr a = alloc(4);
+	OK(cuCtxGetId(context, &ids[0]));
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	ck_assert_int_eq(active, 0);
+	OK(cuCtxGetCurrent(&again));
+	ck_assert_ptr_eq(again, context);
+	FAILS(CONTEXT_IS_DESTROYED, cuMemsetD8_v2(a, 0, 4));
+	FAILS(INVALID_CONTEXT, cuCtxGetId(context, &ids[1]));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	ck_assert_ptr_ne(other, context);
+	OK(cuCtxDestroy_v2(other));
+
+	OK(cuDevicePrimaryCtxRetain(&again, 0));
+	ck_assert_ptr_eq(again, context);
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	ck_assert_int_eq(active, 1);
+	FAILS(INVALID_VALUE, cuMemsetD8_v2(a, 0, 4));
+	OK(cuCtxGetId(context, &ids[1]));
+	ck_assert_uint_ne(ids[0], ids[1]);
+	OK(cuMemAlloc_v2(&a, 4));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	OK(cuMemsetD8_v2(a, 0, 4));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	FAILS(CONTEXT_IS_DESTROYED, cuMemsetD8_v2(a, 0, 4));
+	FAILS(INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(0));
+	OK(cuDevicePrimaryCtxRetain(&again, 0));
+	ck_assert_ptr_eq(again, context);
 }
 END_TEST
 
@@ -236,6 +277,8 @@ Suite *api_device_suite(void)
 	TCase *tc = add_case(suite, "device", setup, teardown);
 	tcase_add_test(tc, contexts_take_parameters_that_ask_for_nothing);
 	tcase_add_test(tc, attributes_fit_each_other);
+	tcase_add_test(tc,
+		primary_context_has_one_handle_and_is_active_while_it_is_retained);
 	tcase_add_loop_test(tc, bus_ids_are_read_as_they_are_written, 0, countof(bus_ids));
 	tcase_add_test(tc, one_device_has_no_peers);
 	tcase_add_test(tc, contexts_keep_flags_and_hints);

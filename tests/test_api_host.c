@@ -58,7 +58,7 @@ START_TEST(registered_memory_has_attributes)
 	OK(GET(&owner, CONTEXT, numbers));
 	ck_assert_ptr_eq(owner, context);
 	FAILS(INVALID_VALUE, GET(&type, MEMORY_TYPE, &numbers[1024]));
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	FAILS(INVALID_VALUE, GET(&type, MEMORY_TYPE, numbers));
 	OK(cuMemHostRegister_v2(numbers, sizeof(numbers), 0));
 }

@@ -272,7 +272,7 @@ START_TEST(kernels_of_a_library_are_functions_of_each_context)
 	FAILS(NOT_PERMITTED, cuModuleUnload(module));
 	OK(cuCtxDestroy_v2(other));
 	check_add((CUfunction)(void *)add);
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	FAILS(INVALID_HANDLE, cuFuncLoad(functions[0]));
 	check_add((CUfunction)(void *)add);
 	OK(cuKernelGetFunction(&functions[0], add));

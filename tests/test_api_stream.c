@@ -350,9 +350,10 @@ START_TEST(work_behind_a_failed_kernel_is_dropped)
 	FAILS(ILLEGAL_ADDRESS, cuStreamQuery(stream));
 	FAILS(ILLEGAL_ADDRESS, cuEventQuery(event));
 	FAILS(ILLEGAL_ADDRESS, cuMemsetD8_v2(a, 0, 4));
-	OK(cuStreamDestroy_v2(stream));
-	OK(cuEventDestroy_v2(event));
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	FAILS(ILLEGAL_ADDRESS, cuStreamDestroy_v2(stream));
+	FAILS(ILLEGAL_ADDRESS, cuEventDestroy_v2(event));
+	FAILS(INVALID_HANDLE, cuEventDestroy_v2(event));
+	reset();
 	OK(cuMemAlloc_v2(&a, 4));
 	OK(cuCtxSynchronize());
 }

@@ -413,7 +413,7 @@ START_TEST(wrong_objects_and_places_fail_the_launch)
 	ck_assert_int_eq(run_instruction(k, objects[row->object], in, out, countof(in)), row->code);
 	check_log(row->text);
 	ck_assert_int_eq(cuCtxSynchronize(), row->code);
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 }
 END_TEST
 

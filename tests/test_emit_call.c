@@ -321,7 +321,7 @@ START_TEST(recursion_goes_as_deep_as_the_limit_lets_it)
 	FAILS(HARDWARE_STACK_ERROR, launch(deep, _i, 1000));
 	FAILS(HARDWARE_STACK_ERROR, cuCtxSynchronize());
 	check_log("stack overflow (see CU_LIMIT_STACK_SIZE)");
-	OK(cuDevicePrimaryCtxReset_v2(0));
+	reset();
 	OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 64 * 1024));
 	OK(launch(deep, _i, 1000));
 	ck_assert_uint_eq(words[THREADS - 1], 1000 * 1001 / 2);

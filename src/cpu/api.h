@@ -66,6 +66,9 @@ void *handle_create(enum api_kind kind, void *object);
 /* The object, NULL if the handle is not one of a live object of that kind. */
 void *handle_get(const void *handle, enum api_kind kind);
 void handle_release(void *handle); /* NULL is fine */
+/* Keep a handle that means nothing until it is resumed, for the next object. */
+void handle_suspend(void *handle);
+void handle_resume(void *handle, void *object);
 
 /* --- Errors --- */
 
@@ -148,7 +151,8 @@ CUresult api_ready(const char *call);
 CUresult api_check_device(const char *call, CUdevice device);
 /* The calling thread's context; also fails if a kernel in it has failed. */
 CUresult api_enter(const char *call, struct context **out);
-/* The same, for calls that release something: a failed kernel does not matter. */
+/* The same, for calls that release something.  They do so even if a kernel has failed, and only then
+ * say it. */
 CUresult api_enter_release(const char *call, struct context **out);
 /* The calling thread's context, NULL if it has none that is alive. */
 struct context *api_current(void);
@@ -162,8 +166,6 @@ void api_set_in_callback(bool inside);
 /* Give an object its handle and put it into a context's list. */
 bool object_add(struct object *object, struct context *context, enum api_kind kind);
 void object_remove(struct object *object);
-/* Empty a context: its objects, then its memory. */
-void context_clear(struct context *context);
 /* The code of the kernel that has failed in a context, with its reason; else SUCCESS. */
 CUresult context_check(struct context *context);
 /* Make sure that kernels can call malloc; false when memory runs out. */

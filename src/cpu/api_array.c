@@ -333,7 +333,7 @@ API(cuArrayDestroy, CUarray handle)
 			"%s: the array is a level of a mipmapped array", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		context_wait(array->object.context);
+		result = context_wait(array->object.context);
 		array_free(&array->object);
 	}
 	return result;
@@ -543,7 +543,7 @@ API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 		result = find_mipmap(__func__, handle, &mipmap);
 	}
 	if (result == CUDA_SUCCESS) {
-		context_wait(mipmap->object.context);
+		result = context_wait(mipmap->object.context);
 		mipmap_free(&mipmap->object);
 	}
 	return result;

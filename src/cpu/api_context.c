@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Contexts.  Each thread has a stack of handles, of which the top one is its current context; a
- * context that was destroyed stays there as a handle that no longer means anything.  The first
+ * context that was destroyed stays there as a handle that no longer means anything.  The primary
+ * context always has the same handle, which means something while it is active.  The first
  * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
  * goes takes it away, so that nothing runs at load time or at exit.
  */
@@ -25,7 +26,8 @@ static struct {
 	pthread_mutex_t lock;     /* of everything here */
 	struct device device;
 	unsigned device_uses;     /* by contexts, and by memory that is in none */
-	struct context *primary;
+	struct context *primary;  /* NULL while it is not active */
+	CUcontext primary_handle; /* NULL before its first use */
 	unsigned primary_uses;
 	unsigned primary_flags;
 	uint64_t last_id;
@@ -91,16 +93,41 @@ static void init_limits(struct context *context)
 	context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
 }
 
+/* Give a context its handle: that of the primary one, if it is. */
+static bool name_context(struct context *context)
+{
+	if (context->is_primary && state.primary_handle != NULL) {
+		context->handle = state.primary_handle;
+		handle_resume(context->handle, context);
+		return true;
+	}
+	context->handle = handle_create(API_CONTEXT, context);
+	if (context->is_primary) {
+		state.primary_handle = context->handle;
+	}
+	return context->handle != NULL;
+}
+
+static void free_context(struct context *context)
+{
+	if (context->is_primary && context->handle != NULL) {
+		handle_suspend(context->handle);
+	} else {
+		handle_release(context->handle);
+	}
+	mem_free(context);
+}
+
 /* The lock is held. */
-static CUresult create_locked(struct context **out, unsigned flags)
+static CUresult create_locked(struct context **out, unsigned flags, bool is_primary)
 {
 	struct context *context = mem_zalloc(1, sizeof(*context));
 	*out = NULL;
 	if (context == NULL) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	context->handle = handle_create(API_CONTEXT, context);
-	if (context->handle == NULL || !open_device()) {
+	context->is_primary = is_primary;
+	if (!name_context(context) || !open_device()) {
 		goto fail;
 	}
 	if (!context_open_streams(context)) {
@@ -116,20 +143,8 @@ static CUresult create_locked(struct context **out, unsigned flags)
 	*out = context;
 	return CUDA_SUCCESS;
 fail:
-	handle_release(context->handle);
-	mem_free(context);
+	free_context(context);
 	return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-/* The lock is held. */
-static void destroy_locked(struct context *context)
-{
-	context_clear(context);
-	context_close_streams(context);
-	handle_release(context->handle);
-	pthread_mutex_destroy(&context->lock);
-	mem_free(context);
-	close_device();
 }
 
 bool object_add(struct object *object, struct context *context, enum api_kind kind)
@@ -162,7 +177,8 @@ void object_remove(struct object *object)
 	handle_release(object->handle);
 }
 
-void context_clear(struct context *context)
+/* Its objects, then its memory. */
+static void clear(struct context *context)
 {
 	context_drain(context);
 	while (context->objects != NULL) {
@@ -199,7 +215,16 @@ void context_clear(struct context *context)
 	context->host.heap = NULL;
 	graph_memory_forget(context);
 	memory_free_owner(context->device->memory, context);
-	atomic_store(&context->fault, CUDA_SUCCESS);
+}
+
+/* The lock is held. */
+static void destroy_locked(struct context *context)
+{
+	clear(context);
+	context_close_streams(context);
+	pthread_mutex_destroy(&context->lock);
+	free_context(context);
+	close_device();
 }
 
 bool context_open_heap(struct context *context)
@@ -298,7 +323,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	}
 	struct context *context;
 	pthread_mutex_lock(&state.lock);
-	result = create_locked(&context, flags);
+	result = create_locked(&context, flags, false);
 	if (result == CUDA_SUCCESS && (result = push(call, context->handle)) != CUDA_SUCCESS) {
 		destroy_locked(context);
 	}
@@ -496,16 +521,24 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 	}
 	pthread_mutex_lock(&state.lock);
 	if (state.primary == NULL) {
-		result = create_locked(&state.primary, state.primary_flags);
+		result = create_locked(&state.primary, state.primary_flags, true);
 	}
 	if (result == CUDA_SUCCESS) {
-		state.primary->is_primary = true;
 		state.primary_uses++;
 		*out = state.primary->handle;
 	}
 	pthread_mutex_unlock(&state.lock);
 	return result == CUDA_SUCCESS ? result
 		: api_fail(result, "%s: out of memory", __func__);
+}
+
+/* The lock is held. */
+static void end_primary(void)
+{
+	if (state.primary != NULL) {
+		destroy_locked(state.primary);
+		state.primary = NULL;
+	}
 }
 
 API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
@@ -519,14 +552,14 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 		result = api_fail(CUDA_ERROR_INVALID_CONTEXT,
 			"%s: the primary context is not retained", __func__);
 	} else if (--state.primary_uses == 0) {
-		destroy_locked(state.primary);
-		state.primary = NULL;
+		end_primary();
 	}
 	pthread_mutex_unlock(&state.lock);
 	return result;
 }
 API_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
+/* Who has retained it still has to release it. */
 API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 {
 	CUresult result = api_check_device(__func__, device);
@@ -534,9 +567,7 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	if (state.primary != NULL) {
-		context_clear(state.primary);
-	}
+	end_primary();
 	pthread_mutex_unlock(&state.lock);
 	return CUDA_SUCCESS;
 }

@@ -41,7 +41,7 @@ API(cuEventDestroy_v2, CUevent handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	return event_destroy(handle) ? CUDA_SUCCESS : api_bad_handle(__func__, "event");
+	return event_destroy(__func__, handle);
 }
 API_ALIAS(cuEventDestroy, cuEventDestroy_v2);
 

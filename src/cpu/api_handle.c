@@ -97,6 +97,20 @@ void *handle_get(const void *handle, enum api_kind kind)
 	return slot->object;
 }
 
+void handle_suspend(void *handle)
+{
+	struct handle_slot *slot = slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
+	atomic_store_explicit(&slot->tag, 0, memory_order_release);
+}
+
+void handle_resume(void *handle, void *object)
+{
+	struct handle_slot *slot = slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
+	slot->object = object;
+	atomic_store_explicit(&slot->tag, (unsigned)((uintptr_t)handle >> INDEX_BITS),
+		memory_order_release);
+}
+
 void handle_release(void *handle)
 {
 	if (handle == NULL) {

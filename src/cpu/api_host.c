@@ -128,9 +128,9 @@ API(cuMemHostUnregister, void *memory)
 		return api_fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
 			"%s: no registered memory starts there", __func__);
 	}
-	context_wait(context);
+	result = context_wait(context);
 	host_free(&range->object);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 API(cuMemHostGetFlags, unsigned int *out, void *memory)

@@ -121,7 +121,8 @@ API(cuMemAllocHost_v2, void **out, size_t size)
 	return cuMemHostAlloc(out, size, 0);
 }
 
-/* Kernels of other threads may still use what is to be freed. */
+/* Kernels of other threads may still use what is to be freed.  It is freed in a context that has
+ * failed, too, and the answer is that failure. */
 static CUresult release(const char *call, CUdeviceptr address, const enum memory_kind *kinds,
 	size_t count)
 {
@@ -133,15 +134,15 @@ static CUresult release(const char *call, CUdeviceptr address, const enum memory
 	if (result != CUDA_SUCCESS || address == 0) {
 		return result;
 	}
-	context_wait(context);
+	result = context_wait(context);
 	enum graph_leave leave = graph_memory_leave(address);
 	if (leave == LEAVE_LIVE) {
 		graph_memory_drop(address);
-		return CUDA_SUCCESS;
+		return result;
 	}
 	for (size_t i = 0; leave == LEAVE_FOREIGN && i < count; i++) {
 		if (memory_free(context->device->memory, address, kinds[i])) {
-			return CUDA_SUCCESS;
+			return result;
 		}
 	}
 	char where[128];

@@ -333,9 +333,9 @@ API(cuModuleUnload, CUmodule handle)
 		return api_fail(CUDA_ERROR_NOT_PERMITTED,
 			"%s: the module belongs to a library, which is unloaded instead", __func__);
 	}
-	context_wait(module->object.context);
+	result = context_wait(module->object.context);
 	module_free(&module->object);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 /* Whether a kernel ends by itself after so many instructions as it has. */

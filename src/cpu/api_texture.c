@@ -348,7 +348,7 @@ static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
 	}
 	if (result == CUDA_SUCCESS) {
 		// A kernel may be looking at it.
-		context_wait(object->context);
+		result = context_wait(object->context);
 		object_remove(object);
 		mem_free(object);
 	}

@@ -30,10 +30,12 @@ CUevent event_create(struct context *context, unsigned flags)
 	return event->object.handle;
 }
 
-bool event_destroy(CUevent handle)
+CUresult event_destroy(const char *call, CUevent handle)
 {
 	queue_lock();
 	struct event *event = handle_get(handle, API_EVENT);
+	CUresult result = event != NULL ? context_check(event->object.context)
+		: api_bad_handle(call, "event");
 	if (event != NULL) {
 		object_remove(&event->object);
 		capture_forget(event);
@@ -41,12 +43,12 @@ bool event_destroy(CUevent handle)
 		mem_free(event);
 	}
 	queue_unlock();
-	return event != NULL;
+	return result;
 }
 
 void event_free(struct object *object)
 {
-	event_destroy(object->handle);
+	event_destroy("an event", object->handle);
 }
 
 CUresult event_get_info(const char *call, CUevent handle, struct event_info *out)

@@ -359,6 +359,7 @@ CUresult stream_close(const char *call, CUstream handle)
 	CUresult result = stream != NULL ? capture_close_stream(call, stream)
 		: api_bad_handle(call, "stream");
 	if (result == CUDA_SUCCESS) {
+		result = context_check(stream->object.context);
 		destroy(stream);
 	}
 	queue_unlock();

@@ -64,7 +64,8 @@ struct event_info {
 	uint64_t time;     /* of the last record, in nanoseconds */
 };
 CUevent event_create(struct context *context, unsigned flags);
-bool event_destroy(CUevent event);
+/* The failure of its context, if any; it is destroyed all the same. */
+CUresult event_destroy(const char *call, CUevent event);
 CUresult event_get_info(const char *call, CUevent event, struct event_info *out);
 /* Wait for the last record; false if there is no such event. */
 bool event_wait(CUevent event);
