@@ -55,6 +55,29 @@ START_TEST(advice_is_kept)
 }
 END_TEST
 
+START_TEST(places_have_a_type_and_a_number)
+{
+	CUmemLocation node = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 3};
+	CUmemLocation current = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT};
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_INVALID);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_INVALID);
+	OK(cuMemAdvise_v2(at, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, node));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_HOST_NUMA);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID), 3);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), CU_DEVICE_CPU);
+	OK(cuMemPrefetchAsync_v2(at, 1, current, 0, NULL));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_HOST_NUMA);
+	ck_assert_int_ge(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID), 0);
+	OK(ADVISE(UNSET_PREFERRED_LOCATION, 0));
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_INVALID);
+}
+END_TEST
+
 START_TEST(prefetching_goes_where_it_is_told)
 {
 	CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
@@ -73,6 +96,8 @@ START_TEST(prefetching_goes_where_it_is_told)
 	OK(cuMemPrefetchAsync_v2(at, 1, device, 0, NULL));
 	OK(cuMemAdvise_v2(at, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device));
 	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), 0);
+	ck_assert_int_eq(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+		CU_MEM_LOCATION_TYPE_DEVICE);
 	FAILS(INVALID_VALUE, cuMemPrefetchAsync_v2(at, 1, device, 1, NULL));
 	device.id = 1;
 	FAILS(INVALID_DEVICE, cuMemPrefetchAsync_v2(at, 1, device, 0, NULL));
@@ -110,6 +135,7 @@ Suite *api_managed_suite(void)
 	Suite *suite = suite_create("api_managed");
 	TCase *tc = add_case(suite, "managed", setup_managed, teardown);
 	tcase_add_test(tc, advice_is_kept);
+	tcase_add_test(tc, places_have_a_type_and_a_number);
 	tcase_add_test(tc, prefetching_goes_where_it_is_told);
 	tcase_add_test(tc, advice_that_makes_no_sense_is_refused);
 	return suite;

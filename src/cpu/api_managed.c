@@ -4,35 +4,43 @@
  * no advice has an effect; it is checked and kept, and can be asked for.  It is kept for a whole
  * allocation: advice for a part of it holds for all of it.
  */
+#define _GNU_SOURCE
 #include "../base/common.h"
 
 #include "stream.h"
 
+#include <sched.h>
 #include <string.h>
 
-/* A place of managed memory: 0 is the device. */
-static CUresult check_place(const char *call, int place)
+/* The place of a device's number. */
+static CUresult read_device(const char *call, int device, struct memory_place *out)
 {
 	CUresult result = api_ready(call);
-	return result != CUDA_SUCCESS || place == 0 || place == CU_DEVICE_CPU ? result
-		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, place);
+	*out = device == CU_DEVICE_CPU ? (struct memory_place){CU_MEM_LOCATION_TYPE_HOST, 0}
+		: (struct memory_place){CU_MEM_LOCATION_TYPE_DEVICE, device};
+	return result != CUDA_SUCCESS || device == 0 || device == CU_DEVICE_CPU ? result
+		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, device);
 }
 
-/* A location as a place; NUMA nodes of the host are the host. */
-static CUresult read_location(const char *call, CUmemLocation location, int *out)
+static CUresult read_location(const char *call, CUmemLocation location, struct memory_place *out)
 {
+	unsigned node = 0;
 	CUresult result = api_ready(call);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	*out = (struct memory_place){(int)location.type, location.id};
 	switch ((unsigned)location.type) {
 	case CU_MEM_LOCATION_TYPE_DEVICE:
-		*out = 0;
 		return api_check_device(call, location.id);
 	case CU_MEM_LOCATION_TYPE_HOST:
+		out->id = 0;
+		return CUDA_SUCCESS;
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return CUDA_SUCCESS;
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-		*out = CU_DEVICE_CPU;
+		getcpu(NULL, &node);
+		*out = (struct memory_place){CU_MEM_LOCATION_TYPE_HOST_NUMA, (int)node};
 		return CUDA_SUCCESS;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of location %d", call,
@@ -57,7 +65,7 @@ static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
 }
 
 static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,
-	int place)
+	struct memory_place place)
 {
 	struct context *context;
 	struct memory_range range;
@@ -73,12 +81,12 @@ static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem
 		break;
 	case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
 	case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-		advice->has_preferred = kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
-		advice->preferred = place;
+		advice->preferred = kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ? place
+			: (struct memory_place){0};
 		break;
 	case CU_MEM_ADVISE_SET_ACCESSED_BY:
 	case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-		if (place == CU_DEVICE_CPU) {
+		if (place.type != CU_MEM_LOCATION_TYPE_DEVICE) {
 			advice->accessed_by_host = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
 		} else {
 			advice->accessed_by_device = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
@@ -100,20 +108,21 @@ static bool needs_place(CUmem_advise kind)
 
 API(cuMemAdvise, CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device)
 {
-	CUresult result = needs_place(kind) ? check_place(__func__, device) : CUDA_SUCCESS;
-	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, device) : result;
+	struct memory_place place = {0};
+	CUresult result = needs_place(kind) ? read_device(__func__, device, &place) : CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
 }
 
 API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise kind, CUmemLocation location)
 {
-	int place = CU_DEVICE_CPU;
+	struct memory_place place = {0};
 	CUresult result = needs_place(kind) ? read_location(__func__, location, &place)
 		: CUDA_SUCCESS;
 	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
 }
 
-static CUresult prefetch(const char *call, CUdeviceptr address, size_t size, int place,
-	CUstream stream)
+static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
+	struct memory_place place, CUstream stream)
 {
 	const struct work nothing = {.kind = WORK_EMPTY};
 	struct context *context;
@@ -123,7 +132,6 @@ static CUresult prefetch(const char *call, CUdeviceptr address, size_t size, int
 		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
 	}
 	if (result == CUDA_SUCCESS) {
-		range.advice.has_prefetched = true;
 		range.advice.prefetched = place;
 		memory_set_advice(context->device->memory, address, &range.advice);
 	}
@@ -132,8 +140,9 @@ static CUresult prefetch(const char *call, CUdeviceptr address, size_t size, int
 
 API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)
 {
-	CUresult result = check_place(__func__, device);
-	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, device, stream) : result;
+	struct memory_place place;
+	CUresult result = read_device(__func__, device, &place);
+	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
 }
 API_PER_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
 	(CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
@@ -142,7 +151,7 @@ API_PER_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
 API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation location,
 	unsigned int flags, CUstream stream)
 {
-	int place;
+	struct memory_place place;
 	CUresult result = read_location(__func__, location, &place);
 	if (result == CUDA_SUCCESS && flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
@@ -169,6 +178,13 @@ static void list_accessors(int *out, size_t count, const struct memory_advice *a
 	}
 }
 
+/* A place in the old form, which knows no NUMA nodes. */
+static int device_of(struct memory_place place)
+{
+	return place.type == 0 ? CU_DEVICE_INVALID
+		: place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : CU_DEVICE_CPU;
+}
+
 static CUresult get_attribute(const char *call, int *out, size_t size,
 	CUmem_range_attribute attribute, const struct memory_advice *advice)
 {
@@ -183,13 +199,25 @@ static CUresult get_attribute(const char *call, int *out, size_t size,
 		*out = advice->read_mostly;
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-		*out = advice->has_preferred ? advice->preferred : CU_DEVICE_INVALID;
+		*out = device_of(advice->preferred);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+		*out = advice->preferred.type;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+		*out = advice->preferred.id;
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
 		list_accessors(out, size / sizeof(int), advice);
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-		*out = advice->has_prefetched ? advice->prefetched : CU_DEVICE_INVALID;
+		*out = device_of(advice->prefetched);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		*out = advice->prefetched.type;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		*out = advice->prefetched.id;
 		return CUDA_SUCCESS;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,

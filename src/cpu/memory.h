@@ -29,14 +29,17 @@ struct memory_access {
 };
 
 /* What programs say about managed memory, in CUDA's numbers; nothing here depends on it. */
+struct memory_place {
+	int type;              /* CUmemLocationType; 0: nowhere in particular */
+	int id;                /* of the device, or of the host's NUMA node */
+};
+
 struct memory_advice {
 	bool read_mostly;
 	bool accessed_by_device;
 	bool accessed_by_host;
-	bool has_preferred;
-	bool has_prefetched;
-	int preferred;
-	int prefetched;
+	struct memory_place preferred;
+	struct memory_place prefetched;
 };
 
 struct memory_range {
