@@ -375,7 +375,10 @@ START_TEST(occupancy_takes_kernels_of_libraries)
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small, 65, 0));
 	ck_assert_int_eq(blocks, 0);
 	OK(cuOccupancyAvailableDynamicSMemPerBlock(&size, small, 1, 64));
-	ck_assert_uint_eq(size, 99 * 1024);
+	ck_assert_uint_eq(size, 48 * 1024);
+	OK(cuFuncSetAttribute(small, DYNAMIC, 64 * 1024));
+	OK(cuOccupancyAvailableDynamicSMemPerBlock(&size, small, 1, 64));
+	ck_assert_uint_eq(size, 64 * 1024);
 	FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&size, small, 2, 64));
 	FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&size, small, 1, 65));
 	FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(NULL, small, 1, 1));

@@ -89,7 +89,8 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d blocks of %d threads do not fit on"
 			" a multiprocessor", __func__, blocks, threads);
 	}
-	*out = LAUNCH_MAX_SHARED - function->ptx->shared_size;
+	size_t room = LAUNCH_MAX_SHARED - function->ptx->shared_size;
+	*out = room < (size_t)function->max_dynamic ? room : (size_t)function->max_dynamic;
 	return CUDA_SUCCESS;
 }
 
