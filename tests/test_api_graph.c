@@ -217,6 +217,7 @@ START_TEST(clones_are_graphs_of_their_own)
 	CUgraph graph = new_graph();
 	CUgraph clone;
 	CUgraphNode child, copy, last;
+	size_t count = 0;
 	OK(cuGraphAddChildGraphNode(&child, graph, NULL, 0, inner));
 	last = add_plus(graph, &child, 1, word, 100);
 	OK(cuGraphClone(&clone, graph));
@@ -233,8 +234,12 @@ START_TEST(clones_are_graphs_of_their_own)
 	ck_assert_uint_eq(word_at(word), 110);
 	OK(cuGraphChildGraphNodeGetGraph(child, &inner));
 	FAILS(INVALID_VALUE, cuGraphDestroy(inner));
-	OK(cuGraphDestroy(clone));
+	OK(cuGraphNodeFindInClone(&copy, child, clone));
 	OK(cuGraphDestroy(graph));
+	OK(cuGraphChildGraphNodeGetGraph(copy, &inner));
+	OK(cuGraphGetNodes(inner, NULL, &count));
+	ck_assert_uint_eq(count, 1);
+	OK(cuGraphDestroy(clone));
 	OK(cuGraphExecDestroy(first));
 	OK(cuGraphExecDestroy(second));
 }

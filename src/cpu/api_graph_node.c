@@ -137,7 +137,12 @@ static CUresult get(const char *call, CUgraphNode handle, CUgraphNodeType type, 
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of type %d, not %d", call,
 			(int)node->data->params.type, (int)type);
 	} else if (result == CUDA_SUCCESS) {
-		memcpy(out, (const uint8_t *)&node->data->params + offset, size);
+		// Copies of a node share its data, but each has its own child.
+		CUgraphNodeParams params = node->data->params;
+		if (node->child != NULL) {
+			params.graph.graph = node->child->handle;
+		}
+		memcpy(out, (const uint8_t *)&params + offset, size);
 	}
 	graph_unlock();
 	return result;
