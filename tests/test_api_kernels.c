@@ -27,6 +27,7 @@ START_TEST(module_gives_kernels_and_variables)
 	ck_assert_ptr_eq(functions[0], kernel(module, "add"));
 	OK(cuFuncGetName(&name, functions[2]));
 	ck_assert_str_eq(name, "small");
+	FAILS(INVALID_VALUE, cuFuncGetName(&name, NULL));
 	OK(cuFuncGetModule(&of, functions[2]));
 	ck_assert_ptr_eq(of, module);
 	OK(cuModuleGetGlobal_v2(&step, &size, module, "step"));

@@ -180,7 +180,13 @@ API(cuFuncSetCacheConfig, CUfunction handle, CUfunc_cache config)
 API(cuFuncGetName, const char **out, CUfunction handle)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && handle == NULL) {
+		return api_null(__func__, "the function");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = find_function(__func__, handle, &function);
+	}
 	if (result == CUDA_SUCCESS) {
 		*out = function->ptx->name;
 	}
