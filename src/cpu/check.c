@@ -249,12 +249,6 @@ static bool check_rules(struct checker *c)
 	case PTX_OP_HMIN:
 	case PTX_OP_HMAX:
 		return check_minmax(c);
-	case PTX_OP_ATOM_VECTOR:
-	case PTX_OP_ATOM_VECTOR_HALF:
-	case PTX_OP_RED_VECTOR:
-	case PTX_OP_RED_VECTOR_HALF:
-		return checker_vector(inst) * ptx_type_size(inst->types[0]) <= 16
-			|| check_fail(c, "'%.60s' takes more than 16 bytes", inst->text);
 	case PTX_OP_MOV:
 		return inst->operands[0].kind != PTX_VECTOR || inst->operands[1].kind != PTX_VECTOR
 			|| check_fail(c, "'%.60s' cannot both unpack and pack", inst->text);

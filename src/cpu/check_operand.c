@@ -4,8 +4,8 @@
  * of which type; check_operand follows it letter by letter.
  *
  * Types follow the PTX ISA: a register fits an instruction type of its own size if one of the two
- * is untyped, or both are integers, or they are equal.  ld, st and cvt ('>') also take wider
- * registers, floats excepted.
+ * is untyped, or both are integers, or they are equal; a register of two halves is untyped to
+ * integers.  ld, st and cvt ('>') also take wider registers, by the same rule.
  */
 #include "../base/common.h"
 
@@ -107,11 +107,10 @@ static bool type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
 	if (w == 'p' || r == 'p') {
 		return false;
 	}
-	if (ptx_type_bits(wanted) == ptx_type_bits(reg)) {
-		return w == 'b' || r == 'b' || (is_integer_class(w) && is_integer_class(r));
-	}
-	return wider && ptx_type_bits(reg) > ptx_type_bits(wanted) && is_integer_class(w)
-		&& is_integer_class(r);
+	bool size = ptx_type_bits(wanted) == ptx_type_bits(reg)
+		|| (wider && ptx_type_bits(reg) > ptx_type_bits(wanted));
+	r = r == 'h' && is_integer_class(w) ? 'b' : r;
+	return size && (w == 'b' || r == 'b' || (is_integer_class(w) && is_integer_class(r)));
 }
 
 static bool check_reg(struct checker *c, const struct want *w, const struct ptx_operand *o,
@@ -180,8 +179,10 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 		snprintf(expected, sizeof(expected), "{ } with %zu elements", count);
 		return fail_operand(c, w, o, expected);
 	}
-	if (count * ptx_type_size(w->type) > 32) {
-		return check_fail(c, "'%.60s' moves more than 32 bytes", c->inst->text);
+	bool is_access = c->inst->op == PTX_OP_LD || c->inst->op == PTX_OP_ST;
+	size_t most = is_access ? 32 : 16;
+	if (count * ptx_type_size(w->type) > most) {
+		return check_fail(c, "'%.60s' moves more than %zu bytes", c->inst->text, most);
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct ptx_operand *element = &o->elements[i];
@@ -460,7 +461,8 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 		return o->kind == PTX_SINK || check_reg(c, w, o, w->type);
 	case 'a':
 		/* PTX ISA 9.7.9: cvt reads special registers, as mov does */
-		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG)
+		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG
+			&& is_integer_class(ptx_type_class(w->type)))
 			|| check_source(c, w, o, w->type);
 	case 'V':
 	case 's':
