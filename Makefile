@@ -76,13 +76,14 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	jit.c \
 	lz4.c image.c link_scan.c link.c \
 	capacity.c \
-	memory_map.c memory.c fault.c pool.c block.c room.c launch.c \
+	share.c memory_map.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c capture.c \
-	work.c runner.c queue.c event.c stream.c \
+	work.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_context.c api_context_info.c api_device.c api_property.c \
 	api_image.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
-	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_mapping.c \
+	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c \
+	api_mapping.c api_ipc.c \
 	api_array.c api_copy_array.c api_texture.c api_fetch.c \
 	api_copy.c api_batch.c api_stream.c api_event.c api_value.c api_launch.c api_launch_old.c \
 	api_misc.c \
@@ -99,7 +100,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call cpu_memory pool
 SUITES_cpu += launch launch_long progress
 SUITES_cpu += image api api_kernels
-SUITES_cpu += api_mapping api_garbage api_old api_batch link
+SUITES_cpu += api_mapping api_ipc api_garbage api_old api_batch link
 SUITES_cpu += settings capacity api_device api_coop api_host api_managed
 SUITES_cpu += api_library api_link
 SUITES_cpu += heap print

@@ -79,6 +79,7 @@
  *     link.[ch] link_scan.[ch]
  *                   several PTX modules into one
  *     capacity.[ch] how much memory the device has
+ *     share.[ch]    memory that other processes can map, too
  *     memory.[ch]   device memory, in a range of addresses of its own;
  *                   memory_map.[ch]: what is mapped at addresses that a program has reserved
  *     fault.[ch]    faults of compiled code come back as a jump
@@ -93,10 +94,11 @@
  *     work.[ch]     what a stream can be asked to do
  *     runner.[ch]   kernels of streams, and ending them
  *     queue.[ch]    streams inside: order, threads, waiting
- *     stream.[ch]   streams and events; event.c
+ *     stream.[ch]   streams and events; event.c; event_share.[ch]: events of several processes
  *     capture.[ch]  what streams are asked to do becomes nodes of graphs
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
- *                   api_array.h: arrays, textures; api_fetch.c: what kernels ask for
+ *                   api_array.h: arrays, textures; api_fetch.c: what kernels ask for;
+ *                   api_ipc.c: memory and events of several processes
  *     graph_node.[ch]
  *                   what nodes of graphs do; api_graph*.c: all functions for graphs,
  *                   api_work.h: checks that streams and graphs share

@@ -18,17 +18,17 @@ static CUresult enter_event(const char *call, CUevent handle, struct event_info 
 
 API(cuEventCreate, CUevent *out, unsigned int flags)
 {
-	const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
+	const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING
+		| CU_EVENT_INTERPROCESS;
 	struct context *context;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (flags & CU_EVENT_INTERPROCESS) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: events stay in their process", __func__);
-	}
-	if (flags & ~known) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	if ((flags & ~known) || ((flags & CU_EVENT_INTERPROCESS)
+			&& !(flags & CU_EVENT_DISABLE_TIMING))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: impossible flags 0x%x", __func__,
+			flags);
 	}
 	*out = event_create(context, flags);
 	return *out != NULL ? CUDA_SUCCESS
@@ -84,7 +84,8 @@ API(cuEventSynchronize, CUevent handle)
 	if (result == CUDA_SUCCESS) {
 		result = capture_check_unsafe(__func__);
 	}
-	if (result == CUDA_SUCCESS && !info.is_done && event_wait(handle)) {
+	if (result == CUDA_SUCCESS && !info.is_done
+	    && (result = event_wait(__func__, handle)) == CUDA_SUCCESS) {
 		result = context_check(info.context);
 	}
 	return result;

@@ -432,6 +432,7 @@ static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
 			size, block->size);
 	}
 	const struct memory_range wish = {.size = size, .block = block,
+		.flags = (unsigned)block->prop.requestedHandleTypes,
 		.is_host = block->prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE};
 	switch (memory_map(state.device->memory, address, &wish, block->file, block->offset)) {
 	case MEMORY_MAP_DONE:

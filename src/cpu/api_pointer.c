@@ -77,10 +77,14 @@ static CUresult get_attribute(const char *call, void *out, CUpointer_attribute a
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 		*(int *)out = range->sync_memops;
 		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(int *)out = range->kind == MEMORY_DEVICE && range->pool == NULL;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		*(unsigned *)out = is_host ? 0 : range->flags;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 		*(int *)out = 0;
 		return CUDA_SUCCESS;

@@ -14,6 +14,8 @@
 
 #include "fault.h"
 
+#include "share.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -55,6 +57,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
 	struct fault_catch *target = armed;
 	// si_code is positive for what the hardware found, not for what kill() sends.
+	if (number == SIGSEGV && info->si_code > 0
+	    && share_may_retry((uintptr_t)info->si_addr)) {
+		return;
+	}
 	if (target != NULL && info->si_code > 0) {
 		armed = NULL;
 		target->signal = number;

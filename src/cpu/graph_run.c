@@ -198,15 +198,14 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 	if (run == NULL) {
 		return NULL;
 	}
-	bool ok = (run->done = mem_zalloc(1, sizeof(*run->done))) != NULL;
+	bool ok = (run->done = mark_create()) != NULL;
 	size_t next = 0;
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->items[i]->work.kind == WORK_RECORD) {
-			struct mark *mark = mem_zalloc(1, sizeof(*mark));
+		if (has_event(plan->items[i])) {
+			struct mark *mark = mark_create();
 			ok = ok && mark != NULL;
-			run->marks[next] = mark;
+			run->marks[next++] = mark;
 		}
-		next += has_event(plan->items[i]);
 	}
 	for (size_t i = 0; !ok && i < plan->event_count; i++) {
 		mem_free(run->marks[i]);
@@ -215,12 +214,6 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 		mem_free(run->done);
 		mem_free(run);
 		return NULL;
-	}
-	run->done->refs = 1;
-	for (size_t i = 0; i < plan->event_count; i++) {
-		if (run->marks[i] != NULL) {
-			run->marks[i]->refs = 1;
-		}
 	}
 	atomic_init(&run->refs, 1);
 	atomic_fetch_add(&exec->refs, 1);
@@ -271,15 +264,13 @@ bool graph_run_is_quick(const struct graph_run *run)
 static void bind_event(const struct work *work, struct mark **mark)
 {
 	struct event *event = handle_get(work->event, API_EVENT);
-	if (event == NULL) {
-		return;
-	}
-	if (work->kind == WORK_RECORD) {
+	if (work->kind == WORK_RECORD && event != NULL) {
 		(*mark)->refs++;
 		event_record(event, *mark);
-	} else if (event->mark != NULL) {
-		*mark = event->mark;
-		event->mark->refs++;
+	} else if (work->kind == WORK_WAIT) {
+		struct mark *spare = *mark;
+		*mark = event != NULL ? event_pending(event, spare) : NULL;
+		mark_release(event != NULL ? NULL : spare);
 	}
 }
 

@@ -9,6 +9,10 @@
  * ended, so that an address is not used again soon and a stale pointer traps, too.  A freed range
  * stays in the array, marked dead, until half of it is dead: freeing moves nothing.
  *
+ * An allocation is private memory until another process is to have it, too; then it is moved into
+ * a file (share.c).  What comes from other processes, and memory of pools that are shared, is mapped
+ * from a file from the start.
+ *
  * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
  * answer is "out of memory".
  */
@@ -43,9 +47,15 @@ struct memory {
 	struct memory_use use;
 };
 
-static size_t padded_size(const struct memory *memory, size_t size)
+size_t memory_span(const struct memory *memory, size_t size)
 {
 	return round_up(round_up(size, ALIGNMENT), memory->page);
+}
+
+/* Whether it is another process's, which has it on its account. */
+static bool is_foreign(const struct memory_range *range)
+{
+	return range->share != NULL && range->share->kind == SHARE_FOREIGN;
 }
 
 /* The pages of a range: [pages_start, pages_end), and one without access behind them. */
@@ -94,7 +104,9 @@ void memory_release(struct memory *memory)
 		return;
 	}
 	for (size_t i = 0; i < memory->count; i++) {
-		mapping_free(memory->ranges[i].maps);
+		const struct memory_range *range = &memory->ranges[i];
+		mapping_free(range->maps);
+		share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
 	}
 	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
 	pthread_mutex_destroy(&memory->lock);
@@ -216,28 +228,38 @@ static struct memory_range *insert_range(struct memory *memory, size_t at,
 	return range;
 }
 
+/* Make pages accessible: those of a file, or new ones. */
+static bool open_pages(uint64_t start, size_t size, const struct share *share)
+{
+	void *pages = (void *)(uintptr_t)start;
+	return share == NULL ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
+		: mmap(pages, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share->file,
+			(off_t)share->offset) != MAP_FAILED;
+}
+
 static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
 	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
 		return 0;
 	}
-	size_t size = padded_size(memory, wish->size);
+	size_t size = memory_span(memory, wish->size);
+	size_t charge = is_foreign(wish) ? 0 : size;
 	size_t at;
 	struct memory_pool *pool = wish->pool;
-	if (size > use->limit - use->used || (pool != NULL && pool->limit > 0
+	if (charge > use->limit - use->used || (pool != NULL && pool->limit > 0
 			&& (pool->used > pool->limit || size > pool->limit - pool->used))
 	    || !reserve_slot(memory)) {
 		return 0;
 	}
 	uint64_t start = take_room(memory, size, &at);
-	if (start == 0 || mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE) != 0) {
+	if (start == 0 || !open_pages(start, size, wish->share)) {
 		return 0;
 	}
 	const struct memory_range *range = insert_range(memory, at, wish, start + size
 		- round_up(wish->size, wish->align > ALIGNMENT ? wish->align : ALIGNMENT));
 	memory->cursor = start + size + memory->page;
-	use->used += size;
+	use->used += charge;
 	if (pool != NULL) {
 		pool->used += size;
 		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
@@ -268,7 +290,9 @@ static void kill_range(struct memory *memory, struct memory_range *range)
 	uint64_t start = pages_start(memory, range);
 	size_t size = pages_end(memory, range) - start;
 	clear_pages(start, size);
-	memory->use.used -= size;
+	memory->use.used -= is_foreign(range) ? 0 : size;
+	share_end(range->share, size);
+	range->share = NULL;
 	if (range->pool != NULL) {
 		range->pool->used -= size;
 	}
@@ -502,6 +526,76 @@ void memory_give(struct memory *memory, size_t size)
 	pthread_mutex_lock(&memory->lock);
 	memory->use.used -= size;
 	pthread_mutex_unlock(&memory->lock);
+}
+
+/* --- Between processes --- */
+
+/* Put private memory into a file of its own, with a page behind it for the signature. */
+static struct share *move_to_file(const struct memory *memory, const struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (share == NULL) {
+		return NULL;
+	}
+	share->kind = SHARE_EXPORTED;
+	share->file = share_create(size + memory->page);
+	if (share->file >= 0 && share_draw(&share->token) && share_move(start, size, share->file)) {
+		return share;
+	}
+	if (share->file >= 0) {
+		close(share->file);
+	}
+	mem_free(share);
+	return NULL;
+}
+
+bool memory_export(struct memory *memory, uint64_t address, struct share *out)
+{
+	bool ok = false;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL && range->share == NULL && range->pool == NULL) {
+		range->share = move_to_file(memory, range);
+	}
+	if (range != NULL && range->share != NULL && !is_foreign(range)) {
+		*out = *range->share;
+		ok = share_sign(out->file, out->offset + memory_span(memory, range->size),
+			&out->token);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+uint64_t memory_reopen(struct memory *memory, const void *owner, const struct share_token *token)
+{
+	uint64_t address = 0;
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count && address == 0; i++) {
+		const struct memory_range *range = &memory->ranges[i];
+		if (!range->is_dead && range->kind == MEMORY_OPENED && range->owner == owner
+		    && share_same(&range->share->token, token)) {
+			range->share->opens++;
+			address = range->address;
+		}
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_close(struct memory *memory, const void *owner, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range != NULL && range->address == address && range->kind == MEMORY_OPENED
+		&& range->owner == owner;
+	if (found && --range->share->opens == 0) {
+		kill_range(memory, range);
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
 }
 
 /* The range that an address has most likely missed: the one before it if there is one near. */

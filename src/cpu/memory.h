@@ -8,6 +8,8 @@
  */
 #include "../base/common.h"
 
+#include "share.h"
+
 #include <stdatomic.h>
 
 struct memory;
@@ -19,7 +21,8 @@ enum memory_kind {
 	MEMORY_MODULE, /* a module's variables */
 	MEMORY_ARRAY,  /* a CUDA array */
 	MEMORY_RESERVED, /* addresses without memory; never seen outside */
-	MEMORY_MAPPED  /* memory of the program's, at an address that it reserved */
+	MEMORY_MAPPED, /* memory of the program's, at an address that it reserved */
+	MEMORY_OPENED  /* device memory of another process */
 };
 
 /* Who may do what with mapped memory, in CUDA's numbers (CUmemAccess_flags). */
@@ -48,7 +51,8 @@ struct memory_range {
 	size_t align;          /* as asked for; anything up to 256 is 256, the most is a page */
 	enum memory_kind kind;
 	struct memory_pool *pool; /* that counts it, or NULL; it must outlive it */
-	unsigned flags;        /* as asked for; not ours */
+	unsigned flags;        /* as asked for, or the types of handles it may have; not ours */
+	struct share *share;   /* it is a part of a file; the range's own */
 	struct memory_advice advice;
 	bool sync_memops;      /* as cuPointerSetAttribute has it */
 	bool is_leaving;       /* it is to be freed when a stream comes to it */
@@ -72,11 +76,13 @@ struct memory_pool {
 bool memory_create(struct memory **out, size_t limit);
 void memory_release(struct memory *memory); /* NULL is fine */
 
-/* `wish` says size, align, kind, pool and owner.  The address; 0 when memory runs out.
- * Cleared. */
+/* `wish` says size, align, kind, pool and owner, and whether the memory is a part of a file: then
+ * it takes the share if it succeeds.  The address; 0 when memory runs out.  Cleared. */
 uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish);
 /* False if no allocation starts at the address, or it has another kind. */
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind);
+/* The bytes of whole pages that it takes. */
+size_t memory_span(const struct memory *memory, size_t size);
 /* Announce that an allocation of a pool will be freed; false if there is none, or it was already. */
 bool memory_leave(struct memory *memory, uint64_t address);
 void memory_free_owner(struct memory *memory, const void *owner);
@@ -122,6 +128,16 @@ bool memory_protect(struct memory *memory, uint64_t address, size_t size,
 /* Count bytes that are not at any address yet as used; false if there are not as many. */
 bool memory_take(struct memory *memory, size_t size);
 void memory_give(struct memory *memory, size_t size);
+
+/* --- Between processes --- */
+
+/* Make the allocation that holds an address, one of no pool or of one that is a file, a part of a
+ * file, and sign it.  What it is then goes to *out; false when memory or files run out. */
+bool memory_export(struct memory *memory, uint64_t address, struct share *out);
+/* Count that an owner's foreign memory is opened once more: its address, 0 if it is not there. */
+uint64_t memory_reopen(struct memory *memory, const void *owner, const struct share_token *token);
+/* The opposite; it goes with the last one.  False if there is no such memory. */
+bool memory_close(struct memory *memory, const void *owner, uint64_t address);
 
 /* Say where an address lies: "4 bytes past the end of the 64-byte allocation at 0x7f0000000000". */
 void memory_describe(struct memory *memory, uint64_t address, char *text, size_t size);

@@ -114,9 +114,19 @@ void queue_tell(void)
 	}
 }
 
+struct mark *mark_create(void)
+{
+	struct mark *mark = mem_zalloc(1, sizeof(*mark));
+	if (mark != NULL) {
+		mark->refs = 1;
+	}
+	return mark;
+}
+
 void mark_release(struct mark *mark)
 {
 	if (mark != NULL && --mark->refs == 0) {
+		shared_release(mark->shared);
 		mem_free(mark);
 	}
 }
@@ -125,6 +135,9 @@ void mark_set(struct mark *mark)
 {
 	mark->time = queue_time();
 	mark->is_done = true;
+	if (mark->shared != NULL && !mark->is_foreign) {
+		shared_finish(mark->shared, mark->ticket);
+	}
 }
 
 bool mark_is_done(const void *arg)

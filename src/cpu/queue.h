@@ -7,6 +7,7 @@
  * belongs to whoever holds the lock.
  */
 #include "capture.h"
+#include "event_share.h"
 #include "work.h"
 
 /* A record of an event, or the wait for one: what an event was at some time. */
@@ -14,6 +15,10 @@ struct mark {
 	unsigned refs;
 	bool is_done;
 	uint64_t time;
+	struct shared_event *shared; /* it is a record of this */
+	uint64_t ticket;
+	bool is_foreign;             /* another process makes it */
+	struct mark *next;           /* of the foreign ones that are not done */
 };
 
 struct item {
@@ -48,6 +53,7 @@ struct event {
 	struct object object;
 	unsigned flags;
 	bool is_recorded;
+	struct shared_event *shared; /* NULL: of this process alone */
 	struct mark *mark;        /* of the last record; NULL: it was done at once */
 	uint64_t time;            /* and when */
 	struct captured captured; /* it was last recorded in a capture */
@@ -55,6 +61,11 @@ struct event {
 
 /* The event was recorded now, or will be when a mark is set, which it takes. */
 void event_record(struct event *event, struct mark *mark);
+/* Whether the last record is done. */
+bool event_is_done(const struct event *event);
+/* The mark of the last record, with a reference for the caller; NULL if that is done.  `spare`, with
+ * one reference, is for a record of another process, and gone afterwards. */
+struct mark *event_pending(struct event *event, struct mark *spare);
 
 /* Everything below is called with the lock held. */
 void queue_lock(void);
@@ -71,6 +82,7 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 /* Something has changed that others may wait for. */
 void queue_tell(void);
 
+struct mark *mark_create(void);       /* with one reference; NULL when memory runs out */
 void mark_release(struct mark *mark); /* NULL is fine */
 void mark_set(struct mark *mark);     /* it is done now */
 bool mark_is_done(const void *mark);  /* for queue_wait, too; NULL is done */

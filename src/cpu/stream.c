@@ -202,7 +202,7 @@ static bool can_run_now(const struct stream *stream, const struct work *work,
 {
 	return stream->running == 0 && stream->first == NULL
 		&& queue_may_run(stream, queue_last_ticket() + 1) && work_is_quick(work)
-		&& (work->kind != WORK_WAIT || mark_is_done(event->mark));
+		&& (work->kind != WORK_WAIT || event_is_done(event));
 }
 
 /* Give copies of everything to the stream's thread. */
@@ -219,15 +219,12 @@ static CUresult post(const char *call, struct context *context, CUstream handle,
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
 	}
 	if (work->kind == WORK_RECORD) {
-		item->mark->refs = 1;
+		item->mark->refs++;
 		event_record(event, item->mark);
 	} else if (work->kind == WORK_WAIT) {
-		item->mark = event->mark;
+		item->mark = event_pending(event, item->mark);
 	} else if (work->kind == WORK_GRAPH) {
 		graph_run_bind(work->run);
-	}
-	if (item->mark != NULL) {
-		item->mark->refs++;
 	}
 	queue_append(stream, item);
 	return CUDA_SUCCESS;
@@ -239,9 +236,10 @@ static CUresult post_copy(const char *call, struct context *context, CUstream ha
 {
 	struct work *clone = work_clone(work, stage);
 	struct item *item = mem_zalloc(1, sizeof(*item));
-	struct mark *mark = work->kind == WORK_RECORD ? mem_zalloc(1, sizeof(*mark)) : NULL;
+	const bool has_mark = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
+	struct mark *mark = has_mark ? mark_create() : NULL;
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-	if (clone != NULL && item != NULL && (mark != NULL || work->kind != WORK_RECORD)) {
+	if (clone != NULL && item != NULL && (mark != NULL || !has_mark)) {
 		item->work = clone;
 		item->mark = mark;
 		queue_lock();

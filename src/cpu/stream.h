@@ -67,7 +67,11 @@ CUevent event_create(struct context *context, unsigned flags);
 /* The failure of its context, if any; it is destroyed all the same. */
 CUresult event_destroy(const char *call, CUevent event);
 CUresult event_get_info(const char *call, CUevent event, struct event_info *out);
-/* Wait for the last record; false if there is no such event. */
-bool event_wait(CUevent event);
+/* Wait for the last record; fails if there is no such event, and for want of memory. */
+CUresult event_wait(const char *call, CUevent event);
+/* For another process, or of one: then NULL when that fails, and why. */
+CUresult event_export(const char *call, CUevent event, struct share_handle *out);
+CUevent event_import(struct context *context, const struct share_handle *handle,
+	enum share_result *result);
 
 #endif

@@ -162,6 +162,22 @@ typedef enum CUevent_flags {
 	CU_EVENT_INTERPROCESS = 0x4,
 } CUevent_flags;
 
+typedef enum CUipcMem_flags {
+	CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
+} CUipcMem_flags;
+
+typedef struct CUipcMemHandle {
+	char reserved[64];
+} CUipcMemHandle;
+
+typedef struct CUipcEventHandle {
+	char reserved[64];
+} CUipcEventHandle;
+
+typedef struct CUmemPoolPtrExportData {
+	unsigned char reserved[64];
+} CUmemPoolPtrExportData;
+
 typedef enum CUevent_record_flags {
 	CU_EVENT_RECORD_DEFAULT = 0x0,
 	CU_EVENT_RECORD_EXTERNAL = 0x1,
