@@ -82,7 +82,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_handle.c api_context.c api_context_info.c api_device.c api_property.c \
 	api_image.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
-	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c \
+	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
 	api_mapping.c api_ipc.c \
 	api_array.c api_copy_array.c api_texture.c api_fetch.c \
 	api_copy.c api_batch.c api_stream.c api_event.c api_value.c api_launch.c api_launch_old.c \

@@ -97,8 +97,9 @@
  *     stream.[ch]   streams and events; event.c; event_share.[ch]: events of several processes
  *     capture.[ch]  what streams are asked to do becomes nodes of graphs
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
- *                   api_array.h: arrays, textures; api_fetch.c: what kernels ask for;
- *                   api_ipc.c: memory and events of several processes
+ *                   api_array.h: arrays, textures; api_pool.h: memory pools;
+ *                   api_fetch.c: what kernels ask for; api_ipc.c api_pool_ipc.c: what
+ *                   processes have together
  *     graph_node.[ch]
  *                   what nodes of graphs do; api_graph*.c: all functions for graphs,
  *                   api_work.h: checks that streams and graphs share

@@ -26,6 +26,16 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphN
 CUresult cuGraphCreate(CUgraph *out, unsigned int flags);
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags);
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props);
+CUresult cuMemPoolDestroy(CUmemoryPool pool);
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address);
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool,
+	CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle,
+	CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool pool, CUmemPoolPtrExportData *data);
 
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 #define SHARED (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)
@@ -694,6 +704,163 @@ START_TEST(nobody_waits_for_ever_for_a_destroyed_event)
 }
 END_TEST
 
+/* --- Pools --- */
+
+static const CUmemPoolProps shared_props = {
+	.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+	.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+	.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}
+};
+
+static void tell_file(int file)
+{
+	char byte = '.';
+	struct iovec part = {&byte, 1};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &file, sizeof(int));
+	ck_assert_int_eq(sendmsg(channel, &message, MSG_NOSIGNAL), 1);
+	close(file);
+}
+
+static int hear_file(void)
+{
+	char byte;
+	int file = -1;
+	struct iovec part = {&byte, 1};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control)};
+	ck_assert_int_eq(recvmsg(channel, &message, 0), 1);
+	ck_assert_ptr_nonnull(CMSG_FIRSTHDR(&message));
+	memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+	return file;
+}
+
+static CUmemoryPool import(int file)
+{
+	CUmemoryPool pool = NULL;
+	OK(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)file,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	close(file);
+	return pool;
+}
+
+static int export(CUmemoryPool pool)
+{
+	int file = -1;
+	OK(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		0));
+	return file;
+}
+
+static void export_from_pool(void)
+{
+	CUmemoryPool pool;
+	CUdeviceptr list[2];
+	CUmemPoolPtrExportData data;
+	unsigned types = 0;
+	OK(cuMemPoolCreate(&pool, &shared_props));
+	tell_file(export(pool));
+	for (size_t i = 0; i < countof(list); i++) {
+		OK(cuMemAllocFromPoolAsync(&list[i], 5000, pool, NULL));
+		ck_assert_uint_eq(word_at(list[i]), 0);
+		OK(cuMemsetD32_v2(list[i], (unsigned)i + 20, 1250));
+		OK(cuMemPoolExportPointer(&data, list[i]));
+		tell(&data, sizeof(data));
+	}
+	OK(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, list[0]));
+	ck_assert_uint_eq(types, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	FAILS(INVALID_VALUE, cuMemPoolExportPointer(&data, list[0] + 4));
+	meet();
+	ck_assert_uint_eq(word_at(list[0] + 4996), 27);
+	ck_assert_uint_eq(word_at(list[1]), 21);
+	OK(cuMemFreeAsync(list[0], NULL));
+	OK(cuStreamSynchronize(NULL));
+	FAILS(INVALID_VALUE, cuMemPoolExportPointer(&data, list[0]));
+	meet();
+	OK(cuMemFree_v2(list[1]));
+	OK(cuMemPoolDestroy(pool));
+}
+
+static void import_from_pool(void)
+{
+	CUmemPoolPtrExportData data[2];
+	CUdeviceptr address = 0;
+	CUdeviceptr other = 0;
+	CUmemoryPool of = NULL;
+	cuuint64_t used = 0;
+	CUmemoryPool pool = import(hear_file());
+	hear(data, sizeof(data));
+	OK(cuMemPoolImportPointer(&address, pool, &data[0]));
+	OK(cuMemPoolImportPointer(&other, pool, &data[1]));
+	ck_assert_uint_eq(word_at(other + 4996), 21);
+	OK(launch_add(kernel(load(), "add"), address, 1250, NULL));
+	OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address));
+	ck_assert_ptr_eq(of, pool);
+	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	ck_assert_uint_ge(used, 10000);
+	OK(cuMemFreeAsync(address, NULL));
+	OK(cuStreamSynchronize(NULL));
+	meet();
+	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&used, address, 4));
+	FAILS(INVALID_VALUE, cuMemAllocFromPoolAsync(&address, 64, pool, NULL));
+	FAILS(INVALID_VALUE, cuDeviceSetMemPool(0, pool));
+	FAILS(INVALID_VALUE, cuMemPoolExportPointer(&data[1], other));
+	FAILS(INVALID_VALUE, cuMemPoolExportToShareableHandle(&used, pool,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	meet();
+	// What its process has freed is not there any more.
+	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&address, pool, &data[0]));
+	OK(cuMemFree_v2(other));
+	OK(cuMemPoolDestroy(pool));
+}
+
+START_TEST(pools_are_shared)
+{
+	run_both(import_from_pool, export_from_pool);
+}
+END_TEST
+
+START_TEST(wrong_pools_and_pointers_are_refused)
+{
+	CUmemoryPool pool;
+	CUmemoryPool second;
+	CUmemoryPool none = NULL;
+	CUmemPoolPtrExportData data;
+	CUdeviceptr address;
+	CUdeviceptr out;
+	int types = 0;
+	int file = -1;
+	OK(cuDeviceGetAttribute(&types, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
+	ck_assert_int_eq(types, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	OK(cuMemAllocAsync(&address, 64, NULL));
+	FAILS(INVALID_VALUE, cuMemPoolExportPointer(&data, address));
+	FAILS(INVALID_VALUE, cuMemPoolExportPointer(&data, alloc(64)));
+	OK(cuMemPoolCreate(&pool, &shared_props));
+	OK(cuMemPoolCreate(&second, &shared_props));
+	FAILS(INVALID_VALUE, cuMemPoolExportToShareableHandle(&file, pool,
+		CU_MEM_HANDLE_TYPE_NONE, 0));
+	FAILS(INVALID_VALUE, cuMemPoolExportToShareableHandle(&file, pool,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1));
+	OK(cuMemAllocFromPoolAsync(&address, 64, pool, NULL));
+	OK(cuMemPoolExportPointer(&data, address));
+	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&out, pool, &data));
+	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&out, import(export(second)), &data));
+	data.reserved[16] ^= 1;
+	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&out, import(export(pool)), &data));
+	FAILS(INVALID_VALUE, cuMemPoolImportFromShareableHandle(&none, NULL,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	FAILS(INVALID_VALUE, cuMemPoolImportFromShareableHandle(&none, (void *)(intptr_t)-1,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+}
+END_TEST
+
 Suite *api_ipc_suite(void);
 
 Suite *api_ipc_suite(void)
@@ -711,6 +878,7 @@ Suite *api_ipc_suite(void)
 	tcase_add_test(tc, graphs_wait_for_events_of_other_processes);
 	tcase_add_test(tc, records_of_a_killed_process_are_done);
 	tcase_add_test(tc, nobody_waits_for_ever_for_a_destroyed_event);
+	tcase_add_test(tc, pools_are_shared);
 	suite_add_tcase(suite, tc);
 	tc = add_case(suite, "one process", wait_setup, teardown);
 	tcase_add_test(tc, only_memory_of_cuMemAlloc_is_exported);
@@ -719,5 +887,6 @@ Suite *api_ipc_suite(void)
 	tcase_add_test(tc, each_thread_tries_again_once_after_a_move);
 	tcase_add_test(tc, faults_are_found_after_an_export);
 	tcase_add_test(tc, failing_allocations_leave_nothing_exported);
+	tcase_add_test(tc, wrong_pools_and_pointers_are_refused);
 	return suite;
 }

@@ -191,7 +191,7 @@ START_TEST(pools_that_cannot_be_are_refused)
 	props.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 	FAILS(INVALID_VALUE, cuMemPoolCreate(&pool, &props));
 	props = device_props;
-	props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	props.handleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
 	FAILS(NOT_SUPPORTED, cuMemPoolCreate(&pool, &props));
 	OK(cuDeviceGetDefaultMemPool(&pool, 0));
 	FAILS(INVALID_VALUE, cuMemPoolDestroy(pool));

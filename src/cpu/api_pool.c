@@ -9,18 +9,13 @@
  */
 #include "../base/common.h"
 
-#include "stream.h"
+#include "api_pool.h"
 
 #include "../base/alloc.h"
 #include "graph_memory.h"
+#include "stream.h"
 
-struct mempool {
-	struct memory_pool account; /* first: ranges of memory point here */
-	CUmemoryPool handle;
-	struct mempool *next;       /* of those that are destroyed */
-	atomic_ullong threshold;
-	atomic_int reuse[3];
-};
+#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;       /* of everything here */
@@ -31,7 +26,8 @@ static struct {
 
 CUmemoryPool mempool_of(const struct memory_range *range)
 {
-	return range->pool != NULL && range->pool != graph_memory_account() ? ((const struct mempool *)range->pool)->handle : NULL;
+	return range->pool != NULL && range->pool != graph_memory_account()
+		? ((const struct mempool *)range->pool)->handle : NULL;
 }
 
 /* The lock is held.  NULL when there is no memory for its handle. */
@@ -52,7 +48,7 @@ static struct mempool *current_pool(void)
 	return pool;
 }
 
-static CUresult find_pool(const char *call, CUmemoryPool handle, struct mempool **out)
+CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out)
 {
 	CUresult result = api_ready(call);
 	if (result != CUDA_SUCCESS) {
@@ -77,6 +73,24 @@ static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
 	return result;
 }
 
+static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct memory_range *wish,
+	struct mempool *pool)
+{
+	const struct context *context = wish->owner;
+	struct memory_range range = *wish;
+	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
+		range.share = mempool_extend(context->device->memory, pool, wish->size);
+		if (range.share == NULL) {
+			return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		}
+	}
+	CUresult result = api_allocate(call, out, &range);
+	if (result != CUDA_SUCCESS) {
+		mem_free(range.share);
+	}
+	return result;
+}
+
 /* The memory is there at once, which is before the stream comes to it. */
 static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct mempool *pool,
 	CUstream stream)
@@ -84,6 +98,9 @@ static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct
 	const struct work work = {.kind = WORK_EMPTY};
 	struct context *context;
 	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result == CUDA_SUCCESS && pool->is_imported) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
+	}
 	if (result == CUDA_SUCCESS && stream_is_captured(call, context, stream)) {
 		return capture_alloc(call, out, size, context, stream);
 	}
@@ -95,12 +112,12 @@ static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct
 		return result;
 	}
 	const struct memory_range wish = {.size = size, .kind = MEMORY_DEVICE, .owner = context,
-		.pool = &pool->account};
-	result = api_allocate(call, out, &wish);
+		.pool = &pool->account, .flags = (unsigned)pool->handle_type};
+	result = allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
 		// What streams will free is room, too.
 		context_wait(context);
-		result = api_allocate(call, out, &wish);
+		result = allocate_now(call, out, &wish, pool);
 	}
 	return result;
 }
@@ -117,7 +134,7 @@ API_PER_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
 API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream)
 {
 	struct mempool *pool;
-	CUresult result = find_pool(__func__, handle, &pool);
+	CUresult result = mempool_find(__func__, handle, &pool);
 	return result == CUDA_SUCCESS ? allocate(__func__, out, size, pool, stream) : result;
 }
 API_PER_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
@@ -179,6 +196,36 @@ static CUresult check_location(const char *call, const CUmemLocation *location,
 		"%s: there is no device %d", call, location->id);
 }
 
+static void free_pool(struct mempool *pool)
+{
+	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
+		close(pool->file);
+	}
+	mem_free(pool);
+}
+
+struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
+{
+	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
+	if (pool == NULL) {
+		if (type != CU_MEM_HANDLE_TYPE_NONE) {
+			close(file);
+		}
+		return NULL;
+	}
+	pool->handle_type = type;
+	pool->file = file;
+	for (size_t i = 0; i < countof(pool->reuse); i++) {
+		atomic_init(&pool->reuse[i], 1);
+	}
+	pool->handle = handle_create(API_POOL, pool);
+	if (pool->handle == NULL) {
+		free_pool(pool);
+		return NULL;
+	}
+	return pool;
+}
+
 /* Free the destroyed pools of which no memory is left.  The lock is held. */
 static void sweep(void)
 {
@@ -189,7 +236,7 @@ static void sweep(void)
 			link = &pool->next;
 		} else {
 			*link = pool->next;
-			mem_free(pool);
+			free_pool(pool);
 		}
 	}
 }
@@ -206,18 +253,18 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools stay in their process", __func__);
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE
+	    && props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
+			__func__, (unsigned)props->handleTypes);
 	}
-	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
-	if (pool == NULL || (pool->handle = handle_create(API_POOL, pool)) == NULL) {
-		mem_free(pool);
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+	struct mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
+		? mempool_create(props->handleTypes, -1) : mempool_create_shared();
+	if (pool == NULL) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
+			" descriptors", __func__);
 	}
 	pool->account.limit = props->maxSize;
-	for (size_t i = 0; i < countof(pool->reuse); i++) {
-		atomic_init(&pool->reuse[i], 1);
-	}
 	pthread_mutex_lock(&pools.lock);
 	sweep();
 	pthread_mutex_unlock(&pools.lock);
@@ -228,7 +275,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 API(cuMemPoolDestroy, CUmemoryPool handle)
 {
 	struct mempool *pool;
-	CUresult result = find_pool(__func__, handle, &pool);
+	CUresult result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && pool == &pools.standard) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
 	}
@@ -249,13 +296,13 @@ API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
 	struct mempool *pool;
 	(void)keep;
-	return find_pool(__func__, handle, &pool);
+	return mempool_find(__func__, handle, &pool);
 }
 
 API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *out)
 {
 	struct mempool *pool;
-	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, out);
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -284,7 +331,7 @@ API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
 	struct mempool *pool;
-	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, value);
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, value);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -313,7 +360,7 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
 	struct mempool *pool;
-	CUresult result = find_pool(__func__, handle, &pool);
+	CUresult result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && map == NULL && count > 0) {
 		return api_null(__func__, "the list");
 	}
@@ -330,7 +377,7 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location)
 {
 	struct mempool *pool;
-	CUresult result = api_need(find_pool(__func__, handle, &pool), __func__, out);
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
 	if (result == CUDA_SUCCESS && (location == NULL
 			|| location->type != CU_MEM_LOCATION_TYPE_DEVICE || location->id != 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the location is not device 0",
@@ -362,7 +409,10 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, b
 static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)
 {
 	struct mempool *pool;
-	CUresult result = so_far == CUDA_SUCCESS ? find_pool(call, handle, &pool) : so_far;
+	CUresult result = so_far == CUDA_SUCCESS ? mempool_find(call, handle, &pool) : so_far;
+	if (result == CUDA_SUCCESS && pool->is_imported) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
+	}
 	if (result == CUDA_SUCCESS) {
 		pthread_mutex_lock(&pools.lock);
 		pools.current = pool;
