@@ -526,6 +526,30 @@ START_TEST(addresses_have_attributes)
 }
 END_TEST
 
+/* There is one range of addresses for all contexts. */
+START_TEST(addresses_are_known_without_a_context)
+{
+	CUdeviceptr a = alloc(100);
+	CUcontext before;
+	unsigned type = 0;
+	size_t size = 0;
+	CUpointer_attribute list[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+	void *out[] = {&type, &size};
+	OK(cuCtxPopCurrent_v2(&before));
+	OK(cuPointerGetAttributes(2, list, out, a + 1));
+	ck_assert(type == CU_MEMORYTYPE_DEVICE && size == 100);
+	OK(cuPointerGetAttributes(2, list, out, (uintptr_t)&a));
+	ck_assert(type == 0 && size == 0);
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
+	ck_assert_uint_eq(type, CU_MEMORYTYPE_DEVICE);
+	FAILS(INVALID_VALUE, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		(uintptr_t)&a));
+	OK(cuCtxPushCurrent_v2(before));
+	OK(cuMemFree_v2(a));
+}
+END_TEST
+
 START_TEST(pool_counts_what_it_gives)
 {
 	CUmemoryPool pool;
@@ -687,6 +711,7 @@ Suite *api_suite(void)
 	tcase_add_test(tc, memory_runs_out_with_an_error);
 	tcase_add_test(tc, memory_is_freed_once);
 	tcase_add_test(tc, addresses_have_attributes);
+	tcase_add_test(tc, addresses_are_known_without_a_context);
 	tcase_add_test(tc, pool_counts_what_it_gives);
 	tc = add_case(suite, "streams", setup, teardown);
 	tcase_add_test(tc, events_tell_the_time_between_them);

@@ -22,6 +22,29 @@ static CUresult find_range(const char *call, CUdeviceptr address, struct context
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is %s", call, address, where);
 }
 
+/* The same for any thread: addresses are those of the device, and so what is allocated is found
+ * without a current context.  What is registered belongs to a context. */
+static CUresult look_up(const char *call, CUdeviceptr address, bool *found,
+	struct memory_range *range)
+{
+	struct context *context = api_current();
+	if (context != NULL) {
+		CUresult result = api_enter(call, &context);
+		*found = result == CUDA_SUCCESS && (memory_find(context->device->memory, address,
+			range) || host_find(context, address, range));
+		return result;
+	}
+	CUresult result = api_ready(call);
+	struct device *device = result == CUDA_SUCCESS ? device_retain() : NULL;
+	*found = false;
+	if (device != NULL) {
+		*found = memory_find(device->memory, address, range);
+		device_release();
+	}
+	return result != CUDA_SUCCESS || device != NULL ? result
+		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+}
+
 API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr address)
 {
 	struct context *context;
@@ -122,9 +145,13 @@ static CUresult get_attribute(const char *call, void *out, CUpointer_attribute a
 
 API(cuPointerGetAttribute, void *out, CUpointer_attribute attribute, CUdeviceptr address)
 {
-	struct context *context;
+	bool found;
 	struct memory_range range;
-	CUresult result = api_need(find_range(__func__, address, &context, &range), __func__, out);
+	CUresult result = api_need(look_up(__func__, address, &found, &range), __func__, out);
+	if (result == CUDA_SUCCESS && !found) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no memory of CUDA's",
+			__func__, address);
+	}
 	return result != CUDA_SUCCESS ? result
 		: get_attribute(__func__, out, attribute, address, &range);
 }
@@ -154,17 +181,15 @@ static size_t attribute_size(CUpointer_attribute attribute)
 API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void **out,
 	CUdeviceptr address)
 {
-	struct context *context;
+	bool found;
 	struct memory_range range;
-	CUresult result = api_enter(__func__, &context);
+	CUresult result = look_up(__func__, address, &found, &range);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	if (count == 0 || list == NULL || out == NULL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
 	}
-	bool found = memory_find(context->device->memory, address, &range)
-		|| host_find(context, address, &range);
 	for (unsigned i = 0; i < count; i++) {
 		if (out[i] == NULL) {
 			return api_null(__func__, "a result");
