@@ -138,6 +138,9 @@ bool mma_of(struct mma *out, const struct ptx_inst *inst)
 	}
 	out->saturates = ptx_has(&inst->mods, PTX_MOD_SATFINITE);
 	out->is_and = ptx_has(&inst->mods, PTX_MOD_AND);
+	out->round = ptx_has(&inst->mods, PTX_MOD_RZ) ? MMA_ZERO
+		: ptx_has(&inst->mods, PTX_MOD_RM) ? MMA_DOWN
+		: ptx_has(&inst->mods, PTX_MOD_RP) ? MMA_UP : MMA_NEAREST;
 	read_layouts(out, inst->text);
 	if (!read_types(out, inst)) {
 		return false;
@@ -155,12 +158,14 @@ bool mma_of(struct mma *out, const struct ptx_inst *inst)
 /* Bit fields, the lowest first: log2 of m, n and k, types of A, B, C and D, the rest. */
 uint32_t mma_encode(const struct mma *mma)
 {
+	unsigned rest = mma->types[MMA_A] == MMA_F64 ? mma->round
+		: (unsigned)mma->saturates | (unsigned)mma->is_and << 1;
 	const unsigned values[][2] = {
 		{(unsigned)__builtin_ctz(mma->m) - 3, 2}, {(unsigned)__builtin_ctz(mma->n) - 3, 2},
 		{(unsigned)__builtin_ctz(mma->k) - 2, 3}, {mma->types[MMA_A], 4},
 		{mma->types[MMA_B], 4}, {mma->types[MMA_C], 2}, {mma->types[MMA_D], 2},
 		{mma->by_column[0], 1}, {mma->by_column[1], 1}, {mma->is_wmma, 1},
-		{mma->saturates, 1}, {mma->is_and, 1},
+		{rest, 2},
 	};
 	uint32_t bits = 0;
 	unsigned at = 0;
@@ -173,12 +178,18 @@ uint32_t mma_encode(const struct mma *mma)
 
 struct mma mma_decode(uint32_t bits)
 {
-	return (struct mma){
+	struct mma mma = {
 		.m = 8u << (bits & 3), .n = 8u << (bits >> 2 & 3), .k = 4u << (bits >> 4 & 7),
 		.types = {bits >> 7 & 15, bits >> 11 & 15, bits >> 15 & 3, bits >> 17 & 3},
 		.by_column = {bits >> 19 & 1, bits >> 20 & 1}, .is_wmma = bits >> 21 & 1,
-		.saturates = bits >> 22 & 1, .is_and = bits >> 23 & 1
 	};
+	if (mma.types[MMA_A] == MMA_F64) {
+		mma.round = bits >> 22 & 3;
+	} else {
+		mma.saturates = bits >> 22 & 1;
+		mma.is_and = bits >> 23 & 1;
+	}
+	return mma;
 }
 
 unsigned mma_bits(enum mma_type type)

@@ -20,6 +20,8 @@ enum mma_type {
 	MMA_B1, MMA_E4M3, MMA_E5M2
 };
 
+enum mma_round { MMA_NEAREST, MMA_ZERO, MMA_DOWN, MMA_UP };
+
 struct mma {
 	unsigned m, n, k;
 	enum mma_type types[4];  /* by matrix */
@@ -27,6 +29,7 @@ struct mma {
 	bool is_wmma;
 	bool saturates;
 	bool is_and;             /* of single bits: and, not exclusive or */
+	enum mma_round round;    /* of f64, which has none of both */
 };
 
 /* What the opcode of mma, wmma.mma, wmma.load or wmma.store says; false: nothing that exists. */

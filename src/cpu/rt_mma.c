@@ -5,6 +5,7 @@
 #include "ptx_mma.h"
 #include "rt_mma.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -166,6 +167,21 @@ static void gather(double *out, const struct rt_exchange *x, const struct mma *m
 	}
 }
 
+/* Volatile: the mode of rounding is no matter to the compiler. */
+static double fused(enum mma_round round, volatile double a, volatile double b, volatile double c)
+{
+	static const int modes[] = {[MMA_ZERO] = FE_TOWARDZERO, [MMA_DOWN] = FE_DOWNWARD,
+		[MMA_UP] = FE_UPWARD};
+	if (round == MMA_NEAREST) {
+		return fma(a, b, c);
+	}
+	int old = fegetround();
+	fesetround(modes[round]);
+	volatile double sum = fma(a, b, c);
+	fesetround(old);
+	return sum;
+}
+
 /* One element of D from a row of A and a column of B. */
 static double product(const struct mma *mma, const double *a, const double *b, double sum)
 {
@@ -174,7 +190,7 @@ static double product(const struct mma *mma, const double *a, const double *b, d
 		double right = b[(size_t)k * mma->n];
 		switch (mma->types[MMA_A]) {
 		case MMA_F64:
-			sum = fma(left, right, sum);
+			sum = fused(mma->round, left, right, sum);
 			break;
 		case MMA_B1:
 			sum += mma->is_and ? left * right : left != right;

@@ -7,7 +7,8 @@
  * mma_encode, or for ldmatrix and stmatrix how many matrices there are, and whether transposed.
  *
  * Numerics.  Products of floats up to 19 bits are exact.  They are added to C in f64, in order of
- * k, and the sum is rounded to the type of D once; f64 matrices are a chain of fma in order of k.
+ * k, and the sum is rounded to the type of D once; f64 matrices are a chain of fma in order of k,
+ * in the direction that the instruction names.
  * A NaN comes out as 0x7fffffff or 0x7fff.  Integers are exact, and wrap or saturate once.
  */
 #include "rt.h"
