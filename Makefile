@@ -79,7 +79,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	share.c memory_map.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c capture.c \
 	work.c runner.c event_share.c queue.c event.c stream.c \
-	api_handle.c api_context.c api_context_info.c api_device.c api_property.c \
+	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
 	api_image.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
 	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
@@ -107,8 +107,8 @@ SUITES_cpu += heap print
 SUITES_cpu += corpus
 SUITES_cpu += forms ulp
 SUITES_cpu += half
-SUITES_cpu += api_graph api_graph_exec api_capture
-SUITES_cpu += api_stream api_value api_pool api_cancel api_random
+SUITES_cpu += api_graph api_graph_exec api_graph_memory api_capture
+SUITES_cpu += api_stream api_value api_pool api_cancel api_random api_race
 SUITES_cpu += fuzz_diff hostile
 SUITES_cpu += texture api_array api_texture
 SUITES_cpu += emit_warp emit_async emit_size mma

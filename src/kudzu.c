@@ -87,7 +87,8 @@
  *     block.[ch]    run one block: its warps are coroutines
  *     room.[ch]     memory for one block
  *     launch.[ch]   run a grid: blocks on workers
- *     api.h         what the exported functions share; api_handle.c: handles
+ *     api.h         what the exported functions share; api_handle.c: handles; api_object.c:
+ *                   what belongs to a context
  *     graph.[ch]    graphs as data; graph_memory.[ch]: memory that they allocate
  *     graph_run.[ch]
  *                   executable graphs, and their launches

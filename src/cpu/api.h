@@ -65,6 +65,9 @@ enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT
 void *handle_create(enum api_kind kind, void *object);
 /* The object, NULL if the handle is not one of a live object of that kind. */
 void *handle_get(const void *handle, enum api_kind kind);
+/* The same for who is about to end it, which is the first one to ask; others get NULL.  It can
+ * still be found until handle_release. */
+void *handle_claim(const void *handle, enum api_kind kind);
 void handle_release(void *handle); /* NULL is fine */
 /* Keep a handle that means nothing until it is resumed, for the next object. */
 void handle_suspend(void *handle);
@@ -98,6 +101,7 @@ static inline CUresult api_bad_handle(const char *call, const char *what)
 /* A module, a stream or an event, in the list of its context. */
 struct object {
 	enum api_kind kind;
+	bool is_part;           /* of another object, which ends it */
 	void *handle;
 	struct context *context;
 	struct object *next;
@@ -108,21 +112,22 @@ struct context {
 	CUcontext handle;
 	struct device *device;
 	bool is_primary;
-	unsigned flags;
+	atomic_uint flags;
 	unsigned api_version;
 	unsigned attached;          /* calls of cuCtxAttach that want a cuCtxDetach */
 	uint64_t id;
 	pthread_mutex_t lock;       /* of the list, and of fault_text */
 	struct object *objects;
+	pthread_cond_t has_fewer;   /* of them */
 	struct stream *legacy;      /* its legacy default stream; stream.c owns these four */
 	struct stream *streams;     /* all that are not gone, in no order */
 	size_t pending;             /* items of those that wait for the legacy stream */
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */
 	char fault_text[512];
-	size_t limits[CU_LIMIT_MALLOC_HEAP_SIZE + 1];
+	atomic_size_t limits[CU_LIMIT_MALLOC_HEAP_SIZE + 1];
 	struct rt_host host;        /* what kernels use of the context */
-	CUfunc_cache cache;
+	atomic_int cache;
 };
 
 /* What all contexts share; it lives as long as somebody uses it. */
@@ -165,7 +170,12 @@ void api_set_in_callback(bool inside);
 
 /* Give an object its handle and put it into a context's list. */
 bool object_add(struct object *object, struct context *context, enum api_kind kind);
+/* For a call that ends an object; NULL if there is none, another call ends it, or it is a part. */
+struct object *object_claim(const void *handle, enum api_kind kind, bool *is_part);
+/* The last thing before it is freed: as long as a context has objects, it stays. */
 void object_remove(struct object *object);
+/* Empty a context: its objects, then its memory. */
+void context_clear(struct context *context);
 /* The code of the kernel that has failed in a context, with its reason; else SUCCESS. */
 CUresult context_check(struct context *context);
 /* Make sure that kernels can call malloc; false when memory runs out. */
@@ -183,17 +193,17 @@ void context_reap(struct context *context);
 /* End the legacy stream. */
 void context_close_streams(struct context *context);
 
-/* One release per kind of object; it is still in its context's list. */
+/* One release per kind of object, which is claimed, and still in its context's list.  Streams and
+ * events are found anew, under a lock of their own. */
 void module_free(struct object *object);
-void stream_free(struct object *object);
-void event_free(struct object *object);
+void stream_free(void *handle);
+void event_free(void *handle);
 void host_free(struct object *object);
 /* Registered memory of the program, as if it were an allocation. */
 bool host_find(struct context *context, uint64_t address, struct memory_range *out);
 void array_free(struct object *object);
 void mipmap_free(struct object *object);
-void texture_free(struct object *object);
-void surface_free(struct object *object);
+void texture_free(struct object *object); /* a surface, too */
 
 /* --- Memory --- */
 
@@ -213,7 +223,6 @@ struct module {
 	uint8_t **globals;          /* by ptx_module.vars */
 	struct function *functions;
 	size_t function_count;
-	bool is_of_library;
 	struct library *library;    /* whose kernels these are, without a context */
 };
 
@@ -233,10 +242,10 @@ struct function {
 	atomic_bool is_compiled;
 	atomic_bool is_short;       /* it does not keep the thread that launches it */
 	struct jit_kernel kernel;
-	int max_dynamic;            /* bytes of dynamic shared memory that a launch may ask for */
-	int carveout;
-	int hints[2];               /* non-portable cluster sizes, scheduling policy */
-	unsigned attributes_set;    /* a bit for each that cuFuncSetAttribute has set */
+	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
+	atomic_int carveout;
+	atomic_int hints[2];        /* non-portable cluster sizes, scheduling policy */
+	atomic_uint attributes_set; /* a bit for each that cuFuncSetAttribute has set */
 	struct old_launch old;
 };
 

@@ -218,20 +218,12 @@ static CUresult out_of_memory(const char *call)
 
 /* --- Arrays --- */
 
-static void destroy_array(struct array *array, struct context *context)
-{
-	memory_free(context->device->memory, array->memory, MEMORY_ARRAY);
-	mem_free(array);
-}
-
 void array_free(struct object *object)
 {
 	struct array *array = (struct array *)object;
+	memory_free(object->context->device->memory, array->memory, MEMORY_ARRAY);
 	object_remove(object);
-	object->handle = NULL; /* see remove_levels */
-	if (array->mipmap == NULL) {
-		destroy_array(array, object->context);
-	}
+	mem_free(array);
 }
 
 static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
@@ -262,7 +254,8 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	}
 	array->image.data = (uint8_t *)(uintptr_t)array->memory;
 	if (!object_add(&array->object, context, API_ARRAY)) {
-		destroy_array(array, context);
+		memory_free(context->device->memory, array->memory, MEMORY_ARRAY);
+		mem_free(array);
 		return out_of_memory(call);
 	}
 	*out = array->object.handle;
@@ -322,20 +315,20 @@ API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
 
 API(cuArrayDestroy, CUarray handle)
 {
+	bool is_level;
 	struct context *context;
-	struct array *array;
 	CUresult result = api_enter_release(__func__, &context);
-	if (result == CUDA_SUCCESS) {
-		result = array_find(__func__, handle, &array);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	if (result == CUDA_SUCCESS && array->mipmap != NULL) {
-		return api_fail(CUDA_ERROR_INVALID_HANDLE,
-			"%s: the array is a level of a mipmapped array", __func__);
+	struct object *object = object_claim(handle, API_ARRAY, &is_level);
+	if (object == NULL) {
+		return is_level ? api_fail(CUDA_ERROR_INVALID_HANDLE,
+			"%s: the array is a level of a mipmapped array", __func__)
+			: api_bad_handle(__func__, "array");
 	}
-	if (result == CUDA_SUCCESS) {
-		result = context_wait(array->object.context);
-		array_free(&array->object);
-	}
+	result = context_wait(object->context);
+	array_free(object);
 	return result;
 }
 
@@ -414,7 +407,7 @@ static void plan_level(struct mipmap *mipmap, uint32_t level, size_t *offset)
 		d->Depth = halve(d->Depth, level);
 	}
 	array->format = mipmap->format;
-	array->mipmap = mipmap;
+	array->object.is_part = true;
 	size_t size = plan_image(&array->image, d, &array->format);
 	array->image.data = (uint8_t *)(uintptr_t)*offset;
 	*offset += size;
@@ -443,17 +436,17 @@ static void remove_levels(struct mipmap *mipmap)
 	}
 }
 
-static void destroy_mipmap(struct mipmap *mipmap, struct context *context)
+static void empty_mipmap(struct mipmap *mipmap, struct context *context)
 {
 	remove_levels(mipmap);
 	memory_free(context->device->memory, mipmap->memory, MEMORY_ARRAY);
-	mem_free(mipmap);
 }
 
 void mipmap_free(struct object *object)
 {
+	empty_mipmap((struct mipmap *)object, object->context);
 	object_remove(object);
-	destroy_mipmap((struct mipmap *)object, object->context);
+	mem_free(object);
 }
 
 static CUresult fill_mipmap(const char *call, struct context *context, struct mipmap *mipmap)
@@ -502,7 +495,8 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	mipmap->level_count = clamp_levels(d, levels);
 	result = fill_mipmap(__func__, context, mipmap);
 	if (result != CUDA_SUCCESS) {
-		destroy_mipmap(mipmap, context);
+		empty_mipmap(mipmap, context);
+		mem_free(mipmap);
 		return result;
 	}
 	*out = mipmap->object.handle;
@@ -537,15 +531,16 @@ API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned in
 API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 {
 	struct context *context;
-	struct mipmap *mipmap;
 	CUresult result = api_enter_release(__func__, &context);
-	if (result == CUDA_SUCCESS) {
-		result = find_mipmap(__func__, handle, &mipmap);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	if (result == CUDA_SUCCESS) {
-		result = context_wait(mipmap->object.context);
-		mipmap_free(&mipmap->object);
+	struct object *object = handle_claim(handle, API_MIPMAP);
+	if (object == NULL) {
+		return api_bad_handle(__func__, "mipmapped array");
 	}
+	result = context_wait(object->context);
+	mipmap_free(object);
 	return result;
 }
 

@@ -6,8 +6,6 @@
 #include "api.h"
 #include "texture.h"
 
-struct mipmap;
-
 /* An array of its own, or a level of a mipmapped one. */
 struct array {
 	struct object object;
@@ -15,7 +13,6 @@ struct array {
 	struct texel_format format;
 	struct image image;
 	uint64_t memory;        /* 0 for a level */
-	struct mipmap *mipmap;  /* that it is a level of */
 };
 
 struct mipmap {

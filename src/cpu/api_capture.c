@@ -37,11 +37,10 @@ API(cuStreamBeginCapture, CUstream handle)
 }
 API_PER_THREAD(cuStreamBeginCapture_ptsz, cuStreamBeginCapture, (CUstream handle), (handle));
 
-API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph_handle, const CUgraphNode *nodes,
+API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph, const CUgraphNode *nodes,
 	const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
 {
 	struct stream *stream;
-	struct graph *graph;
 	CUresult result = check_mode(__func__, mode);
 	if (result == CUDA_SUCCESS && nodes == NULL && count > 0) {
 		return api_null(__func__, "the list of dependencies");
@@ -49,20 +48,10 @@ API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph_handle, const CU
 	if (result == CUDA_SUCCESS) {
 		result = stream_enter(__func__, handle, &stream);
 	}
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	graph_lock();
-	result = graph_find(__func__, graph_handle, &graph);
-	if (result == CUDA_SUCCESS && graph->is_captured_into) {
-		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured",
-			__func__);
-	}
-	graph_unlock();
 	if (result == CUDA_SUCCESS) {
-		result = capture_begin(__func__, stream, graph, nodes, data, count, mode);
+		result = capture_begin(__func__, stream, &graph, nodes, data, count, mode);
+		queue_unlock();
 	}
-	queue_unlock();
 	return result;
 }
 API_PER_THREAD(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph,
@@ -114,15 +103,6 @@ API(cuStreamIsCapturing, CUstream handle, CUstreamCaptureStatus *out)
 API_PER_THREAD(cuStreamIsCapturing_ptsz, cuStreamIsCapturing,
 	(CUstream handle, CUstreamCaptureStatus *out), (handle, out));
 
-static bool is_lossy(const struct tail *tail)
-{
-	bool lossy = false;
-	for (size_t i = 0; i < tail->count; i++) {
-		lossy |= tail->data[i].from_port != 0 || tail->data[i].type != 0;
-	}
-	return lossy;
-}
-
 API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
 	CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data, size_t *count)
 {
@@ -134,10 +114,8 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	const struct tail none = {0};
-	const struct tail *tail = info.tail != NULL ? info.tail : &none;
 	*status = info.status;
-	if (nodes != NULL && data == NULL && is_lossy(tail)) {
+	if (nodes != NULL && data == NULL && info.is_lossy) {
 		return api_fail(CUDA_ERROR_LOSSY_QUERY, "%s: dependencies have data", __func__);
 	}
 	if (id != NULL) {
@@ -147,13 +125,13 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 		*graph = info.graph;
 	}
 	if (nodes != NULL) {
-		*nodes = tail->nodes;
+		*nodes = info.tail.nodes;
 	}
 	if (data != NULL) {
-		*data = tail->data;
+		*data = info.tail.data;
 	}
 	if (count != NULL) {
-		*count = tail->count;
+		*count = info.tail.count;
 	}
 	return CUDA_SUCCESS;
 }

@@ -5,6 +5,9 @@
  * context always has the same handle, which means something while it is active.  The first
  * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
  * goes takes it away, so that nothing runs at load time or at exit.
+ *
+ * A context that ends first loses its handle, then its work: without any lock, since a function of
+ * the host that it waits for may wait for another thread, which may need a context.
  */
 #include "../base/common.h"
 
@@ -13,14 +16,11 @@
 #include "../base/alloc.h"
 #include "capacity.h"
 #include "fault.h"
-#include "graph_memory.h"
-#include "heap.h"
 #include "runner.h"
 
 #include <string.h>
 
 #define STACK_MAX 64
-
 
 static struct {
 	pthread_mutex_t lock;     /* of everything here */
@@ -108,14 +108,14 @@ static bool name_context(struct context *context)
 	return context->handle != NULL;
 }
 
-static void free_context(struct context *context)
+/* From now on nobody finds it. */
+static void unname_context(const struct context *context)
 {
 	if (context->is_primary && context->handle != NULL) {
 		handle_suspend(context->handle);
 	} else {
 		handle_release(context->handle);
 	}
-	mem_free(context);
 }
 
 /* The lock is held. */
@@ -140,109 +140,24 @@ static CUresult create_locked(struct context **out, unsigned flags, bool is_prim
 	context->id = ++state.last_id;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
+	pthread_cond_init(&context->has_fewer, NULL);
 	*out = context;
 	return CUDA_SUCCESS;
 fail:
-	free_context(context);
+	unname_context(context);
+	mem_free(context);
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool object_add(struct object *object, struct context *context, enum api_kind kind)
+/* It has no handle any more.  Without the lock. */
+static void destroy(struct context *context)
 {
-	object->handle = handle_create(kind, object);
-	if (object->handle == NULL) {
-		return false;
-	}
-	object->kind = kind;
-	object->context = context;
-	pthread_mutex_lock(&context->lock);
-	object->next = context->objects;
-	object->link = &context->objects;
-	if (object->next != NULL) {
-		object->next->link = &object->next;
-	}
-	context->objects = object;
-	pthread_mutex_unlock(&context->lock);
-	return true;
-}
-
-void object_remove(struct object *object)
-{
-	pthread_mutex_lock(&object->context->lock);
-	*object->link = object->next;
-	if (object->next != NULL) {
-		object->next->link = object->link;
-	}
-	pthread_mutex_unlock(&object->context->lock);
-	handle_release(object->handle);
-}
-
-/* Its objects, then its memory. */
-static void clear(struct context *context)
-{
-	context_drain(context);
-	while (context->objects != NULL) {
-		struct object *object = context->objects;
-		switch (object->kind) {
-		case API_MODULE:
-			module_free(object);
-			break;
-		case API_STREAM:
-			stream_free(object);
-			break;
-		case API_HOST:
-			host_free(object);
-			break;
-		case API_ARRAY:
-			array_free(object);
-			break;
-		case API_MIPMAP:
-			mipmap_free(object);
-			break;
-		case API_TEXTURE:
-			texture_free(object);
-			break;
-		case API_SURFACE:
-			surface_free(object);
-			break;
-		default:
-			event_free(object);
-			break;
-		}
-	}
-	context_reap(context);
-	heap_release(context->host.heap);
-	context->host.heap = NULL;
-	graph_memory_forget(context);
-	memory_free_owner(context->device->memory, context);
-}
-
-/* The lock is held. */
-static void destroy_locked(struct context *context)
-{
-	clear(context);
+	context_clear(context);
 	context_close_streams(context);
+	pthread_cond_destroy(&context->has_fewer);
 	pthread_mutex_destroy(&context->lock);
-	free_context(context);
-	close_device();
-}
-
-bool context_open_heap(struct context *context)
-{
-	struct memory *memory = context->device->memory;
-	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
-	pthread_mutex_lock(&context->lock);
-	if (context->host.heap == NULL) {
-		uint64_t base = memory_alloc(memory, &wish);
-		context->host.heap = base != 0 ? heap_create(base, wish.size) : NULL;
-		if (base != 0 && context->host.heap == NULL) {
-			memory_free(memory, base, MEMORY_MODULE);
-		}
-	}
-	bool ok = context->host.heap != NULL;
-	pthread_mutex_unlock(&context->lock);
-	return ok;
+	mem_free(context);
+	device_release();
 }
 
 CUresult api_enter_release(const char *call, struct context **out)
@@ -278,14 +193,19 @@ CUresult api_enter(const char *call, struct context **out)
 	return result != CUDA_SUCCESS ? result : context_check(*out);
 }
 
+static CUresult check_stack(const char *call)
+{
+	return thread.depth < STACK_MAX ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
+		"%s: this thread has %d contexts on its stack", call, STACK_MAX);
+}
+
 static CUresult push(const char *call, CUcontext handle)
 {
-	if (thread.depth == STACK_MAX) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: this thread has %d contexts on its stack",
-			call, STACK_MAX);
+	CUresult result = check_stack(call);
+	if (result == CUDA_SUCCESS) {
+		thread.stack[thread.depth++] = handle;
 	}
-	thread.stack[thread.depth++] = handle;
-	return CUDA_SUCCESS;
+	return result;
 }
 
 CUresult context_find(const char *call, CUcontext handle, struct context **out)
@@ -318,18 +238,20 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	if (out == NULL) {
 		return api_null(call, "the context");
 	}
-	if ((result = context_check_flags(call, flags)) != CUDA_SUCCESS) {
+	*out = NULL;
+	if ((result = context_check_flags(call, flags)) != CUDA_SUCCESS
+	    || (result = check_stack(call)) != CUDA_SUCCESS) {
 		return result;
 	}
 	struct context *context;
 	pthread_mutex_lock(&state.lock);
 	result = create_locked(&context, flags, false);
-	if (result == CUDA_SUCCESS && (result = push(call, context->handle)) != CUDA_SUCCESS) {
-		destroy_locked(context);
+	if (result == CUDA_SUCCESS) {
+		*out = context->handle;
 	}
-	*out = result == CUDA_SUCCESS ? context->handle : NULL;
 	pthread_mutex_unlock(&state.lock);
-	return result;
+	return result == CUDA_SUCCESS ? push(call, *out)
+		: api_fail(result, "%s: out of memory", call);
 }
 
 API(cuCtxCreate_v2, CUcontext *out, unsigned int flags, CUdevice device)
@@ -369,28 +291,39 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 	return create_current(__func__, out, flags, device);
 }
 
-/* The lock is held. */
-static CUresult end_locked(const char *call, CUcontext handle)
+/* Take a context that is no primary one away from everybody.  The lock is held. */
+static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
 {
 	struct context *context = handle_get(handle, API_CONTEXT);
 	if (context == NULL || context->is_primary) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not %s", call, context != NULL
 			? "for a primary context, which is released" : "a live context");
 	}
-	destroy_locked(context);
+	unname_context(context);
+	*out = context;
+	return CUDA_SUCCESS;
+}
+
+static void end(CUcontext handle, struct context *context)
+{
+	destroy(context);
 	if (thread.depth > 0 && thread.stack[thread.depth - 1] == handle) {
 		thread.depth--;
 	}
-	return CUDA_SUCCESS;
 }
 
 API(cuCtxDestroy_v2, CUcontext handle)
 {
+	struct context *context;
 	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	result = take_locked(__func__, handle, &context);
+	pthread_mutex_unlock(&state.lock);
 	if (result == CUDA_SUCCESS) {
-		pthread_mutex_lock(&state.lock);
-		result = end_locked(__func__, handle);
-		pthread_mutex_unlock(&state.lock);
+		end(handle, context);
 	}
 	return result;
 }
@@ -399,37 +332,42 @@ API_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 API(cuCtxAttach, CUcontext *out, unsigned int flags)
 {
 	struct context *context;
-	CUresult result = api_need(api_enter_release(__func__, &context), __func__, out);
+	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS && flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
 	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	result = api_enter_release(__func__, &context);
 	if (result == CUDA_SUCCESS) {
-		pthread_mutex_lock(&state.lock);
 		context->attached++;
-		pthread_mutex_unlock(&state.lock);
 		*out = context->handle;
 	}
+	pthread_mutex_unlock(&state.lock);
 	return result;
 }
 
 API(cuCtxDetach, CUcontext handle)
 {
 	struct context *context;
-	CUresult result = api_enter_release(__func__, &context);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	if (context->handle != handle) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
-			__func__);
-	}
+	bool is_end = false;
 	pthread_mutex_lock(&state.lock);
-	if (context->attached > 0) {
+	CUresult result = api_enter_release(__func__, &context);
+	if (result == CUDA_SUCCESS && context->handle != handle) {
+		result = api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
+			__func__);
+	} else if (result == CUDA_SUCCESS && context->attached > 0) {
 		context->attached--;
-	} else {
-		result = end_locked(__func__, handle);
+	} else if (result == CUDA_SUCCESS) {
+		result = take_locked(__func__, handle, &context);
+		is_end = result == CUDA_SUCCESS;
 	}
 	pthread_mutex_unlock(&state.lock);
+	if (is_end) {
+		end(handle, context);
+	}
 	return result;
 }
 
@@ -532,13 +470,15 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 		: api_fail(result, "%s: out of memory", __func__);
 }
 
-/* The lock is held. */
-static void end_primary(void)
+/* Take the active one away from everybody; NULL if there is none.  The lock is held. */
+static struct context *take_primary(void)
 {
-	if (state.primary != NULL) {
-		destroy_locked(state.primary);
-		state.primary = NULL;
+	struct context *context = state.primary;
+	state.primary = NULL;
+	if (context != NULL) {
+		unname_context(context);
 	}
+	return context;
 }
 
 API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
@@ -547,15 +487,21 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	struct context *context = NULL;
 	pthread_mutex_lock(&state.lock);
 	if (state.primary_uses == 0) {
-		result = api_fail(CUDA_ERROR_INVALID_CONTEXT,
+		pthread_mutex_unlock(&state.lock);
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
 			"%s: the primary context is not retained", __func__);
-	} else if (--state.primary_uses == 0) {
-		end_primary();
+	}
+	if (--state.primary_uses == 0) {
+		context = take_primary();
 	}
 	pthread_mutex_unlock(&state.lock);
-	return result;
+	if (context != NULL) {
+		destroy(context);
+	}
+	return CUDA_SUCCESS;
 }
 API_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
@@ -567,8 +513,11 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	end_primary();
+	struct context *context = take_primary();
 	pthread_mutex_unlock(&state.lock);
+	if (context != NULL) {
+		destroy(context);
+	}
 	return CUDA_SUCCESS;
 }
 API_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);

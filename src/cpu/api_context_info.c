@@ -113,7 +113,7 @@ API(cuCtxGetCacheConfig, CUfunc_cache *out)
 	struct context *context;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = context->cache;
+		*out = (CUfunc_cache)atomic_load(&context->cache);
 	}
 	return result;
 }
@@ -127,7 +127,7 @@ API(cuCtxSetCacheConfig, CUfunc_cache config)
 			(int)config);
 	}
 	if (result == CUDA_SUCCESS) {
-		context->cache = config;
+		context->cache = (int)config;
 	}
 	return result;
 }

@@ -10,10 +10,7 @@ static CUresult enter_event(const char *call, CUevent handle, struct event_info 
 {
 	struct context *context;
 	CUresult result = api_enter(call, &context);
-	if (result == CUDA_SUCCESS) {
-		result = event_get_info(call, handle, out);
-	}
-	return result == CUDA_SUCCESS && out->context != context ? context_check(out->context) : result;
+	return result == CUDA_SUCCESS ? event_get_info(call, handle, out) : result;
 }
 
 API(cuEventCreate, CUevent *out, unsigned int flags)
@@ -84,11 +81,7 @@ API(cuEventSynchronize, CUevent handle)
 	if (result == CUDA_SUCCESS) {
 		result = capture_check_unsafe(__func__);
 	}
-	if (result == CUDA_SUCCESS && !info.is_done
-	    && (result = event_wait(__func__, handle)) == CUDA_SUCCESS) {
-		result = context_check(info.context);
-	}
-	return result;
+	return result == CUDA_SUCCESS && !info.is_done ? event_wait(__func__, handle) : result;
 }
 
 API(cuEventElapsedTime, float *out, CUevent start, CUevent end)

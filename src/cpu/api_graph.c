@@ -59,7 +59,7 @@ API(cuGraphDestroy, CUgraph handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	bool is_free = graph->parent == NULL && !graph->is_captured_into;
+	bool is_free = graph->parent == NULL && !graph_is_captured(graph);
 	if (is_free) {
 		graph_hide(graph);
 	}
@@ -228,7 +228,8 @@ API(cuGraphDestroyNode, CUgraphNode handle)
 		return result;
 	}
 	struct graph *child = NULL;
-	bool is_free = !node->graph->has_memory && !node->graph->is_captured_into;
+	bool is_free = !node->graph->has_memory && !node->graph->is_captured_into
+		&& (node->child == NULL || !graph_is_captured(node->child));
 	if (is_free) {
 		child = graph_remove(node);
 	}

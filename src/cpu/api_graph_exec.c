@@ -135,32 +135,6 @@ static CUresult check_item(const char *call, const struct context *context,
 	return CUDA_SUCCESS;
 }
 
-/* Whether a node allocates memory that lives on after the launch. */
-static bool is_kept(const struct node_data *data)
-{
-	return data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !data->memory->is_freed_inside;
-}
-
-static CUresult check_item_memory(const char *call, const struct graph_exec *exec,
-	const struct node_data *data)
-{
-	if (data->memory == NULL) {
-		return CUDA_SUCCESS;
-	}
-	bool is_live = graph_memory_is_live(data->memory);
-	if (data->memory->address == 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: memory of the graph has gone with its context", call);
-	}
-	if (is_kept(data) && is_live
-	    && !(exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: memory of the last launch was not freed", call);
-	}
-	return data->work.kind != WORK_FREE || is_live ? CUDA_SUCCESS : api_fail(
-		CUDA_ERROR_INVALID_VALUE, "%s: memory to be freed was not allocated", call);
-}
-
 static CUresult prepare(const char *call, const struct context *context, struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
@@ -168,24 +142,8 @@ static CUresult prepare(const char *call, const struct context *context, struct 
 		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->count; i++) {
 		result = check_item(call, context, plan->items[i]);
-		if (result == CUDA_SUCCESS) {
-			result = check_item_memory(call, exec, plan->items[i]);
-		}
 	}
 	return result;
-}
-
-/* Account for what a launch that was enqueued allocates and frees. */
-static void keep_account(const struct graph_exec *exec)
-{
-	for (size_t i = 0; exec->graph->has_memory && i < exec->plan->count; i++) {
-		const struct node_data *data = exec->plan->items[i];
-		if (data->work.kind == WORK_FREE) {
-			graph_memory_end(data->memory);
-		} else if (data->memory != NULL && is_kept(data)) {
-			graph_memory_begin(data->memory);
-		}
-	}
 }
 
 API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
@@ -194,9 +152,6 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 	struct graph_exec *exec;
 	struct work work = {.kind = WORK_GRAPH};
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS) {
-		result = stream_check(__func__, context, stream);
-	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -211,9 +166,6 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 	}
 	if (result == CUDA_SUCCESS && (work.run = graph_run_create(exec)) == NULL) {
 		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
-	}
-	if (result == CUDA_SUCCESS) {
-		keep_account(exec);
 	}
 	graph_unlock();
 	if (result == CUDA_SUCCESS) {
@@ -244,25 +196,6 @@ API(cuGraphUpload, CUgraphExec handle, CUstream stream)
 API_PER_THREAD(cuGraphUpload_ptsz, cuGraphUpload, (CUgraphExec handle, CUstream stream),
 	(handle, stream));
 
-API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
-	CUDA_GRAPH_INSTANTIATE_PARAMS *p)
-{
-	CUresult result = params_given(__func__, p);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	result = instantiate(__func__, out, graph, p->flags, &p->hErrNode_out);
-	if (result == CUDA_SUCCESS && (p->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) {
-		result = cuGraphUpload(*out, p->hUploadStream);
-	}
-	p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-		: p->hErrNode_out != NULL ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
-		: CUDA_GRAPH_INSTANTIATE_ERROR;
-	return result;
-}
-API_PER_THREAD(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams,
-	(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (out, graph, p));
-
 API(cuGraphExecDestroy, CUgraphExec handle)
 {
 	struct graph_exec *exec;
@@ -274,6 +207,27 @@ API(cuGraphExecDestroy, CUgraphExec handle)
 	}
 	return result;
 }
+
+API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
+	CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	CUresult result = params_given(__func__, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	result = instantiate(__func__, out, graph, p->flags, &p->hErrNode_out);
+	if (result == CUDA_SUCCESS && (p->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+	    && (result = cuGraphUpload(*out, p->hUploadStream)) != CUDA_SUCCESS) {
+		cuGraphExecDestroy(*out);
+		*out = NULL;
+	}
+	p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+		: p->hErrNode_out != NULL ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+		: CUDA_GRAPH_INSTANTIATE_ERROR;
+	return result;
+}
+API_PER_THREAD(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams,
+	(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (out, graph, p));
 
 API(cuGraphExecGetFlags, CUgraphExec handle, cuuint64_t *out)
 {

@@ -153,7 +153,9 @@ static CUresult set_child(const char *call, struct graph_node *node, struct node
 	struct graph **old)
 {
 	struct graph *child;
-	CUresult result = make_child(call, node->graph, &data->params.graph, &child);
+	CUresult result = graph_is_captured(node->child) ? api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: the child graph is being captured", call)
+		: make_child(call, node->graph, &data->params.graph, &child);
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
 		return result;
@@ -163,7 +165,9 @@ static CUresult set_child(const char *call, struct graph_node *node, struct node
 	child->parent = node;
 	node->child = child;
 	data->params.graph.graph = child->handle;
-	node->graph->has_memory |= child->has_memory;
+	if (child->has_memory) {
+		graph_mark_memory(node->graph);
+	}
 	node_data_release(node->data);
 	node->data = data;
 	return CUDA_SUCCESS;

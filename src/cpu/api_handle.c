@@ -2,7 +2,8 @@
 /*
  * Handles.  A handle is a number made of the kind, a generation and the index of a slot; a slot
  * gets a new generation each time it is freed, and is used again as late as possible.  Looking one
- * up takes no lock: chunks of slots are never moved or freed, and a slot's tag says what it holds.
+ * up takes no lock: chunks of slots are never moved or freed, and a slot's tag says what it holds,
+ * before and after its object is read.
  */
 #include "../base/common.h"
 
@@ -22,7 +23,8 @@ struct handle_slot {
 	atomic_uint tag;        /* kind and generation; 0 while free */
 	uint32_t generation;
 	uint32_t next_free;
-	void *object;
+	bool is_claimed;        /* somebody ends the object */
+	void *_Atomic object;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +77,8 @@ void *handle_create(enum api_kind kind, void *object)
 		free_first = slot->next_free;
 		free_last = free_first == NO_SLOT ? NO_SLOT : free_last;
 		uint32_t tag = (uint32_t)kind << GENERATION_BITS | slot->generation;
-		slot->object = object;
+		slot->is_claimed = false;
+		atomic_store_explicit(&slot->object, object, memory_order_release);
 		atomic_store_explicit(&slot->tag, tag, memory_order_release);
 		handle = (uint64_t)tag << INDEX_BITS | index;
 	}
@@ -94,7 +97,45 @@ void *handle_get(const void *handle, enum api_kind kind)
 	if (slot == NULL || atomic_load_explicit(&slot->tag, memory_order_acquire) != tag) {
 		return NULL;
 	}
-	return slot->object;
+	// The slot may have been freed and used again since then.
+	void *object = atomic_load_explicit(&slot->object, memory_order_acquire);
+	return atomic_load_explicit(&slot->tag, memory_order_acquire) == tag ? object : NULL;
+}
+
+/* The object of a handle that nobody has claimed.  The lock is held, without which nobody ends it. */
+static void *get_unclaimed(const void *handle, enum api_kind kind)
+{
+	const uint32_t index = (uintptr_t)handle & ((1u << INDEX_BITS) - 1);
+	void *object = handle_get(handle, kind);
+	return object != NULL && !slot_at(index)->is_claimed ? object : NULL;
+}
+
+static void claim(const void *handle)
+{
+	slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1))->is_claimed = true;
+}
+
+void *handle_claim(const void *handle, enum api_kind kind)
+{
+	pthread_mutex_lock(&lock);
+	void *object = get_unclaimed(handle, kind);
+	if (object != NULL) {
+		claim(handle);
+	}
+	pthread_mutex_unlock(&lock);
+	return object;
+}
+
+struct object *object_claim(const void *handle, enum api_kind kind, bool *is_part)
+{
+	pthread_mutex_lock(&lock);
+	struct object *object = get_unclaimed(handle, kind);
+	*is_part = object != NULL && object->is_part;
+	if (object != NULL && !*is_part) {
+		claim(handle);
+	}
+	pthread_mutex_unlock(&lock);
+	return *is_part ? NULL : object;
 }
 
 void handle_suspend(void *handle)
@@ -106,7 +147,7 @@ void handle_suspend(void *handle)
 void handle_resume(void *handle, void *object)
 {
 	struct handle_slot *slot = slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
-	slot->object = object;
+	atomic_store_explicit(&slot->object, object, memory_order_release);
 	atomic_store_explicit(&slot->tag, (unsigned)((uintptr_t)handle >> INDEX_BITS),
 		memory_order_release);
 }

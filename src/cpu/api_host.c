@@ -27,17 +27,19 @@ void host_free(struct object *object)
 	mem_free(object);
 }
 
-/* The registered range of a context that overlaps with one, NULL if there is none. */
-static struct host_range *find_overlap(struct context *context, uint64_t start, size_t size)
+/* A registered range of a context that overlaps with one; false if there is none. */
+static bool find_overlap(struct context *context, uint64_t start, size_t size,
+	struct host_range *out)
 {
-	struct host_range *found = NULL;
+	bool found = false;
 	pthread_mutex_lock(&context->lock);
-	for (struct object *object = context->objects; object != NULL; object = object->next) {
-		struct host_range *range = (struct host_range *)object;
-		if (object->kind == API_HOST && start < range->start + range->size
-		    && range->start < start + size) {
-			found = range;
-			break;
+	const struct object *object = context->objects;
+	for (; object != NULL && !found; object = object->next) {
+		const struct host_range *range = (const struct host_range *)object;
+		found = object->kind == API_HOST && start < range->start + range->size
+			&& range->start < start + size;
+		if (found) {
+			*out = *range;
 		}
 	}
 	pthread_mutex_unlock(&context->lock);
@@ -46,12 +48,12 @@ static struct host_range *find_overlap(struct context *context, uint64_t start, 
 
 bool host_find(struct context *context, uint64_t address, struct memory_range *out)
 {
-	const struct host_range *range = find_overlap(context, address, 1);
-	if (range == NULL) {
+	struct host_range range;
+	if (!find_overlap(context, address, 1, &range)) {
 		return false;
 	}
-	*out = (struct memory_range){.address = range->start, .size = range->size,
-		.kind = MEMORY_HOST, .id = (uintptr_t)range->object.handle, .owner = context};
+	*out = (struct memory_range){.address = range.start, .size = range.size,
+		.kind = MEMORY_HOST, .id = (uintptr_t)range.object.handle, .owner = context};
 	return true;
 }
 
@@ -74,6 +76,7 @@ static CUresult check_register(const char *call, struct context *context, uint64
 {
 	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
 		| CU_MEMHOSTREGISTER_READ_ONLY;
+	struct host_range other;
 	if (flags & CU_MEMHOSTREGISTER_IOMEMORY) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: not for memory of devices", call);
 	}
@@ -82,7 +85,7 @@ static CUresult check_register(const char *call, struct context *context, uint64
 			"%s: no memory, no size, or unknown flags 0x%x", call, flags);
 	}
 	if (memory_covers(context->device->memory, start)
-	    || find_overlap(context, start, size) != NULL) {
+	    || find_overlap(context, start, size, &other)) {
 		return api_fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
 			"%s: some of the memory is pinned or registered", call);
 	}
@@ -123,13 +126,17 @@ API(cuMemHostUnregister, void *memory)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct host_range *range = find_overlap(context, start, 1);
-	if (range == NULL || range->start != start) {
+	struct host_range range;
+	struct object *object = NULL;
+	if (find_overlap(context, start, 1, &range) && range.start == start) {
+		object = handle_claim(range.object.handle, API_HOST);
+	}
+	if (object == NULL) {
 		return api_fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
 			"%s: no registered memory starts there", __func__);
 	}
 	result = context_wait(context);
-	host_free(&range->object);
+	host_free(object);
 	return result;
 }
 
@@ -141,9 +148,9 @@ API(cuMemHostGetFlags, unsigned int *out, void *memory)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	const struct host_range *own = find_overlap(context, (uintptr_t)memory, 1);
-	if (own != NULL) {
-		*out = own->flags;
+	struct host_range own;
+	if (find_overlap(context, (uintptr_t)memory, 1, &own)) {
+		*out = own.flags;
 		return CUDA_SUCCESS;
 	}
 	if (!memory_find(context->device->memory, (uintptr_t)memory, &range)

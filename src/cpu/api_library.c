@@ -171,16 +171,20 @@ static CUresult find_kernel(const char *call, CUkernel handle, struct function *
 
 API(cuLibraryUnload, CUlibrary handle)
 {
-	struct library *library;
-	CUresult result = find_library(__func__, handle, &library);
+	CUresult result = api_ready(__func__);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	struct library *library = handle_claim(handle, API_LIBRARY);
+	if (library == NULL) {
+		return api_bad_handle(__func__, "library");
+	}
 	for (size_t i = 0; i < library->loaded_count; i++) {
-		struct module *module = handle_get(library->loaded[i].module, API_MODULE);
-		if (module != NULL) {
-			context_wait(module->object.context);
-			module_free(&module->object);
+		// Unless its context is just being ended.
+		struct object *object = handle_claim(library->loaded[i].module, API_MODULE);
+		if (object != NULL) {
+			context_wait(object->context);
+			module_free(object);
 		}
 	}
 	library_free(library);
@@ -192,9 +196,11 @@ static void inherit(struct module *module, const struct module *plan)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
 		struct function *function = &module->functions[i];
-		function->max_dynamic = plan->functions[i].max_dynamic;
-		function->carveout = plan->functions[i].carveout;
-		memcpy(function->hints, plan->functions[i].hints, sizeof(function->hints));
+		const struct function *kernel = &plan->functions[i];
+		function->max_dynamic = kernel->max_dynamic;
+		function->carveout = kernel->carveout;
+		function->hints[0] = kernel->hints[0];
+		function->hints[1] = kernel->hints[1];
 	}
 }
 
@@ -233,7 +239,7 @@ static CUresult load_locked(const char *call, struct library *library, struct co
 	}
 	CUresult result = module_create(call, context, library->text, library->size, &none, out);
 	if (result == CUDA_SUCCESS) {
-		(*out)->is_of_library = true;
+		(*out)->object.is_part = true;
 		inherit(*out, library->plan);
 		*place = (struct loaded){context->id, (*out)->object.handle};
 	}

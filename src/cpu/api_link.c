@@ -18,6 +18,7 @@
 
 struct link {
 	CUlinkState handle;
+	pthread_mutex_t lock;  /* of what is below */
 	struct linker *linker;
 	struct jit_options options;
 	struct str image;
@@ -29,6 +30,7 @@ static void link_free(struct link *link)
 	handle_release(link->handle);
 	linker_release(link->linker);
 	str_free(&link->image);
+	pthread_mutex_destroy(&link->lock);
 	mem_free(link);
 }
 
@@ -36,6 +38,7 @@ static CUresult link_create(const char *call, const struct jit_options *options,
 {
 	struct link *link = mem_zalloc(1, sizeof(*link));
 	if (link != NULL) {
+		pthread_mutex_init(&link->lock, NULL);
 		link->options = *options;
 		link->linker = linker_create();
 		link->handle = link->linker != NULL ? handle_create(API_LINK, link) : NULL;
@@ -131,7 +134,7 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
-static CUresult add(const char *call, struct link *link, const void *data, size_t size,
+static CUresult add_locked(const char *call, struct link *link, const void *data, size_t size,
 	const char *name)
 {
 	struct ptx_diag diag = {0};
@@ -153,47 +156,64 @@ static CUresult add(const char *call, struct link *link, const void *data, size_
 	return result;
 }
 
-/* What both ways of adding have in common, up to the data. */
-static CUresult enter_add(const char *call, CUlinkState handle, CUjitInputType type,
-	unsigned count, const CUjit_option *options, void *const *values, struct link **link)
+/* What is added, with all that a program says about it. */
+struct addition {
+	CUjitInputType type;
+	const char *name;
+	unsigned count;
+	const CUjit_option *options;
+	void *const *values;
+};
+
+static CUresult check_addition(const char *call, struct link *link, const struct addition *what)
 {
-	CUresult result = find_link(call, handle, link);
-	if (result == CUDA_SUCCESS) {
-		result = check_options(call, count, options, values);
-	}
-	if (result == CUDA_SUCCESS && (*link)->is_complete) {
+	CUresult result = check_options(call, what->count, what->options, what->values);
+	if (result == CUDA_SUCCESS && link->is_complete) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", call);
 	}
-	return result == CUDA_SUCCESS ? check_type(call, *link, type) : result;
+	return result == CUDA_SUCCESS ? check_type(call, link, what->type) : result;
+}
+
+/* Add data, or, if there is none, the file of that name. */
+static CUresult add(const char *call, CUlinkState handle, const struct addition *what,
+	const void *data, size_t size)
+{
+	struct link *link;
+	char *read = NULL;
+	CUresult result = find_link(call, handle, &link);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&link->lock);
+	result = check_addition(call, link, what);
+	if (result == CUDA_SUCCESS && data == NULL) {
+		result = read_image(call, what->name, &read, &size);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = add_locked(call, link, data != NULL ? data : read, size, what->name);
+	}
+	pthread_mutex_unlock(&link->lock);
+	mem_free(read);
+	return result;
 }
 
 API(cuLinkAddData_v2, CUlinkState handle, CUjitInputType type, void *data, size_t size,
 	const char *name, unsigned int count, CUjit_option *options, void **values)
 {
-	struct link *link;
-	CUresult result = enter_add(__func__, handle, type, count, options, values, &link);
+	const struct addition what = {type, name, count, options, values};
+	CUresult result = api_ready(__func__);
 	if (result == CUDA_SUCCESS && data == NULL) {
 		return api_null(__func__, "the data");
 	}
-	return result == CUDA_SUCCESS ? add(__func__, link, data, size, name) : result;
+	return result == CUDA_SUCCESS ? add(__func__, handle, &what, data, size) : result;
 }
 API_ALIAS(cuLinkAddData, cuLinkAddData_v2);
 
 API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
 	unsigned int count, CUjit_option *options, void **values)
 {
-	struct link *link;
-	char *data;
-	size_t size;
-	CUresult result = enter_add(__func__, handle, type, count, options, values, &link);
-	if (result == CUDA_SUCCESS) {
-		result = read_image(__func__, path, &data, &size);
-	}
-	if (result == CUDA_SUCCESS) {
-		result = add(__func__, link, data, size, path);
-		mem_free(data);
-	}
-	return result;
+	const struct addition what = {type, path, count, options, values};
+	return add(__func__, handle, &what, NULL, 0);
 }
 API_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
 
@@ -236,7 +256,11 @@ API(cuLinkComplete, CUlinkState handle, void **out, size_t *size)
 {
 	struct link *link;
 	CUresult result = api_need(find_link(__func__, handle, &link), __func__, out);
-	if (result == CUDA_SUCCESS && !link->is_complete) {
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&link->lock);
+	if (!link->is_complete) {
 		result = complete(__func__, link);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -245,15 +269,23 @@ API(cuLinkComplete, CUlinkState handle, void **out, size_t *size)
 	if (result == CUDA_SUCCESS && size != NULL) {
 		*size = link->image.len + 1;
 	}
+	pthread_mutex_unlock(&link->lock);
 	return result;
 }
 
 API(cuLinkDestroy, CUlinkState handle)
 {
-	struct link *link;
-	CUresult result = find_link(__func__, handle, &link);
-	if (result == CUDA_SUCCESS) {
-		link_free(link);
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	return result;
+	struct link *link = handle_claim(handle, API_LINK);
+	if (link == NULL) {
+		return api_bad_handle(__func__, "link");
+	}
+	// Another call may still be at it.
+	pthread_mutex_lock(&link->lock);
+	pthread_mutex_unlock(&link->lock);
+	link_free(link);
+	return CUDA_SUCCESS;
 }

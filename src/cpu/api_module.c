@@ -192,9 +192,6 @@ void module_release(struct module *module)
 		handle_release(module->functions[i].handle);
 		mem_free(module->functions[i].old.params);
 	}
-	if (module->memory != 0) {
-		memory_free(module->object.context->device->memory, module->memory, MEMORY_MODULE);
-	}
 	jit_release(module->jit);
 	mem_free(module->functions);
 	mem_free(module->globals);
@@ -203,10 +200,19 @@ void module_release(struct module *module)
 	mem_free(module);
 }
 
+static void free_vars(struct module *module)
+{
+	if (module->memory != 0) {
+		memory_free(module->object.context->device->memory, module->memory, MEMORY_MODULE);
+	}
+}
+
 void module_free(struct object *object)
 {
+	struct module *module = (struct module *)object;
+	free_vars(module);
 	object_remove(object);
-	module_release((struct module *)object);
+	module_release(module);
 }
 
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
@@ -229,6 +235,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 		ok = ptx_no_memory(&diag);
 	}
 	if (!ok) {
+		free_vars(module);
 		module_release(module);
 		return fail_ptx(call, &diag, options);
 	}
@@ -325,16 +332,15 @@ API(cuModuleUnload, CUmodule handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct module *module = handle_get(handle, API_MODULE);
-	if (module == NULL) {
-		return api_bad_handle(__func__, "module");
+	bool is_part;
+	struct object *object = object_claim(handle, API_MODULE, &is_part);
+	if (object == NULL) {
+		return is_part ? api_fail(CUDA_ERROR_NOT_PERMITTED,
+			"%s: the module belongs to a library, which is unloaded instead", __func__)
+			: api_bad_handle(__func__, "module");
 	}
-	if (module->is_of_library) {
-		return api_fail(CUDA_ERROR_NOT_PERMITTED,
-			"%s: the module belongs to a library, which is unloaded instead", __func__);
-	}
-	result = context_wait(module->object.context);
-	module_free(&module->object);
+	result = context_wait(object->context);
+	module_free(object);
 	return result;
 }
 

@@ -5,7 +5,7 @@
  * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
  *
  * Pools belong to the device, not to a context.  One that is destroyed while memory of it is still
- * used stays as an account until that has gone.
+ * used, or while a call takes some, stays as an account until that has gone.
  */
 #include "../base/common.h"
 
@@ -40,14 +40,6 @@ static struct mempool *standard_pool(void)
 	return pool->handle != NULL ? pool : NULL;
 }
 
-static struct mempool *current_pool(void)
-{
-	pthread_mutex_lock(&pools.lock);
-	struct mempool *pool = pools.current != NULL ? pools.current : standard_pool();
-	pthread_mutex_unlock(&pools.lock);
-	return pool;
-}
-
 CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out)
 {
 	CUresult result = api_ready(call);
@@ -57,6 +49,56 @@ CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **ou
 	*out = handle_get(handle, API_POOL);
 	return *out != NULL ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
+}
+
+/* A pool that stays until leave_pool; without a handle, the current one. */
+static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct mempool **out)
+{
+	CUresult result = CUDA_SUCCESS;
+	pthread_mutex_lock(&pools.lock);
+	if (handle != NULL) {
+		result = mempool_find(call, *handle, out);
+	} else {
+		*out = pools.current != NULL ? pools.current : standard_pool();
+		result = *out != NULL ? CUDA_SUCCESS
+			: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+	}
+	if (result == CUDA_SUCCESS) {
+		(*out)->calls++;
+	}
+	pthread_mutex_unlock(&pools.lock);
+	return result;
+}
+
+static void free_pool(struct mempool *pool)
+{
+	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
+		close(pool->file);
+	}
+	mem_free(pool);
+}
+
+/* Free the destroyed pools of which no memory is left.  The lock is held. */
+static void sweep(void)
+{
+	struct mempool **link = &pools.gone;
+	while (*link != NULL) {
+		struct mempool *pool = *link;
+		if (atomic_load(&pool->account.used) > 0 || pool->calls > 0) {
+			link = &pool->next;
+		} else {
+			*link = pool->next;
+			free_pool(pool);
+		}
+	}
+}
+
+static void leave_pool(struct mempool *pool)
+{
+	pthread_mutex_lock(&pools.lock);
+	pool->calls--;
+	sweep();
+	pthread_mutex_unlock(&pools.lock);
 }
 
 /* --- Memory in the order of a stream --- */
@@ -92,22 +134,18 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 }
 
 /* The memory is there at once, which is before the stream comes to it. */
-static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct mempool *pool,
-	CUstream stream)
+static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
+	struct context *context, struct mempool *pool, CUstream stream)
 {
 	const struct work work = {.kind = WORK_EMPTY};
-	struct context *context;
-	CUresult result = api_need(api_enter(call, &context), call, out);
-	if (result == CUDA_SUCCESS && pool->is_imported) {
+	if (pool->is_imported) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
 	}
-	if (result == CUDA_SUCCESS && stream_is_captured(call, context, stream)) {
+	if (stream_is_captured(call, context, stream)) {
 		return capture_alloc(call, out, size, context, stream);
 	}
-	if (result == CUDA_SUCCESS) {
-		*out = 0;
-		result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
-	}
+	*out = 0;
+	CUresult result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -122,20 +160,32 @@ static CUresult allocate(const char *call, CUdeviceptr *out, size_t size, struct
 	return result;
 }
 
+static CUresult allocate(const char *call, CUdeviceptr *out, size_t size,
+	const CUmemoryPool *handle, CUstream stream)
+{
+	struct context *context;
+	struct mempool *pool;
+	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result == CUDA_SUCCESS) {
+		result = enter_pool(call, handle, &pool);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = allocate_from(call, out, size, context, pool, stream);
+		leave_pool(pool);
+	}
+	return result;
+}
+
 API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream stream)
 {
-	struct mempool *pool = current_pool();
-	return pool != NULL ? allocate(__func__, out, size, pool, stream)
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+	return allocate(__func__, out, size, NULL, stream);
 }
 API_PER_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
 	(CUdeviceptr *out, size_t size, CUstream stream), (out, size, stream));
 
 API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream)
 {
-	struct mempool *pool;
-	CUresult result = mempool_find(__func__, handle, &pool);
-	return result == CUDA_SUCCESS ? allocate(__func__, out, size, pool, stream) : result;
+	return allocate(__func__, out, size, &handle, stream);
 }
 API_PER_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
 	(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream),
@@ -147,9 +197,6 @@ API(cuMemFreeAsync, CUdeviceptr address, CUstream stream)
 	struct context *context;
 	CUresult result = api_enter_release(__func__, &context);
 	if (result != CUDA_SUCCESS || address == 0) {
-		return result;
-	}
-	if ((result = stream_check(__func__, context, stream)) != CUDA_SUCCESS) {
 		return result;
 	}
 	if (stream_is_captured(__func__, context, stream)) {
@@ -164,7 +211,13 @@ API(cuMemFreeAsync, CUdeviceptr address, CUstream stream)
 			"%s: 0x%llx does not come from cuMemAllocAsync, or was freed", __func__,
 			address);
 	}
-	return stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+	result = stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+	if (result != CUDA_SUCCESS && leave == LEAVE_LIVE) {
+		graph_memory_return(address);
+	} else if (result != CUDA_SUCCESS) {
+		memory_return(context->device->memory, address);
+	}
+	return result;
 }
 API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
 	(CUdeviceptr address, CUstream stream), (address, stream));
@@ -196,14 +249,6 @@ static CUresult check_location(const char *call, const CUmemLocation *location,
 		"%s: there is no device %d", call, location->id);
 }
 
-static void free_pool(struct mempool *pool)
-{
-	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
-		close(pool->file);
-	}
-	mem_free(pool);
-}
-
 struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 {
 	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
@@ -224,21 +269,6 @@ struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 		return NULL;
 	}
 	return pool;
-}
-
-/* Free the destroyed pools of which no memory is left.  The lock is held. */
-static void sweep(void)
-{
-	struct mempool **link = &pools.gone;
-	while (*link != NULL) {
-		struct mempool *pool = *link;
-		if (atomic_load(&pool->account.used) > 0) {
-			link = &pool->next;
-		} else {
-			*link = pool->next;
-			free_pool(pool);
-		}
-	}
 }
 
 API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
@@ -275,19 +305,18 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 API(cuMemPoolDestroy, CUmemoryPool handle)
 {
 	struct mempool *pool;
+	pthread_mutex_lock(&pools.lock);
 	CUresult result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && pool == &pools.standard) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
-	}
-	if (result == CUDA_SUCCESS) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
+	} else if (result == CUDA_SUCCESS) {
 		handle_release(handle);
-		pthread_mutex_lock(&pools.lock);
 		pools.current = pools.current != pool ? pools.current : NULL;
 		pool->next = pools.gone;
 		pools.gone = pool;
 		sweep();
-		pthread_mutex_unlock(&pools.lock);
 	}
+	pthread_mutex_unlock(&pools.lock);
 	return result;
 }
 
@@ -409,15 +438,18 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, b
 static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)
 {
 	struct mempool *pool;
-	CUresult result = so_far == CUDA_SUCCESS ? mempool_find(call, handle, &pool) : so_far;
+	if (so_far != CUDA_SUCCESS) {
+		return so_far;
+	}
+	pthread_mutex_lock(&pools.lock);
+	CUresult result = mempool_find(call, handle, &pool);
 	if (result == CUDA_SUCCESS && pool->is_imported) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
-	}
-	if (result == CUDA_SUCCESS) {
-		pthread_mutex_lock(&pools.lock);
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's",
+			call);
+	} else if (result == CUDA_SUCCESS) {
 		pools.current = pool;
-		pthread_mutex_unlock(&pools.lock);
 	}
+	pthread_mutex_unlock(&pools.lock);
 	return result;
 }
 

@@ -9,6 +9,7 @@ struct mempool {
 	struct memory_pool account; /* first: ranges of memory point here */
 	CUmemoryPool handle;
 	struct mempool *next;       /* of those that are destroyed */
+	size_t calls;               /* that are just taking memory from it */
 	atomic_ullong threshold;
 	atomic_int reuse[3];
 	CUmemAllocationHandleType handle_type;

@@ -79,7 +79,7 @@ API(cuStreamGetCtx, CUstream handle, CUcontext *out)
 	struct stream_info info;
 	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = info.context->handle;
+		*out = info.context;
 	}
 	return result;
 }

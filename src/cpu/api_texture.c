@@ -307,15 +307,11 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 	return result == CUDA_SUCCESS ? add_texture(__func__, context, out, &t) : result;
 }
 
-/* The object of a handle that a program passes; what is documented for a wrong one is
- * INVALID_VALUE. */
-static CUresult find_object(const char *call, uint64_t handle, enum api_kind kind, void *out)
+/* What is documented for a handle of a program that is none. */
+static CUresult bad_object(const char *call, uint64_t handle, enum api_kind kind)
 {
-	void *object = handle_get((const void *)(uintptr_t)handle, kind);
-	memcpy(out, &object, sizeof(object));
-	return object != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: 0x%llx is no live %s object", call, (unsigned long long)handle,
-		kind == API_TEXTURE ? "texture" : "surface");
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no live %s object", call,
+		(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
 }
 
 static CUresult enter_object(const char *call, uint64_t handle, enum api_kind kind,
@@ -323,7 +319,12 @@ static CUresult enter_object(const char *call, uint64_t handle, enum api_kind ki
 {
 	struct context *context;
 	CUresult result = api_need(api_enter(call, &context), call, out);
-	return result == CUDA_SUCCESS ? find_object(call, handle, kind, object) : result;
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	void *found = handle_get((const void *)(uintptr_t)handle, kind);
+	memcpy(object, &found, sizeof(found));
+	return found != NULL ? CUDA_SUCCESS : bad_object(call, handle, kind);
 }
 
 void texture_free(struct object *object)
@@ -332,26 +333,20 @@ void texture_free(struct object *object)
 	mem_free(object);
 }
 
-void surface_free(struct object *object)
-{
-	object_remove(object);
-	mem_free(object);
-}
-
 static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
 {
 	struct context *context;
-	struct object *object;
 	CUresult result = api_enter_release(call, &context);
-	if (result == CUDA_SUCCESS) {
-		result = find_object(call, handle, kind, &object);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	if (result == CUDA_SUCCESS) {
-		// A kernel may be looking at it.
-		result = context_wait(object->context);
-		object_remove(object);
-		mem_free(object);
+	struct object *object = handle_claim((const void *)(uintptr_t)handle, kind);
+	if (object == NULL) {
+		return bad_object(call, handle, kind);
 	}
+	// A kernel may be looking at it.
+	result = context_wait(object->context);
+	texture_free(object);
 	return result;
 }
 

@@ -176,16 +176,16 @@ void capture_forget(struct event *event)
 	}
 }
 
-void capture_leave(struct stream *stream)
+struct graph *capture_leave(struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
 	if (capture == NULL) {
-		return;
+		return NULL;
 	}
 	if (capture->origin != stream) {
 		capture->is_invalid = true;
 		part(stream);
-		return;
+		return NULL;
 	}
 	struct graph *graph = capture->graph;
 	bool owns_graph = capture->owns_graph;
@@ -196,11 +196,7 @@ void capture_leave(struct stream *stream)
 		graph_hide(graph);
 	}
 	graph_unlock();
-	if (owns_graph) {
-		// User objects of a graph that nobody has got are those of its child graphs, which
-		// others hold too.
-		graph_release(graph);
-	}
+	return owns_graph ? graph : NULL;
 }
 
 /* --- Failures --- */
@@ -463,6 +459,14 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 
 /* --- Beginning and ending --- */
 
+/* A graph that exists and that nobody captures into.  The lock of graph.h is held. */
+static CUresult find_target(const char *call, CUgraph handle, struct graph **out)
+{
+	CUresult result = graph_find(call, handle, out);
+	return result == CUDA_SUCCESS && (*out)->is_captured_into ? api_fail(
+		CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call) : result;
+}
+
 /* Whether all nodes are in a graph. */
 static CUresult check_nodes(const char *call, const struct graph *graph, const CUgraphNode *nodes,
 	size_t count)
@@ -481,7 +485,7 @@ static CUresult check_nodes(const char *call, const struct graph *graph, const C
 	return CUDA_SUCCESS;
 }
 
-CUresult capture_begin(const char *call, struct stream *stream, struct graph *graph,
+CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *handle,
 	const CUgraphNode *from, const CUgraphEdgeData *data, size_t count,
 	CUstreamCaptureMode mode)
 {
@@ -494,8 +498,12 @@ CUresult capture_begin(const char *call, struct stream *stream, struct graph *gr
 			call);
 	}
 	struct capture *capture = mem_zalloc(1, sizeof(*capture));
+	struct graph *graph = NULL;
 	graph_lock();
-	CUresult result = graph != NULL ? check_nodes(call, graph, from, count) : CUDA_SUCCESS;
+	CUresult result = handle != NULL ? find_target(call, *handle, &graph) : CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS && graph != NULL) {
+		result = check_nodes(call, graph, from, count);
+	}
 	if (result == CUDA_SUCCESS && (capture == NULL
 			|| !tail_add(&stream->captured.tail, from, data, count)
 			|| (graph == NULL && (capture->graph = graph_create(true)) == NULL))) {
@@ -608,6 +616,15 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 	return result;
 }
 
+static bool is_lossy(const struct tail *tail)
+{
+	bool lossy = false;
+	for (size_t i = 0; i < tail->count; i++) {
+		lossy |= tail->data[i].from_port != 0 || tail->data[i].type != 0;
+	}
+	return lossy;
+}
+
 CUresult capture_get_info(const char *call, struct stream *stream, struct capture_info *out)
 {
 	const struct capture *capture = stream->captured.capture;
@@ -616,9 +633,10 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 		return fail_legacy(call);
 	}
 	if (capture != NULL) {
+		const struct tail *tail = &stream->captured.tail;
 		*out = (struct capture_info){capture->is_invalid
 			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
-			capture->id, capture->graph->handle, &stream->captured.tail};
+			capture->id, capture->graph->handle, *tail, is_lossy(tail)};
 	}
 	return CUDA_SUCCESS;
 }

@@ -31,7 +31,8 @@ struct capture_info {
 	CUstreamCaptureStatus status;
 	uint64_t id;
 	CUgraph graph;
-	const struct tail *tail;
+	struct tail tail;       /* as it is now */
+	bool is_lossy;          /* an edge of it has data */
 };
 
 /* Whether work for a stream is captured; then all is done.  What may not be done in or beside a
@@ -55,12 +56,13 @@ CUresult capture_close_stream(const char *call, struct stream *stream);
 CUresult capture_check_thread(const char *call);
 CUresult capture_check_unsafe(const char *call);
 
-/* Streams and events go, or an event is recorded anew. */
-void capture_leave(struct stream *stream);
+/* Streams and events go, or an event is recorded anew.  What a stream leaves behind is to be
+ * released, without locks. */
+struct graph *capture_leave(struct stream *stream);
 void capture_forget(struct event *event);
 
-/* Begin to capture into a graph, or a new one. */
-CUresult capture_begin(const char *call, struct stream *stream, struct graph *graph,
+/* Begin to capture into a graph, or a new one, for NULL. */
+CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *graph,
 	const CUgraphNode *from, const CUgraphEdgeData *data, size_t count,
 	CUstreamCaptureMode mode);
 /* End it; *waste is to be released, without locks. */

@@ -180,19 +180,27 @@ CUresult event_destroy(const char *call, CUevent handle)
 	return result;
 }
 
-void event_free(struct object *object)
+void event_free(void *handle)
 {
-	event_destroy("an event", object->handle);
+	event_destroy("an event", handle);
+}
+
+/* The lock is held. */
+static CUresult find_event(const char *call, CUevent handle, struct event **out)
+{
+	*out = handle_get(handle, API_EVENT);
+	CUresult result = *out != NULL ? capture_check_event(call, *out)
+		: api_bad_handle(call, "event");
+	return result == CUDA_SUCCESS ? context_check((*out)->object.context) : result;
 }
 
 CUresult event_get_info(const char *call, CUevent handle, struct event_info *out)
 {
+	struct event *event;
 	queue_lock();
-	struct event *event = handle_get(handle, API_EVENT);
-	CUresult result = event != NULL ? capture_check_event(call, event)
-		: api_bad_handle(call, "event");
+	CUresult result = find_event(call, handle, &event);
 	if (result == CUDA_SUCCESS) {
-		*out = (struct event_info){event->object.context, event->flags, event->is_recorded,
+		*out = (struct event_info){event->flags, event->is_recorded,
 			event_is_done(event),
 			event->mark != NULL ? event->mark->time : event->time};
 	}
@@ -207,14 +215,21 @@ CUresult event_wait(const char *call, CUevent handle)
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
 	}
 	queue_lock();
-	struct event *event = handle_get(handle, API_EVENT);
-	struct mark *mark = event != NULL ? event_pending(event, spare) : spare;
-	if (event != NULL && mark != NULL) {
+	struct event *event;
+	CUresult result = find_event(call, handle, &event);
+	struct mark *mark = result == CUDA_SUCCESS ? event_pending(event, spare) : spare;
+	if (result == CUDA_SUCCESS && mark != NULL) {
+		// The event may go meanwhile; as long as there is its stream, there is the context.
+		struct context *context = event->object.context;
+		struct stream *legacy = context->legacy;
+		legacy->refs++;
 		queue_wait(mark_is_done, mark, 0);
+		result = context_check(context);
+		queue_release(legacy);
 	}
 	mark_release(mark);
 	queue_unlock();
-	return event != NULL ? CUDA_SUCCESS : api_bad_handle(call, "event");
+	return result;
 }
 
 /* --- Between processes --- */

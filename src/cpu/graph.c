@@ -142,12 +142,21 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	return node;
 }
 
+/* Nobody finds it any more, and its memory is in no graph of the program. */
+static void hide_node(struct graph_node *node)
+{
+	struct graph_memory *memory = node->data->memory;
+	handle_release(node->handle);
+	node->handle = NULL;
+	if (memory != NULL && memory->owner == node->graph) {
+		memory->owner = NULL;
+	}
+}
+
+/* Without the lock, too, if its graph is hidden or never was the program's. */
 static void free_node(struct graph_node *node)
 {
 	handle_release(node->handle);
-	if (node->data->memory != NULL && node->data->memory->owner == node->graph) {
-		node->data->memory->owner = NULL;
-	}
 	node_data_release(node->data);
 	mem_free(node->from.list);
 	mem_free(node->to.list);
@@ -171,6 +180,7 @@ struct graph *graph_remove(struct graph_node *node)
 		graph->last = node->link;
 	}
 	graph->node_count--;
+	hide_node(node);
 	free_node(node);
 	if (child != NULL) {
 		graph_hide(child);
@@ -197,8 +207,7 @@ void graph_hide(struct graph *graph)
 	handle_release(graph->handle);
 	graph->handle = NULL;
 	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
-		handle_release(node->handle);
-		node->handle = NULL;
+		hide_node(node);
 		if (node->child != NULL) {
 			graph_hide(node->child);
 		}
@@ -219,7 +228,7 @@ void graph_release(struct graph *graph)
 	while (graph->uses != NULL) {
 		struct object_use *use = graph->uses;
 		graph->uses = use->next;
-		user_object_release(use->object, use->count);
+		user_object_drop(use->object, use->count);
 		mem_free(use);
 	}
 	handle_release(graph->handle);
@@ -230,7 +239,7 @@ static bool clone_uses(const struct graph *graph, struct graph *clone)
 {
 	for (const struct object_use *use = graph->uses; use != NULL; use = use->next) {
 		struct object_use *copy = mem_alloc(sizeof(*copy));
-		if (copy == NULL || !user_object_retain(use->object, use->count)) {
+		if (copy == NULL || !user_object_keep(use->object, use->count)) {
 			mem_free(copy);
 			return false;
 		}
@@ -289,6 +298,24 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 		return NULL;
 	}
 	return clone;
+}
+
+void graph_mark_memory(struct graph *graph)
+{
+	while (graph != NULL) {
+		graph->has_memory = true;
+		graph = graph->parent != NULL ? graph->parent->graph : NULL;
+	}
+}
+
+bool graph_is_captured(const struct graph *graph)
+{
+	bool found = graph->is_captured_into;
+	for (const struct graph_node *node = graph->first; node != NULL && !found;
+	     node = node->next) {
+		found = node->child != NULL && graph_is_captured(node->child);
+	}
+	return found;
 }
 
 struct graph *graph_root(struct graph *graph)

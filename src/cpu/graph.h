@@ -73,7 +73,7 @@ struct graph {
 	size_t node_count;
 	size_t edge_count;
 	struct object_use *uses;
-	bool has_memory;             /* nodes that allocate or free memory */
+	bool has_memory;             /* nodes that allocate or free memory, in child graphs too */
 	bool is_captured_into;       /* a capture goes on */
 	CUgraphExec exec;            /* the last one, if has_memory */
 };
@@ -100,6 +100,10 @@ void graph_disconnect(struct graph_node *from, struct graph_node *to);
 /* The edge between two nodes, as `to` has it; NULL if there is none. */
 struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to);
 
+/* It has memory, and so have those that it is a child of. */
+void graph_mark_memory(struct graph *graph);
+/* Whether a capture goes on in it or in a child graph, so that it must stay. */
+bool graph_is_captured(const struct graph *graph);
 /* The graph at the top, of which this is a child, or a child's child. */
 struct graph *graph_root(struct graph *graph);
 /* All nodes, with those of child graphs. */
@@ -110,8 +114,9 @@ size_t graph_total(const struct graph *graph);
  */
 struct graph_node *graph_sort(struct graph *graph, struct graph_node **order);
 
-/* User objects: counted references to something that a function of the program destroys. */
-bool user_object_retain(struct user_object *object, size_t count);
-void user_object_release(struct user_object *object, size_t count);
+/* User objects: counted references to something that a function of the program destroys.  These
+ * are for the references that graphs have. */
+bool user_object_keep(struct user_object *object, size_t count);
+void user_object_drop(struct user_object *object, size_t count);
 
 #endif

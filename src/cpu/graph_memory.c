@@ -19,7 +19,7 @@ static struct {
 /* The lock is held. */
 static struct graph_memory *find(uint64_t address)
 {
-	struct graph_memory *memory = all.first;
+	struct graph_memory *memory = address != 0 ? all.first : NULL;
 	while (memory != NULL && memory->address != address) {
 		memory = memory->next;
 	}
@@ -49,6 +49,7 @@ CUresult graph_memory_create(const char *call, struct context *context, size_t s
 	}
 	memory->refs = 1;
 	memory->context = context->handle;
+	memory->home = context;
 	memory->address = address;
 	pthread_mutex_lock(&all.lock);
 	memory->next = all.first;
@@ -105,27 +106,50 @@ void graph_memory_release(struct graph_memory *memory)
 	}
 }
 
-void graph_memory_begin(struct graph_memory *memory)
+/* The lock is held. */
+static CUresult take_step(const char *call, struct graph_memory_step *step)
 {
-	pthread_mutex_lock(&all.lock);
+	struct graph_memory *memory = step->memory;
+	if (memory->address == 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory of the graph has gone with its context", call);
+	}
+	if (step->is_free && !memory->is_live) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory to be freed was not allocated", call);
+	}
+	if (!step->is_free && memory->is_live && !step->may_be_live) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory of the last launch was not freed", call);
+	}
+	step->was_live = memory->is_live;
 	memory->refs += !memory->is_live;
-	memory->is_live = true;
-	pthread_mutex_unlock(&all.lock);
+	memory->is_live = !step->is_free;
+	return CUDA_SUCCESS;
 }
 
-void graph_memory_end(struct graph_memory *memory)
+static void take_back(const struct graph_memory_step *step)
 {
-	pthread_mutex_lock(&all.lock);
-	memory->is_live = false;
-	pthread_mutex_unlock(&all.lock);
+	step->memory->refs -= !step->was_live;
+	step->memory->is_live = step->was_live;
 }
 
-bool graph_memory_is_live(struct graph_memory *memory)
+CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count)
 {
+	CUresult result = CUDA_SUCCESS;
+	size_t taken = 0;
+	if (count == 0) {
+		return CUDA_SUCCESS;
+	}
 	pthread_mutex_lock(&all.lock);
-	bool is_live = memory->is_live;
+	while (taken < count && (result = take_step(call, &steps[taken])) == CUDA_SUCCESS) {
+		taken++;
+	}
+	while (result != CUDA_SUCCESS && taken > 0) {
+		take_back(&steps[--taken]);
+	}
 	pthread_mutex_unlock(&all.lock);
-	return is_live;
+	return result;
 }
 
 bool graph_memory_drop(uint64_t address)
@@ -141,8 +165,17 @@ bool graph_memory_drop(uint64_t address)
 void graph_memory_forget(const struct context *context)
 {
 	pthread_mutex_lock(&all.lock);
-	for (struct graph_memory *memory = all.first; memory != NULL; memory = memory->next) {
-		memory->address = memory->context == context->handle ? 0 : memory->address;
+	for (struct graph_memory *memory = all.first; memory != NULL;) {
+		struct graph_memory *next = memory->next;
+		if (memory->home == context) {
+			memory->home = NULL;
+			memory->address = 0;
+			if (memory->is_live) {
+				memory->is_live = false;
+				release(memory);
+			}
+		}
+		memory = next;
 	}
 	pthread_mutex_unlock(&all.lock);
 }
@@ -157,6 +190,15 @@ enum graph_leave graph_memory_leave(uint64_t address)
 	}
 	pthread_mutex_unlock(&all.lock);
 	return found;
+}
+
+void graph_memory_return(uint64_t address)
+{
+	struct graph_memory *memory = lock_and_find(address);
+	if (memory != NULL) {
+		memory->is_live = true;
+	}
+	pthread_mutex_unlock(&all.lock);
 }
 
 /* --- The account --- */

@@ -15,11 +15,20 @@ struct graph_memory {
 	struct graph_memory *next;
 	unsigned refs;          /* nodes, and each time that it was allocated and not yet freed */
 	CUcontext context;
+	const struct context *home; /* the same, as long as the memory is there */
 	uint64_t address;       /* 0: it has gone with its context */
 	const struct graph *owner; /* the graph of its allocation node */
 	bool is_freed_inside;   /* that graph has a node that frees it */
 	bool is_freed_outside;  /* another one has */
 	bool is_live;           /* allocated by a launch, as far as launches were enqueued */
+};
+
+/* What a launch does with memory that lives on, or that another graph has allocated. */
+struct graph_memory_step {
+	struct graph_memory *memory;
+	bool is_free;
+	bool may_be_live;       /* when it is allocated */
+	bool was_live;          /* for graph_memory_launch */
 };
 
 /* Take memory for a context; refs is 1. */
@@ -30,11 +39,9 @@ struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
 void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
 
-/* A launch allocates it: it is live from now on, with a reference. */
-void graph_memory_begin(struct graph_memory *memory);
-/* Something that was enqueued frees it; the reference stays until graph_memory_drop. */
-void graph_memory_end(struct graph_memory *memory);
-bool graph_memory_is_live(struct graph_memory *memory);
+/* Account for all that a launch does, or fail and change nothing.  What it allocates is live, with a
+ * reference; of what it frees that stays until graph_memory_drop. */
+CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count);
 /* A stream has come to the end of memory; false if the address is no graph's. */
 bool graph_memory_drop(uint64_t address);
 
@@ -47,5 +54,7 @@ const struct memory_pool *graph_memory_account(void);
 /* For frees by the program: what an address is.  If it is live, it is so no longer. */
 enum graph_leave { LEAVE_FOREIGN, LEAVE_LIVE, LEAVE_DEAD };
 enum graph_leave graph_memory_leave(uint64_t address);
+/* It was not freed, after all. */
+void graph_memory_return(uint64_t address);
 
 #endif

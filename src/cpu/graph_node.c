@@ -599,6 +599,9 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	result = depend_on_all(call, *out, from, edges, count);
 	if (result == CUDA_SUCCESS) {
 		keep_account(graph, data);
+		if (graph->has_memory) {
+			graph_mark_memory(graph);
+		}
 	} else {
 		(*out)->child = NULL;
 		graph_remove(*out);

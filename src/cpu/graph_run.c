@@ -19,6 +19,8 @@ struct graph_run {
 	struct graph_plan *plan;
 	struct mark *after;     /* the end of the launch before */
 	struct mark *done;      /* the end of this one */
+	struct graph_memory_step *steps;
+	size_t step_count;
 	struct mark *marks[];   /* one for each item with an event, in order */
 };
 
@@ -44,6 +46,7 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 	enum work_kind kind = data->work.kind;
 	plan->items[plan->count++] = node_data_retain(data);
 	plan->event_count += has_event(data);
+	plan->memory_count += data->memory != NULL;
 	plan->has_waits |= kind == WORK_WAIT
 		|| (kind != WORK_KERNEL && !work_is_quick(&data->work));
 }
@@ -190,6 +193,28 @@ const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
 
 /* --- Launches --- */
 
+/* What is both allocated and freed by one launch needs no account. */
+static bool list_steps(struct graph_run *run, const struct graph_exec *exec,
+	const struct graph_plan *plan)
+{
+	if (plan->memory_count == 0) {
+		return true;
+	}
+	run->steps = mem_zalloc(plan->memory_count, sizeof(*run->steps));
+	for (size_t i = 0; run->steps != NULL && i < plan->count; i++) {
+		const struct node_data *data = plan->items[i];
+		const bool is_free = data->work.kind == WORK_FREE;
+		if (is_free || (data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+				&& !data->memory->is_freed_inside)) {
+			run->steps[run->step_count++] = (struct graph_memory_step){
+				.memory = data->memory, .is_free = is_free, .may_be_live = exec->flags
+					& CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+			};
+		}
+	}
+	return run->steps != NULL;
+}
+
 struct graph_run *graph_run_create(struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
@@ -198,7 +223,7 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 	if (run == NULL) {
 		return NULL;
 	}
-	bool ok = (run->done = mark_create()) != NULL;
+	bool ok = (run->done = mark_create()) != NULL && list_steps(run, exec, plan);
 	size_t next = 0;
 	for (size_t i = 0; i < plan->count; i++) {
 		if (has_event(plan->items[i])) {
@@ -211,6 +236,7 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 		mem_free(run->marks[i]);
 	}
 	if (!ok) {
+		mem_free(run->steps);
 		mem_free(run->done);
 		mem_free(run);
 		return NULL;
@@ -247,6 +273,7 @@ void graph_run_release(struct graph_run *run)
 	queue_unlock();
 	plan_release(run->plan);
 	graph_exec_release(run->exec);
+	mem_free(run->steps);
 	mem_free(run);
 }
 
@@ -274,8 +301,12 @@ static void bind_event(const struct work *work, struct mark **mark)
 	}
 }
 
-void graph_run_bind(struct graph_run *run)
+CUresult graph_run_bind(const char *call, struct graph_run *run)
 {
+	CUresult result = graph_memory_launch(call, run->steps, run->step_count);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
 	run->after = run->exec->last;
 	run->exec->last = run->done;
 	run->done->refs++;
@@ -285,6 +316,7 @@ void graph_run_bind(struct graph_run *run)
 			bind_event(&run->plan->items[i]->work, &run->marks[next++]);
 		}
 	}
+	return CUDA_SUCCESS;
 }
 
 /* --- Running --- */

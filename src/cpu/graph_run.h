@@ -14,6 +14,7 @@ struct graph_plan {
 	atomic_uint refs;
 	bool has_waits;              /* for events, for host functions, for values */
 	size_t event_count;          /* items that record events or wait for them */
+	size_t memory_count;         /* items that allocate or free memory */
 	size_t count;
 	struct node_data *items[];
 };
@@ -54,9 +55,9 @@ void graph_run_release(struct graph_run *run);
 
 /* Both with the lock of queue.h held.  Whether it needs nothing from anybody. */
 bool graph_run_is_quick(const struct graph_run *run);
-/* It is being enqueued: from now on it is what its events stand for, and what the next launch of
- * its executable graph waits for. */
-void graph_run_bind(struct graph_run *run);
+/* It is being enqueued, unless this fails: from now on it is what its events stand for, and what the
+ * next launch of its executable graph waits for, and its memory is accounted for. */
+CUresult graph_run_bind(const char *call, struct graph_run *run);
 
 /* Do it all. */
 void graph_run_execute(struct graph_run *run, struct context *context);

@@ -333,6 +333,16 @@ bool memory_leave(struct memory *memory, uint64_t address)
 	return ok;
 }
 
+void memory_return(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		range->is_leaving = false;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
 void memory_free_owner(struct memory *memory, const void *owner)
 {
 	pthread_mutex_lock(&memory->lock);

@@ -85,6 +85,7 @@ bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 size_t memory_span(const struct memory *memory, size_t size);
 /* Announce that an allocation of a pool will be freed; false if there is none, or it was already. */
 bool memory_leave(struct memory *memory, uint64_t address);
+void memory_return(struct memory *memory, uint64_t address); /* it will not, after all */
 void memory_free_owner(struct memory *memory, const void *owner);
 
 /* The allocation that holds an address. */

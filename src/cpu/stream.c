@@ -40,11 +40,12 @@ bool api_use_own_stream(bool own)
 static void free_own_streams(void *arg)
 {
 	struct own_stream *own = arg;
+	own_streams = NULL; // what the thread still does may begin a new list
 	bool is_ready = api_ready("the end of a thread") == CUDA_SUCCESS;
 	while (own != NULL) {
 		struct own_stream *next = own->next;
 		if (is_ready) {
-			stream_destroy(own->stream);
+			stream_free(own->stream);
 		}
 		mem_free(own);
 		own = next;
@@ -56,6 +57,23 @@ static void make_own_key(void)
 	has_own_key = pthread_key_create(&own_key, free_own_streams) == 0;
 }
 
+/* Forget the streams that went with their contexts, and give the room of one of them. */
+static struct own_stream *take_unused(void)
+{
+	struct own_stream *unused = NULL;
+	for (struct own_stream **link = &own_streams; *link != NULL;) {
+		struct own_stream *own = *link;
+		if (handle_get(own->stream, API_STREAM) != NULL) {
+			link = &own->next;
+			continue;
+		}
+		*link = own->next;
+		mem_free(unused);
+		unused = own;
+	}
+	return unused != NULL ? unused : mem_alloc(sizeof(*unused));
+}
+
 /* The calling thread's default stream in a context. */
 static struct stream *own_stream(struct context *context)
 {
@@ -65,22 +83,21 @@ static struct stream *own_stream(struct context *context)
 		own = own->next;
 	}
 	struct stream *stream = own != NULL ? handle_get(own->stream, API_STREAM) : NULL;
-	if (stream != NULL) {
+	// There is one handle for all primary contexts, one after the other.
+	if (stream != NULL && stream->object.context == context) {
 		return stream;
 	}
 	pthread_once(&once, make_own_key);
-	struct own_stream *added = own == NULL ? mem_zalloc(1, sizeof(*added)) : own;
-	stream = added != NULL && has_own_key ? queue_create(context, 0, false) : NULL;
-	if (stream == NULL) {
-		mem_free(own == NULL ? added : NULL);
-		return NULL;
+	own = take_unused();
+	stream = own != NULL && has_own_key ? queue_create(context, 0, false) : NULL;
+	if (stream != NULL) {
+		*own = (struct own_stream){own_streams, context->handle, stream->object.handle};
+		own_streams = own;
+	} else {
+		mem_free(own);
 	}
-	added->context = context->handle;
-	added->stream = stream->object.handle;
-	if (own == NULL) {
-		added->next = own_streams;
-		own_streams = added;
-		pthread_setspecific(own_key, added);
+	if (has_own_key) {
+		pthread_setspecific(own_key, own_streams);
 	}
 	return stream;
 }
@@ -108,18 +125,6 @@ static CUresult check_home(const char *call, const struct context *context,
 {
 	return stream->object.context == context ? CUDA_SUCCESS : api_fail(
 		CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
-}
-
-CUresult stream_check(const char *call, struct context *context, CUstream handle)
-{
-	struct stream *stream;
-	queue_lock();
-	CUresult result = find_stream(call, context, handle, &stream);
-	if (result == CUDA_SUCCESS) {
-		result = check_home(call, context, stream);
-	}
-	queue_unlock();
-	return result;
 }
 
 /* The stream and the event that work is for. */
@@ -174,6 +179,7 @@ static CUresult run_in_turn(const char *call, struct stream *stream, const struc
 	struct event *event)
 {
 	struct item item = {.work = work, .by_caller = true};
+	CUresult result = CUDA_SUCCESS;
 	queue_take_turn(stream, &item);
 	switch (work->kind) {
 	case WORK_KERNEL:
@@ -185,16 +191,16 @@ static CUresult run_in_turn(const char *call, struct stream *stream, const struc
 	case WORK_EMPTY:
 		break;
 	default:
-		if (work->kind == WORK_GRAPH) {
-			graph_run_bind(work->run);
+		result = work->kind == WORK_GRAPH ? graph_run_bind(call, work->run) : CUDA_SUCCESS;
+		if (result == CUDA_SUCCESS) {
+			queue_unlock();
+			work_run(stream->object.context, work);
+			queue_lock();
 		}
-		queue_unlock();
-		work_run(stream->object.context, work);
-		queue_lock();
 		break;
 	}
 	queue_finish(stream);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 static bool can_run_now(const struct stream *stream, const struct work *work,
@@ -218,13 +224,15 @@ static CUresult post(const char *call, struct context *context, CUstream handle,
 	if (!queue_start_thread(stream)) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
 	}
+	if (work->kind == WORK_GRAPH
+	    && (result = graph_run_bind(call, work->run)) != CUDA_SUCCESS) {
+		return result;
+	}
 	if (work->kind == WORK_RECORD) {
 		item->mark->refs++;
 		event_record(event, item->mark);
 	} else if (work->kind == WORK_WAIT) {
 		item->mark = event_pending(event, item->mark);
-	} else if (work->kind == WORK_GRAPH) {
-		graph_run_bind(work->run);
 	}
 	queue_append(stream, item);
 	return CUDA_SUCCESS;
@@ -279,11 +287,12 @@ CUresult stream_enqueue(const char *call, struct context *context, CUstream hand
 	if (is_mine) {
 		result = run_in_turn(call, stream, work, event);
 	}
-	queue_unlock();
-	if (result == CUDA_SUCCESS && !is_mine) {
-		result = post_copy(call, context, handle, work, stage);
+	if (is_mine && result == CUDA_SUCCESS && how != ENQUEUE_ASYNC) {
+		result = context_check(context);
 	}
-	return result == CUDA_SUCCESS && how != ENQUEUE_ASYNC ? context_check(context) : result;
+	queue_unlock();
+	return result == CUDA_SUCCESS && !is_mine
+		? post_copy(call, context, handle, work, stage) : result;
 }
 
 /* --- Captures --- */
@@ -332,41 +341,38 @@ CUstream stream_create(struct context *context, unsigned flags)
 	return handle;
 }
 
-static void destroy(struct stream *stream)
+/* What is to be released without the lock: the graph that nobody will get. */
+static struct graph *destroy(struct stream *stream)
 {
-	capture_leave(stream);
+	struct graph *waste = capture_leave(stream);
 	object_remove(&stream->object);
 	queue_close(stream);
+	return waste;
 }
 
-bool stream_destroy(CUstream handle)
+void stream_free(void *handle)
 {
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
-	if (stream != NULL) {
-		destroy(stream);
-	}
+	struct graph *waste = stream != NULL ? destroy(stream) : NULL;
 	queue_unlock();
-	return stream != NULL;
+	graph_release(waste);
 }
 
 CUresult stream_close(const char *call, CUstream handle)
 {
+	struct graph *waste = NULL;
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
 	CUresult result = stream != NULL ? capture_close_stream(call, stream)
 		: api_bad_handle(call, "stream");
 	if (result == CUDA_SUCCESS) {
 		result = context_check(stream->object.context);
-		destroy(stream);
+		waste = destroy(stream);
 	}
 	queue_unlock();
+	graph_release(waste);
 	return result;
-}
-
-void stream_free(struct object *object)
-{
-	stream_destroy(object->handle);
 }
 
 /* What has tickets up to `until`, in a stream and in those that it waits for, or in a context. */
@@ -410,9 +416,10 @@ CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *
 	struct stream *stream;
 	CUresult result = stream_enter(call, handle, &stream);
 	if (result == CUDA_SUCCESS) {
-		*out = (struct stream_info){stream->object.context, stream->flags, stream->id};
+		struct context *context = stream->object.context;
+		*out = (struct stream_info){context->handle, stream->flags, stream->id};
+		result = context_check(context);
 		queue_unlock();
-		result = context_check(out->context);
 	}
 	return result;
 }
@@ -450,10 +457,9 @@ CUresult stream_query(const char *call, CUstream handle)
 	if (result == CUDA_SUCCESS) {
 		struct context *context = stream->object.context;
 		const struct past past = {context, stream, queue_last_ticket()};
-		bool is_done = is_past(&past);
-		queue_unlock();
 		result = context_check(context);
-		result = result == CUDA_SUCCESS && !is_done ? CUDA_ERROR_NOT_READY : result;
+		result = result == CUDA_SUCCESS && !is_past(&past) ? CUDA_ERROR_NOT_READY : result;
+		queue_unlock();
 	}
 	return result;
 }

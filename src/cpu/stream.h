@@ -24,9 +24,6 @@ enum enqueue {
 CUresult stream_enqueue(const char *call, struct context *context, CUstream stream,
 	const struct work *work, enum enqueue how, bool stage);
 
-/* Whether work that is not about an event can be given to it: for calls that cannot take back what
- * they have done. */
-CUresult stream_check(const char *call, struct context *context, CUstream stream);
 /* Whether a stream is captured, for work that then is something else. */
 bool stream_is_captured(const char *call, struct context *context, CUstream stream);
 /* Add a node to its graph, as the next thing that the stream does. */
@@ -35,7 +32,7 @@ CUresult stream_capture(const char *call, struct context *context, CUstream stre
 
 /* What is known about a stream; NULL stands for the current context's legacy stream. */
 struct stream_info {
-	struct context *context;
+	CUcontext context;
 	unsigned flags;
 	uint64_t id;
 };
@@ -43,9 +40,7 @@ CUresult stream_get_info(const char *call, CUstream stream, struct stream_info *
 
 /* Create one in a context; NULL when memory runs out. */
 CUstream stream_create(struct context *context, unsigned flags);
-/* Let it end when its work is done; false if there is no such stream. */
-bool stream_destroy(CUstream stream);
-/* The same, but not while it is captured. */
+/* Let it end when its work is done, but not while it is captured. */
 CUresult stream_close(const char *call, CUstream stream);
 /* The stream itself, with the lock of queue.h if that succeeds. */
 struct stream;
@@ -57,7 +52,6 @@ CUresult stream_query(const char *call, CUstream stream);
 
 /* Events: each call looks the handle up itself. */
 struct event_info {
-	struct context *context;
 	unsigned flags;
 	bool is_recorded;
 	bool is_done;      /* the last record; true also before the first one */
@@ -66,8 +60,9 @@ struct event_info {
 CUevent event_create(struct context *context, unsigned flags);
 /* The failure of its context, if any; it is destroyed all the same. */
 CUresult event_destroy(const char *call, CUevent event);
+/* Also fails if its context has failed. */
 CUresult event_get_info(const char *call, CUevent event, struct event_info *out);
-/* Wait for the last record; fails if there is no such event, and for want of memory. */
+/* The same for the last record, which it waits for. */
 CUresult event_wait(const char *call, CUevent event);
 /* For another process, or of one: then NULL when that fails, and why. */
 CUresult event_export(const char *call, CUevent event, struct share_handle *out);
