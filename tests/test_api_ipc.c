@@ -849,7 +849,9 @@ START_TEST(wrong_pools_and_pointers_are_refused)
 	FAILS(INVALID_VALUE, cuMemPoolExportToShareableHandle(&file, pool,
 		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1));
 	OK(cuMemAllocFromPoolAsync(&address, 64, pool, NULL));
+	OK(cuCtxSetCurrent(NULL));
 	OK(cuMemPoolExportPointer(&data, address));
+	OK(cuCtxSetCurrent(context));
 	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&out, pool, &data));
 	FAILS(INVALID_VALUE, cuMemPoolImportPointer(&out, import(export(second)), &data));
 	data.reserved[16] ^= 1;

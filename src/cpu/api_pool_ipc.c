@@ -120,31 +120,42 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	return CUDA_SUCCESS;
 }
 
-API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
+static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CUdeviceptr address,
+	struct memory *memory)
 {
-	struct context *context;
 	struct memory_range range;
 	struct share share;
-	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	struct memory *memory = context->device->memory;
 	const struct mempool *pool = memory_find(memory, address, &range)
 		? handle_get(mempool_of(&range), API_POOL) : NULL;
 	if (pool == NULL || range.address != address || range.is_leaving || pool->is_imported
 	    || pool->handle_type == CU_MEM_HANDLE_TYPE_NONE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: no allocation of a pool with handles starts at 0x%llx", __func__, address);
+			"%s: no allocation of a pool with handles starts at 0x%llx", call, address);
 	}
 	if (!memory_export(memory, address, &share)) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
 	}
 	const struct share_handle handle = {.kind = KIND, .process = getpid(),
 		.offset = share.offset, .size = range.size, .token = share.token,
 		.pool = pool->token};
 	memcpy(out, &handle, sizeof(handle));
 	return CUDA_SUCCESS;
+}
+
+/* Threads that have no context may ask. */
+API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct device *device = device_retain();
+	if (device == NULL) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+	}
+	result = export_pointer(__func__, out, address, device->memory);
+	device_release();
+	return result;
 }
 
 /* Whether a pool's file has what another process has exported. */
