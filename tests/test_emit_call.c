@@ -488,6 +488,8 @@ START_TEST(vprintf_returns_what_cuda_says)
 	ck_assert_int_eq((int)words[3], 2);
 	ck_assert_int_eq((int)words[4], -1);
 	ck_assert_uint_eq(words[5], 0);
+	// "must be performed before launching any kernel that uses the printf() device system call"
+	FAILS(INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
 	close(pipes[0]);
 	close(saved);
 }

@@ -125,10 +125,13 @@ struct context {
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */
 	char fault_text[512];
-	atomic_size_t limits[CU_LIMIT_MALLOC_HEAP_SIZE + 1];
+	atomic_size_t limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE + 1];
+	atomic_bool has_printed;    /* a kernel that calls printf has run */
 	struct rt_host host;        /* what kernels use of the context */
 	atomic_int cache;
 };
+
+enum { MAX_FETCH = 128 };       /* of CU_LIMIT_MAX_L2_FETCH_GRANULARITY */
 
 /* What all contexts share; it lives as long as somebody uses it. */
 struct device {

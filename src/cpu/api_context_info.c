@@ -4,7 +4,10 @@
 
 #include "api.h"
 
-enum { MAX_STACK = 512 * 1024 }; /* of CU_LIMIT_STACK_SIZE: the local memory of a GPU's thread */
+enum {
+	MAX_STACK = 512 * 1024, /* of CU_LIMIT_STACK_SIZE: the local memory of a GPU's thread */
+	MAX_SYNC_DEPTH = 24     /* of CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH */
+};
 
 API(cuCtxGetDevice_v2, CUdevice *out, CUcontext handle)
 {
@@ -67,35 +70,61 @@ API(cuCtxGetId, CUcontext handle, unsigned long long *out)
 static CUresult enter_limit(const char *call, CUlimit limit, struct context **out)
 {
 	CUresult result = api_enter(call, out);
-	if (result == CUDA_SUCCESS && (unsigned)limit > CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown limit %d", call, (int)limit);
+	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE ? result
+		: api_fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "%s: the CPU device has no limit %d", call,
+			(int)limit);
+}
+
+static CUresult check_limit(const char *call, CUlimit limit, size_t value)
+{
+	size_t most = limit == CU_LIMIT_STACK_SIZE ? MAX_STACK
+		: limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ? MAX_SYNC_DEPTH : SIZE_MAX;
+	return value <= most ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: %zu for limit %d; the most is %zu", call, value, (int)limit, most);
+}
+
+/* Set a limit, unless a kernel has run that depends on it.  The context's lock is held. */
+static CUresult set_limit(const char *call, struct context *context, CUlimit limit, size_t value)
+{
+	switch ((unsigned)limit) {
+	case CU_LIMIT_PRINTF_FIFO_SIZE:
+		if (atomic_load_explicit(&context->has_printed, memory_order_relaxed)) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: a kernel that calls printf has run", call);
+		}
+		break;
+	case CU_LIMIT_MALLOC_HEAP_SIZE:
+		if (context->host.heap != NULL) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a kernel that calls malloc has"
+				" run, so its heap can no longer change", call);
+		}
+		break;
+	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		value = value < MAX_FETCH ? value : MAX_FETCH;
+		break;
+	case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
+		value = 0; // as CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE
+		break;
+	default:
+		break;
 	}
-	if (result == CUDA_SUCCESS && limit > CU_LIMIT_MALLOC_HEAP_SIZE) {
-		return api_fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "%s: the CPU device has no limit %d",
-			call, (int)limit);
-	}
-	return result;
+	context->limits[limit] = value;
+	return CUDA_SUCCESS;
 }
 
 API(cuCtxSetLimit, CUlimit limit, size_t value)
 {
 	struct context *context;
 	CUresult result = enter_limit(__func__, limit, &context);
-	if (result == CUDA_SUCCESS && limit == CU_LIMIT_STACK_SIZE && value > MAX_STACK) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes of stack; a thread can have"
-			" %d", __func__, value, MAX_STACK);
+	if (result == CUDA_SUCCESS) {
+		result = check_limit(__func__, limit, value);
 	}
-	if (result != CUDA_SUCCESS) {
-		return result;
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&context->lock);
+		result = set_limit(__func__, context, limit, value);
+		pthread_mutex_unlock(&context->lock);
 	}
-	pthread_mutex_lock(&context->lock);
-	bool is_fixed = limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->host.heap != NULL;
-	if (!is_fixed) {
-		context->limits[limit] = value;
-	}
-	pthread_mutex_unlock(&context->lock);
-	return !is_fixed ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a kernel that"
-		" calls malloc has run, so its heap can no longer change", __func__);
+	return result;
 }
 
 API(cuCtxGetLimit, size_t *out, CUlimit limit)

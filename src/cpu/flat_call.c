@@ -266,6 +266,7 @@ static void call_runtime(struct flat *f, const struct ptx_inst *inst, enum ptx_r
 	out[1].elements[0] = temp.operand;
 	flat_inst(f, PTX_OP_CALL, PTX_NONE, out, countof(out));
 	f->kernel->uses_heap |= runtime == PTX_RUNTIME_MALLOC;
+	f->kernel->uses_print |= runtime == PTX_RUNTIME_PRINT;
 	if (func->return_count > 0) {
 		struct flat_place to = actual(f, &in[1].elements[0], temp.size);
 		flat_move(f, &to, &temp);

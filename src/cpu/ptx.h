@@ -316,6 +316,7 @@ struct ptx_func {
 	uint64_t address;             /* what a pointer to it holds, if there is any; see flatten.c */
 	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
 	bool uses_heap;               /* and one that calls malloc */
+	bool uses_print;              /* and one that calls vprintf */
 	struct ptx_diag *refusal;     /* why no kernel may call it, NULL: it may */
 	struct ptx_var **params;      /* in order; offsets as cuLaunchKernel lays them out */
 	size_t param_count;

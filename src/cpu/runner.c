@@ -167,6 +167,9 @@ bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
 		*out = CUDA_ERROR_OUT_OF_MEMORY;
 		return true;
 	}
+	if (work->kernel.function->ptx->uses_print) {
+		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
+	}
 	init_request(runner, &work->kernel);
 	CUresult result = launch_run(runner->launcher, &runner->request, BUDGET_NS,
 		&runner->failure);
