@@ -129,6 +129,7 @@ static const struct copy {
 	{"mov.u64 %rd8, 16; cp.async.ca.shared.global [%r8], [%rd8], 8, 0;", 0, 8},
 	{"setp.eq.u32 %p1, 0, 0; cp.async.ca.shared.global [%r8], [%rd8], 8, %p1;", 0, 8},
 	{"setp.eq.u32 %p1, 0, 1; cp.async.ca.shared.global [%r8], [%rd8], 8, %p1;", 8, 8},
+	{"setp.eq.u32 %p1, 0, 0; cp.async.ca.shared.global [%r8], [%rd8], 8, !%p1;", 8, 8},
 	{"createpolicy.fractional.L2::evict_last.b64 %rd7;\n"
 		"cp.async.ca.shared.global.L2::cache_hint [%r8], [%rd8], 8, %rd7;", 8, 8},
 };

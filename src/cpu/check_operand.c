@@ -116,7 +116,7 @@ static bool type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
 static bool check_reg(struct checker *c, const struct want *w, const struct ptx_operand *o,
 	enum ptx_type type)
 {
-	bool may_negate = w->letter == 'q' || (w->letter == 'a' && type == PTX_PRED);
+	bool may_negate = w->letter == 'q' || (type == PTX_PRED && strchr("az", w->letter));
 	char expected[64];
 	if (o->select[0] && !w->selects) {
 		return fail_operand(c, w, o, "a register without '.b' or '.h'");
