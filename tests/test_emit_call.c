@@ -177,6 +177,12 @@ static uint32_t want_sizes(uint32_t tid, uint32_t n)
 	"	@%p call (%r2), %f, (%r3, %f), proto;\n" \
 	"	add.u32 %r2, %r2, %r1; st.param.b32 [r], %r2;\n	ret;\n}\n"
 
+static uint32_t want_halves(uint32_t tid, uint32_t n)
+{
+	uint32_t x = tid % n;
+	return x * (x + 1) / 2;
+}
+
 static uint32_t want_sum(uint32_t tid, uint32_t n)
 {
 	uint32_t x = tid + n;
@@ -220,6 +226,15 @@ static uint32_t want_half(uint32_t tid, uint32_t n)
 	"proto: .callprototype (.reg .b32 _) _ (.reg .b32 x, .reg .b64 _);\n" \
 	"	mov.u32 r, 0; setp.eq.u32 %p, n, 0; @%p bra done; sub.u32 m, n, 1;\n" \
 	"	call (r), f, (m, f), proto; add.u32 r, r, n;\ndone:	ret;\n}\n"
+
+/* The address of a variable of a function that calls itself, in two halves. */
+#define HALVES \
+	".func (.param .b32 r) halves(.param .b32 n)\n{\n" \
+	"	.reg .pred %p; .reg .b32 %r<6>; .reg .b64 %a; .local .align 8 .b8 v[16];\n" \
+	"	ld.param.b32 %r1, [n]; mov.b64 {%r2, %r3}, v+8; mov.b64 %a, {%r2, %r3};\n" \
+	"	st.local.b32 [%a], %r1; mov.u32 %r4, 0; setp.eq.u32 %p, %r1, 0; sub.u32 %r5, %r1, 1;\n" \
+	"	@!%p call (%r4), halves, (%r5); ld.local.b32 %r5, [v+8]; add.u32 %r4, %r4, %r5;\n" \
+	"	st.param.b32 [r], %r4;\n	ret;\n}\n"
 
 static const struct program {
 	const char *text;
@@ -285,6 +300,7 @@ static const struct program {
 		"call (c, d), small, (a, b); call nothing; call nothing, ();\n"
 		"ld.param.s8 %r5, [c]; ld.param.u16 %r6, [d]; setp.gt.u32 %p1, %r1, 3;\n"
 		"add.u32 %r0, %r5, %r6; @%p1 add.u32 %r0, %r0, 7;"), 4, want_sizes},
+	{HEAD HALVES KERNEL("rem.u32 %r3, %r2, %r1; call (%r0), halves, (%r3);"), 7, want_halves},
 	{HEAD FORMALS KERNEL("setp.gt.u32 %p1, %r2, %r1;\n"
 		"call (%r0, %p2), half, (%r2, %p1, 0d4008000000000000, 9);\n"
 		"@%p2 add.u32 %r0, %r0, 100;"), 20, want_half},

@@ -64,26 +64,18 @@ struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
 	return o;
 }
 
-/* The address of a variable on the stack is a sum. */
+/* The address of a variable on the stack is a sum, which mov and cvta take from a register. */
 static void use_frame(struct flat *f, struct ptx_inst *inst)
 {
 	for (size_t i = 0; i < inst->operand_count; i++) {
-		struct ptx_operand o = inst->operands[i];
-		if (o.kind != PTX_ADDRESS || o.bracketed || !o.has_base) {
+		struct ptx_operand *o = &inst->operands[i];
+		if (o->kind != PTX_ADDRESS || o->bracketed || !o->has_base) {
 			continue;
 		}
-		const struct ptx_operand sum[] = {inst->operands[0], flat_reg_operand(o.reg),
-			flat_int_operand(o.value)};
-		struct ptx_operand *operands = flat_keep(f, countof(sum), sizeof(sum[0]));
-		if (operands) {
-			memcpy(operands, sum, sizeof(sum));
-			inst->op = PTX_OP_ADD;
-			inst->types[0] = PTX_U64;
-			inst->mods = (struct ptx_mods){{0, 0}};
-			inst->operands = operands;
-			inst->operand_count = countof(sum);
-		}
-		return;
+		const struct ptx_operand sum[] = {flat_reg_operand(flat_temp(f, PTX_U64)),
+			flat_reg_operand(o->reg), flat_int_operand(o->value)};
+		flat_inst(f, PTX_OP_ADD, PTX_U64, sum, countof(sum));
+		*o = sum[0];
 	}
 }
 
