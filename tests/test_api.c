@@ -503,7 +503,6 @@ START_TEST(memory_is_freed_once)
 	FAILS(INVALID_VALUE, cuMemFree_v2(a + 1));
 	FAILS(INVALID_VALUE, cuMemFree_v2((uintptr_t)host));
 	FAILS(INVALID_VALUE, cuMemFreeHost((void *)(uintptr_t)a));
-	FAILS(INVALID_VALUE, cuMemFreeAsync(a, NULL));
 	OK(cuMemFree_v2(a));
 	FAILS(INVALID_VALUE, cuMemFree_v2(a));
 	OK(cuMemFree_v2(0));
@@ -524,7 +523,7 @@ START_TEST(addresses_have_attributes)
 	OK(cuMemGetAddressRange_v2(&base, &size, a + 50));
 	ck_assert_uint_eq(base, a);
 	ck_assert_uint_eq(size, 100);
-	FAILS(INVALID_VALUE, cuMemGetAddressRange_v2(&base, &size, a + 100));
+	FAILS(NOT_FOUND, cuMemGetAddressRange_v2(&base, &size, a + 100));
 	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
 	ck_assert_uint_eq(type, CU_MEMORYTYPE_DEVICE);
 	OK(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
@@ -533,6 +532,9 @@ START_TEST(addresses_have_attributes)
 	void *out[] = {&is_managed, &size};
 	OK(cuPointerGetAttributes(2, list, out, managed));
 	ck_assert_int_eq(is_managed, 1);
+	list[1] = (CUpointer_attribute)99;
+	FAILS(INVALID_VALUE, cuPointerGetAttributes(2, list, out, managed));
+	list[1] = CU_POINTER_ATTRIBUTE_RANGE_SIZE;
 	OK(cuPointerGetAttributes(2, list, out, (uintptr_t)&a));
 	ck_assert_uint_eq(size, 0);
 	FAILS(INVALID_VALUE,

@@ -213,6 +213,13 @@ START_TEST(boxes_are_copied_between_arrays_and_memory)
 	copy.dstContext = NULL;
 	FAILS(INVALID_CONTEXT, cuMemcpy3DPeer(&copy));
 	FAILS(INVALID_VALUE, cuMemcpy3DPeer(NULL));
+	// "dstHeight must be greater than or equal to Height + dstY."
+	copy.srcContext = context;
+	copy.dstContext = context;
+	copy.dstY = 1;
+	FAILS(INVALID_VALUE, cuMemcpy3DPeer(&copy));
+	copy.Height = 1;
+	OK(cuMemcpy3DPeer(&copy));
 }
 END_TEST
 

@@ -116,13 +116,43 @@ START_TEST(memory_is_freed_once_in_its_stream)
 	launch_meet(stream, 0, 1);
 	OK(cuMemFreeAsync(a, stream));
 	FAILS(INVALID_VALUE, cuMemFreeAsync(a, stream));
-	FAILS(INVALID_VALUE, cuMemFreeAsync(b, stream));
 	FAILS(INVALID_VALUE, cuMemFreeAsync(a + 1, stream));
+	// Programming guide, "Stream Ordered Memory Allocator": it frees memory of cuMemAlloc, too.
+	OK(cuMemFreeAsync(b, stream));
+	FAILS(INVALID_VALUE, cuMemFreeAsync(b, stream));
 	OK(cuMemFreeAsync(0, stream));
 	atomic_store(&words[1], 1);
 	OK(cuStreamSynchronize(stream));
 	FAILS(INVALID_VALUE, cuMemFreeAsync(a, stream));
+	FAILS(INVALID_VALUE, cuMemFree_v2(b));
 	FAILS(INVALID_VALUE, cuMemAllocAsync(&a, 0, stream));
+}
+END_TEST
+
+/* cuCtxDestroy: "will not destroy memory allocations by [...] cuMemAllocAsync()". */
+START_TEST(memory_of_a_pool_is_of_no_context)
+{
+	CUmemoryPool standard;
+	CUcontext other;
+	CUcontext owner = context;
+	CUdeviceptr a;
+	uint32_t value;
+	OK(cuDeviceGetDefaultMemPool(&standard, 0));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuMemAllocAsync(&a, 4, NULL));
+	OK(cuMemsetD32_v2(a, 7, 1));
+	OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, a));
+	ck_assert_ptr_null(owner);
+	OK(cuCtxDestroy_v2(other));
+	OK(cuMemcpyDtoH_v2(&value, a, 4));
+	ck_assert_uint_eq(value, 7);
+	ck_assert_uint_ge(attribute(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 4);
+	OK(cuMemFreeAsync(a, NULL));
+	OK(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(attribute(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+	OK(cuMemAllocAsync(&a, 4, NULL));
+	reset(); // without any context there is no device
+	ck_assert_uint_eq(attribute(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
 }
 END_TEST
 
@@ -208,6 +238,7 @@ Suite *api_pool_suite(void)
 	tcase_add_test(tc, pool_keeps_its_limit);
 	tcase_add_test(tc, current_pool_is_where_allocations_come_from);
 	tcase_add_test(tc, memory_is_freed_once_in_its_stream);
+	tcase_add_test(tc, memory_of_a_pool_is_of_no_context);
 	tcase_add_test(tc, memory_stays_if_its_stream_is_none);
 	tcase_add_test(tc, pools_have_attributes_and_access);
 	tcase_add_test(tc, pools_that_cannot_be_are_refused);

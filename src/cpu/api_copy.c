@@ -251,9 +251,10 @@ static CUresult plan_end(const char *call, const struct box *box, const struct d
 			"%s: a pitch of %zu bytes for rows that end at %zu", call, in->pitch,
 			row_end);
 	}
-	if (box->depth > 1 && in->height < box->height) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu rows of slices that have %zu",
-			call, box->height, in->height);
+	if (box->depth > 1
+	    && (in->height < box->height || in->y > in->height - box->height)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu rows from row %zu on, of slices"
+			" that have %zu", call, box->height, in->y, in->height);
 	}
 	out->side = is_host ? SIDE_HOST
 		: in->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_ANY;

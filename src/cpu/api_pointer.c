@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-/* What the address of an allocation is asked for most. */
-static CUresult find_range(const char *call, CUdeviceptr address, struct context **context,
-	struct memory_range *range)
+static CUresult find_range(const char *call, CUdeviceptr address, CUresult not_found,
+	struct context **context, struct memory_range *range)
 {
 	CUresult result = api_enter(call, context);
 	if (result != CUDA_SUCCESS || memory_find((*context)->device->memory, address, range)
@@ -19,7 +18,7 @@ static CUresult find_range(const char *call, CUdeviceptr address, struct context
 	}
 	char where[128];
 	memory_describe((*context)->device->memory, address, where, sizeof(where));
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is %s", call, address, where);
+	return api_fail(not_found, "%s: 0x%llx is %s", call, address, where);
 }
 
 /* The same for any thread: addresses are those of the device, and so what is allocated is found
@@ -49,7 +48,7 @@ API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr addres
 {
 	struct context *context;
 	struct memory_range range;
-	CUresult result = find_range(__func__, address, &context, &range);
+	CUresult result = find_range(__func__, address, CUDA_ERROR_NOT_FOUND, &context, &range);
 	if (result == CUDA_SUCCESS && base != NULL) {
 		*base = range.address;
 	}
@@ -64,7 +63,8 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 	struct context *context;
 	struct memory_range range;
 	CUresult result = api_need(
-		find_range(__func__, (uintptr_t)host, &context, &range), __func__, out);
+		find_range(__func__, (uintptr_t)host, CUDA_ERROR_INVALID_VALUE, &context, &range),
+		__func__, out);
 	if (result == CUDA_SUCCESS && (flags != 0 || range.kind != MEMORY_HOST)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not pinned host memory, or flags that"
 			" are not 0", __func__);
@@ -83,7 +83,7 @@ static CUresult get_attribute(const char *call, void *out, CUpointer_attribute a
 	bool on_host = is_host || range->kind == MEMORY_MANAGED;
 	switch ((unsigned)attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)out = owner != NULL ? owner->handle : NULL;
+		*(CUcontext *)out = owner != NULL && !range->stays ? owner->handle : NULL;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)out = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -194,6 +194,11 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 		if (out[i] == NULL) {
 			return api_null(__func__, "a result");
 		}
+		if ((unsigned)list[i] - CU_POINTER_ATTRIBUTE_CONTEXT
+		    > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE - CU_POINTER_ATTRIBUTE_CONTEXT) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+				(int)list[i]);
+		}
 		if (!found || get_attribute(__func__, out[i], list[i], address, &range)
 				!= CUDA_SUCCESS) {
 			memset(out[i], 0, attribute_size(list[i]));
@@ -207,7 +212,7 @@ API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute, CUd
 {
 	struct context *context;
 	struct memory_range range;
-	CUresult result = find_range(__func__, address, &context, &range);
+	CUresult result = find_range(__func__, address, CUDA_ERROR_INVALID_VALUE, &context, &range);
 	if (result == CUDA_SUCCESS && value == NULL) {
 		return api_null(__func__, "the value");
 	}

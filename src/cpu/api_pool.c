@@ -4,8 +4,8 @@
  * account: memory is taken from the device when it is asked for, and goes back when the stream
  * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
  *
- * Pools belong to the device, not to a context.  One that is destroyed while memory of it is still
- * used, or while a call takes some, stays as an account until that has gone.
+ * Pools and their memory belong to the device, not to a context.  One that is destroyed while memory
+ * of it is still used, or while a call takes some, stays as an account until that has gone.
  */
 #include "../base/common.h"
 
@@ -150,7 +150,8 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 		return result;
 	}
 	const struct memory_range wish = {.size = size, .kind = MEMORY_DEVICE, .owner = context,
-		.pool = &pool->account, .flags = (unsigned)pool->handle_type};
+		.stays = true, .pool = &pool->account,
+		.flags = (unsigned)pool->handle_type};
 	result = allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
 		// What streams will free is room, too.
@@ -208,7 +209,7 @@ API(cuMemFreeAsync, CUdeviceptr address, CUstream stream)
 	if (leave == LEAVE_DEAD
 	    || (leave == LEAVE_FOREIGN && !memory_leave(context->device->memory, address))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: 0x%llx does not come from cuMemAllocAsync, or was freed", __func__,
+			"%s: 0x%llx is not the start of device memory, or was freed", __func__,
 			address);
 	}
 	result = stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);

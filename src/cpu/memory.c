@@ -98,22 +98,6 @@ bool memory_create(struct memory **out, size_t limit)
 	return false;
 }
 
-void memory_release(struct memory *memory)
-{
-	if (memory == NULL) {
-		return;
-	}
-	for (size_t i = 0; i < memory->count; i++) {
-		const struct memory_range *range = &memory->ranges[i];
-		mapping_free(range->maps);
-		share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
-	}
-	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
-	pthread_mutex_destroy(&memory->lock);
-	mem_free(memory->ranges);
-	mem_free(memory);
-}
-
 /* The index of the first range that starts above an address. */
 static size_t range_above(const struct memory *memory, uint64_t address)
 {
@@ -307,6 +291,24 @@ static void trim_dead(struct memory *memory)
 	}
 }
 
+void memory_release(struct memory *memory)
+{
+	if (memory == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		mapping_free(range->maps);
+		if (!range->is_dead) {
+			kill_range(memory, range);
+		}
+	}
+	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
+	pthread_mutex_destroy(&memory->lock);
+	mem_free(memory->ranges);
+	mem_free(memory);
+}
+
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 {
 	pthread_mutex_lock(&memory->lock);
@@ -324,7 +326,7 @@ bool memory_leave(struct memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool ok = range != NULL && range->address == address && range->pool != NULL
+	bool ok = range != NULL && range->address == address && range->kind == MEMORY_DEVICE
 		&& !range->is_leaving;
 	if (ok) {
 		range->is_leaving = true;
@@ -348,7 +350,12 @@ void memory_free_owner(struct memory *memory, const void *owner)
 	pthread_mutex_lock(&memory->lock);
 	for (size_t i = 0; i < memory->count; i++) {
 		struct memory_range *range = &memory->ranges[i];
-		if (!range->is_dead && range->owner == owner) {
+		if (range->is_dead || range->owner != owner) {
+			continue;
+		}
+		if (range->stays) {
+			range->owner = NULL;
+		} else {
 			kill_range(memory, range);
 		}
 	}

@@ -55,10 +55,11 @@ struct memory_range {
 	struct share *share;   /* it is a part of a file; the range's own */
 	struct memory_advice advice;
 	bool sync_memops;      /* as cuPointerSetAttribute has it */
+	bool stays;            /* when its owner goes */
 	bool is_leaving;       /* it is to be freed when a stream comes to it */
 	bool is_dead;          /* freed; never seen outside */
 	uint64_t id;           /* never used twice */
-	const void *owner;
+	const void *owner;     /* NULL: none any more */
 	struct memory_access access; /* of mapped memory */
 	bool is_host;          /* mapped memory: of the host, by its name */
 	void *block;           /* what is mapped; not ours */
@@ -83,7 +84,7 @@ uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish);
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind);
 /* The bytes of whole pages that it takes. */
 size_t memory_span(const struct memory *memory, size_t size);
-/* Announce that an allocation of a pool will be freed; false if there is none, or it was already. */
+/* Announce that device memory will be freed; false if there is none, or that was said already. */
 bool memory_leave(struct memory *memory, uint64_t address);
 void memory_return(struct memory *memory, uint64_t address); /* it will not, after all */
 void memory_free_owner(struct memory *memory, const void *owner);
