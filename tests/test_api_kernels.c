@@ -155,6 +155,11 @@ START_TEST(kernels_have_attributes)
 }
 END_TEST
 
+static size_t shared_of_block(int threads)
+{
+	return (size_t)threads * 64;
+}
+
 START_TEST(occupancy_is_one_block_or_none)
 {
 	CUmodule module = load();
@@ -165,6 +170,16 @@ START_TEST(occupancy_is_one_block_or_none)
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, kernel(module, "small"), 65, 0));
 	ck_assert_int_eq(value, 0);
 	int grid;
+	// Above 48 KiB only a kernel that was allowed to.
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 32, 48 * 1024 + 1));
+	ck_assert_int_eq(value, 0);
+	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, shared_of_block, 0, 0));
+	ck_assert_int_eq(value, 768);
+	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 32, 64 * 1024));
+	ck_assert_int_eq(value, 1);
+	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, shared_of_block, 0, 0));
+	ck_assert_int_eq(value, 1024);
 	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, NULL, 0, 100));
 	ck_assert_int_eq(value, 100);
 	ck_assert_int_ge(grid, 1);

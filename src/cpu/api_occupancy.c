@@ -14,10 +14,11 @@ static CUresult find_function(const char *call, CUfunction handle, struct functi
 	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
 }
 
+/* Whether a launch with so much would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {
 	return (unsigned)threads <= function_max_threads(function)
-		&& dynamic_shared <= LAUNCH_MAX_SHARED - function->ptx->shared_size;
+		&& dynamic_shared <= (size_t)function->max_dynamic;
 }
 
 API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *out, CUfunction handle, int threads,
