@@ -69,6 +69,25 @@ START_TEST(launch_waits_for_the_one_before_in_any_stream)
 }
 END_TEST
 
+START_TEST(launch_returns_although_its_kernel_waits_for_the_program)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUgraph graph;
+	atomic_store(&words[GO], 1);
+	launch_meet(stream, BEGUN, GO); // short, this time
+	OK(cuStreamSynchronize(stream));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch_meet(stream, BEGUN, GO);
+	OK(cuStreamEndCapture(stream, &graph));
+	CUgraphExec exec = new_exec(graph);
+	atomic_store(&words[GO], 0);
+	OK(cuGraphLaunch(exec, stream));
+	FAILS(NOT_READY, cuStreamQuery(stream));
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+}
+END_TEST
+
 START_TEST(changes_leave_earlier_launches_alone)
 {
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
@@ -451,6 +470,7 @@ Suite *api_graph_exec_suite(void)
 	TCase *tc = add_case(suite, "launches", graph_setup, teardown);
 	tcase_add_test(tc, launches_keep_the_order_of_their_stream);
 	tcase_add_test(tc, launch_waits_for_the_one_before_in_any_stream);
+	tcase_add_test(tc, launch_returns_although_its_kernel_waits_for_the_program);
 	tcase_add_test(tc, changes_leave_earlier_launches_alone);
 	tcase_add_test(tc, blocks_may_be_counted_after_a_graph_is_made);
 	tcase_add_test(tc, host_functions_run_behind_what_they_depend_on);

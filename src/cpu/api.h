@@ -243,6 +243,7 @@ struct function {
 	struct ptx_func *ptx;
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
+	bool is_straight;           /* it ends after as many instructions as it has; if compiled */
 	atomic_bool is_short;       /* it does not keep the thread that launches it */
 	struct jit_kernel kernel;
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */

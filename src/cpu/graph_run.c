@@ -277,14 +277,22 @@ void graph_run_release(struct graph_run *run)
 	mem_free(run);
 }
 
+/* A kernel of a graph is not left running, as others are, so having been short once is not enough:
+ * it may wait for what the program does after the launch. */
+static bool is_quick(const struct work *work)
+{
+	return work->kind != WORK_KERNEL || (work_is_quick(work)
+		&& atomic_load_explicit(&work->kernel.function->is_compiled, memory_order_acquire)
+		&& work->kernel.function->is_straight);
+}
+
 bool graph_run_is_quick(const struct graph_run *run)
 {
-	bool is_quick = !run->plan->has_waits && mark_is_done(run->exec->last);
-	for (size_t i = 0; is_quick && i < run->plan->count; i++) {
-		const struct work *work = &run->plan->items[i]->work;
-		is_quick = work->kind != WORK_KERNEL || work_is_quick(work);
+	bool all_quick = !run->plan->has_waits && mark_is_done(run->exec->last);
+	for (size_t i = 0; all_quick && i < run->plan->count; i++) {
+		all_quick = is_quick(&run->plan->items[i]->work);
 	}
-	return is_quick;
+	return all_quick;
 }
 
 /* The lock is held. */
