@@ -50,7 +50,7 @@
  *     ptx.[ch]      a PTX module as data; ptx.def: the instructions
  *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
- *     parser.[ch] parse.[ch] parse_var.c parse_body.c parse_call.c
+ *     parser.[ch] parse.[ch] parse_expr.c parse_reg.c parse_var.c parse_body.c parse_call.c
  *                   tokens -> module
  *     check.[ch]    what is not supported, and rules; checker.h check_operand.c: operands and
  *                   their types; check_call.c: calls

@@ -169,7 +169,7 @@ static const struct pile {
 	{".entry k()\n{", "{", 300000, "", "expected '}'", 5},
 	{".entry k() {", "{ }", 100000, " ret; }", NULL, 0},
 	{".global .b32 a[2] = ", "{", 300000, "", "too many braces", 4},
-	{".global .b32 a = ", "(", 300000, "1;", "expected an initializer", 4},
+	{".global .b32 a = ", "(", 300000, "1;", "nested too deeply", 4},
 	{".entry k() { add", ".u32", 100000, " %a; }", "too many parts", 4},
 	{".entry k() {\n", "L%d: ", 300000, "L7: ret; }", "L7", 5},
 	{".entry k() {\n", "L%d: ", 300000, " ret; }", NULL, 0},

@@ -147,6 +147,56 @@ START_TEST(parse_takes_the_sign_into_the_bits_of_a_float)
 }
 END_TEST
 
+/* What an operand is that stands for a number, by the rules of PTX ISA 4.5. */
+static const struct {
+	const char *text;
+	int64_t value;
+} expressions[] = {
+	{"1+2*3", 7}, {"(1+2)*3", 9}, {"10-4-3", 3}, {"(1<<5)-1", 31}, {"1<<5-1", 16},
+	{"-7/2", -3}, {"-7 % 3", (int64_t)((UINT64_MAX - 6) % 3)},
+	{"(.u64)-7/2", INT64_MAX - 3}, {"7U-8>0", 1}, {"7-8>0", 0}, {"-8>>1", -4},
+	{"(.u64)-8>>60", 15}, {"0x10&~3", 16}, {"6|1^3&2", 7}, {"!5", 0}, {"!0", 1}, {"!!7", 1},
+	{"~0", -1}, {"- -5", 5}, {"+5", 5}, {"3==3?7:9", 7}, {"0?1:0?2:3", 3}, {"2&&0||1", 1},
+	{"1.5>1.0", 1}, {"1.5+1.5!=3.0", 0}, {"WARP_SZ*2", 64}, {"(((1)))", 1},
+	{"0x8000000000000000>0", 1}, {"1<<64", 0}, {"-1>>64", -1},
+	{"0x8000000000000000/(.u64)-1", 0}, {"(-9223372036854775807-1)/-1", INT64_MIN},
+	{"5>3", 1}, {"4>=5", 0}, {"4<=4", 1}, {"4<5", 1}, {"4!=5", 1}, {"1>0?-1:1U", -1},
+};
+
+START_TEST(parse_evaluates_constant_expressions)
+{
+	char body[128];
+	snprintf(body, sizeof(body), ".reg .b64 %%r; mov.b64 %%r, %s;", expressions[_i].text);
+	const struct ptx_func *func = parse_kernel(body);
+	ck_assert_int_eq(func->insts[0].operands[1].kind, PTX_INT);
+	ck_assert_int_eq(func->insts[0].operands[1].value, expressions[_i].value);
+}
+END_TEST
+
+START_TEST(parse_evaluates_expressions_of_doubles)
+{
+	const struct ptx_func *func = parse_kernel(".reg .f64 %r<2>;\n"
+		"fma.rn.f64 %r1, -(1.5*4.0), .5+.25, 1?2.0:1;");
+	static const double values[] = {-6.0, 0.75, 2.0};
+	for (size_t i = 0; i < 3; i++) {
+		const struct ptx_operand *o = &func->insts[0].operands[1 + i];
+		double bits;
+		memcpy(&bits, &o->real_bits, sizeof(bits));
+		ck_assert_int_eq(o->kind, PTX_FLOAT);
+		ck_assert_double_eq(o->real, values[i]);
+		ck_assert_double_eq(bits, values[i]);
+	}
+}
+END_TEST
+
+START_TEST(parse_takes_products_in_addresses)
+{
+	const struct ptx_func *func = parse_kernel(".reg .b64 %a; .reg .b32 %r;\n"
+		"ld.b32 %r, [%a+2*(3+1)-4*-1];");
+	ck_assert_int_eq(func->insts[0].operands[1].value, 12);
+}
+END_TEST
+
 START_TEST(parse_puts_dynamic_shared_memory_behind_the_static_part)
 {
 	parse(HEADER ".shared .align 4 .b8 a[6]; .shared .align 8 .b8 unused[64];\n"
@@ -180,6 +230,8 @@ static const struct {
 	{".global .f32 v[2] = {0f3F800000, -1.5};", 8, "0000803f0000c0bf"},
 	{".global .f64 v = {0d3FF0000000000000};", 8, "000000000000f03f"},
 	{".global .b32 v = 0f3F800000;", 4, "0000803f"},
+	{".global .u16 v[2] = {(1<<4)|3, WARP_SZ};", 4, "13002000"},
+	{".global .f32 v[2] = {1.0+.5, -(2.0)};", 8, "0000c03f000000c0"},
 	{".global .v2 .u8 v[2] = {{1, 2}, {3, 4}};", 4, "01020304"},
 	{".global .attribute(.managed) .u64 v = 5;", 8, "0500000000000000"},
 };
@@ -333,6 +385,9 @@ Suite *parse_suite(void)
 	tcase_add_test(tc, parse_understands_each_form_of_address);
 	tcase_add_test(tc, parse_reads_the_parts_of_an_instruction);
 	tcase_add_test(tc, parse_takes_the_sign_into_the_bits_of_a_float);
+	tcase_add_loop_test(tc, parse_evaluates_constant_expressions, 0, countof(expressions));
+	tcase_add_test(tc, parse_evaluates_expressions_of_doubles);
+	tcase_add_test(tc, parse_takes_products_in_addresses);
 	tcase_add_test(tc, parse_settles_branch_tables);
 	tcase_add_test(tc, parse_ends_a_body_with_a_return);
 	suite_add_tcase(s, tc);

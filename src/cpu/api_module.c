@@ -75,7 +75,8 @@ static void init_var(const struct module *module, const struct ptx_var *var)
 		const struct ptx_reloc *reloc = &var->relocs[i];
 		uint64_t value = (uint64_t)reloc->addend + (reloc->func != NULL
 			? reloc->func->address : (uintptr_t)module->globals[reloc->var->index]);
-		memcpy(at + reloc->offset, &value, sizeof(value));
+		value >>= reloc->shift;
+		memcpy(at + reloc->offset, &value, reloc->size);
 	}
 }
 

@@ -299,6 +299,14 @@ static bool check_parts(struct checker *c, const struct want *w, const struct pt
 	return known || fail_operand(c, w, o, "parts that make up the type");
 }
 
+/* PTX ISA 10: %tid and its like had 16 bits and %gridid 32, and may still be read so. */
+static bool is_old_width(enum ptx_type type, enum ptx_sreg sreg)
+{
+	bool half = sreg <= PTX_SREG_NCTAID_Z || (sreg >= PTX_SREG_TID_W && sreg <= PTX_SREG_NCTAID_W);
+	return (half && type_fits(PTX_U16, type, false))
+		|| (sreg == PTX_SREG_GRIDID && type_fits(PTX_U32, type, false));
+}
+
 /* What mov and cvta read. */
 static bool check_movable(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
@@ -314,7 +322,8 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 		return bits == 64 || !o->var || o->var->space == PTX_SHARED
 			|| fail_operand(c, w, o, "a 64-bit type for an address");
 	}
-	if (o->kind == PTX_SREG && is_mov && type_fits(w->type, sreg_types[o->sreg], false)) {
+	if (o->kind == PTX_SREG && is_mov && (type_fits(w->type, sreg_types[o->sreg], false)
+		|| is_old_width(w->type, o->sreg))) {
 		return true;
 	}
 	if (o->kind == PTX_FUNC && is_mov && address) {

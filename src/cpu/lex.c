@@ -160,7 +160,7 @@ static bool lex_bits(struct lexer *lexer, struct token *out)
 	return true;
 }
 
-/* 1.5, 1., 2e10.  strtod wants an end to the text, and the program's locale must not matter. */
+/* 1.5, 1., .5, 2e10.  strtod wants an end to the text, and the program's locale must not matter. */
 static bool lex_decimal(struct lexer *lexer, struct token *out)
 {
 	char copy[MAX_DECIMAL];
@@ -290,10 +290,11 @@ bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 	if (c == '"') {
 		return lex_string(lexer, out, diag);
 	}
-	if (is_word_start(c)) {
+	bool is_number = is_digit(c) || (c == '.' && is_digit(peek(lexer, 1)));
+	if (!is_number && is_word_start(c)) {
 		out->kind = TOKEN_WORD;
 		lex_word(lexer);
-	} else if (is_digit(c)) {
+	} else if (is_number) {
 		if (!lex_number(lexer, out, diag)) {
 			return false;
 		}

@@ -339,6 +339,61 @@ static bool parse_definition_or_variable(struct parser *p)
 	return true;
 }
 
+/* .alias g, f; */
+static void parse_alias(struct parser *p)
+{
+	struct alias alias = {.line = p->token.line};
+	alias.name = take_name(p);
+	expect(p, ",");
+	alias.target = take_name(p);
+	expect(p, ";");
+	struct alias *slot = list_add(p, &p->aliases, sizeof(*slot));
+	if (slot) {
+		*slot = alias;
+	}
+}
+
+static bool same_sizes(struct ptx_var *const *a, struct ptx_var *const *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (a[i]->size != b[i]->size || a[i]->align != b[i]->align
+		    || a[i]->is_register != b[i]->is_register) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A function that was declared gets the body of another one. */
+static void settle_alias(struct parser *p, const struct alias *alias)
+{
+	const struct symbol *name = map_get(&p->global->names, alias->name);
+	const struct symbol *target = map_get(&p->global->names, alias->target);
+	if (!name || !name->func || !name->func->is_extern || name->func->is_entry) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' is no function without a body",
+			alias->name);
+		return;
+	}
+	if (!target || !target->func || target->func->is_extern || target->func->is_entry) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' is no function with a body",
+			alias->target);
+		return;
+	}
+	struct ptx_func *to = name->func;
+	const struct ptx_func *from = target->func;
+	if (to->param_count != from->param_count || to->return_count != from->return_count
+	    || !same_sizes(to->params, from->params, to->param_count)
+	    || !same_sizes(to->returns, from->returns, to->return_count)) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' and '%.80s' have different parameters",
+			alias->name, alias->target);
+		return;
+	}
+	size_t index = to->index;
+	*to = *from;
+	to->name = alias->name;
+	to->index = index;
+}
+
 static void parse_top(struct parser *p)
 {
 	while (!at_end(p)) {
@@ -346,8 +401,8 @@ static void parse_top(struct parser *p)
 			parse_target(p);
 		} else if (accept(p, ".address_size")) {
 			parse_address_size(p);
-		} else if (at(p, ".alias")) {
-			parser_unsupported(p, "'.alias' is not supported by the CPU device");
+		} else if (accept(p, ".alias")) {
+			parse_alias(p);
 		} else if (!parse_common(p)) {
 			if (!p->module->target) {
 				fail_expected(p, "'.target'");
@@ -358,6 +413,10 @@ static void parse_top(struct parser *p)
 	}
 	if (!p->module->target) {
 		fail_expected(p, "'.target'");
+	}
+	const struct alias *aliases = p->aliases.data;
+	for (size_t i = 0; i < p->aliases.count && !p->failed; i++) {
+		settle_alias(p, &aliases[i]);
 	}
 }
 
@@ -374,6 +433,7 @@ static void add_special_registers(struct parser *p)
 			symbol->index = i;
 		}
 	}
+	add_special_vectors(p);
 }
 
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of a PTX function: registers, variables, labels, instructions.  Names mean what they
+ * The body of a PTX function: variables, labels, instructions.  Names mean what they
  * mean where they are used, so each is looked up at once; only labels may come later, and are
  * settled at the end of the body.  A shared variable of the module becomes a copy in each function
  * that names it, since every function lays out its own shared memory.
@@ -9,40 +9,11 @@
 
 #include "parser.h"
 
+#include "../base/alloc.h"
+
 #include <string.h>
 
-static void parse_registers(struct parser *p)
-{
-	enum ptx_type type = take_type(p);
-	if (type > PTX_BF16X2) {
-		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
-	}
-	do {
-		const char *name = take_name(p);
-		struct symbol *symbol = NULL;
-		if (name && accept(p, "<")) {
-			name = arena_printf(&p->module->arena, "%s<", name);
-			symbol = name ? symbol_add(p, p->scope, name, SYMBOL_RANGE) : NULL;
-			uint64_t count = take_int(p);
-			expect(p, ">");
-			if (symbol) {
-				symbol->count = count;
-				symbol->type = type;
-			}
-		} else if (name) {
-			symbol = symbol_add(p, p->scope, name, SYMBOL_REG);
-			struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
-			if (symbol && reg) {
-				symbol->index = (unsigned)(p->regs.count - 1);
-				*reg = (struct ptx_reg){name, type};
-			}
-		}
-		if (!symbol) {
-			parser_no_memory(p);
-		}
-	} while (accept(p, ","));
-	expect(p, ";");
-}
+enum { MAX_TARGETS = 1 << 16 }; /* of ranges */
 
 /* The variable itself, or this function's copy of a shared one of the module. */
 static struct ptx_var *own_variable(struct parser *p, struct ptx_var *var)
@@ -90,7 +61,18 @@ static void add_fixups(struct parser *p, struct ptx_operand *operands, size_t co
 	}
 }
 
-/* A register, variable, function, label or special register. */
+/* V: what {V.x, V.y} is */
+static void name_vector(struct parser *p, struct ptx_operand *out, const struct ptx_operand *vector)
+{
+	out->kind = PTX_VECTOR;
+	out->elements = parser_alloc(p, vector->count + 1, sizeof(*out->elements));
+	if (out->elements) { /* see parse_operand */
+		memcpy(out->elements, vector->elements, vector->count * sizeof(*out->elements));
+		out->count = vector->count;
+	}
+}
+
+/* A register, variable, function, label, special register or vector of registers. */
 static void parse_name(struct parser *p, struct ptx_operand *out)
 {
 	struct token word = p->token;
@@ -101,11 +83,6 @@ static void parse_name(struct parser *p, struct ptx_operand *out)
 	advance(p);
 	if (token_is(&word, "_")) {
 		out->kind = PTX_SINK;
-		return;
-	}
-	if (token_is(&word, "WARP_SZ")) {
-		out->kind = PTX_INT;
-		out->value = 32;
 		return;
 	}
 	const struct symbol *symbol = symbol_find(p, p->scope, word.text, word.len);
@@ -123,6 +100,8 @@ static void parse_name(struct parser *p, struct ptx_operand *out)
 	} else if (symbol->kind == SYMBOL_FUNC) {
 		out->kind = PTX_FUNC;
 		out->func = symbol->func;
+	} else if (symbol->kind == SYMBOL_VECTOR) {
+		name_vector(p, out, symbol->targets);
 	} else {
 		out->kind = PTX_ADDRESS;
 		out->var = own_variable(p, symbol->var);
@@ -133,8 +112,10 @@ static void parse_name(struct parser *p, struct ptx_operand *out)
 static void parse_offset(struct parser *p, struct ptx_operand *out)
 {
 	while (at(p, "+") || at(p, "-")) {
-		accept(p, "+");
-		out->value = (int64_t)((uint64_t)out->value + (uint64_t)take_signed(p));
+		bool minus = at(p, "-");
+		advance(p);
+		uint64_t offset = (uint64_t)take_offset(p);
+		out->value = (int64_t)((uint64_t)out->value + (minus ? 0 - offset : offset));
 	}
 }
 
@@ -156,7 +137,7 @@ static bool parse_memory(struct parser *p, struct ptx_operand *out)
 		}
 		parse_offset(p, out);
 	} else {
-		out->value = take_signed(p);
+		out->value = take_offset(p);
 	}
 	out->kind = PTX_ADDRESS;
 	out->bracketed = true;
@@ -233,29 +214,35 @@ static void parse_minus(struct parser *p, struct ptx_operand *out)
 
 static void parse_number(struct parser *p, struct ptx_operand *out)
 {
-	bool negative = accept(p, "-");
-	if (negative && p->token.kind == TOKEN_WORD) {
-		parse_minus(p, out);
-		return;
+	struct constant constant;
+	parse_constant(p, &constant);
+	out->kind = constant.is_real ? PTX_FLOAT : PTX_INT;
+	out->value = constant.value;
+	out->real = constant.real;
+	out->real_bits = constant.real_bits;
+	out->real_width = constant.real_width;
+}
+
+/* 2] of name[2], which is an element's address to mov, else its place in memory */
+static void parse_index(struct parser *p, struct ptx_operand *out)
+{
+	struct constant index;
+	parse_constant(p, &index);
+	if (index.is_real) {
+		parser_fail(p, "expected an integer in [ ], got %g", index.real);
 	}
-	bool inverted = !negative && accept(p, "~");
-	if (p->token.kind == TOKEN_FLOAT && !inverted) {
-		unsigned sign = p->token.real_width == 32 ? 31 : 63;
-		out->kind = PTX_FLOAT;
-		out->real = negative ? -p->token.real : p->token.real;
-		out->real_bits = p->token.real_bits ^ (uint64_t)negative << sign;
-		out->real_width = p->token.real_width;
-		advance(p);
-		return;
-	}
-	uint64_t value = take_int(p);
-	out->kind = PTX_INT;
-	out->value = (int64_t)(negative ? 0 - value : inverted ? ~value : value);
+	out->value = (int64_t)((uint64_t)index.value * ptx_type_size(out->var->type));
+	out->bracketed = p->op != PTX_OP_MOV && p->op != PTX_OP_CVTA;
+	expect(p, "]");
 }
 
 static void parse_simple(struct parser *p, struct ptx_operand *out)
 {
-	if (accept(p, "!")) {
+	if (at_constant(p)) {
+		parse_number(p, out);
+	} else if (accept(p, "-")) {
+		parse_minus(p, out);
+	} else if (accept(p, "!")) {
 		parse_name(p, out);
 		if (out->kind != PTX_REG) {
 			parser_fail(p, "expected a register behind '!'");
@@ -265,12 +252,11 @@ static void parse_simple(struct parser *p, struct ptx_operand *out)
 		return;
 	} else if (p->token.kind == TOKEN_WORD) {
 		parse_name(p, out);
-		if (out->kind == PTX_ADDRESS) {
+		if (out->kind == PTX_ADDRESS && accept(p, "[")) {
+			parse_index(p, out);
+		} else if (out->kind == PTX_ADDRESS) {
 			parse_offset(p, out);
 		}
-	} else if (p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT || at(p, "-")
-		   || at(p, "~")) {
-		parse_number(p, out);
 	} else {
 		fail_expected(p, "an operand");
 	}
@@ -305,7 +291,7 @@ static bool parse_operand(struct parser *p, struct ptx_operand *out)
 	bool has_more = false;
 	if (accept(p, "{")) {
 		parse_vector(p, out, "}");
-	} else if (accept(p, "(")) {
+	} else if (p->op == PTX_OP_CALL && accept(p, "(")) {
 		parse_vector(p, out, ")");
 	} else if (accept(p, "[")) {
 		has_more = parse_memory(p, out);
@@ -354,6 +340,7 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 	struct ptx_operand operands[MAX_OPERANDS] = {{.value = 0}};
 	size_t count = 0;
 	bool in_brackets = false;
+	p->op = inst->op;
 	while ((!at(p, ";") || in_brackets) && !p->failed) {
 		if (count == MAX_OPERANDS) {
 			parser_fail(p, "more than %d operands", MAX_OPERANDS);
@@ -362,6 +349,8 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 		bool has_more = parse_operand(p, &operands[count++]);
 		if (in_brackets) {
 			expect(p, "]");
+		} else if (inst->op == PTX_OP_LD && operands[count - 1].bracketed) {
+			accept(p, ".unified");
 		}
 		in_brackets = has_more;
 		if (!in_brackets && !at(p, ";") && !accept(p, ",")) {
@@ -403,8 +392,16 @@ static void parse_guard(struct parser *p, struct ptx_inst *inst)
 static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	const struct token *word)
 {
-	const struct ptx_inst *opcode = find_opcode(p, word);
+	struct token scalar = *word;
+	bool is_vector_move = word->len > 7 && memcmp(word->text, "mov.v", 5) == 0;
+	if (is_vector_move) {
+		scalar.text = arena_printf(&p->module->arena, "mov%.*s", (int)word->len - 6,
+			word->text + 6);
+		scalar.len -= 3;
+	}
+	const struct ptx_inst *opcode = scalar.text ? find_opcode(p, &scalar) : NULL;
 	if (!opcode) {
+		parser_no_memory(p);
 		return;
 	}
 	struct ptx_inst inst = *opcode;
@@ -420,10 +417,49 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	} else {
 		parse_operands(p, &inst);
 	}
+	if (is_vector_move) {
+		add_vector_move(p, &inst, (size_t)(word->text[5] - '0'));
+		return;
+	}
 	struct ptx_inst *slot = list_add(p, &p->insts, sizeof(inst));
 	if (slot) {
 		*slot = inst;
 	}
+}
+
+/* Behind .branchtargets: L1, L2, N<3>; of which the last is N0, N1, N2 */
+static void parse_targets(struct parser *p, struct ptx_operand *out)
+{
+	struct list names = {.data = NULL};
+	do {
+		struct token word = p->token;
+		const char *name = take_name(p);
+		bool is_range = accept(p, "<");
+		uint64_t count = is_range ? take_int(p) : 1;
+		if (is_range) {
+			expect(p, ">");
+			/* labels that the text does not spell out are no way to use up memory */
+			if (count == 0 || count > MAX_TARGETS || names.count > MAX_TARGETS) {
+				parser_fail(p, "expected 1 to %d labels", MAX_TARGETS);
+			}
+		}
+		for (uint64_t i = 0; i < count && !p->failed; i++) {
+			struct ptx_operand *o = list_add(p, &names, sizeof(*o));
+			struct token label = word;
+			label.text = is_range ? arena_printf(&p->module->arena, "%s%llu", name,
+				(unsigned long long)i) : name;
+			if (o && label.text) {
+				label.len = strlen(label.text);
+				name_later(p, o, &label);
+			} else {
+				parser_no_memory(p);
+			}
+		}
+	} while (accept(p, ","));
+	expect(p, ";");
+	out->kind = PTX_VECTOR;
+	out->elements = list_keep(p, &names, sizeof(*out->elements), &out->count);
+	mem_free(names.data);
 }
 
 /* name: in front of an instruction, .branchtargets, .calltargets or .callprototype */
@@ -441,7 +477,7 @@ static void parse_label(struct parser *p, const struct token *word)
 		struct ptx_operand *targets = parser_alloc(p, 1, sizeof(*targets));
 		if (symbol && targets) {
 			symbol->targets = targets;
-			parse_vector(p, targets, ";");
+			parse_targets(p, targets);
 			add_fixups(p, targets->elements, targets->count, true);
 		}
 		return;

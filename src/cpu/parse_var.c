@@ -151,13 +151,14 @@ static size_t shape_size(const struct shape *shape, size_t first, size_t element
 }
 
 /* The bits of a float of that type; exact ones as they are. */
-static uint64_t float_bits(const struct token *token, unsigned bits)
+static uint64_t float_bits(const struct constant *constant, unsigned bits)
 {
-	double real = token->kind == TOKEN_FLOAT ? token->real : (double)token->value;
+	double real = constant->is_real ? constant->real : constant->is_unsigned
+		? (double)(uint64_t)constant->value : (double)constant->value;
 	float narrow = (float)real;
 	uint64_t value = 0;
-	if (token->real_width == bits) {
-		value = token->real_bits;
+	if (constant->real_width == bits) {
+		value = constant->real_bits;
 	} else if (bits == 64) {
 		memcpy(&value, &real, sizeof(real));
 	} else {
@@ -169,27 +170,30 @@ static uint64_t float_bits(const struct token *token, unsigned bits)
 /* A number, as the bits that an element of the type has. */
 static uint64_t take_value(struct parser *p, enum ptx_type type)
 {
-	bool negative = accept(p, "-");
-	struct token token = p->token;
+	int line = p->token.line, column = p->token.column;
 	unsigned bits = ptx_type_bits(type);
 	char class = ptx_type_class(type);
-	bool is_int = token.kind == TOKEN_INT, is_float = token.kind == TOKEN_FLOAT;
-	bool fits = bits == 64 ? token.real_width != 32 : bits == 32;
-	if (is_int && class != 'f') {
-		advance(p);
-		return negative ? 0 - token.value : token.value;
-	}
-	if (!fits || !(class == 'f' ? is_int || is_float : class == 'b' && is_float)) {
+	struct constant constant = {.is_real = false};
+	bool is_constant = at_constant(p);
+	if (is_constant) {
+		parse_constant(p, &constant);
+	} else {
 		fail_expected(p, "an initializer of the variable's type");
-		return 0;
 	}
-	advance(p);
-	uint64_t value = float_bits(&token, bits);
-	return negative ? value ^ (uint64_t)1 << (bits - 1) : value;
+	if (!constant.is_real && class != 'f') {
+		return (uint64_t)constant.value;
+	}
+	bool fits = bits == 64 ? constant.real_width != 32 : bits == 32;
+	if (!fits || (class != 'f' && class != 'b')) {
+		parser_fail_at(p, line, column,
+			"expected an initializer of the variable's type, got %s",
+			constant.is_real ? "a floating-point constant" : "an integer");
+	}
+	return float_bits(&constant, bits);
 }
 
-/* name, name+8, generic(name)+8 */
-static void parse_address(struct parser *p, struct ptx_var *var, size_t offset)
+/* name, name+8, generic(name)+8: `shift` and `size` say which part of it. */
+static void parse_address(struct parser *p, size_t offset, unsigned shift, unsigned size)
 {
 	bool generic = accept(p, "generic");
 	if (generic) {
@@ -205,31 +209,44 @@ static void parse_address(struct parser *p, struct ptx_var *var, size_t offset)
 		fail_expected(p, "the name of a variable or function");
 		return;
 	}
-	if (ptx_type_size(var->type) != 8) {
-		parser_unsupported(p, "an address in an element of %u bytes is not supported",
-			ptx_type_size(var->type));
-		return;
-	}
 	advance(p);
 	if (generic) {
 		expect(p, ")");
 	}
-	int64_t addend = at(p, "-") ? take_signed(p) : accept(p, "+") ? take_signed(p) : 0;
+	int64_t addend = at(p, "-") || accept(p, "+") ? take_offset(p) : 0;
 	struct ptx_reloc *reloc = list_add(p, &p->relocs, sizeof(*reloc));
 	if (reloc) {
-		*reloc = (struct ptx_reloc){offset, symbol->var, symbol->func, addend};
+		*reloc = (struct ptx_reloc){offset, symbol->var, symbol->func, addend, shift, size};
 	}
+}
+
+/* 0xff00(name): behind the mask, one byte of an address. */
+static void parse_masked(struct parser *p, struct ptx_var *var, size_t offset, uint64_t mask)
+{
+	unsigned shift = mask ? (unsigned)__builtin_ctzll(mask) : 0;
+	if (mask >> shift != 0xff || shift % 8 != 0 || ptx_type_size(var->type) != 1) {
+		parser_fail(p, "a mask takes one byte of an address, for an element of one byte");
+	}
+	expect(p, "(");
+	parse_address(p, offset, shift, 1);
+	expect(p, ")");
 }
 
 static void parse_element(struct parser *p, struct ptx_var *var, size_t offset)
 {
 	size_t size = ptx_type_size(var->type);
-	if (p->token.kind == TOKEN_WORD) {
-		parse_address(p, var, offset);
+	if (p->token.kind == TOKEN_WORD && !at_constant(p)) {
+		if (size != 8) {
+			parser_unsupported(p,
+				"an address in an element of %zu bytes is not supported", size);
+		}
+		parse_address(p, offset, 0, 8);
 		return;
 	}
 	uint64_t value = take_value(p, var->type);
-	if (!p->failed) {
+	if (at(p, "(")) {
+		parse_masked(p, var, offset, value);
+	} else if (!p->failed) {
 		/* little-endian, as the device is */
 		memcpy(var->init + offset, &value, size < sizeof(value) ? size : sizeof(value));
 	}

@@ -78,7 +78,7 @@ void parser_free(struct parser *p)
 	}
 	map_free(&p->opcodes);
 	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
-		&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts, &p->labels, &p->fixups};
+		&p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars, &p->insts, &p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
 		mem_free(lists[i]->data);
 	}
@@ -159,13 +159,6 @@ uint64_t take_int(struct parser *p)
 	}
 	advance(p);
 	return value;
-}
-
-int64_t take_signed(struct parser *p)
-{
-	bool negative = accept(p, "-");
-	uint64_t value = take_int(p);
-	return (int64_t)(negative ? 0 - value : value);
 }
 
 enum ptx_type take_type(struct parser *p)

@@ -20,6 +20,7 @@ enum symbol_kind {
 	SYMBOL_SREG,    /* index */
 	SYMBOL_VAR,     /* var */
 	SYMBOL_FUNC,    /* func */
+	SYMBOL_VECTOR,  /* targets: the registers of .reg .v4 V, or %tid.x to %tid.w */
 	SYMBOL_LABEL,   /* index */
 	SYMBOL_TARGETS, /* targets: of .branchtargets */
 	SYMBOL_PROTO    /* func: of .callprototype; of .calltargets, the first one */
@@ -34,6 +35,13 @@ struct symbol {
 	struct ptx_var *var;
 	struct ptx_func *func;
 	struct ptx_operand *targets;
+};
+
+/* .alias name, target; */
+struct alias {
+	const char *name;
+	const char *target;
+	int line;
 };
 
 struct scope {
@@ -70,11 +78,12 @@ struct parser {
 	struct scope *scope;      /* the innermost open one */
 	struct scope *newest;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
-	struct list vars, shared, funcs, files, params, relocs;
+	struct list vars, shared, funcs, files, params, relocs, aliases;
 	/* of the function at hand */
 	struct ptx_func *func;
 	struct scope *func_scope;
 	struct list regs, func_vars, insts, labels, fixups;
+	enum ptx_op op;           /* of the instruction at hand */
 	int source_file;
 	int source_line;
 };
@@ -96,7 +105,6 @@ void expect(struct parser *p, const char *text);
 void fail_expected(struct parser *p, const char *what);
 char *take_name(struct parser *p);
 uint64_t take_int(struct parser *p);
-int64_t take_signed(struct parser *p);  /* may have a minus */
 enum ptx_type take_type(struct parser *p);
 void skip_past(struct parser *p, const char *end);
 
@@ -115,6 +123,20 @@ struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *nam
 /* What a name means in a scope and those around it, NULL if nothing. */
 struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len);
 
+/* parse_expr.c */
+struct constant {
+	bool is_real;
+	bool is_unsigned;
+	int64_t value;
+	double real;
+	uint64_t real_bits;  /* of 0f and 0d, or of the double */
+	unsigned real_width; /* 32 or 64 for 0f and 0d alone */
+};
+bool at_constant(const struct parser *p);
+void parse_constant(struct parser *p, struct constant *out);
+/* Behind the sign in an address: integers, * / % at most. */
+int64_t take_offset(struct parser *p);
+
 /* parse_var.c: behind the word for the state space up to the semicolon. */
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible);
 /* ( .param ... , .param ... ): laid out one after the other, each at its own alignment. */
@@ -122,6 +144,13 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size);
 
 /* parse.c, for bodies too. */
 bool parse_common(struct parser *p); /* .loc .file .pragma .section; false if it is none */
+
+/* parse_reg.c: behind .reg up to the semicolon. */
+void parse_registers(struct parser *p);
+/* A special register of four parts, such as %tid, as a vector. */
+void add_special_vectors(struct parser *p);
+/* Put down mov.v2 or mov.v4, whose operands are read, as moves of `count` single registers. */
+void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count);
 
 /* parse_body.c: from behind the { to behind the matching }. */
 void parse_body(struct parser *p);

@@ -138,6 +138,8 @@ static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 	X(RESERVED_SMEM_OFFSET_1, "%reserved_smem_offset_1", U32) \
 	X(CURRENT_GRAPH_EXEC, "%current_graph_exec", U64) \
 	/* nothing is measured or passed here: 0 */ \
+	X(TID_W, "%tid.w", U32) X(NTID_W, "%ntid.w", U32) \
+	X(CTAID_W, "%ctaid.w", U32) X(NCTAID_W, "%nctaid.w", U32) \
 	X(PM0, "%pm0", U32) X(PM1, "%pm1", U32) X(PM2, "%pm2", U32) X(PM3, "%pm3", U32) \
 	X(PM4, "%pm4", U32) X(PM5, "%pm5", U32) X(PM6, "%pm6", U32) X(PM7, "%pm7", U32) \
 	X(PM0_64, "%pm0_64", U64) X(PM1_64, "%pm1_64", U64) X(PM2_64, "%pm2_64", U64) \
@@ -200,12 +202,15 @@ struct ptx_reg {
 	enum ptx_type type;
 };
 
-/* Where an initializer holds an address: 8 bytes at `offset` get &var + addend. */
+/* Where an initializer holds an address, or a part of it: `size` bytes at `offset` get
+ * (&var + addend) >> shift. */
 struct ptx_reloc {
 	size_t offset;
 	struct ptx_var *var;   /* or, ptx_func.address of: */
 	struct ptx_func *func;
 	int64_t addend;
+	unsigned shift;        /* with `size`: which bytes of the address are wanted */
+	unsigned size;
 };
 
 struct ptx_var {
