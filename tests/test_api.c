@@ -11,7 +11,13 @@
 
 #include <elf.h>
 #include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *path, unsigned int flags);
+CUresult cuLogsRegisterCallback(CUlogsCallback function, void *data, CUlogsCallbackHandle *out);
+CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle);
 
 static void nothing(void)
 {
@@ -697,6 +703,73 @@ START_TEST(logs_are_read_from_an_iterator_on)
 }
 END_TEST
 
+static char *read_file(const char *path)
+{
+	static char text[1 << 16];
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+START_TEST(logs_are_written_to_a_file)
+{
+	char path[] = "/tmp/kudzu-log-XXXXXX";
+	CUlogIterator at;
+	close(mkstemp(path));
+	FAILS(INVALID_VALUE, cuInit(1));
+	OK(cuLogsCurrent(&at, 0));
+	FAILS(INVALID_VALUE, cuInit(2));
+	OK(cuLogsDumpToFile(&at, path, 0));
+	ck_assert_str_eq(read_file(path), "cuInit: flags must be 0\n");
+	OK(cuLogsDumpToFile(&at, path, 0));
+	ck_assert_str_eq(read_file(path), "");
+	for (int i = 0; i < 1000; i++) {
+		FAILS(INVALID_VALUE, cuInit(1));
+	}
+	OK(cuLogsDumpToFile(&at, path, 0));
+	ck_assert_ptr_nonnull(strstr(read_file(path), "(older lines are lost)\ncuInit"));
+	unlink(path);
+	FAILS(INVALID_VALUE, cuLogsDumpToFile(&at, "/nowhere/log", 0));
+	FAILS(INVALID_VALUE, cuLogsDumpToFile(&at, NULL, 0));
+	FAILS(INVALID_VALUE, cuLogsDumpToFile(&at, path, 1));
+}
+END_TEST
+
+/* What a callback gets that calls the driver. */
+static CUresult inside = CUDA_SUCCESS;
+
+static void count_line(void *data, CUlogLevel level, char *message, size_t length)
+{
+	int count;
+	*(int *)data += strcmp(message, "cuInit: flags must be 0") == 0 && level == CU_LOG_LEVEL_ERROR
+		&& length == strlen(message);
+	inside = cuDeviceGetCount(&count);
+}
+
+START_TEST(callbacks_are_told_each_line_of_the_log)
+{
+	CUlogsCallbackHandle first = NULL;
+	int lines = 0;
+	int others = 0;
+	OK(cuInit(0));
+	OK(cuLogsRegisterCallback(count_line, &lines, &first));
+	FAILS(INVALID_VALUE, cuInit(1));
+	ck_assert_int_eq(lines, 1);
+	ck_assert_int_eq(inside, CUDA_ERROR_NOT_PERMITTED);
+	OK(cuLogsRegisterCallback(count_line, &others, NULL));
+	FAILS(INVALID_VALUE, cuInit(1));
+	OK(cuLogsUnregisterCallback(first));
+	FAILS(INVALID_VALUE, cuInit(1));
+	ck_assert_int_eq(lines, 2);
+	ck_assert_int_eq(others, 2);
+	FAILS(INVALID_VALUE, cuLogsUnregisterCallback(first));
+	FAILS(INVALID_VALUE, cuLogsUnregisterCallback(NULL));
+	FAILS(INVALID_VALUE, cuLogsRegisterCallback(NULL, NULL, &first));
+}
+END_TEST
+
 Suite *api_suite(void);
 
 Suite *api_suite(void)
@@ -712,6 +785,8 @@ Suite *api_suite(void)
 	tcase_add_loop_test(tc, library_exports_what_nvidias_does, 0, 2);
 	tcase_add_test(tc, contexts_are_a_stack_per_thread);
 	tcase_add_test(tc, logs_are_read_from_an_iterator_on);
+	tcase_add_test(tc, logs_are_written_to_a_file);
+	tcase_add_test(tc, callbacks_are_told_each_line_of_the_log);
 	tc = add_case(suite, "context", setup, teardown);
 	tcase_add_test(tc, contexts_keep_their_memory_apart_until_destroyed);
 	tcase_add_test(tc, primary_context_lives_while_it_is_retained);

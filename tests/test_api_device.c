@@ -22,6 +22,10 @@ CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUde
 	CUdevice to);
 CUresult cuDeviceGetExecAffinitySupport(int *out, CUexecAffinityType type, CUdevice device);
 
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice device);
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice from, CUdevice to);
 CUresult cuCtxGetId(CUcontext context, unsigned long long *out);
 
 static int get(CUdevice_attribute attribute)
@@ -269,6 +273,31 @@ START_TEST(a_version_gets_what_it_knows)
 }
 END_TEST
 
+/* PTX ISA: atom has inc and dec of u32 alone, no float minimum, and b128 only where it swaps. */
+START_TEST(atomics_with_the_host_are_those_of_ptx)
+{
+	CUatomicOperation list[] = {CU_ATOMIC_OPERATION_INTEGER_INCREMENT,
+		CU_ATOMIC_OPERATION_FLOAT_MIN, CU_ATOMIC_OPERATION_CAS, CU_ATOMIC_OPERATION_XOR};
+	unsigned out[countof(list)];
+	OK(cuDeviceGetHostAtomicCapabilities(out, list, countof(list), 0));
+	ck_assert_uint_eq(out[0], CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_REDUCTION
+		| CU_ATOMIC_CAPABILITY_SCALAR_32);
+	ck_assert_uint_eq(out[1], 0);
+	ck_assert_uint_ne(out[2] & CU_ATOMIC_CAPABILITY_SCALAR_128, 0);
+	ck_assert_uint_eq(out[3] & CU_ATOMIC_CAPABILITY_SCALAR_128, 0);
+	ck_assert_uint_ne(out[3] & CU_ATOMIC_CAPABILITY_SCALAR_64, 0);
+	FAILS(INVALID_DEVICE, cuDeviceGetHostAtomicCapabilities(out, list, 1, 1));
+	FAILS(INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(NULL, list, 1, 0));
+	FAILS(INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(out, NULL, 1, 0));
+	FAILS(INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(out, list, 0, 0));
+	FAILS(INVALID_DEVICE, cuDeviceGetP2PAtomicCapabilities(out, list, 1, 0, 0));
+	FAILS(INVALID_DEVICE, cuDeviceGetP2PAtomicCapabilities(out, list, 1, 0, 1));
+	FAILS(INVALID_VALUE, cuDeviceGetP2PAtomicCapabilities(out, list, 0, 0, 0));
+	list[1] = CU_ATOMIC_OPERATION_MAX;
+	FAILS(INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(out, list, 2, 0));
+}
+END_TEST
+
 Suite *api_device_suite(void);
 
 Suite *api_device_suite(void)
@@ -287,5 +316,6 @@ Suite *api_device_suite(void)
 	tcase_add_test(names, every_name_of_the_driver_is_found_with_its_version);
 	tcase_add_loop_test(names, a_version_gets_what_it_knows, 0, countof(lookups));
 	suite_add_tcase(suite, names);
+	tcase_add_test(tc, atomics_with_the_host_are_those_of_ptx);
 	return suite;
 }

@@ -59,7 +59,8 @@ extern const size_t api_export_count;
 
 enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT, API_LIBRARY,
 	API_KERNEL, API_LINK, API_POOL, API_ARRAY, API_MIPMAP, API_TEXTURE, API_SURFACE,
-	API_HOST, API_BLOCK, API_GRAPH, API_GRAPH_NODE, API_GRAPH_EXEC, API_USER_OBJECT };
+	API_HOST, API_BLOCK, API_GRAPH, API_GRAPH_NODE, API_GRAPH_EXEC, API_USER_OBJECT,
+	API_LOG_CALLBACK };
 
 /* NULL when there is no memory; an object has one handle. */
 void *handle_create(enum api_kind kind, void *object);
@@ -77,6 +78,8 @@ void handle_resume(void *handle, void *object);
 
 /* Keep a reason for cuLogsDumpToMemory. */
 void api_log(const char *format, ...) printf_like(1, 2);
+/* In a forked process: whoever had the log's lock is not here. */
+void api_log_forget_lock(void);
 /* Fail with a code and a reason.  A macro, so that static analysis sees that it is no success. */
 #define api_fail(code, ...) (api_log(__VA_ARGS__), (code))
 
@@ -168,8 +171,8 @@ struct context *api_current(void);
 CUresult context_find(const char *call, CUcontext handle, struct context **out);
 /* Known flags, and at most one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);
-/* Whether this thread runs a host function of a stream, which must not call. */
-void api_set_in_callback(bool inside);
+/* Whether this thread runs a function of the program's, which must not call; what was. */
+bool api_set_in_callback(bool inside);
 
 /* Give an object its handle and put it into a context's list. */
 bool object_add(struct object *object, struct context *context, enum api_kind kind);

@@ -1,51 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver itself: starting, versions, error names, finding functions by name, and the log: the
- * reasons of the last failures as plain English lines, kept in a ring that all threads share.
+ * The driver itself: starting, versions, error names, finding functions by name.
  */
 #include "../base/common.h"
 
 #include "api.h"
 #include "settings.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LOG_LINES 64
-#define LOG_LINE 640
-
-static struct {
-	pthread_mutex_t lock;
-	CUlogIterator next;   /* number of the line to come */
-	char lines[LOG_LINES][LOG_LINE];
-} ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool initialized;
 static atomic_bool forked; /* from a process that had called cuInit: its threads are not here */
 static _Thread_local bool in_callback;
 
-void api_log(const char *format, ...)
+bool api_set_in_callback(bool inside)
 {
-	va_list args;
-	va_start(args, format);
-	pthread_mutex_lock(&ring.lock);
-	vsnprintf(ring.lines[ring.next++ % LOG_LINES], LOG_LINE, format, args);
-	pthread_mutex_unlock(&ring.lock);
-	va_end(args);
-}
-
-void api_set_in_callback(bool inside)
-{
+	bool before = in_callback;
 	in_callback = inside;
+	return before;
 }
 
-/* In a child process.  Whoever held the log's lock is not here. */
+/* In a child process. */
 static void on_fork(void)
 {
 	atomic_store(&forked, true);
-	pthread_mutex_init(&ring.lock, NULL);
+	api_log_forget_lock();
 }
 
 static void watch_forks(void)
@@ -69,7 +50,8 @@ CUresult api_ready(const char *call)
 	}
 	if (in_callback) {
 		return api_fail(CUDA_ERROR_NOT_PERMITTED,
-			"%s: a host function in a stream must not call the driver", call);
+			"%s: a host function in a stream, or a callback of the log, must not call the"
+			" driver", call);
 	}
 	return CUDA_SUCCESS;
 }
@@ -243,63 +225,6 @@ API(cuGetProcAddress, const char *symbol, void **out, int version, cuuint64_t fl
 			symbol, version);
 	}
 	return result;
-}
-
-API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
-{
-	if (out == NULL || flags != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-	pthread_mutex_lock(&ring.lock);
-	*out = ring.next;
-	pthread_mutex_unlock(&ring.lock);
-	return CUDA_SUCCESS;
-}
-
-/* The first line to dump, so that all from there on fit; the newest ones matter most. */
-static CUlogIterator first_that_fits(CUlogIterator from, size_t size)
-{
-	CUlogIterator first = ring.next;
-	size_t used = 1;
-	while (first != from) {
-		size_t len = strlen(ring.lines[(first - 1) % LOG_LINES]) + 1;
-		if (len > size - used) {
-			break;
-		}
-		used += len;
-		first--;
-	}
-	return first;
-}
-
-API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
-{
-	if (buffer == NULL || size == NULL || *size == 0 || flags != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-	pthread_mutex_lock(&ring.lock);
-	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
-	CUlogIterator from = iterator != NULL ? *iterator : oldest;
-	if (from > ring.next || from < oldest) {
-		from = oldest;
-	}
-	CUlogIterator first = first_that_fits(from, *size);
-	bool none_fits = first == ring.next && from != ring.next;
-	size_t used = 0;
-	for (; first != ring.next; first++) {
-		const char *line = ring.lines[first % LOG_LINES];
-		size_t len = strlen(line);
-		memcpy(buffer + used, line, len);
-		buffer[used + len] = '\n';
-		used += len + 1;
-	}
-	buffer[used] = '\0';
-	*size = used;
-	if (iterator != NULL) {
-		*iterator = ring.next;
-	}
-	pthread_mutex_unlock(&ring.lock);
-	return none_fits ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 /* There is no profiler; programs that mark what to profile still work. */

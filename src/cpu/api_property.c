@@ -72,6 +72,76 @@ API(cuDeviceGetP2PAttribute, int *out, CUdevice_P2PAttribute attribute, CUdevice
 	return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: both are device %d", __func__, from);
 }
 
+/* --- Atomic operations --- */
+
+static CUresult check_operations(const char *call, const void *out,
+	const CUatomicOperation *operations, unsigned count)
+{
+	if (out == NULL || operations == NULL || count == 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", call);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if ((unsigned)operations[i] >= CU_ATOMIC_OPERATION_MAX) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown operation %d", call,
+				(int)operations[i]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Memory of the host is the device's own, so the host sees as atomic what PTX has as atomic:
+ * PTX ISA 9.7.13: atom and red. */
+API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice device)
+{
+	enum {
+		ANY_SIGN = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED,
+		BOTH = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64,
+		INTEGER = ANY_SIGN | CU_ATOMIC_CAPABILITY_REDUCTION | BOTH,
+		COUNTER = CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_REDUCTION
+			| CU_ATOMIC_CAPABILITY_SCALAR_32,
+		SWAP = ANY_SIGN | BOTH | CU_ATOMIC_CAPABILITY_SCALAR_128
+	};
+	static const unsigned char table[] = {
+		[CU_ATOMIC_OPERATION_INTEGER_ADD] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_MIN] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_MAX] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_INCREMENT] = COUNTER,
+		[CU_ATOMIC_OPERATION_INTEGER_DECREMENT] = COUNTER,
+		[CU_ATOMIC_OPERATION_AND] = INTEGER,
+		[CU_ATOMIC_OPERATION_OR] = INTEGER,
+		[CU_ATOMIC_OPERATION_XOR] = INTEGER,
+		[CU_ATOMIC_OPERATION_EXCHANGE] = SWAP,
+		[CU_ATOMIC_OPERATION_CAS] = SWAP,
+		[CU_ATOMIC_OPERATION_FLOAT_ADD] = CU_ATOMIC_CAPABILITY_SIGNED
+			| CU_ATOMIC_CAPABILITY_REDUCTION | BOTH,
+		[CU_ATOMIC_OPERATION_FLOAT_MIN] = 0,
+		[CU_ATOMIC_OPERATION_FLOAT_MAX] = 0
+	};
+	CUresult result = api_check_device(__func__, device);
+	if (result == CUDA_SUCCESS) {
+		result = check_operations(__func__, out, operations, count);
+	}
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		out[i] = table[operations[i]];
+	}
+	return result;
+}
+
+API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice from, CUdevice to)
+{
+	CUresult result = api_check_device(__func__, from);
+	if (result == CUDA_SUCCESS) {
+		result = api_check_device(__func__, to);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_operations(__func__, out, operations, count);
+	}
+	return result == CUDA_SUCCESS ? api_fail(CUDA_ERROR_INVALID_DEVICE,
+		"%s: both are device %d", __func__, from) : result;
+}
+
 static CUresult enter_peer(const char *call, CUcontext peer)
 {
 	struct context *context;

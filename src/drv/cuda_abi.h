@@ -166,6 +166,41 @@ typedef enum CUipcMem_flags {
 	CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
 } CUipcMem_flags;
 
+typedef enum CUlogLevel {
+	CU_LOG_LEVEL_ERROR = 0,
+	CU_LOG_LEVEL_WARNING = 1,
+} CUlogLevel;
+
+typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
+typedef void (*CUlogsCallback)(void *data, CUlogLevel level, char *message, size_t length);
+
+typedef enum CUatomicOperation {
+	CU_ATOMIC_OPERATION_INTEGER_ADD = 0,
+	CU_ATOMIC_OPERATION_INTEGER_MIN = 1,
+	CU_ATOMIC_OPERATION_INTEGER_MAX = 2,
+	CU_ATOMIC_OPERATION_INTEGER_INCREMENT = 3,
+	CU_ATOMIC_OPERATION_INTEGER_DECREMENT = 4,
+	CU_ATOMIC_OPERATION_AND = 5,
+	CU_ATOMIC_OPERATION_OR = 6,
+	CU_ATOMIC_OPERATION_XOR = 7,
+	CU_ATOMIC_OPERATION_EXCHANGE = 8,
+	CU_ATOMIC_OPERATION_CAS = 9,
+	CU_ATOMIC_OPERATION_FLOAT_ADD = 10,
+	CU_ATOMIC_OPERATION_FLOAT_MIN = 11,
+	CU_ATOMIC_OPERATION_FLOAT_MAX = 12,
+	CU_ATOMIC_OPERATION_MAX,
+} CUatomicOperation;
+
+typedef enum CUatomicOperationCapability {
+	CU_ATOMIC_CAPABILITY_SIGNED = 1 << 0,
+	CU_ATOMIC_CAPABILITY_UNSIGNED = 1 << 1,
+	CU_ATOMIC_CAPABILITY_REDUCTION = 1 << 2,
+	CU_ATOMIC_CAPABILITY_SCALAR_32 = 1 << 3,
+	CU_ATOMIC_CAPABILITY_SCALAR_64 = 1 << 4,
+	CU_ATOMIC_CAPABILITY_SCALAR_128 = 1 << 5,
+	CU_ATOMIC_CAPABILITY_VECTOR_32x4 = 1 << 6,
+} CUatomicOperationCapability;
+
 typedef struct CUipcMemHandle {
 	char reserved[64];
 } CUipcMemHandle;
@@ -1166,10 +1201,5 @@ typedef enum CUdriverProcAddressQueryResult {
 	CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
 	CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
 } CUdriverProcAddressQueryResult;
-
-typedef enum CUlogLevel {
-	CU_LOG_LEVEL_ERROR = 0,
-	CU_LOG_LEVEL_WARNING = 1,
-} CUlogLevel;
 
 #endif
