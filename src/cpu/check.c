@@ -119,6 +119,20 @@ static bool check_barrier(struct checker *c, size_t index)
 	return true;
 }
 
+/* Selectors that fit, behind the first operands. */
+static bool check_selects(struct checker *c, unsigned parts)
+{
+	const struct ptx_inst *inst = c->inst;
+	for (size_t i = 0; i < 3; i++) {
+		const char *select = inst->operands[i].select;
+		if (!ptx_select_fits(select, parts, i == 0)) {
+			return check_fail(c, "'%.60s' cannot have '.%s' behind operand %zu",
+				inst->text, select, i + 1);
+		}
+	}
+	return true;
+}
+
 /* PTX ISA 9.7.19: a third source if there is something to do with it, and selectors that fit. */
 static bool check_video(struct checker *c)
 {
@@ -128,12 +142,8 @@ static bool check_video(struct checker *c)
 	bool combines = ptx_has(&inst->mods, PTX_MOD_ADD) || ptx_has(&inst->mods, PTX_MOD_MIN)
 		|| ptx_has(&inst->mods, PTX_MOD_MAX);
 	bool merges = inst->operands[0].select[0];
-	for (size_t i = 0; i < 3; i++) {
-		const char *select = inst->operands[i].select;
-		if (!ptx_select_fits(select, digit ? (unsigned)(*digit - '0') : 1, i == 0)) {
-			return check_fail(c, "'%.60s' cannot have '.%s' behind operand %zu",
-				inst->text, select, i + 1);
-		}
+	if (!check_selects(c, digit ? (unsigned)(*digit - '0') : 1)) {
+		return false;
 	}
 	if (!digit && combines && merges) {
 		return check_fail(c, "'%.60s' cannot both combine and merge", inst->text);
@@ -149,11 +159,8 @@ static bool check_vmad(struct checker *c)
 	const struct ptx_inst *inst = c->inst;
 	const struct ptx_operand *o = inst->operands;
 	bool any = o[1].minus || o[2].minus || o[3].minus;
-	for (size_t i = 1; i < 3; i++) {
-		if (!ptx_select_fits(o[i].select, 1, false)) {
-			return check_fail(c, "'%.60s' cannot have '.%s' behind operand %zu",
-				inst->text, o[i].select, i + 1);
-		}
+	if (!check_selects(c, 1)) {
+		return false;
 	}
 	if (any && ptx_has(&inst->mods, PTX_MOD_PO)) {
 		return check_fail(c, "'%.60s' cannot have both '.po' and '-'", inst->text);

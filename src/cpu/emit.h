@@ -256,7 +256,7 @@ emit_fn emit_logic, emit_not, emit_cnot, emit_shift, emit_shf, emit_popc, emit_c
 emit_fn emit_setp, emit_fsetp, emit_set, emit_fset, emit_selp, emit_slct, emit_testp;
 emit_fn emit_fadd, emit_fsub, emit_fmul, emit_fma, emit_fdiv, emit_rcp, emit_sqrt, emit_rsqrt,
 	emit_fabs, emit_fneg, emit_fminmax, emit_copysign;
-emit_fn emit_hadd, emit_hsub, emit_hmul, emit_hfma, emit_hneg, emit_habs, emit_hminmax, emit_hex2,
+emit_fn emit_hbinary, emit_hfma, emit_hneg, emit_habs, emit_hminmax, emit_hex2,
 	emit_htanh;
 emit_fn emit_ex2, emit_lg2, emit_sin, emit_cos, emit_tanh;
 emit_fn emit_add_x2, emit_minmax_x2, emit_lop3_pred, emit_fns, emit_policy, emit_atom_vector,

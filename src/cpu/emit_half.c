@@ -164,28 +164,13 @@ static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, enum ptx
 	return ptx_has(&inst->mods, PTX_MOD_FTZ) ? emit_flush_half(e, half, type) : half;
 }
 
-static LLVMValueRef sum(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef binary(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	LLVMValueRef a = emit_from_half(e, args[0], type);
 	LLVMValueRef b = emit_from_half(e, args[1], type);
-	return finish(e, inst, type, ir_fadd(e, a, b));
-}
-
-static LLVMValueRef difference(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
-	LLVMValueRef *args)
-{
-	LLVMValueRef a = emit_from_half(e, args[0], type);
-	LLVMValueRef b = emit_from_half(e, args[1], type);
-	return finish(e, inst, type, ir_fsub(e, a, b));
-}
-
-static LLVMValueRef product(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
-	LLVMValueRef *args)
-{
-	LLVMValueRef a = emit_from_half(e, args[0], type);
-	LLVMValueRef b = emit_from_half(e, args[1], type);
-	return finish(e, inst, type, ir_fmul(e, a, b));
+	return finish(e, inst, type, inst->op == PTX_OP_HADD ? ir_fadd(e, a, b)
+		: inst->op == PTX_OP_HSUB ? ir_fsub(e, a, b) : ir_fmul(e, a, b));
 }
 
 static LLVMValueRef fused(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
@@ -199,19 +184,9 @@ static LLVMValueRef fused(struct emit *e, const struct ptx_inst *inst, enum ptx_
 	return finish(e, inst, type, emit_sum_f32(e, exact, wide[2], EMIT_ODD));
 }
 
-void emit_hadd(struct emit *e, const struct ptx_inst *inst)
+void emit_hbinary(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, sum);
-}
-
-void emit_hsub(struct emit *e, const struct ptx_inst *inst)
-{
-	compute(e, inst, difference);
-}
-
-void emit_hmul(struct emit *e, const struct ptx_inst *inst)
-{
-	compute(e, inst, product);
+	compute(e, inst, binary);
 }
 
 void emit_hfma(struct emit *e, const struct ptx_inst *inst)
