@@ -86,7 +86,7 @@
  *     pool.[ch]     worker threads
  *     block.[ch]    run one block: its warps are coroutines
  *     room.[ch]     memory for one block
- *     launch.[ch]   run a grid: blocks on workers
+ *     launch.[ch]   run a grid: blocks on workers; launch_float.h: in the state that they expect
  *     api.h         what the exported functions share; api_handle.c: handles; api_object.c:
  *                   what belongs to a context
  *     graph.[ch]    graphs as data; graph_memory.[ch]: memory that they allocate
@@ -96,7 +96,8 @@
  *     runner.[ch]   kernels of streams, and ending them
  *     queue.[ch]    streams inside: order, threads, waiting
  *     stream.[ch]   streams and events; event.c; event_share.[ch]: events of several processes
- *     capture.[ch]  what streams are asked to do becomes nodes of graphs
+ *     capture.[ch]  what streams are asked to do becomes nodes of graphs; tail.[ch]: the nodes
+ *                   that the next one depends on
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
  *                   api_array.h: arrays, textures; api_pool.h: memory pools;
  *                   api_fetch.c: what kernels ask for; api_ipc.c api_pool_ipc.c: what

@@ -94,6 +94,12 @@ static inline CUresult api_need(CUresult so_far, const char *call, const void *o
 	return so_far == CUDA_SUCCESS && out == NULL ? api_null(call, "the result") : so_far;
 }
 
+/* Memory of the process has run out, not of the device. */
+static inline CUresult api_no_memory(const char *call)
+{
+	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+}
+
 static inline CUresult api_bad_handle(const char *call, const char *what)
 {
 	return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: not the handle of a live %s", call, what);
@@ -162,8 +168,8 @@ CUresult api_ready(const char *call);
 CUresult api_check_device(const char *call, CUdevice device);
 /* The calling thread's context; also fails if a kernel in it has failed. */
 CUresult api_enter(const char *call, struct context **out);
-/* The same, for calls that release something.  They do so even if a kernel has failed, and only then
- * say it. */
+/* The same, for calls that release something.  They do so even if a kernel has failed, and only
+ * then say it. */
 CUresult api_enter_release(const char *call, struct context **out);
 /* The calling thread's context, NULL if it has none that is alive. */
 struct context *api_current(void);

@@ -211,11 +211,6 @@ static CUresult reserve(const char *call, struct context *context, size_t size, 
 		"%s: no room for %zu bytes", call, size);
 }
 
-static CUresult out_of_memory(const char *call)
-{
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
-}
-
 /* --- Arrays --- */
 
 void array_free(struct object *object)
@@ -243,7 +238,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	}
 	struct array *array = mem_zalloc(1, sizeof(*array));
 	if (array == NULL) {
-		return out_of_memory(call);
+		return api_no_memory(call);
 	}
 	array->descriptor = *d;
 	array->format = format;
@@ -256,7 +251,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	if (!object_add(&array->object, context, API_ARRAY)) {
 		memory_free(context->device->memory, array->memory, MEMORY_ARRAY);
 		mem_free(array);
-		return out_of_memory(call);
+		return api_no_memory(call);
 	}
 	*out = array->object.handle;
 	return CUDA_SUCCESS;
@@ -461,11 +456,11 @@ static CUresult fill_mipmap(const char *call, struct context *context, struct mi
 		level->image.data = (uint8_t *)(uintptr_t)mipmap->memory
 			+ (uintptr_t)level->image.data;
 		if (!object_add(&level->object, context, API_ARRAY)) {
-			result = out_of_memory(call);
+			result = api_no_memory(call);
 		}
 	}
 	if (result == CUDA_SUCCESS && !object_add(&mipmap->object, context, API_MIPMAP)) {
-		result = out_of_memory(call);
+		result = api_no_memory(call);
 	}
 	return result;
 }
@@ -488,7 +483,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	}
 	struct mipmap *mipmap = mem_zalloc(1, sizeof(*mipmap));
 	if (mipmap == NULL) {
-		return out_of_memory(__func__);
+		return api_no_memory(__func__);
 	}
 	mipmap->descriptor = *d;
 	mipmap->format = format;

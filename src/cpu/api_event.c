@@ -29,7 +29,7 @@ API(cuEventCreate, CUevent *out, unsigned int flags)
 	}
 	*out = event_create(context, flags);
 	return *out != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		: api_no_memory(__func__);
 }
 
 API(cuEventDestroy_v2, CUevent handle)

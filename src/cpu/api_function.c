@@ -7,13 +7,6 @@
 
 #include "api_module.h"
 
-static CUresult find_function(const char *call, CUfunction handle, struct function **out)
-{
-	struct context *context;
-	CUresult result = api_enter(call, &context);
-	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
-}
-
 unsigned function_max_threads(const struct function *function)
 {
 	const uint32_t *limits[] = {function->ptx->req_ntid, function->ptx->max_ntid};
@@ -99,7 +92,7 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 API(cuFuncGetAttribute, int *out, CUfunction_attribute attribute, CUfunction handle)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
 	return result == CUDA_SUCCESS
 		? function_get_attribute(__func__, function, attribute, out) : result;
 }
@@ -156,7 +149,7 @@ CUresult function_set_attribute(const char *call, struct function *function,
 API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int value)
 {
 	struct function *function;
-	CUresult result = find_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS) {
 		result = function_set_attribute(__func__, function, attribute, value);
 	}
@@ -169,7 +162,7 @@ API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int v
 API(cuFuncSetCacheConfig, CUfunction handle, CUfunc_cache config)
 {
 	struct function *function;
-	CUresult result = find_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
 			(int)config);
@@ -185,7 +178,7 @@ API(cuFuncGetName, const char **out, CUfunction handle)
 		return api_null(__func__, "the function");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = find_function(__func__, handle, &function);
+		result = function_enter(__func__, handle, &function);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = function->ptx->name;
@@ -196,7 +189,7 @@ API(cuFuncGetName, const char **out, CUfunction handle)
 API(cuFuncGetModule, CUmodule *out, CUfunction handle)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = function->module->object.handle;
 	}
@@ -221,7 +214,7 @@ CUresult function_param_info(const char *call, const struct function *function, 
 API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t *size)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, offset);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, offset);
 	return result == CUDA_SUCCESS
 		? function_param_info(__func__, function, index, offset, size) : result;
 }
@@ -229,7 +222,7 @@ API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t 
 API(cuFuncIsLoaded, CUfunctionLoadingState *out, CUfunction handle)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = atomic_load(&function->is_compiled) ? CU_FUNCTION_LOADING_STATE_LOADED
 			: CU_FUNCTION_LOADING_STATE_UNLOADED;
@@ -240,14 +233,14 @@ API(cuFuncIsLoaded, CUfunctionLoadingState *out, CUfunction handle)
 API(cuFuncLoad, CUfunction handle)
 {
 	struct function *function;
-	CUresult result = find_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	return result == CUDA_SUCCESS ? function_compile(__func__, function) : result;
 }
 
 API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 {
 	struct function *function;
-	CUresult result = find_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
 			(int)config);

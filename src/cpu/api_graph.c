@@ -49,7 +49,7 @@ API(cuGraphCreate, CUgraph *out, unsigned int flags)
 	*out = graph != NULL ? graph->handle : NULL;
 	graph_unlock();
 	return graph != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		: api_no_memory(__func__);
 }
 
 API(cuGraphDestroy, CUgraph handle)
@@ -91,7 +91,7 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 			"%s: graphs that allocate or free memory cannot be cloned", __func__);
 	}
 	return clone != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		: api_no_memory(__func__);
 }
 
 /* In a graph or one of its child graphs. */

@@ -44,7 +44,7 @@ static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph h
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph has a cycle", call);
 	}
 	if (exec == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	exec->origin = handle;
 	exec->flags = flags & ~(cuuint64_t)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
@@ -139,7 +139,7 @@ static CUresult prepare(const char *call, const struct context *context, struct 
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
 	CUresult result = plan != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		: api_no_memory(call);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->count; i++) {
 		result = check_item(call, context, plan->items[i]);
 	}
@@ -165,7 +165,7 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 			"%s: the graph allocates or frees memory", __func__);
 	}
 	if (result == CUDA_SUCCESS && (work.run = graph_run_create(exec)) == NULL) {
-		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		result = api_no_memory(__func__);
 	}
 	graph_unlock();
 	if (result == CUDA_SUCCESS) {

@@ -92,7 +92,7 @@ API(cuUserObjectCreate, CUuserObject *out, void *data, CUhostFn destroy, unsigne
 	struct user_object *object = mem_zalloc(1, sizeof(*object));
 	if (object == NULL || (object->handle = handle_create(API_USER_OBJECT, object)) == NULL) {
 		mem_free(object);
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		return api_no_memory(__func__);
 	}
 	pthread_mutex_init(&object->lock, NULL);
 	object->own = count;
@@ -150,7 +150,7 @@ static CUresult keep_object(const char *call, struct graph *graph, struct user_o
 	}
 	struct object_use *added = use == NULL ? mem_zalloc(1, sizeof(*added)) : NULL;
 	if (use == NULL && added == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	if (!(is_move ? move_references : user_object_keep)(object, count)) {
 		mem_free(added);
@@ -271,7 +271,7 @@ static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned 
 static CUresult write_text(const char *call, const char *path, const struct str *text)
 {
 	if (text->failed) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	FILE *file = fopen(path, "we");
 	bool ok = file != NULL && fwrite(text->data, 1, text->len, file) == text->len;

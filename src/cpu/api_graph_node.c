@@ -34,7 +34,7 @@ static CUresult make_child(const char *call, const struct graph *graph,
 	}
 	*out = is_move ? child : graph_clone(child, true);
 	return *out != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		: api_no_memory(call);
 }
 
 /* With the lock.  *data is taken. */

@@ -110,7 +110,7 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 	}
 	if (range == NULL || !object_add(&range->object, context, API_HOST)) {
 		mem_free(range);
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", __func__);
+		return api_no_memory(__func__);
 	}
 	return CUDA_SUCCESS;
 }

@@ -106,7 +106,7 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 {
 	char text[512];
 	if (diag->no_memory) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+		return api_no_memory(call);
 	}
 	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
 		diag->line, diag->message);

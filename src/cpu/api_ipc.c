@@ -133,7 +133,8 @@ API(cuIpcCloseMemHandle, CUdeviceptr address)
 		return result;
 	}
 	result = context_wait(context);
-	return memory_close(context->device->memory, context, address) ? result : api_fail(CUDA_ERROR_INVALID_VALUE,
+	return memory_close(context->device->memory, context, address) ? result
+		: api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: 0x%llx is not what cuIpcOpenMemHandle gave to this context", __func__, address);
 }
 
@@ -169,7 +170,7 @@ API(cuIpcOpenEventHandle, CUevent *out, CUipcEventHandle bytes)
 	}
 	*out = event_import(context, &handle, &opened);
 	if (*out == NULL && opened == SHARE_OPENED) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		return api_no_memory(__func__);
 	}
 	return *out != NULL ? CUDA_SUCCESS : fail_open(__func__, &handle, opened);
 }

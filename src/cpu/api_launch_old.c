@@ -15,17 +15,10 @@ API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra);
 
-static CUresult enter_function(const char *call, CUfunction handle, struct function **out)
-{
-	struct context *context;
-	CUresult result = api_enter(call, &context);
-	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
-}
-
 API(cuFuncSetBlockShape, CUfunction handle, int x, int y, int z)
 {
 	struct function *function;
-	CUresult result = enter_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -45,7 +38,7 @@ API(cuFuncSetBlockShape, CUfunction handle, int x, int y, int z)
 API(cuFuncSetSharedSize, CUfunction handle, unsigned int bytes)
 {
 	struct function *function;
-	CUresult result = enter_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && bytes > LAUNCH_MAX_SHARED) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes; at most %u are possible",
 			__func__, bytes, (unsigned)LAUNCH_MAX_SHARED);
@@ -61,7 +54,7 @@ API(cuFuncSetSharedSize, CUfunction handle, unsigned int bytes)
 API(cuParamSetSize, CUfunction handle, unsigned int size)
 {
 	struct function *function;
-	CUresult result = enter_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && size > LAUNCH_MAX_PARAMS) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes; at most %d are possible",
 			__func__, size, LAUNCH_MAX_PARAMS);
@@ -78,7 +71,7 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 	size_t size)
 {
 	struct function *function;
-	CUresult result = enter_function(call, handle, &function);
+	CUresult result = function_enter(call, handle, &function);
 	if (result == CUDA_SUCCESS && bytes == NULL && size > 0) {
 		return api_null(call, "the data");
 	}
@@ -99,7 +92,7 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 		memcpy(old->params + offset, bytes, size);
 	}
 	pthread_mutex_unlock(&function->module->lock);
-	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+	return ok ? CUDA_SUCCESS : api_no_memory(call);
 }
 
 API(cuParamSeti, CUfunction function, int offset, unsigned int value)
@@ -120,7 +113,7 @@ API(cuParamSetv, CUfunction function, int offset, void *bytes, unsigned int size
 static CUresult launch(const char *call, CUfunction handle, int width, int height, CUstream stream)
 {
 	struct function *function;
-	CUresult result = enter_function(call, handle, &function);
+	CUresult result = function_enter(call, handle, &function);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

@@ -235,7 +235,7 @@ static CUresult load_locked(const char *call, struct library *library, struct co
 	}
 	struct loaded *place = take_place(library);
 	if (place == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+		return api_no_memory(call);
 	}
 	CUresult result = module_create(call, context, library->text, library->size, &none, out);
 	if (result == CUDA_SUCCESS) {

@@ -47,7 +47,7 @@ static CUresult link_create(const char *call, const struct jit_options *options,
 		if (link != NULL) {
 			link_free(link);
 		}
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+		return api_no_memory(call);
 	}
 	*out = link->handle;
 	return CUDA_SUCCESS;
@@ -128,7 +128,7 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 		return fail_ptx(call, diag, &link->options);
 	}
 	if (status == LINK_NO_MEMORY || errors->failed) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+		return api_no_memory(call);
 	}
 	log_buffer_add(&link->options.error, errors->data);
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);

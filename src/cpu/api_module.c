@@ -223,7 +223,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	struct module *module = mem_zalloc(1, sizeof(*module));
 	*out = NULL;
 	if (module == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
+		return api_no_memory(call);
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
@@ -403,6 +403,13 @@ CUresult function_look_up(const char *call, struct context *context, const void 
 	struct function *kernel = handle_get(handle, API_KERNEL);
 	return kernel != NULL ? kernel_function(call, context, kernel, out)
 		: api_bad_handle(call, "kernel");
+}
+
+CUresult function_enter(const char *call, const void *handle, struct function **out)
+{
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
 }
 
 CUresult function_find(const char *call, struct context *context, const void *handle,

@@ -62,6 +62,8 @@ CUresult function_find(const char *call, struct context *context, const void *ha
 /* The same, but it may be that it is not compiled yet. */
 CUresult function_look_up(const char *call, struct context *context, const void *handle,
 	struct function **out);
+/* The same in the current context. */
+CUresult function_enter(const char *call, const void *handle, struct function **out);
 /* Compile it if that has not been done yet. */
 CUresult function_compile(const char *call, struct function *function);
 /* What a library's kernel is in a context. */

@@ -7,13 +7,6 @@
 
 #include "api_module.h"
 
-static CUresult find_function(const char *call, CUfunction handle, struct function **out)
-{
-	struct context *context;
-	CUresult result = api_enter(call, &context);
-	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
-}
-
 /* Whether a launch with so much would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {
@@ -25,7 +18,7 @@ API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *out, CUfunction h
 	size_t dynamic_shared, unsigned int flags)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
 	if (result == CUDA_SUCCESS
 	    && (threads <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d threads, flags 0x%x", __func__,
@@ -48,7 +41,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 	CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit, unsigned int flags)
 {
 	struct function *function;
-	CUresult result = find_function(__func__, handle, &function);
+	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && (grid == NULL || block == NULL)) {
 		return api_null(__func__, "a result");
 	}
@@ -82,7 +75,7 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 	int threads)
 {
 	struct function *function;
-	CUresult result = api_need(find_function(__func__, handle, &function), __func__, out);
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -98,7 +91,7 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 static CUresult enter_cluster(const char *call, int *out, CUfunction handle,
 	const CUlaunchConfig *config, struct function **function)
 {
-	CUresult result = api_need(find_function(call, handle, function), call, out);
+	CUresult result = api_need(function_enter(call, handle, function), call, out);
 	if (result == CUDA_SUCCESS
 	    && (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))) {
 		return api_null(call, "the configuration");

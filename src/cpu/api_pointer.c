@@ -41,7 +41,7 @@ static CUresult look_up(const char *call, CUdeviceptr address, bool *found,
 		device_release();
 	}
 	return result != CUDA_SUCCESS || device != NULL ? result
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		: api_no_memory(call);
 }
 
 API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr address)

@@ -61,7 +61,7 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 	} else {
 		*out = pools.current != NULL ? pools.current : standard_pool();
 		result = *out != NULL ? CUDA_SUCCESS
-			: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+			: api_no_memory(call);
 	}
 	if (result == CUDA_SUCCESS) {
 		(*out)->calls++;
@@ -123,7 +123,7 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
 		range.share = mempool_extend(context->device->memory, pool, wish->size);
 		if (range.share == NULL) {
-			return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+			return api_no_memory(call);
 		}
 	}
 	CUresult result = api_allocate(call, out, &range);
@@ -433,7 +433,7 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, b
 	*out = pool != NULL ? pool->handle : NULL;
 	pthread_mutex_unlock(&pools.lock);
 	return *out != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		: api_no_memory(call);
 }
 
 static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)

@@ -133,7 +133,7 @@ static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CU
 			"%s: no allocation of a pool with handles starts at 0x%llx", call, address);
 	}
 	if (!memory_export(memory, address, &share)) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	const struct share_handle handle = {.kind = KIND, .process = getpid(),
 		.offset = share.offset, .size = range.size, .token = share.token,
@@ -151,7 +151,7 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 	}
 	struct device *device = device_retain();
 	if (device == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		return api_no_memory(__func__);
 	}
 	result = export_pointer(__func__, out, address, device->memory);
 	device_release();
@@ -196,7 +196,7 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 	}
 	struct share *share = mem_zalloc(1, sizeof(*share));
 	if (share == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		return api_no_memory(__func__);
 	}
 	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,
 		.offset = handle.offset, .token = handle.token, .opens = 1};

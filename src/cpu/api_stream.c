@@ -20,7 +20,7 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 	}
 	*out = stream_create(context, flags);
 	return *out != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		: api_no_memory(__func__);
 }
 
 API(cuStreamCreate, CUstream *out, unsigned int flags)

@@ -258,22 +258,17 @@ static CUresult make_texture(const char *call, const struct context *context,
 	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
 }
 
-static CUresult out_of_memory(const char *call)
-{
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory has run out", call);
-}
-
 static CUresult add_texture(const char *call, struct context *context, CUtexObject *out,
 	const struct texture_object *model)
 {
 	struct texture_object *t = mem_zalloc(1, sizeof(*t));
 	if (t == NULL) {
-		return out_of_memory(call);
+		return api_no_memory(call);
 	}
 	*t = *model;
 	if (!object_add(&t->object, context, API_TEXTURE)) {
 		mem_free(t);
-		return out_of_memory(call);
+		return api_no_memory(call);
 	}
 	*out = (uintptr_t)t->object.handle;
 	return CUDA_SUCCESS;
@@ -423,11 +418,11 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 	*out = 0;
 	struct surface_object *s = mem_zalloc(1, sizeof(*s));
 	if (s == NULL) {
-		return out_of_memory(__func__);
+		return api_no_memory(__func__);
 	}
 	result = make_surface(__func__, resource, s);
 	if (result == CUDA_SUCCESS && !object_add(&s->object, context, API_SURFACE)) {
-		result = out_of_memory(__func__);
+		result = api_no_memory(__func__);
 	}
 	if (result != CUDA_SUCCESS) {
 		mem_free(s);

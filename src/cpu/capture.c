@@ -14,8 +14,6 @@
 #include "graph_run.h"
 #include "queue.h"
 
-#include <string.h>
-
 struct capture {
 	struct capture *next;   /* of those that go on */
 	size_t refs;            /* streams and events; the list has none */
@@ -52,65 +50,6 @@ CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 	CUstreamCaptureMode before = this_mode;
 	this_mode = mode;
 	return before;
-}
-
-static CUresult no_memory(const char *call)
-{
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
-}
-
-/* --- Tails --- */
-
-static bool tail_reserve(struct tail *tail, size_t room)
-{
-	size_t size;
-	if (room <= tail->room) {
-		return true;
-	}
-	room = room < 2 * tail->room ? 2 * tail->room : room;
-	void *nodes = size_mul(&size, room, sizeof(*tail->nodes)) ? mem_realloc(tail->nodes, size)
-		: NULL;
-	if (nodes == NULL) {
-		return false;
-	}
-	tail->nodes = nodes;
-	void *data = size_mul(&size, room, sizeof(*tail->data)) ? mem_realloc(tail->data, size)
-		: NULL;
-	if (data == NULL) {
-		return false;
-	}
-	tail->data = data;
-	tail->room = room;
-	return true;
-}
-
-static void tail_free(struct tail *tail)
-{
-	mem_free(tail->nodes);
-	mem_free(tail->data);
-	*tail = (struct tail){0};
-}
-
-/* Add what is not there yet. */
-static bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphEdgeData *data,
-	size_t count)
-{
-	static const CUgraphEdgeData plain;
-	if (!tail_reserve(tail, tail->count + count)) {
-		return false;
-	}
-	for (size_t i = 0; i < count; i++) {
-		size_t at = 0;
-		while (at < tail->count && tail->nodes[at] != nodes[i]) {
-			at++;
-		}
-		if (at == tail->count) {
-			tail->nodes[at] = nodes[i];
-			tail->data[at] = data != NULL ? data[i] : plain;
-			tail->count++;
-		}
-	}
-	return true;
 }
 
 /* --- Captures and their streams --- */
@@ -247,7 +186,7 @@ CUresult capture_close_stream(const char *call, struct stream *stream)
 		return capture_check_stream(call, stream);
 	}
 	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	part(stream);
 	return CUDA_SUCCESS;
@@ -317,7 +256,7 @@ CUresult capture_node(const char *call, struct stream *stream, struct node_data 
 		node_data_release(data);
 		return captured->capture->is_invalid ? api_fail(
 			CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed", call)
-			: no_memory(call);
+			: api_no_memory(call);
 	}
 	graph_lock();
 	CUresult result = node_add(call, captured->capture->graph, data, child, tail->nodes,
@@ -344,7 +283,7 @@ static CUresult capture_launch(const char *call, struct stream *stream, const st
 	graph_unlock();
 	if (child == NULL) {
 		node_data_release(data);
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	data->params.graph.graph = child->handle;
 	result = capture_node(call, stream, data, child);
@@ -370,7 +309,7 @@ static CUresult capture_record(const char *call, struct stream *stream, struct e
 	struct tail tail = {0};
 	if (!tail_add(&tail, from->nodes, from->data, from->count)) {
 		tail_free(&tail);
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	// What it was recorded for before does not count any more.
 	event_record(event, NULL);
@@ -403,7 +342,7 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 			call);
 	}
 	if (!tail_add(&stream->captured.tail, tail->nodes, tail->data, tail->count)) {
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	if (mine == NULL) {
 		join(capture, stream);
@@ -507,7 +446,7 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 	if (result == CUDA_SUCCESS && (capture == NULL
 			|| !tail_add(&stream->captured.tail, from, data, count)
 			|| (graph == NULL && (capture->graph = graph_create(true)) == NULL))) {
-		result = no_memory(call);
+		result = api_no_memory(call);
 	}
 	if (result != CUDA_SUCCESS) {
 		graph_unlock();
@@ -616,15 +555,6 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 	return result;
 }
 
-static bool is_lossy(const struct tail *tail)
-{
-	bool lossy = false;
-	for (size_t i = 0; i < tail->count; i++) {
-		lossy |= tail->data[i].from_port != 0 || tail->data[i].type != 0;
-	}
-	return lossy;
-}
-
 CUresult capture_get_info(const char *call, struct stream *stream, struct capture_info *out)
 {
 	const struct capture *capture = stream->captured.capture;
@@ -636,7 +566,7 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 		const struct tail *tail = &stream->captured.tail;
 		*out = (struct capture_info){capture->is_invalid
 			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
-			capture->id, capture->graph->handle, *tail, is_lossy(tail)};
+			capture->id, capture->graph->handle, *tail, tail_is_lossy(tail)};
 	}
 	return CUDA_SUCCESS;
 }
@@ -653,7 +583,7 @@ CUresult capture_update(const char *call, struct stream *stream, const CUgraphNo
 	CUresult result = check_nodes(call, capture->graph, nodes, count);
 	graph_unlock();
 	if (result == CUDA_SUCCESS && !tail_reserve(tail, tail->count + count)) {
-		result = no_memory(call);
+		result = api_no_memory(call);
 	}
 	if (result == CUDA_SUCCESS) {
 		tail->count = replace ? 0 : tail->count;

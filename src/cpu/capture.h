@@ -7,18 +7,11 @@
  * to whoever holds the lock of queue.h, but for what says otherwise.
  */
 #include "graph.h"
+#include "tail.h"
 
 struct capture;
 struct stream;
 struct event;
-
-/* The nodes that the next one of a stream will depend on. */
-struct tail {
-	CUgraphNode *nodes;
-	CUgraphEdgeData *data;
-	size_t count;
-	size_t room;
-};
 
 /* What a stream or an event has to do with a capture; all zero if nothing. */
 struct captured {

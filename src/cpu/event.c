@@ -212,7 +212,7 @@ CUresult event_wait(const char *call, CUevent handle)
 {
 	struct mark *spare = mark_create();
 	if (spare == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	queue_lock();
 	struct event *event;

@@ -45,7 +45,7 @@ CUresult graph_memory_create(const char *call, struct context *context, size_t s
 	if (memory == NULL) {
 		memory_free(context->device->memory, address, MEMORY_DEVICE);
 		return result != CUDA_SUCCESS ? result
-			: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+			: api_no_memory(call);
 	}
 	memory->refs = 1;
 	memory->context = context->handle;

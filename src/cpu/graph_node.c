@@ -18,11 +18,6 @@ struct making {
 	const struct node_data *old;
 };
 
-static CUresult no_memory(const char *call)
-{
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
-}
-
 /* NULL stands for the current context. */
 static CUresult find_context(const char *call, CUcontext handle, struct context **out)
 {
@@ -40,7 +35,7 @@ static CUresult plain_data(const struct making *m, struct context *context,
 {
 	struct node_data *data = node_data_create(0);
 	if (data == NULL) {
-		return no_memory(m->call);
+		return api_no_memory(m->call);
 	}
 	data->params = *m->params;
 	data->context = context != NULL ? context->handle : NULL;
@@ -147,7 +142,7 @@ static CUresult make_kernel(const struct making *m, struct node_data **out)
 		return result;
 	}
 	*out = kernel_data(&work, p->extra != NULL, attributes);
-	return *out != NULL ? CUDA_SUCCESS : no_memory(m->call);
+	return *out != NULL ? CUDA_SUCCESS : api_no_memory(m->call);
 }
 
 CUresult node_make_attribute(const char *call, const struct node_data *old,
@@ -166,7 +161,7 @@ CUresult node_make_attribute(const char *call, const struct node_data *old,
 	}
 	*out = kernel_data(&work, old->params.kernel.extra != NULL, old->attributes);
 	if (*out == NULL) {
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	(*out)->attributes[attribute->id] = attribute->value;
 	return CUDA_SUCCESS;
@@ -231,7 +226,7 @@ static CUresult values_data(const char *call, struct context *context, const str
 	size_t size = work->values.count * sizeof(*work->values.list);
 	struct node_data *data = node_data_create(size);
 	if (data == NULL) {
-		return no_memory(call);
+		return api_no_memory(call);
 	}
 	memcpy(data->payload, work->values.list, size);
 	data->context = context->handle;
@@ -292,7 +287,7 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 	struct node_data *data = node_data_create(size);
 	if (data == NULL) {
 		graph_memory_release(memory);
-		return no_memory(m->call);
+		return api_no_memory(m->call);
 	}
 	p->dptr = memory->address;
 	data->params = *m->params;
@@ -393,7 +388,7 @@ CUresult node_make_work(const char *call, struct context *context, const struct 
 	switch (work->kind) {
 	case WORK_KERNEL:
 		*out = kernel_data(work, false, NULL);
-		return *out != NULL ? CUDA_SUCCESS : no_memory(call);
+		return *out != NULL ? CUDA_SUCCESS : api_no_memory(call);
 	case WORK_COPY:
 		params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
 		params.memcpy.copyCtx = context->handle;
@@ -520,7 +515,7 @@ CUresult node_depend(const char *call, struct graph_node *from, struct graph_nod
 	if (graph_edge(from, to) != NULL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the edge is there already", call);
 	}
-	return graph_connect(from, to, data) ? CUDA_SUCCESS : no_memory(call);
+	return graph_connect(from, to, data) ? CUDA_SUCCESS : api_no_memory(call);
 }
 
 static CUresult depend_on_all(const char *call, struct graph_node *node, const CUgraphNode *from,
@@ -590,7 +585,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	const bool had_memory = graph->has_memory;
 	CUresult result = check_memory(call, graph, data);
 	if (result == CUDA_SUCCESS && (*out = graph_add(graph, data, child)) == NULL) {
-		result = no_memory(call);
+		result = api_no_memory(call);
 	}
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);

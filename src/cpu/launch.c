@@ -14,13 +14,9 @@
 
 #include "../base/alloc.h"
 #include "fault.h"
+#include "launch_float.h"
 #include "room.h"
 
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#else
-#include <fenv.h>
-#endif
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -152,8 +148,8 @@ static void fill_tid(struct launcher *launcher, const uint32_t block[3])
 /* --- Failures --- */
 
 /* The first and the last of some lanes. */
-static void describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes, char *text,
-	size_t size)
+static void describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes,
+	char *text, size_t size)
 {
 	const struct rt_launch *launch = &job->launch;
 	uint32_t first = slot->warp.first + (uint32_t)__builtin_ctz(lanes);
@@ -391,39 +387,6 @@ static void use_signal_stack(struct worker *w, unsigned index)
 		mine = w->signal_stack;
 	}
 }
-
-/* Compiled code expects the floating-point state that a program starts with; the caller's thread may
- * have another (rounding, flush to zero). */
-#if defined(__SSE__)
-typedef unsigned float_state;
-
-static float_state float_state_reset(void)
-{
-	float_state old = _mm_getcsr();
-	_mm_setcsr(0x1f80); /* to nearest, no flushing, no traps */
-	return old;
-}
-
-static void float_state_restore(float_state old)
-{
-	_mm_setcsr(old);
-}
-#else
-typedef fenv_t float_state;
-
-static float_state float_state_reset(void)
-{
-	float_state old;
-	fegetenv(&old);
-	fesetenv(FE_DFL_ENV);
-	return old;
-}
-
-static void float_state_restore(float_state old)
-{
-	fesetenv(&old);
-}
-#endif
 
 static void work(void *arg, unsigned index)
 {

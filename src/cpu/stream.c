@@ -113,8 +113,7 @@ static CUresult find_stream(const char *call, struct context *context, CUstream 
 	}
 	if (handle == NULL || handle == CU_STREAM_PER_THREAD) {
 		*out = own_stream(context);
-		return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
-			"%s: out of memory", call);
+		return *out != NULL ? CUDA_SUCCESS : api_no_memory(call);
 	}
 	*out = handle_get(handle, API_STREAM);
 	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "stream");

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_LAUNCH_FLOAT_H
+#define CPU_LAUNCH_FLOAT_H
+
+/* Compiled code expects the floating-point state that a program starts with; the caller's thread
+ * may have another (rounding, flush to zero). */
+#if defined(__SSE__)
+#include <xmmintrin.h>
+
+typedef unsigned float_state;
+
+static inline float_state float_state_reset(void)
+{
+	float_state old = _mm_getcsr();
+	_mm_setcsr(0x1f80); /* to nearest, no flushing, no traps */
+	return old;
+}
+
+static inline void float_state_restore(float_state old)
+{
+	_mm_setcsr(old);
+}
+#else
+#include <fenv.h>
+
+typedef fenv_t float_state;
+
+static inline float_state float_state_reset(void)
+{
+	float_state old;
+	fegetenv(&old);
+	fesetenv(FE_DFL_ENV);
+	return old;
+}
+
+static inline void float_state_restore(float_state old)
+{
+	fesetenv(&old);
+}
+#endif
+
+#endif
