@@ -194,9 +194,14 @@ START_TEST(f32_atomics_flush_subnormals_in_global_memory_only)
 {
 	machine_once(".shared .u32 s;", "st.u32 [%rd0], 1; mov.b32 %f1, 1;\n"
 		"atom.global.add.f32 %f2, [%rd0], %f1; st.shared.u32 [s], 1;\n"
-		"atom.shared.add.f32 %f2, [s], %f1; ld.shared.u32 %r1, [s]; st.u32 [%rd0+8], %r1;");
+		"atom.shared.add.f32 %f2, [s], %f1; ld.shared.u32 %r1, [s]; st.u32 [%rd0+8], %r1;\n"
+		"mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1; red.add.f32 [%rd1], %f1;\n"
+		"ld.shared.u32 %r1, [s]; st.u32 [%rd0+16], %r1; st.u32 [%rd0+24], 1;\n"
+		"atom.add.f32 %f2, [%rd0+24], %f1;");
 	ck_assert_uint_eq(machine.memory[0], 0);
 	ck_assert_uint_eq(machine.memory[1], 2);
+	ck_assert_uint_eq(machine.memory[2], 3);
+	ck_assert_uint_eq(machine.memory[3], 0);
 	machine_close();
 }
 END_TEST

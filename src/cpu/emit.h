@@ -158,6 +158,7 @@ void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueR
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type);
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX address, i64 */
 LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
+LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a generic one */
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_space *space, LLVMTypeRef type);

@@ -64,10 +64,17 @@ static struct access access_of(struct emit *e, const struct ptx_inst *inst,
 static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
 {
+	LLVMValueRef sum = ir_fadd(e, old, value);
 	if (access->type != PTX_F32 || access->space == PTX_SHARED) {
-		return ir_fadd(e, old, value);
+		return sum;
 	}
-	return emit_flush(e, ir_fadd(e, emit_flush(e, old), emit_flush(e, value)));
+	LLVMValueRef flushed =
+		emit_flush(e, ir_fadd(e, emit_flush(e, old), emit_flush(e, value)));
+	if (access->space == PTX_GLOBAL) {
+		return flushed;
+	}
+	LLVMValueRef address = LLVMBuildPtrToInt(e->builder, access->place, e->s.i64, "");
+	return ir_select(e, emit_is_shared(e, address), sum, flushed);
 }
 
 /* add, min or max of halves; subnormals count (.noftz). */

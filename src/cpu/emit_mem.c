@@ -305,7 +305,7 @@ static LLVMValueRef all_bits(struct emit *e, LLVMValueRef pointer)
 	return emit_splat(e, pointer_bits(e, pointer));
 }
 
-static LLVMValueRef is_shared(struct emit *e, LLVMValueRef address)
+LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address)
 {
 	return is_within(e, address, all_bits(e, shared_base(e)),
 		emit_int(e, 64, RT_SHARED_WINDOW));
@@ -343,7 +343,7 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef is;
 	switch (inst->space) {
 	case PTX_SHARED:
-		is = is_shared(e, address);
+		is = emit_is_shared(e, address);
 		break;
 	case PTX_LOCAL:
 		is = is_local(e, address);
@@ -355,7 +355,7 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 		is = is_const(e, address);
 		break;
 	default:
-		is = ir_not(e, ir_or(e, ir_or(e, is_shared(e, address), is_local(e, address)),
+		is = ir_not(e, ir_or(e, ir_or(e, emit_is_shared(e, address), is_local(e, address)),
 			ir_or(e, is_param(e, address), is_const(e, address))));
 		break;
 	}
