@@ -189,17 +189,25 @@ static const struct {
 	[GEN_CONST] = {GEN_CONSTANTS, false, 16},
 };
 
-static struct gen_place pick_place(struct gen *g, bool written, unsigned size)
+static struct gen_place pick_place_in(struct gen *g, enum gen_space space, unsigned size)
 {
-	struct gen_place place = {.form = (uint8_t)gen_below(g, 256), .generic = gen_chance(g, 20)};
-	do {
-		place.space = (uint8_t)gen_below(g, GEN_SPACES);
-	} while (spaces[place.space].vector < size || (written && !spaces[place.space].writable));
-	unsigned words = spaces[place.space].words;
+	struct gen_place place = {.form = (uint8_t)gen_below(g, 256), .generic = gen_chance(g, 20),
+		.space = (uint8_t)space};
+	unsigned words = spaces[space].words;
 	place.index = gen_chance(g, 50) && size <= 8 ? gen_pick(g, GEN_R, gen_chance(g, 20))
 		: gen_imm(GEN_R, gen_below(g, words) & (size > 8 ? ~1ull : ~0ull));
 	place.offset = (uint8_t)(size < 8 ? gen_below(g, 8 / size) * size : 0);
 	return place;
+}
+
+static struct gen_place pick_place(struct gen *g, bool written, unsigned size)
+{
+	enum gen_space space;
+	do {
+		space = (enum gen_space)gen_below(g, GEN_SPACES);
+	} while (spaces[space].vector < size || (written && !spaces[space].writable)
+		 || (g->in_func && space != GEN_LOCAL && space != GEN_CONST));
+	return pick_place_in(g, space, size);
 }
 
 static enum gen_bank bank_for(struct gen *g, enum gen_type type)
@@ -282,6 +290,97 @@ static void add_cell_atomic(struct gen *g)
 	gen_guard(g, inst, 20);
 }
 
+static struct gen_place pick_atomic_place(struct gen *g, unsigned size)
+{
+	struct gen_place place;
+	do {
+		place = pick_place(g, true, size);
+	} while (place.space == GEN_LOCAL);
+	return place;
+}
+
+static void add_float_atomic(struct gen *g)
+{
+	bool wide = gen_chance(g, 50);
+	enum gen_bank bank = wide ? GEN_G : GEN_F;
+	struct gen_inst *inst = gen_add(g, GEN_FLOAT_ATOM);
+	inst->type = (uint8_t)(wide ? GEN_F64 : GEN_F32);
+	inst->dst[0] = gen_result(g, bank);
+	inst->src[0] = gen_pick(g, bank, false);
+	inst->src[1] = gen_pick(g, bank, false);
+	inst->place = pick_atomic_place(g, wide ? 8 : 4);
+	if (g->program->features & GEN_HAS_CUDA) {
+		inst->place.offset = 0;
+	}
+	gen_guard(g, inst, 20);
+}
+
+static void add_swap(struct gen *g)
+{
+	struct gen_inst *inst = gen_add(g, GEN_SWAP);
+	inst->op = (uint16_t)gen_below(g, 2);
+	for (unsigned i = 0; i < 4; i++) {
+		inst->src[i] = gen_pick(g, GEN_D, false);
+	}
+	inst->dst[0] = gen_result(g, GEN_D);
+	inst->dst[1] = gen_reg(GEN_D, (inst->dst[0].reg + 1) % gen_visible[GEN_D]);
+	inst->place = pick_atomic_place(g, 16);
+	gen_guard(g, inst, 20);
+}
+
+static void add_copy(struct gen *g)
+{
+	unsigned size = 4u << gen_below(g, 3);
+	struct gen_inst *inst = gen_add(g, GEN_COPY);
+	inst->count = (uint8_t)size;
+	inst->op = (uint16_t)(gen_chance(g, 30) ? gen_below(g, size + 1) : size);
+	inst->from = pick_place_in(g, gen_chance(g, 50) ? GEN_INPUT : GEN_OWN, size);
+	inst->place = pick_place_in(g, GEN_SHARED, size);
+	inst->place.index = gen_imm(GEN_R, size > 8 ? 0 : gen_below(g, GEN_SHARED_BYTES / 8));
+	inst->place.generic = false;
+	inst->from.generic = false;
+	gen_guard(g, inst, 20);
+}
+
+static void add_space_test(struct gen *g)
+{
+	static const uint8_t asked[] = {GEN_OWN, GEN_LOCAL, GEN_SHARED, GEN_CONST};
+	struct gen_inst *inst = gen_add(g, GEN_IN_SPACE);
+	inst->op = asked[gen_below(g, countof(asked))];
+	inst->place.space = (uint8_t)gen_below(g, GEN_SPACES);
+	inst->dst[0] = gen_result(g, GEN_P);
+	gen_guard(g, inst, 20);
+}
+
+static void add_idle(struct gen *g)
+{
+	struct gen_inst *inst = gen_add(g, GEN_IDLE);
+	inst->op = (uint16_t)gen_below(g, GEN_IDLES - (g->in_func ? GEN_IDLE_KERNEL : 0));
+	gen_guard(g, inst, 20);
+}
+
+static void add_rare(struct gen *g)
+{
+	bool cuda = g->program->features & GEN_HAS_CUDA;
+	switch (gen_below(g, cuda ? 3 : 5)) {
+	case 0:
+		add_float_atomic(g);
+		break;
+	case 1:
+		add_space_test(g);
+		break;
+	case 2:
+		add_idle(g);
+		break;
+	case 3:
+		add_swap(g);
+		break;
+	default:
+		add_copy(g);
+		break;
+	}
+}
+
 static void add_lock(struct gen *g)
 {
 	struct gen_inst *inst = gen_add(g, GEN_LOCK);
@@ -292,7 +391,14 @@ static void add_lock(struct gen *g)
 
 static void add_barrier(struct gen *g, enum gen_bar op)
 {
+	struct gen_arg guard = {.kind = GEN_NONE};
+	if (op != GEN_BAR_SYNC && op <= GEN_BAR_OR && gen_chance(g, 30)) {
+		guard = gen_fresh(g, GEN_P);
+		gen_op(g, "setp.lo.u32", guard, gen_pick(g, GEN_R, true), gen_pick(g, GEN_R, true));
+	}
 	struct gen_inst *inst = gen_add(g, GEN_BAR);
+	inst->has_guard = guard.kind == GEN_REG;
+	inst->guard = guard.reg;
 	inst->keep = true;
 	inst->op = (uint16_t)op;
 	inst->dst[0] = gen_result(g, op == GEN_BAR_POPC ? GEN_R : GEN_P);
@@ -341,9 +447,13 @@ static void add_shared_result(struct gen *g)
 
 static void add_meeting(struct gen *g)
 {
-	switch (gen_below(g, 4)) {
+	switch (gen_below(g, 5)) {
 	case 0:
 		add_barrier(g, (enum gen_bar)gen_below(g, GEN_BAR_OR + 1));
+		break;
+	case 4:
+		add_barrier(g, g->may_exit || g->program->features & GEN_HAS_CUDA ? GEN_BAR_SYNC
+			: gen_chance(g, 50) ? GEN_BAR_MBARRIER : GEN_BAR_SPLIT);
 		break;
 	case 1:
 		add_shared_result(g);
@@ -365,7 +475,10 @@ static bool has_warp_op(unsigned features, unsigned op)
 	if (op <= GEN_MATCH_ALL) {
 		return features & GEN_HAS_MATCH;
 	}
-	return op == GEN_WARPSYNC || features & GEN_HAS_REDUX;
+	if (op >= GEN_REDUX_FMIN && op <= GEN_ELECT && features & GEN_HAS_CUDA) {
+		return false;
+	}
+	return op == GEN_WARPSYNC || op == GEN_ELECT || features & GEN_HAS_REDUX;
 }
 
 /* A warp operation.  What a shuffle reads from who is not in the mask is hidden by the printers, so
@@ -385,15 +498,26 @@ static void add_warp_op(struct gen *g, const struct gen_scope *scope)
 		gen_ballot(g, here, mask, always);
 		mask = here;
 	}
+	struct gen_arg guard = {.kind = GEN_NONE};
+	if (g->program->features & GEN_HAS_VOTE && gen_chance(g, 25)) {
+		struct gen_arg some = gen_fresh(g, GEN_R);
+		guard = gen_pick(g, GEN_P, false);
+		gen_ballot(g, some, mask, guard);
+		mask = some;
+	}
 	struct gen_inst *inst = gen_add(g, GEN_WARP);
 	inst->keep = true;
 	inst->op = (uint16_t)op;
+	inst->has_guard = guard.kind == GEN_REG;
+	inst->guard = guard.reg;
 	inst->src[0] = mask;
+	bool is_float = op == GEN_REDUX_FMIN || op == GEN_REDUX_FMAX;
 	bool is_pred = op >= GEN_ALL && op <= GEN_UNI;
 	bool wide = op >= GEN_MATCH_ANY && op <= GEN_MATCH_ALL && gen_chance(g, 50);
-	inst->dst[0] = gen_result(g, is_pred ? GEN_P : GEN_R);
+	inst->dst[0] = gen_result(g, is_pred ? GEN_P : is_float ? GEN_F : GEN_R);
 	inst->dst[1] = gen_result(g, GEN_P);
-	inst->src[1] = gen_pick(g, op <= GEN_UNI ? GEN_P : wide ? GEN_D : GEN_R, false);
+	inst->src[1] = gen_pick(g, op <= GEN_UNI ? GEN_P : wide ? GEN_D : is_float ? GEN_F : GEN_R,
+		false);
 	if (shuffle) {
 		static const unsigned char segments[] = {0, 16, 24, 28, 30};
 		unsigned segment = segments[gen_chance(g, 50) ? 0 : gen_below(g, 5)];
@@ -406,7 +530,11 @@ static void add_warp_op(struct gen *g, const struct gen_scope *scope)
 void gen_simple(struct gen *g, const struct gen_scope *scope)
 {
 	uint64_t pick = gen_below(g, 100);
-	if (g->in_func) {
+	if (g->in_func && pick < 10) {
+		add_access(g, pick < 5);
+	} else if (g->in_func && pick < 13) {
+		add_idle(g);
+	} else if (g->in_func) {
 		add_op(g);
 	} else if (pick < 8 && scope->mask >= 0) {
 		add_warp_op(g, scope);
@@ -424,7 +552,9 @@ void gen_simple(struct gen *g, const struct gen_scope *scope)
 		add_cell_atomic(g);
 	} else if (pick < 48 && scope->depth < 2) {
 		add_lock(g);
-	} else if (pick < 58 && g->program->func_count > 1) {
+	} else if (pick < 52) {
+		add_rare(g);
+	} else if (pick < 60 && g->program->func_count > 1) {
 		gen_call(g);
 	} else {
 		for (uint64_t count = 1 + gen_below(g, 3); count > 0; count--) {

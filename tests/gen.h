@@ -82,9 +82,15 @@ enum gen_kind {
 	GEN_ST,   /* place = src[0..count) */
 	GEN_ATOM, /* op: on a place, with src[0] and src[1]; dst[0] is NONE or gets the old value */
 	GEN_LOCK, /* add src[0] to a word of the lock's, while holding the lock */
+	GEN_FLOAT_ATOM, /* place = canonical src[0]; dst[0] = that; place += src[1]; canonical */
+	GEN_SWAP, /* dst[0..2) = 16 bytes at the place, then src[0..2); if `op`, only where they
+		   * have been src[2..4) */
+	GEN_COPY, /* place = the `op` bytes at `from` and zeroes, `count` bytes in all */
+	GEN_IN_SPACE, /* dst[0]: is the place's memory that of the space `op`? */
+	GEN_IDLE, /* nothing that shows: gen_idle[op] */
 	GEN_LABEL,  /* label */
 	GEN_BRA,    /* to label */
-	GEN_SWITCH, /* to targets[src[0] % count] */
+	GEN_SWITCH, /* to targets[src[0] % count]; where the guard fails, to what follows */
 	GEN_EXIT,
 	GEN_BAR,  /* op, dst[0] and src[0]: a predicate */
 	GEN_WARP, /* op, mask: src[0] */
@@ -133,9 +139,18 @@ struct gen_cell {
 extern const struct gen_cell gen_cells[GEN_CELLS];
 #define GEN_INC_BOUND 11
 
-/* Barrier `label`; of `type` aligned or not; `count`: with the number of threads. */
+/* Barrier `label`; of `type` aligned or not; `count`: with the number of threads.  The last two are
+ * other ways to wait for all: at an mbarrier; half of the warps arrive at one barrier and all go to
+ * the next. */
 enum gen_bar_type { GEN_BAR_ALIGNED, GEN_BAR_UNALIGNED };
-enum gen_bar { GEN_BAR_SYNC, GEN_BAR_POPC, GEN_BAR_AND, GEN_BAR_OR };
+enum gen_bar {
+	GEN_BAR_SYNC, GEN_BAR_POPC, GEN_BAR_AND, GEN_BAR_OR, GEN_BAR_MBARRIER, GEN_BAR_SPLIT
+};
+
+/* What changes nothing, as PTX and as CUDA C; the last GEN_IDLE_KERNEL only in the kernel. */
+#define GEN_IDLES 10
+#define GEN_IDLE_KERNEL 3
+extern const char *const gen_idle[GEN_IDLES][2];
 
 enum gen_warp {
 	GEN_BALLOT, GEN_ALL, GEN_ANY, GEN_UNI,        /* dst[0], src[1]: p */
@@ -144,6 +159,8 @@ enum gen_warp {
 	GEN_MATCH_ANY, GEN_MATCH_ALL,                 /* dst[0] r, dst[1] p (ALL); src[1]: r or d */
 	GEN_REDUX_ADD, GEN_REDUX_MIN, GEN_REDUX_MAX, GEN_REDUX_UMIN, GEN_REDUX_UMAX,
 	GEN_REDUX_AND, GEN_REDUX_OR, GEN_REDUX_XOR,   /* dst[0], src[1] */
+	GEN_REDUX_FMIN, GEN_REDUX_FMAX,               /* of f32; odd form: .NaN */
+	GEN_ELECT,                                    /* dst[0] r: how many are elected, 1 */
 	GEN_WARPSYNC,
 	GEN_WARPS
 };
@@ -161,13 +178,14 @@ struct gen_inst {
 	uint16_t label;
 	uint16_t targets[8];
 	struct gen_place place;
+	struct gen_place from;
 	struct gen_arg dst[4];
 	struct gen_arg src[5];
 };
 
 /* The kernel, or a function with parameters r0 and d0 that returns r0 (d0 if `wide`): it computes,
  * calls functions as long as the lowest bits of r0 are not all zero, which it counts down, and
- * reaches no memory and no other thread. */
+ * reaches no memory but constants and its own, and no other thread. */
 struct gen_func {
 	struct gen_inst *insts;
 	size_t count;

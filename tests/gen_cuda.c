@@ -89,6 +89,38 @@ static void print_lock(struct str *out, const struct gen_inst *inst)
 	str_add(out, "; __threadfence(); atomicExch(lock, 0); }\n");
 }
 
+/* Only atomics touch the place as what it is not: others may be moved past each other then. */
+static void print_float_atomic(struct str *out, const struct gen_inst *inst)
+{
+	bool wide = inst->type == GEN_F64;
+	const char *to = wide ? "(unsigned long long)__double_as_longlong" : "__float_as_uint";
+	const char *from = wide ? "__longlong_as_double((long long)" : "__uint_as_float(";
+	const char *nan = wide ? "0x7ff8000000000000ull" : "0x7fffffffu";
+	const char *type = wide ? "double" : "float";
+	const char *bits = wide ? "unsigned long long" : "unsigned";
+	str_addf(out, "{ void *at = &");
+	print_place(out, &inst->place);
+	str_addf(out, "; %s old = ", type);
+	print_arg(out, &inst->src[0]);
+	str_addf(out, ", now; old = old != old ? %s%s) : old;\n\tatomicExch((%s *)at, %s(old)); "
+		"atomicAdd((%s *)at, ", from, nan, bits, to, type);
+	print_arg(out, &inst->src[1]);
+	str_addf(out, "); now = %satomicOr((%s *)at, 0));\n\t"
+		"atomicExch((%s *)at, now != now ? %s : %s(now)); ", from, bits, bits, nan, to);
+	print_assign(out, &inst->dst[0]);
+	str_add(out, "old; }\n");
+}
+
+static void print_space_test(struct str *out, const struct gen_inst *inst)
+{
+	static const char *const tests[GEN_SPACES] = {[GEN_OWN] = "Global", [GEN_LOCAL] = "Local",
+		[GEN_SHARED] = "Shared", [GEN_CONST] = "Constant"};
+	static const char *const names[GEN_SPACES] = {"own", "striped", "loc", "sh", "exchange",
+		"in", "constants", "gcells", "cells"};
+	print_assign(out, &inst->dst[0]);
+	str_addf(out, "__is%s(%s);\n", tests[inst->op], names[inst->place.space]);
+}
+
 static void print_switch(struct str *out, const struct gen_inst *inst)
 {
 	str_add(out, "switch (");
@@ -103,6 +135,7 @@ static void print_switch(struct str *out, const struct gen_inst *inst)
 static void print_barrier(struct str *out, const struct gen_inst *inst)
 {
 	static const char *const ops[] = {"", "_count", "_and", "_or"};
+	assert(inst->op <= GEN_BAR_OR);
 	if (inst->op != GEN_BAR_SYNC) {
 		print_assign(out, &inst->dst[0]);
 	}
@@ -144,7 +177,7 @@ static void print_warp(struct str *out, const struct gen_inst *inst)
 {
 	static const char *const names[GEN_WARPS] = {"ballot", "all", "any", "uni", "", "", "", "",
 		"match_any", "match_all", "reduce_add", "reduce_min", "reduce_max", "reduce_min",
-		"reduce_max", "reduce_and", "reduce_or", "reduce_xor", "warp"};
+		"reduce_max", "reduce_and", "reduce_or", "reduce_xor", "", "", "", "warp"};
 	if (inst->op >= GEN_SHFL_UP && inst->op <= GEN_SHFL_IDX) {
 		print_shuffle(out, inst);
 		return;
@@ -219,6 +252,15 @@ static void print_inst(struct str *out, const struct gen_inst *inst)
 	case GEN_LOCK:
 		print_lock(out, inst);
 		break;
+	case GEN_FLOAT_ATOM:
+		print_float_atomic(out, inst);
+		break;
+	case GEN_IN_SPACE:
+		print_space_test(out, inst);
+		break;
+	case GEN_IDLE:
+		str_addf(out, "%s\n", gen_idle[inst->op][1]);
+		break;
 	case GEN_BRA:
 		str_addf(out, "goto L%u;\n", inst->label);
 		break;
@@ -239,6 +281,8 @@ static void print_inst(struct str *out, const struct gen_inst *inst)
 		break;
 	case GEN_NOP:
 	case GEN_LABEL:
+	case GEN_SWAP: /* PTX only */
+	case GEN_COPY:
 		break;
 	}
 }
@@ -270,7 +314,8 @@ static void print_func(struct str *out, const struct gen_func *func, unsigned in
 	print_head(out, func, index);
 	str_add(out, "\n{\n");
 	print_variables(out, func);
-	str_add(out, "\tr0 = a;\n\td0 = b;\n");
+	str_add(out, "\tunsigned long long loc[4];\n\tr0 = a;\n\td0 = b;\n"
+		"\tfor (int i = 0; i < 4; i++) {\n\t\tloc[i] = (i + 1ull) * a;\n\t}\n");
 	for (unsigned i = 0; i < GEN_SPECIALS; i++) {
 		str_addf(out, "\tr%u = r0 + %u;\n", gen_visible[GEN_R] + i, i);
 	}

@@ -199,10 +199,16 @@ static void add_switch(struct gen *g, const struct gen_scope *scope)
 	int end = gen_label(g);
 	int labels[8];
 	struct gen_arg which = gen_pick(g, GEN_R, together);
+	struct gen_arg guard = gen_chance(g, 25) ? add_condition(g, together) : none;
 	struct gen_inst *inst = gen_add(g, GEN_SWITCH);
 	inst->keep = true;
 	inst->src[0] = which;
 	inst->count = (uint8_t)count;
+	if (guard.kind == GEN_REG) {
+		inst->has_guard = true;
+		inst->guard = guard.reg;
+		inst->form |= 1;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		labels[i] = i > 0 && gen_chance(g, 20) ? labels[i - 1]
 			: gen_chance(g, 10) ? end : gen_label(g);

@@ -20,6 +20,15 @@ const struct gen_cell gen_cells[GEN_CELLS] = {
 	{GEN_XOR, "b32", 77}, {GEN_INC, "u32", 3},
 };
 
+const char *const gen_idle[GEN_IDLES][2] = {
+	{"membar.cta;", "__threadfence_block();"}, {"membar.gl;", "__threadfence();"},
+	{"fence.acq_rel.sys;", "__threadfence_system();"}, {"fence.sc.gpu;", "__threadfence();"},
+	{"nanosleep.u32 20;", "__nanosleep(20);"}, {"pmevent 3;", ";"},
+	{"createpolicy.fractional.L2::evict_last.b64 %xd0, 0.5;", ";"},
+	{"prefetch.global.L1 [%b0];", ";"}, {"prefetchu.L1 [%q0];", ";"},
+	{"griddepcontrol.wait;", ";"},
+};
+
 unsigned gen_type_size(enum gen_type type)
 {
 	static const unsigned char sizes[] = {

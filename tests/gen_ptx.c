@@ -191,9 +191,12 @@ static void print_access(struct print *p, const struct gen_inst *inst)
 	}
 	print_place(p, place, at);
 	print_guard(p, inst);
-	str_addf(p->out, "%s%s%s%s%s.%s ", inst->kind == GEN_LD ? "ld" : "st",
-		own && place->form % 7 == 0 ? ".volatile" : "", place->generic ? "" : space,
-		place->space == GEN_INPUT && !place->generic && place->form & 8 ? ".nc" : "",
+	bool constant = place->space == GEN_INPUT && !place->generic && place->form & 8;
+	bool uniform = constant && place->form & 16;
+	str_addf(p->out, "%s%s%s%s%s.%s ", inst->kind == GEN_ST ? "st" : uniform ? "ldu" : "ld",
+		own && place->form % 7 == 0 ? ".volatile" : own && place->form % 7 == 1
+			? ".relaxed.gpu" : "", place->generic ? "" : space,
+		constant && !uniform ? ".nc" : "",
 		inst->count == 1 ? "" : inst->count == 2 ? ".v2" : ".v4",
 		type_name(inst, (enum gen_bank)arg->bank));
 	if (inst->kind == GEN_LD) {
@@ -237,6 +240,82 @@ static void print_atomic(struct print *p, const struct gen_inst *inst)
 	str_add(p->out, ";\n");
 }
 
+/* A register of the bank of floats made canonical in the same register. */
+static void print_canon_scratch(struct print *p, bool wide, unsigned reg)
+{
+	const char *type = wide ? "f64" : "f32";
+	char bank = wide ? 'g' : 'f';
+	str_addf(p->out, "\tsetp.nan.%s %%xp0, %%x%c%u, %%x%c%u;\n\tselp.%s %%x%c%u, %s, %%x%c%u, "
+		"%%xp0;\n", type, bank, reg, bank, reg, type, bank, reg,
+		wide ? "0d7FF8000000000000" : "0f7FFFFFFF", bank, reg);
+}
+
+static void print_float_atomic(struct print *p, const struct gen_inst *inst)
+{
+	bool wide = inst->type == GEN_F64;
+	const char *type = wide ? "f64" : "f32";
+	const char *space = inst->place.generic ? "" : spaces[inst->place.space].name;
+	char bank = wide ? 'g' : 'f';
+	char at[64];
+	print_canon(p, &inst->src[0], 1);
+	print_place(p, &inst->place, at);
+	print_guard(p, inst);
+	str_addf(p->out, "st%s.%s %s, %%x%c1;\n", space, type, at, bank);
+	print_guard(p, inst);
+	str_addf(p->out, "atom%s.add.%s %%x%c1, %s, ", space, type, bank, at);
+	print_arg(p->out, &inst->src[1]);
+	str_add(p->out, ";\n");
+	print_guard(p, inst);
+	str_addf(p->out, "ld%s.%s %%x%c2, %s;\n", space, type, bank, at);
+	print_canon_scratch(p, wide, 2);
+	print_guard(p, inst);
+	str_addf(p->out, "st%s.%s %s, %%x%c2;\n", space, type, at, bank);
+	print_guard(p, inst);
+	str_addf(p->out, "mov.%s ", type);
+	print_arg(p->out, &inst->dst[0]);
+	str_addf(p->out, ", %%x%c1;\n", bank);
+}
+
+static void print_swap(struct print *p, const struct gen_inst *inst)
+{
+	const char *space = inst->place.generic ? "" : spaces[inst->place.space].name;
+	char at[64];
+	print_place(p, &inst->place, at);
+	str_addf(p->out, "\tmov.b128 %%y0, {%%d%u, %%d%u};\n", inst->src[0].reg, inst->src[1].reg);
+	if (inst->op) {
+		str_addf(p->out, "\tmov.b128 %%y1, {%%d%u, %%d%u};\n", inst->src[2].reg,
+			inst->src[3].reg);
+	}
+	print_guard(p, inst);
+	str_addf(p->out, inst->op ? "atom%s.cas.b128 %%y2, %s, %%y1, %%y0;\n"
+		: "atom%s.exch.b128 %%y2, %s, %%y0;\n", space, at);
+	print_guard(p, inst);
+	str_addf(p->out, "mov.b128 {%%d%u, %%d%u}, %%y2;\n", inst->dst[0].reg, inst->dst[1].reg);
+}
+
+static void print_copy(struct print *p, const struct gen_inst *inst)
+{
+	char to[64], from[64];
+	print_place(p, &inst->place, to);
+	print_place(p, &inst->from, from);
+	print_guard(p, inst);
+	str_addf(p->out, "cp.async.%s.shared.global %s, %s, %u",
+		inst->count == 16 && inst->form & 1 ? "cg" : "ca", to, from, inst->count);
+	if (inst->op < inst->count) {
+		str_addf(p->out, ", %u", inst->op);
+	}
+	str_add(p->out, inst->form & 2 ? ";\n\tcp.async.wait_all;\n"
+		: ";\n\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n");
+}
+
+static void print_space_test(struct print *p, const struct gen_inst *inst)
+{
+	print_guard(p, inst);
+	str_addf(p->out, "isspacep%s ", spaces[inst->op].name);
+	print_arg(p->out, &inst->dst[0]);
+	str_addf(p->out, ", %%q%u;\n", inst->place.space);
+}
+
 static void print_lock(struct print *p, const struct gen_inst *inst)
 {
 	str_addf(p->out, "SPIN%zu:\n\tatom.acquire.gpu.global.cas.b32 %%xr0, [%%lock], 0, 1;\n"
@@ -251,13 +330,16 @@ static void print_lock(struct print *p, const struct gen_inst *inst)
 
 static void print_switch(struct print *p, const struct gen_inst *inst)
 {
-	str_addf(p->out, "\trem.u32 %%xr0, %%r%u, %u;\n", inst->src[0].reg, inst->count);
+	print_guard(p, inst);
+	str_addf(p->out, "rem.u32 %%xr0, %%r%u, %u;\n", inst->src[0].reg, inst->count);
 	if (inst->form & 1) {
 		str_addf(p->out, "TARGETS%u_%zu: .branchtargets", p->func, p->at);
 		for (unsigned i = 0; i < inst->count; i++) {
 			str_addf(p->out, "%s L%u_%u", i ? "," : "", p->func, inst->targets[i]);
 		}
-		str_addf(p->out, ";\n\tbrx.idx %%xr0, TARGETS%u_%zu;\n", p->func, p->at);
+		str_add(p->out, ";\n");
+		print_guard(p, inst);
+		str_addf(p->out, "brx.idx %%xr0, TARGETS%u_%zu;\n", p->func, p->at);
 		return;
 	}
 	for (unsigned i = 0; i + 1 < inst->count; i++) {
@@ -267,12 +349,51 @@ static void print_switch(struct print *p, const struct gen_inst *inst)
 	str_addf(p->out, "\tbra L%u_%u;\n", p->func, inst->targets[inst->count - 1]);
 }
 
+/* All arrive, and ask until all have. */
+static void print_mbarrier(struct print *p, const struct gen_inst *inst)
+{
+	unsigned tid = gen_visible[GEN_R] + GEN_TID;
+	str_addf(p->out, "\tsetp.ne.u32 %%xp1, %%r%u, 0;\n\t@%%xp1 bra COUNTED%zu;\n"
+		"\tmbarrier.init.shared.b64 [mbar], %zu;\nCOUNTED%zu:\n\tbar.sync 0;\n"
+		"\tmbarrier.arrive%s.b64 %%xd0, [mbar];\nASK%zu:\n\t", tid, p->at,
+		p->layout.block, p->at, inst->form & 1 ? ".release.cta.shared::cta" : ".shared",
+		p->at);
+	str_addf(p->out, inst->form & 2 ? "mbarrier.test_wait.shared.b64 %%xp0, [mbar], %%xd0;\n"
+		: "mbarrier.try_wait.parity.shared.b64 %%xp0, [mbar], 0;\n");
+	str_addf(p->out, "\t@!%%xp0 bra ASK%zu;\n\tbar.sync 0;\n"
+		"\t@!%%xp1 mbarrier.inval.shared.b64 [mbar];\n", p->at);
+}
+
+/* Every other warp only arrives, and meets the others at the barrier behind. */
+static void print_split_barrier(struct print *p, const struct gen_inst *inst)
+{
+	unsigned tid = gen_visible[GEN_R] + GEN_TID;
+	const char *kind = inst->type == GEN_BAR_ALIGNED ? "bar" : "barrier";
+	size_t count = round_up(p->layout.block, 32);
+	str_addf(p->out, "\tand.b32 %%xr0, %%r%u, 32;\n\tsetp.%s.u32 %%xp0, %%xr0, 0;\n", tid,
+		inst->form & 1 ? "eq" : "ne");
+	if (inst->form & 2) {
+		str_addf(p->out, "\t@%%xp0 %s.arrive %u, %zu;\n\t@!%%xp0 %s.sync %u, %zu;\n",
+			kind, inst->label, count, kind, inst->label, count);
+	} else {
+		str_addf(p->out, "\t@%%xp0 bra ARRIVE%zu;\n\t%s.sync %u, %zu;\n\tbra ALL%zu;\n"
+			"ARRIVE%zu:\n\t%s.arrive %u, %zu;\nALL%zu:\n", p->at, kind,
+			inst->label, count, p->at, p->at, kind, inst->label, count, p->at);
+	}
+	str_addf(p->out, "\t%s.sync %u;\n", kind, (inst->label + 1) % 15);
+}
+
 static void print_barrier(struct print *p, const struct gen_inst *inst)
 {
 	static const char *const ops[] = {"sync", "red.popc.u32", "red.and.pred", "red.or.pred"};
 	size_t count = round_up(p->layout.block, 32);
-	str_addf(p->out, "\t%s.%s%s ", inst->type == GEN_BAR_ALIGNED ? "bar" : "barrier",
-		ops[inst->op], "");
+	if (inst->op > GEN_BAR_OR) {
+		(inst->op == GEN_BAR_MBARRIER ? print_mbarrier : print_split_barrier)(p, inst);
+		return;
+	}
+	print_guard(p, inst);
+	str_addf(p->out, "%s.%s ", inst->type == GEN_BAR_ALIGNED ? "bar" : "barrier",
+		ops[inst->op]);
 	if (inst->op != GEN_BAR_SYNC) {
 		print_arg(p->out, &inst->dst[0]);
 		str_add(p->out, ", ");
@@ -300,8 +421,8 @@ static void print_shuffle(struct print *p, const struct gen_inst *inst)
 	unsigned segment = (unsigned)inst->src[3].value >> 8;
 	struct gen_arg lane = {.kind = GEN_REG, .bank = GEN_R,
 		.reg = (uint8_t)(gen_visible[GEN_R] + GEN_LANE)};
-	str_addf(p->out, "\tshfl.sync.%s.b32 %%xr0|%%xp0, %%r%u, ", modes[mode],
-		inst->src[1].reg);
+	print_guard(p, inst);
+	str_addf(p->out, "shfl.sync.%s.b32 %%xr0|%%xp0, %%r%u, ", modes[mode], inst->src[1].reg);
 	print_arg(p->out, &inst->src[2]);
 	str_addf(p->out, ", %u, %%r%u;\n\tmov.u32 %%xr3, %%r%u;\n\tmov.u32 %%xr1, ",
 		(unsigned)inst->src[3].value, inst->src[0].reg, lane.reg);
@@ -309,9 +430,22 @@ static void print_shuffle(struct print *p, const struct gen_inst *inst)
 	str_addf(p->out, ";\n\tand.b32 %%xr1, %%xr1, %u;\n\tand.b32 %%xr2, %%xr3, %u;\n\t%s;\n"
 		"\tselp.b32 %%xr1, %%xr1, %%xr3, %%xp0;\n\tshr.u32 %%xr1, %%r%u, %%xr1;\n"
 		"\tand.b32 %%xr1, %%xr1, 1;\n\tsetp.ne.b32 %%xp1, %%xr1, 0;\n"
-		"\tselp.b32 %%r%u, %%xr0, 0, %%xp1;\n\tmov.pred %%p%u, %%xp0;\n",
-		mode == 3 ? 31 & ~segment : 31, segment, from[mode], inst->src[0].reg,
-		inst->dst[0].reg, inst->dst[1].reg);
+		"\tselp.b32 %%xr0, %%xr0, 0, %%xp1;\n",
+		mode == 3 ? 31 & ~segment : 31, segment, from[mode], inst->src[0].reg);
+	print_guard(p, inst);
+	str_addf(p->out, "mov.b32 %%r%u, %%xr0;\n", inst->dst[0].reg);
+	print_guard(p, inst);
+	str_addf(p->out, "mov.pred %%p%u, %%xp0;\n", inst->dst[1].reg);
+}
+
+static void print_elect(struct print *p, const struct gen_inst *inst)
+{
+	unsigned mask = inst->src[0].reg;
+	str_addf(p->out, "elect.sync _|%%xp0, %%r%u;\n", mask);
+	print_guard(p, inst);
+	str_addf(p->out, "vote.sync.ballot.b32 %%xr0, %%xp0, %%r%u;\n", mask);
+	print_guard(p, inst);
+	str_addf(p->out, "popc.b32 %%r%u, %%xr0;\n", inst->dst[0].reg);
 }
 
 static void print_warp(struct print *p, const struct gen_inst *inst)
@@ -320,19 +454,30 @@ static void print_warp(struct print *p, const struct gen_inst *inst)
 		"vote.sync.any.pred", "vote.sync.uni.pred", NULL, NULL, NULL, NULL,
 		"match.any.sync", "match.all.sync", "redux.sync.add.s32", "redux.sync.min.s32",
 		"redux.sync.max.s32", "redux.sync.min.u32", "redux.sync.max.u32",
-		"redux.sync.and.b32", "redux.sync.or.b32", "redux.sync.xor.b32", "bar.warp.sync"};
+		"redux.sync.and.b32", "redux.sync.or.b32", "redux.sync.xor.b32",
+		NULL, NULL, NULL, "bar.warp.sync"};
 	unsigned mask = inst->src[0].reg;
 	if (inst->op >= GEN_SHFL_UP && inst->op <= GEN_SHFL_IDX) {
 		print_shuffle(p, inst);
 		return;
 	}
+	print_guard(p, inst);
 	if (inst->op == GEN_WARPSYNC) {
-		str_addf(p->out, "\tbar.warp.sync %%r%u;\n", mask);
+		str_addf(p->out, "bar.warp.sync %%r%u;\n", mask);
+		return;
+	}
+	if (inst->op == GEN_ELECT) {
+		print_elect(p, inst);
 		return;
 	}
 	bool match = inst->op == GEN_MATCH_ANY || inst->op == GEN_MATCH_ALL;
-	str_addf(p->out, "\t%s%s ", ops[inst->op],
-		!match ? "" : inst->src[1].bank == GEN_D ? ".b64" : ".b32");
+	if (inst->op == GEN_REDUX_FMIN || inst->op == GEN_REDUX_FMAX) {
+		str_addf(p->out, "redux.sync.%s%s.f32 ", inst->op == GEN_REDUX_FMIN ? "min" : "max",
+			inst->form & 1 ? ".NaN" : "");
+	} else {
+		str_addf(p->out, "%s%s ", ops[inst->op],
+			!match ? "" : inst->src[1].bank == GEN_D ? ".b64" : ".b32");
+	}
 	print_arg(p->out, &inst->dst[0]);
 	if (inst->op == GEN_MATCH_ALL) {
 		str_addf(p->out, "|%%p%u", inst->dst[1].reg);
@@ -384,6 +529,22 @@ static void print_inst(struct print *p, const struct gen_inst *inst)
 	case GEN_LOCK:
 		print_lock(p, inst);
 		break;
+	case GEN_FLOAT_ATOM:
+		print_float_atomic(p, inst);
+		break;
+	case GEN_SWAP:
+		print_swap(p, inst);
+		break;
+	case GEN_COPY:
+		print_copy(p, inst);
+		break;
+	case GEN_IN_SPACE:
+		print_space_test(p, inst);
+		break;
+	case GEN_IDLE:
+		print_guard(p, inst);
+		str_addf(p->out, "%s\n", gen_idle[inst->op][0]);
+		break;
 	case GEN_LABEL:
 		str_addf(p->out, "L%u_%u:\n", p->func, inst->label);
 		break;
@@ -415,6 +576,8 @@ static void print_inst(struct print *p, const struct gen_inst *inst)
 static void print_registers(struct print *p, const struct gen_func *func)
 {
 	static const char *const types[] = {"pred", "b16", "b32", "b64", "f32", "f64"};
+	str_addf(p->out, "\t.reg .b64 %%b<9>;\n\t.reg .b64 %%q<9>;\n\t.reg .b32 %%s<9>;\n"
+		"\t.reg .b128 %%y<3>;\n\t.local .align 16 .b8 loc[%u];\n", GEN_OWN_BYTES);
 	for (unsigned bank = 0; bank < GEN_BANKS; bank++) {
 		str_addf(p->out, "\t.reg .%s %%%c<%u>;\n\t.reg .%s %%x%c<4>;\n", types[bank],
 			bank_letters[bank], func->used[bank], types[bank], bank_letters[bank]);
@@ -435,6 +598,23 @@ static void print_head(struct print *p, unsigned index)
 		p->program->funcs[index].wide ? "b64" : "b32", index);
 }
 
+/* In a function that is called. */
+static void print_local_base(struct print *p, enum gen_space space, const char *name)
+{
+	str_addf(p->out, "\tmov.u64 %%b%u, %s;\n\tcvta%s.u64 %%q%u, %%b%u;\n", space, name,
+		spaces[space].name, space, space);
+}
+
+static void print_initial_local(struct print *p, unsigned factor)
+{
+	for (unsigned i = 0; i < GEN_OWN_BYTES / 8; i += 2) {
+		str_addf(p->out,
+			"\tmul.wide.u32 %%xd0, %%r%u, %u;\n\tmul.wide.u32 %%xd1, %%r%u, %u;\n"
+			"\tst.local.v2.u64 [loc+%u], {%%xd0, %%xd1};\n",
+			factor, i + 1, factor, i + 2, 8 * i);
+	}
+}
+
 static void print_func(struct print *p, unsigned index)
 {
 	const struct gen_func *func = &p->program->funcs[index];
@@ -447,6 +627,9 @@ static void print_func(struct print *p, unsigned index)
 	for (unsigned i = 0; i < GEN_SPECIALS; i++) {
 		str_addf(p->out, "\tadd.u32 %%r%u, %%r0, %u;\n", gen_visible[GEN_R] + i, i);
 	}
+	print_local_base(p, GEN_CONST, "constants");
+	print_local_base(p, GEN_LOCAL, "loc");
+	print_initial_local(p, 0);
 	print_body(p, func);
 	str_addf(p->out, "\tst.param.%s [c], %s;\n\tret;\n}\n", type, func->wide ? "%d0" : "%r0");
 }
@@ -500,12 +683,7 @@ static void print_initial_memory(struct print *p)
 {
 	unsigned gtid = gen_visible[GEN_R] + GEN_GTID;
 	unsigned tid = gen_visible[GEN_R] + GEN_TID;
-	for (unsigned i = 0; i < GEN_OWN_BYTES / 8; i += 2) {
-		str_addf(p->out,
-			"\tmul.wide.u32 %%xd0, %%r%u, %u;\n\tmul.wide.u32 %%xd1, %%r%u, %u;\n"
-			"\tst.local.v2.u64 [loc+%u], {%%xd0, %%xd1};\n",
-			gtid, i + 1, gtid, i + 2, 8 * i);
-	}
+	print_initial_local(p, gtid);
 	str_addf(p->out, "\tcvt.u64.u32 %%xd0, %%r%u;\n\tadd.u64 %%xd1, %%xd0, 1;\n"
 		"\tst.shared.v2.u64 [%%b%u], {%%xd0, %%xd1};\n\tadd.u64 %%xd0, %%xd0, 3;\n"
 		"\tmad.wide.u32 %%xd1, %%r%u, 8, %%b%u;\n\tst.shared.u64 [%%xd1], %%xd0;\n"
@@ -572,10 +750,9 @@ void gen_print_ptx(struct str *out, const struct gen_program *program)
 	p.func = 0;
 	str_add(out, ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 param)\n{\n");
 	print_registers(&p, &program->funcs[0]);
-	str_addf(out, "\t.reg .b64 %%b<9>;\n\t.reg .b64 %%q<9>;\n\t.reg .b32 %%s<9>;\n"
-		"\t.reg .b64 %%lock, %%dump, %%dumpcells;\n\t.local .align 16 .b8 loc[%u];\n"
+	str_addf(out, "\t.reg .b64 %%lock, %%dump, %%dumpcells;\n\t.shared .align 8 .b64 mbar;\n"
 		"\t.shared .align 16 .b8 sh[%zu];\n\t.shared .align 8 .b64 exchange[%zu];\n"
-		"\t.shared .align 8 .b64 cells[%u];\n", GEN_OWN_BYTES,
+		"\t.shared .align 8 .b64 cells[%u];\n",
 		GEN_SHARED_BYTES * p.layout.block, p.layout.block + 1, GEN_CELLS);
 	print_special(&p);
 	print_bases(&p);

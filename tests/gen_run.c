@@ -7,6 +7,7 @@
 
 #include "../src/base/alloc.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_STEPS 20000000
@@ -193,7 +194,87 @@ static void run_lock(struct run *run, struct thread *t, const struct gen_inst *i
 	memcpy(at, &value, 8);
 }
 
+/* A space that stands for its kind of memory. */
+static unsigned memory_of(unsigned space)
+{
+	switch ((enum gen_space)space) {
+	case GEN_LOCAL:
+	case GEN_CONST:
+		return space;
+	case GEN_SHARED:
+	case GEN_EXCHANGE:
+	case GEN_SHARED_CELL:
+		return GEN_SHARED;
+	default:
+		return GEN_OWN;
+	}
+}
+
+static float flushed(float value)
+{
+	return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
+}
+
+/* Floats are canonical in memory and registers: it does not matter which NaN an addition gives.
+ * PTX ISA 9.7.13: sums of f32 in global memory flush subnormals, those in shared memory do not. */
+static void run_float_atomic(struct run *run, struct thread *t, const struct gen_inst *inst)
+{
+	bool wide = inst->type == GEN_F64;
+	enum gen_bank bank = wide ? GEN_G : GEN_F;
+	uint8_t *at = place(run, t, &inst->place);
+	uint64_t old = gen_canon(bank, get(t, &inst->src[0]));
+	uint64_t more = get(t, &inst->src[1]);
+	if (wide) {
+		double a, b;
+		memcpy(&a, &old, 8);
+		memcpy(&b, &more, 8);
+		a += b;
+		memcpy(&more, &a, 8);
+	} else {
+		float a, b;
+		memcpy(&a, &old, 4);
+		memcpy(&b, &more, 4);
+		a = memory_of(inst->place.space) == GEN_SHARED ? a + b
+			: flushed(flushed(a) + flushed(b));
+		more = 0;
+		memcpy(&more, &a, 4);
+	}
+	more = gen_canon(bank, more);
+	memcpy(at, &more, gen_type_size((enum gen_type)inst->type));
+	set(t, &inst->dst[0], old);
+}
+
+static void run_swap(struct run *run, struct thread *t, const struct gen_inst *inst)
+{
+	uint8_t *at = place(run, t, &inst->place);
+	uint64_t old[2], values[4];
+	memcpy(old, at, 16);
+	for (unsigned i = 0; i < 4; i++) {
+		values[i] = get(t, &inst->src[i]);
+	}
+	if (!inst->op || (old[0] == values[2] && old[1] == values[3])) {
+		memcpy(at, values, 16);
+	}
+	set(t, &inst->dst[0], old[0]);
+	set(t, &inst->dst[1], old[1]);
+}
+
+static void run_copy(struct run *run, struct thread *t, const struct gen_inst *inst)
+{
+	uint8_t bytes[16] = {0};
+	memcpy(bytes, place(run, t, &inst->from), inst->op);
+	memcpy(place(run, t, &inst->place), bytes, inst->count);
+}
+
 /* One thread. */
+
+static void init_local(struct thread *t, uint64_t factor)
+{
+	for (uint64_t i = 0; i < GEN_OWN_BYTES / 8; i++) {
+		uint64_t value = factor * (i + 1);
+		memcpy(&t->local[8 * i], &value, 8);
+	}
+}
 
 static void run_thread(struct run *run, struct thread *t, unsigned func);
 
@@ -209,6 +290,7 @@ static void run_call(struct run *run, struct thread *t, const struct gen_inst *i
 	for (unsigned i = 0; i < GEN_SPECIALS; i++) {
 		regs[gen_visible[GEN_R] + i] = cut(GEN_R, regs[0] + i);
 	}
+	init_local(&callee, regs[0]);
 	run_thread(run, &callee, func);
 	bool wide = run->program->funcs[func].wide;
 	set(t, &inst->dst[0], callee.regs[wide ? GEN_D : GEN_R][0]);
@@ -237,6 +319,18 @@ static void run_inst(struct run *run, struct thread *t, const struct gen_inst *i
 	case GEN_LOCK:
 		run_lock(run, t, inst);
 		break;
+	case GEN_FLOAT_ATOM:
+		run_float_atomic(run, t, inst);
+		break;
+	case GEN_SWAP:
+		run_swap(run, t, inst);
+		break;
+	case GEN_COPY:
+		run_copy(run, t, inst);
+		break;
+	case GEN_IN_SPACE:
+		set(t, &inst->dst[0], memory_of(inst->place.space) == inst->op);
+		break;
 	case GEN_BRA:
 		t->pc = labels[inst->label];
 		break;
@@ -257,6 +351,7 @@ static void run_inst(struct run *run, struct thread *t, const struct gen_inst *i
 		break;
 	case GEN_NOP:
 	case GEN_LABEL:
+	case GEN_IDLE:
 		break;
 	}
 }
@@ -316,9 +411,27 @@ static uint64_t shuffle(const struct run *run, const struct thread *warp, uint32
 	return who >> from & 1 ? get(&warp[from], &inst->src[1]) : 0;
 }
 
-static uint64_t reduce(unsigned op, uint64_t a, uint64_t b)
+/* redux of f32: -0 is less than 0; a NaN counts only if `strict` or if there is nothing else. */
+static uint64_t reduce_floats(bool most, bool strict, uint64_t a, uint64_t b)
 {
-	switch (op) {
+	bool a_nan = gen_canon(GEN_F, a) == 0x7fffffff;
+	bool b_nan = gen_canon(GEN_F, b) == 0x7fffffff;
+	float x, y;
+	memcpy(&x, &a, 4);
+	memcpy(&y, &b, 4);
+	if (a_nan || b_nan) {
+		return strict || (a_nan && b_nan) ? 0x7fffffff : a_nan ? b : a;
+	}
+	bool less = x < y || (x == y && a >> 31);
+	return less == !most ? a : b;
+}
+
+static uint64_t reduce(const struct gen_inst *inst, uint64_t a, uint64_t b)
+{
+	switch (inst->op) {
+	case GEN_REDUX_FMIN:
+	case GEN_REDUX_FMAX:
+		return reduce_floats(inst->op == GEN_REDUX_FMAX, inst->form & 1, a, b);
 	case GEN_REDUX_ADD:
 		return a + b;
 	case GEN_REDUX_MIN:
@@ -351,7 +464,7 @@ static uint64_t warp_result(const struct run *run, const struct thread *warp, ui
 		uint64_t value = who >> i & 1 ? get(&warp[i], &inst->src[1]) : 0;
 		ballot |= (uint64_t)(value == 1) << i;
 		same |= (uint64_t)(who >> i & 1 && value == mine) << i;
-		total = who >> i & 1 && i != lane ? reduce(inst->op, total, value) : total;
+		total = who >> i & 1 && i != lane ? reduce(inst, total, value) : total;
 	}
 	*pred = same == who;
 	switch (inst->op) {
@@ -365,6 +478,8 @@ static uint64_t warp_result(const struct run *run, const struct thread *warp, ui
 		return same == who;
 	case GEN_MATCH_ANY:
 		return same;
+	case GEN_ELECT:
+		return 1;
 	case GEN_MATCH_ALL:
 		return same == who ? who : 0;
 	case GEN_SHFL_UP:
@@ -458,7 +573,7 @@ static bool release_barrier(struct run *run)
 			const struct gen_inst *inst = waits_at(run, t);
 			uint64_t results[] = {[GEN_BAR_POPC] = count, [GEN_BAR_AND] = count == live,
 				[GEN_BAR_OR] = count > 0};
-			if (inst->op != GEN_BAR_SYNC) {
+			if (inst->op != GEN_BAR_SYNC && inst->op <= GEN_BAR_OR) {
 				set(t, &inst->dst[0], results[inst->op]);
 			}
 			t->state = RUNNING;
@@ -481,10 +596,7 @@ static void start_thread(struct run *run, size_t tid)
 		[GEN_EXIST] = warp_size < 32 ? (1ull << warp_size) - 1 : UINT32_MAX
 	};
 	memcpy(&t->regs[GEN_R][gen_visible[GEN_R]], special, sizeof(special));
-	for (uint64_t i = 0; i < GEN_OWN_BYTES / 8; i++) {
-		uint64_t value = gtid * (i + 1);
-		memcpy(&t->local[8 * i], &value, 8);
-	}
+	init_local(t, gtid);
 	for (uint64_t i = 0; i < GEN_SHARED_BYTES / 8; i++) {
 		uint64_t value = gtid + i;
 		memcpy(&run->shared[GEN_SHARED_BYTES * tid + 8 * i], &value, 8);
