@@ -295,7 +295,8 @@ runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
 $(BUILD)/tests/%.o: private EXTRA = @$(BUILD)/cuda.flags -DKZ_TEST_BUILD='"$(abspath $(BUILD))"' \
 	-DKZ_TEST_DIR='"$(CURDIR)/tests"' -DKZ_TEST_PTX='"$(abspath $(PTX))"' \
 	$$(pkg-config --cflags check)
-$(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB) tests/compile_ptx.c): \
+$(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB) tests/compile_ptx.c \
+		$(wildcard tests/fuzz/*.c)): \
 		$(BUILD)/cuda.flags
 $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
