@@ -85,7 +85,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
 	api_mapping.c api_ipc.c \
 	api_array.c api_copy_array.c api_texture.c api_fetch.c \
-	api_copy.c api_batch.c api_stream.c api_event.c api_value.c api_launch.c api_launch_old.c \
+	api_copy.c api_batch.c api_stream.c api_event.c api_context_event.c api_value.c api_launch.c api_launch_old.c \
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)

@@ -4,6 +4,10 @@
 
 #include <pthread.h>
 
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
+CUresult cuCtxWaitEvent(CUcontext context, CUevent event);
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode);
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *out);
 CUresult cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned value, size_t count);
 CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
@@ -245,6 +249,122 @@ START_TEST(events_order_contexts)
 }
 END_TEST
 
+START_TEST(event_of_a_context_is_about_all_that_was_given_to_it)
+{
+	CUstream streams[3];
+	CUevent event = new_event(0);
+	OK(cuCtxRecordEvent(context, event));
+	OK(cuEventQuery(event));
+	for (int i = 0; i < 3; i++) {
+		streams[i] = new_stream(i == 1 ? 0 : CU_STREAM_NON_BLOCKING);
+	}
+	launch_meet(streams[0], 10, 11);
+	launch_meet(streams[1], 20, 21);
+	OK(cuCtxRecordEvent(context, event));
+	launch_meet(streams[2], 30, 31);
+	launch_meet(streams[0], 40, 41);
+	FAILS(NOT_READY, cuEventQuery(event));
+	atomic_store(&words[21], 1);
+	OK(cuStreamSynchronize(streams[1]));
+	FAILS(NOT_READY, cuEventQuery(event));
+	atomic_store(&words[11], 1);
+	OK(cuEventSynchronize(event));
+	FAILS(NOT_READY, cuStreamQuery(streams[2]));
+	atomic_store(&words[31], 1);
+	atomic_store(&words[41], 1);
+}
+END_TEST
+
+START_TEST(all_streams_of_a_context_wait_for_an_event)
+{
+	CUcontext other;
+	CUevent event = new_event(0);
+	CUstream mine = new_stream(CU_STREAM_NON_BLOCKING);
+	launch_meet(mine, BEGUN, GO);
+	OK(cuEventRecord(event, mine));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUstream before = new_stream(CU_STREAM_NON_BLOCKING);
+	OK(cuCtxWaitEvent(other, event));
+	CUstream after = new_stream(CU_STREAM_NON_BLOCKING);
+	FAILS(NOT_READY, cuStreamQuery(before));
+	FAILS(NOT_READY, cuStreamQuery(after));
+	FAILS(NOT_READY, cuStreamQuery(NULL));
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamQuery(NULL));
+	atomic_store(&words[GO], 1);
+	OK(cuCtxSetCurrent(other));
+	OK(cuCtxSynchronize());
+	OK(cuStreamQuery(new_stream(0)));
+	OK(cuCtxWaitEvent(other, event));
+	OK(cuStreamQuery(before));
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+}
+END_TEST
+
+START_TEST(context_that_waits_can_be_destroyed)
+{
+	CUcontext other;
+	CUevent event = new_event(0);
+	CUstream mine = new_stream(CU_STREAM_NON_BLOCKING);
+	launch_meet(mine, BEGUN, GO);
+	OK(cuEventRecord(event, mine));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuCtxWaitEvent(other, event));
+	OK(cuEventDestroy_v2(event));
+	new_stream(0);
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+	FAILS(NOT_READY, cuStreamQuery(mine));
+	atomic_store(&words[GO], 1);
+}
+END_TEST
+
+START_TEST(wrong_contexts_and_events_are_refused)
+{
+	CUcontext other;
+	CUgraph graph = NULL;
+	CUevent event = new_event(0);
+	CUstream stream = new_stream(0);
+	FAILS(INVALID_CONTEXT, cuCtxRecordEvent(NULL, event));
+	FAILS(INVALID_CONTEXT, cuCtxWaitEvent(NULL, event));
+	FAILS(INVALID_HANDLE, cuCtxRecordEvent(context, NULL));
+	FAILS(INVALID_HANDLE, cuCtxWaitEvent(context, (CUevent)stream));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	FAILS(INVALID_HANDLE, cuCtxRecordEvent(other, event));
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	FAILS(STREAM_CAPTURE_UNSUPPORTED, cuCtxRecordEvent(context, event));
+	FAILS(STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuEventRecord(event, stream));
+	FAILS(STREAM_CAPTURE_UNSUPPORTED, cuCtxWaitEvent(other, event));
+	FAILS(STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+	OK(cuCtxDestroy_v2(other));
+}
+END_TEST
+
+/* Without memory, nothing is recorded and nobody waits. */
+START_TEST(events_of_contexts_survive_want_of_memory)
+{
+	CUevent event = new_event(0);
+	CUstream stream = new_stream(0);
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	OK(cuCtxSetCurrent(context));
+	for (int n = 0; result != CUDA_SUCCESS; n++) {
+		atomic_store(&words[GO], 0);
+		launch_meet(stream, BEGUN, GO);
+		mem_fail_after(n);
+		result = cuCtxRecordEvent(context, event);
+		result = result == CUDA_SUCCESS ? cuCtxWaitEvent(context, event) : result;
+		mem_fail_after(-1);
+		atomic_store(&words[GO], 1);
+		OK(cuCtxSynchronize());
+		ck_assert(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY);
+	}
+}
+END_TEST
+
 /* --- Functions of the host --- */
 
 static pthread_t caller;
@@ -474,6 +594,11 @@ Suite *api_stream_suite(void)
 	tcase_add_test(tc, stream_waits_for_an_event_of_another_one);
 	tcase_add_test(tc, wait_is_for_the_record_of_its_time);
 	tcase_add_test(tc, events_order_contexts);
+	tcase_add_test(tc, event_of_a_context_is_about_all_that_was_given_to_it);
+	tcase_add_test(tc, all_streams_of_a_context_wait_for_an_event);
+	tcase_add_test(tc, context_that_waits_can_be_destroyed);
+	tcase_add_test(tc, wrong_contexts_and_events_are_refused);
+	tcase_add_test(tc, events_of_contexts_survive_want_of_memory);
 	tc = add_case(suite, "host functions", wait_setup, teardown);
 	tcase_add_test(tc, host_functions_run_on_another_thread_in_order);
 	tcase_add_test(tc, callbacks_are_told_how_the_stream_fares);

@@ -128,8 +128,9 @@ struct context {
 	pthread_mutex_t lock;       /* of the list, and of fault_text */
 	struct object *objects;
 	pthread_cond_t has_fewer;   /* of them */
-	struct stream *legacy;      /* its legacy default stream; stream.c owns these four */
+	struct stream *legacy;      /* its legacy default stream; stream.c owns these five */
 	struct stream *streams;     /* all that are not gone, in no order */
+	struct gate *gates;         /* what new ones wait for */
 	size_t pending;             /* items of those that wait for the legacy stream */
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */

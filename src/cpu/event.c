@@ -92,7 +92,7 @@ bool event_is_done(const struct event *event)
 
 struct mark *event_pending(struct event *event, struct mark *spare)
 {
-	struct mark *mark = event->mark;
+	struct mark *mark = mark_is_done(event->mark) ? NULL : event->mark;
 	uint64_t ticket = event->shared != NULL ? shared_last(event->shared) : 0;
 	if (event->shared != NULL && shared_is_done(event->shared, ticket)) {
 		mark = NULL;
@@ -103,7 +103,7 @@ struct mark *event_pending(struct event *event, struct mark *spare)
 		spare->refs += 2; // the event's and the list's
 		spare->next = watch.marks;
 		watch.marks = spare;
-		mark_release(mark);
+		mark_release(event->mark);
 		event->mark = spare;
 		queue_tell();
 		return spare;

@@ -133,6 +133,10 @@ void mark_release(struct mark *mark)
 
 void mark_set(struct mark *mark)
 {
+	if (mark->left > 0) {
+		mark->left--;
+		return;
+	}
 	mark->time = queue_time();
 	mark->is_done = true;
 	if (mark->shared != NULL && !mark->is_foreign) {
@@ -144,6 +148,94 @@ bool mark_is_done(const void *arg)
 {
 	const struct mark *mark = arg;
 	return mark == NULL || mark->is_done;
+}
+
+/* --- Items about marks, and what new streams wait for --- */
+
+struct item *item_create(enum work_kind kind)
+{
+	struct item *item = mem_zalloc(1, sizeof(*item));
+	struct work *work = mem_zalloc(1, sizeof(*work));
+	if (item == NULL || work == NULL) {
+		mem_free(item);
+		mem_free(work);
+		return NULL;
+	}
+	work->kind = kind;
+	item->work = work;
+	return item;
+}
+
+void item_free(struct item *item)
+{
+	if (item != NULL) {
+		mem_free((void *)item->work);
+		mem_free(item);
+	}
+}
+
+struct gate {
+	struct gate *next;
+	struct mark *mark;
+};
+
+static void free_gate(struct gate *gate)
+{
+	mark_release(gate->mark);
+	mem_free(gate);
+}
+
+/* Those that are open are of no use. */
+static void drop_open_gates(struct context *context)
+{
+	struct gate **link = &context->gates;
+	while (*link != NULL) {
+		struct gate *gate = *link;
+		if (mark_is_done(gate->mark)) {
+			*link = gate->next;
+			free_gate(gate);
+		} else {
+			link = &gate->next;
+		}
+	}
+}
+
+bool queue_add_gate(struct context *context, struct mark *mark)
+{
+	struct gate *gate = mem_alloc(sizeof(*gate));
+	if (gate == NULL) {
+		return false;
+	}
+	drop_open_gates(context);
+	mark->refs++;
+	*gate = (struct gate){context->gates, mark};
+	context->gates = gate;
+	return true;
+}
+
+void queue_drop_gates(struct context *context)
+{
+	while (context->gates != NULL) {
+		struct gate *gate = context->gates;
+		context->gates = gate->next;
+		free_gate(gate);
+	}
+}
+
+static bool wait_for_gates(struct stream *stream)
+{
+	drop_open_gates(stream->object.context);
+	for (struct gate *gate = stream->object.context->gates; gate != NULL; gate = gate->next) {
+		struct item *item = item_create(WORK_WAIT);
+		if (item == NULL || !queue_start_thread(stream)) {
+			item_free(item);
+			return false;
+		}
+		gate->mark->refs++;
+		item->mark = gate->mark;
+		queue_append(stream, item);
+	}
+	return true;
 }
 
 /* --- Streams --- */
@@ -169,6 +261,11 @@ struct stream *queue_create(struct context *context, unsigned flags, bool is_leg
 		stream->next->link = &stream->next;
 	}
 	context->streams = stream;
+	if (context->gates != NULL && !wait_for_gates(stream)) {
+		object_remove(&stream->object);
+		queue_close(stream);
+		return NULL;
+	}
 	return stream;
 }
 

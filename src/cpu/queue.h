@@ -18,6 +18,7 @@ struct mark {
 	struct shared_event *shared; /* it is a record of this */
 	uint64_t ticket;
 	bool is_foreign;             /* another process makes it */
+	unsigned left;               /* how many more streams have to come to it */
 	struct mark *next;           /* of the foreign ones that are not done */
 };
 
@@ -84,7 +85,7 @@ void queue_tell(void);
 
 struct mark *mark_create(void);       /* with one reference; NULL when memory runs out */
 void mark_release(struct mark *mark); /* NULL is fine */
-void mark_set(struct mark *mark);     /* it is done now */
+void mark_set(struct mark *mark);     /* a stream has come to it; the last one: it is done now */
 bool mark_is_done(const void *mark);  /* for queue_wait, too; NULL is done */
 
 /* A stream of a context; NULL when memory runs out.  The legacy one has no handle. */
@@ -101,6 +102,13 @@ bool queue_may_run(const struct stream *stream, uint64_t ticket);
 
 /* Put an item at the end; for the stream's thread, unless by_caller. */
 void queue_append(struct stream *stream, struct item *item);
+/* An item about a mark, for queue_append; NULL when memory runs out. */
+struct item *item_create(enum work_kind kind);
+void item_free(struct item *item); /* one that was not appended; NULL is fine */
+/* Streams of a context that are created from now on wait for a mark; it takes a reference.  False
+ * when memory runs out. */
+bool queue_add_gate(struct context *context, struct mark *mark);
+void queue_drop_gates(struct context *context);
 /* Start the stream's thread if it has none. */
 bool queue_start_thread(struct stream *stream);
 /* Wait for the turn of an item of one's own, and take it off.  queue_finish ends it. */

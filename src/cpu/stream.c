@@ -523,6 +523,7 @@ void context_reap(struct context *context)
 {
 	queue_lock();
 	queue_wait(has_legacy_only, context, 0);
+	queue_drop_gates(context);
 	atomic_store(&context->is_dying, false);
 	queue_unlock();
 }
@@ -534,6 +535,7 @@ void context_close_streams(struct context *context)
 	context->legacy = NULL;
 	queue_close(legacy);
 	queue_wait(has_legacy_only, context, 0);
+	queue_drop_gates(context);
 	queue_unlock();
 }
 
