@@ -125,7 +125,9 @@ START_TEST(memory_is_freed_once_in_its_stream)
 	OK(cuStreamSynchronize(stream));
 	FAILS(INVALID_VALUE, cuMemFreeAsync(a, stream));
 	FAILS(INVALID_VALUE, cuMemFree_v2(b));
-	FAILS(INVALID_VALUE, cuMemAllocAsync(&a, 0, stream));
+	OK(cuMemAllocAsync(&a, 0, stream));
+	ck_assert_uint_eq(a, 0);
+	OK(cuMemFreeAsync(a, stream));
 }
 END_TEST
 
@@ -217,7 +219,10 @@ START_TEST(pools_that_cannot_be_are_refused)
 	props.location.id = 1;
 	FAILS(INVALID_DEVICE, cuMemPoolCreate(&pool, &props));
 	props.location.type = CU_MEM_LOCATION_TYPE_HOST;
-	FAILS(NOT_SUPPORTED, cuMemPoolCreate(&pool, &props));
+	props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	FAILS(INVALID_VALUE, cuMemPoolCreate(&pool, &props));
+	props.location.type = CU_MEM_LOCATION_TYPE_NONE;
+	FAILS(INVALID_VALUE, cuMemPoolCreate(&pool, &props));
 	props.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 	FAILS(INVALID_VALUE, cuMemPoolCreate(&pool, &props));
 	props = device_props;
@@ -225,6 +230,122 @@ START_TEST(pools_that_cannot_be_are_refused)
 	FAILS(NOT_SUPPORTED, cuMemPoolCreate(&pool, &props));
 	OK(cuDeviceGetDefaultMemPool(&pool, 0));
 	FAILS(INVALID_VALUE, cuMemPoolDestroy(pool));
+}
+END_TEST
+
+/* Memory of a pool elsewhere: what kernels and the host do with it meets. */
+START_TEST(pools_are_of_the_host_and_managed)
+{
+	static const struct {
+		CUmemAllocationType type;
+		CUmemLocation location;
+		unsigned memory_type;
+	} rows[] = {
+		{CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST, 0}, CU_MEMORYTYPE_HOST},
+		{CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0},
+			CU_MEMORYTYPE_HOST},
+		{CU_MEM_ALLOCATION_TYPE_MANAGED, {CU_MEM_LOCATION_TYPE_NONE, 0},
+			CU_MEMORYTYPE_DEVICE},
+		{CU_MEM_ALLOCATION_TYPE_MANAGED, {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+			CU_MEMORYTYPE_DEVICE}
+	};
+	CUmemPoolProps props = {.allocType = rows[_i].type, .location = rows[_i].location};
+	CUmemLocation location = rows[_i].location;
+	CUmemoryPool standard;
+	CUmemoryPool pool;
+	CUmemoryPool of;
+	CUdeviceptr a[2];
+	unsigned type;
+	int is_managed;
+	OK(cuMemGetDefaultMemPool(&standard, &location, props.allocType));
+	OK(cuMemPoolCreate(&pool, &props));
+	FAILS(INVALID_VALUE, cuDeviceSetMemPool(0, pool));
+	OK(cuMemSetMemPool(&location, props.allocType, pool));
+	OK(cuMemGetMemPool(&of, &location, props.allocType));
+	ck_assert_ptr_eq(of, pool);
+	OK(cuMemAllocFromPoolAsync(&a[0], 64, pool, NULL));
+	OK(cuMemAllocFromPoolAsync(&a[1], 64, standard, NULL));
+	OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a[0]));
+	ck_assert_ptr_eq(of, pool);
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a[0]));
+	ck_assert_uint_eq(type, rows[_i].memory_type);
+	OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, a[0]));
+	ck_assert_int_eq(is_managed, props.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED);
+	OK(cuMemsetD32Async(a[0], 77, 16, NULL));
+	OK(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(((const uint32_t *)(uintptr_t)a[0])[15], 77);
+	OK(cuMemFreeAsync(a[0], NULL));
+	OK(cuMemFree_v2(a[1]));
+	OK(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+	ck_assert_uint_eq(attribute(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+	FAILS(INVALID_VALUE, cuMemPoolDestroy(standard));
+	OK(cuMemPoolDestroy(pool));
+	OK(cuMemGetMemPool(&of, &location, props.allocType));
+	ck_assert_ptr_eq(of, standard);
+}
+END_TEST
+
+/* A capture remembers where the memory was to be. */
+START_TEST(captured_allocations_are_where_their_pool_is)
+{
+	CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, 0};
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUmemoryPool pool;
+	CUdeviceptr a, none;
+	CUgraph graph;
+	int is_managed = 0;
+	OK(cuMemGetDefaultMemPool(&pool, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuMemAllocFromPoolAsync(&a, 64, pool, stream));
+	OK(cuMemAllocFromPoolAsync(&none, 0, pool, stream));
+	ck_assert_uint_eq(none, 0);
+	OK(cuMemFreeAsync(a, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, a));
+	ck_assert_int_eq(is_managed, 1);
+	OK(cuGraphDestroy(graph));
+	FAILS(INVALID_VALUE, cuPointerGetAttribute(&is_managed,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED, a));
+}
+END_TEST
+
+/* By default the host's memory is the host's. */
+START_TEST(host_pools_have_access)
+{
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+	CUmemAccessDesc desc = {device_props.location, CU_MEM_ACCESS_FLAGS_PROT_READ};
+	CUmemAccess_flags flags;
+	CUmemoryPool pool;
+	OK(cuMemPoolCreate(&pool, &props));
+	OK(cuMemPoolGetAccess(&flags, pool, &props.location));
+	ck_assert_int_eq(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	ck_assert_int_eq(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	ck_assert_int_eq(flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
+	desc.location = props.location;
+	FAILS(INVALID_VALUE, cuMemPoolSetAccess(pool, &desc, 1));
+	OK(cuMemPoolDestroy(pool));
+}
+END_TEST
+
+/* A limit counts what was asked for, not pages. */
+START_TEST(small_limit_has_room_for_small_things)
+{
+	CUmemoryPool pool = new_pool(2048);
+	CUdeviceptr a[8];
+	CUdeviceptr b;
+	for (size_t i = 0; i < 8; i++) {
+		OK(cuMemAllocFromPoolAsync(&a[i], 64, pool, NULL));
+	}
+	FAILS(OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&b, 1024, pool, NULL));
+	for (size_t i = 0; i < 8; i++) {
+		OK(cuMemFreeAsync(a[i], NULL));
+	}
+	OK(cuMemPoolDestroy(pool));
 }
 END_TEST
 
@@ -242,5 +363,9 @@ Suite *api_pool_suite(void)
 	tcase_add_test(tc, memory_stays_if_its_stream_is_none);
 	tcase_add_test(tc, pools_have_attributes_and_access);
 	tcase_add_test(tc, pools_that_cannot_be_are_refused);
+	tcase_add_loop_test(tc, pools_are_of_the_host_and_managed, 0, 4);
+	tcase_add_test(tc, captured_allocations_are_where_their_pool_is);
+	tcase_add_test(tc, host_pools_have_access);
+	tcase_add_test(tc, small_limit_has_room_for_small_things);
 	return suite;
 }

@@ -123,8 +123,7 @@ API(cuMemAllocHost_v2, void **out, size_t size)
 
 /* Kernels of other threads may still use what is to be freed.  It is freed in a context that has
  * failed, too, and the answer is that failure. */
-static CUresult release(const char *call, CUdeviceptr address, const enum memory_kind *kinds,
-	size_t count)
+static CUresult release(const char *call, CUdeviceptr address, bool is_host)
 {
 	struct context *context;
 	CUresult result = api_enter_release(call, &context);
@@ -140,25 +139,24 @@ static CUresult release(const char *call, CUdeviceptr address, const enum memory
 		graph_memory_drop(address);
 		return result;
 	}
-	for (size_t i = 0; leave == LEAVE_FOREIGN && i < count; i++) {
-		if (memory_free(context->device->memory, address, kinds[i])) {
-			return result;
-		}
+	struct memory *memory = context->device->memory;
+	if (leave == LEAVE_FOREIGN && (is_host ? memory_free(memory, address, MEMORY_HOST)
+			: memory_free_ordered(memory, address)
+			|| memory_free(memory, address, MEMORY_MANAGED))) {
+		return result;
 	}
 	char where[128];
-	memory_describe(context->device->memory, address, where, sizeof(where));
+	memory_describe(memory, address, where, sizeof(where));
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no allocation starts at 0x%llx, which is %s",
 		call, address, where);
 }
 
 API(cuMemFree_v2, CUdeviceptr address)
 {
-	static const enum memory_kind kinds[] = {MEMORY_DEVICE, MEMORY_MANAGED};
-	return release(__func__, address, kinds, countof(kinds));
+	return release(__func__, address, false);
 }
 
 API(cuMemFreeHost, void *address)
 {
-	static const enum memory_kind kinds[] = {MEMORY_HOST};
-	return release(__func__, (uintptr_t)address, kinds, countof(kinds));
+	return release(__func__, (uintptr_t)address, true);
 }

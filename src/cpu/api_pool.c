@@ -19,10 +19,10 @@
 
 static struct {
 	pthread_mutex_t lock;       /* of everything here */
-	struct mempool standard;    /* the default pool */
-	struct mempool *current;    /* NULL: the default one */
+	struct mempool standard[POOL_PLACES]; /* the default pools */
+	struct mempool *current[POOL_PLACES]; /* NULL: the default one */
 	struct mempool *gone;
-} pools = {.lock = PTHREAD_MUTEX_INITIALIZER, .standard.reuse = {1, 1, 1}};
+} pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 CUmemoryPool mempool_of(const struct memory_range *range)
 {
@@ -30,14 +30,70 @@ CUmemoryPool mempool_of(const struct memory_range *range)
 		? ((const struct mempool *)range->pool)->handle : NULL;
 }
 
-/* The lock is held.  NULL when there is no memory for its handle. */
-static struct mempool *standard_pool(void)
+static void set_up(struct mempool *pool, enum mempool_place place, int node)
 {
-	struct mempool *pool = &pools.standard;
+	pool->place = place;
+	pool->node = node;
+	for (size_t i = 0; i < countof(pool->reuse); i++) {
+		atomic_init(&pool->reuse[i], 1);
+	}
+	atomic_init(&pool->device_access, mempool_kind(place) == MEMORY_HOST
+		? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+/* The lock is held.  NULL when there is no memory for its handle. */
+static struct mempool *standard_pool(enum mempool_place place)
+{
+	struct mempool *pool = &pools.standard[place];
 	if (pool->handle == NULL) {
+		set_up(pool, place, 0);
 		pool->handle = handle_create(API_POOL, pool);
 	}
 	return pool->handle != NULL ? pool : NULL;
+}
+
+/* --- Places --- */
+
+enum memory_kind mempool_kind(enum mempool_place place)
+{
+	return place == POOL_DEVICE ? MEMORY_DEVICE
+		: place == POOL_HOST || place == POOL_HOST_NUMA ? MEMORY_HOST : MEMORY_MANAGED;
+}
+
+CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
+	enum mempool_place *out)
+{
+	if (location == NULL) {
+		return api_null(call, "the location");
+	}
+	const bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+	bool ok = false;
+	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && !is_managed) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of allocation %d", call,
+			(int)type);
+	}
+	switch ((unsigned)location->type) {
+	case CU_MEM_LOCATION_TYPE_NONE:
+		*out = POOL_MANAGED;
+		ok = is_managed;
+		break;
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		*out = is_managed ? POOL_MANAGED_DEVICE : POOL_DEVICE;
+		return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
+			"%s: there is no device %d", call, location->id);
+	case CU_MEM_LOCATION_TYPE_HOST:
+		*out = is_managed ? POOL_MANAGED_HOST : POOL_HOST;
+		return CUDA_SUCCESS;
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		*out = is_managed ? POOL_MANAGED_HOST_NUMA : POOL_HOST_NUMA;
+		ok = location->id >= 0;
+		break;
+	default:
+		break;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: no pool can be at location %d of type %d", call, location->id,
+		(int)location->type);
 }
 
 CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out)
@@ -59,7 +115,8 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 	if (handle != NULL) {
 		result = mempool_find(call, *handle, out);
 	} else {
-		*out = pools.current != NULL ? pools.current : standard_pool();
+		*out = pools.current[POOL_DEVICE] != NULL ? pools.current[POOL_DEVICE]
+			: standard_pool(POOL_DEVICE);
 		result = *out != NULL ? CUDA_SUCCESS
 			: api_no_memory(call);
 	}
@@ -103,12 +160,22 @@ static void leave_pool(struct mempool *pool)
 
 /* --- Memory in the order of a stream --- */
 
+static CUmemPoolProps props_of(const struct mempool *pool)
+{
+	static const CUmemLocationType types[] = {CU_MEM_LOCATION_TYPE_DEVICE,
+		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
+		CU_MEM_LOCATION_TYPE_NONE, CU_MEM_LOCATION_TYPE_DEVICE,
+		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA};
+	return (CUmemPoolProps){.allocType = mempool_kind(pool->place) == MEMORY_MANAGED
+		? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {types[pool->place], pool->node}};
+}
+
 static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
-	struct context *context, CUstream stream)
+	const struct mempool *pool, struct context *context, CUstream stream)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = {
-		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = size
+		.poolProps = props_of(pool), .bytesize = size
 	}};
 	CUresult result = stream_capture(call, context, stream, &params);
 	*out = result == CUDA_SUCCESS ? params.alloc.dptr : 0;
@@ -133,7 +200,8 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 	return result;
 }
 
-/* The memory is there at once, which is before the stream comes to it. */
+/* The memory is there at once, which is before the stream comes to it.  Of no bytes there is none,
+ * and that is no failure. */
 static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	struct context *context, struct mempool *pool, CUstream stream)
 {
@@ -141,16 +209,17 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	if (pool->is_imported) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
 	}
-	if (stream_is_captured(call, context, stream)) {
-		return capture_alloc(call, out, size, context, stream);
-	}
 	*out = 0;
+	if (stream_is_captured(call, context, stream)) {
+		return size == 0 ? CUDA_SUCCESS
+			: capture_alloc(call, out, size, pool, context, stream);
+	}
 	CUresult result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
-	if (result != CUDA_SUCCESS) {
+	if (result != CUDA_SUCCESS || size == 0) {
 		return result;
 	}
-	const struct memory_range wish = {.size = size, .kind = MEMORY_DEVICE, .owner = context,
-		.stays = true, .pool = &pool->account,
+	const struct memory_range wish = {.size = size, .kind = mempool_kind(pool->place),
+		.owner = context, .stays = true, .pool = &pool->account,
 		.flags = (unsigned)pool->handle_type};
 	result = allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -225,31 +294,6 @@ API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
 
 /* --- Pools --- */
 
-/* Only the device has pools, and only of its own memory. */
-static CUresult check_location(const char *call, const CUmemLocation *location,
-	CUmemAllocationType type)
-{
-	if (location == NULL) {
-		return api_null(call, "the location");
-	}
-	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of allocation %d", call,
-			(int)type);
-	}
-	if (location->type == CU_MEM_LOCATION_TYPE_HOST
-	    || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA
-	    || type == CU_MEM_ALLOCATION_TYPE_MANAGED) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: the CPU device has pools of device memory only", call);
-	}
-	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown location %d", call,
-			(int)location->type);
-	}
-	return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
-		"%s: there is no device %d", call, location->id);
-}
-
 struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 {
 	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
@@ -261,9 +305,7 @@ struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 	}
 	pool->handle_type = type;
 	pool->file = file;
-	for (size_t i = 0; i < countof(pool->reuse); i++) {
-		atomic_init(&pool->reuse[i], 1);
-	}
+	set_up(pool, POOL_DEVICE, 0);
 	pool->handle = handle_create(API_POOL, pool);
 	if (pool->handle == NULL) {
 		free_pool(pool);
@@ -278,14 +320,19 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 	if (result == CUDA_SUCCESS && props == NULL) {
 		return api_null(__func__, "the properties");
 	}
+	enum mempool_place place = POOL_DEVICE;
 	if (result == CUDA_SUCCESS) {
-		result = check_location(__func__, &props->location, props->allocType);
+		result = mempool_place(__func__, &props->location, props->allocType, &place);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE
-	    && props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && place == POOL_HOST) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: pools of the host's memory have no handles", __func__);
+	}
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && (place != POOL_DEVICE
+	    || props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
 			__func__, (unsigned)props->handleTypes);
 	}
@@ -295,6 +342,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
 	}
+	set_up(pool, place, props->location.id);
 	pool->account.limit = props->maxSize;
 	pthread_mutex_lock(&pools.lock);
 	sweep();
@@ -308,11 +356,13 @@ API(cuMemPoolDestroy, CUmemoryPool handle)
 	struct mempool *pool;
 	pthread_mutex_lock(&pools.lock);
 	CUresult result = mempool_find(__func__, handle, &pool);
-	if (result == CUDA_SUCCESS && pool == &pools.standard) {
+	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->place]) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
 	} else if (result == CUDA_SUCCESS) {
 		handle_release(handle);
-		pools.current = pools.current != pool ? pools.current : NULL;
+		if (pools.current[pool->place] == pool) {
+			pools.current[pool->place] = NULL;
+		}
 		pool->next = pools.gone;
 		pools.gone = pool;
 		sweep();
@@ -386,7 +436,30 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 		(int)attribute);
 }
 
-/* The device can always read and write its own pools, and there is no other device. */
+/* The host has access to its memory and to managed memory. */
+static bool is_hosts(const struct mempool *pool, const CUmemLocation *location)
+{
+	return pool->place != POOL_DEVICE && (location->type == CU_MEM_LOCATION_TYPE_HOST
+		|| location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
+}
+
+static bool is_devices(const CUmemLocation *location)
+{
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+}
+
+/* Who owns memory can always read and write it.  What the device may do with the host's is kept. */
+static bool may_set(const struct mempool *pool, const CUmemAccessDesc *desc)
+{
+	if (is_devices(&desc->location) && mempool_kind(pool->place) == MEMORY_HOST) {
+		return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
+			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ
+			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	}
+	return (is_devices(&desc->location) || is_hosts(pool, &desc->location))
+		&& desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
 API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
 	struct mempool *pool;
@@ -395,10 +468,14 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0
-		    || map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE,
-				"%s: only device 0 has access, to read and to write", __func__);
+		if (!may_set(pool, &map[i])) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: whose memory it is reads and"
+				" writes it, and nobody but device 0 and the host can", __func__);
+		}
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		if (is_devices(&map[i].location)) {
+			atomic_store(&pool->device_access, (int)map[i].flags);
 		}
 	}
 	return result;
@@ -408,35 +485,40 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 {
 	struct mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
-	if (result == CUDA_SUCCESS && (location == NULL
-			|| location->type != CU_MEM_LOCATION_TYPE_DEVICE || location->id != 0)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the location is not device 0",
+	if (result == CUDA_SUCCESS && location == NULL) {
+		return api_null(__func__, "the location");
+	}
+	if (result == CUDA_SUCCESS && !is_devices(location) && !is_hosts(pool, location)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a location that has access",
 			__func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		*out = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+		*out = is_hosts(pool, location) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+			: (CUmemAccess_flags)atomic_load(&pool->device_access);
 	}
 	return result;
 }
 
-/* --- The pools of the device --- */
+/* --- The pools of places --- */
 
-static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, bool is_current)
+static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
+	enum mempool_place place, bool is_current)
 {
 	CUresult result = api_need(so_far, call, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	pthread_mutex_lock(&pools.lock);
-	const struct mempool *pool = is_current && pools.current != NULL ? pools.current
-		: standard_pool();
+	const struct mempool *pool = is_current && pools.current[place] != NULL
+		? pools.current[place] : standard_pool(place);
 	*out = pool != NULL ? pool->handle : NULL;
 	pthread_mutex_unlock(&pools.lock);
 	return *out != NULL ? CUDA_SUCCESS
 		: api_no_memory(call);
 }
 
-static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)
+static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
+	enum mempool_place place)
 {
 	struct mempool *pool;
 	if (so_far != CUDA_SUCCESS) {
@@ -444,49 +526,56 @@ static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle)
 	}
 	pthread_mutex_lock(&pools.lock);
 	CUresult result = mempool_find(call, handle, &pool);
-	if (result == CUDA_SUCCESS && pool->is_imported) {
-		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's",
-			call);
+	if (result == CUDA_SUCCESS && (pool->is_imported || pool->place != place)) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is %s", call,
+			pool->is_imported ? "another process's" : "elsewhere");
 	} else if (result == CUDA_SUCCESS) {
-		pools.current = pool;
+		pools.current[place] = pool;
 	}
 	pthread_mutex_unlock(&pools.lock);
 	return result;
 }
 
 static CUresult enter_location(const char *call, const CUmemLocation *location,
-	CUmemAllocationType type)
+	CUmemAllocationType type, enum mempool_place *place)
 {
 	CUresult result = api_ready(call);
-	return result == CUDA_SUCCESS ? check_location(call, location, type) : result;
+	*place = POOL_DEVICE;
+	return result == CUDA_SUCCESS ? mempool_place(call, location, type, place) : result;
 }
 
 API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice device)
 {
-	return get_pool(__func__, api_check_device(__func__, device), out, false);
+	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, false);
 }
 
 API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice device)
 {
-	return get_pool(__func__, api_check_device(__func__, device), out, true);
+	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, true);
 }
 
 API(cuDeviceSetMemPool, CUdevice device, CUmemoryPool pool)
 {
-	return set_pool(__func__, api_check_device(__func__, device), pool);
+	return set_pool(__func__, api_check_device(__func__, device), pool, POOL_DEVICE);
 }
 
 API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
 {
-	return get_pool(__func__, enter_location(__func__, location, type), out, false);
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return get_pool(__func__, result, out, place, false);
 }
 
 API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
 {
-	return get_pool(__func__, enter_location(__func__, location, type), out, true);
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return get_pool(__func__, result, out, place, true);
 }
 
 API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
-	return set_pool(__func__, enter_location(__func__, location, type), pool);
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return set_pool(__func__, result, pool, place);
 }

@@ -33,9 +33,9 @@ static struct graph_memory *lock_and_find(uint64_t address)
 }
 
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
-	struct graph_memory **out)
+	enum memory_kind kind, struct graph_memory **out)
 {
-	const struct memory_range wish = {.size = size, .kind = MEMORY_DEVICE, .owner = context,
+	const struct memory_range wish = {.size = size, .kind = kind, .owner = context,
 		.pool = &all.account};
 	CUdeviceptr address;
 	CUresult result = api_allocate(call, &address, &wish);
@@ -43,7 +43,7 @@ CUresult graph_memory_create(const char *call, struct context *context, size_t s
 		: NULL;
 	*out = memory;
 	if (memory == NULL) {
-		memory_free(context->device->memory, address, MEMORY_DEVICE);
+		memory_free_ordered(context->device->memory, address);
 		return result != CUDA_SUCCESS ? result
 			: api_no_memory(call);
 	}
@@ -73,7 +73,7 @@ static void release(struct graph_memory *memory)
 	atomic_fetch_sub(&all.count, 1);
 	struct context *context = handle_get(memory->context, API_CONTEXT);
 	if (memory->address != 0 && context != NULL) {
-		memory_free(context->device->memory, memory->address, MEMORY_DEVICE);
+		memory_free_ordered(context->device->memory, memory->address);
 	}
 	mem_free(memory);
 }

@@ -33,7 +33,7 @@ struct graph_memory_step {
 
 /* Take memory for a context; refs is 1. */
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
-	struct graph_memory **out);
+	enum memory_kind kind, struct graph_memory **out);
 /* The memory at an address, with a reference; NULL if it is no graph's. */
 struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */

@@ -8,6 +8,7 @@
 #include "graph_node.h"
 
 #include "api_module.h"
+#include "api_pool.h"
 #include "api_work.h"
 
 #include <string.h>
@@ -267,19 +268,23 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 	CUDA_MEM_ALLOC_NODE_PARAMS *p = &m->params->alloc;
 	const size_t size = p->accessDescCount * sizeof(*p->accessDescs);
 	struct context *context;
+	enum mempool_place place = POOL_DEVICE;
 	CUresult result = api_enter(m->call, &context);
-	bool ok = p->poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED
-		&& p->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE
-		&& is_this_device(&p->poolProps.location)
+	if (result == CUDA_SUCCESS) {
+		result = mempool_place(m->call, &p->poolProps.location, p->poolProps.allocType,
+			&place);
+	}
+	bool ok = p->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE
 		&& (p->accessDescCount == 0 || (p->accessDescCount == 1 && p->accessDescs != NULL
 			&& is_this_device(&p->accessDescs->location)));
 	if (result == CUDA_SUCCESS && !ok) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: graphs allocate memory of device 0, for device 0", m->call);
+			"%s: graphs allocate memory for device 0 and this process", m->call);
 	}
 	struct graph_memory *memory = NULL;
 	if (result == CUDA_SUCCESS) {
-		result = graph_memory_create(m->call, context, p->bytesize, &memory);
+		result = graph_memory_create(m->call, context, p->bytesize,
+			mempool_kind(place), &memory);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;

@@ -221,6 +221,12 @@ static bool open_pages(uint64_t start, size_t size, const struct share *share)
 			(off_t)share->offset) != MAP_FAILED;
 }
 
+static bool has_room(const struct memory_pool *pool, size_t size)
+{
+	return pool->limit == 0 || (pool->used <= pool->limit
+		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
+}
+
 static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
@@ -231,8 +237,7 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	size_t charge = is_foreign(wish) ? 0 : size;
 	size_t at;
 	struct memory_pool *pool = wish->pool;
-	if (charge > use->limit - use->used || (pool != NULL && pool->limit > 0
-			&& (pool->used > pool->limit || size > pool->limit - pool->used))
+	if (charge > use->limit - use->used || (pool != NULL && !has_room(pool, wish->size))
 	    || !reserve_slot(memory)) {
 		return 0;
 	}
@@ -245,7 +250,7 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	memory->cursor = start + size + memory->page;
 	use->used += charge;
 	if (pool != NULL) {
-		pool->used += size;
+		pool->used += round_up(wish->size, ALIGNMENT);
 		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
 	}
 	return range->address;
@@ -278,7 +283,7 @@ static void kill_range(struct memory *memory, struct memory_range *range)
 	share_end(range->share, size);
 	range->share = NULL;
 	if (range->pool != NULL) {
-		range->pool->used -= size;
+		range->pool->used -= round_up(range->size, ALIGNMENT);
 	}
 	range->is_dead = true;
 	memory->dead++;
@@ -309,14 +314,37 @@ void memory_release(struct memory *memory)
 	mem_free(memory);
 }
 
+static void free_range(struct memory *memory, struct memory_range *range)
+{
+	kill_range(memory, range);
+	trim_dead(memory);
+}
+
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
 	bool found = range != NULL && range->address == address && range->kind == kind;
 	if (found) {
-		kill_range(memory, range);
-		trim_dead(memory);
+		free_range(memory, range);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+static bool is_ordered(const struct memory_range *range, uint64_t address)
+{
+	return range != NULL && range->address == address
+		&& (range->kind == MEMORY_DEVICE || range->pool != NULL);
+}
+
+bool memory_free_ordered(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = is_ordered(range, address);
+	if (found) {
+		free_range(memory, range);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return found;
@@ -326,8 +354,7 @@ bool memory_leave(struct memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool ok = range != NULL && range->address == address && range->kind == MEMORY_DEVICE
-		&& !range->is_leaving;
+	bool ok = is_ordered(range, address) && !range->is_leaving;
 	if (ok) {
 		range->is_leaving = true;
 	}

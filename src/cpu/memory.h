@@ -66,7 +66,7 @@ struct memory_range {
 	struct mapping *maps;  /* within reserved addresses */
 };
 
-/* Bytes of the allocations that count for it, in whole pages: now and at most. */
+/* Bytes of the allocations that count for it, in units of 256: now and at most. */
 struct memory_pool {
 	size_t limit;          /* 0: none */
 	atomic_size_t used;
@@ -82,6 +82,8 @@ void memory_release(struct memory *memory); /* NULL is fine */
 uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish);
 /* False if no allocation starts at the address, or it has another kind. */
 bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind);
+/* The same for what streams can free: device memory, and memory of pools, of whatever kind. */
+bool memory_free_ordered(struct memory *memory, uint64_t address);
 /* The bytes of whole pages that it takes. */
 size_t memory_span(const struct memory *memory, size_t size);
 /* Announce that device memory will be freed; false if there is none, or that was said already. */

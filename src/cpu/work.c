@@ -307,7 +307,7 @@ void work_run(struct context *context, const struct work *work)
 {
 	if (work->kind == WORK_FREE) {
 		if (!graph_memory_drop(work->address)) {
-			memory_free(context->device->memory, work->address, MEMORY_DEVICE);
+			memory_free_ordered(context->device->memory, work->address);
 		}
 	} else if (work->kind == WORK_GRAPH) {
 		graph_run_execute(work->run, context);
