@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -336,6 +337,26 @@ START_TEST(wild_pointer_poisons_the_context_until_it_is_reset)
 }
 END_TEST
 
+/* One of those that are outside; with 32 lanes in one access not always the first. */
+START_TEST(a_fault_names_its_thread_and_that_ones_address)
+{
+	static const unsigned inside[] = {0, 5, 16, 21, 31};
+	unsigned first = inside[_i / 2];
+	unsigned past;
+	unsigned thread;
+	setenv("KUDZU_CPU_WIDTH", _i % 2 == 0 ? "1" : "32", 1);
+	OK(launch_add(kernel(load(), "add"), alloc(4096) + 4096 - 4 * first, 32, NULL));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	const char *log = api_last_log();
+	const char *where = strstr(log, "which is ");
+	ck_assert_msg(where != NULL && sscanf(where, "which is %u", &past) == 1, "%s", log);
+	where = strstr(log, "thread (");
+	ck_assert_msg(where != NULL && sscanf(where, "thread (%u,0,0)", &thread) == 1, "%s", log);
+	ck_assert_uint_ge(thread, first);
+	ck_assert_uint_eq(past, 4 * (thread - first));
+}
+END_TEST
+
 START_TEST(wild_shared_address_reaches_nothing_else)
 {
 	static const char *const stores[] = {
@@ -538,6 +559,7 @@ Suite *api_kernels_suite(void)
 	tcase_add_test(tc, launches_beyond_the_device_are_refused);
 	tcase_add_test(tc, launches_without_all_parameters_are_refused);
 	tcase_add_test(tc, wild_pointer_poisons_the_context_until_it_is_reset);
+	tcase_add_loop_test(tc, a_fault_names_its_thread_and_that_ones_address, 0, 10);
 	tcase_add_loop_test(tc, wild_shared_address_reaches_nothing_else, 0, 5);
 	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
 	tcase_add_loop_test(tc, failed_kernel_is_named_as_in_the_source, 0, countof(names));

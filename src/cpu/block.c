@@ -323,6 +323,7 @@ void block_start(struct block *block, const uint32_t ctaid[3])
 		memcpy(slot->warp.ctaid, ctaid, sizeof(slot->warp.ctaid));
 		slot->warp.exited = 0;
 		slot->warp.lane = RT_GROUP;
+		slot->warp.step = 0;
 		slot->warp.ready = slot->warp.alive;
 		slot->resume = 0;
 	}

@@ -65,6 +65,7 @@ struct emit {
 	LLVMValueRef sregs[PTX_SREG_COUNT]; /* loaded in the entry when first used, */
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
+	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
 
@@ -249,6 +250,21 @@ typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
 /* Make the code of an instruction for one lane, with scalars for types, constants and operands, and
  * run it for each lane that is active. */
 void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane);
+/* The same, for what comes between the two. */
+struct emit_lanes {
+	LLVMBasicBlockRef head, after;
+	LLVMValueRef left;              /* lanes to do, the present one among them */
+	LLVMValueRef mask, mask_lanes;
+};
+void emit_lanes_begin(struct emit *e, struct emit_lanes *l);
+void emit_lanes_end(struct emit *e, const struct emit_lanes *l);
+
+/* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
+ * from the addresses `at` (i64 of lanes) on. */
+void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
+	unsigned count);
+void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
+	const LLVMValueRef *values, unsigned count);
 emit_fn emit_add, emit_addc, emit_sub, emit_subc, emit_mul, emit_mul24, emit_mad, emit_madc,
 	emit_mad24, emit_div, emit_rem, emit_sad, emit_abs, emit_neg, emit_minmax, emit_dp4a,
 	emit_dp2a, emit_video, emit_video_parts, emit_vmad;

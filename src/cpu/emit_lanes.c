@@ -11,12 +11,6 @@
 #include "rt_collect.h"
 #include "emit.h"
 
-struct lane_loop {
-	LLVMBasicBlockRef head, after;
-	LLVMValueRef left;                      /* lanes to do, the present one among them */
-	LLVMValueRef mask, mask_lanes;
-};
-
 static LLVMValueRef number(struct emit *e, uint64_t value)
 {
 	return emit_scalar(e, 32, value);
@@ -27,12 +21,12 @@ LLVMValueRef emit_active(struct emit *e)
 	return e->mask ? e->mask : number(e, UINT32_MAX);
 }
 
-static void begin_lanes(struct emit *e, struct lane_loop *l)
+void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 {
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 	e->before_lanes = before;
 	LLVMValueRef all = emit_active(e);
-	*l = (struct lane_loop){emit_block(e, "lane"), emit_block(e, "lanes_done"), NULL, e->mask,
+	*l = (struct emit_lanes){emit_block(e, "lane"), emit_block(e, "lanes_done"), NULL, e->mask,
 		e->mask_lanes};
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, all, number(e, 0)), l->head, l->after);
 	emit_enter(e, l->head);
@@ -47,7 +41,7 @@ static void begin_lanes(struct emit *e, struct lane_loop *l)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), e->lane);
 }
 
-static void end_lanes(struct emit *e, const struct lane_loop *l)
+void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
 {
 	LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
 	LLVMValueRef rest = ir_and(e, l->left, ir_sub(e, l->left, number(e, 1)));
@@ -66,10 +60,10 @@ void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane)
 		lane(e, inst);
 		return;
 	}
-	struct lane_loop loop;
-	begin_lanes(e, &loop);
+	struct emit_lanes loop;
+	emit_lanes_begin(e, &loop);
 	lane(e, inst);
-	end_lanes(e, &loop);
+	emit_lanes_end(e, &loop);
 }
 
 /* One call of a function of struct rt_calls; all arguments are scalars. */
@@ -119,8 +113,8 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 
 	LLVMValueRef all = is_void ? NULL : emit_room(e, result, "results");
 	LLVMValueRef mine[EMIT_MAX_ARGS];
-	struct lane_loop loop;
-	begin_lanes(e, &loop);
+	struct emit_lanes loop;
+	emit_lanes_begin(e, &loop);
 	for (unsigned i = 0; i < count; i++) {
 		mine[i] = is_vector(args[i])
 			? LLVMBuildExtractElement(e->builder, args[i], e->lane, "") : args[i];
@@ -131,7 +125,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
 		LLVMBuildStore(e->builder, value, all);
 	}
-	end_lanes(e, &loop);
+	emit_lanes_end(e, &loop);
 	return is_void ? NULL : LLVMBuildLoad2(e->builder, result, all, "");
 }
 

@@ -256,9 +256,83 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
+/* Whether a warp can do it by ld_warp or st_warp. */
+static bool is_plain(const struct ptx_inst *inst)
+{
+	return emit_order(inst) == LLVMAtomicOrderingNotAtomic && ptx_type_size(inst->types[0]) <= 8;
+}
+
+/* The lanes' host addresses: what emit_address does, for vectors. */
+static LLVMValueRef lane_addresses(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *operand)
+{
+	enum ptx_space space = operand->var ? operand->var->space : inst->space;
+	LLVMValueRef at = emit_int(e, 64, space == PTX_SHARED
+		? (uint64_t)(int32_t)operand->value : (uint64_t)operand->value);
+	if (operand->var) {
+		at = ir_add(e, at, emit_var(e, operand->var));
+	}
+	if (operand->has_base) {
+		at = ir_add(e, at, space == PTX_SHARED
+			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
+			: emit_use_reg(e, operand->reg, PTX_U64));
+	}
+	if (space == PTX_SHARED) {
+		at = ir_add(e, at, emit_splat(e, pointer_bits(e, shared_base(e))));
+	}
+	return at;
+}
+
+/* A place in a variable that all lanes have in common. */
+static bool is_common(const struct ptx_operand *operand, size_t size)
+{
+	const struct ptx_var *var = operand->var;
+	return var && var->space != PTX_LOCAL && !operand->has_base && operand->value >= 0
+		&& (uint64_t)operand->value + size <= var->size;
+}
+
+static void load_common(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
+	LLVMValueRef *values, size_t count)
+{
+	uint64_t offset;
+	LLVMValueRef base = var_base(e, operand->var, &offset);
+	LLVMTypeRef one = LLVMGetElementType(emit_type(e, type));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = offset + (uint64_t)operand->value + i * ptx_type_size(type);
+		LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, at), one);
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, one, place, "");
+		LLVMSetAlignment(value, 1);
+		values[i] = emit_splat(e, value);
+	}
+}
+
+static void ld_warp(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_type type = inst->types[0];
+	const struct ptx_operand *address = &inst->operands[1];
+	const struct ptx_operand *parts;
+	size_t count = vector_parts(&inst->operands[0], &parts);
+	LLVMValueRef values[8];
+
+	assert(count <= countof(values));
+	if (is_common(address, count * ptx_type_size(type))) {
+		load_common(e, address, type, values, count);
+	} else {
+		LLVMValueRef at = lane_addresses(e, inst, address);
+		emit_wide_load(e, type, at, values, (unsigned)count);
+	}
+	for (size_t i = 0; i < count; i++) {
+		emit_def(e, &parts[i], type, values[i]);
+	}
+}
+
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, ld_lane);
+	if (emit_is_vector(e) && is_plain(inst)) {
+		ld_warp(e, inst);
+	} else {
+		emit_each_lane(e, inst, ld_lane);
+	}
 }
 
 static void st_lane(struct emit *e, const struct ptx_inst *inst)
@@ -277,9 +351,28 @@ static void st_lane(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
+static void st_warp(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_type type = inst->types[0];
+	const struct ptx_operand *parts;
+	size_t count = vector_parts(&inst->operands[1], &parts);
+	LLVMValueRef values[8];
+
+	assert(count <= countof(values));
+	for (size_t i = 0; i < count; i++) {
+		values[i] = emit_use(e, &parts[i], type);
+	}
+	LLVMValueRef at = lane_addresses(e, inst, &inst->operands[0]);
+	emit_wide_store(e, type, at, values, (unsigned)count);
+}
+
 void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, st_lane);
+	if (emit_is_vector(e) && is_plain(inst)) {
+		st_warp(e, inst);
+	} else {
+		emit_each_lane(e, inst, st_lane);
+	}
 }
 
 void emit_cvta(struct emit *e, const struct ptx_inst *inst)

@@ -179,6 +179,16 @@ static bool claim_failure(struct job *job, CUresult code, const struct slot *slo
 	return true;
 }
 
+/* Whose access it was; 0 if nobody knows. */
+static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
+{
+	uint64_t lane = warp->lane;
+	if (lane >= RT_GROUP && warp->step > 0 && w->fault.has_address) {
+		lane = (w->fault.address - warp->base) / warp->step;
+	}
+	return lane < RT_GROUP ? 1u << lane : 0;
+}
+
 static void fail_fault(struct job *job, const struct worker *w)
 {
 	static const struct {
@@ -199,8 +209,7 @@ static void fail_fault(struct job *job, const struct worker *w)
 		i++;
 	}
 	const struct slot *slot = w->room->block.current;
-	uint32_t lanes = slot->warp.lane < RT_GROUP ? 1u << slot->warp.lane : 0;
-	if (!claim_failure(job, faults[i].code, slot, lanes)) {
+	if (!claim_failure(job, faults[i].code, slot, faulty_lanes(w, &slot->warp))) {
 		return;
 	}
 	struct launch_failure *out = job->out;

@@ -152,6 +152,71 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 	memset((uint8_t *)to + read, 0, size - read);
 }
 
+/* Inlined with a constant size, so that an element is one access. */
+static inline void load_lanes_of(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	size_t size, uint32_t count)
+{
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		const uint8_t *from = (const uint8_t *)(uintptr_t)arrays->at[lane];
+		warp->lane = lane;
+		for (uint32_t i = 0; i < count; i++) {
+			memcpy((uint8_t *)arrays->values[i] + lane * size, from + i * size, size);
+		}
+	}
+}
+
+static inline void store_lanes_of(struct rt_warp *warp, const struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count)
+{
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		uint8_t *to = (uint8_t *)(uintptr_t)arrays->at[lane];
+		warp->lane = lane;
+		for (uint32_t i = 0; i < count; i++) {
+			memcpy(to + i * size, (const uint8_t *)arrays->values[i] + lane * size, size);
+		}
+	}
+}
+
+static void rt_load_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count)
+{
+	switch (size) {
+	case 1:
+		load_lanes_of(warp, arrays, lanes, 1, count);
+		break;
+	case 2:
+		load_lanes_of(warp, arrays, lanes, 2, count);
+		break;
+	case 4:
+		load_lanes_of(warp, arrays, lanes, 4, count);
+		break;
+	default:
+		load_lanes_of(warp, arrays, lanes, 8, count);
+		break;
+	}
+}
+
+static void rt_store_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count)
+{
+	switch (size) {
+	case 1:
+		store_lanes_of(warp, arrays, lanes, 1, count);
+		break;
+	case 2:
+		store_lanes_of(warp, arrays, lanes, 2, count);
+		break;
+	case 4:
+		store_lanes_of(warp, arrays, lanes, 4, count);
+		break;
+	default:
+		store_lanes_of(warp, arrays, lanes, 8, count);
+		break;
+	}
+}
+
 const struct rt_calls rt_calls = {
 	.clock = rt_clock,
 	.round_f64 = rt_round_f64,
@@ -165,5 +230,7 @@ const struct rt_calls rt_calls = {
 	.malloc = rt_malloc,
 	.free = rt_free,
 	.copy = rt_copy,
+	.load_lanes = rt_load_lanes,
+	.store_lanes = rt_store_lanes,
 	.mbarrier = mbarrier_do,
 };

@@ -103,7 +103,9 @@ struct rt_warp {
 	uint32_t alive;                /* lanes that exist; bit 0 is lane 0 */
 	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
-	uint32_t lane;                 /* the last one that made an access by itself */
+	uint32_t lane;                 /* the last one that made an access by itself, else 32 */
+	uint64_t base;                 /* the last access of all lanes: lane 0's element, */
+	uint32_t step;                 /* and from one to the next; 0: none so far */
 	uint32_t sm;                   /* the worker, as %smid */
 	uint32_t yield;                /* out: enum rt_yield */
 	uint32_t lanes;                /* out, with RT_SWEEP: whose reason it is */
@@ -141,6 +143,14 @@ struct surface_request;
 
 /* What compiled code may call, in an order that never changes: objects may be kept.  Every
  * function takes the warp first. */
+/* What lanes read or write one by one: addresses, and the elements of each lane, as wide as they
+ * are, in an array for each part of a PTX vector. */
+#define RT_PARTS 8
+struct rt_lanes {
+	uint64_t at[RT_MAX_WIDTH];
+	uint64_t values[RT_PARTS][RT_MAX_WIDTH];
+};
+
 struct rt_calls {
 	uint64_t (*clock)(struct rt_warp *warp); /* nanoseconds, steady: %clock64, %globaltimer */
 	/* One f64 operation with directed rounding: enum rt_op, enum rt_round, operands. */
@@ -167,6 +177,11 @@ struct rt_calls {
 	/* Copy bytes, of which the first `read` are read, if there are as many: the others are zero. */
 	void (*copy)(struct rt_warp *warp, void *to, const void *from, uint32_t size,
 		uint32_t read);
+	/* `count` elements of `size` bytes, one behind the other, for each of `lanes`. */
+	void (*load_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t size, uint32_t count);
+	void (*store_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t size, uint32_t count);
 	/* See rt_mbarrier.h. */
 	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
 		uint64_t argument);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Loads and stores of a whole warp (W = 32).
+ *
+ * While no lanes have parted their addresses are compared with those that neighbours would have.  If
+ * they are that, as in most programs, one access serves all lanes; else each lane has its own, in a
+ * function of C, whose arguments are arrays in memory: LLVM would write a whole vector to memory and
+ * back for each element that is taken or put by number.
+ *
+ * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
+ * how far apart the elements are.
+ */
+#include "../base/common.h"
+
+#include "emit.h"
+
+#include <string.h>
+
+/* What is read or written: in each lane `count` elements, one behind the other. */
+struct wide {
+	struct emit *e;
+	LLVMTypeRef one;       /* an element */
+	unsigned size;         /* of it, in bytes */
+	unsigned count;
+	LLVMValueRef at;       /* addresses, i64 of lanes */
+	LLVMValueRef values[RT_PARTS];
+	LLVMValueRef base;     /* where lane 0's are if they lie side by side */
+};
+
+static unsigned step_of(const struct wide *w)
+{
+	return w->size * w->count;
+}
+
+static bool may_be_one_access(const struct wide *w)
+{
+	return !w->e->mask && w->count <= 4 && step_of(w) <= 16;
+}
+
+/* --- Side by side --- */
+
+/* Whether the lanes' elements lie side by side, as a scalar. */
+static LLVMValueRef are_neighbours(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMValueRef zero = emit_scalar(e, 32, 0);
+	w->base = LLVMBuildExtractElement(e->builder, w->at, zero, "");
+	LLVMValueRef offsets[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < e->width; i++) {
+		offsets[i] = emit_scalar(e, 64, (uint64_t)i * step_of(w));
+	}
+	LLVMValueRef want = ir_add(e, emit_splat(e, w->base), LLVMConstVector(offsets, e->width));
+	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, want);
+	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), zero);
+}
+
+static LLVMTypeRef whole_type(const struct wide *w)
+{
+	return LLVMVectorType(w->one, w->e->width * w->count);
+}
+
+static LLVMValueRef shuffle(const struct wide *w, LLVMValueRef a, LLVMValueRef b,
+	const unsigned *order, unsigned count)
+{
+	LLVMValueRef all[RT_MAX_WIDTH * 4];
+	for (unsigned i = 0; i < count; i++) {
+		all[i] = emit_scalar(w->e, 32, order[i]);
+	}
+	return LLVMBuildShuffleVector(w->e->builder, a, b, LLVMConstVector(all, count), "");
+}
+
+/* Part `part` of each lane, from all elements. */
+static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned part)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < w->e->width; i++) {
+		order[i] = i * w->count + part;
+	}
+	return w->count == 1 ? whole
+		: shuffle(w, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, w->e->width);
+}
+
+/* Two vectors behind each other; the second may be missing. */
+static LLVMValueRef concat(const struct wide *w, LLVMValueRef a, LLVMValueRef b)
+{
+	unsigned order[RT_MAX_WIDTH * 4];
+	unsigned count = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
+	for (unsigned i = 0; i < count; i++) {
+		order[i] = i;
+	}
+	return shuffle(w, a, b, order, count);
+}
+
+/* All elements, from the parts of the lanes: 1, 2 or 4. */
+static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
+{
+	if (w->count == 1) {
+		return parts[0];
+	}
+	unsigned order[RT_MAX_WIDTH * 4];
+	unsigned count = w->e->width * w->count;
+	for (unsigned i = 0; i < count; i++) {
+		order[i] = i % w->count * w->e->width + i / w->count;
+	}
+	LLVMValueRef all = concat(w, parts[0], parts[1]);
+	if (w->count == 4) {
+		all = concat(w, all, concat(w, parts[2], parts[3]));
+	}
+	return shuffle(w, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
+}
+
+static LLVMValueRef whole_place(struct wide *w)
+{
+	struct emit *e = w->e;
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GROUP));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, base), w->base);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, step), emit_scalar(e, 32, step_of(w)));
+	return LLVMBuildIntToPtr(e->builder, w->base, LLVMPointerType(whole_type(w), 0), "");
+}
+
+static void load_whole(struct wide *w)
+{
+	LLVMValueRef whole = LLVMBuildLoad2(w->e->builder, whole_type(w), whole_place(w), "");
+	LLVMSetAlignment(whole, 1);
+	for (unsigned i = 0; i < w->count; i++) {
+		w->values[i] = take_part(w, whole, i);
+	}
+}
+
+static void store_whole(struct wide *w)
+{
+	LLVMValueRef whole = join_parts(w, w->values);
+	LLVMSetAlignment(LLVMBuildStore(w->e->builder, whole, whole_place(w)), 1);
+}
+
+/* --- One by one --- */
+
+/* The struct rt_lanes of a kernel. */
+static LLVMValueRef arrays(struct emit *e)
+{
+	if (!e->arrays) {
+		const unsigned words = sizeof(struct rt_lanes) / sizeof(uint64_t);
+		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, words), "lanes");
+		LLVMBasicBlockRef back = emit_entry_visit(e);
+		e->arrays = ir_bitcast(e, room, e->ptr);
+		emit_entry_leave(e, back);
+	}
+	return e->arrays;
+}
+
+static LLVMValueRef array(struct emit *e, size_t offset, LLVMTypeRef type)
+{
+	return emit_at(e, arrays(e), emit_scalar(e, 64, offset), type);
+}
+
+static void put_array(struct emit *e, size_t offset, LLVMValueRef value)
+{
+	LLVMValueRef place = array(e, offset, LLVMTypeOf(value));
+	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), sizeof(uint64_t));
+}
+
+static size_t values_of(unsigned part)
+{
+	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
+}
+
+static void call_each(const struct wide *w, size_t function)
+{
+	struct emit *e = w->e;
+	put_array(e, offsetof(struct rt_lanes, at), w->at);
+	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, w->size),
+		emit_scalar(e, 32, w->count)};
+	emit_rt_call(e, function, LLVMVoidTypeInContext(e->context), args, countof(args));
+}
+
+static void load_each(struct wide *w)
+{
+	struct emit *e = w->e;
+	call_each(w, offsetof(struct rt_calls, load_lanes));
+	LLVMTypeRef type = LLVMVectorType(w->one, e->width);
+	for (unsigned i = 0; i < w->count; i++) {
+		w->values[i] = LLVMBuildLoad2(e->builder, type, array(e, values_of(i), type), "");
+		LLVMSetAlignment(w->values[i], sizeof(uint64_t));
+	}
+}
+
+static void store_each(struct wide *w)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		put_array(w->e, values_of(i), w->values[i]);
+	}
+	call_each(w, offsetof(struct rt_calls, store_lanes));
+}
+
+/* --- Either --- */
+
+typedef void access_fn(struct wide *w);
+
+/* Do one or the other; a load's values come from where it was done. */
+static void access(struct wide *w, access_fn *whole, access_fn *each, bool is_load)
+{
+	struct emit *e = w->e;
+	if (!may_be_one_access(w)) {
+		each(w);
+		return;
+	}
+	LLVMBasicBlockRef one = emit_block(e, "together");
+	LLVMBasicBlockRef many = emit_block(e, "apart");
+	LLVMBasicBlockRef after = emit_block(e, "accessed");
+	LLVMBuildCondBr(e->builder, are_neighbours(w), one, many);
+	emit_enter(e, many);
+	each(w);
+	LLVMValueRef values[RT_PARTS];
+	memcpy(values, w->values, sizeof(values));
+	LLVMBasicBlockRef from_many = LLVMGetInsertBlock(e->builder);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, one);
+	whole(w);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, after);
+	for (unsigned i = 0; is_load && i < w->count; i++) {
+		LLVMValueRef value = LLVMBuildPhi(e->builder, LLVMTypeOf(values[i]), "");
+		LLVMAddIncoming(value, &w->values[i], &one, 1);
+		LLVMAddIncoming(value, &values[i], &from_many, 1);
+		w->values[i] = value;
+	}
+}
+
+static void init(struct wide *w, struct emit *e, enum ptx_type type, unsigned count, LLVMValueRef at)
+{
+	assert(count <= RT_PARTS);
+	*w = (struct wide){.e = e, .one = LLVMGetElementType(emit_type(e, type)),
+		.size = ptx_type_size(type), .count = count, .at = at};
+}
+
+void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
+	unsigned count)
+{
+	struct wide w;
+	init(&w, e, type, count, at);
+	access(&w, load_whole, load_each, true);
+	memcpy(values, w.values, count * sizeof(*values));
+}
+
+void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
+	const LLVMValueRef *values, unsigned count)
+{
+	struct wide w;
+	init(&w, e, type, count, at);
+	memcpy(w.values, values, count * sizeof(*values));
+	access(&w, store_whole, store_each, false);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads and stores of warps: every size and number of elements, lanes side by side and not, all of
+ * them or some, at both widths.  Each thread copies its elements from one half of the memory to the
+ * other; the reference is memcpy.
+ */
+#include "../src/base/common.h"
+
+#include "grid.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+Suite *emit_wide_suite(void);
+
+enum { HALF = sizeof(grid.memory) / 2 };
+
+static const struct {
+	const char *name;
+	const char *registers;
+	size_t size;
+} types[] = {
+	{"u8", "%h", 1}, {"s16", "%h", 2}, {"b32", "%r1", 4}, {"f32", "%f", 4}, {"u64", "%rd1", 8},
+	{"f64", "%fd", 8},
+};
+
+static const unsigned counts[] = {1, 2, 4, 8};
+
+/* Which slot is the thread's: PTX from %r0 to %r1, and the same in C. */
+static const struct pattern {
+	const char *name, *text;
+	uint32_t times, plus, flip;
+	bool odd_only;
+} patterns[] = {
+	{"side by side", "mov.u32 %r1, %r0;", 1, 0, 0, false},
+	{"from the third on", "add.u32 %r1, %r0, 3;", 1, 3, 0, false},
+	{"in pairs", "xor.b32 %r1, %r0, 1;", 1, 0, 1, false},
+	{"backwards", "xor.b32 %r1, %r0, 63;", 1, 0, 63, false},
+	{"every other", "shl.b32 %r1, %r0, 1;", 2, 0, 0, false},
+	{"odd threads", "mov.u32 %r1, %r0;", 1, 0, 0, true},
+	{"odd threads, backwards", "xor.b32 %r1, %r0, 63;", 1, 0, 63, true},
+};
+
+static uint32_t slot_of(const struct pattern *p, uint32_t thread)
+{
+	return ((thread * p->times) + p->plus) ^ p->flip;
+}
+
+static void list(char *text, size_t size, const char *registers, unsigned count)
+{
+	int len = snprintf(text, size, count > 1 ? "{" : "");
+	for (unsigned i = 0; i < count; i++) {
+		len += snprintf(text + len, size - (size_t)len, "%s%s%u", i > 0 ? ", " : "", registers,
+			i);
+	}
+	snprintf(text + len, size - (size_t)len, count > 1 ? "}" : "");
+}
+
+static void fill_memory(void)
+{
+	uint8_t *bytes = (uint8_t *)grid.memory;
+	for (size_t i = 0; i < HALF; i++) {
+		bytes[i] = (uint8_t)(i * 7 + i / 256 * 31);
+	}
+	memset(bytes + HALF, 0xee, HALF);
+}
+
+static void check_copies(const struct pattern *p, uint32_t threads, size_t step, const char *what)
+{
+	static uint8_t want[HALF];
+	const uint8_t *bytes = (const uint8_t *)grid.memory;
+	memset(want, 0xee, sizeof(want));
+	for (uint32_t t = 0; t < threads; t++) {
+		if (!p->odd_only || t % 2 == 1) {
+			size_t at = slot_of(p, t) * step;
+			memcpy(want + at, bytes + at, step);
+		}
+	}
+	for (size_t i = 0; i < HALF; i++) {
+		ck_assert_msg(bytes[HALF + i] == want[i], "%s, %s: byte %zu is %#x, not %#x", p->name,
+			what, i, bytes[HALF + i], want[i]);
+	}
+}
+
+/* Copy, by way of shared memory or not. */
+static void run(const struct pattern *p, size_t type, unsigned count, uint32_t width,
+	uint32_t threads, bool by_shared)
+{
+	char names[80], vector[16] = "", body[1500], what[80];
+	size_t step = types[type].size * count;
+	const char *of = types[type].name;
+	list(names, sizeof(names), types[type].registers, count);
+	if (count > 1) {
+		snprintf(vector, sizeof(vector), ".v%u", count);
+	}
+	int len = snprintf(body, sizeof(body),
+		"%s and.b32 %%r2, %%r0, 1; setp.eq.u32 %%p1, %%r2, %u; @%%p1 bra END;\n"
+		"mul.wide.u32 %%rd2, %%r1, %zu; add.u64 %%rd3, %%rd0, %%rd2;\n"
+		"ld.global%s.%s %s, [%%rd3];\n", p->text, p->odd_only ? 0 : 2, step, vector, of, names);
+	if (by_shared) {
+		len += snprintf(body + len, sizeof(body) - (size_t)len,
+			"mov.u32 %%r3, sh; mad.lo.u32 %%r3, %%r1, %zu, %%r3;\n"
+			"st.shared%s.%s [%%r3+16], %s; ld.shared%s.%s %s, [%%r3+16];\n", step, vector, of,
+			names, vector, of, names);
+	}
+	snprintf(body + len, sizeof(body) - (size_t)len, "st.global%s.%s [%%rd3+%d], %s;\nEND:", vector,
+		of, HALF, names);
+	snprintf(what, sizeof(what), "%s%s, W=%u, %u threads", of, vector, width, threads);
+	fill_memory();
+	grid_ok(width, threads, by_shared ? ".shared .align 16 .b8 sh[32768];" : "", body);
+	check_copies(p, threads, step, what);
+}
+
+START_TEST(each_thread_has_its_own)
+{
+	for (size_t type = 0; type < countof(types); type++) {
+		unsigned count = counts[(size_t)_i % countof(counts)];
+		const struct pattern *p = &patterns[(size_t)_i / countof(counts)];
+		if (count * types[type].size <= 32 && (count < 8 || types[type].size == 4)) {
+			run(p, type, count, 1, 50, false);
+			run(p, type, count, 32, 50, false);
+			run(p, type, count, 32, 64, count < 8);
+		}
+	}
+}
+END_TEST
+
+/* Where no register is in the address. */
+START_TEST(all_threads_may_have_the_same)
+{
+	for (uint32_t width = 1; width <= 32; width += 31) {
+		fill_memory();
+		grid_ok(width, 64, ".shared .align 8 .b32 s[4];",
+			"st.shared.v2.u32 [s], {261, %r0}; st.shared.v2.u32 [s+8], {3, 4};\n"
+			"bar.sync 0; ld.shared.v2.u32 {%r1, %r2}, [s+8]; mov.u32 %r3, 7;\n"
+			"ld.param.u64 %rd1, [p]; sub.u64 %rd2, %rd1, %rd0; cvt.u32.u64 %r4, %rd2;\n"
+			"ld.shared.s8 %h1, [s]; cvt.s32.s16 %r5, %h1;\n"
+			"setp.gt.u32 %p1, %r0, 32; @%p1 ld.shared.u32 %r3, [s+12];\n"
+			"st.global.v4.u32 [%rd9], {%r1, %r2, %r3, %r4}; st.global.u32 [%rd9+16], %r5;");
+		for (uint32_t t = 0; t < 64; t++) {
+			const uint32_t want[] = {3, 4, t > 32 ? 4 : 7, 0, 5};
+			ck_assert_mem_eq(grid.memory[t], want, sizeof(want));
+		}
+	}
+}
+END_TEST
+
+Suite *emit_wide_suite(void)
+{
+	Suite *suite = suite_create("emit_wide");
+	TCase *tc = tcase_create("memory");
+	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
+	tcase_add_loop_test(tc, each_thread_has_its_own, 0, countof(patterns) * countof(counts));
+	tcase_add_test(tc, all_threads_may_have_the_same);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
