@@ -68,6 +68,7 @@ static const char *const waits[] = {
 	"mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 %p1, [bar], %r5;",
 	"mbarrier.try_wait.parity.shared.b64 %p1, [bar], %r5, 100;",
 	"mbarrier.test_wait.parity.b64 %p1, [%rd8], %r5;",
+	"mbarrier.test_wait.parity.b64 %p1, [bar], %r5;",
 };
 
 START_TEST(a_warp_waits_for_another)

@@ -377,14 +377,24 @@ static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 	return true;
 }
 
+/* An instruction without a state space takes that of the variable it names, as ptxas has it, if it
+ * could have named that itself. */
+static bool takes_space(const struct ptx_inst *inst, enum ptx_space space)
+{
+	static const char letters[] = {[PTX_CONST] = 'c', [PTX_GLOBAL] = 'g', [PTX_LOCAL] = 'l',
+		[PTX_SHARED] = 's'};
+	const char *spaces = strchr(ptx_rows[inst->op].mods, '@');
+	return space != PTX_PARAM && (space == PTX_GLOBAL
+		|| (spaces && memchr(spaces, letters[space], strcspn(spaces, " "))));
+}
+
 static bool check_memory(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
 	enum ptx_space space = w->letter == 'S' ? PTX_SHARED : c->inst->space;
 	if (o->kind != PTX_ADDRESS || !o->bracketed) {
 		return fail_operand(c, w, o, "memory [ ]");
 	}
-	bool generic = space == PTX_GENERIC && o->var
-		&& (o->var->space == PTX_GLOBAL || o->var->space == PTX_CONST);
+	bool generic = space == PTX_GENERIC && o->var && takes_space(c->inst, o->var->space);
 	if (o->var && o->var->space != space && !generic) {
 		return check_fail(c, "'%.60s' cannot reach '%.80s',"
 			" which is in another state space", c->inst->text, o->var->name);
