@@ -76,7 +76,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	jit.c \
 	lz4.c image.c link_scan.c link.c \
 	capacity.c \
-	share.c memory_map.c memory.c fault.c pool.c block.c room.c launch.c \
+	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
 	work.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \

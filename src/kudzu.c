@@ -81,7 +81,8 @@
  *     capacity.[ch] how much memory the device has
  *     share.[ch]    memory that other processes can map, too
  *     memory.[ch]   device memory, in a range of addresses of its own;
- *                   memory_map.[ch]: what is mapped at addresses that a program has reserved
+ *                   memory_map.[ch]: what is mapped at addresses that a program has reserved;
+ *                   advice.[ch]: what it says of managed memory
  *     fault.[ch]    faults of compiled code come back as a jump
  *     pool.[ch]     worker threads
  *     block.[ch]    run one block: its warps are coroutines

@@ -106,6 +106,45 @@ START_TEST(prefetching_goes_where_it_is_told)
 }
 END_TEST
 
+/* "The start address and end address [...] will be rounded down and rounded up respectively to be
+ * aligned to CPU page size", and attributes are those that all pages of a range have. */
+START_TEST(advice_is_kept_for_each_page)
+{
+	const size_t size = 8 * 4096;
+	CUdeviceptr a;
+	int list[2];
+	OK(cuMemAllocManaged(&a, size, CU_MEM_ATTACH_GLOBAL));
+	a = (a + 4095) / 4096 * 4096;
+#define READ_MOSTLY(from, count) ({ \
+	int value = 99; \
+	OK(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, a + (from), \
+		count)); \
+	value; })
+	OK(cuMemAdvise(a + 4096 + 10, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	ck_assert_int_eq(READ_MOSTLY(4096, 8192), 1);
+	ck_assert_int_eq(READ_MOSTLY(4095, 8192), 0);
+	ck_assert_int_eq(READ_MOSTLY(4096, 8193), 0);
+	ck_assert_int_eq(READ_MOSTLY(0, 4096), 0);
+	OK(cuMemAdvise(a + 8192, 1, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
+	ck_assert_int_eq(READ_MOSTLY(4096, 4096), 1);
+	ck_assert_int_eq(READ_MOSTLY(4096, 4097), 0);
+	OK(cuMemAdvise(a, 16384, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	ck_assert_int_eq(READ_MOSTLY(0, 16384), 1);
+#undef READ_MOSTLY
+	OK(cuMemAdvise(a, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+	OK(cuMemAdvise(a + 4096, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
+	OK(cuMemRangeGetAttribute(list, 8, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, a + 4096, 8192));
+	ck_assert_int_eq(list[0], CU_DEVICE_CPU);
+	ck_assert_int_eq(list[1], CU_DEVICE_INVALID);
+	OK(cuMemPrefetchAsync(a, 4096, 0, NULL));
+	OK(cuMemPrefetchAsync(a + 4096, 4096, CU_DEVICE_CPU, NULL));
+	OK(cuMemRangeGetAttribute(list, 4, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, a, 4096));
+	ck_assert_int_eq(list[0], 0);
+	OK(cuMemRangeGetAttribute(list, 4, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, a, 8192));
+	ck_assert_int_eq(list[0], CU_DEVICE_INVALID);
+}
+END_TEST
+
 START_TEST(advice_that_makes_no_sense_is_refused)
 {
 	int value;
@@ -137,6 +176,7 @@ Suite *api_managed_suite(void)
 	tcase_add_test(tc, advice_is_kept);
 	tcase_add_test(tc, places_have_a_type_and_a_number);
 	tcase_add_test(tc, prefetching_goes_where_it_is_told);
+	tcase_add_test(tc, advice_is_kept_for_each_page);
 	tcase_add_test(tc, advice_that_makes_no_sense_is_refused);
 	return suite;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Advice about managed memory.  There is one memory for host and device, so that nothing moves and
- * no advice has an effect; it is checked and kept, and can be asked for.  It is kept for a whole
- * allocation: advice for a part of it holds for all of it.
+ * no advice has an effect; it is checked and kept (advice.c), and can be asked for.
  */
 #define _GNU_SOURCE
 #include "../base/common.h"
@@ -49,54 +48,62 @@ static CUresult read_location(const char *call, CUmemLocation location, struct m
 }
 
 static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
-	struct context **context, struct memory_range *range)
+	struct context **context)
 {
+	struct memory_range range;
 	CUresult result = api_enter(call, context);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (size == 0 || !memory_find((*context)->device->memory, address, range)
-	    || range->kind != MEMORY_MANAGED
-	    || size > range->size - (address - range->address)) {
+	if (size == 0 || !memory_find((*context)->device->memory, address, &range)
+	    || range.kind != MEMORY_MANAGED
+	    || size > range.size - (address - range.address)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: %zu bytes at 0x%llx are no managed memory", call, size, address);
 	}
 	return CUDA_SUCCESS;
 }
 
+static CUresult change_advice(const char *call, struct context *context, CUdeviceptr address,
+	size_t size, const struct advice_change *change)
+{
+	return memory_advise(context->device->memory, address, size, change) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+}
+
 static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,
 	struct memory_place place)
 {
 	struct context *context;
-	struct memory_range range;
-	CUresult result = find_managed(call, address, size, &context, &range);
+	struct advice_change change = {.on = true};
+	CUresult result = find_managed(call, address, size, &context);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct memory_advice *advice = &range.advice;
 	switch ((unsigned)kind) {
-	case CU_MEM_ADVISE_SET_READ_MOSTLY:
 	case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
-		advice->read_mostly = kind == CU_MEM_ADVISE_SET_READ_MOSTLY;
+		change.on = false;
+		// fallthrough
+	case CU_MEM_ADVISE_SET_READ_MOSTLY:
+		change.what = ADVICE_READ_MOSTLY;
 		break;
 	case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+		change.place = place;
+		// fallthrough
 	case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-		advice->preferred = kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ? place
-			: (struct memory_place){0};
+		change.what = ADVICE_PREFERRED;
 		break;
-	case CU_MEM_ADVISE_SET_ACCESSED_BY:
 	case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-		if (place.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-			advice->accessed_by_host = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
-		} else {
-			advice->accessed_by_device = kind == CU_MEM_ADVISE_SET_ACCESSED_BY;
-		}
+		change.on = false;
+		// fallthrough
+	case CU_MEM_ADVISE_SET_ACCESSED_BY:
+		change.what = place.type == CU_MEM_LOCATION_TYPE_DEVICE ? ADVICE_BY_DEVICE
+			: ADVICE_BY_HOST;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown advice %d", call, (int)kind);
 	}
-	memory_set_advice(context->device->memory, address, advice);
-	return CUDA_SUCCESS;
+	return change_advice(call, context, address, size, &change);
 }
 
 /* What advice does not need a place for, may come with any. */
@@ -125,17 +132,13 @@ static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
 	struct memory_place place, CUstream stream)
 {
 	const struct work nothing = {.kind = WORK_EMPTY};
+	const struct advice_change change = {.what = ADVICE_PREFETCHED, .place = place};
 	struct context *context;
-	struct memory_range range;
-	CUresult result = find_managed(call, address, size, &context, &range);
+	CUresult result = find_managed(call, address, size, &context);
 	if (result == CUDA_SUCCESS) {
 		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
 	}
-	if (result == CUDA_SUCCESS) {
-		range.advice.prefetched = place;
-		memory_set_advice(context->device->memory, address, &range.advice);
-	}
-	return result;
+	return result == CUDA_SUCCESS ? change_advice(call, context, address, size, &change) : result;
 }
 
 API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)
@@ -229,24 +232,29 @@ API(cuMemRangeGetAttribute, void *out, size_t out_size, CUmem_range_attribute at
 	CUdeviceptr address, size_t size)
 {
 	struct context *context;
-	struct memory_range range;
-	CUresult result = find_managed(__func__, address, size, &context, &range);
-	return result == CUDA_SUCCESS
-		? get_attribute(__func__, out, out_size, attribute, &range.advice) : result;
+	CUresult result = find_managed(__func__, address, size, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct memory_advice advice = memory_get_advice(context->device->memory, address, size);
+	return get_attribute(__func__, out, out_size, attribute, &advice);
 }
 
 API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribute *attributes,
 	size_t count, CUdeviceptr address, size_t size)
 {
 	struct context *context;
-	struct memory_range range;
-	CUresult result = find_managed(__func__, address, size, &context, &range);
+	struct memory_advice advice;
+	CUresult result = find_managed(__func__, address, size, &context);
 	if (result == CUDA_SUCCESS && (count == 0 || !out || !out_sizes || !attributes)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
 	}
+	if (result == CUDA_SUCCESS) {
+		advice = memory_get_advice(context->device->memory, address, size);
+	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		result = get_attribute(__func__, out[i], out_sizes[i], attributes[i],
-			&range.advice);
+			&advice);
 	}
 	return result;
 }

@@ -285,6 +285,8 @@ static void kill_range(struct memory *memory, struct memory_range *range)
 	if (range->pool != NULL) {
 		range->pool->used -= round_up(range->size, ALIGNMENT);
 	}
+	advice_free(range->advice);
+	range->advice = NULL;
 	range->is_dead = true;
 	memory->dead++;
 }
@@ -404,14 +406,26 @@ bool memory_find(struct memory *memory, uint64_t address, struct memory_range *o
 	return range != NULL;
 }
 
-void memory_set_advice(struct memory *memory, uint64_t address, const struct memory_advice *advice)
+bool memory_advise(struct memory *memory, uint64_t address, size_t size,
+	const struct advice_change *change)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
+	bool ok = range == NULL || advice_change(&range->advice, address, address + size, change);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+struct memory_advice memory_get_advice(struct memory *memory, uint64_t address, size_t size)
+{
+	struct memory_advice advice = {0};
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *range = range_at(memory, address);
 	if (range != NULL) {
-		range->advice = *advice;
+		advice = advice_of(range->advice, address, address + size);
 	}
 	pthread_mutex_unlock(&memory->lock);
+	return advice;
 }
 
 void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops)

@@ -8,6 +8,7 @@
  */
 #include "../base/common.h"
 
+#include "advice.h"
 #include "share.h"
 
 #include <stdatomic.h>
@@ -31,20 +32,6 @@ struct memory_access {
 	unsigned host;
 };
 
-/* What programs say about managed memory, in CUDA's numbers; nothing here depends on it. */
-struct memory_place {
-	int type;              /* CUmemLocationType; 0: nowhere in particular */
-	int id;                /* of the device, or of the host's NUMA node */
-};
-
-struct memory_advice {
-	bool read_mostly;
-	bool accessed_by_device;
-	bool accessed_by_host;
-	struct memory_place preferred;
-	struct memory_place prefetched;
-};
-
 struct memory_range {
 	uint64_t address;
 	size_t size;           /* as asked for */
@@ -53,7 +40,7 @@ struct memory_range {
 	struct memory_pool *pool; /* that counts it, or NULL; it must outlive it */
 	unsigned flags;        /* as asked for, or the types of handles it may have; not ours */
 	struct share *share;   /* it is a part of a file; the range's own */
-	struct memory_advice advice;
+	struct advice_part *advice; /* for managed memory; the range's own */
 	bool sync_memops;      /* as cuPointerSetAttribute has it */
 	bool stays;            /* when its owner goes */
 	bool is_leaving;       /* it is to be freed when a stream comes to it */
@@ -93,9 +80,12 @@ void memory_free_owner(struct memory *memory, const void *owner);
 
 /* The allocation that holds an address. */
 bool memory_find(struct memory *memory, uint64_t address, struct memory_range *out);
+/* Change what is said of a part of the allocation that holds an address, or ask for it; false when
+ * memory runs out. */
+bool memory_advise(struct memory *memory, uint64_t address, size_t size,
+	const struct advice_change *change);
+struct memory_advice memory_get_advice(struct memory *memory, uint64_t address, size_t size);
 /* Remember a wish for the allocation that holds an address. */
-void memory_set_advice(struct memory *memory, uint64_t address,
-	const struct memory_advice *advice);
 void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops);
 /* Whether all of [address, address + size) is in one allocation, or in mappings side by side, and
  * can be read, or written, too.  The allocation of the address goes to *out if that is not NULL. */

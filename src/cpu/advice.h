@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_ADVICE_H
+#define CPU_ADVICE_H
+
+/*
+ * What programs say about managed memory, page by page; nothing depends on it.  An allocation has a
+ * list of parts without gaps, sorted; memory.c keeps it and calls this with its lock held.
+ */
+#include "../base/common.h"
+
+/* A place as a CUmemLocation names it. */
+struct memory_place {
+	int type;              /* CUmemLocationType; 0: nowhere in particular */
+	int id;                /* of the device, or of the host's NUMA node */
+};
+
+struct memory_advice {
+	bool read_mostly;
+	bool accessed_by_device;
+	bool accessed_by_host;
+	struct memory_place preferred;
+	struct memory_place prefetched;
+};
+
+/* Which of these changes, and to what. */
+struct advice_change {
+	enum { ADVICE_READ_MOSTLY, ADVICE_BY_DEVICE, ADVICE_BY_HOST, ADVICE_PREFERRED,
+		ADVICE_PREFETCHED } what;
+	bool on;
+	struct memory_place place;
+};
+
+struct advice_part {
+	struct advice_part *next;
+	uint64_t start;        /* it ends where the next one starts */
+	struct memory_advice advice;
+};
+
+/* Change what is said of the pages that hold [start, end); false when memory runs out. */
+bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
+	const struct advice_change *change);
+/* What is said of all pages of [start, end) alike. */
+struct memory_advice advice_of(const struct advice_part *list, uint64_t start, uint64_t end);
+void advice_free(struct advice_part *list); /* NULL is fine */
+
+#endif
