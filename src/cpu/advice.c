@@ -21,15 +21,10 @@ static struct advice_part *add(struct advice_part *next, uint64_t start)
 	return part;
 }
 
-static uint64_t end_of(const struct advice_part *part)
-{
-	return part->next != NULL ? part->next->start : UINT64_MAX;
-}
-
 /* Make a part start there. */
 static bool split(struct advice_part *list, uint64_t at)
 {
-	while (end_of(list) <= at) {
+	while (list->next != NULL && list->next->start <= at) {
 		list = list->next;
 	}
 	if (list->start == at) {
@@ -94,11 +89,11 @@ static void keep_same(struct memory_place *place, struct memory_place other)
 struct memory_advice advice_of(const struct advice_part *list, uint64_t start, uint64_t end)
 {
 	struct memory_advice all = {0};
-	while (list != NULL && end_of(list) <= start) {
-		list = list->next;
-	}
 	if (list == NULL) {
 		return all;
+	}
+	while (list->next != NULL && list->next->start <= start) {
+		list = list->next;
 	}
 	all = list->advice;
 	for (list = list->next; list != NULL && list->start < end; list = list->next) {

@@ -4,8 +4,8 @@
  * an allocation gets pages of its own in it, and at least one page between it and the next stays
  * without access.  It is put at the end of its pages, so that running over its end traps at once.
  *
- * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in a
- * reservation is a list of its own (memory_map.c).  New ones are looked for from where the last one
+ * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in
+ * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last one
  * ended, so that an address is not used again soon and a stale pointer traps, too.  A freed range
  * stays in the array, marked dead, until half of it is dead: freeing moves nothing.
  *
