@@ -18,6 +18,9 @@ CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *pat
 	"\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd1, [" kernel "_p];\n" \
 	"\t" value "\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
 
+/* The body of a function with a result r. */
+#define RETURNS(value) "\n{\n\tst.param.b32 [r], " value ";\n\tret;\n}\n"
+
 static struct {
 	char error[1024];
 	CUjit_option names[3];
@@ -107,6 +110,22 @@ static const struct {
 		".section .debug_str\n{\n$L:\n.b8 95, 90\n}\n",
 		TOP ".file 1 \"b.cu\"\n.file 2 \"c.cu\"\n" STORE("l", ".loc 2 5 0, function_name"
 			" $L, inlined_at 1 2 3\n\tmov.u32 %r1, 2;"), 1, 2},
+	{"an alias of a local function",
+		TOP ".extern .func (.param .b32 r) f();\n.func (.param .b32 r) g()" RETURNS("1")
+		STORE("k", "call (%r1), f, ();\n\tcall (%r2), g, ();\n\tadd.u32 %r1, %r1, %r2;"),
+		TOP ".func (.param .b32 r) g()" RETURNS("8")
+		".visible .func (.param .b32 r) f();\n.alias f, g;\n"
+		STORE("l", "call (%r1), f, ();"), 9, 8},
+	{"weak aliases: the first one",
+		TOP ".func (.param .b32 r) g()" RETURNS("3") ".weak .func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("k", "call (%r1), f, ();"),
+		TOP ".func (.param .b32 r) h()" RETURNS("4") ".weak .func (.param .b32 r) f();\n"
+		".alias f, h;\n" STORE("l", "call (%r1), f, ();"), 3, 3},
+	{"local aliases",
+		TOP ".func (.param .b32 r) g()" RETURNS("3") ".func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("k", "call (%r1), f, ();"),
+		TOP ".func (.param .b32 r) g()" RETURNS("4") ".func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("l", "call (%r1), f, ();"), 3, 4},
 	{"a newer version and target",
 		TOP STORE("k", "mov.u32 %r1, 1;"),
 		".version 8.3\n.target sm_90, debug\n.address_size 64\n"

@@ -296,7 +296,7 @@ static void write_item(struct linker *linker, struct str *out, const struct inpu
 			mark_emitted(linker, item);
 		}
 		write_text(out, input, item->start, item->end);
-	} else if (!mark_emitted(linker, item)) {
+	} else if (!item->is_alias && !mark_emitted(linker, item)) {
 		write_declaration(out, input, item);
 	}
 }

@@ -210,6 +210,27 @@ static void scan_other(struct scan *s)
 	} while (!at_end(s) && !(s->token.kind == TOKEN_WORD && s->token.text[0] == '.'));
 }
 
+/* Behind .alias: as visible as the declaration in front of it says. */
+static void scan_alias(struct scan *s, struct item *item)
+{
+	const struct name *old = s->token.kind == TOKEN_WORD
+		? map_getn(&s->input->names, s->token.text, s->token.len) : NULL;
+	struct lexer lexer;
+	struct token first = {.kind = TOKEN_END};
+	struct ptx_diag ignored;
+	if (old != NULL && old->item->linkage != LINK_LOCAL) {
+		lex_init(&lexer, old->item->start, (size_t)(old->item->end - old->item->start));
+		item->linkage = lex_next(&lexer, &first, &ignored) && token_is(&first, ".weak")
+			? LINK_WEAK : LINK_STRONG;
+	}
+	item->is_alias = true;
+	add_name(s, item);
+	while (!at_end(s) && !is(s, ";")) {
+		next_token(s);
+	}
+	next_token(s);
+}
+
 static void scan_item(struct scan *s)
 {
 	struct item *item = scan_alloc(s, sizeof(*item));
@@ -227,6 +248,9 @@ static void scan_item(struct scan *s)
 		item->is_shared = is(s, ".shared");
 		next_token(s);
 		scan_variable(s, item);
+	} else if (is(s, ".alias")) {
+		next_token(s);
+		scan_alias(s, item);
 	} else {
 		scan_other(s);
 	}

@@ -23,6 +23,7 @@ struct name {
 struct item {
 	enum item_kind kind;
 	enum linkage linkage;
+	bool is_alias;          /* .alias: a definition; what it declares is another item */
 	bool is_shared;         /* .extern .shared: dynamic shared memory */
 	const char *start;
 	const char *head_end;   /* of a definition: where the body or the initial value begins */
