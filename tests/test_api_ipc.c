@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -491,6 +492,27 @@ START_TEST(failing_allocations_leave_nothing_exported)
 }
 END_TEST
 
+START_TEST(export_needs_a_file_descriptor)
+{
+	struct rlimit limit;
+	struct rlimit none = {0};
+	CUipcMemHandle handle;
+	CUevent event;
+	CUdeviceptr address = alloc(100);
+	OK(cuMemsetD32_v2(address, 5, 25));
+	getrlimit(RLIMIT_NOFILE, &limit);
+	none.rlim_max = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+	FAILS(OUT_OF_MEMORY, cuIpcGetMemHandle(&handle, address));
+	FAILS(OUT_OF_MEMORY, cuEventCreate(&event, SHARED));
+	setrlimit(RLIMIT_NOFILE, &limit);
+	ck_assert_uint_eq(word_at(address + 96), 5);
+	OK(cuIpcGetMemHandle(&handle, address));
+	OK(cuEventCreate(&event, SHARED));
+	ck_assert_uint_eq(word_at(address + 96), 5);
+}
+END_TEST
+
 /* --- Events --- */
 
 static CUevent tell_event(void)
@@ -889,6 +911,7 @@ Suite *api_ipc_suite(void)
 	tcase_add_test(tc, each_thread_tries_again_once_after_a_move);
 	tcase_add_test(tc, faults_are_found_after_an_export);
 	tcase_add_test(tc, failing_allocations_leave_nothing_exported);
+	tcase_add_test(tc, export_needs_a_file_descriptor);
 	tcase_add_test(tc, wrong_pools_and_pointers_are_refused);
 	return suite;
 }

@@ -16,6 +16,7 @@
 
 #include "../base/alloc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -84,6 +85,9 @@ enum share_result share_open(const struct share_handle *handle, uint64_t offset,
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->process, handle->file);
 	// Not every file can be opened without harm.
 	ssize_t len = readlink(path, found, sizeof(found));
+	if (len < 0 && errno != ENOENT && errno != ESRCH) {
+		return SHARE_FAILED;
+	}
 	if (len != sizeof(name) - 1 || memcmp(found, name, sizeof(name) - 1) != 0) {
 		return SHARE_GONE;
 	}
