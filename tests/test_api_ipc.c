@@ -697,6 +697,7 @@ END_TEST
 static void destroy_exported(void)
 {
 	CUevent event = tell_event();
+	CUevent other = new_event(SHARED);
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
 	launch_meet(stream, 0, 1);
 	OK(cuEventRecord(event, stream));
@@ -705,11 +706,18 @@ static void destroy_exported(void)
 	meet();
 	atomic_store(&words[1], 1);
 	OK(cuStreamSynchronize(stream));
+	meet();
+	meet();
+	OK(cuEventDestroy_v2(other));
 }
 
 static void wait_for_destroyed(void)
 {
-	CUevent event = hear_event();
+	CUipcEventHandle handle;
+	CUevent event = NULL;
+	CUevent late = NULL;
+	hear(&handle, sizeof(handle));
+	OK(cuIpcOpenEventHandle(&event, handle));
 	meet();
 	FAILS(NOT_READY, cuEventQuery(event));
 	OK(cuStreamWaitEvent(NULL, event, 0));
@@ -718,9 +726,12 @@ static void wait_for_destroyed(void)
 	OK(cuEventQuery(event));
 	OK(cuEventRecord(event, NULL));
 	OK(cuEventSynchronize(event));
+	meet();
+	FAILS(INVALID_HANDLE, cuIpcOpenEventHandle(&late, handle));
+	meet();
 }
 
-START_TEST(nobody_waits_for_ever_for_a_destroyed_event)
+START_TEST(destroyed_event_is_done_and_not_opened_again)
 {
 	run_both(wait_for_destroyed, destroy_exported);
 }
@@ -901,7 +912,7 @@ Suite *api_ipc_suite(void)
 	tcase_add_test(tc, maker_of_an_event_waits_for_who_opened_it);
 	tcase_add_test(tc, graphs_wait_for_events_of_other_processes);
 	tcase_add_test(tc, records_of_a_killed_process_are_done);
-	tcase_add_test(tc, nobody_waits_for_ever_for_a_destroyed_event);
+	tcase_add_test(tc, destroyed_event_is_done_and_not_opened_again);
 	tcase_add_test(tc, pools_are_shared);
 	suite_add_tcase(suite, tc);
 	tc = add_case(suite, "one process", wait_setup, teardown);
