@@ -221,6 +221,29 @@ START_TEST(bulks_of_bytes_arrive_at_barriers)
 }
 END_TEST
 
+/* Thread 5 has 24 bytes of zeros stored, and then none. */
+static const char *const st_bulks[] = {
+	"st.bulk.weak.shared::cta [s+16], 24, 0;", "st.bulk.shared::cta [%r8], %rd1, 0;",
+	"mov.u64 %rd2, s; cvta.shared.u64 %rd2, %rd2; st.bulk [%rd2+16], 24, 0;",
+};
+
+START_TEST(bulks_of_zeros_are_stored)
+{
+	char body[1024];
+	snprintf(body, sizeof(body), "mov.u32 %%r8, s; add.u32 %%r8, %%r8, 16; mov.u64 %%rd1, 24;\n"
+		"shl.b32 %%r2, %%r0, 2; mov.u32 %%r3, s; add.u32 %%r2, %%r2, %%r3;\n"
+		"st.shared.u32 [%%r2], %%r0; bar.sync 0; setp.eq.u32 %%p1, %%r0, 5; @!%%p1 bra N;\n"
+		"%s\nmov.u64 %%rd1, 0; st.bulk.shared::cta [%%r8+40], %%rd1, 0;\n"
+		"N: bar.sync 0; ld.shared.u32 %%r4, [%%r2]; st.u32 [%%rd9], %%r4;", st_bulks[_i]);
+	for (size_t w = 0; w < countof(widths); w++) {
+		run(widths[w], 64, body);
+		for (uint32_t t = 0; t < 64; t++) {
+			ck_assert_uint_eq(grid.memory[t][0], t >= 4 && t < 10 ? 0 : t);
+		}
+	}
+}
+END_TEST
+
 /* Sizes that end behind one of both spaces, or wrap around. */
 static const char *const bad_bulks[] = {
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], %r1, [bar];",
@@ -228,6 +251,7 @@ static const char *const bad_bulks[] = {
 	"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], [bar], %r1, [bar];",
 	"cp.async.bulk.global.shared::cta.bulk_group [%rd2], [s], 16;",
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], 16, [%r1];",
+	"st.bulk.shared::cta [s], 0xfffffff8, 0;", "st.bulk.shared::cta [s], -8, 0;",
 };
 
 START_TEST(bulks_that_do_not_fit_are_faults)
@@ -273,6 +297,7 @@ Suite *emit_async_suite(void)
 	tcase_add_loop_test(tc, copies_fill_up_with_zeros, 0, countof(copies));
 	tcase_add_test(tc, copies_arrive_at_barriers);
 	tcase_add_loop_test(tc, bulks_of_bytes_arrive_at_barriers, 0, countof(bulk_ins));
+	tcase_add_loop_test(tc, bulks_of_zeros_are_stored, 0, countof(st_bulks));
 	tcase_add_loop_test(tc, bulks_that_do_not_fit_are_faults, 0, countof(bad_bulks));
 	tcase_add_test(tc, fences_and_hints_do_nothing_else);
 	tcase_add_test(tc, a_bad_copy_is_a_fault);

@@ -153,6 +153,18 @@ static bool check_video(struct checker *c)
 		inst->text, want, inst->operand_count);
 }
 
+/* PTX ISA 9.7.9.13: zeros, eight bytes at a time. */
+static bool check_st_bulk(struct checker *c)
+{
+	const struct ptx_inst *inst = c->inst;
+	const struct ptx_operand *size = &inst->operands[1];
+	if (size->kind == PTX_INT && size->value % 8 != 0) {
+		return check_fail(c, "'%.60s' of %lld bytes: expected a multiple of 8", inst->text,
+			(long long)size->value);
+	}
+	return inst->operands[2].value == 0 || check_fail(c, "'%.60s' can only store 0", inst->text);
+}
+
 /* PTX ISA 9.7.19: the sign of the product, or that of what is added. */
 static bool check_vmad(struct checker *c)
 {
@@ -211,6 +223,8 @@ static bool check_rules(struct checker *c)
 		return check_video(c);
 	}
 	switch (inst->op) {
+	case PTX_OP_ST_BULK:
+		return check_st_bulk(c);
 	case PTX_OP_VMAD:
 		return check_vmad(c);
 	case PTX_OP_CVT:

@@ -287,7 +287,7 @@ emit_fn emit_call, emit_fail_launch;
 emit_fn emit_bar_sync, emit_bar_arrive, emit_bar_red, emit_bar_warp_sync, emit_bra, emit_brx,
 	emit_exit, emit_trap, emit_nanosleep, emit_activemask;
 emit_fn emit_mma, emit_wmma_load, emit_wmma_store, emit_ldmatrix, emit_stmatrix, emit_movmatrix;
-emit_fn emit_cp_async, emit_cp_bulk, emit_cp_arrive, emit_mbarrier, emit_mbarrier_pending;
+emit_fn emit_cp_async, emit_cp_bulk, emit_st_bulk, emit_cp_arrive, emit_mbarrier, emit_mbarrier_pending;
 emit_fn emit_shfl, emit_vote, emit_match, emit_redux, emit_elect;
 
 /* Short forms of the builder, used everywhere. */

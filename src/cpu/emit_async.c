@@ -82,6 +82,23 @@ void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, bulk_lane);
 }
 
+/* Operands: [to], bytes, 0.  There is no shared memory of 4 GiB: what is more is not worth telling. */
+static void st_bulk_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_space space = inst->space;
+	LLVMValueRef to = emit_address(e, &inst->operands[0], &space, e->i8);
+	LLVMValueRef size = emit_use(e, &inst->operands[1], PTX_U64);
+	size = ir_call2(e, "llvm.umin", size, emit_int(e, 64, UINT32_MAX));
+	LLVMValueRef args[] = {to, to, ir_trunc(e, size, e->i32), emit_int(e, 32, 0)};
+	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+}
+
+void emit_st_bulk(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, st_bulk_lane);
+}
+
 /* Without .noinc one more thread is expected before it arrives: nothing changes. */
 static void cp_arrive_lane(struct emit *e, const struct ptx_inst *inst)
 {

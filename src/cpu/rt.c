@@ -149,7 +149,10 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 		piece = read - done < PIECE ? read - done : PIECE;
 		memmove((uint8_t *)to + done, (const uint8_t *)from + done, piece);
 	}
-	memset((uint8_t *)to + read, 0, size - read);
+	for (uint32_t piece; done < size; done += piece) {
+		piece = size - done < PIECE ? size - done : PIECE;
+		memset((uint8_t *)to + done, 0, piece);
+	}
 }
 
 /* Inlined with a constant size, so that an element is one access. */
