@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device's memory.  A range of several times the physical memory is reserved without access;
- * an allocation gets pages of its own in it, and at least one page between it and the next stays
+ * The device's memory.  A range of several times the physical memory is reserved without access; an
+ * allocation gets pages of its own in it, and at least one page between it and the next stays
  * without access.  It is put at the end of its pages, so that running over its end traps at once.
  *
  * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in
- * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last one
- * ended, so that an address is not used again soon and a stale pointer traps, too.  A freed range
- * stays in the array, marked dead, until half of it is dead: freeing moves nothing.
+ * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last
+ * one ended, so that an address is not used again soon and a stale pointer traps, too.  A freed
+ * range stays in the array, marked dead, until half of it is dead: freeing moves nothing.
  *
- * An allocation is private memory until another process is to have it, too; then it is moved into
- * a file (share.c).  What comes from other processes, and memory of pools that are shared, is mapped
+ * An allocation is private memory until another process is to have it, too; then it is moved into a
+ * file (share.c).  What comes from other processes, and memory of pools that are shared, is mapped
  * from a file from the start.
  *
  * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
