@@ -145,6 +145,44 @@ START_TEST(advice_is_kept_for_each_page)
 }
 END_TEST
 
+/* cuMemAdvise and others take what is "declared via __managed__ variables". */
+START_TEST(managed_variables_are_managed_memory)
+{
+	static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .global .align 4 .u32 plain = 5;\n"
+		".visible .global .attribute(.managed) .align 4 .u32 both[2] = {7, 8};\n"
+		".visible .global .align 8 .u64 where = both;\n";
+	CUmodule module;
+	CUdeviceptr a;
+	CUdeviceptr found = 0;
+	int is_managed = 0;
+	int value = 0;
+	size_t size;
+	void *host;
+	OK(cuModuleLoadData(&module, text));
+	OK(cuModuleGetGlobal_v2(&a, &size, module, "plain"));
+	OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, a));
+	ck_assert_int_eq(is_managed, 0);
+	OK(cuModuleGetGlobal_v2(&a, &size, module, "where"));
+	OK(cuMemcpyDtoH_v2(&found, a, 8));
+	OK(cuModuleGetGlobal_v2(&a, &size, module, "both"));
+	ck_assert_uint_eq(found, a);
+	ck_assert_uint_eq(size, 8);
+	OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, a));
+	ck_assert_int_eq(is_managed, 1);
+	OK(cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, a));
+	ck_assert_uint_eq(((const uint32_t *)host)[1], 8);
+	OK(cuMemAdvise(a, 8, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	OK(cuMemPrefetchAsync(a, 8, 0, NULL));
+	OK(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, a, 8));
+	ck_assert_int_eq(value, 1);
+	FAILS(INVALID_VALUE, cuMemFree_v2(a));
+	FAILS(INVALID_VALUE, cuMemFreeAsync(a, NULL));
+	OK(cuModuleUnload(module));
+	FAILS(INVALID_VALUE, cuMemAdvise(a, 8, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+}
+END_TEST
+
 START_TEST(advice_that_makes_no_sense_is_refused)
 {
 	int value;
@@ -177,6 +215,7 @@ Suite *api_managed_suite(void)
 	tcase_add_test(tc, places_have_a_type_and_a_number);
 	tcase_add_test(tc, prefetching_goes_where_it_is_told);
 	tcase_add_test(tc, advice_is_kept_for_each_page);
+	tcase_add_test(tc, managed_variables_are_managed_memory);
 	tcase_add_test(tc, advice_that_makes_no_sense_is_refused);
 	return suite;
 }

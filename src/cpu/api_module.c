@@ -37,7 +37,13 @@ static void *find_symbol(const struct jit_options *options, const char *name)
 	return NULL;
 }
 
-/* Give every variable its place in one allocation, of the size and alignment in *wish. */
+/* Managed variables are memory of their own, which programs may advise about. */
+static bool is_apart(const struct ptx_var *var)
+{
+	return var->is_managed && !var->is_extern && var->size > 0;
+}
+
+/* Give every other variable its place in one allocation, of the size and alignment in *wish. */
 static bool place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
 	const struct jit_options *options, struct ptx_diag *diag)
 {
@@ -52,6 +58,9 @@ static bool place_vars(struct module *module, size_t *offsets, struct memory_ran
 			}
 			return ptx_fail(diag, var->line, 0, "variable '%s' is declared here and"
 				" defined nowhere", var->name);
+		}
+		if (is_apart(var)) {
+			continue;
 		}
 		if (*size > SIZE_MAX - align) {
 			return ptx_fail(diag, var->line, 0, "variables are too big");
@@ -83,7 +92,19 @@ static void init_var(const struct module *module, const struct ptx_var *var)
 static bool alloc_vars(struct module *module, const struct memory_range *wish,
 	struct context *context, struct ptx_diag *diag)
 {
-	module->memory = wish->size > 0 ? memory_alloc(context->device->memory, wish) : 0;
+	struct memory *memory = context->device->memory;
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
+			.is_var = true, .size = var->size, .align = var->align};
+		uint64_t address = is_apart(var) ? memory_alloc(memory, &apart) : 0;
+		if (is_apart(var) && address == 0) {
+			return ptx_no_memory(diag);
+		}
+		module->globals[i] = address != 0 ? (uint8_t *)(uintptr_t)address
+			: module->globals[i];
+	}
+	module->memory = wish->size > 0 ? memory_alloc(memory, wish) : 0;
 	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
 }
 
@@ -203,8 +224,17 @@ void module_release(struct module *module)
 
 static void free_vars(struct module *module)
 {
+	if (module->object.context == NULL) {
+		return;
+	}
+	struct memory *memory = module->object.context->device->memory;
 	if (module->memory != 0) {
-		memory_free(module->object.context->device->memory, module->memory, MEMORY_MODULE);
+		memory_free(memory, module->memory, MEMORY_MODULE);
+	}
+	for (size_t i = 0; module->globals != NULL && i < module->ptx.var_count; i++) {
+		if (is_apart(module->ptx.vars[i]) && module->globals[i] != NULL) {
+			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
+		}
 	}
 }
 

@@ -326,7 +326,8 @@ bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool found = range != NULL && range->address == address && range->kind == kind;
+	bool found = range != NULL && range->address == address
+		&& (range->is_var ? MEMORY_MODULE : range->kind) == kind;
 	if (found) {
 		free_range(memory, range);
 	}

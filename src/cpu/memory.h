@@ -43,6 +43,7 @@ struct memory_range {
 	struct advice_part *advice; /* for managed memory; the range's own */
 	bool sync_memops;      /* as cuPointerSetAttribute has it */
 	bool stays;            /* when its owner goes */
+	bool is_var;           /* a variable of a module, which is freed as MEMORY_MODULE */
 	bool is_leaving;       /* it is to be freed when a stream comes to it */
 	bool is_dead;          /* freed; never seen outside */
 	uint64_t id;           /* never used twice */
