@@ -106,6 +106,7 @@ START_TEST(valid_ptx_that_does_not_run_here_is_not_supported)
 	const char *header = ".version 8.0\n.target sm_75\n";
 	const char *cluster = ".file 3 \"/src/k.cu\"\n.entry k()\n{\n.reg .u32 %r;\n"
 		"\t.loc 3 17 5\n\tgetctarank.u32\n\t%r,\n\t%r;\n\tret;\n}\n";
+	FAILS(NOT_SUPPORTED, load_text(header, ".global .texref a;\n"));
 	FAILS(NOT_SUPPORTED, load_text(header, cluster));
 	check_log("line 9; error   : instruction 'getctarank.u32' (k.cu:17) is not "
 		"supported by the CPU device");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What people write by hand and no compiler makes: vectors of registers, elements of arrays,
- * aliases, tables of labels, old widths, registers wider than what they hold.  Each program runs
- * one lane at a time and as warps of 32, and its results are compared with C.
+ * aliases, tables of labels, old widths, registers wider than what they hold; guards on all kinds
+ * of instructions.  Each program runs one lane at a time and as warps of 32, and its results are
+ * compared with C.
  */
 #include "api.h"
 
@@ -80,6 +81,102 @@ static uint32_t want_bits(uint32_t tid)
 	return bits;
 }
 
+/* --- What guarded instructions compute --- */
+
+#define DOUBLE ".func (.param .b32 r) twice(.param .b32 a)\n{\n	.reg .b32 %r;\n" \
+	"	ld.param.b32 %r, [a]; add.u32 %r, %r, %r; st.param.b32 [r], %r;\n	ret;\n}\n"
+
+/* %p1: an odd tid */
+#define ODD "and.b32 %r29, %r1, 1; setp.eq.u32 %p1, %r29, 1;\n"
+
+/* Lanes of the warp that a thread belongs to, and the sum of its odd tids. */
+static uint32_t lanes_of(uint32_t tid)
+{
+	return tid < 32 ? UINT32_MAX : (1u << (THREADS - 32)) - 1;
+}
+
+static uint32_t odd_sum(uint32_t tid)
+{
+	uint32_t sum = 0;
+	for (uint32_t i = tid & ~31u; i < THREADS && i < (tid & ~31u) + 32; i++) {
+		sum += i % 2 ? i : 0;
+	}
+	return sum;
+}
+
+static uint32_t want_guarded_call(uint32_t tid)
+{
+	return tid % 2 ? 10 : 2 * tid;
+}
+
+static uint32_t want_guarded_pointer(uint32_t tid)
+{
+	return tid % 2 ? 2 * tid : 7;
+}
+
+static uint32_t want_guarded_ret(uint32_t tid)
+{
+	return tid % 2 ? 1 : tid > 9 ? 2 : 3;
+}
+
+static uint32_t want_guarded_vectors(uint32_t tid)
+{
+	return tid % 2 ? tid + 18 : 8;
+}
+
+static uint32_t want_guarded_stores(uint32_t tid)
+{
+	return tid % 2 ? tid : 0xff00;
+}
+
+static uint32_t want_guarded_atomics(uint32_t tid)
+{
+	return odd_sum(0) + odd_sum(32) + (tid & 0);
+}
+
+static uint32_t want_lane(uint32_t tid)
+{
+	return tid % 32;
+}
+
+static uint32_t want_guarded_table(uint32_t tid)
+{
+	return tid % 2 == 0 ? 0 : tid % 4 == 1 ? 1110 : 1000;
+}
+
+static uint32_t want_guarded_shuffle(uint32_t tid)
+{
+	return tid % 2 ? (tid & 32) + 3 : tid ^ 2;
+}
+
+static uint32_t want_guarded_vote(uint32_t tid)
+{
+	uint32_t above = tid < 32 ? 0xfffffffe : lanes_of(tid);
+	return tid % 2 ? above & lanes_of(tid) & 0xaaaaaaaa : tid < 32;
+}
+
+static uint32_t want_guarded_carry(uint32_t tid)
+{
+	return tid % 2 ? 0 : tid > 0;
+}
+
+static uint32_t want_guarded_pack(uint32_t tid)
+{
+	return tid % 2 ? tid * 65537 : 0x2345;
+}
+
+static uint32_t want_guarded_redux(uint32_t tid)
+{
+	return tid % 2 ? odd_sum(tid) : tid < 32 ? 30 : THREADS - 2;
+}
+
+static uint32_t want_guarded_compare(uint32_t tid)
+{
+	bool p = tid % 2 ? tid < 20 : !(tid > 30);
+	bool q = tid % 2 ? !(tid < 20) : tid <= 30;
+	return tid % 2 ? p + 2 * q : (tid > 30) + 2 * q;
+}
+
 static const struct program {
 	const char *text;
 	uint32_t (*want)(uint32_t tid);
@@ -139,6 +236,49 @@ static const struct program {
 	{HEAD KERNEL("cvt.rn.f32.u32 %f1, %r1; cvt.rn.f16.f32 %r2, %f1; shr.u32 %r3, %r2, 16;\n"
 		"mov.b32 {%h1, %h2}, %r2; cvt.f32.f16 %f2, %h1; mov.b32 %r0, %f2;\n"
 		"add.u32 %r0, %r0, %r3;"), want_bits},
+	{HEAD DOUBLE KERNEL(ODD "@!%p1 call (%r0), twice, (%r1); @%p1 call (%r0), twice, (5);"),
+		want_guarded_call},
+	{HEAD DOUBLE KERNEL(ODD "mov.u32 %r0, 7; mov.u64 %d1, twice;\n"
+		"P: .callprototype (.param .b32 _) _ (.param .b32 _); @%p1 call (%r0), %d1, (%r1), P;"),
+		want_guarded_pointer},
+	{HEAD KERNEL(ODD "st.global.u32 [%out], 1; @%p1 ret; st.global.u32 [%out], 2;\n"
+		"setp.gt.u32 %p2, %r1, 9; @%p2 exit; mov.u32 %r0, 3;"), want_guarded_ret},
+	{HEAD KERNEL(ODD ".local .align 16 .b8 l[16]; st.local.v4.u32 [l], {%r1, 5, 6, 7};\n"
+		"mov.u32 %r2, 1; mov.u32 %r3, 1; mov.u32 %r4, 1; mov.u32 %r5, 1;\n"
+		"@%p1 ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [l]; @!%p1 ld.local.v2.u32 {_, %r5}, [l];\n"
+		"add.u32 %r0, %r2, %r3; add.u32 %r0, %r0, %r4; add.u32 %r0, %r0, %r5;"),
+		want_guarded_vectors},
+	{HEAD KERNEL(ODD ".local .u32 l; st.local.u32 [l], 0; @%p1 st.local.u32 [l], %r1;\n"
+		"@!%p1 st.local.u8 [l+1], 255; ld.local.u32 %r0, [l];"), want_guarded_stores},
+	{HEAD KERNEL(ODD ".shared .u32 s; setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.u32 [s], 0;\n"
+		"bar.sync 0; @%p1 atom.shared.add.u32 %r2, [s], %r1; @!%p1 red.shared.max.u32 [s], 0;\n"
+		"bar.sync 0; ld.shared.u32 %r0, [s]; @!%p1 atom.shared.exch.b32 _, [s], %r0;"),
+		want_guarded_atomics},
+	{HEAD KERNEL("setp.lt.u32 %p1, %r1, 32; .shared .u32 s[64]; mov.u64 %d1, s;\n"
+		"mad.wide.u32 %d1, %r1, 4, %d1; @%p1 bar.sync 1, 32; st.shared.u32 [%d1], %r1;\n"
+		"@!%p1 bar.sync 2, 32; @%p1 bar.arrive 3, 64; @!%p1 bar.sync 3, 64;\n"
+		"@!%p1 ld.shared.u32 %r0, [%d1+-128]; @%p1 mov.u32 %r0, %r1;"), want_lane},
+	{HEAD KERNEL(ODD "and.b32 %r2, %r1, 3; T: .branchtargets A, B, C, D; @!%p1 bra E;\n"
+		"brx.idx %r2, T;\nA: add.u32 %r0, %r0, 1;\nB: add.u32 %r0, %r0, 10;\n"
+		"C: add.u32 %r0, %r0, 100;\nD: add.u32 %r0, %r0, 1000;\nE:"), want_guarded_table},
+	{HEAD KERNEL(ODD "@%p1 shfl.sync.idx.b32 %r0|%p3, %r1, 3, 31, 0xaaaaaaaa;\n"
+		"@!%p1 shfl.sync.bfly.b32 %r0, %r1, 2, 31, 0x55555555;"), want_guarded_shuffle},
+	{HEAD KERNEL(ODD "setp.gt.u32 %p2, %r1, 0; @%p1 vote.sync.ballot.b32 %r0, %p2, 0xaaaaaaaa;\n"
+		"@!%p1 vote.sync.any.pred %p3, !%p2, 0x55555555; @!%p1 selp.u32 %r0, 1, 0, %p3;"),
+		want_guarded_vote},
+	{HEAD KERNEL(ODD "add.cc.u32 %r2, %r1, 0xffffffff; @%p1 add.cc.u32 %r2, %r1, 0;\n"
+		"addc.u32 %r0, 0, 0;"), want_guarded_carry},
+	{HEAD KERNEL(ODD "cvt.u16.u32 %h1, %r1; @%p1 mov.b32 %r0, {%h1, %h1};\n"
+		"mov.b32 {%h2, %h3}, %r0; @!%p1 mov.b32 {%h2, _}, 0x12345; mov.b32 %r0, {%h2, %h3};"),
+		want_guarded_pack},
+	{HEAD KERNEL(ODD "@%p1 redux.sync.add.u32 %r0, %r1, 0xaaaaaaaa;\n"
+		"@!%p1 redux.sync.max.s32 %r0, %r1, 0x55555555;"), want_guarded_redux},
+	{HEAD KERNEL(ODD "setp.eq.u32 %p2, %r1, %r1; setp.ne.u32 %p3, %r1, %r1;\n"
+		"@%p1 setp.lt.and.u32 %p2|%p3, %r1, 20, %p1; @!%p1 setp.gt.xor.s32 %p3|%p2, %r1, 30, !%p1;\n"
+		"selp.u32 %r0, 1, 0, %p2; selp.u32 %r2, 2, 0, %p3; add.u32 %r0, %r0, %r2;"),
+		want_guarded_compare},
+	{HEAD KERNEL("setp.gt.u32 %p1, %r1, 1000; @%p1 trap; @%p1 brkpt; @%p1 exit; @%p1 nanosleep.u32 9;\n"
+		"@%p1 fence.acq_rel.gpu; @%p1 prefetch.global.L2 [%out]; mov.u32 %r0, %r1;"), want_tid},
 };
 
 START_TEST(programs_by_hand_compute_what_c_does)
