@@ -162,7 +162,8 @@ static bool check_st_bulk(struct checker *c)
 		return check_fail(c, "'%.60s' of %lld bytes: expected a multiple of 8", inst->text,
 			(long long)size->value);
 	}
-	return inst->operands[2].value == 0 || check_fail(c, "'%.60s' can only store 0", inst->text);
+	return inst->operands[2].value == 0
+		|| check_fail(c, "'%.60s' can only store 0", inst->text);
 }
 
 /* PTX ISA 9.7.19: the sign of the product, or that of what is added. */
@@ -196,7 +197,8 @@ static bool check_copy(struct checker *c)
 static bool check_bulk(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
-	const struct ptx_operand *size = &inst->operands[inst->op == PTX_OP_CP_BULK_PREFETCH ? 1 : 2];
+	size_t index = inst->op == PTX_OP_CP_BULK_PREFETCH ? 1 : 2;
+	const struct ptx_operand *size = &inst->operands[index];
 	const char *global = strstr(inst->text, ".global"), *shared = strstr(inst->text, ".shared");
 	if (global && shared && (shared < global) != (inst->op == PTX_OP_CP_BULK_IN)) {
 		return check_fail(c, "'%.80s' cannot copy in this direction", inst->text);

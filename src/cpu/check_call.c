@@ -33,7 +33,7 @@ static bool fits(const struct ptx_func *func, const struct ptx_operand *o,
 	case PTX_SINK:
 		return is_result;
 	case PTX_INT:
-		return !is_result && scalar && !is_pred;
+		return !is_result && scalar && !is_pred && ptx_type_class(wanted->type) != 'f';
 	case PTX_FLOAT:
 		return !is_result && (size == 4 || size == 8)
 			&& (o->real_width == 0 || o->real_width == 8 * size);

@@ -82,7 +82,7 @@ void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, bulk_lane);
 }
 
-/* Operands: [to], bytes, 0.  There is no shared memory of 4 GiB: what is more is not worth telling. */
+/* Operands: [to], bytes, 0.  4 GiB do not fit, and neither does what is more. */
 static void st_bulk_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space space = inst->space;
