@@ -405,6 +405,7 @@ static void *allocate_from_current(void *unused)
 		CUdeviceptr a;
 		OK(cuMemAllocAsync(&a, 64, CU_STREAM_PER_THREAD));
 		OK(cuMemFreeAsync(a, CU_STREAM_PER_THREAD));
+		atomic_store(&created, 1);
 	}
 	return NULL;
 }
@@ -413,7 +414,8 @@ START_TEST(current_pool_goes_while_others_allocate)
 {
 	pthread_t thread;
 	ck_assert_int_eq(pthread_create(&thread, NULL, allocate_from_current, NULL), 0);
-	for (int round = 0; round < 500; round++) {
+	ck_assert(comes(&created));
+	for (int round = 0; round < 5000; round++) {
 		make_pool();
 		OK(cuDeviceSetMemPool(0, thing.pool));
 		OK(cuMemPoolDestroy(thing.pool));

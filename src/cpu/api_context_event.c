@@ -71,7 +71,7 @@ static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 	}
 	*spare = mark_create();
 	if (*spare == NULL) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		return api_no_memory(call);
 	}
 	queue_lock();
 	*event = handle_get(event_handle, API_EVENT);
@@ -98,7 +98,7 @@ API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
 		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context",
 			__func__);
 	} else if (!append_to_all(context, WORK_RECORD, mark, &count)) {
-		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", __func__);
+		result = api_no_memory(__func__);
 	} else if (count == 0) {
 		event_record(event, NULL);
 	} else {
@@ -116,7 +116,7 @@ static CUresult wait_for(const char *call, struct context *context, struct mark 
 {
 	unsigned count;
 	return append_to_all(context, WORK_WAIT, mark, &count) && queue_add_gate(context, mark)
-		? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		? CUDA_SUCCESS : api_no_memory(call);
 }
 
 API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)

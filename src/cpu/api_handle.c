@@ -102,7 +102,7 @@ void *handle_get(const void *handle, enum api_kind kind)
 	return atomic_load_explicit(&slot->tag, memory_order_acquire) == tag ? object : NULL;
 }
 
-/* The object of a handle that nobody has claimed.  The lock is held, without which nobody ends it. */
+/* The object of a handle that nobody has claimed.  The lock is held, without which none ends it. */
 static void *get_unclaimed(const void *handle, enum api_kind kind)
 {
 	const uint32_t index = (uintptr_t)handle & ((1u << INDEX_BITS) - 1);

@@ -68,7 +68,7 @@ static CUresult change_advice(const char *call, struct context *context, CUdevic
 	size_t size, const struct advice_change *change)
 {
 	return memory_advise(context->device->memory, address, size, change) ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+		: api_no_memory(call);
 }
 
 static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,

@@ -4,8 +4,8 @@
  * account: memory is taken from the device when it is asked for, and goes back when the stream
  * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
  *
- * Pools and their memory belong to the device, not to a context.  One that is destroyed while memory
- * of it is still used, or while a call takes some, stays as an account until that has gone.
+ * Pools and their memory belong to the device, not to a context.  One that is destroyed while
+ * memory of it is still used, or while a call takes some, stays as an account until that has gone.
  */
 #include "../base/common.h"
 

@@ -39,8 +39,8 @@ CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAll
 	enum mempool_place *out);
 enum memory_kind mempool_kind(enum mempool_place place);
 
-/* A pool of the device, whose allocations are parts of a file if it has a type of handles.  NULL when memory runs
- * out.  Takes the file, also if it fails. */
+/* A pool of the device, whose allocations are parts of a file if it has a type of handles.  NULL
+ * when memory runs out.  Takes the file, also if it fails. */
 struct mempool *mempool_create(CUmemAllocationHandleType type, int file);
 /* With a file, to be exported; NULL when memory or files run out. */
 struct mempool *mempool_create_shared(void);
