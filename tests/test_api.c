@@ -441,13 +441,16 @@ START_TEST(rectangles_must_fit)
 		.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to, .dstPitch = 10,
 		.WidthInBytes = 10, .Height = 6
 	};
-	CUDA_MEMCPY2D bad[6] = {good, good, good, good, good, good};
+	CUDA_MEMCPY2D bad[7] = {good, good, good, good, good, good, good};
 	bad[0].Height = 7;
 	bad[1].dstPitch = 9;
 	bad[2].dstXInBytes = 1;
 	bad[3].srcY = 1;
 	bad[4].dstHost = NULL;
 	bad[5].srcPitch = SIZE_MAX / 2;
+	// "returns an error if any pitch is greater than the maximum allowed"
+	bad[6].Height = 1;
+	bad[6].dstPitch = (size_t)INT32_MAX + 1;
 	OK(cuMemcpy2D_v2(&good));
 	for (size_t i = 0; i < countof(bad); i++) {
 		FAILS(INVALID_VALUE, cuMemcpy2D_v2(&bad[i]));

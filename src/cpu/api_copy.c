@@ -245,6 +245,10 @@ static CUresult plan_end(const char *call, const struct box *box, const struct d
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown memory type %d", call,
 			(int)in->type);
 	}
+	if (in->pitch > (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes is more than"
+			" CU_DEVICE_ATTRIBUTE_MAX_PITCH", call, in->pitch);
+	}
 	if (!size_add(&row_end, in->x, box->width)
 	    || ((box->height > 1 || box->depth > 1 || in->pitch != 0) && in->pitch < row_end)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
