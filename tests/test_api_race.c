@@ -425,6 +425,46 @@ START_TEST(current_pool_goes_while_others_allocate)
 }
 END_TEST
 
+/* --- Memory --- */
+
+enum { FILL_COUNT = 16 << 20, FILL_ROUNDS = 10 };
+
+static CUdeviceptr filled;
+static CUresult fill_result;
+
+static void *fill_memory(void *unused)
+{
+	(void)unused;
+	OK(cuCtxSetCurrent(dying));
+	fill_result = cuMemsetD32_v2(filled, 1, FILL_COUNT);
+	if (fill_result == CUDA_SUCCESS) {
+		fill_result = cuCtxSynchronize();
+	}
+	return NULL;
+}
+
+/* One context frees what another one fills, as soon as that has begun. */
+START_TEST(memory_that_goes_while_it_is_filled_is_an_illegal_access)
+{
+	fill_result = CUDA_SUCCESS;
+	for (int round = 0; fill_result == CUDA_SUCCESS && round < FILL_ROUNDS; round++) {
+		pthread_t thread;
+		OK(cuCtxCreate_v2(&dying, 0, 0));
+		filled = alloc(FILL_COUNT * sizeof(uint32_t));
+		OK(cuCtxSetCurrent(context));
+		const volatile uint32_t *first = (const uint32_t *)(uintptr_t)filled;
+		ck_assert_int_eq(pthread_create(&thread, NULL, fill_memory, NULL), 0);
+		while (*first == 0) {
+		}
+		OK(cuMemFree_v2(filled));
+		pthread_join(thread, NULL);
+		cuCtxDestroy_v2(dying);
+	}
+	ck_assert_int_eq(fill_result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	OK(cuCtxSynchronize());
+}
+END_TEST
+
 /* --- Streams of threads --- */
 
 static void use_own_stream(void)
@@ -504,6 +544,9 @@ Suite *api_race_suite(void)
 	TCase *tc = add_case(suite, "things", setup, teardown);
 	tcase_add_loop_test(tc, second_one_to_end_a_thing_fails, 0, countof(end_rows));
 	tcase_add_test(tc, current_pool_goes_while_others_allocate);
+#if !defined(__SANITIZE_THREAD__) /* which cannot know that this race is the point */
+	tcase_add_test(tc, memory_that_goes_while_it_is_filled_is_an_illegal_access);
+#endif
 	tc = add_case(suite, "contexts", init, NULL);
 	tcase_add_loop_test(tc, context_ends_without_keeping_others_from_theirs, 0, 2);
 	tc = add_case(suite, "what contexts have", setup, teardown);

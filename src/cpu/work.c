@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What streams do: copies, fills, kernels, host functions.  All checks were made by the call that
- * made the work; what may have changed since is only that memory has gone, which is an illegal
- * access as it would be in a kernel.  Kernels are in runner.c.
+ * made the work; what may have changed since is only that memory has gone, or goes while it is used,
+ * which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
  */
 #include "../base/common.h"
 
 #include "work.h"
 
 #include "../base/alloc.h"
+#include "fault.h"
 #include "graph_memory.h"
 #include "graph_run.h"
 #include "runner.h"
@@ -38,8 +39,9 @@ static size_t borrowed_size(const struct work *work, bool stage)
 }
 
 /* Copy a box; both ends are mapped. */
-static void copy_box(const struct box *box)
+static void copy_box(void *arg)
 {
+	const struct box *box = arg;
 	for (size_t z = 0; z < box->depth; z++) {
 		uint8_t *to = (uint8_t *)(uintptr_t)box->to.address + z * box->to.slice;
 		const uint8_t *from = (const uint8_t *)(uintptr_t)box->from.address
@@ -122,6 +124,15 @@ bool work_span(const struct box *box, const struct end *end, size_t *out)
 		&& size_add(out, rows, slices) && size_add(out, *out, box->width);
 }
 
+static void fail_access(struct context *context, uint64_t address)
+{
+	char where[128];
+	memory_describe(context->device->memory, address, where, sizeof(where));
+	context_poison(context, CUDA_ERROR_ILLEGAL_ADDRESS,
+		"an operation in a stream: access to address 0x%llx, which is %s",
+		(unsigned long long)address, where);
+}
+
 /* Whether one end of a copy still is what it was when the call checked it. */
 static bool is_live(struct context *context, uint64_t address, size_t size, bool for_writing)
 {
@@ -130,31 +141,46 @@ static bool is_live(struct context *context, uint64_t address, size_t size, bool
 	    || memory_holds(memory, address, size, for_writing, NULL)) {
 		return true;
 	}
-	char where[128];
-	memory_describe(memory, address, where, sizeof(where));
-	context_poison(context, CUDA_ERROR_ILLEGAL_ADDRESS,
-		"an operation in a stream: access to address 0x%llx, which is %s",
-		(unsigned long long)address, where);
+	fail_access(context, address);
 	return false;
 }
 
-static void run_copy(struct context *context, const struct box *box)
+/* Use memory that another context's thread may free meanwhile.  What faults elsewhere is memory of
+ * the program's, and the fault is to be as if we had not been there. */
+static void touch(struct context *context, void (*function)(void *arg), void *arg)
 {
+	struct fault_catch fault;
+	memset(&fault, 0, sizeof(fault));
+	if (sigsetjmp(fault.env, 0) == 0) {
+		fault_arm(&fault);
+		function(arg);
+		fault_disarm(&fault);
+		return;
+	}
+	fault_disarm(&fault);
+	if (fault.has_address && memory_covers(context->device->memory, fault.address)) {
+		fail_access(context, fault.address);
+	} else {
+		function(arg);
+	}
+}
+
+static void run_copy(struct context *context, const struct box *wanted)
+{
+	struct box copy = *wanted;
+	const struct box *box = &copy;
 	size_t to;
 	size_t from;
 	if (work_span(box, &box->to, &to) && work_span(box, &box->from, &from)
 	    && is_live(context, box->to.address, to, true)
 	    && is_live(context, box->from.address, from, false)) {
-		copy_box(box);
+		touch(context, copy_box, &copy);
 	}
 }
 
-static void run_fill(struct context *context, const struct fill *fill)
+static void fill_box(void *arg)
 {
-	if (!is_live(context, fill->to,
-			(fill->height - 1) * fill->pitch + fill->width * fill->size, true)) {
-		return;
-	}
+	const struct fill *fill = arg;
 	for (size_t y = 0; y < fill->height; y++) {
 		uint8_t *row = (uint8_t *)(uintptr_t)fill->to + y * fill->pitch;
 		if (fill->size == 1) {
@@ -164,6 +190,15 @@ static void run_fill(struct context *context, const struct fill *fill)
 		for (size_t x = 0; x < fill->width; x++) {
 			memcpy(row + x * fill->size, &fill->value, fill->size);
 		}
+	}
+}
+
+static void run_fill(struct context *context, const struct fill *wanted)
+{
+	struct fill fill = *wanted;
+	if (is_live(context, fill.to,
+			(fill.height - 1) * fill.pitch + fill.width * fill.size, true)) {
+		touch(context, fill_box, &fill);
 	}
 }
 
@@ -194,38 +229,60 @@ static bool must_stop(struct context *context)
 	return atomic_load(&context->is_dying) || atomic_load(&context->fault) != CUDA_SUCCESS;
 }
 
+struct value {
+	const CUstreamBatchMemOpParams *op;
+	bool has_come;
+};
+
+static void look_at_value(void *arg)
+{
+	struct value *value = arg;
+	value->has_come = has_come(value->op);
+}
+
+static void write_value(void *arg)
+{
+	const CUstreamBatchMemOpParams *op = ((const struct value *)arg)->op;
+	void *place = (void *)(uintptr_t)op->writeValue.address;
+	if (op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32) {
+		__atomic_store_n((uint32_t *)place, op->writeValue.value, __ATOMIC_SEQ_CST);
+	} else {
+		__atomic_store_n((uint64_t *)place, op->writeValue.value64, __ATOMIC_SEQ_CST);
+	}
+}
+
 /* The host or a kernel writes the value without telling us, so there is nothing but to look again
  * and again, at longer and longer intervals. */
 static void wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op, size_t size)
 {
 	const long longest = 100000;
-	struct timespec pause = {.tv_nsec = 1000};
-	while (!must_stop(context) && is_live(context, op->waitValue.address, size, false)
-	       && !has_come(op)) {
+	struct timespec pause = {0};
+	struct value value = {op, false};
+	while (!must_stop(context) && is_live(context, op->waitValue.address, size, false)) {
+		touch(context, look_at_value, &value);
+		if (value.has_come) {
+			return;
+		}
+		pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
 		nanosleep(&pause, NULL);
-		pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 : longest;
 	}
 }
 
 static void run_value(struct context *context, const CUstreamBatchMemOpParams *op)
 {
-	void *place = (void *)(uintptr_t)op->writeValue.address;
+	const bool is_64 = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64
+		|| op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+	const size_t size = is_64 ? 8 : 4;
+	struct value value = {op, false};
 	switch (op->operation) {
 	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-		wait_for_value(context, op, 4);
-		break;
 	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		wait_for_value(context, op, 8);
+		wait_for_value(context, op, size);
 		break;
 	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-		if (is_live(context, op->writeValue.address, 4, true)) {
-			__atomic_store_n((uint32_t *)place, op->writeValue.value, __ATOMIC_SEQ_CST);
-		}
-		break;
 	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		if (is_live(context, op->writeValue.address, 8, true)) {
-			__atomic_store_n((uint64_t *)place, op->writeValue.value64,
-				__ATOMIC_SEQ_CST);
+		if (is_live(context, op->writeValue.address, size, true)) {
+			touch(context, write_value, &value);
 		}
 		break;
 	default:
