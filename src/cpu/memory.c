@@ -274,19 +274,25 @@ static void clear_pages(uint64_t start, size_t size)
 	}
 }
 
-static void kill_range(struct memory *memory, struct memory_range *range)
+/* Give back what a range has beside its pages. */
+static void end_range(const struct memory *memory, struct memory_range *range)
 {
-	uint64_t start = pages_start(memory, range);
-	size_t size = pages_end(memory, range) - start;
-	clear_pages(start, size);
-	memory->use.used -= is_foreign(range) ? 0 : size;
-	share_end(range->share, size);
+	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
 	range->share = NULL;
 	if (range->pool != NULL) {
 		range->pool->used -= round_up(range->size, ALIGNMENT);
 	}
 	advice_free(range->advice);
 	range->advice = NULL;
+}
+
+static void kill_range(struct memory *memory, struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	clear_pages(start, size);
+	memory->use.used -= is_foreign(range) ? 0 : size;
+	end_range(memory, range);
 	range->is_dead = true;
 	memory->dead++;
 }
@@ -307,7 +313,7 @@ void memory_release(struct memory *memory)
 		struct memory_range *range = &memory->ranges[i];
 		mapping_free(range->maps);
 		if (!range->is_dead) {
-			kill_range(memory, range);
+			end_range(memory, range);
 		}
 	}
 	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
