@@ -15,6 +15,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 Suite *hostile_suite(void);
 
@@ -286,6 +287,48 @@ START_TEST(what_does_not_fit_the_device_is_refused_in_time)
 }
 END_TEST
 
+/* Leave one page free near the libraries, and then nothing for 16 GiB: what is bigger than a page
+ * ends up far from what is not. */
+static void scatter_memory(void)
+{
+	const size_t page = 4096, far = (size_t)1 << 34;
+	char *hole = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *wall = mmap(NULL, far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert(hole != MAP_FAILED && wall != MAP_FAILED);
+	for (size_t size = far; size > page; size = size > 2 * page ? size / 2 : page) {
+		char *filled = wall + 1;
+		while (filled > wall) {
+			filled = mmap(NULL, size, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			ck_assert_ptr_ne(filled, MAP_FAILED);
+		}
+		munmap(filled, size);
+	}
+	munmap(hole + page, page);
+}
+
+/* Threads go on where they waited, by a branch among 200 places. */
+START_TEST(code_and_its_data_may_be_far_apart)
+{
+	struct str text = STR_INIT;
+	CUmodule module;
+	CUdeviceptr out = alloc(8);
+	uint64_t sum = 0;
+	str_add(&text, HEADER ".visible .entry k(.param .u64 out) {\n"
+		".reg .b64 %d<3>; ld.param.u64 %d0, [out]; mov.u64 %d1, 0;\n");
+	for (int i = 0; i < 200; i++) {
+		str_addf(&text, "bar.sync 0; add.u64 %%d1, %%d1, %d;\n", i);
+	}
+	str_add(&text, "st.u64 [%d0], %d1; ret; }\n");
+	OK(cuModuleLoadData(&module, text.data));
+	scatter_memory();
+	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&out}, NULL));
+	OK(cuMemcpyDtoH_v2(&sum, out, 8));
+	ck_assert_uint_eq(sum, 199 * 200 / 2);
+	str_free(&text);
+}
+END_TEST
+
 Suite *hostile_suite(void)
 {
 	Suite *suite = suite_create("hostile");
@@ -299,6 +342,7 @@ Suite *hostile_suite(void)
 	tc = add_case(suite, "size", setup, teardown);
 	tcase_add_loop_test(tc, much_of_anything_takes_memory_in_proportion, 0, countof(piles));
 	tcase_add_loop_test(tc, absurd_demands_are_refused, 0, countof(demands));
+	tcase_add_test(tc, code_and_its_data_may_be_far_apart);
 	tcase_add_loop_test(tc, what_does_not_fit_the_device_is_refused_in_time, 0, 3);
 	return suite;
 }

@@ -105,7 +105,7 @@ static bool fail_message(struct ptx_diag *diag, int line, const char *what, char
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
 	struct jit *jit = data;
-	/* The only warning there is: it was asked for by limit_stack. */
+	/* The only warning there is: it was asked for by constrain_code. */
 	jit->is_deep = jit->is_deep || LLVMGetDiagInfoSeverity(info) == LLVMDSWarning;
 	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !jit->diag || jit->diag->message[0]) {
 		return;
@@ -346,12 +346,14 @@ static LLVMTargetMachineRef machine_for(struct jit *jit, LLVMModuleRef ir,
 
 /* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the function
  * touch every page of what it takes, so that on a small thread it meets the guard, not memory of
- * somebody else. */
-static void limit_stack(struct jit *jit, LLVMModuleRef ir)
+ * somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to code, and the
+ * two may be mapped further apart. */
+static void constrain_code(struct jit *jit, LLVMModuleRef ir)
 {
 	static const char *const attributes[][2] = {
 		{"warn-stack-size", MOST_STACK},
 		{"probe-stack", "inline-asm"},
+		{"no-jump-tables", "true"},
 	};
 	LLVMValueRef fn = LLVMGetFirstFunction(ir);
 	for (; fn; fn = LLVMGetNextFunction(fn)) {
@@ -375,7 +377,7 @@ static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef
 	if (!machine) {
 		return false;
 	}
-	limit_stack(jit, ir);
+	constrain_code(jit, ir);
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, out)) {
 		return fail_message(diag, func->line, "generate code", message);
 	}
