@@ -111,7 +111,7 @@ SUITES_cpu += api_graph api_graph_exec api_graph_memory api_capture
 SUITES_cpu += api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want
 SUITES_cpu += fuzz_diff hostile
 SUITES_cpu += texture api_array api_texture
-SUITES_cpu += emit_warp emit_wide emit_async emit_size mma
+SUITES_cpu += emit_warp emit_video emit_wide emit_async emit_size mma
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
