@@ -155,9 +155,12 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 	}
 }
 
+/* Accesses of kernels, which order them in ways that the thread sanitizer cannot see. */
+#define OF_KERNELS __attribute__((no_sanitize("thread")))
+
 /* Inlined with a constant size, so that an element is one access. */
-static inline void load_lanes_of(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	size_t size, uint32_t count)
+OF_KERNELS static inline void load_lanes_of(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
@@ -169,7 +172,7 @@ static inline void load_lanes_of(struct rt_warp *warp, struct rt_lanes *arrays, 
 	}
 }
 
-static inline void store_lanes_of(struct rt_warp *warp, const struct rt_lanes *arrays,
+OF_KERNELS static inline void store_lanes_of(struct rt_warp *warp, const struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, uint32_t count)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
@@ -182,7 +185,7 @@ static inline void store_lanes_of(struct rt_warp *warp, const struct rt_lanes *a
 	}
 }
 
-static void rt_load_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+OF_KERNELS static void rt_load_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t size, uint32_t count)
 {
 	switch (size) {
@@ -201,7 +204,7 @@ static void rt_load_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_
 	}
 }
 
-static void rt_store_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+OF_KERNELS static void rt_store_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t size, uint32_t count)
 {
 	switch (size) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What streams do: copies, fills, kernels, host functions.  All checks were made by the call that
- * made the work; what may have changed since is only that memory has gone, or goes while it is used,
- * which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
+ * made the work; what may have changed since is only that memory has gone, or goes while it is
+ * used, which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
  */
 #include "../base/common.h"
 
