@@ -163,6 +163,8 @@ static const struct {
 	{TOP ".extern .global .u32 x;\n" STORE("k", "ld.global.u32 %r1, [x];"),
 		TOP ".global .u32 x;\n", CUDA_SUCCESS, CUDA_ERROR_INVALID_SOURCE,
 		"error   : Undefined reference to 'x' in 'a.ptx'\n"},
+	{TOP, TOP ".global .u32 x<4>;\n", CUDA_ERROR_NOT_SUPPORTED, CUDA_SUCCESS,
+		"ptxas application ptx input, line 4; error   : variables declared as a range"},
 	{TOP, TOP "bogus\n", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS,
 		"ptxas application ptx input, line 4; error   : "},
 };

@@ -218,6 +218,10 @@ static const struct program {
 		"setp.eq.u64 %p2, %d1, %d2; selp.u32 %r0, 1, 0, %p2;"), want_one},
 	{HEAD KERNEL("prefetch.global.L2::evict_last [%out]; prefetch.global.L2::evict_normal [%out];\n"
 		"mov.u32 %r0, %r1;"), want_tid},
+	{HEAD ".global .u32 g<3>;\n" KERNEL(".local .u32 l<2>, m; st.local.u32 [l0], %r1;\n"
+		"st.local.u32 [l1], 1; st.local.u32 [m], 5; ld.local.u32 %r2, [l0];\n"
+		"ld.local.u32 %r3, [l1]; ld.global.u32 %r4, [g2]; add.u32 %r0, %r2, %r3;\n"
+		"add.u32 %r0, %r0, %r4;"), want_next},
 	/* PTX ISA 9.4.1: of a wider register the lower part is stored, and the rest is cleared when
 	 * it is loaded; b and f registers may stand for each other there */
 	{HEAD KERNEL(".local .align 8 .b8 l[8]; mul.lo.u32 %r2, %r1, 3; or.b32 %r2, %r2, 0x100;\n"

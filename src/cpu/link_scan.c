@@ -118,6 +118,10 @@ static void scan_variable(struct scan *s, struct item *item)
 			item->head_end = item->head_end ? item->head_end : s->token.text;
 		} else if (is(s, ",")) {
 			in_value = false;
+		} else if (!in_value && is(s, "<")) {
+			s->failed = true;
+			ptx_unsupported(s->diag, s->token.line, s->token.column,
+				"variables declared as a range cannot be linked");
 		} else if (!in_value && link_is_name(&s->token)) {
 			add_name(s, item);
 		}

@@ -14,6 +14,7 @@ enum {
 	MAX_DIMS = 8,
 	MAX_ALIGN = 1 << 12,
 	MAX_PARAM_ALIGN = 64, /* of the block that the parameters are gathered in */
+	MAX_RANGE = 1 << 12, /* x<4096> */
 	MAX_INIT = 1 << 30 /* bytes of a variable that has an initializer */
 };
 
@@ -356,6 +357,26 @@ static void parse_declarator(struct parser *p, const struct declaration *d, stru
 	}
 }
 
+/* Behind the name in x<4>, which declares x0 to x3. */
+static void add_range(struct parser *p, const struct ptx_var *from)
+{
+	uint64_t count = take_int(p);
+	expect(p, ">");
+	if (count == 0 || count > MAX_RANGE) {
+		parser_fail(p, "expected 1 to %d variables", MAX_RANGE);
+	}
+	for (uint64_t i = 0; i < count && !p->failed; i++) {
+		struct ptx_var var = *from;
+		var.name = arena_printf(&p->module->arena, "%s%llu", from->name,
+			(unsigned long long)i);
+		if (var.name) {
+			variable_add(p, &var);
+		} else {
+			parser_no_memory(p);
+		}
+	}
+}
+
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible)
 {
 	struct declaration d = {.space = space, .vector = 1};
@@ -369,6 +390,10 @@ void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, boo
 		from.is_argument = space == PTX_PARAM;
 		if (!p->failed && from.size == 0 && !is_extern) {
 			parser_fail(p, "'%.80s' has no size", from.name);
+		}
+		if (shape.count == 0 && accept(p, "<")) {
+			add_range(p, &from);
+			continue;
 		}
 		struct ptx_var *var = p->failed ? NULL : variable_add(p, &from);
 		if (var && at(p, "=")) {
