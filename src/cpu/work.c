@@ -149,8 +149,7 @@ static bool is_live(struct context *context, uint64_t address, size_t size, bool
  * the program's, and the fault is to be as if we had not been there. */
 static void touch(struct context *context, void (*function)(void *arg), void *arg)
 {
-	struct fault_catch fault;
-	memset(&fault, 0, sizeof(fault));
+	struct fault_catch fault; // fault_arm fills in what a fault does not
 	if (sigsetjmp(fault.env, 0) == 0) {
 		fault_arm(&fault);
 		function(arg);
