@@ -113,6 +113,38 @@ static uint32_t width_of(const char *line, unsigned count)
 	return machine.kernel.width;
 }
 
+/* Places that all go to each other, which LLVM would look at pair by pair. */
+static uint32_t width_of_tangle(unsigned count)
+{
+	struct str text = STR_INIT;
+	str_add(&text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r;\n"
+		"ld.param.u64 %a, [p]; ld.u32 %r, [%a];\nT: .branchtargets L0");
+	for (unsigned i = 1; i < count; i++) {
+		str_addf(&text, ", L%u", i);
+	}
+	str_add(&text, ";\n");
+	for (unsigned i = 0; i < count; i++) {
+		str_addf(&text, "brx.idx %%r, T;\nL%u: add.u32 %%r, %%r, 2;\n", i);
+	}
+	str_add(&text, "st.u32 [%a+8], %r; ret; }");
+	machine_open(text.data);
+	machine_compile("k");
+	machine.memory[0] = 1; /* L1, L3, L5 ... */
+	machine.params[0] = (uintptr_t)machine.memory;
+	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	ck_assert_uint_eq(machine.memory[1], count + 1);
+	machine_close();
+	str_free(&text);
+	return machine.kernel.width;
+}
+
+START_TEST(tangled_kernels_run_one_lane_at_a_time)
+{
+	ck_assert_uint_eq(width_of_tangle(10), 32);
+	ck_assert_uint_eq(width_of_tangle(60), 1);
+}
+END_TEST
+
 START_TEST(huge_kernels_run_one_lane_at_a_time)
 {
 	static const char add[] = "add.f32 %f, %f, 0f3F800000;\n";
@@ -137,6 +169,7 @@ Suite *emit_size_suite(void)
 	tcase_set_timeout(tc, 240);
 	tcase_add_test(tc, registers_of_one_block_do_not_live_in_others);
 	tcase_add_test(tc, many_registers_that_live_long_stay_in_memory);
+	tcase_add_test(tc, tangled_kernels_run_one_lane_at_a_time);
 	tcase_add_test(tc, huge_kernels_run_one_lane_at_a_time);
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -49,10 +49,13 @@
 static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
 static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
+static const char tangle_passes[] = "function(sroa)";
 
 /* Instructions: of PTX, and of LLVM after its passes, of which a lane loop or a vector of 64-bit
  * values makes many from one. */
 enum { HUGE_KERNEL = 10000, HUGE_IR = 60000 };
+/* Edges of its graph, from which on passes that look at each for each take more than a second. */
+enum { MANY_EDGES = 4000 };
 
 /* Bytes of the stack that compiled code may take: it runs on threads of the program, too. */
 #define MOST_STACK "1000000"
@@ -279,11 +282,29 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 	return true;
 }
 
+/* Those of brx.idx count twice. */
+static bool has_many_edges(const struct ptx_func *func)
+{
+	size_t edges = 0;
+	for (size_t i = 0; i < func->block_count; i++) {
+		size_t count = func->blocks[i].succ_count;
+		edges += count > 2 ? 2 * count : count;
+	}
+	return edges >= MANY_EDGES;
+}
+
+/* A kernel that is compiled as quickly as can be, for one lane at a time. */
+static bool is_huge(const struct ptx_func *func)
+{
+	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
+}
+
 static bool run_passes(struct jit *jit, LLVMModuleRef ir, const struct ptx_func *func,
 	struct ptx_diag *diag)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	const char *passes = has_loop(func) ? loop_passes : straight_passes;
+	const char *passes = has_many_edges(func) ? tangle_passes
+		: has_loop(func) ? loop_passes : straight_passes;
 	LLVMErrorRef error = LLVMRunPasses(ir, passes, jit->machine, options);
 	LLVMDisposePassBuilderOptions(options);
 	return !error || fail_error(diag, func->line, "optimise", error);
@@ -335,7 +356,7 @@ static size_t ir_size(LLVMModuleRef ir)
 static LLVMTargetMachineRef machine_for(struct jit *jit, LLVMModuleRef ir,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	if (func->inst_count < HUGE_KERNEL && ir_size(ir) < HUGE_IR) {
+	if (!is_huge(func) && ir_size(ir) < HUGE_IR) {
 		return jit->machine;
 	}
 	if (!jit->quick) {
@@ -450,7 +471,7 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 {
 	jit->diag = diag;
 	jit->is_deep = false;
-	uint32_t width = func->inst_count < HUGE_KERNEL ? jit->width : 1;
+	uint32_t width = is_huge(func) ? 1 : jit->width;
 	bool ok = compile_width(out, jit, func, width, diag);
 	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
 		/* The registers of 32 lanes are 32 times as large. */

@@ -25,6 +25,7 @@ struct progress {
 	_Atomic uint64_t seed;    /* being tried */
 	_Atomic uint64_t ran;
 	_Atomic uint64_t failed;
+	time_t end;
 };
 
 static void run_batch(struct progress *progress, uint64_t seed)
@@ -38,7 +39,8 @@ static void run_batch(struct progress *progress, uint64_t seed)
 		printf("%s", diff.report.data);
 		exit(EXIT_FAILURE);
 	}
-	for (uint64_t end = (seed / BATCH + 1) * BATCH; seed < end; seed++) {
+	uint64_t end = (seed / BATCH + 1) * BATCH;
+	for (; seed < end && time(NULL) < progress->end; seed++) {
 		progress->seed = seed;
 		alarm(PATIENCE);
 		if (!diff_try(&diff, seed)) {
@@ -78,7 +80,6 @@ static uint64_t watch_batch(struct progress *progress, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	time_t end = time(NULL) + (argc > 1 ? atol(argv[1]) : 60);
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) << 20;
 	struct progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -86,8 +87,9 @@ int main(int argc, char **argv)
 		perror("fuzz_diff");
 		return EXIT_FAILURE;
 	}
+	progress->end = time(NULL) + (argc > 1 ? atol(argv[1]) : 60);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (uint64_t seed = first; time(NULL) < end;) {
+	for (uint64_t seed = first; time(NULL) < progress->end;) {
 		seed = watch_batch(progress, seed);
 	}
 	printf("%" PRIu64 " programs from seed %" PRIu64 ", %" PRIu64 " failed\n", progress->ran,
