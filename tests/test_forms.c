@@ -371,7 +371,7 @@ static void name_all_of(const char *path)
 			}
 			char next = at[length];
 			at[length] = '\0';
-			if (islower((unsigned char)at[0]) && length < 64) {
+			if (islower((unsigned char)at[0]) && length < 100) {
 				name(at);
 			}
 			at[length] = next;
