@@ -12,13 +12,13 @@
 
 Suite *fuzz_diff_suite(void);
 
-#define TESTS 6
+#define TESTS 5
 
 /* Sanitizers make everything slow, and here are most of the instructions that the suites run. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FUZZ_FEW)
 #define PROGRAMS 2
 #else
-#define PROGRAMS 8
+#define PROGRAMS 4
 #endif
 
 static struct diff diff;
@@ -42,6 +42,8 @@ static void try_programs(uint64_t seed)
 			ck_abort_msg("%.500s", diff.report.data);
 		}
 	}
+	printf("%d random programs from seed %d\n", PROGRAMS, (int)seed);
+	fflush(stdout);
 	diff_free(&diff);
 }
 
