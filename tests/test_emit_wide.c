@@ -114,14 +114,13 @@ static void run(const struct pattern *p, size_t type, unsigned count, uint32_t w
 
 START_TEST(each_thread_has_its_own)
 {
-	for (size_t type = 0; type < countof(types); type++) {
-		unsigned count = counts[(size_t)_i % countof(counts)];
-		const struct pattern *p = &patterns[(size_t)_i / countof(counts)];
-		if (count * types[type].size <= 32 && (count < 8 || types[type].size == 4)) {
-			run(p, type, count, 1, 50, false);
-			run(p, type, count, 32, 50, false);
-			run(p, type, count, 32, 64, count < 8);
-		}
+	size_t type = (size_t)_i % countof(types);
+	unsigned count = counts[(size_t)_i / countof(types) % countof(counts)];
+	const struct pattern *p = &patterns[(size_t)_i / countof(types) / countof(counts)];
+	if (count < 8 || types[type].size == 4) {
+		run(p, type, count, 1, 50, false);
+		run(p, type, count, 32, 50, false);
+		run(p, type, count, 32, 64, count < 8);
 	}
 }
 END_TEST
@@ -151,7 +150,8 @@ Suite *emit_wide_suite(void)
 	Suite *suite = suite_create("emit_wide");
 	TCase *tc = tcase_create("memory");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
-	tcase_add_loop_test(tc, each_thread_has_its_own, 0, countof(patterns) * countof(counts));
+	tcase_add_loop_test(tc, each_thread_has_its_own, 0,
+		countof(patterns) * countof(counts) * countof(types));
 	tcase_add_test(tc, all_threads_may_have_the_same);
 	suite_add_tcase(suite, tc);
 	return suite;
