@@ -110,6 +110,19 @@ static uint32_t want_even(uint32_t tid, uint32_t n)
 	return (tid + n) % 2 == 0;
 }
 
+/* A predicate that lives across a recursive call: the bits of n, there and back. */
+#define PREDICATES \
+	".func (.param .b32 result) same(.param .b32 n)\n{\n" \
+	"	.reg .pred %p<3>; .reg .b32 %r<9>;\n	ld.param.b32 %r1, [n]; and.b32 %r2, %r1, 1;\n" \
+	"	setp.ne.u32 %p1, %r2, 0; shr.u32 %r3, %r1, 1; setp.ne.u32 %p2, %r1, 0; mov.u32 %r4, 0;\n" \
+	"	@%p2 call (%r4), same, (%r3);\n	shl.b32 %r4, %r4, 1; @%p1 add.u32 %r4, %r4, 1;\n" \
+	"	st.param.b32 [result], %r4;\n	ret;\n}\n"
+
+static uint32_t want_same(uint32_t tid, uint32_t n)
+{
+	return tid * n;
+}
+
 /* A structure of 40 bytes by value, there and back; the callee changes one word of its copy. */
 #define STRUCTURE \
 	".func (.param .align 8 .b8 result[40]) make(.param .align 8 .b8 s[40], .param .b32 i)\n{\n" \
@@ -246,6 +259,8 @@ static const struct program {
 	{HEAD ACKERMANN KERNEL("and.b32 %r3, %r2, 3; rem.u32 %r3, %r3, 3; rem.u32 %r4, %r2, 3;\n"
 		"add.u32 %r4, %r4, %r1; call (%r0), ack, (%r3, %r4);"), 2, want_ackermann},
 	{HEAD MUTUAL KERNEL("add.u32 %r3, %r1, %r2; call (%r0), even, (%r3);"), 5, want_even},
+	{HEAD PREDICATES KERNEL("mul.lo.u32 %r3, %r1, %r2; call (%r0), same, (%r3);"), 1234567,
+		want_same},
 	{HEAD STRUCTURE KERNEL(".param .align 8 .b8 a[40]; .param .align 8 .b8 b[40]; .param .b32 i;\n"
 		"st.param.v2.b32 [a], {%r2, %r1}; st.param.v2.b32 [a+8], {7, 9};\n"
 		"cvt.u64.u32 %rd1, %r2; st.param.b64 [a+32], %rd1; and.b32 %r3, %r2, 3;\n"

@@ -77,10 +77,12 @@ static void check_copies(const struct pattern *p, uint32_t threads, size_t step,
 			memcpy(want + at, bytes + at, step);
 		}
 	}
-	for (size_t i = 0; i < HALF; i++) {
-		ck_assert_msg(bytes[HALF + i] == want[i], "%s, %s: byte %zu is %#x, not %#x", p->name,
-			what, i, bytes[HALF + i], want[i]);
+	size_t i = 0;
+	while (i < HALF && bytes[HALF + i] == want[i]) {
+		i++;
 	}
+	ck_assert_msg(i == HALF, "%s, %s: byte %zu is %#x, not %#x", p->name, what, i,
+		bytes[HALF + i % HALF], want[i % HALF]);
 }
 
 /* Copy, by way of shared memory or not. */

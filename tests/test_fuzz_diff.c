@@ -12,7 +12,7 @@
 
 Suite *fuzz_diff_suite(void);
 
-#define TESTS 5
+#define TESTS 6
 
 /* Sanitizers make everything slow, and here are most of the instructions that the suites run. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FUZZ_FEW)

@@ -256,10 +256,12 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* Whether a warp can do it by ld_warp or st_warp. */
+/* Whether a warp can do it by ld_warp or st_warp.  Frames of calls hold predicates, too, each in a
+ * byte, which vectors of bits are not. */
 static bool is_plain(const struct ptx_inst *inst)
 {
-	return emit_order(inst) == LLVMAtomicOrderingNotAtomic && ptx_type_size(inst->types[0]) <= 8;
+	return emit_order(inst) == LLVMAtomicOrderingNotAtomic && inst->types[0] != PTX_PRED
+		&& ptx_type_size(inst->types[0]) <= 8;
 }
 
 /* The lanes' host addresses: what emit_address does, for vectors. */
