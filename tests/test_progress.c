@@ -54,10 +54,20 @@ static uint32_t thirds(uint32_t i)
 	return i < 96 ? i - i % 32 + (i + 1) % 32 : 0;
 }
 
+static uint32_t sum(uint32_t i)
+{
+	return i < 64 ? 64 * 65 / 2 : 0;
+}
+
 static uint32_t lanes_left(uint32_t i)
 {
 	return i < 64 && i % 4 != 3 ? 48 : 0;
 }
+
+/* Of programs from before Volta: a warp adds up without __syncwarp(). */
+#define ADD(distance) \
+	"ld.volatile.shared.u32 %r12, [%r11]; ld.volatile.shared.u32 %r13, [%r11+" distance "];\n" \
+	"add.u32 %r12, %r12, %r13; st.volatile.shared.u32 [%r11], %r12;\n"
 
 static const struct scene {
 	const char *name;
@@ -121,6 +131,11 @@ static const struct scene {
 		"and.b32 %r10, %r4, 3; setp.eq.u32 %p1, %r10, 3; @%p1 exit;\n"
 		"setp.ne.u32 %p2, %r4, 33; bar.red.popc.u32 %r11, 0, %p2;\n"
 		"st.global.u32 [%rd2], %r11;\n"},
+	{"volatile shared memory keeps a warp in step", 1, 64, sum,
+		"mov.u32 %r11, flags; add.u32 %r11, %r11, %r6; add.u32 %r10, %r0, 1;\n"
+		"st.shared.u32 [%r11], %r10; bar.sync 0; setp.ge.u32 %p1, %r0, 32; @%p1 bra DONE;\n"
+		ADD("128") ADD("64") ADD("32") ADD("16") ADD("8") ADD("4")
+		"DONE: bar.sync 0; ld.shared.u32 %r15, [flags]; st.global.u32 [%rd2], %r15;\n"},
 };
 
 static const char *const widths[] = {"1", "32"};

@@ -12,6 +12,11 @@
  *
  * An instruction without results has no second half.  The last instruction is one that ends the
  * thread, so that behind every wait there is a block to go on in.
+ *
+ * Programs from before Volta let the threads of a warp read what others of it have just written to
+ * shared memory, without __syncwarp() but with volatile, and on GPUs that still works, since threads
+ * that have not parted go on together.  So they meet in front of every such access, with the first
+ * half of an activemask.
  */
 #include "../base/common.h"
 
@@ -44,10 +49,17 @@ static bool has_second(const struct ptx_inst *inst)
 	return ptx_waits(inst->op) && strpbrk(ptx_rows[inst->op].operands, PTX_WRITTEN);
 }
 
+/* Only what names the state space: a generic volatile access is mostly a flag in global memory. */
+static bool meets(const struct ptx_inst *inst)
+{
+	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_ST) && inst->space == PTX_SHARED
+		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE);
+}
+
 /* Instructions that one becomes. */
 static size_t parts_of(const struct ptx_inst *inst)
 {
-	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst);
+	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst) + (size_t)meets(inst);
 }
 
 /* @!guard bra label */
@@ -68,6 +80,11 @@ static bool add_branch(struct lowering *l, const struct ptx_inst *inst, size_t l
 static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 {
 	bool guarded = needs_branch(inst);
+	if (meets(inst)) {
+		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK, .text = "activemask",
+			.line = inst->line, .column = inst->column,
+			.source_file = inst->source_file, .source_line = inst->source_line};
+	}
 	if (guarded && !add_branch(l, inst, l->label_count)) {
 		return false;
 	}
