@@ -239,9 +239,11 @@ static void check_results(const struct form *form, const struct form_row *row,
 		bool any = false;
 		uint64_t want = stored(form, row->reference(form, &in[i], &any));
 		const uint64_t *v = in[i].v;
-		ck_assert_msg(any || is_same(form, got[i], want),
-			"%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx", form->opcode,
-			(unsigned long long)v[0], (unsigned long long)v[1],
+		if (any || is_same(form, got[i], want)) {
+			continue; /* Check writes to a file at each assertion */
+		}
+		ck_abort_msg("%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx",
+			form->opcode, (unsigned long long)v[0], (unsigned long long)v[1],
 			(unsigned long long)v[2], (unsigned long long)v[3],
 			(unsigned long long)got[i], (unsigned long long)want);
 	}

@@ -64,10 +64,8 @@ static void take(struct heap *heap, struct block *block)
 	}
 	ck_assert_uint_eq(block->address % HEAP_ALIGN, 0);
 	ck_assert_uint_le(at + size, SIZE);
-	for (size_t i = at; i < at + size; i++) {
-		ck_assert_uint_eq(used[i], 0);
-		used[i] = 1;
-	}
+	ck_assert_ptr_null(memchr(used + at, 1, size));
+	memset(used + at, 1, size);
 }
 
 START_TEST(heap_gives_what_is_free_whenever_it_fits)
