@@ -195,8 +195,9 @@ CUresult context_check(struct context *context);
 bool context_open_heap(struct context *context);
 /* Wait for all that was enqueued in this context so far; then its failure, if any. */
 CUresult context_wait(struct context *context);
-/* Fail if a stream of it is captured, which makes waiting impossible. */
-CUresult context_check_capture(const char *call, struct context *context);
+/* For the current one, which another thread may be about to end; fails if a stream of it is
+ * captured, which makes waiting impossible. */
+CUresult context_wait_current(const char *call);
 /* Give a context its legacy stream; false when memory runs out. */
 bool context_open_streams(struct context *context);
 /* Let the work end, or end it if it takes long. */

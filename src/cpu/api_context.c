@@ -430,15 +430,7 @@ API(cuCtxGetCurrent, CUcontext *out)
 
 API(cuCtxSynchronize, void)
 {
-	struct context *context;
-	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS) {
-		result = context_check_capture(__func__, context);
-	}
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	return context_wait(context);
+	return context_wait_current(__func__);
 }
 
 API(cuCtxSynchronize_v2, CUcontext handle)

@@ -473,29 +473,47 @@ bool context_open_streams(struct context *context)
 	return context->legacy != NULL;
 }
 
+/* The lock is held. */
+static CUresult wait_locked(struct context *context)
+{
+	const struct past past = {context, NULL, queue_last_ticket()};
+	struct stream *legacy = context->legacy;
+	if (legacy == NULL) {
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
+	// As long as there is its stream, there is the context.
+	legacy->refs++;
+	queue_wait(is_past, &past, 0);
+	CUresult result = context_check(context);
+	queue_release(legacy);
+	return result;
+}
+
 CUresult context_wait(struct context *context)
 {
 	queue_lock();
-	const struct past past = {context, NULL, queue_last_ticket()};
-	struct stream *legacy = context->legacy;
-	CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	if (legacy != NULL) {
-		// As long as there is its stream, there is the context.
-		legacy->refs++;
-		queue_wait(is_past, &past, 0);
-		result = context_check(context);
-		queue_release(legacy);
-	}
+	CUresult result = wait_locked(context);
 	queue_unlock();
 	return result;
 }
 
-CUresult context_check_capture(const char *call, struct context *context)
+/* A context that has its handle still has its stream, until the lock is free. */
+CUresult context_wait_current(const char *call)
 {
+	struct context *context;
 	queue_lock();
-	CUresult result = capture_check_context(call, context);
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_context(call, context);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_thread(call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = wait_locked(context);
+	}
 	queue_unlock();
-	return result == CUDA_SUCCESS ? capture_check_unsafe(call) : result;
+	return result;
 }
 
 void context_drain(struct context *context)
