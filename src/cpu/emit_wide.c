@@ -165,19 +165,20 @@ static size_t values_of(unsigned part)
 	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
 }
 
-static void call_each(const struct wide *w, size_t function)
+static void move_each(const struct wide *w, bool store)
 {
 	struct emit *e = w->e;
 	put_array(e, offsetof(struct rt_lanes, at), w->at);
 	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, w->size),
-		emit_scalar(e, 32, w->count)};
-	emit_rt_call(e, function, LLVMVoidTypeInContext(e->context), args, countof(args));
+		emit_scalar(e, 32, w->count), emit_scalar(e, 32, store)};
+	emit_rt_call(e, offsetof(struct rt_calls, move_lanes),
+		LLVMVoidTypeInContext(e->context), args, countof(args));
 }
 
 static void load_each(struct wide *w)
 {
 	struct emit *e = w->e;
-	call_each(w, offsetof(struct rt_calls, load_lanes));
+	move_each(w, false);
 	LLVMTypeRef type = LLVMVectorType(w->one, e->width);
 	for (unsigned i = 0; i < w->count; i++) {
 		w->values[i] = LLVMBuildLoad2(e->builder, type, array(e, values_of(i), type), "");
@@ -190,7 +191,7 @@ static void store_each(struct wide *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		put_array(w->e, values_of(i), w->values[i]);
 	}
-	call_each(w, offsetof(struct rt_calls, store_lanes));
+	move_each(w, true);
 }
 
 /* --- Either --- */

@@ -159,66 +159,36 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 #define OF_KERNELS __attribute__((no_sanitize("thread")))
 
 /* Inlined with a constant size, so that an element is one access. */
-OF_KERNELS static inline void load_lanes_of(struct rt_warp *warp, struct rt_lanes *arrays,
-	uint32_t lanes, size_t size, uint32_t count)
+OF_KERNELS static inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count, bool store)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-		const uint8_t *from = (const uint8_t *)(uintptr_t)arrays->at[lane];
+		uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
 		warp->lane = lane;
 		for (uint32_t i = 0; i < count; i++) {
-			memcpy((uint8_t *)arrays->values[i] + lane * size, from + i * size, size);
+			uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
+			memcpy(store ? memory + i * size : value, store ? value : memory + i * size,
+				size);
 		}
 	}
 }
 
-OF_KERNELS static inline void store_lanes_of(struct rt_warp *warp, const struct rt_lanes *arrays,
-	uint32_t lanes, size_t size, uint32_t count)
-{
-	for (; lanes != 0; lanes &= lanes - 1) {
-		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-		uint8_t *to = (uint8_t *)(uintptr_t)arrays->at[lane];
-		warp->lane = lane;
-		for (uint32_t i = 0; i < count; i++) {
-			memcpy(to + i * size, (const uint8_t *)arrays->values[i] + lane * size, size);
-		}
-	}
-}
-
-OF_KERNELS static void rt_load_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	uint32_t size, uint32_t count)
+OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count, uint32_t store)
 {
 	switch (size) {
 	case 1:
-		load_lanes_of(warp, arrays, lanes, 1, count);
+		move_lanes(warp, arrays, lanes, 1, count, store);
 		break;
 	case 2:
-		load_lanes_of(warp, arrays, lanes, 2, count);
+		move_lanes(warp, arrays, lanes, 2, count, store);
 		break;
 	case 4:
-		load_lanes_of(warp, arrays, lanes, 4, count);
+		move_lanes(warp, arrays, lanes, 4, count, store);
 		break;
 	default:
-		load_lanes_of(warp, arrays, lanes, 8, count);
-		break;
-	}
-}
-
-OF_KERNELS static void rt_store_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	uint32_t size, uint32_t count)
-{
-	switch (size) {
-	case 1:
-		store_lanes_of(warp, arrays, lanes, 1, count);
-		break;
-	case 2:
-		store_lanes_of(warp, arrays, lanes, 2, count);
-		break;
-	case 4:
-		store_lanes_of(warp, arrays, lanes, 4, count);
-		break;
-	default:
-		store_lanes_of(warp, arrays, lanes, 8, count);
+		move_lanes(warp, arrays, lanes, 8, count, store);
 		break;
 	}
 }
@@ -236,7 +206,6 @@ const struct rt_calls rt_calls = {
 	.malloc = rt_malloc,
 	.free = rt_free,
 	.copy = rt_copy,
-	.load_lanes = rt_load_lanes,
-	.store_lanes = rt_store_lanes,
+	.move_lanes = rt_move_lanes,
 	.mbarrier = mbarrier_do,
 };

@@ -177,11 +177,9 @@ struct rt_calls {
 	/* Copy bytes, of which the first `read` are read, if there are as many: the others are zero. */
 	void (*copy)(struct rt_warp *warp, void *to, const void *from, uint32_t size,
 		uint32_t read);
-	/* `count` elements of `size` bytes, one behind the other, for each of `lanes`. */
-	void (*load_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-		uint32_t size, uint32_t count);
-	void (*store_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-		uint32_t size, uint32_t count);
+	/* Load or store `count` elements of `size` bytes, one behind the other, for each of `lanes`. */
+	void (*move_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t size, uint32_t count, uint32_t store);
 	/* See rt_mbarrier.h. */
 	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
 		uint64_t argument);
