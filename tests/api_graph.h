@@ -251,4 +251,24 @@ static inline void set_word(CUdeviceptr where, uint32_t value)
 	OK(cuMemcpyHtoD_v2(where, &value, 4));
 }
 
+/* Add a node that allocates 4 bytes at *out. */
+static inline CUgraphNode add_alloc(CUgraph graph, CUdeviceptr *out)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {
+		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = 4
+	};
+	CUgraphNode node = NULL;
+	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
+	*out = params.dptr;
+	return node;
+}
+
+static inline cuuint64_t graph_memory_used(void)
+{
+	cuuint64_t used = 1;
+	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
+	return used;
+}
+
 #endif

@@ -355,25 +355,6 @@ END_TEST
 
 /* --- Memory --- */
 
-static CUgraphNode add_alloc(CUgraph graph, CUdeviceptr *out)
-{
-	CUDA_MEM_ALLOC_NODE_PARAMS params = {
-		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = 4
-	};
-	CUgraphNode node = NULL;
-	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
-	*out = params.dptr;
-	return node;
-}
-
-static cuuint64_t graph_memory_used(void)
-{
-	cuuint64_t used = 1;
-	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
-	return used;
-}
-
 START_TEST(memory_of_a_graph_is_allocated_and_freed_by_launches)
 {
 	CUdeviceptr word;

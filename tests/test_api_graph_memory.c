@@ -5,25 +5,6 @@
 
 enum { WHERE, WORD };
 
-static CUgraphNode add_alloc(CUgraph graph, CUdeviceptr *out)
-{
-	CUDA_MEM_ALLOC_NODE_PARAMS params = {
-		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = 4
-	};
-	CUgraphNode node = NULL;
-	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
-	*out = params.dptr;
-	return node;
-}
-
-static cuuint64_t memory_used(void)
-{
-	cuuint64_t used = 1;
-	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
-	return used;
-}
-
 /* --- The default stream while a stream that waits for it is captured --- */
 
 static CUstream captured;
@@ -94,7 +75,7 @@ START_TEST(launch_that_fails_accounts_for_nothing)
 	OK(cuGraphExecDestroy(freeing_exec));
 	OK(cuGraphDestroy(graph));
 	OK(cuGraphDestroy(freeing));
-	ck_assert_uint_eq(memory_used(), 0);
+	ck_assert_uint_eq(graph_memory_used(), 0);
 }
 END_TEST
 
@@ -154,7 +135,7 @@ START_TEST(graph_frees_what_its_child_allocates)
 	launch_and_wait(exec, NULL);
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
-	ck_assert_uint_eq(memory_used(), 0);
+	ck_assert_uint_eq(graph_memory_used(), 0);
 }
 END_TEST
 
@@ -199,7 +180,7 @@ START_TEST(memory_that_went_with_its_context_is_at_no_address)
 	OK(cuCtxSetCurrent(context));
 	FAILS(INVALID_VALUE, cuGraphAddMemFreeNode(&node, other, NULL, 0, 0));
 	FAILS(INVALID_VALUE, cuGraphAddMemFreeNode(&node, other, NULL, 0, a));
-	ck_assert_uint_eq(memory_used(), 0);
+	ck_assert_uint_eq(graph_memory_used(), 0);
 }
 END_TEST
 
