@@ -2,6 +2,7 @@
 /* Cases of the corpus: integers, conversions, templates, switches. */
 #include "../src/base/common.h"
 
+#include "bits.h"
 #include "corpus.h"
 #include "ints.h"
 
@@ -147,20 +148,6 @@ static float toward_zero(double value)
 	return fabs((double)near) > fabs(value) ? nextafterf(near, 0) : near;
 }
 
-static double double_of(uint64_t bits)
-{
-	double value;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint32_t float_bits(float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
 static void conversions_compute(struct conversions *v)
 {
 	float f = v->f[0];
@@ -179,8 +166,8 @@ static void conversions_compute(struct conversions *v)
 	f = f + toward_zero(d);
 	f = f + toward_zero(v->i[0]);
 	d = (double)f + v->i[0] + v->u[0] + (double)v->l[0] + (double)v->ul[0];
-	d = d + double_of((uint64_t)v->i[0] << 32 | (uint32_t)v->i[0]);
-	d = d + double_of((uint64_t)v->l[0]);
+	d = d + f64_of((uint64_t)v->i[0] << 32 | (uint32_t)v->i[0]);
+	d = d + f64_of((uint64_t)v->l[0]);
 	v->d[0] = d;
 	v->s[0] = (int16_t)f;
 	v->c[0] = (int8_t)v->i[0];
@@ -188,7 +175,7 @@ static void conversions_compute(struct conversions *v)
 	v->b[0] = f > 0;
 	uint64_t bits;
 	memcpy(&bits, &d, sizeof(bits));
-	v->i[0] = (int32_t)((uint32_t)v->i[0] + float_bits(f) + (uint32_t)(bits >> 32));
+	v->i[0] = (int32_t)((uint32_t)v->i[0] + (uint32_t)bits_of_f32(f) + (uint32_t)(bits >> 32));
 	float last;
 	memcpy(&last, &v->i[0], sizeof(last));
 	v->f[0] = f + last;

@@ -3,6 +3,7 @@
 #define FORMS_REF_H
 
 /* The references that forms.def names, and how they see bits as floats. */
+#include "bits.h"
 #include "forms.h"
 
 #include <stdio.h>
@@ -14,34 +15,5 @@ form_reference ref_logic, ref_shift, ref_shf, ref_count, ref_brev, ref_bfe, ref_
 form_reference ref_setp, ref_set, ref_selp, ref_slct, ref_mov, ref_cvt_int;
 form_reference ref_f32, ref_f64, ref_fmin, ref_copysign, ref_testp, ref_cvt_float, ref_cvt_to_int,
 	ref_cvt_whole, ref_cvt_narrow;
-
-static inline float f32_of(uint64_t bits)
-{
-	uint32_t low = (uint32_t)bits;
-	float value;
-	memcpy(&value, &low, sizeof(value));
-	return value;
-}
-
-static inline double f64_of(uint64_t bits)
-{
-	double value;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static inline uint64_t bits_of_f32(float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static inline uint64_t bits_of_f64(double value)
-{
-	uint64_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
 
 #endif

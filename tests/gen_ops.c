@@ -5,6 +5,7 @@
  */
 #include "gen.h"
 
+#include "bits.h"
 #include "softfloat.h"
 
 #include <fenv.h>
@@ -80,31 +81,22 @@ static int64_t l(uint64_t a)
 
 static float f(uint64_t a)
 {
-	uint32_t bits = (uint32_t)a;
-	float value;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
+	return f32_of(a);
 }
 
 static double g(uint64_t a)
 {
-	double value;
-	memcpy(&value, &a, sizeof(value));
-	return value;
+	return f64_of(a);
 }
 
 static uint64_t ff(float value)
 {
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	return bits_of_f32(value);
 }
 
 static uint64_t gg(double value)
 {
-	uint64_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	return bits_of_f64(value);
 }
 
 uint64_t gen_canon(enum gen_bank bank, uint64_t bits)

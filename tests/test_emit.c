@@ -9,6 +9,7 @@
 
 #include "../src/base/alloc.h"
 #include "../src/base/str.h"
+#include "bits.h"
 #include "machine.h"
 
 #include <check.h>
@@ -30,34 +31,8 @@ static int32_t S32(uint64_t a) { return (int32_t)a; }
 static int64_t S64(uint64_t a) { return (int64_t)a; }
 static int64_t S24(uint64_t a) { return (int32_t)(a << 8) >> 8; }
 
-static float F32(uint64_t a)
-{
-	uint32_t bits = (uint32_t)a;
-	float value;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static double F64(uint64_t a)
-{
-	double value;
-	memcpy(&value, &a, sizeof(value));
-	return value;
-}
-
-static uint64_t f32_bits(float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static uint64_t f64_bits(double value)
-{
-	uint64_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
+static float F32(uint64_t a) { return f32_of(a); }
+static double F64(uint64_t a) { return f64_of(a); }
 
 /* An expression of x, y, z (the operands a, b, c) under a rounding mode of the processor. */
 #define IN(mode, expr) __extension__({ \
@@ -285,8 +260,8 @@ enum family { ints, bits, picks, cvts, f32, f64, FAMILY_COUNT };
 #define U16_BITS(value) ((uint64_t)(uint16_t)(value))
 #define U32_BITS(value) ((uint64_t)(uint32_t)(value))
 #define U64_BITS(value) ((uint64_t)(value))
-#define F32_BITS(value) f32_bits((float)(value))
-#define F64_BITS(value) f64_bits((double)(value))
+#define F32_BITS(value) bits_of_f32((float)(value))
+#define F64_BITS(value) bits_of_f64((double)(value))
 
 #define X(family, id, text, result, ...) \
 	static uint64_t want_##family##_##id(uint64_t a, uint64_t b, uint64_t c, uint64_t d) \
@@ -339,9 +314,9 @@ static uint64_t operand_value(enum family family, size_t i)
 	switch (family) {
 	case f32:
 		/* Integers, too, in the upper bits: some rows read %d or %p. */
-		return f32_bits(f32_values[i]) | (uint64_t)i << 32;
+		return bits_of_f32(f32_values[i]) | (uint64_t)i << 32;
 	case f64:
-		return f64_bits(f64_values[i]);
+		return bits_of_f64(f64_values[i]);
 	default:
 		return int_values[i];
 	}
@@ -484,7 +459,7 @@ static const struct approximation {
 
 static float call_f32(float x)
 {
-	machine.memory[0] = f32_bits(x);
+	machine.memory[0] = bits_of_f32(x);
 	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
 	return F32(machine.memory[1]);
 }
@@ -548,7 +523,7 @@ START_TEST(approximations_of_special_values)
 	const struct special *s = &specials[_i];
 	open_f32(s->text);
 	float got = call_f32(s->in);
-	ck_assert_msg(isnan(s->out) ? isnan(got) : f32_bits(got) == f32_bits(s->out),
+	ck_assert_msg(isnan(s->out) ? isnan(got) : bits_of_f32(got) == bits_of_f32(s->out),
 		"%s of %a: got %a, expected %a", s->text, s->in, got, s->out);
 	machine_close();
 }
@@ -563,7 +538,7 @@ START_TEST(reciprocal_seeds_are_the_upper_half_of_the_result)
 	ck_assert_uint_eq(machine.memory[0], 0x3fd5555500000000);
 	ck_assert_uint_eq(U32(machine.memory[1]), 0);
 	ck_assert(fabs(F64(machine.memory[1]) - 1 / sqrt(3)) < 0x1p-20);
-	ck_assert_uint_eq(machine.memory[2], f64_bits(INFINITY));
+	ck_assert_uint_eq(machine.memory[2], bits_of_f64(INFINITY));
 	machine_close();
 }
 END_TEST
