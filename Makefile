@@ -97,32 +97,21 @@ BENCHES := bench_launch bench_compile bench_cold
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype device stream memory array module kernel diagnose cuda hero
-SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory pool
-SUITES_cpu += launch launch_long progress
-SUITES_cpu += image api api_kernels
-SUITES_cpu += api_mapping api_ipc api_garbage api_old api_batch link
-SUITES_cpu += settings capacity api_device api_coop api_host api_managed
-SUITES_cpu += api_library api_link
-SUITES_cpu += heap print
-SUITES_cpu += corpus
-SUITES_cpu += forms ulp
-SUITES_cpu += half
-SUITES_cpu += api_graph api_graph_exec api_graph_memory api_capture
-SUITES_cpu += api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want
-SUITES_cpu += fuzz_diff hostile
-SUITES_cpu += texture api_array api_texture
-SUITES_cpu += emit_warp emit_video emit_wide emit_async emit_size mma
+SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
+	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
+	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
+	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
+	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
+	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_async emit_size mma
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c)
-SUPPORT_cpu := tests/support.c tests/machine.c $(GENERATOR)
-SUPPORT_cpu += tests/grid.c
-SUPPORT_cpu += $(addprefix tests/,ints.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c \
-	corpus_half.c corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
+SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,support.c machine.c grid.c ints.c forms.c forms_int.c \
+	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
+	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
 	corpus_random.c corpus_cg.c corpus_texture.c)
-SUPPORT_cpu += $(addprefix tests/,forms.c forms_int.c forms_float.c)
 # tests/cuda/NAME.cu, compiled for each of these architectures when the tests are built.
 CORPUS := 01_vecadd 02_matmul 03_reduce_shfl 04_half 05_atomics 06_warp 07_printf 08_smem_const \
 	09_tex 10_coop 11_cub 12_math 13_int 14_switch_call 15_local_volatile 16_wmma 17_cpasync \
