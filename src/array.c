@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "format.h"
 #include "objects.h"
+#include "shape.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,58 +21,22 @@
 
 enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
 
-/* Shapes */
-
-kz_shape kz_shape_from(const int64_t *dims, int64_t ndim)
-{
-	/* No list of extents is no shape: whoever is given it refuses it. */
-	kz_shape shape = {.ndim = dims || ndim == 0 ? ndim : -1};
-	for (int64_t i = 0; dims && i < ndim && i < KZ_MAX_DIMS; i++) {
-		shape.dims[i] = dims[i];
-	}
-	return shape;
-}
-
-static void shape_print(char *text, size_t size, const kz_shape *shape)
-{
-	size_t len = (size_t)snprintf(text, size, "(");
-	for (int64_t i = 0; i < shape->ndim && len < size; i++) {
-		len += (size_t)snprintf(text + len, size - len, "%s%lld", i ? ", " : "",
-			(long long)shape->dims[i]);
-	}
-	if (len < size) {
-		snprintf(text + len, size - len, shape->ndim == 1 ? ",)" : ")");
-	}
-}
-
 /* Row-major layout.  An extent of 0 counts as 1, so that the strides stay meaningful. */
 static kz_status layout(struct kz_array *array, kz_error *err)
 {
+	kz_status st;
 	int64_t stride = kz_dtype_size(array->dtype);
 	const kz_shape *shape = &array->shape;
 	if (stride == 0) {
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)array->dtype);
 	}
-	if (shape->ndim < 0 || shape->ndim > KZ_MAX_DIMS) {
-		return error_set(err, KZ_INVALID, "expected a shape of 0 to %d extents, got %lld",
-			KZ_MAX_DIMS, (long long)shape->ndim);
+	if ((st = shape_check(shape, err)) || (st = shape_count(&array->count, shape, stride,
+			kz_dtype_name(array->dtype), err))) {
+		return st;
 	}
-	array->count = 1;
 	for (int64_t i = shape->ndim; i-- > 0;) {
-		int64_t extent = shape->dims[i];
 		array->strides[i] = stride;
-		if (extent < 0) {
-			return error_set(err, KZ_INVALID, "extent %lld of the shape is %lld",
-				(long long)i, (long long)extent);
-		}
-		if (!size64_mul(&stride, stride, extent ? extent : 1)) {
-			char text[128];
-			shape_print(text, sizeof(text), shape);
-			return error_set(err, KZ_RANGE,
-				"the size of an array of shape %s and dtype %s overflows", text,
-				kz_dtype_name(array->dtype));
-		}
-		array->count = extent ? array->count * extent : 0;
+		stride *= shape->dims[i] ? shape->dims[i] : 1;
 	}
 	return KZ_OK;
 }
@@ -240,12 +205,10 @@ static kz_status check_view(const struct kz_array *view, const struct kz_array *
 	    && !__builtin_add_overflow(high, view->offset, &high) && low >= 0 && high <= size) {
 		return KZ_OK;
 	}
-	char text[128];
-	shape_print(text, sizeof(text), &view->shape);
 	return error_set(err, KZ_RANGE,
 		"expected a view within bytes %lld to %lld of the array, got shape %s from byte %lld",
-		-(long long)array->offset, (long long)(size - array->offset), text,
-		(long long)offset);
+		-(long long)array->offset, (long long)(size - array->offset),
+		shape_text(&view->shape).text, (long long)offset);
 }
 
 kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const int64_t *strides,

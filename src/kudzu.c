@@ -42,6 +42,7 @@
  *     memory.c      device memory: buffers, copies, fills, order between streams
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
+ *     shape.[ch]    shapes, lists of axes, broadcasting
  *     array.c       arrays; format.[ch]: their elements as text
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file

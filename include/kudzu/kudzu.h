@@ -7,7 +7,7 @@
  *
  *   error.h     error values              memory.h   device memory, copies, fills
  *   dtype.h     element types             module.h   compile and load CUDA C
- *   shape.h     KZ_SHAPE                  kernel.h   kz_launch, KZ_ARGS
+ *   shape.h     KZ_SHAPE, KZ_AXES         kernel.h   kz_launch, KZ_ARGS
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
  *   stream.h    streams and events        diagnose.h what works on this machine
  *

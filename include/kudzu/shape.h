@@ -2,10 +2,14 @@
 #ifndef KUDZU_SHAPE_H
 #define KUDZU_SHAPE_H
 
-#include <stdint.h>
-
+/*
+ * The extents of arrays, and lists of their axes: plain values, checked where they are used.
+ *
+ *	kz_shape both;
+ *	kz_shape_broadcast(&both, KZ_SHAPE(4, 1), KZ_SHAPE(3), &err);    (4, 3)
+ */
+#include <kudzu/error.h>
 #include <kudzu/preprocessor.h>
-#include <kudzu/version.h>
 
 /** The most extents that an array can have. */
 #define KZ_MAX_DIMS 16
@@ -39,6 +43,34 @@ constexpr kz_shape kz_shape_capture(T... dims)
 	((count) + 0 * (int64_t)sizeof(char[(count) <= KZ_MAX_DIMS ? 1 : -1]))
 #endif
 
+/** A list of axes.  Negative ones count from the end: -1 is the last, innermost one. */
+typedef struct kz_axes {
+	int64_t count;              /**< how many; -1 stands for all axes, in order */
+	int64_t items[KZ_MAX_DIMS]; /**< the axes; those from count on are not looked at */
+} kz_axes;
+
+/**
+ * Make a list of axes: KZ_AXES(0, -1); KZ_AXES() has none; KZ_ALL_AXES all that there are.
+ *
+ * More than KZ_MAX_DIMS do not compile.
+ */
+#ifdef __cplusplus
+#define KZ_AXES(...) kz_axes_capture(__VA_ARGS__)
+#define KZ_ALL_AXES (kz_axes{-1, {0}})
+template <class... T>
+constexpr kz_axes kz_axes_capture(T... items)
+{
+	static_assert(sizeof...(T) <= KZ_MAX_DIMS, "a kz_axes has at most KZ_MAX_DIMS axes");
+	return kz_axes{static_cast<int64_t>(sizeof...(T)), {static_cast<int64_t>(items)...}};
+}
+#else
+#define KZ_AXES(...) KZ_PP_CAT(KZ_AXES_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
+#define KZ_AXES_1(...) ((kz_axes){0, {0}})
+#define KZ_AXES_0(...) \
+	((kz_axes){KZ_SHAPE_NDIM(KZ_PP_COUNT(__VA_ARGS__)), {__VA_ARGS__}})
+#define KZ_ALL_AXES ((kz_axes){-1, {0}})
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,6 +80,19 @@ extern "C" {
  * with dims NULL) is refused where it is used.
  */
 KZ_API kz_shape kz_shape_from(const int64_t *dims, int64_t ndim);
+
+/** Make a list of axes, as kz_shape_from makes a shape. */
+KZ_API kz_axes kz_axes_from(const int64_t *items, int64_t count);
+
+/**
+ * Find the shape that two shapes broadcast to: extents are compared from the last one on, and where
+ * one is 1 or missing the other one holds.
+ *
+ * @param out set to the shape; one of no extents on failure.
+ * @return KZ_OK; KZ_INVALID when extents differ and none of them is 1, or for a bad shape.
+ */
+KZ_API KZ_NODISCARD kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b,
+	kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHAPE_H
+#define SHAPE_H
+
+/* Shapes: as text for messages, checked, and with axes that count from either end. */
+#include "base/error.h"
+
+#include <kudzu/shape.h>
+
+/* A shape as numpy writes it: "(2, 3)", "(4,)", "()"; a long one ends in "...".  A value, so that a
+ * message can say shape_text(&shape).text. */
+struct shape_text {
+	char text[100];
+};
+
+struct shape_text shape_text(const kz_shape *shape);
+
+/* That there are 0 to KZ_MAX_DIMS extents, each from 0. */
+kz_status shape_check(const kz_shape *shape, kz_error *err);
+/* The elements of a checked shape.  Fails, too, where the bytes of all extents but those of 0
+ * overflow: a view of it may have any of these.  `dtype` is for the message. */
+kz_status shape_count(int64_t *count, const kz_shape *shape, int64_t element_size,
+	const char *dtype, kz_error *err);
+bool shape_equal(const kz_shape *a, const kz_shape *b);
+
+/* An axis of a shape, from its end if it is negative, becomes a number from 0. */
+kz_status axis_resolve(int64_t *axis, const kz_shape *shape, kz_error *err);
+/* The same for a list without repetitions; KZ_ALL_AXES becomes 0, 1, ...  *set, which may be NULL,
+ * has bit i for axis i. */
+kz_status axes_resolve(kz_axes *axes, uint32_t *set, const kz_shape *shape, kz_error *err);
+
+#endif
