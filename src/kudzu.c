@@ -43,7 +43,9 @@
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting
- *     array.c       arrays; format.[ch]: their elements as text
+ *     strided.[ch]  elements at strides: where they lie, moving those of the host
+ *     array.[ch]    arrays; format.[ch]: their elements as text
+ *     transfer.c    their elements to and from the host
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ARRAY_H
+#define ARRAY_H
+
+/* What the files about arrays share. */
+#include "objects.h"
+#include "strided.h"
+
+/* A row-major array without memory, fit for kz_array_release. */
+kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
+
+/* The end of making an array: hand it out, or undo it after a failure. */
+static inline kz_status array_finish(kz_array **out, struct kz_array *array, kz_status st)
+{
+	if (st) {
+		kz_array_release(array);
+		return st;
+	}
+	*out = array;
+	return KZ_OK;
+}
+
+static inline struct strided array_elements(const struct kz_array *array)
+{
+	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
+}
+
+/* `size` bytes of host memory stand for what an array of `count` elements takes. */
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	kz_error *err);
+
+#endif
