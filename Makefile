@@ -72,7 +72,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	emit_warp.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c \
+	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
 	jit.c \
 	lz4.c image.c link_scan.c link.c \
 	capacity.c \
@@ -102,7 +102,7 @@ SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call sy
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_async emit_size mma
+	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_base emit_async emit_size mma
 SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \

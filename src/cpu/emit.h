@@ -84,6 +84,9 @@ struct emit {
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	const struct ptx_module *module, const struct ptx_func *func, struct ptx_diag *diag);
 
+/* emit_base.c: count addresses from pointers that loops do not change. */
+void emit_base_addresses(LLVMValueRef fn);
+
 /* emit.c: values */
 LLVMTypeRef emit_type(struct emit *e, enum ptx_type type);
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits);

@@ -10,7 +10,8 @@
  * away (early-cse), and with a loop in the kernel invariants leave it (licm).
  *
  * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
- * LLVM is in a hurry with them, too.
+ * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
+ * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
  *
  * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
  * and error values everywhere else keep it from doing so.
@@ -49,6 +50,11 @@
 static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
 static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
+/* Branches are tidied first: instcombine moves code into those that only lead back. */
+static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
+static const char vector_passes[] = "function(early-cse,loop-vectorize,slp-vectorizer," INSTCOMBINE
+	",simplifycfg)";
 static const char tangle_passes[] = "function(sroa)";
 
 /* Instructions: of PTX, and of LLVM after its passes, of which a lane loop or a vector of 64-bit
@@ -299,13 +305,27 @@ static bool is_huge(const struct ptx_func *func)
 	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
 }
 
-static bool run_passes(struct jit *jit, LLVMModuleRef ir, const struct ptx_func *func,
-	struct ptx_diag *diag)
+/* A kernel for blocks of one thread, as it says itself. */
+static bool is_lone(const struct ptx_func *func)
+{
+	static const uint32_t one[] = {1, 1, 1};
+	return memcmp(func->max_ntid, one, sizeof(one)) == 0
+		|| memcmp(func->req_ntid, one, sizeof(one)) == 0;
+}
+
+static bool run_passes(struct jit *jit, LLVMModuleRef ir, const char *symbol,
+	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	bool loops = has_loop(func);
+	bool vectors = loops && is_lone(func) && !is_huge(func);
 	const char *passes = has_many_edges(func) ? tangle_passes
-		: has_loop(func) ? loop_passes : straight_passes;
+		: vectors ? lone_passes : loops ? loop_passes : straight_passes;
 	LLVMErrorRef error = LLVMRunPasses(ir, passes, jit->machine, options);
+	if (vectors && !error) {
+		emit_base_addresses(LLVMGetNamedFunction(ir, symbol));
+		error = LLVMRunPasses(ir, vector_passes, jit->machine, options);
+	}
 	LLVMDisposePassBuilderOptions(options);
 	return !error || fail_error(diag, func->line, "optimise", error);
 }
@@ -454,7 +474,7 @@ static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_fu
 	*out = (struct jit_kernel){.width = width};
 	bool ok = emit_kernel(&out->frame_size, ir, symbol, out->width, jit->module, func, diag)
 		&& verify(ir, func, diag)
-		&& run_passes(jit, ir, func, diag);
+		&& run_passes(jit, ir, symbol, func, diag);
 	jit->is_huge = ok && width > 1 && ir_size(ir) >= HUGE_IR;
 	ok = ok && !jit->is_huge;
 	double emitted = now_ms();
@@ -471,7 +491,7 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 {
 	jit->diag = diag;
 	jit->is_deep = false;
-	uint32_t width = is_huge(func) ? 1 : jit->width;
+	uint32_t width = is_huge(func) || is_lone(func) ? 1 : jit->width;
 	bool ok = compile_width(out, jit, func, width, diag);
 	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
 		/* The registers of 32 lanes are 32 times as large. */
