@@ -58,6 +58,7 @@ DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
+	copy.c \
 	module.c missing.c kernel.c args.c shape.c array.c strided.c transfer.c format.c diagnose.c)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \

@@ -39,7 +39,7 @@
  *     dtype.c       element types
  *     device.c      choose, open and describe devices; the loss of a context
  *     stream.c      streams and events
- *     memory.c      device memory: buffers, copies, fills, order between streams
+ *     memory.c      device memory: buffers, order between streams; copy.c: copies, fills
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting

@@ -197,6 +197,9 @@ kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t off
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
 	const char *what, kz_error *err);
 struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
+/* That a range lies in a buffer, which may be NULL. */
+kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
+	kz_error *err);
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
@@ -223,9 +226,6 @@ static inline kz_status memory_used(struct memory *memory, struct kz_stream *str
 /* The stream in which the memory is at rest soonest: its last user, else the default stream.
  * Counted, since another thread's view may end its last use: stream_release. */
 struct kz_stream *memory_stream(struct memory *memory);
-/* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
-kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
-	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
 
 static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
 {
@@ -236,6 +236,12 @@ static inline CUdeviceptr array_address(const struct kz_array *array)
 {
 	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
 }
+
+/* copy.c */
+
+/* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
 
 /* module.c */
 
