@@ -97,7 +97,7 @@ BENCHES := bench_launch bench_compile bench_cold
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_nvrtc rtc_compile args dtype shape device stream memory array module kernel diagnose cuda hero
+	rtc_nvrtc rtc_compile args dtype shape device stream memory array transfer module kernel diagnose cuda hero
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \

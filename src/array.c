@@ -3,7 +3,7 @@
  * Arrays: a dtype, a shape and strides over a buffer.
  *
  * Sizes are products of numbers from the caller: everything is computed with overflow checks before
- * anything is allocated.  transfer.c moves the elements to and from the host.
+ * anything is allocated.  transfer.c moves the elements to and from the host, and other devices.
  */
 #include "base/common.h"
 
@@ -129,11 +129,79 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	return array_finish(out, array, st);
 }
 
+/* The bytes of a number 1; false for a struct. */
+static bool one_of(char value[16], kz_dtype dtype)
+{
+	static const uint16_t half = 0x3c00, bfloat = 0x3f80;
+	static const float single = 1;
+	static const double twice = 1;
+	memset(value, 0, 16);
+	switch (dtype) {
+	case KZ_F16:
+		memcpy(value, &half, sizeof(half));
+		return true;
+	case KZ_BF16:
+		memcpy(value, &bfloat, sizeof(bfloat));
+		return true;
+	case KZ_F32:
+	case KZ_C64:
+		memcpy(value, &single, sizeof(single));
+		return true;
+	case KZ_F64:
+	case KZ_C128:
+		memcpy(value, &twice, sizeof(twice));
+		return true;
+	default:
+		value[0] = 1;
+		return dtype < KZ_DTYPE_STRUCT;
+	}
+}
+
+kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_error *err)
+{
+	char value[16];
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
+	if (!one_of(value, dtype)) {
+		return error_set(err, KZ_INVALID, "expected a dtype of numbers for ones, got %s",
+			kz_dtype_name(dtype) ? kz_dtype_name(dtype) : "none");
+	}
+	return kz_array_full(out, dev, dtype, shape, value, kz_dtype_size(dtype), err);
+}
+
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(like, "an array", err);
 	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
+}
+
+kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_zeros(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, err);
+}
+
+kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_ones(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, err);
+}
+
+kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtype,
+	const void *value, int64_t value_size, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_full(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, value, value_size, err);
 }
 
 kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
@@ -147,6 +215,41 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	}
 	if (!(st = array_check_host(host, size, array->count, dtype, err))) {
 		st = kz_copy_htod(array->buffer, 0, host, size, err);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = kz_array_set_strided(array, host, size, strides, offset, err);
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_shape shape,
+	const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(buffer, "a buffer", err))
+	    || (st = array_new(&array, dtype, &shape, err))) {
+		return st;
+	}
+	if (strides) {
+		memcpy(array->strides, strides, (size_t)shape.ndim * sizeof(*strides));
+	}
+	array->offset = offset;
+	const struct strided elements = array_elements(array);
+	const struct strided_bounds bounds = {buffer->size, 0, "an array", "the buffer"};
+	if (!(st = strided_check(&elements, offset, &bounds, err))) {
+		array->buffer = buffer_retain(buffer);
 	}
 	return array_finish(out, array, st);
 }
@@ -179,12 +282,28 @@ kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const i
 	return array_finish(out, view, st);
 }
 
+kz_array *kz_array_retain(kz_array *array)
+{
+	if (array) {
+		atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
+	}
+	return array;
+}
+
 void kz_array_release(kz_array *array)
 {
 	if (array && atomic_fetch_sub(&array->refs, 1) == 1) {
 		kz_buffer_release(array->buffer);
 		mem_free(array);
 	}
+}
+
+kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
+	kz_error *err)
+{
+	const struct kz_device *first = kz_array_device(a), *second = kz_array_device(b);
+	return likely(first == second) ? KZ_OK : error_set(err, KZ_INVALID,
+		"Tensor in %s cannot %s with tensor in %s", first->name, verb, second->name);
 }
 
 /* Printing */

@@ -29,4 +29,8 @@ static inline struct strided array_elements(const struct kz_array *array)
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
 	kz_error *err);
 
+/* That two operands are on one device; `verb` is what cannot be done if not: "add". */
+kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
+	kz_error *err);
+
 #endif

@@ -44,6 +44,19 @@ static kz_array *counted(kz_shape shape)
 	return array;
 }
 
+/* What kz_array_print says; static. */
+static char *printed(kz_array *array)
+{
+	static char text[8192];
+	FILE *file = tmpfile();
+	ck_assert_ptr_nonnull(file);
+	ok(kz_array_print(array, file, &err));
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
 /* Creating */
 
 START_TEST(an_array_knows_its_layout)
@@ -181,6 +194,77 @@ START_TEST(zeros_and_values_arrive)
 		"got NULL");
 	fails(kz_array_full(&array, dev, 0, KZ_SHAPE(2), &half, 8, &err), KZ_INVALID,
 		"0 is no dtype");
+	teardown();
+}
+END_TEST
+
+START_TEST(ones_are_ones_in_every_type)
+{
+	static const char *const want[] = {"True", "1", "1", "1", "1", "1", "1", "1", "1", "1.0",
+		"1.0", "1.0", "1.0", "(1+0j)", "(1+0j)"};
+	kz_dtype odd;
+	kz_array *array;
+	setup(_i);
+	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+		char line[32];
+		ok(kz_array_ones(&array, dev, dtype, KZ_SHAPE(), &err));
+		snprintf(line, sizeof(line), "%s\n", want[dtype - 1]);
+		ck_assert_str_eq(printed(array), line);
+		kz_array_release(array);
+	}
+	ok(kz_dtype_register(&odd, "odd", 3, &err));
+	fails(kz_array_ones(&array, dev, odd, KZ_SHAPE(2), &err), KZ_INVALID,
+		"expected a dtype of numbers for ones, got odd");
+	fails(kz_array_ones(&array, dev, 99, KZ_SHAPE(2), &err), KZ_INVALID, "99 is no dtype");
+	teardown();
+}
+END_TEST
+
+START_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)
+{
+	static const double seven = 7;
+	kz_array *array;
+	setup(_i);
+	kz_array *like = counted(KZ_SHAPE(2, 2));
+	ok(kz_array_zeros_like(&array, like, 0, &err));
+	ck_assert_uint_eq(kz_array_dtype(array), KZ_I32);
+	ck_assert_str_eq(printed(array), "[[0 0]\n [0 0]]\n");
+	kz_array_release(array);
+	ok(kz_array_ones_like(&array, like, KZ_F32, &err));
+	ck_assert_str_eq(printed(array), "[[1. 1.]\n [1. 1.]]\n");
+	kz_array_release(array);
+	ok(kz_array_full_like(&array, like, KZ_F64, &seven, sizeof(seven), &err));
+	ck_assert_str_eq(printed(array), "[[7. 7.]\n [7. 7.]]\n");
+	kz_array_release(array);
+	fails(kz_array_full_like(&array, like, 0, &seven, sizeof(seven), &err), KZ_INVALID,
+		"expected a value of 4 bytes for int32, got 8");
+	fails(kz_array_zeros_like(&array, NULL, 0, &err), KZ_INVALID, "expected an array");
+	kz_array_release(like);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_array_over_a_buffer_shares_its_memory)
+{
+	static const int64_t back = -4;
+	static const int32_t host[] = {1, 2, 3, 4};
+	kz_buffer *buffer;
+	kz_array *array;
+	setup(_i);
+	ok(kz_buffer_create(&buffer, dev, 16, &err));
+	ok(kz_copy_htod(buffer, 0, host, 16, &err));
+	ok(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(3), NULL, 4, &err));
+	ck_assert_str_eq(printed(array), "[2 3 4]\n");
+	kz_array_release(array);
+	fails(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(4), NULL, 4, &err), KZ_RANGE,
+		"expected an array within bytes 0 to 16 of the buffer, got shape (4,) from byte 4");
+	fails(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(2), &back, 0, &err), KZ_RANGE, "");
+	fails(kz_array_wrap(&array, NULL, KZ_I32, KZ_SHAPE(2), NULL, 0, &err), KZ_INVALID,
+		"expected a buffer, got NULL");
+	ok(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(4), &back, 12, &err));
+	kz_buffer_release(buffer);
+	ck_assert_str_eq(printed(array), "[4 3 2 1]\n");
+	kz_array_release(array);
 	teardown();
 }
 END_TEST
@@ -430,18 +514,6 @@ END_TEST
 
 /* Printing, as numpy 1.26 does */
 
-static char *printed(kz_array *array)
-{
-	static char text[8192];
-	FILE *file = tmpfile();
-	ck_assert_ptr_nonnull(file);
-	ok(kz_array_print(array, file, &err));
-	rewind(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
 static void prints(kz_dtype dtype, kz_shape shape, const void *host, int64_t size, const char *want)
 {
 	kz_array *array;
@@ -640,7 +712,10 @@ Suite *array_suite(void)
 	static const TTest *const *const tests[] = {
 		&an_array_knows_its_layout, &an_empty_array_is_legal_everywhere,
 		&a_bad_shape_or_type_is_refused, &a_value_fills_arrays_of_every_element_size,
-		&zeros_and_values_arrive, &a_host_size_that_does_not_match_is_refused,
+		&zeros_and_values_arrive, &ones_are_ones_in_every_type,
+		&an_array_like_another_has_its_shape_and_maybe_its_type,
+		&an_array_over_a_buffer_shares_its_memory,
+		&a_host_size_that_does_not_match_is_refused,
 		&a_view_holds_the_elements_at_its_strides, &a_view_beyond_the_buffer_is_refused,
 		&a_view_whose_elements_share_memory_can_be_read_but_not_set,
 		&nothing_in_place_of_an_array_or_a_result_is_no_crash,

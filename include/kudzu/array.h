@@ -51,8 +51,32 @@ KZ_API KZ_NODISCARD kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_
 KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, const void *value, int64_t value_size, kz_error *err);
 
+/**
+ * Create an array of ones; as kz_array_create.
+ *
+ * @return also KZ_INVALID for the dtype of a struct.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_error *err);
+
 /** Create an undefined, row-major array of the device, dtype and shape of another. */
 KZ_API KZ_NODISCARD kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err);
+
+/**
+ * Create a row-major array of zeros of the device and shape of another.
+ *
+ * @param dtype 0 for that of `like`.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_zeros_like(kz_array **out, const kz_array *like,
+	kz_dtype dtype, kz_error *err);
+
+/** Create an array of ones; as kz_array_zeros_like and kz_array_ones. */
+KZ_API KZ_NODISCARD kz_status kz_array_ones_like(kz_array **out, const kz_array *like,
+	kz_dtype dtype, kz_error *err);
+
+/** Create an array with one value everywhere; as kz_array_zeros_like and kz_array_full. */
+KZ_API KZ_NODISCARD kz_status kz_array_full_like(kz_array **out, const kz_array *like,
+	kz_dtype dtype, const void *value, int64_t value_size, kz_error *err);
 
 /**
  * Create an array from host memory.
@@ -64,6 +88,30 @@ KZ_API KZ_NODISCARD kz_status kz_array_from(kz_array **out, kz_device *dev, kz_d
 	kz_shape shape, const void *host, int64_t size, kz_error *err);
 
 /**
+ * Create a row-major array from elements at strides in host memory: a column, every other row, an
+ * image upside down.
+ *
+ * @param host host memory of `size` bytes.
+ * @param size bytes at `host`.
+ * @param strides bytes for each extent, of any sign; NULL for row-major.
+ * @param offset bytes from `host` to the first element.
+ * @return also KZ_RANGE if any element would lie outside the `size` bytes.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_from_strided(kz_array **out, kz_device *dev,
+	kz_dtype dtype, kz_shape shape, const void *host, int64_t size, const int64_t *strides,
+	int64_t offset, kz_error *err);
+
+/**
+ * Create an array over a buffer, which it shares and keeps alive.
+ *
+ * @param strides bytes for each extent; NULL for row-major.
+ * @param offset bytes from the start of the buffer to the first element.
+ * @return KZ_OK; KZ_RANGE if any element would lie outside the buffer.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype,
+	kz_shape shape, const int64_t *strides, int64_t offset, kz_error *err);
+
+/**
  * Make a view of an array's memory.
  *
  * @param shape of the view.
@@ -73,6 +121,13 @@ KZ_API KZ_NODISCARD kz_status kz_array_from(kz_array **out, kz_device *dev, kz_d
  */
 KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape,
 	const int64_t *strides, int64_t offset, kz_error *err);
+
+/**
+ * Raise an array's count, so that it takes one more kz_array_release to give it back.
+ *
+ * @return `array`.
+ */
+KZ_API kz_array *kz_array_retain(kz_array *array);
 
 /** Give an array back.  NULL is fine; work in flight keeps what it needs. */
 KZ_API void kz_array_release(kz_array *array);
@@ -93,6 +148,59 @@ KZ_API KZ_NODISCARD kz_status kz_array_get(kz_array *array, void *host, int64_t 
  */
 KZ_API KZ_NODISCARD kz_status kz_array_set(kz_array *array, const void *host, int64_t size,
 	kz_error *err);
+
+/**
+ * Copy the elements to places at strides in host memory; what lies between these stays.
+ *
+ * @param host host memory of `size` bytes.
+ * @param size bytes at `host`.
+ * @param strides bytes for each extent, of any sign; NULL for row-major.
+ * @param offset bytes from `host` to the first element.
+ * @return KZ_OK; KZ_RANGE if any element would lie outside the `size` bytes; KZ_INVALID if two
+ *         may share memory, as kz_array_set.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size,
+	const int64_t *strides, int64_t offset, kz_error *err);
+
+/** Overwrite the elements from places at strides; as kz_array_get_strided and kz_array_set. */
+KZ_API KZ_NODISCARD kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
+	const int64_t *strides, int64_t offset, kz_error *err);
+
+/**
+ * kz_array_get in a stream.
+ *
+ * @return also KZ_UNSUPPORTED for a view with gaps.
+ * Async: the host memory is written until the stream has passed this point.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_get_async(kz_array *array, void *host, int64_t size,
+	kz_stream *stream, kz_error *err);
+
+/** kz_array_set in a stream; as kz_array_get_async.  The host memory must stay as it is. */
+KZ_API KZ_NODISCARD kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size,
+	kz_stream *stream, kz_error *err);
+
+/**
+ * Have an array on a device: the same handle with its count raised if it is there, else a
+ * row-major copy.
+ *
+ * The array itself stays where it is.  Between GPUs the copy takes the direct way where the driver
+ * offers one, else it goes through host memory.
+ *
+ * @return KZ_OK; KZ_DEVICE_MEMORY; KZ_NO_MEMORY.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev,
+	kz_error *err);
+
+/**
+ * Have the memory of an array on the device `cpu`, to read and write.
+ *
+ * Waits until earlier work on the array is done.  Call it again after giving the device more work.
+ *
+ * @param out set to the address of the first element, NULL for an empty array; the others lie at
+ *        kz_array_strides from there.  Borrowed from the array.
+ * @return KZ_OK; KZ_INVALID for an array on a GPU: kz_array_get or kz_array_to copies it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_host(void **out, kz_array *array, kz_error *err);
 
 /**
  * Print the elements as numpy does, long arrays shortened.
