@@ -52,14 +52,15 @@ else
 # --- Sources, by layer ---------------------------------------------------------------------------
 
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
-	module.h kernel.h array.h diagnose.h shape.h preprocessor.h)
+	module.h kernel.h array.h ops.h diagnose.h shape.h preprocessor.h)
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c \
-	module.c missing.c kernel.c args.c shape.c array.c strided.c transfer.c format.c diagnose.c)
+	module.c missing.c kernel.c args.c shape.c array.c strided.c transfer.c format.c diagnose.c \
+	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
@@ -185,6 +186,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config
 	$(call say,CC)$(COMPILE) -c -o $@ $<
 $(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(DRV)): $(BUILD)/folders.flags
+$(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cpu/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): $(BUILD)/llvm.flags
 

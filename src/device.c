@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "kernels.h"
 #include "objects.h"
 
 #include <stdio.h>
@@ -222,6 +223,7 @@ static void device_free(struct kz_device *dev)
 	if (!dev) {
 		return;
 	}
+	kernels_free(dev);
 	stream_finish(&dev->stream);
 	if (dev->context) {
 		(void)dev->drv->DevicePrimaryCtxRelease(dev->handle);

@@ -46,6 +46,15 @@
  *     strided.[ch]  elements at strides: where they lie, moving those of the host
  *     array.[ch]    arrays; format.[ch]: their elements as text
  *     transfer.c    their elements to and from the host
+ *     promote.c     the common type of two types
+ *     expr.[ch]     elementwise computations as data; ops.def: all operations
+ *     device_code.[ch]
+ *                   the files of kernels/ as strings
+ *     generate.[ch] an expression -> the CUDA C of its kernel
+ *     kernels.[ch]  the kernels that were generated for a device
+ *     elementwise.[ch]
+ *                   run an expression over arrays
+ *     ops.c         operations by number, copies, fills
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

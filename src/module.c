@@ -56,8 +56,16 @@ void kz_module_release(kz_module *mod)
 	rtc_image_free(&mod->image);
 	scan_free(&mod->source);
 	pthread_mutex_destroy(&mod->lock);
-	device_release(mod->device);
+	if (!mod->is_the_devices) {
+		device_release(mod->device);
+	}
 	mem_free(mod);
+}
+
+void module_forget_device(struct kz_module *mod)
+{
+	mod->is_the_devices = true;
+	device_release(mod->device);
 }
 
 /* "ptxas application ptx input, line 12; error   : text": the place and the words of the first

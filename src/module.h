@@ -37,6 +37,7 @@ struct kz_module {
 	struct scan source;         /* the kernels of the text that was compiled; none of others */
 	struct kz_kernel *kernels;  /* one per image.kernels */
 	pthread_mutex_t lock;       /* guards the making of kernels */
+	bool is_the_devices;        /* it holds no count on its device */
 };
 
 /* missing.c */

@@ -61,6 +61,7 @@ struct kz_device {
 	_Atomic int64_t peak_size;
 	_Atomic int64_t live_count;
 	_Atomic int64_t total_count;
+	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
 };
 
 /* A piece of device memory that something owns. */
@@ -232,6 +233,12 @@ static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
 	return buffer->memory->address + (CUdeviceptr)buffer->offset;
 }
 
+static inline struct kz_array *array_retain(struct kz_array *array)
+{
+	atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
+	return array;
+}
+
 static inline CUdeviceptr array_address(const struct kz_array *array)
 {
 	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
@@ -246,5 +253,7 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 /* module.c */
 
 struct kz_module *module_retain(struct kz_module *mod);
+/* Give back the module's count on its device, which from now on outlives it. */
+void module_forget_device(struct kz_module *mod);
 
 #endif

@@ -44,6 +44,25 @@ KZ_API const char *kz_dtype_name(kz_dtype dtype);
 KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
 
 /**
+ * Return the type that two types have in common, by numpy's rules (src/promote.c has the table).
+ *
+ * bool gives way to all; integers become the smallest integer that holds both, int64 with uint64
+ * float64; 8-bit integers fit float16 and bfloat16, 16-bit ones float32, larger ones float64;
+ * float16 with bfloat16 is float32.
+ *
+ * @return the common type; 0 if there is none: for structs but with themselves, and for no dtypes.
+ */
+KZ_API kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b);
+
+/**
+ * Return 1 if a result of one type may go into an array of another: numpy's "same_kind".
+ *
+ * The kinds are bool, unsigned, signed, float, complex; a type goes into its own kind, however
+ * small, and into those behind it.  A struct goes only into itself.
+ */
+KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
+
+/**
  * Register a struct as an element type.  The same name and size give the same number again.
  *
  * @param out set to the number, from KZ_DTYPE_STRUCT.

@@ -62,14 +62,18 @@ typedef enum kz_arg_kind {
 	KZ_ARG_VALUE = 10,       /**< value.p: `size` bytes */
 	KZ_ARG_IN = 11,          /**< value.p: `size` bytes of host memory */
 	KZ_ARG_OUT = 12,
-	KZ_ARG_INOUT = 13
+	KZ_ARG_INOUT = 13,
+	KZ_ARG_COMPLEX = 14      /**< value.d, imaginary; for array operations only */
 } kz_arg_kind;
 
 /** One captured argument; what it points to is borrowed for the call. */
 typedef struct kz_arg {
 	int32_t kind;      /**< kz_arg_kind */
 	int32_t width;     /**< bytes of the C type, for KZ_ARG_BOOL to KZ_ARG_F64; else 0 */
-	int64_t size;      /**< bytes at value.p, for KZ_ARG_VALUE to KZ_ARG_INOUT; else 0 */
+	union {
+		int64_t size;      /**< bytes at value.p, for KZ_ARG_VALUE to KZ_ARG_INOUT; else 0 */
+		double imaginary;  /**< for KZ_ARG_COMPLEX */
+	};
 	union {
 		int64_t i;
 		uint64_t u;
@@ -88,7 +92,7 @@ typedef struct kz_args {
 /* One constructor per kind; KZ_ARG picks by type. */
 static inline kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
-	kz_arg arg = {kind, width, 0, {0}};
+	kz_arg arg = {kind, width, {0}, {0}};
 	return arg;
 }
 
@@ -158,6 +162,15 @@ static inline kz_arg kz_arg_f64(double value)
 	return arg;
 }
 
+/** Make a complex operand of array operations; C's complex numbers are taken as they are. */
+static inline kz_arg kz_arg_complex(double real, double imaginary)
+{
+	kz_arg arg = kz_arg_make(KZ_ARG_COMPLEX, 0);
+	arg.value.d = real;
+	arg.imaginary = imaginary;
+	return arg;
+}
+
 static inline kz_arg kz_arg_array(const kz_array *value)
 {
 	return kz_arg_pointer(KZ_ARG_ARRAY, value, 0);
@@ -204,6 +217,18 @@ static inline kz_arg kz_arg_bool(_Bool value)
 	return kz_arg_uint(KZ_ARG_BOOL, value, (int32_t)sizeof(value));
 }
 
+static inline kz_arg kz_arg_c64(float _Complex value)
+{
+	union { float _Complex value; float parts[2]; } both = {value};
+	return kz_arg_complex((double)both.parts[0], (double)both.parts[1]);
+}
+
+static inline kz_arg kz_arg_c128(double _Complex value)
+{
+	union { double _Complex value; double parts[2]; } both = {value};
+	return kz_arg_complex(both.parts[0], both.parts[1]);
+}
+
 #define KZ_ARG(x) _Generic((x), \
 	_Bool: kz_arg_bool, char: kz_arg_char, \
 	signed char: kz_arg_schar, short: kz_arg_short, int: kz_arg_sint, \
@@ -211,6 +236,7 @@ static inline kz_arg kz_arg_bool(_Bool value)
 	unsigned char: kz_arg_uchar, unsigned short: kz_arg_ushort, unsigned int: kz_arg_unsigned, \
 	unsigned long: kz_arg_ulong, unsigned long long: kz_arg_ullong, \
 	float: kz_arg_f32, double: kz_arg_f64, \
+	float _Complex: kz_arg_c64, double _Complex: kz_arg_c128, \
 	kz_array *: kz_arg_array, const kz_array *: kz_arg_array, \
 	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
 	kz_arg: kz_arg_self, default: kz_arg_host)(x)

@@ -27,6 +27,7 @@
 #include <kudzu/kernel.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
+#include <kudzu/ops.h>
 #include <kudzu/shape.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>

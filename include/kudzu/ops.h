@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_OPS_H
+#define KUDZU_OPS_H
+
+/*
+ * Elementwise operations: numpy's operators and functions over arrays and numbers.
+ *
+ *	kz_array *b = NULL, *c = NULL;
+ *	if (kz_multiply(&b, 2, a, &err)
+ *	    || kz_sin(&c, b, &err)
+ *	    || kz_apply_into(c, KZ_OP_ADD, &err, KZ_ARGS(c, a))) {    (c += a)
+ *		kz_error_print(&err, stderr);
+ *	}
+ *
+ * Operands are arrays and C numbers, in any mixture with at least one array.  Arrays broadcast as
+ * in numpy, whatever their strides.  The operands are first brought to a common type by numpy's
+ * rules (kz_dtype_promote); C numbers adapt to the arrays: 2 and 2.0 leave an array of floats one
+ * of floats, 2.5 makes integers float64, and an integer that the array's type cannot hold is
+ * KZ_RANGE.  Comparisons give bool.  Every operation rounds as IEEE 754 says, as if it stood alone.
+ *
+ * Where numpy leaves things open: integers wrap; integer division by zero gives 0; a shift by more
+ * than the width gives 0 (right, of a negative number: -1); a negative power of an integer is 0, but
+ * for 1 and -1.  A float that an integer type cannot hold becomes some number.
+ */
+#include <kudzu/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An operation.  The numbers never change. */
+typedef enum kz_op {
+	KZ_OP_NONE = 0,
+	KZ_OP_ADD = 1,
+	KZ_OP_SUBTRACT = 2,
+	KZ_OP_MULTIPLY = 3,
+	KZ_OP_DIVIDE = 4,         /**< true division: integers give float64 */
+	KZ_OP_FLOOR_DIVIDE = 5,   /**< rounds to minus infinity, as Python */
+	KZ_OP_REMAINDER = 6,      /**< has the sign of the divisor, as Python's % */
+	KZ_OP_FMOD = 7,           /**< has the sign of the dividend, as C's % */
+	KZ_OP_POWER = 8,
+	KZ_OP_NEGATIVE = 9,
+	KZ_OP_POSITIVE = 10,
+	KZ_OP_ABSOLUTE = 11,      /**< of complex numbers: real */
+	KZ_OP_SIGN = 12,
+	KZ_OP_SQUARE = 13,
+	KZ_OP_RECIPROCAL = 14,
+	KZ_OP_SQRT = 15,
+	KZ_OP_RSQRT = 16,
+	KZ_OP_CBRT = 17,
+	KZ_OP_GCD = 18,
+	KZ_OP_LCM = 19,
+	KZ_OP_EXP = 20,
+	KZ_OP_EXP2 = 21,
+	KZ_OP_EXPM1 = 22,
+	KZ_OP_LOG = 23,
+	KZ_OP_LOG2 = 24,
+	KZ_OP_LOG10 = 25,
+	KZ_OP_LOG1P = 26,
+	KZ_OP_LOGADDEXP = 27,
+	KZ_OP_SIN = 28,
+	KZ_OP_COS = 29,
+	KZ_OP_TAN = 30,
+	KZ_OP_ARCSIN = 31,
+	KZ_OP_ARCCOS = 32,
+	KZ_OP_ARCTAN = 33,
+	KZ_OP_ARCTAN2 = 34,
+	KZ_OP_SINH = 35,
+	KZ_OP_COSH = 36,
+	KZ_OP_TANH = 37,
+	KZ_OP_ARCSINH = 38,
+	KZ_OP_ARCCOSH = 39,
+	KZ_OP_ARCTANH = 40,
+	KZ_OP_HYPOT = 41,
+	KZ_OP_DEGREES = 42,
+	KZ_OP_RADIANS = 43,
+	KZ_OP_FLOOR = 44,
+	KZ_OP_CEIL = 45,
+	KZ_OP_TRUNC = 46,
+	KZ_OP_RINT = 47,          /**< to the nearest, halves to even */
+	KZ_OP_COPYSIGN = 48,
+	KZ_OP_NEXTAFTER = 49,     /**< halves give float32 */
+	KZ_OP_LDEXP = 50,         /**< a * 2^b, b an integer */
+	KZ_OP_FREXP_FRACTION = 51,
+	KZ_OP_FREXP_EXPONENT = 52, /**< an int32 */
+	KZ_OP_MODF_FRACTION = 53,
+	KZ_OP_MODF_WHOLE = 54,
+	KZ_OP_ISNAN = 55,
+	KZ_OP_ISINF = 56,
+	KZ_OP_ISFINITE = 57,
+	KZ_OP_SIGNBIT = 58,
+	KZ_OP_REAL = 59,
+	KZ_OP_IMAG = 60,
+	KZ_OP_CONJUGATE = 61,
+	KZ_OP_ANGLE = 62,
+	KZ_OP_ERF = 63,
+	KZ_OP_ERFC = 64,
+	KZ_OP_LGAMMA = 65,
+	KZ_OP_TGAMMA = 66,
+	KZ_OP_SIGMOID = 67,       /**< 1 / (1 + exp(-a)) */
+	KZ_OP_RELU = 68,          /**< max(a, 0); keeps NaN */
+	KZ_OP_HEAVISIDE = 69,
+	KZ_OP_MAXIMUM = 70,       /**< NaN if either is */
+	KZ_OP_MINIMUM = 71,
+	KZ_OP_FMAX = 72,          /**< the other one if one is NaN */
+	KZ_OP_FMIN = 73,
+	KZ_OP_CLIP = 74,          /**< min(max(a, b), c) */
+	KZ_OP_WHERE = 75,         /**< a != 0 ? b : c */
+	KZ_OP_IF_POSITIVE = 76,   /**< a > 0 ? b : c */
+	KZ_OP_EQUAL = 77,
+	KZ_OP_NOT_EQUAL = 78,
+	KZ_OP_LESS = 79,
+	KZ_OP_LESS_EQUAL = 80,
+	KZ_OP_GREATER = 81,
+	KZ_OP_GREATER_EQUAL = 82,
+	KZ_OP_LOGICAL_AND = 83,
+	KZ_OP_LOGICAL_OR = 84,
+	KZ_OP_LOGICAL_XOR = 85,
+	KZ_OP_LOGICAL_NOT = 86,
+	KZ_OP_BITWISE_AND = 87,
+	KZ_OP_BITWISE_OR = 88,
+	KZ_OP_BITWISE_XOR = 89,
+	KZ_OP_INVERT = 90,
+	KZ_OP_LEFT_SHIFT = 91,
+	KZ_OP_RIGHT_SHIFT = 92
+} kz_op;
+
+/** How to apply an operation.  Initialize with KZ_OP_OPTIONS_INIT. */
+typedef struct kz_op_options {
+	size_t size;        /**< sizeof(kz_op_options) */
+	kz_array *into;     /**< where the result goes; NULL: a new array.  Its shape is the result's, its
+	                         dtype must be able to hold the result's kind (numpy's same_kind) */
+	kz_stream *stream;  /**< NULL: the device's default stream */
+	kz_dtype dtype;     /**< of the result, whatever the rules say; 0: what they say */
+	int32_t reserved_int;
+	void *reserved[4];
+} kz_op_options;
+
+#ifdef __cplusplus
+#define KZ_OP_OPTIONS_INIT kz_sized_init<kz_op_options>()
+#else
+#define KZ_OP_OPTIONS_INIT {.size = sizeof(kz_op_options)}
+#endif
+
+/**
+ * Apply an operation to arrays and numbers.
+ *
+ * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
+ *        `into` itself with its count raised.
+ * @param options NULL for the defaults.
+ * @param args KZ_ARGS(...): as many operands as the operation has, at least one of them an array.
+ * @return KZ_OK; KZ_INVALID for a number of operands, types, shapes, devices or a stream that do not
+ *         fit, with what was found; KZ_RANGE for a number that the arrays' type cannot hold;
+ *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: give the result back with kz_array_release.
+ * Async: returns before the work is done.  The operands may be released at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options,
+	kz_error *err, kz_args args);
+
+/** Apply an operation and put the result into an array, which may be an operand: a += b. */
+KZ_API KZ_NODISCARD kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args);
+
+/** Return the name of an operation, "add"; NULL if it is none.  Static. */
+KZ_API const char *kz_op_name(kz_op op);
+
+/** Return how many operands an operation takes; 0 if it is none. */
+KZ_API int kz_op_arity(kz_op op);
+
+/**
+ * Copy an array to a new one of another dtype, row-major; numpy's astype.
+ *
+ * Any type becomes any other: complex numbers lose their imaginary part.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype,
+	kz_error *err);
+
+/** Copy an array to a new one, in the same order of axes without gaps. */
+KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err);
+
+/**
+ * Overwrite the elements of an array by those of another, broadcast to its shape: to[...] = from.
+ *
+ * @param to any array or view whose elements share no memory; its dtype must be able to hold
+ *        `from`'s kind.  It may overlap `from`.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err);
+
+/** Overwrite every element of an array by one number, KZ_ARG(2.5): to[...] = value. */
+KZ_API KZ_NODISCARD kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err);
+
+/** How many kernels the library generated for a device. */
+typedef struct kz_kernel_stats {
+	int64_t compiled_count; /**< compiled, each for one operation, types and class of layout */
+	int64_t hit_count;      /**< found, because an earlier call had compiled them */
+} kz_kernel_stats;
+
+/** Report the kernels that were generated for a device; nothing happens without `out`. */
+KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* The operations by name: kz_add(&out, a, b, &err) */
+#define KZ_APPLY_1(op, out, x, err) kz_apply((out), (op), NULL, (err), KZ_ARGS(x))
+#define KZ_APPLY_2(op, out, x, y, err) kz_apply((out), (op), NULL, (err), KZ_ARGS(x, y))
+#define KZ_APPLY_3(op, out, x, y, z, err) kz_apply((out), (op), NULL, (err), KZ_ARGS(x, y, z))
+
+#define kz_add(out, x, y, err) KZ_APPLY_2(KZ_OP_ADD, out, x, y, err)
+#define kz_subtract(out, x, y, err) KZ_APPLY_2(KZ_OP_SUBTRACT, out, x, y, err)
+#define kz_multiply(out, x, y, err) KZ_APPLY_2(KZ_OP_MULTIPLY, out, x, y, err)
+#define kz_divide(out, x, y, err) KZ_APPLY_2(KZ_OP_DIVIDE, out, x, y, err)
+#define kz_floor_divide(out, x, y, err) KZ_APPLY_2(KZ_OP_FLOOR_DIVIDE, out, x, y, err)
+#define kz_remainder(out, x, y, err) KZ_APPLY_2(KZ_OP_REMAINDER, out, x, y, err)
+#define kz_fmod(out, x, y, err) KZ_APPLY_2(KZ_OP_FMOD, out, x, y, err)
+#define kz_power(out, x, y, err) KZ_APPLY_2(KZ_OP_POWER, out, x, y, err)
+#define kz_negative(out, x, err) KZ_APPLY_1(KZ_OP_NEGATIVE, out, x, err)
+#define kz_positive(out, x, err) KZ_APPLY_1(KZ_OP_POSITIVE, out, x, err)
+#define kz_absolute(out, x, err) KZ_APPLY_1(KZ_OP_ABSOLUTE, out, x, err)
+#define kz_sign(out, x, err) KZ_APPLY_1(KZ_OP_SIGN, out, x, err)
+#define kz_square(out, x, err) KZ_APPLY_1(KZ_OP_SQUARE, out, x, err)
+#define kz_reciprocal(out, x, err) KZ_APPLY_1(KZ_OP_RECIPROCAL, out, x, err)
+#define kz_sqrt(out, x, err) KZ_APPLY_1(KZ_OP_SQRT, out, x, err)
+#define kz_rsqrt(out, x, err) KZ_APPLY_1(KZ_OP_RSQRT, out, x, err)
+#define kz_cbrt(out, x, err) KZ_APPLY_1(KZ_OP_CBRT, out, x, err)
+#define kz_gcd(out, x, y, err) KZ_APPLY_2(KZ_OP_GCD, out, x, y, err)
+#define kz_lcm(out, x, y, err) KZ_APPLY_2(KZ_OP_LCM, out, x, y, err)
+#define kz_exp(out, x, err) KZ_APPLY_1(KZ_OP_EXP, out, x, err)
+#define kz_exp2(out, x, err) KZ_APPLY_1(KZ_OP_EXP2, out, x, err)
+#define kz_expm1(out, x, err) KZ_APPLY_1(KZ_OP_EXPM1, out, x, err)
+#define kz_log(out, x, err) KZ_APPLY_1(KZ_OP_LOG, out, x, err)
+#define kz_log2(out, x, err) KZ_APPLY_1(KZ_OP_LOG2, out, x, err)
+#define kz_log10(out, x, err) KZ_APPLY_1(KZ_OP_LOG10, out, x, err)
+#define kz_log1p(out, x, err) KZ_APPLY_1(KZ_OP_LOG1P, out, x, err)
+#define kz_logaddexp(out, x, y, err) KZ_APPLY_2(KZ_OP_LOGADDEXP, out, x, y, err)
+#define kz_sin(out, x, err) KZ_APPLY_1(KZ_OP_SIN, out, x, err)
+#define kz_cos(out, x, err) KZ_APPLY_1(KZ_OP_COS, out, x, err)
+#define kz_tan(out, x, err) KZ_APPLY_1(KZ_OP_TAN, out, x, err)
+#define kz_arcsin(out, x, err) KZ_APPLY_1(KZ_OP_ARCSIN, out, x, err)
+#define kz_arccos(out, x, err) KZ_APPLY_1(KZ_OP_ARCCOS, out, x, err)
+#define kz_arctan(out, x, err) KZ_APPLY_1(KZ_OP_ARCTAN, out, x, err)
+#define kz_arctan2(out, x, y, err) KZ_APPLY_2(KZ_OP_ARCTAN2, out, x, y, err)
+#define kz_sinh(out, x, err) KZ_APPLY_1(KZ_OP_SINH, out, x, err)
+#define kz_cosh(out, x, err) KZ_APPLY_1(KZ_OP_COSH, out, x, err)
+#define kz_tanh(out, x, err) KZ_APPLY_1(KZ_OP_TANH, out, x, err)
+#define kz_arcsinh(out, x, err) KZ_APPLY_1(KZ_OP_ARCSINH, out, x, err)
+#define kz_arccosh(out, x, err) KZ_APPLY_1(KZ_OP_ARCCOSH, out, x, err)
+#define kz_arctanh(out, x, err) KZ_APPLY_1(KZ_OP_ARCTANH, out, x, err)
+#define kz_hypot(out, x, y, err) KZ_APPLY_2(KZ_OP_HYPOT, out, x, y, err)
+#define kz_degrees(out, x, err) KZ_APPLY_1(KZ_OP_DEGREES, out, x, err)
+#define kz_radians(out, x, err) KZ_APPLY_1(KZ_OP_RADIANS, out, x, err)
+#define kz_floor(out, x, err) KZ_APPLY_1(KZ_OP_FLOOR, out, x, err)
+#define kz_ceil(out, x, err) KZ_APPLY_1(KZ_OP_CEIL, out, x, err)
+#define kz_trunc(out, x, err) KZ_APPLY_1(KZ_OP_TRUNC, out, x, err)
+#define kz_rint(out, x, err) KZ_APPLY_1(KZ_OP_RINT, out, x, err)
+#define kz_copysign(out, x, y, err) KZ_APPLY_2(KZ_OP_COPYSIGN, out, x, y, err)
+#define kz_nextafter(out, x, y, err) KZ_APPLY_2(KZ_OP_NEXTAFTER, out, x, y, err)
+#define kz_ldexp(out, x, y, err) KZ_APPLY_2(KZ_OP_LDEXP, out, x, y, err)
+#define kz_frexp_fraction(out, x, err) KZ_APPLY_1(KZ_OP_FREXP_FRACTION, out, x, err)
+#define kz_frexp_exponent(out, x, err) KZ_APPLY_1(KZ_OP_FREXP_EXPONENT, out, x, err)
+#define kz_modf_fraction(out, x, err) KZ_APPLY_1(KZ_OP_MODF_FRACTION, out, x, err)
+#define kz_modf_whole(out, x, err) KZ_APPLY_1(KZ_OP_MODF_WHOLE, out, x, err)
+#define kz_isnan(out, x, err) KZ_APPLY_1(KZ_OP_ISNAN, out, x, err)
+#define kz_isinf(out, x, err) KZ_APPLY_1(KZ_OP_ISINF, out, x, err)
+#define kz_isfinite(out, x, err) KZ_APPLY_1(KZ_OP_ISFINITE, out, x, err)
+#define kz_signbit(out, x, err) KZ_APPLY_1(KZ_OP_SIGNBIT, out, x, err)
+#define kz_real(out, x, err) KZ_APPLY_1(KZ_OP_REAL, out, x, err)
+#define kz_imag(out, x, err) KZ_APPLY_1(KZ_OP_IMAG, out, x, err)
+#define kz_conjugate(out, x, err) KZ_APPLY_1(KZ_OP_CONJUGATE, out, x, err)
+#define kz_angle(out, x, err) KZ_APPLY_1(KZ_OP_ANGLE, out, x, err)
+#define kz_erf(out, x, err) KZ_APPLY_1(KZ_OP_ERF, out, x, err)
+#define kz_erfc(out, x, err) KZ_APPLY_1(KZ_OP_ERFC, out, x, err)
+#define kz_lgamma(out, x, err) KZ_APPLY_1(KZ_OP_LGAMMA, out, x, err)
+#define kz_tgamma(out, x, err) KZ_APPLY_1(KZ_OP_TGAMMA, out, x, err)
+#define kz_sigmoid(out, x, err) KZ_APPLY_1(KZ_OP_SIGMOID, out, x, err)
+#define kz_relu(out, x, err) KZ_APPLY_1(KZ_OP_RELU, out, x, err)
+#define kz_heaviside(out, x, y, err) KZ_APPLY_2(KZ_OP_HEAVISIDE, out, x, y, err)
+#define kz_maximum(out, x, y, err) KZ_APPLY_2(KZ_OP_MAXIMUM, out, x, y, err)
+#define kz_minimum(out, x, y, err) KZ_APPLY_2(KZ_OP_MINIMUM, out, x, y, err)
+#define kz_fmax(out, x, y, err) KZ_APPLY_2(KZ_OP_FMAX, out, x, y, err)
+#define kz_fmin(out, x, y, err) KZ_APPLY_2(KZ_OP_FMIN, out, x, y, err)
+#define kz_clip(out, x, y, z, err) KZ_APPLY_3(KZ_OP_CLIP, out, x, y, z, err)
+#define kz_where(out, x, y, z, err) KZ_APPLY_3(KZ_OP_WHERE, out, x, y, z, err)
+#define kz_if_positive(out, x, y, z, err) KZ_APPLY_3(KZ_OP_IF_POSITIVE, out, x, y, z, err)
+#define kz_equal(out, x, y, err) KZ_APPLY_2(KZ_OP_EQUAL, out, x, y, err)
+#define kz_not_equal(out, x, y, err) KZ_APPLY_2(KZ_OP_NOT_EQUAL, out, x, y, err)
+#define kz_less(out, x, y, err) KZ_APPLY_2(KZ_OP_LESS, out, x, y, err)
+#define kz_less_equal(out, x, y, err) KZ_APPLY_2(KZ_OP_LESS_EQUAL, out, x, y, err)
+#define kz_greater(out, x, y, err) KZ_APPLY_2(KZ_OP_GREATER, out, x, y, err)
+#define kz_greater_equal(out, x, y, err) KZ_APPLY_2(KZ_OP_GREATER_EQUAL, out, x, y, err)
+#define kz_logical_and(out, x, y, err) KZ_APPLY_2(KZ_OP_LOGICAL_AND, out, x, y, err)
+#define kz_logical_or(out, x, y, err) KZ_APPLY_2(KZ_OP_LOGICAL_OR, out, x, y, err)
+#define kz_logical_xor(out, x, y, err) KZ_APPLY_2(KZ_OP_LOGICAL_XOR, out, x, y, err)
+#define kz_logical_not(out, x, err) KZ_APPLY_1(KZ_OP_LOGICAL_NOT, out, x, err)
+#define kz_bitwise_and(out, x, y, err) KZ_APPLY_2(KZ_OP_BITWISE_AND, out, x, y, err)
+#define kz_bitwise_or(out, x, y, err) KZ_APPLY_2(KZ_OP_BITWISE_OR, out, x, y, err)
+#define kz_bitwise_xor(out, x, y, err) KZ_APPLY_2(KZ_OP_BITWISE_XOR, out, x, y, err)
+#define kz_invert(out, x, err) KZ_APPLY_1(KZ_OP_INVERT, out, x, err)
+#define kz_left_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_LEFT_SHIFT, out, x, y, err)
+#define kz_right_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_RIGHT_SHIFT, out, x, y, err)
+
+#endif

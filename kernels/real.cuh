@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of any real type in generated kernels; what differs for floats and doubles. */
+template <class T> __device__ T kz_zero(T) { return (T)0; }
+template <class T> __device__ T kz_maximum(T a, T b) { return a >= b || a != a ? a : b; }
+template <class T> __device__ T kz_minimum(T a, T b) { return a <= b || a != a ? a : b; }
+template <class T> __device__ T kz_sign(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }
+__device__ inline bool kz_is_finite(float a) { return (__float_as_int(a) & 0x7f800000) != 0x7f800000; }
+__device__ inline bool kz_is_finite(double a)
+{
+	return (__double2hiint(a) & 0x7ff00000) != 0x7ff00000;
+}
+template <class T> __device__ bool kz_is_infinite(T a) { return a == a && !kz_is_finite(a); }
+__device__ inline bool kz_signbit(float a) { return __float_as_int(a) < 0; }
+__device__ inline bool kz_signbit(double a) { return __double2hiint(a) < 0; }
+/* Python's: the remainder has the divisor's sign, also where it is 0. */
+template <class T> __device__ T kz_remainder(T a, T b)
+{
+	T rest = fmod(a, b);
+	if (b == 0 || rest != rest) {
+		return rest;
+	}
+	return rest == 0 ? copysign((T)0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <class T> __device__ T kz_floor_divide(T a, T b)
+{
+	if (b == 0) {
+		return a / b;
+	}
+	T rest = fmod(a, b);
+	T quotient = (a - rest) / b;
+	if (rest != 0 && (rest < 0) != (b < 0)) {
+		quotient -= 1;
+	}
+	if (quotient == 0) {
+		return copysign((T)0, a / b);
+	}
+	T whole = floor(quotient);
+	return quotient - whole > (T)0.5 ? whole + 1 : whole;
+}
+template <class T> __device__ T kz_ldexp(T a, long long b)
+{
+	return ldexp(a, (int)(b > 10000 ? 10000 : b < -10000 ? -10000 : b));
+}
+template <class T> __device__ T kz_frexp_fraction(T a) { int e; return frexp(a, &e); }
+template <class T> __device__ int kz_frexp_exponent(T a)
+{
+	int e = 0;
+	if (kz_is_finite(a)) {
+		frexp(a, &e);
+	}
+	return e;
+}
+template <class T> __device__ T kz_modf_fraction(T a)
+{
+	return kz_is_infinite(a) ? copysign((T)0, a) : copysign(a - trunc(a), a);
+}
+template <class T> __device__ T kz_logaddexp(T a, T b)
+{
+	if (a == b) {
+		return a + (T)0.693147180559945309417232121458;
+	}
+	return a > b ? a + log1p(exp(b - a)) : a <= b ? b + log1p(exp(a - b)) : a - b;
+}
+template <class T> __device__ T kz_degrees(T a) { return a * (T)(180 / 3.14159265358979323846); }
+template <class T> __device__ T kz_radians(T a) { return a * (T)(3.14159265358979323846 / 180); }
+template <class T> __device__ T kz_angle(T a)
+{
+	return a != a ? a : kz_signbit(a) ? (T)3.14159265358979323846 : (T)0;
+}
+/* exp of a negative number alone, so that nothing overflows. */
+template <class T> __device__ T kz_sigmoid(T a)
+{
+	T small = exp(-fabs(a));
+	return (a >= 0 ? 1 : small) / (1 + small);
+}
+template <class T> __device__ T kz_heaviside(T a, T b)
+{
+	return a != a ? a : a == 0 ? b : a < 0 ? (T)0 : (T)1;
+}

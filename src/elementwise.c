@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run an expression over arrays.
+ *
+ * The arrays are broadcast to one shape; their axes are then put in the order of the target's memory
+ * and merged where that leaves the same elements, so that most expressions become flat, whatever
+ * their shapes are.  What is left decides which kernel is needed: the key is the expression's nodes
+ * and the layout's class, no size and no stride.
+ *
+ * A target that overlaps an operand, but not element by element, is written through a new array.
+ */
+#include "base/common.h"
+
+#include "elementwise.h"
+#include "generate.h"
+#include "kernels.h"
+#include "shape.h"
+#include "strided.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 256, SERIAL_MIN = 1 << 14, OPERANDS = 1 + EXPR_ARRAYS };
+
+/* One run; operand 0 is the target, operand 1 + i the expression's array i. */
+struct plan {
+	struct expr *expr;
+	struct kz_device *device;
+	struct kz_stream *stream;
+	struct kz_array *target;
+	int count;                                /* operands */
+	int ndim;                                 /* of what is left of the shape */
+	int64_t dims[KZ_MAX_DIMS];
+	int64_t strides[OPERANDS][KZ_MAX_DIMS];
+	CUdeviceptr address[OPERANDS];            /* of the first element */
+	struct layout layout;
+};
+
+static const struct kz_array *operand(const struct plan *plan, int k)
+{
+	return k ? plan->expr->arrays[k - 1] : plan->target;
+}
+
+/* The operation that errors speak of: the last one. */
+static const char *name_of(const struct expr *expr)
+{
+	const struct expr_op *op = expr_op(expr->nodes[expr->node_count - 1].op);
+	return op ? op->name : "copy";
+}
+
+/* Devices and shapes */
+
+kz_status elementwise_same_device(const struct kz_array *a, const struct kz_array *b,
+	const char *verb, kz_error *err)
+{
+	const struct kz_device *first = kz_array_device(a);
+	const struct kz_device *second = kz_array_device(b);
+	if (first == second) {
+		return KZ_OK;
+	}
+	bool mine = error_is_clean(err);
+	error_set(err, KZ_INVALID, "Tensor in %s cannot %s with tensor in %s", first->name, verb,
+		second->name);
+	if (mine) {
+		error_add_hint(err, "move one of them by kz_array_to");
+	}
+	return KZ_INVALID;
+}
+
+static kz_status pick_device(struct plan *plan, const struct elementwise *how, kz_error *err)
+{
+	const struct expr *expr = plan->expr;
+	const struct kz_array *first = how->into ? how->into : expr->array_count
+		? expr->arrays[0] : NULL;
+	plan->device = how->device ? how->device : first ? kz_array_device(first) : NULL;
+	if (!plan->device) {
+		return error_set(err, KZ_INVALID, "%s: expected at least one array",
+			name_of(expr));
+	}
+	for (int i = 0; i < expr->array_count; i++) {
+		kz_status st = elementwise_same_device(first, expr->arrays[i], name_of(expr), err);
+		if (st) {
+			return st;
+		}
+	}
+	return stream_pick(&plan->stream, plan->device, how->stream, err);
+}
+
+/* The shape of the result: what the arrays broadcast to; with a target, that of the target. */
+static kz_status find_shape(kz_shape *out, const struct expr *expr, const struct elementwise *how,
+	kz_error *err)
+{
+	*out = how->shape ? *how->shape : how->into && !expr->array_count ? how->into->shape
+		: expr->array_count ? expr->arrays[0]->shape : (kz_shape){0, {0}};
+	for (int i = 0; i < expr->array_count; i++) {
+		kz_status st = shape_equal(out, &expr->arrays[i]->shape) ? KZ_OK
+			: kz_shape_broadcast(out, *out, expr->arrays[i]->shape, err);
+		if (st) {
+			return st;
+		}
+	}
+	if (!how->into || shape_equal(out, &how->into->shape)) {
+		return KZ_OK;
+	}
+	kz_shape both = *out;
+	kz_status st = kz_shape_broadcast(&both, *out, how->into->shape, NULL);
+	if (st || !shape_equal(&both, &how->into->shape)) {
+		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
+			name_of(expr), shape_text(out).text, shape_text(&how->into->shape).text);
+	}
+	*out = both;
+	return KZ_OK;
+}
+
+/* The target */
+
+/* numpy's order "K": a new array has its axes in the order of the first array of its shape. */
+static void keep_order(struct kz_array *target, const struct expr *expr)
+{
+	const struct kz_array *like = NULL;
+	for (int i = 0; i < expr->array_count && !like; i++) {
+		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
+	}
+	if (!like || kz_array_is_contiguous(like)) {
+		return;
+	}
+	int64_t stride = kz_dtype_size(target->dtype);
+	bool done[KZ_MAX_DIMS] = {false};
+	for (int64_t n = 0; n < target->shape.ndim; n++) {
+		int64_t next = -1;
+		for (int64_t i = target->shape.ndim; i-- > 0;) {
+			if (!done[i] && (next < 0
+				|| llabs(like->strides[i]) < llabs(like->strides[next]))) {
+				next = i;
+			}
+		}
+		done[next] = true;
+		target->strides[next] = stride;
+		stride *= target->shape.dims[next] ? target->shape.dims[next] : 1;
+	}
+}
+
+static kz_status check_target(const struct kz_array *into, const struct expr *expr, bool unsafe,
+	kz_error *err)
+{
+	kz_dtype dtype = expr_dtype(expr);
+	if (expr->nodes[expr->node_count - 1].weak) {
+		dtype = KZ_BOOL; /* a C number takes the target's type */
+	}
+	if (!unsafe && !kz_dtype_can_cast(dtype, into->dtype)) {
+		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
+			name_of(expr), kz_dtype_name(dtype), kz_dtype_name(into->dtype));
+	}
+	if (!kz_dtype_promote(dtype, into->dtype)) {
+		return error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(dtype),
+			kz_dtype_name(into->dtype));
+	}
+	struct strided elements = {into->shape, into->strides, kz_dtype_size(into->dtype)};
+	return strided_distinct(&elements, "an array", err);
+}
+
+/* Whether the target's elements share memory with an array's, other than each with its own. */
+static bool overlaps(const struct kz_array *target, const struct kz_array *array)
+{
+	int64_t low[2], high[2];
+	struct strided elements[2] = {
+		{target->shape, target->strides, kz_dtype_size(target->dtype)},
+		{array->shape, array->strides, kz_dtype_size(array->dtype)},
+	};
+	if (!array->count || !target->count) {
+		return false;
+	}
+	int64_t apart = (int64_t)(array_address(array) - array_address(target));
+	if (apart == 0 && elements[0].size == elements[1].size
+	    && shape_equal(&target->shape, &array->shape)
+	    && memcmp(target->strides, array->strides,
+		(size_t)target->shape.ndim * sizeof(target->strides[0])) == 0) {
+		return false;
+	}
+	(void)strided_span(&low[0], &high[0], &elements[0]); /* those of arrays fit */
+	(void)strided_span(&low[1], &high[1], &elements[1]);
+	return apart + low[1] < high[0] && low[0] < apart + high[1];
+}
+
+static bool needs_detour(const struct expr *expr, const struct kz_array *into)
+{
+	for (int i = 0; i < expr->array_count; i++) {
+		if (overlaps(into, expr->arrays[i])) {
+			return true;
+		}
+	}
+	for (int i = 0; i < expr->node_count; i++) {
+		if (expr->nodes[i].op == EXPR_INDEX) {
+			return !kz_array_is_contiguous(into);
+		}
+	}
+	return false;
+}
+
+/* Layout */
+
+static kz_status find_strides(struct plan *plan, const kz_shape *shape, kz_error *err)
+{
+	plan->ndim = (int)shape->ndim;
+	memcpy(plan->dims, shape->dims, (size_t)plan->ndim * sizeof(plan->dims[0]));
+	for (int k = 0; k < plan->count; k++) {
+		const struct kz_array *array = operand(plan, k);
+		int64_t missing = shape->ndim - array->shape.ndim;
+		uint64_t bits = array_address(array);
+		for (int64_t i = 0; i < shape->ndim; i++) {
+			bool moves = i >= missing && array->shape.dims[i - missing] != 1;
+			plan->strides[k][i] = moves ? array->strides[i - missing] : 0;
+			bits |= (uint64_t)plan->strides[k][i];
+		}
+		plan->address[k] = array_address(array);
+		if (bits & (uint64_t)(generate_alignment(array->dtype) - 1)) {
+			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
+				"at multiples of %lld bytes", name_of(plan->expr),
+				kz_dtype_name(array->dtype),
+				(long long)generate_alignment(array->dtype));
+		}
+	}
+	return KZ_OK;
+}
+
+static void swap_axes(struct plan *plan, int i, int j)
+{
+	int64_t extent = plan->dims[i];
+	plan->dims[i] = plan->dims[j];
+	plan->dims[j] = extent;
+	for (int k = 0; k < plan->count; k++) {
+		int64_t stride = plan->strides[k][i];
+		plan->strides[k][i] = plan->strides[k][j];
+		plan->strides[k][j] = stride;
+	}
+}
+
+/* Let the target's strides be positive and fall. */
+static void follow_target(struct plan *plan)
+{
+	for (int i = 0; i < plan->ndim; i++) {
+		for (int k = 0; plan->strides[0][i] < 0 && k < plan->count; k++) {
+			int other = plan->count - 1 - k; /* the target, which is asked, last */
+			plan->address[other] += (CUdeviceptr)(plan->strides[other][i]
+				* (plan->dims[i] - 1));
+			plan->strides[other][i] = -plan->strides[other][i];
+		}
+		for (int j = i; j > 0 && plan->strides[0][j - 1] < plan->strides[0][j]; j--) {
+			swap_axes(plan, j - 1, j);
+		}
+	}
+}
+
+static bool can_merge(const struct plan *plan, int outer, int inner)
+{
+	for (int k = 0; k < plan->count; k++) {
+		if (plan->strides[k][outer] != plan->strides[k][inner] * plan->dims[inner]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void copy_axis(struct plan *plan, int to, int from)
+{
+	plan->dims[to] = plan->dims[from];
+	for (int k = 0; k < plan->count; k++) {
+		plan->strides[k][to] = plan->strides[k][from];
+	}
+}
+
+/* Drop axes of one element, merge those that are one run for every operand. */
+static void merge_axes(struct plan *plan)
+{
+	int ndim = 0;
+	for (int i = 0; i < plan->ndim; i++) {
+		if (plan->dims[i] == 1) {
+			continue;
+		}
+		if (ndim && can_merge(plan, ndim - 1, i)) {
+			int64_t extent = plan->dims[ndim - 1] * plan->dims[i];
+			copy_axis(plan, ndim - 1, i);
+			plan->dims[ndim - 1] = extent;
+		} else {
+			copy_axis(plan, ndim++, i);
+		}
+	}
+	plan->ndim = ndim;
+}
+
+static void classify(struct plan *plan)
+{
+	struct layout *layout = &plan->layout;
+	int last = plan->ndim - 1;
+	bool unit = true;
+	layout->serial = plan->device->ptx_only;
+	for (int k = 0; last >= 0 && k < plan->count; k++) {
+		int64_t stride = plan->strides[k][last];
+		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
+		unit = unit && ((k && stride == 0)
+			|| stride == kz_dtype_size(operand(plan, k)->dtype));
+	}
+	for (int k = 1; layout->serial && k < plan->count; k++) {
+		layout->target |= plan->address[k] == plan->address[0] ? 1u << (k - 1) : 0;
+	}
+	layout->ndim = last > 0 || !unit ? (uint8_t)(last + 1) : 0;
+	layout->unit = layout->ndim && unit;
+	layout->wide = layout->serial || plan->target->count > INT32_MAX;
+}
+
+/* Launch */
+
+/* What a kernel gets as struct kz_extents; generate.h has the order. */
+struct extents {
+	int64_t words[2 + KZ_MAX_DIMS + OPERANDS * KZ_MAX_DIMS];
+};
+
+static void fill_extents(struct extents *extents, const struct plan *plan)
+{
+	int ndim = plan->ndim;
+	int64_t inner = plan->dims[ndim - 1];
+	int64_t *at = extents->words;
+	if (plan->layout.wide) {
+		at[0] = inner;
+		at[1] = plan->target->count / inner;
+		memcpy(at + 2, plan->dims, (size_t)ndim * sizeof(*at));
+		at += 2 + ndim;
+	} else {
+		int32_t *narrow = (int32_t *)at;
+		narrow[0] = (int32_t)inner;
+		narrow[1] = (int32_t)(plan->target->count / inner);
+		for (int i = 0; i < ndim; i++) {
+			narrow[2 + i] = (int32_t)plan->dims[i];
+		}
+		at += (2 + ndim + 1) / 2;
+	}
+	for (int k = 0; k < plan->count; k++, at += ndim) {
+		memcpy(at, plan->strides[k], (size_t)ndim * sizeof(*at));
+	}
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static void choose_grid(struct kernels_call *call, const struct plan *plan)
+{
+	int64_t count = plan->target->count;
+	int64_t most = 16 * (int64_t)plan->device->info.multiprocessors;
+	call->grid = kz_dim(1, 1, 1);
+	call->block = kz_dim(1, 1, 1);
+	if (plan->layout.serial) {
+		call->grid.x = count < SERIAL_MIN ? 1 : most / 2;
+	} else if (!plan->layout.ndim) {
+		call->block.x = BLOCK;
+		call->grid.x = min64(divide_up(count, BLOCK), most);
+	} else {
+		int64_t inner = plan->dims[plan->ndim - 1];
+		for (call->block.x = 32; call->block.x < BLOCK && call->block.x < inner;) {
+			call->block.x *= 2;
+		}
+		call->block.y = BLOCK / call->block.x;
+		call->grid.x = min64(divide_up(inner, call->block.x), most);
+		call->grid.y = min64(divide_up(count / inner, call->block.y),
+			divide_up(most, call->grid.x));
+	}
+}
+
+static kz_status launch(const struct plan *plan, struct kz_kernel *kernel, kz_error *err)
+{
+	struct extents extents;
+	int64_t count = plan->target->count;
+	void *params[OPERANDS + 1 + EXPR_SCALARS];
+	struct memory *used[OPERANDS];
+	int n = 0;
+	for (int k = 0; k < plan->count; k++) {
+		params[n++] = (void *)&plan->address[k];
+		used[k] = operand(plan, k)->buffer->memory;
+	}
+	if (plan->layout.ndim) {
+		fill_extents(&extents, plan);
+	}
+	params[n++] = plan->layout.ndim ? (void *)&extents : &count;
+	for (int i = 0; i < plan->expr->scalar_count; i++) {
+		params[n++] = &plan->expr->scalars[i];
+	}
+	struct kernels_call call = {
+		.kernel = kernel, .stream = plan->stream, .params = params, .used = used,
+		.used_count = plan->count,
+	};
+	choose_grid(&call, plan);
+	return kernels_launch(&call, err);
+}
+
+static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz_error *err)
+{
+	const struct expr *expr = plan->expr;
+	struct {
+		char family[4];
+		kz_dtype dtype;
+		struct layout layout;
+		struct expr_node nodes[EXPR_NODES];
+	} key = {.family = "elw"};
+	size_t size = (size_t)expr->node_count * sizeof(expr->nodes[0]);
+	key.dtype = plan->target->dtype;
+	key.layout = plan->layout;
+	memcpy(key.nodes, expr->nodes, size);
+	struct generate generate = {expr, plan->target->dtype, plan->layout};
+	struct kernels_want want = {
+		.key = &key, .size = offsetof(__typeof__(key), nodes) + size,
+		.write = generate_elementwise, .context = &generate, .what = name_of(expr),
+	};
+	return kernels_get(out, plan->device, &want, err);
+}
+
+/* All is checked, the target is there, and overlaps nothing. */
+static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
+{
+	struct kz_kernel *kernel = NULL;
+	kz_status st;
+	plan->count = 1 + plan->expr->array_count;
+	if (plan->target->count == 0) {
+		return KZ_OK;
+	}
+	if ((st = find_strides(plan, shape, err))) {
+		return st;
+	}
+	follow_target(plan);
+	merge_axes(plan);
+	classify(plan);
+	st = find_kernel(&kernel, plan, err);
+	return st ? st : launch(plan, kernel, err);
+}
+
+/* Into a new array. */
+static kz_status run_new(kz_array **out, struct plan *plan, kz_dtype dtype, const kz_shape *shape,
+	kz_error *err)
+{
+	kz_status st = kz_array_create(&plan->target, plan->device, dtype, *shape, err);
+	if (st) {
+		return st;
+	}
+	keep_order(plan->target, plan->expr);
+	st = run(plan, shape, err);
+	if (st) {
+		kz_array_release(plan->target);
+		return st;
+	}
+	*out = plan->target;
+	return KZ_OK;
+}
+
+static kz_status run_into(struct plan *plan, struct kz_array *into, const kz_shape *shape,
+	kz_error *err)
+{
+	struct kz_array *detour = NULL;
+	if (!needs_detour(plan->expr, into)) {
+		plan->target = into;
+		return run(plan, shape, err);
+	}
+	kz_status st = run_new(&detour, plan, into->dtype, shape, err);
+	if (!st) {
+		struct expr copy;
+		struct plan second = {.expr = &copy, .device = plan->device,
+			.stream = plan->stream, .target = into};
+		expr_init(&copy);
+		st = expr_array(&copy, detour, err) < 0 ? KZ_INVALID : run(&second, shape, err);
+		kz_array_release(detour);
+	}
+	return st;
+}
+
+kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
+	kz_error *err)
+{
+	struct plan plan;
+	kz_shape shape;
+	kz_status st;
+	plan.expr = expr;
+	plan.layout = (struct layout){0};
+	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, expr, how, err))) {
+		return st;
+	}
+	kz_dtype dtype = how->into ? how->into->dtype : expr_dtype(expr);
+	if (how->into && (st = check_target(how->into, expr, how->unsafe, err))) {
+		return st;
+	}
+	if (expr->nodes[expr->node_count - 1].weak
+	    && expr_cast(expr, expr->node_count - 1, dtype, err) < 0) {
+		return KZ_RANGE; /* all else was checked */
+	}
+	if (!how->into) {
+		return run_new(out, &plan, dtype, &shape, err);
+	}
+	if ((st = run_into(&plan, how->into, &shape, err))) {
+		return st;
+	}
+	if (out) {
+		*out = array_retain(how->into);
+	}
+	return KZ_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GENERATE_H
+#define GENERATE_H
+
+/* An expression and how its arrays lie -> the CUDA C of one kernel. */
+#include "base/str.h"
+#include "expr.h"
+
+/*
+ * How the elements lie.  Flat: element i of every array is at i * size, or, for a constant one,
+ * always at the same place.  Else there are `ndim` extents with a stride for each array, and
+ * `constant` and `unit` speak of the last extent.
+ *
+ * A serial device, the CPU, runs one thread per block: each has a chunk of the elements, and a plain
+ * loop over them, which LLVM makes vectors of.
+ */
+struct layout {
+	uint8_t ndim;      /* 0: flat */
+	uint8_t wide;      /* indexes need 64 bits */
+	uint8_t serial;
+	uint8_t unit;      /* the last extent's strides are the elements' sizes */
+	uint32_t constant; /* bit i: array i is constant */
+	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */
+};
+
+struct generate {
+	const struct expr *expr;
+	kz_dtype dtype; /* of the target */
+	struct layout layout;
+};
+
+/*
+ * Write the source; `context` is a struct generate.  The parameters of kz_kernel: the target's
+ * address, the arrays' addresses, the extents, the numbers.  The extents are, flat, the count, an
+ * index; else these, with indexes of 4 or 8 bytes as layout.wide says:
+ *
+ *	index inner, rows;                 the last extent, the product of the others
+ *	index dims[ndim];                  all extents
+ *	int64 strides[1 + arrays][ndim];   in bytes; the target's first
+ *
+ * Numbers are int64, uint64, double, or two doubles, whatever their node's type of that kind.
+ */
+void generate_elementwise(struct str *source, const void *context);
+
+/* How kernels spell the type of an element in memory; structs are blobs of integers. */
+void generate_storage(struct str *source, kz_dtype dtype);
+/* How they spell the type of a value: "float" for halves. */
+const char *generate_value(kz_dtype dtype);
+/* Around an expression: from memory to a value, and back. */
+void generate_load(struct str *source, kz_dtype dtype, const char *place);
+void generate_store(struct str *source, kz_dtype dtype, const char *place, const char *value);
+/* The device functions that values of some types need: bits of 1 << dtype. */
+void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
+/* The bytes that an element's address must be a multiple of. */
+int64_t generate_alignment(kz_dtype dtype);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations by number: each is an expression of one node, which elementwise.c runs. */
+#include "base/common.h"
+
+#include "elementwise.h"
+
+static kz_status read_options(struct elementwise *how, kz_dtype *dtype,
+	const kz_op_options *options, kz_error *err)
+{
+	if (options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_op_options has size %zu, expected %zu",
+			options->size, sizeof(*options));
+	}
+	how->into = options->into;
+	how->stream = options->stream;
+	*dtype = options->dtype;
+	if (*dtype && !kz_dtype_size(*dtype)) {
+		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)*dtype);
+	}
+	return KZ_OK;
+}
+
+/* The expression of one operation; what failed is in `err`. */
+static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	int nodes[3] = {0};
+	kz_error first = KZ_ERROR_INIT;
+	kz_status st = KZ_OK;
+	expr_init(expr);
+	for (size_t i = 0; i < args->count && !st; i++) {
+		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, &first);
+		st = first.status;
+	}
+	int node = st ? -1 : expr_apply(expr, op, nodes, &first);
+	if (node >= 0 && dtype) {
+		(void)expr_cast(expr, node, dtype, &first);
+	}
+	st = first.status;
+	if (st) {
+		error_copy(err, &first);
+		kz_error_clear(&first);
+	}
+	return st;
+}
+
+kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,
+	kz_args args)
+{
+	struct expr expr;
+	struct elementwise how = {.into = NULL};
+	kz_dtype dtype = 0;
+	kz_status st = KZ_OK;
+	if (out) {
+		*out = NULL;
+	}
+	if (options && (st = read_options(&how, &dtype, options, err))) {
+		return st;
+	}
+	if (!out && !how.into) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+	}
+	if (!kz_op_arity(op) || (size_t)kz_op_arity(op) != args.count) {
+		return error_set(err, KZ_INVALID, kz_op_arity(op)
+			? "%s takes %d operands, got %zu" : "operation %s is none",
+			kz_op_arity(op) ? kz_op_name(op) : "0", kz_op_arity(op), args.count);
+	}
+	if ((st = build(&expr, op, &args, dtype, err))) {
+		return st;
+	}
+	return elementwise_run(out, &expr, &how, err);
+}
+
+kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
+{
+	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	kz_status st = object_check(into, "an array", err);
+	options.into = into;
+	return st ? st : kz_apply(NULL, op, &options, err, args);
+}
+
+/* Copies: expressions of nothing but an array. */
+
+static kz_status copy(kz_array **out, const kz_array *array, kz_dtype dtype, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = NULL};
+	expr_init(&expr);
+	int node = expr_array(&expr, array, err);
+	if (node < 0) {
+		return KZ_INVALID;
+	}
+	if (!kz_dtype_size(dtype)) {
+		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
+	}
+	return expr_cast(&expr, node, dtype, err) < 0 ? KZ_INVALID
+		: elementwise_run(out, &expr, &how, err);
+}
+
+kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : copy(out, array, dtype, err);
+}
+
+kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : copy(out, array, array ? array->dtype : 0, err);
+}
+
+kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = to};
+	kz_status st = object_check(to, "an array", err);
+	expr_init(&expr);
+	if (st || expr_array(&expr, from, err) < 0) {
+		return KZ_INVALID;
+	}
+	return elementwise_run(NULL, &expr, &how, err);
+}
+
+kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = to};
+	kz_status st = object_check(to, "an array", err);
+	expr_init(&expr);
+	if (st || expr_arg(&expr, &value, 1, err) < 0) {
+		return KZ_INVALID;
+	}
+	return elementwise_run(NULL, &expr, &how, err);
+}
