@@ -5,6 +5,9 @@
  * open.  When the caller's own call comes back nothing is left to hand out: it closes the job and
  * waits for the threads that have joined, not for those that are still waking up.  A short job
  * therefore never costs a thread switch.
+ *
+ * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
+ * each other for a while before they sleep, as long as every thread has a core.
  */
 #include "../base/common.h"
 
@@ -15,8 +18,12 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#define LOOKOUT_NS 50000
+#define LOOKS_PER_CLOCK 32
 
 struct worker_thread {
 	struct pool *pool;
@@ -31,20 +38,82 @@ struct pool {
 	pthread_cond_t left;
 	pool_job *job;            /* NULL: closed */
 	void *arg;
-	uint64_t ticket;          /* number of the job */
+	atomic_ullong ticket;     /* number of the job; read without the lock, too */
 	unsigned open;            /* threads that may still join */
-	unsigned active;          /* threads that have joined and not left */
+	atomic_uint active;       /* threads that have joined and not left; likewise */
 	bool stop;
+	bool is_watchful;         /* there is a core for each thread */
 	unsigned size;
 	unsigned started;         /* threads, the caller not counted */
 	struct worker_thread *threads;
 };
 
-unsigned pool_cores(void)
+#if defined(__x86_64__)
+#define relax() __builtin_ia32_pause()
+#else
+#define relax() atomic_signal_fence(memory_order_seq_cst)
+#endif
+
+/* Cores that this process may use. */
+static unsigned own_cores(void)
 {
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-	return (unsigned)settings_get(SETTING_THREADS, count > 0 ? (uint64_t)count : 1);
+	return count > 0 ? (unsigned)count : 1;
+}
+
+unsigned pool_cores(void)
+{
+	return (unsigned)settings_get(SETTING_THREADS, own_cores());
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* Look out for the next job, without the lock. */
+static void await_ticket(struct pool *pool, uint64_t last)
+{
+	const uint64_t until = now_ns() + LOOKOUT_NS;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (atomic_load_explicit(&pool->ticket, memory_order_relaxed) != last) {
+				return;
+			}
+			relax();
+		}
+	} while (now_ns() < until);
+}
+
+/* Look out for the last one to leave, without the lock. */
+static void await_leaving(struct pool *pool, uint64_t deadline)
+{
+	const uint64_t longest = now_ns() + LOOKOUT_NS;
+	const uint64_t until = deadline > 0 && deadline < longest ? deadline : longest;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (atomic_load_explicit(&pool->active, memory_order_relaxed) == 0) {
+				return;
+			}
+			relax();
+		}
+	} while (now_ns() < until);
+}
+
+/* Wait for what may be another job.  The lock is held, but not meanwhile. */
+static void rest(struct pool *pool, bool is_watchful)
+{
+	uint64_t last = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+	if (!is_watchful) {
+		pthread_cond_wait(&pool->posted, &pool->lock);
+		return;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	await_ticket(pool, last);
+	pthread_mutex_lock(&pool->lock);
 }
 
 /* One thread's life.  The lock is held except while the job runs. */
@@ -53,16 +122,19 @@ static void *thread_main(void *arg)
 	struct worker_thread *self = arg;
 	struct pool *pool = self->pool;
 	uint64_t seen = 0;
+	bool is_watchful = false;
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
 		if (pool->job == NULL || pool->open == 0 || pool->ticket == seen) {
-			pthread_cond_wait(&pool->posted, &pool->lock);
+			rest(pool, is_watchful);
+			is_watchful = false;
 			continue;
 		}
 		pool_job *job = pool->job;
 		void *job_arg = pool->arg;
 		seen = pool->ticket;
+		is_watchful = pool->is_watchful;
 		pool->open--;
 		pool->active++;
 		pthread_mutex_unlock(&pool->lock);
@@ -117,6 +189,7 @@ bool pool_create(struct pool **out, unsigned size)
 		return false;
 	}
 	pool->size = size;
+	pool->is_watchful = size <= own_cores();
 	pool->threads = threads;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->posted, NULL);
@@ -185,6 +258,11 @@ bool pool_close(struct pool *pool, uint64_t deadline)
 	int late = 0;
 	pthread_mutex_lock(&pool->lock);
 	pool->job = NULL;
+	if (pool->is_watchful && pool->active > 0) {
+		pthread_mutex_unlock(&pool->lock);
+		await_leaving(pool, deadline);
+		pthread_mutex_lock(&pool->lock);
+	}
 	while (pool->active > 0 && late == 0) {
 		late = deadline > 0 ? pthread_cond_timedwait(&pool->left, &pool->lock, &until)
 			: pthread_cond_wait(&pool->left, &pool->lock);
