@@ -48,6 +48,23 @@ START_TEST(parameters_may_change_after_the_launch)
 }
 END_TEST
 
+/* A kernel with a loop that ends runs within its launch once that is known to be short. */
+START_TEST(small_launches_stay_short_after_a_large_one)
+{
+	CUstream stream = new_stream(0);
+	CUfunction count = kernel(wait_module, "never");
+	uint32_t most = 10000;
+	void *values[] = {&most};
+	for (int i = 0; i < 10; i++) {
+		OK(cuLaunchKernel(count, 10000, 1, 1, 1, 1, 1, 0, stream, values, NULL));
+		OK(cuStreamSynchronize(stream));
+		OK(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, stream, values, NULL));
+		OK(cuStreamQuery(stream));
+	}
+	OK(cuStreamDestroy_v2(stream));
+}
+END_TEST
+
 START_TEST(pageable_source_may_change_after_an_asynchronous_copy)
 {
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
@@ -582,6 +599,7 @@ Suite *api_stream_suite(void)
 	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);
 	tcase_add_test(tc, kernel_waits_for_what_the_host_does_after_the_launch);
 	tcase_add_test(tc, parameters_may_change_after_the_launch);
+	tcase_add_test(tc, small_launches_stay_short_after_a_large_one);
 	tcase_add_test(tc, pageable_source_may_change_after_an_asynchronous_copy);
 	tcase_add_test(tc, pinned_copies_and_fills_do_not_wait);
 	tc = add_case(suite, "order", wait_setup, teardown);

@@ -255,7 +255,7 @@ struct function {
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
 	bool is_straight;           /* it ends after as many instructions as it has; if compiled */
-	atomic_bool is_short;       /* it does not keep the thread that launches it */
+	atomic_ullong short_blocks; /* so many do not keep the thread that launches them */
 	struct jit_kernel kernel;
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;

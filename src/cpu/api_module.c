@@ -405,7 +405,7 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
 	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
 		function->is_straight = is_straight(&module->ptx, function->ptx);
-		atomic_store(&function->is_short, function->is_straight);
+		atomic_store(&function->short_blocks, function->is_straight ? UINT64_MAX : 0);
 	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
 	return ok;

@@ -8,7 +8,8 @@
  * A kernel is begun with a budget of time.  One that does not end within it is left, to go on in
  * another thread.  That works only where a kernel looks at the clock, which it does not within a
  * loop that just computes; so a kernel with a loop is launched by the program's thread only after
- * it has once been quick (function->is_short).
+ * it has once been quick.  Of a launch of other blocks that tells how many would be
+ * (function->short_blocks): one kernel may work on small arrays and on large ones.
  */
 #include "../base/common.h"
 
@@ -152,10 +153,19 @@ static void keep_failure(struct runner *runner, CUresult result)
 		failure->what, *where != '\0' ? ", which is " : "", where, failure->where);
 }
 
+/* How many blocks would have ended within the budget, had each taken as long as these. */
+static uint64_t short_blocks(const struct runner *runner)
+{
+	const uint32_t *grid = runner->request.grid;
+	double spent = (double)(queue_time() - runner->begun) + 1;
+	double blocks = (double)grid[0] * grid[1] * grid[2] * ((double)BUDGET_NS / spent);
+	return blocks < 0x1p63 ? (uint64_t)blocks : UINT64_MAX;
+}
+
 static void end(struct runner *runner, CUresult result)
 {
-	bool is_short = queue_time() - runner->begun < BUDGET_NS;
-	atomic_store_explicit(&runner->function->is_short, is_short, memory_order_relaxed);
+	atomic_store_explicit(&runner->function->short_blocks, short_blocks(runner),
+		memory_order_relaxed);
 	if (result != CUDA_SUCCESS) {
 		keep_failure(runner, result);
 	}

@@ -305,7 +305,8 @@ bool work_is_quick(const struct work *work)
 		return graph_run_is_quick(work->run);
 	}
 	if (work->kind == WORK_KERNEL) {
-		return atomic_load_explicit(&work->kernel.function->is_short, memory_order_relaxed);
+		return work_blocks(&work->kernel) <= atomic_load_explicit(
+			&work->kernel.function->short_blocks, memory_order_relaxed);
 	}
 	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK;
 }

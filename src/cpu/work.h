@@ -93,6 +93,12 @@ struct work *work_clone(const struct work *work, bool stage);
 /* Free a clone; NULL is fine.  Not with the lock of queue.h. */
 void work_free(struct work *work);
 
+/* Blocks of a kernel's grid. */
+static inline uint64_t work_blocks(const struct kernel_work *kernel)
+{
+	return (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
+}
+
 /* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
  * of queue.h. */
 bool work_is_quick(const struct work *work);
