@@ -254,34 +254,6 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 	return array_finish(out, array, st);
 }
 
-kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const int64_t *strides,
-	int64_t offset, kz_error *err)
-{
-	struct kz_array *view = NULL;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
-	    || (st = array_new(&view, array->dtype, &shape, err))) {
-		return st;
-	}
-	if (strides) {
-		memcpy(view->strides, strides, (size_t)shape.ndim * sizeof(*strides));
-	}
-	if (__builtin_add_overflow(array->offset, offset, &view->offset)) {
-		st = error_set(err, KZ_RANGE, "an offset of %lld bytes overflows",
-			(long long)offset);
-	} else {
-		const struct strided elements = array_elements(view);
-		const struct strided_bounds bounds = {
-			array->buffer->size, array->offset, "a view", "the array"};
-		st = strided_check(&elements, view->offset, &bounds, err);
-	}
-	if (!st) {
-		view->buffer = buffer_retain(array->buffer);
-	}
-	return array_finish(out, view, st);
-}
-
 kz_array *kz_array_retain(kz_array *array)
 {
 	if (array) {

@@ -46,6 +46,7 @@
  *     strided.[ch]  elements at strides: where they lie, moving those of the host
  *     array.[ch]    arrays; format.[ch]: their elements as text
  *     transfer.c    their elements to and from the host
+ *     view.[ch]     views of arrays: axes, types; slice.c: parts; reshape.c: other shapes
  *     promote.c     the common type of two types
  *     expr.[ch]     elementwise computations as data; ops.def: all operations
  *     device_code.[ch]

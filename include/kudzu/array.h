@@ -13,8 +13,8 @@
  *	}
  *	kz_array_release(a);
  *
- * Arrays are row-major when created.  Views share the memory and keep it alive.  Strides are in
- * bytes and may be negative or 0.
+ * Arrays are row-major when created.  Views (view.h) share the memory and keep it alive.  Strides
+ * are in bytes and may be negative or 0.
  */
 #include <kudzu/dtype.h>
 #include <kudzu/memory.h>
@@ -110,17 +110,6 @@ KZ_API KZ_NODISCARD kz_status kz_array_from_strided(kz_array **out, kz_device *d
  */
 KZ_API KZ_NODISCARD kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype,
 	kz_shape shape, const int64_t *strides, int64_t offset, kz_error *err);
-
-/**
- * Make a view of an array's memory.
- *
- * @param shape of the view.
- * @param strides bytes for each extent; NULL for row-major.
- * @param offset bytes from the first element of `array` to the first of the view; may be negative.
- * @return KZ_OK; KZ_RANGE if any element would lie outside the array's buffer.
- */
-KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape,
-	const int64_t *strides, int64_t offset, kz_error *err);
 
 /**
  * Raise an array's count, so that it takes one more kz_array_release to give it back.

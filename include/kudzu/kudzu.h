@@ -9,7 +9,8 @@
  *   dtype.h     element types             module.h   compile and load CUDA C
  *   shape.h     KZ_SHAPE, KZ_AXES         kernel.h   kz_launch, KZ_ARGS
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
- *   stream.h    streams and events        diagnose.h what works on this machine
+ *   stream.h    streams and events        view.h     slices and other views of arrays
+ *   diagnose.h  what works on this machine
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -31,5 +32,6 @@
 #include <kudzu/shape.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>
+#include <kudzu/view.h>
 
 #endif
