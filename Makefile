@@ -52,16 +52,23 @@ else
 # --- Sources, by layer ---------------------------------------------------------------------------
 
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
-	module.h kernel.h array.h view.h ops.h diagnose.h shape.h preprocessor.h)
+	module.h kernel.h diagnose.h shape.h preprocessor.h \
+	array.h view.h \
+	ops.h \
+	indexing.h \
+	)
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c \
-	module.c missing.c kernel.c args.c shape.c array.c strided.c transfer.c view.c slice.c \
-	reshape.c format.c diagnose.c \
-	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c)
+	module.c missing.c kernel.c args.c format.c diagnose.c \
+	shape.c strided.c array.c transfer.c \
+	view.c slice.c reshape.c \
+	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
+	indexing.c \
+	)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
@@ -99,8 +106,10 @@ BENCHES := bench_launch bench_compile bench_cold
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_nvrtc rtc_compile args dtype shape device stream memory array transfer view view_random \
-	module kernel diagnose cuda hero
+	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
+	array transfer \
+	view view_random \
+	indexing
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \

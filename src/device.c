@@ -97,6 +97,7 @@ static kz_status read_version(struct kz_device *dev, kz_error *err)
 	dev->info.compute_capability = 10 * major + minor;
 	dev->info.driver_version = dev->drv->version;
 	dev->ptx_only = ptx_only == 1;
+	dev->serial = dev->ptx_only;
 	return KZ_OK;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "base/common.h"
 
+#include "array.h"
 #include "elementwise.h"
 #include "generate.h"
 #include "kernels.h"
@@ -50,23 +51,6 @@ static const char *name_of(const struct expr *expr)
 
 /* Devices and shapes */
 
-kz_status elementwise_same_device(const struct kz_array *a, const struct kz_array *b,
-	const char *verb, kz_error *err)
-{
-	const struct kz_device *first = kz_array_device(a);
-	const struct kz_device *second = kz_array_device(b);
-	if (first == second) {
-		return KZ_OK;
-	}
-	bool mine = error_is_clean(err);
-	error_set(err, KZ_INVALID, "Tensor in %s cannot %s with tensor in %s", first->name, verb,
-		second->name);
-	if (mine) {
-		error_add_hint(err, "move one of them by kz_array_to");
-	}
-	return KZ_INVALID;
-}
-
 static kz_status pick_device(struct plan *plan, const struct elementwise *how, kz_error *err)
 {
 	const struct expr *expr = plan->expr;
@@ -78,7 +62,7 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 			name_of(expr));
 	}
 	for (int i = 0; i < expr->array_count; i++) {
-		kz_status st = elementwise_same_device(first, expr->arrays[i], name_of(expr), err);
+		kz_status st = array_same_device(name_of(expr), first, expr->arrays[i], err);
 		if (st) {
 			return st;
 		}
@@ -293,7 +277,7 @@ static void classify(struct plan *plan)
 	struct layout *layout = &plan->layout;
 	int last = plan->ndim - 1;
 	bool unit = true;
-	layout->serial = plan->device->ptx_only;
+	layout->serial = plan->device->serial;
 	for (int k = 0; last >= 0 && k < plan->count; k++) {
 		int64_t stride = plan->strides[k][last];
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
@@ -502,7 +486,28 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 		return st;
 	}
 	if (out) {
-		*out = array_retain(how->into);
+		*out = kz_array_retain(how->into);
 	}
 	return KZ_OK;
+}
+
+kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+	kz_error *err)
+{
+	struct elementwise how = {.unsafe = true};
+	struct expr copy;
+	kz_status st;
+	if (array->dtype == dtype && kz_array_is_contiguous(array)) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	expr_init(&copy);
+	if (expr_array(&copy, array, err) < 0) {
+		return KZ_INVALID;
+	}
+	if ((st = kz_array_create(&how.into, kz_array_device(array), dtype, array->shape, err))) {
+		return st;
+	}
+	st = elementwise_run(NULL, &copy, &how, err);
+	return array_finish(out, how.into, st);
 }

@@ -18,8 +18,9 @@ struct elementwise {
 kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
 	kz_error *err);
 
-/* That two arrays are of one device; else an error that says what could not be done: "add". */
-kz_status elementwise_same_device(const struct kz_array *a, const struct kz_array *b,
-	const char *verb, kz_error *err);
+/* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else a
+ * copy that is. */
+kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+	kz_error *err);
 
 #endif

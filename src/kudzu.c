@@ -56,6 +56,7 @@
  *     elementwise.[ch]
  *                   run an expression over arrays
  *     ops.c         operations by number, copies, fills
+ *     indexing.c    take, put, nonzero
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

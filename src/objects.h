@@ -51,6 +51,7 @@ struct kz_device {
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
+	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
 	char name[24];
 	char model[256];
 	_Atomic(char *) note;       /* set once, under the lock of the list */
@@ -231,12 +232,6 @@ struct kz_stream *memory_stream(struct memory *memory);
 static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
 {
 	return buffer->memory->address + (CUdeviceptr)buffer->offset;
-}
-
-static inline struct kz_array *array_retain(struct kz_array *array)
-{
-	atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
-	return array;
 }
 
 static inline CUdeviceptr array_address(const struct kz_array *array)

@@ -25,6 +25,7 @@
 #include <kudzu/diagnose.h>
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
+#include <kudzu/indexing.h>
 #include <kudzu/kernel.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>

@@ -168,7 +168,7 @@ KZ_API const char *kz_op_name(kz_op op);
 KZ_API int kz_op_arity(kz_op op);
 
 /**
- * Copy an array to a new one of another dtype, row-major; numpy's astype.
+ * Copy an array to a new one of another dtype, in the same order of axes; numpy's astype.
  *
  * Any type becomes any other: complex numbers lose their imaginary part.
  */
