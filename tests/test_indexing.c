@@ -71,7 +71,7 @@ START_TEST(take_puts_the_indexes_in_place_of_an_axis)
 		ok(kz_array_take(&taken, array, indexes, axis, KZ_INDEX_CHECK, &err));
 		ck_assert_int_eq(kz_array_ndim(taken), 4);
 		ck_assert_int_eq(kz_array_shape(taken).dims[real], 2);
-		for (int64_t i = 0; i < (real == 0 ? 4 : 4); i++) {
+		for (int64_t i = 0; i < 4; i++) {
 			for (int64_t j = 0; j < (real == 1 ? 4 : 3); j++) {
 				for (int64_t k = 0; k < (real == 2 ? 4 : 5); k++) {
 					int64_t at[3] = {i, j, k};
