@@ -109,6 +109,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
 	array transfer \
 	view view_random \
+	promote \
 	indexing
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
