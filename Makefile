@@ -54,6 +54,7 @@ else
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
 	module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h \
+	pool.h pinned.h \
 	ops.h \
 	indexing.h \
 	)
@@ -62,7 +63,7 @@ DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
-	copy.c \
+	copy.c bins.c mempool.c pool.c pinned.c \
 	module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c transfer.c \
 	view.c slice.c reshape.c \
@@ -102,7 +103,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info
-BENCHES := bench_launch bench_compile bench_cold
+BENCHES := bench_launch bench_pool bench_compile bench_cold
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \

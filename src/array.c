@@ -66,10 +66,8 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 	    || (st = array_new(&array, dtype, &shape, err))) {
 		return st;
 	}
-	char text[96];
-	snprintf(text, sizeof(text), "an array of %lld %s", (long long)array->count,
-		kz_dtype_name(dtype));
-	st = buffer_create(&array->buffer, dev, kz_array_size(array), text, err);
+	struct memory_wish wish = {.dtype = dtype, .count = array->count};
+	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
 	if (st) {
 		kz_array_release(array);
 		return st;

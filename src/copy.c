@@ -25,7 +25,9 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 	if (st) {
 		return st;
 	}
-	if (!(st = memory_use(buffer->memory, stream, err))) {
+	struct memory *pinned = pinned_find(&dev->pinned, host);
+	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
+	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
 		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
 		st = way == TO_DEVICE
 			? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
@@ -33,7 +35,9 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 			: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
 				stream->handle), "cuMemcpyDtoHAsync", err);
 		st = st ? st : memory_used(buffer->memory, stream, err);
+		st = st || !pinned ? st : memory_used(pinned, stream, err);
 	}
+	memory_release(pinned);
 	device_leave(dev, &scope);
 	return st;
 }

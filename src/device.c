@@ -226,6 +226,10 @@ static void device_free(struct kz_device *dev)
 	}
 	kernels_free(dev);
 	stream_finish(&dev->stream);
+	mempool_finish(&dev->pools[MEMPOOL_DEVICE]);
+	mempool_finish(&dev->pools[MEMPOOL_PINNED]);
+	allocators_free(dev);
+	pinned_finish(&dev->pinned);
 	if (dev->context) {
 		(void)dev->drv->DevicePrimaryCtxRelease(dev->handle);
 	}
@@ -235,8 +239,22 @@ static void device_free(struct kz_device *dev)
 	mem_free(dev);
 }
 
+/* KUDZU_POOL: whether memory is kept for reuse. */
+static kz_status choose_pool(bool *pooled, kz_error *err)
+{
+	const char *text = secure_getenv("KUDZU_POOL");
+	*pooled = !text || strcmp(text, "0") != 0;
+	return !text || !*text || strcmp(text, "0") == 0 || strcmp(text, "1") == 0 ? KZ_OK
+		: error_set(err, KZ_INVALID, "KUDZU_POOL: expected 0 or 1, got '%s'", text);
+}
+
 static kz_status device_create(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
+	bool pooled;
+	kz_status st = choose_pool(&pooled, err);
+	if (st) {
+		return st;
+	}
 	struct kz_device *dev = mem_zalloc(1, sizeof(*dev));
 	if (!dev) {
 		return error_no_memory(err);
@@ -245,11 +263,14 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	dev->ordinal = ordinal;
 	atomic_init(&dev->refs, 1);
 	pthread_mutex_init(&dev->lock, NULL);
+	mempool_init(&dev->pools[MEMPOOL_DEVICE], dev, MEMPOOL_DEVICE, pooled);
+	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
+	pinned_init(&dev->pinned);
 	snprintf(dev->name, sizeof(dev->name), drv->provider == DRV_CPU ? "cpu" : "cuda:%d",
 		ordinal);
 
 	bool mine = error_is_clean(err);
-	kz_status st = device_init(dev, err);
+	st = device_init(dev, err);
 	if (!st) {
 		*out = dev;
 		return KZ_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device memory: allocation, order between streams, buffers.
+ * Device memory: where it comes from and goes, order between streams, buffers.
  *
  * A buffer is a range of a `struct memory`, which owns an allocation and remembers the stream that
  * used it last.  memory_use() is called before every piece of work: it orders the new stream behind
@@ -12,77 +12,79 @@
 #include "base/alloc.h"
 #include "objects.h"
 
-enum { UNIT = 512 }; /* what allocators hand out; statistics count in it */
+#include <stdio.h>
 
 /* Allocation */
 
-static CUresult allocate(const struct kz_device *dev, CUdeviceptr *address, size_t size,
-	const char **call)
+static void name_memory(char *text, size_t size, const struct memory *memory)
 {
-	const struct drv *drv = dev->drv;
-	if (!dev->has_pools) {
-		*call = "cuMemAlloc";
-		return drv->MemAlloc(address, size);
+	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
+	if (memory->dtype) {
+		snprintf(text, size, "an array of %lld %s", (long long)memory->count,
+			kz_dtype_name(memory->dtype));
+	} else {
+		snprintf(text, size, pinned ? "a pinned buffer" : "a buffer");
 	}
-	*call = "cuMemAllocAsync";
-	CUresult code = drv->MemAllocAsync(address, size, dev->stream.handle);
-	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
-		/* What other streams have freed is there once they have come that far. */
-		CUresult waited = drv->CtxSynchronize();
-		if (waited) {
-			*call = "cuCtxSynchronize";
-			return waited;
-		}
-		code = drv->MemAllocAsync(address, size, dev->stream.handle);
-	}
-	return code;
 }
 
-static kz_status fail_allocation(struct kz_device *dev, CUresult code, const char *call,
-	int64_t size, const char *what, kz_error *err)
+/* "no memory on cuda:0 for a buffer: 1024 bytes requested, 512 live, 2097152 reserved" */
+static void describe_shortage(char *text, size_t size, const struct memory *memory)
 {
-	if (code != CUDA_ERROR_OUT_OF_MEMORY) {
-		return device_fail(dev, code, call, err);
+	kz_memory_stats stats;
+	char name[96];
+	mempool_read(memory->pool, &stats);
+	name_memory(name, sizeof(name), memory);
+	snprintf(text, size, "no memory on %s for %s: %lld bytes requested, %lld live, %lld reserved",
+		memory->pool->kind == MEMPOOL_PINNED ? "the host" : memory->device->name, name,
+		(long long)memory->size, (long long)stats.live_size,
+		(long long)stats.reserved_size);
+}
+
+static kz_status fail_limit(const struct memory *memory, const char *shortage, kz_error *err)
+{
+	return error_set(err, KZ_DEVICE_MEMORY, "%s, of at most %lld by kz_device_limit_memory",
+		shortage, (long long)memory->pool->limit);
+}
+
+static kz_status fail_allocation(const struct memory *memory, const struct mempool_failure *why,
+	kz_error *err)
+{
+	struct kz_device *dev = memory->device;
+	if (why->code != CUDA_ERROR_OUT_OF_MEMORY) {
+		return device_fail(dev, why->code, why->call, err);
 	}
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	char shortage[256];
+	describe_shortage(shortage, sizeof(shortage), memory);
+	if (!why->call) {
+		return fail_limit(memory, shortage, err);
+	}
+	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)why->code);
+	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
+	kz_status st = pinned ? KZ_NO_MEMORY : known->status;
 	bool mine = error_is_clean(err);
+	struct device_scope scope;
 	size_t free = 0, total = 0;
-	long long live = atomic_load(&dev->live_size);
-	if (dev->drv->MemGetInfo(&free, &total) == CUDA_SUCCESS) {
-		error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
-			known->flags,
-			"no memory on %s for %s: %lld bytes requested, %lld live, %zu free of %zu",
-			dev->name, what, (long long)size, live, free, total);
-	} else {
-		error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
-			known->flags, "no memory on %s for %s: %lld bytes requested, %lld live",
-			dev->name, what, (long long)size, live);
+	if (!pinned && device_enter_quietly(dev, &scope)) {
+		if (dev->drv->MemGetInfo(&free, &total) != CUDA_SUCCESS) {
+			total = 0;
+		}
+		device_leave(dev, &scope);
 	}
+	error_foreign(err, st, KZ_DOMAIN_DRIVER, (int)why->code, known->name, why->call,
+		known->flags, total ? "%s, %zu free of %zu" : "%s", shortage, free, total);
 	if (mine) {
 		error_add_hint(err, known->hint);
 	}
-	return known->status;
-}
-
-static void count_memory(struct kz_device *dev, int64_t size, int direction)
-{
-	int64_t bytes = (int64_t)round_up((size_t)size, UNIT) * direction;
-	int64_t live = atomic_fetch_add(&dev->live_size, bytes) + bytes;
-	int64_t peak = atomic_load(&dev->peak_size);
-	while (live > peak && !atomic_compare_exchange_weak(&dev->peak_size, &peak, live)) {
-	}
-	atomic_fetch_add(&dev->live_count, direction);
-	atomic_fetch_add(&dev->total_count, direction > 0);
+	return st;
 }
 
 static struct memory *memory_new(struct kz_device *dev, int64_t size)
 {
-	struct memory *memory = mem_zalloc(1, sizeof(*memory));
+	struct memory *memory = mem_alloc(sizeof(*memory));
 	if (memory) {
+		*memory = (struct memory){.device = device_retain(dev), .size = size};
 		atomic_init(&memory->refs, 1);
 		pthread_mutex_init(&memory->lock, NULL);
-		memory->device = device_retain(dev);
-		memory->size = size;
 	}
 	return memory;
 }
@@ -95,26 +97,70 @@ static void memory_delete(struct memory *memory)
 	mem_free(memory);
 }
 
-kz_status memory_create(struct memory **out, struct kz_device *dev, int64_t size,
-	const char *what, kz_error *err)
+/* Memory from what the user set. */
+static kz_status ask_allocator(struct memory *memory, const struct allocator *allocator,
+	struct kz_stream *stream, kz_error *err)
 {
+	const kz_allocator *calls = &allocator->calls;
+	uint64_t address = 0;
+	kz_status st = calls->alloc(calls->user, &address, memory->size, stream, err);
+	if (st) {
+		/* It may have forgotten to say why. */
+		return error_set(err, st, "the allocator of %s gave no %lld bytes: status %d",
+			memory->device->name, (long long)memory->size, (int)st);
+	}
+	memory->address = address;
+	if (address == 0 || address % 256 != 0) {
+		st = error_set(err, KZ_INVALID, "expected a multiple of 256 from the allocator of "
+			"%s, got 0x%llx", memory->device->name, (unsigned long long)address);
+	} else {
+		st = mempool_adopt(memory->pool, memory, true, err);
+	}
+	if (!st) {
+		memory->allocator = allocator;
+		atomic_store(&memory->last, stream_retain(stream));
+	} else if (address != 0) {
+		calls->free(calls->user, address, memory->size, stream);
+	}
+	return st;
+}
+
+static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = memory->device;
+	struct mempool_failure why;
+	if (memory->size == 0) {
+		return mempool_adopt(memory->pool, memory, true, err);
+	}
+	const struct allocator *allocator = memory->pool->kind == MEMPOOL_DEVICE
+		? atomic_load_explicit(&dev->allocator, memory_order_acquire) : NULL;
+	if (allocator) {
+		return ask_allocator(memory, allocator, stream ? stream : &dev->stream, err);
+	}
+	kz_status st = mempool_take(memory->pool, memory, stream, &why, err);
+	return !st && unlikely(why.code) ? fail_allocation(memory, &why, err) : st;
+}
+
+kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	int64_t size, const struct memory_wish *wish, kz_error *err)
+{
+	if (unlikely(atomic_load_explicit(&dev->lost, memory_order_acquire))) {
+		return device_report_loss(dev, err);
+	}
 	struct memory *memory = memory_new(dev, size);
 	if (!memory) {
 		return error_no_memory(err);
 	}
-	if (size > 0) {
-		const char *call;
-		CUresult code = allocate(dev, &memory->address, (size_t)size, &call);
-		if (code) {
-			memory_delete(memory);
-			return fail_allocation(dev, code, call, size, what, err);
-		}
+	memory->pool = &dev->pools[kind];
+	if (wish) {
+		memory->dtype = wish->dtype;
+		memory->count = wish->count;
 	}
-	if (dev->has_pools) {
-		/* The memory exists from this point of the default stream on. */
-		atomic_store(&memory->last, stream_retain(&dev->stream));
+	kz_status st = find_memory(memory, wish ? wish->stream : NULL, err);
+	if (st) {
+		memory_delete(memory);
+		return st;
 	}
-	count_memory(dev, size, 1);
 	*out = memory;
 	return KZ_OK;
 }
@@ -138,39 +184,45 @@ struct memory *memory_retain(struct memory *memory)
 	return memory;
 }
 
-/* Give the allocation back behind its last use; the context is current. */
-static void deallocate(const struct memory *memory)
+/* Let the work on memory that is not ours pass. */
+static void wait_for_last(struct memory *memory)
 {
-	const struct drv *drv = memory->device->drv;
-	const struct kz_stream *last = atomic_load(&memory->last);
-	if (!memory->module && memory->device->has_pools) {
-		(void)drv->MemFreeAsync(memory->address, last->handle);
-		return;
+	struct device_scope scope;
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (last && device_enter_quietly(memory->device, &scope)) {
+		(void)memory->device->drv->StreamSynchronize(last->handle);
+		device_leave(memory->device, &scope);
 	}
-	if (last) {
-		(void)drv->StreamSynchronize(last->handle);
+}
+
+/* Give the memory back to whom it came from; the pool sees to its last use. */
+static void end_memory(struct memory *memory)
+{
+	const struct allocator *from = memory->allocator;
+	if (memory->module || memory->on_release) {
+		wait_for_last(memory);
 	}
-	if (!memory->module) {
-		(void)drv->MemFree(memory->address);
+	if (memory->pool) {
+		mempool_give(memory->pool, memory);
+	}
+	if (from) {
+		from->calls.free(from->calls.user, memory->address, memory->size,
+			atomic_load(&memory->last));
+	}
+	if (memory->on_release) {
+		memory->on_release(memory->user);
+	}
+	if (memory->module) {
+		kz_module_release(memory->module);
 	}
 }
 
 void memory_release(struct memory *memory)
 {
-	struct device_scope scope;
-	if (!memory || atomic_fetch_sub(&memory->refs, 1) != 1) {
-		return;
+	if (memory && atomic_fetch_sub(&memory->refs, 1) == 1) {
+		end_memory(memory);
+		memory_delete(memory);
 	}
-	if (memory->address && device_enter_quietly(memory->device, &scope)) {
-		deallocate(memory);
-		device_leave(memory->device, &scope);
-	}
-	if (memory->module) {
-		kz_module_release(memory->module);
-	} else {
-		count_memory(memory->device, memory->size, -1);
-	}
-	memory_delete(memory);
 }
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err)
@@ -217,14 +269,12 @@ struct kz_stream *memory_stream(struct memory *memory)
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err)
 {
-	struct kz_buffer *buffer = mem_zalloc(1, sizeof(*buffer));
+	struct kz_buffer *buffer = mem_alloc(sizeof(*buffer));
 	if (!buffer) {
 		return error_no_memory(err);
 	}
+	*buffer = (struct kz_buffer){.memory = memory, .offset = offset, .size = size};
 	atomic_init(&buffer->refs, 1);
-	buffer->memory = memory;
-	buffer->offset = offset;
-	buffer->size = size;
 	*out = buffer;
 	return KZ_OK;
 }
@@ -236,35 +286,102 @@ struct kz_buffer *buffer_retain(struct kz_buffer *buffer)
 }
 
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
-	const char *what, kz_error *err)
+	const struct memory_wish *wish, kz_error *err)
 {
-	struct device_scope scope;
 	struct memory *memory = NULL;
 	*out = NULL;
-	kz_status st = device_enter(dev, &scope, err);
-	if (st) {
-		return st;
-	}
-	st = memory_create(&memory, dev, size, what, err);
-	device_leave(dev, &scope);
+	kz_status st = memory_create(&memory, dev, MEMPOOL_DEVICE, size, wish, err);
 	if (!st && (st = buffer_take(out, memory, 0, size, err))) {
 		memory_release(memory);
 	}
 	return st;
 }
 
+static kz_status check_size(int64_t size, kz_error *err)
+{
+	return likely(size >= 0) ? KZ_OK : error_set(err, KZ_INVALID,
+		"expected a buffer size from 0, got %lld", (long long)size);
+}
+
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, "a device", err)) || (st = check_size(size, err))) {
 		return st;
 	}
-	if (size < 0) {
-		return error_set(err, KZ_INVALID, "expected a buffer size from 0, got %lld",
-			(long long)size);
+	return buffer_create(out, dev, size, NULL, err);
+}
+
+kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,
+	kz_error *err)
+{
+	struct memory_wish wish = {.stream = stream};
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = stream_pick(&wish.stream, dev, stream, err)) || (st = check_size(size, err))) {
+		return st;
 	}
-	return buffer_create(out, dev, size, "a buffer", err);
+	return buffer_create(out, dev, size, &wish, err);
+}
+
+/* That the driver knows the memory, as this device's. */
+static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t size, kz_error *err)
+{
+	struct device_scope scope;
+	int ordinal = dev->ordinal;
+	if (size < 0 || (size > 0 && address == 0)) {
+		return error_set(err, KZ_INVALID, "expected memory to wrap, got %lld bytes at 0x%llx",
+			(long long)size, (unsigned long long)address);
+	}
+	if (size > 0 && address > UINT64_MAX - (uint64_t)size) {
+		return error_set(err, KZ_RANGE, "%lld bytes at 0x%llx end beyond the last address",
+			(long long)size, (unsigned long long)address);
+	}
+	if (size == 0 || !drv_has(dev->drv, DRV_cuPointerGetAttribute)) {
+		return KZ_OK;
+	}
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	CUresult code = dev->drv->PointerGetAttribute(&ordinal,
+		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+	device_leave(dev, &scope);
+	if (code == CUDA_ERROR_INVALID_VALUE || (!code && ordinal != dev->ordinal)) {
+		return error_set(err, KZ_INVALID, "expected memory of %s to wrap, got 0x%llx",
+			dev->name, (unsigned long long)address);
+	}
+	return device_ok(dev, code, "cuPointerGetAttribute", err);
+}
+
+kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int64_t size,
+	void (*on_release)(void *user), void *user, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = check_foreign(dev, address, size, err))) {
+		return st;
+	}
+	struct memory *memory = memory_new(dev, size);
+	if (!memory) {
+		return error_no_memory(err);
+	}
+	memory->address = address;
+	if ((st = mempool_adopt(&dev->pools[MEMPOOL_DEVICE], memory, false, err))) {
+		memory_delete(memory);
+		return st;
+	}
+	memory->pool = &dev->pools[MEMPOOL_DEVICE];
+	if ((st = buffer_take(out, memory, 0, size, err))) {
+		memory_release(memory);
+		return st;
+	}
+	memory->on_release = on_release;
+	memory->user = user;
+	return KZ_OK;
 }
 
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size, kz_error *err)
@@ -320,18 +437,4 @@ uint64_t kz_buffer_address(const kz_buffer *buffer)
 kz_device *kz_buffer_device(const kz_buffer *buffer)
 {
 	return buffer ? buffer->memory->device : NULL;
-}
-
-void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out)
-{
-	kz_memory_stats stats = {0, 0, 0, 0};
-	if (dev) {
-		stats.live_size = atomic_load(&dev->live_size);
-		stats.peak_size = atomic_load(&dev->peak_size);
-		stats.live_count = atomic_load(&dev->live_count);
-		stats.total_count = atomic_load(&dev->total_count);
-	}
-	if (out) {
-		*out = stats;
-	}
 }

@@ -6,7 +6,7 @@
  * The objects behind the public handles, and the few functions that they share.
  *
  * Who keeps whom alive: array -> buffer -> memory -> device; memory -> the stream that used it
- * last; stream, event and module -> device.  The default stream is a part of its device and shares
+ * last; stream, event and module -> device; free memory in the pool keeps nobody.  The default stream is a part of its device and shares
  * its count.  Counts are atomic; the last release frees.
  *
  * One rule orders work: memory_use() before anything touches a piece of memory in a stream, and
@@ -17,6 +17,7 @@
  */
 #include "base/error.h"
 #include "drv/drv.h"
+#include "mempool.h"
 
 #include <kudzu/kudzu.h>
 
@@ -29,6 +30,7 @@ struct kz_stream {
 	struct kz_device *device;
 	CUstream handle;
 	CUevent order;              /* marks the point that another stream waits for */
+	struct shelf *shelves;      /* free memory that it used last, for each of the pools */
 	bool is_default;
 };
 
@@ -37,6 +39,20 @@ struct kz_event {
 	struct kz_device *device;
 	CUevent handle;
 	atomic_bool recorded;
+};
+
+/* Live pinned memory by address, to know it when a copy is given a pointer into it. */
+struct pinned_list {
+	pthread_mutex_t lock;
+	struct memory **items;
+	size_t room;
+	atomic_size_t count;
+};
+
+/* An allocator that a user has set; it stays as long as its device. */
+struct allocator {
+	kz_allocator calls;
+	struct allocator *next;
 };
 
 struct kz_device {
@@ -58,22 +74,37 @@ struct kz_device {
 	atomic_bool lost;           /* a sticky error happened; `cause` says which */
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
-	_Atomic int64_t live_size;
-	_Atomic int64_t peak_size;
-	_Atomic int64_t live_count;
-	_Atomic int64_t total_count;
+	struct mempool pools[MEMPOOL_KINDS];
+	struct pinned_list pinned;
+	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
+	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
 };
 
-/* A piece of device memory that something owns. */
+/* A piece of device memory, or of pinned host memory, that something owns. */
 struct memory {
 	atomic_int refs;
 	struct kz_device *device;
 	CUdeviceptr address;
 	int64_t size;
-	struct kz_module *module;   /* whose variable it is; NULL for memory of our own */
+	struct mempool *pool;       /* that block is of; NULL for a module's variable */
+	struct block *block;
+	struct kz_module *module;   /* whose variable it is */
+	const struct allocator *allocator; /* who gave it; NULL for the pool and the driver */
+	void (*on_release)(void *user); /* for wrapped memory; may be NULL */
+	void *user;
+	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
+	int64_t count;              /* its elements */
+	int64_t number;             /* how many there were of the device with this one */
 	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
-	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none yet */
+	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
+};
+
+/* What a new piece of memory is for; all may be 0. */
+struct memory_wish {
+	struct kz_stream *stream;   /* where it is used first; NULL: not known */
+	kz_dtype dtype;             /* of an array; 0: a buffer */
+	int64_t count;              /* the array's elements */
 };
 
 struct kz_buffer {
@@ -182,11 +213,19 @@ kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_er
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
 	kz_error *err);
 
+/* Whether all work in a stream has passed; false if that cannot be said.  The context of it is
+ * current, as for stream_is_capturing. */
+bool stream_is_done(struct kz_stream *stream);
+bool stream_is_capturing(struct kz_stream *stream);
+/* Whether a stream has a count, which may fall to 0 at any time; and raise it if it has. */
+bool stream_is_living(struct kz_stream *stream);
+bool stream_retain_living(struct kz_stream *stream);
+
 /* memory.c */
 
-/* Allocate; the context is current.  `what` names the thing in an error, "array of 16 float32". */
-kz_status memory_create(struct memory **out, struct kz_device *dev, int64_t size,
-	const char *what, kz_error *err);
+/* Allocate in a pool of the device; `wish` may be NULL. */
+kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	int64_t size, const struct memory_wish *wish, kz_error *err);
 /* Wrap a module's variable; keeps the module. */
 kz_status memory_of_module(struct memory **out, struct kz_module *mod, CUdeviceptr address,
 	int64_t size, kz_error *err);
@@ -195,9 +234,9 @@ void memory_release(struct memory *memory);
 /* A new buffer over memory; takes the caller's reference on success. */
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err);
-/* kz_buffer_create with a name for errors, as memory_create has it. */
+/* kz_buffer_create with a wish, as memory_create has it. */
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
-	const char *what, kz_error *err);
+	const struct memory_wish *wish, kz_error *err);
 struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
 /* That a range lies in a buffer, which may be NULL. */
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
@@ -244,6 +283,17 @@ static inline CUdeviceptr array_address(const struct kz_array *array)
 /* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
 kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
+
+/* pool.c */
+
+void allocators_free(struct kz_device *dev);
+
+/* pinned.c */
+
+void pinned_init(struct pinned_list *list);
+void pinned_finish(struct pinned_list *list);
+/* The live pinned memory that a pointer of the host lies in, counted; NULL if there is none. */
+struct memory *pinned_find(struct pinned_list *list, const void *pointer);
 
 /* module.c */
 

@@ -21,6 +21,20 @@ struct kz_stream *stream_retain(struct kz_stream *stream)
 	return stream;
 }
 
+bool stream_is_living(struct kz_stream *stream)
+{
+	return atomic_load(stream->is_default ? &stream->device->refs : &stream->refs) > 0;
+}
+
+bool stream_retain_living(struct kz_stream *stream)
+{
+	atomic_int *count = stream->is_default ? &stream->device->refs : &stream->refs;
+	int refs = atomic_load(count);
+	while (refs > 0 && !atomic_compare_exchange_weak(count, &refs, refs + 1)) {
+	}
+	return refs > 0;
+}
+
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority, kz_error *err)
 {
 	const struct drv *drv = dev->drv;
@@ -28,6 +42,9 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int prior
 	kz_status st;
 	atomic_init(&stream->refs, 1);
 	stream->device = dev;
+	if (!mempool_enlist(stream)) {
+		return error_no_memory(err);
+	}
 	if (priority == 0) {
 		code = drv->StreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
 		st = device_ok(dev, code, "cuStreamCreate", err);
@@ -38,6 +55,7 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int prior
 	}
 	if (st) {
 		stream->handle = NULL;
+		stream_finish(stream);
 		return st;
 	}
 	st = device_ok(dev, drv->EventCreate(&stream->order, CU_EVENT_DISABLE_TIMING),
@@ -52,7 +70,9 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int prior
 void stream_finish(struct kz_stream *stream)
 {
 	struct device_scope scope;
-	if (stream->handle && device_enter_quietly(stream->device, &scope)) {
+	bool living = stream->handle && device_enter_quietly(stream->device, &scope);
+	mempool_retire(stream, !living);
+	if (living) {
 		if (stream->order) {
 			(void)stream->device->drv->EventDestroy(stream->order);
 		}
@@ -84,6 +104,22 @@ kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_er
 	return st ? st : device_ok(later->device,
 		later->device->drv->StreamWaitEvent(later->handle, earlier->order, 0),
 		"cuStreamWaitEvent", err);
+}
+
+bool stream_is_capturing(struct kz_stream *stream)
+{
+	const struct drv *drv = stream->device->drv;
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return drv_has(drv, DRV_cuStreamIsCapturing)
+		&& (drv->StreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS
+			|| status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+/* Asking a stream that is captured would end the capture. */
+bool stream_is_done(struct kz_stream *stream)
+{
+	return !stream_is_capturing(stream)
+		&& stream->device->drv->StreamQuery(stream->handle) == CUDA_SUCCESS;
 }
 
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,

@@ -11,6 +11,7 @@
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
  *   stream.h    streams and events        view.h     slices and other views of arrays
  *   diagnose.h  what works on this machine
+ *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -30,6 +31,8 @@
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
 #include <kudzu/ops.h>
+#include <kudzu/pinned.h>
+#include <kudzu/pool.h>
 #include <kudzu/shape.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>

@@ -15,7 +15,8 @@
  *	kz_buffer_release(buffer);
  *
  * The plain forms return when the host memory may be used again.  The _async forms need a stream,
- * return at once, and the host memory must stay as it is until the stream has passed them.
+ * return at once, and the host memory must stay as it is until the stream has passed them; they
+ * overlap with other work if it is pinned (pinned.h).
  * Offsets and sizes are in bytes.
  */
 #include <kudzu/stream.h>
@@ -28,15 +29,40 @@ extern "C" {
 typedef struct kz_buffer kz_buffer;
 
 /**
- * Allocate device memory.  Its contents are undefined.
+ * Allocate device memory, from the pool (pool.h).  Its contents are undefined.
  *
  * @param size bytes, 0 allowed.
- * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY, with requested, live and free
- *         bytes in the message.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY, with requested, live, reserved
+ *         and free bytes in the message.
  * Ownership: give it back with kz_buffer_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size,
 	kz_error *err);
+
+/**
+ * kz_buffer_create for use in a stream: what that one, or none, used last is preferred, so that its
+ * work need not wait for another's.
+ *
+ * @param stream of `dev`, where the memory is used first; NULL for the default stream.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size,
+	kz_stream *stream, kz_error *err);
+
+/**
+ * Make a buffer of device memory that somebody else has allocated.
+ *
+ * @param address in device memory of `dev`, as kernels see it.  Work on it that the library does not
+ *        know of must be done, or the streams put behind it.
+ * @param size bytes from there.
+ * @param on_release called once, with `user`, when the last view is released and its work has
+ *        passed, by the thread that releases it; may be NULL: then nothing is waited for.  Not
+ *        called if this function fails.
+ * @return KZ_OK; KZ_INVALID for memory that the driver does not know, or knows as another device's;
+ *         KZ_RANGE; KZ_NO_MEMORY.
+ * Ownership: give the buffer back with kz_buffer_release; the memory stays the owner's.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address,
+	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
 
 /**
  * Make a view of part of a buffer; it keeps the memory alive.
@@ -48,8 +74,8 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer,
 	int64_t size, kz_error *err);
 
 /**
- * Give a buffer back.  The memory is freed when its last view is gone and the streams that used
- * it have passed their work, without waiting here.  NULL is fine.
+ * Give a buffer back.  When its last view is gone the memory returns to the pool, without waiting
+ * here: other streams get it behind the work that used it.  NULL is fine.
  */
 KZ_API void kz_buffer_release(kz_buffer *buffer);
 
@@ -106,17 +132,6 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
  */
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
 	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err);
-
-/** How much device memory the library holds for a device. */
-typedef struct kz_memory_stats {
-	int64_t live_size;   /**< bytes in live buffers, each rounded up to 512 */
-	int64_t peak_size;   /**< the most that live_size has been */
-	int64_t live_count;  /**< live buffers */
-	int64_t total_count; /**< buffers ever created */
-} kz_memory_stats;
-
-/** Report the memory that buffers and arrays of a device take; nothing happens without `out`. */
-KZ_API void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out);
 
 #ifdef __cplusplus
 }

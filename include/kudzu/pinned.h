@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_PINNED_H
+#define KUDZU_PINNED_H
+
+/*
+ * Pinned host memory: the device copies from and to it directly, so asynchronous copies overlap with
+ * the program and with kernels.  (Other host memory is legal in every copy; the driver may wait.)
+ *
+ *	kz_pinned *pinned = NULL;
+ *	if (kz_pinned_create(&pinned, dev, size, &err)) {
+ *		kz_error_print(&err, stderr);
+ *		return;
+ *	}
+ *	memcpy(kz_pinned_pointer(pinned), data, size);
+ *	st = kz_copy_htod_async(buffer, 0, kz_pinned_pointer(pinned), size, stream, &err);
+ *	kz_pinned_release(pinned);      // at once: it is reused when the stream has passed the copy
+ *
+ * The copies of its device know it by any pointer into it: they keep it until they are done, and
+ * come in the order of the calls even where they are in different streams.  Kernels and devices that
+ * are given its address otherwise are not seen: wait for them.
+ */
+#include <kudzu/stream.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A piece of pinned host memory; opaque. */
+typedef struct kz_pinned kz_pinned;
+
+/**
+ * Allocate pinned host memory, from a pool of the device's (see pool.h).  Its contents are undefined.
+ *
+ * @param size bytes, 0 allowed.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_NO_MEMORY, with requested, live and reserved
+ *         bytes in the message if the driver had none; KZ_UNSUPPORTED if it cannot pin memory.
+ * Ownership: give it back with kz_pinned_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size,
+	kz_error *err);
+
+/** Give pinned memory back; copies in flight go on.  NULL is fine. */
+KZ_API void kz_pinned_release(kz_pinned *pinned);
+
+/** Return the memory, for the program and for copies; aligned to 512; NULL for 0 bytes. */
+KZ_API void *kz_pinned_pointer(const kz_pinned *pinned);
+
+/** Return its bytes. */
+KZ_API int64_t kz_pinned_size(const kz_pinned *pinned);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

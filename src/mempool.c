@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool; see mempool.h.
+ *
+ * A block is looked for on the shelf of its stream and on the idle one: that is the fast path, which
+ * knows no driver.  Else the shelves of streams that are done are emptied to the idle one; else, if
+ * the caller does not know the stream, a block of any stream will do, behind it; else there is a new
+ * segment.  When the driver has no more: a block of any stream; else all unused segments go back,
+ * the device is waited for, and everything is tried once more.
+ *
+ * Only blocks of one shelf become one block.  So what another stream uses does not pull idle memory
+ * to its shelf, and an emptied shelf makes large blocks again.
+ *
+ * Segments come from cuMemAlloc: memory of cuMemAllocAsync can be used by no other driver call (IPC,
+ * registration by other libraries), exists behind one stream only, and after its free is kept by
+ * the driver's own pool, where trimming would not reach it.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "objects.h"
+
+/* How the driver is asked. */
+struct source {
+	const char *call;
+	CUresult (*reserve)(const struct kz_device *dev, CUdeviceptr *address, size_t size);
+	void (*give_back)(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
+	bool is_ordered; /* the memory exists behind the default stream */
+};
+
+/* What the driver gave in one piece; or other memory, without a source. */
+struct segment {
+	struct segment *next;
+	struct segment *previous;
+	const struct source *source;
+	int64_t size;       /* in whole units */
+	size_t live;        /* its blocks that are in use */
+	bool is_kept;       /* when nothing is in use any more */
+	bool is_large;
+	bool is_counted;
+	struct block first; /* the one at the lowest address; never merged into another */
+};
+
+/* Sources */
+
+/* While any stream is captured the driver refuses what may synchronise; this thread vouches. */
+static CUstreamCaptureMode relax_capture(const struct kz_device *dev, CUstreamCaptureMode mode)
+{
+	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
+		(void)dev->drv->ThreadExchangeStreamCaptureMode(&mode);
+	}
+	return mode;
+}
+
+static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+{
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUresult code = dev->drv->MemAlloc(address, size);
+	relax_capture(dev, mode);
+	return code;
+}
+
+static void give_back_plain(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last)
+{
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	if (last) {
+		(void)dev->drv->StreamSynchronize(last->handle);
+	}
+	(void)dev->drv->MemFree(address);
+	relax_capture(dev, mode);
+}
+
+static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+{
+	return dev->drv->MemAllocAsync(address, size, dev->stream.handle);
+}
+
+static void give_back_ordered(const struct kz_device *dev, CUdeviceptr address,
+	struct kz_stream *last)
+{
+	(void)dev->drv->MemFreeAsync(address, last ? last->handle : dev->stream.handle);
+}
+
+static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+{
+	void *memory = NULL;
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUresult code = dev->drv->MemHostAlloc(&memory, size,
+		CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	relax_capture(dev, mode);
+	*address = (uintptr_t)memory;
+	return code;
+}
+
+static void give_back_pinned(const struct kz_device *dev, CUdeviceptr address,
+	struct kz_stream *last)
+{
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	if (last) {
+		(void)dev->drv->StreamSynchronize(last->handle);
+	}
+	(void)dev->drv->MemFreeHost((void *)(uintptr_t)address);
+	relax_capture(dev, mode);
+}
+
+static const struct source plain = {"cuMemAlloc", reserve_plain, give_back_plain, false};
+static const struct source ordered = {"cuMemAllocAsync", reserve_ordered, give_back_ordered, true};
+static const struct source pinned = {"cuMemHostAlloc", reserve_pinned, give_back_pinned, false};
+
+static const struct source *source_of(const struct mempool *pool)
+{
+	return pool->kind == MEMPOOL_PINNED ? &pinned
+		: !pool->keeps && pool->device->has_pools ? &ordered : &plain;
+}
+
+/* Shelves and blocks; under the lock */
+
+static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
+{
+	return stream ? &stream->shelves[pool->kind] : &pool->idle;
+}
+
+static void shelf_put(struct shelf *shelf, struct block *block)
+{
+	block->shelf = shelf;
+	bins_put(&shelf->bins[block->segment->is_large], block);
+	shelf->count++;
+}
+
+static void shelf_remove(struct block *block)
+{
+	bins_remove(&block->shelf->bins[block->segment->is_large], block);
+	block->shelf->count--;
+	block->shelf = NULL;
+}
+
+static struct block *shelf_any(const struct shelf *shelf)
+{
+	struct block *block = bins_find(&shelf->bins[0], 1);
+	return block ? block : bins_find(&shelf->bins[1], 1);
+}
+
+/* `behind` becomes a part of the block before it. */
+static void absorb(struct mempool *pool, struct block *block, struct block *behind)
+{
+	block->units += behind->units;
+	block->behind = behind->behind;
+	if (block->behind) {
+		block->behind->before = block;
+	}
+	behind->more = pool->spare;
+	pool->spare = behind;
+}
+
+static void shelf_merge(struct mempool *pool, struct shelf *shelf, struct block *block)
+{
+	struct block *before = block->before, *behind = block->behind;
+	if (behind && behind->shelf == shelf) {
+		shelf_remove(behind);
+		absorb(pool, block, behind);
+	}
+	if (before && before->shelf == shelf) {
+		shelf_remove(before);
+		absorb(pool, before, block);
+		block = before;
+	}
+	shelf_put(shelf, block);
+}
+
+static void shelf_empty(struct mempool *pool, struct shelf *from, struct shelf *to)
+{
+	while (from->count > 0) {
+		struct block *block = shelf_any(from);
+		shelf_remove(block);
+		shelf_merge(pool, to, block);
+	}
+}
+
+/* Cutting a block takes one descriptor. */
+static bool has_spare(struct mempool *pool)
+{
+	if (unlikely(!pool->spare)) {
+		pool->spare = mem_zalloc(1, sizeof(*pool->spare));
+	}
+	return pool->spare != NULL;
+}
+
+static void cut(struct mempool *pool, struct shelf *shelf, struct block *block, size_t units)
+{
+	struct block *rest = pool->spare;
+	pool->spare = rest->more;
+	*rest = (struct block){
+		.before = block, .behind = block->behind, .segment = block->segment,
+		.address = block->address + units * MEMPOOL_UNIT, .units = block->units - units,
+	};
+	if (rest->behind) {
+		rest->behind->before = rest;
+	}
+	block->behind = rest;
+	block->units = units;
+	shelf_put(shelf, rest);
+}
+
+/* Figures; under the lock */
+
+static int64_t bytes_of(size_t units)
+{
+	return (int64_t)(units * MEMPOOL_UNIT);
+}
+
+static void raise_peak(int64_t *peak, int64_t value)
+{
+	if (value > *peak) {
+		*peak = value;
+	}
+}
+
+static void count_live(struct mempool *pool, struct memory *memory, int64_t size)
+{
+	pool->stats.live_size += size;
+	raise_peak(&pool->stats.peak_size, pool->stats.live_size);
+	pool->stats.live_count++;
+	memory->number = ++pool->stats.total_count;
+}
+
+static void count_reserved(struct mempool *pool, int64_t size)
+{
+	pool->stats.reserved_size += size;
+	raise_peak(&pool->stats.peak_reserved_size, pool->stats.reserved_size);
+	pool->stats.segment_count += size > 0 ? 1 : -1;
+}
+
+/* Handing out blocks; under the lock */
+
+/* The block is off its shelf; `last`, counted, is the stream of that shelf. */
+static void hand_out(struct mempool *pool, struct memory *memory, struct block *block,
+	struct kz_stream *last)
+{
+	block->owner = memory;
+	memory->block = block;
+	memory->address = block->address;
+	atomic_store_explicit(&memory->last, last, memory_order_relaxed);
+	count_live(pool, memory, bytes_of(block->units));
+}
+
+static void take_block(struct mempool *pool, struct memory *memory, struct block *block,
+	size_t units)
+{
+	struct shelf *shelf = block->shelf;
+	shelf_remove(block);
+	if (block->units > units) {
+		cut(pool, shelf, block, units);
+	}
+	block->segment->live++;
+	hand_out(pool, memory, block, shelf->stream);
+}
+
+/* The smaller of two, either of which may be NULL. */
+static struct block *better(struct block *a, struct block *b)
+{
+	return a && (!b || a->units <= b->units) ? a : b;
+}
+
+static bool is_large(size_t units)
+{
+	return units > MEMPOOL_SMALL / MEMPOOL_UNIT;
+}
+
+/* What the stream can have at once.  Pinned memory is the program's own at once: all work on it
+ * must have passed. */
+static bool take_ready(struct mempool *pool, struct memory *memory, size_t units,
+	struct kz_stream *stream)
+{
+	bool large = is_large(units);
+	struct block *block = bins_find(&pool->idle.bins[large], units);
+	if (pool->kind == MEMPOOL_DEVICE) {
+		stream = stream ? stream : &pool->device->stream;
+		block = better(bins_find(&shelf_of(pool, stream)->bins[large], units), block);
+	}
+	if (!block) {
+		return false;
+	}
+	if (block->shelf->stream) {
+		stream_retain(stream);
+	}
+	take_block(pool, memory, block, units);
+	return true;
+}
+
+/* The best block of any stream; whoever uses it waits for that one. */
+static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
+{
+	struct block *block = bins_find(&pool->idle.bins[is_large(units)], units);
+	for (struct shelf *shelf = pool->shelves; shelf && pool->kind == MEMPOOL_DEVICE;
+	     shelf = shelf->next) {
+		if (stream_is_living(shelf->stream)) {
+			block = better(block, bins_find(&shelf->bins[is_large(units)], units));
+		}
+	}
+	if (!block || (block->shelf->stream && !stream_retain_living(block->shelf->stream))) {
+		return false;
+	}
+	take_block(pool, memory, block, units);
+	return true;
+}
+
+/* Put what streams have done with on the idle shelf; the context is current. */
+static void sweep(struct mempool *pool)
+{
+	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+		if (shelf->count > 0 && stream_is_done(shelf->stream)) {
+			shelf_empty(pool, shelf, &pool->idle);
+		}
+	}
+}
+
+/* Segments */
+
+/* All of it is in use at first. */
+static struct segment *segment_new(const struct source *source, size_t units, bool is_kept)
+{
+	struct segment *segment = mem_zalloc(1, sizeof(*segment));
+	if (segment) {
+		segment->source = source;
+		segment->live = 1;
+		segment->is_kept = is_kept;
+		segment->is_large = is_large(units);
+		segment->is_counted = true;
+		segment->first.segment = segment;
+	}
+	return segment;
+}
+
+static void segment_link(struct mempool *pool, struct segment *segment)
+{
+	segment->next = pool->segments;
+	if (segment->next) {
+		segment->next->previous = segment;
+	}
+	pool->segments = segment;
+	if (segment->size > 0 && segment->is_counted) {
+		count_reserved(pool, segment->size);
+	}
+}
+
+static void segment_unlink(struct mempool *pool, struct segment *segment)
+{
+	*(segment->previous ? &segment->previous->next : &pool->segments) = segment->next;
+	if (segment->next) {
+		segment->next->previous = segment->previous;
+	}
+	segment->next = segment->previous = NULL;
+	if (segment->size > 0 && segment->is_counted) {
+		count_reserved(pool, -segment->size);
+	}
+}
+
+/* Ask the driver for `size` bytes, whole units unless the segment is not kept. */
+static CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
+	struct mempool_failure *why)
+{
+	int64_t whole = (int64_t)round_up(size, MEMPOOL_UNIT);
+	pthread_mutex_lock(&pool->lock);
+	bool fits = whole > 0 && (pool->limit == 0 || whole <= pool->limit
+		- pool->stats.reserved_size - pool->pending);
+	pool->pending += fits ? whole : 0;
+	pthread_mutex_unlock(&pool->lock);
+	why->call = fits ? segment->source->call : NULL;
+	if (!fits) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	CUresult code = segment->source->reserve(pool->device, &segment->first.address, size);
+	pthread_mutex_lock(&pool->lock);
+	pool->pending -= whole;
+	if (code == CUDA_SUCCESS) {
+		segment->size = whole;
+		segment->first.units = (size_t)whole / MEMPOOL_UNIT;
+		segment_link(pool, segment);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return code;
+}
+
+/* Give segments back that are on no list but this; the context is current if `living`. */
+static void segments_free(struct mempool *pool, struct segment *segment, bool living)
+{
+	while (segment) {
+		struct segment *next = segment->next;
+		if (living) {
+			segment->source->give_back(pool->device, segment->first.address, NULL);
+		}
+		mem_free(segment);
+		segment = next;
+	}
+}
+
+/* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
+ * if work on them may be in flight. */
+static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *busy)
+{
+	struct segment *detached = NULL;
+	struct segment *next;
+	for (struct segment *segment = pool->segments; segment; segment = next) {
+		next = segment->next;
+		if (segment->live > 0 || pool->stats.reserved_size <= keep) {
+			continue;
+		}
+		*busy |= segment->first.behind || segment->first.shelf != &pool->idle;
+		for (struct block *block = &segment->first, *behind; block; block = behind) {
+			behind = block->behind;
+			shelf_remove(block);
+			if (block != &segment->first) {
+				block->more = pool->spare;
+				pool->spare = block;
+			}
+		}
+		segment_unlink(pool, segment);
+		segment->next = detached;
+		detached = segment;
+	}
+	return detached;
+}
+
+CUresult mempool_trim(struct mempool *pool, int64_t keep)
+{
+	bool busy = false;
+	pthread_mutex_lock(&pool->lock);
+	sweep(pool);
+	struct segment *unused = detach_unused(pool, keep, &busy);
+	pthread_mutex_unlock(&pool->lock);
+	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
+	segments_free(pool, unused, true);
+	return code;
+}
+
+/* Memory has run out: wait for all that is in flight, and give back what can be. */
+static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
+{
+	bool busy;
+	pthread_mutex_lock(&pool->lock);
+	struct segment *unused = detach_unused(pool, 0, &busy);
+	pthread_mutex_unlock(&pool->lock);
+	CUresult code = pool->device->drv->CtxSynchronize();
+	segments_free(pool, unused, true);
+	if (code) {
+		why->call = "cuCtxSynchronize";
+	}
+	return code;
+}
+
+/* Taking and giving */
+
+static size_t units_of(const struct memory *memory)
+{
+	return round_up((size_t)memory->size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
+}
+
+/* What the driver is asked for where there is enough. */
+static size_t segment_size(size_t units)
+{
+	return is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT) : MEMPOOL_SEGMENT;
+}
+
+/* One attempt to have `segment` reserved; or else *found, a block of a segment that is there. */
+static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
+	struct memory *memory, bool *found, struct mempool_failure *why)
+{
+	size_t units = units_of(memory);
+	if (!segment->is_kept) {
+		return segment_reserve(pool, segment, (size_t)memory->size, why);
+	}
+	CUresult code = segment_reserve(pool, segment, segment_size(units), why);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY && segment_size(units) > units * MEMPOOL_UNIT) {
+		code = segment_reserve(pool, segment, units * MEMPOOL_UNIT, why);
+	}
+	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+		pthread_mutex_lock(&pool->lock);
+		*found = has_spare(pool) && take_any(pool, memory, units);
+		pthread_mutex_unlock(&pool->lock);
+	}
+	return code;
+}
+
+/* The first block of a new segment, and what is behind it to the idle shelf; `rest` describes that. */
+static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
+	struct block *rest)
+{
+	size_t units = units_of(memory);
+	struct kz_stream *last = segment->source->is_ordered
+		? stream_retain(&pool->device->stream) : NULL;
+	pthread_mutex_lock(&pool->lock);
+	rest->more = pool->spare;
+	pool->spare = rest;
+	if (segment->first.units > units) {
+		cut(pool, &pool->idle, &segment->first, units);
+	}
+	hand_out(pool, memory, &segment->first, last);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* A new segment, or what there is to find instead. */
+static kz_status take_new(struct mempool *pool, struct memory *memory, struct mempool_failure *why,
+	kz_error *err)
+{
+	size_t units = units_of(memory);
+	bool found = false;
+	struct segment *segment = segment_new(source_of(pool), units,
+		pool->keeps && units <= BINS_UNITS_MAX);
+	struct block *rest = mem_zalloc(1, sizeof(*rest));
+	if (!segment || !rest) {
+		mem_free(segment);
+		mem_free(rest);
+		return error_no_memory(err);
+	}
+	CUresult code = reserve_or_find(pool, segment, memory, &found, why);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY && !found) {
+		code = reclaim(pool, why);
+		code = code ? code : reserve_or_find(pool, segment, memory, &found, why);
+	}
+	if (code == CUDA_SUCCESS) {
+		take_first(pool, memory, segment, rest);
+		return KZ_OK;
+	}
+	mem_free(segment);
+	mem_free(rest);
+	why->code = found ? CUDA_SUCCESS : code;
+	return KZ_OK;
+}
+
+static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
+	struct mempool_failure *why, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = device_enter(pool->device, &scope, err);
+	if (st) {
+		return st;
+	}
+	size_t units = units_of(memory);
+	bool found = false;
+	pthread_mutex_lock(&pool->lock);
+	if (pool->keeps && units <= BINS_UNITS_MAX && has_spare(pool)) {
+		sweep(pool);
+		found = take_ready(pool, memory, units, stream)
+			|| (!stream && take_any(pool, memory, units));
+	}
+	pthread_mutex_unlock(&pool->lock);
+	st = found ? KZ_OK : take_new(pool, memory, why, err);
+	device_leave(pool->device, &scope);
+	return st;
+}
+
+kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
+	struct mempool_failure *why, kz_error *err)
+{
+	size_t units = units_of(memory);
+	bool found = false, starved = false;
+	*why = (struct mempool_failure){CUDA_SUCCESS, NULL};
+	pthread_mutex_lock(&pool->lock);
+	if (likely(pool->keeps && units <= BINS_UNITS_MAX)) {
+		starved = !has_spare(pool);
+		found = !starved && take_ready(pool, memory, units, stream);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return likely(found) ? KZ_OK : starved ? error_no_memory(err)
+		: take_slowly(pool, memory, stream, why, err);
+}
+
+kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err)
+{
+	struct segment *segment = segment_new(NULL, 0, false);
+	if (!segment) {
+		return error_no_memory(err);
+	}
+	segment->is_counted = ours;
+	segment->first.address = memory->address;
+	segment->first.owner = memory;
+	segment->first.units = units_of(memory);
+	segment->size = bytes_of(segment->first.units);
+	memory->block = &segment->first;
+	pthread_mutex_lock(&pool->lock);
+	segment_link(pool, segment);
+	if (ours) {
+		count_live(pool, memory, segment->size);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return KZ_OK;
+}
+
+/* A segment that is not kept, off the list, goes back behind the stream that used it last. */
+static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
+{
+	struct device_scope scope;
+	if (segment->source && device_enter_quietly(pool->device, &scope)) {
+		segment->source->give_back(pool->device, segment->first.address, last);
+		device_leave(pool->device, &scope);
+	}
+	mem_free(segment);
+}
+
+void mempool_give(struct mempool *pool, struct memory *memory)
+{
+	struct block *block = memory->block;
+	struct segment *segment = block->segment;
+	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_acquire);
+	bool kept = segment->is_kept;
+	pthread_mutex_lock(&pool->lock);
+	block->owner = NULL;
+	if (segment->is_counted) {
+		pool->stats.live_size -= bytes_of(block->units);
+		pool->stats.live_count--;
+	}
+	if (likely(kept)) {
+		segment->live--;
+		shelf_merge(pool, shelf_of(pool, last), block);
+	} else {
+		segment_unlink(pool, segment);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (!kept) {
+		segment_end(pool, segment, last);
+	}
+}
+
+/* The pool as a whole */
+
+void mempool_init(struct mempool *pool, struct kz_device *dev, enum mempool_kind kind, bool keeps)
+{
+	pool->device = dev;
+	pool->kind = kind;
+	atomic_init(&pool->keeps, keeps);
+	pthread_mutex_init(&pool->lock, NULL);
+}
+
+void mempool_finish(struct mempool *pool)
+{
+	struct device_scope scope;
+	bool busy = false;
+	struct segment *unused = detach_unused(pool, 0, &busy);
+	bool living = unused && device_enter_quietly(pool->device, &scope);
+	segments_free(pool, unused, living);
+	if (living) {
+		device_leave(pool->device, &scope);
+	}
+	while (pool->spare) {
+		struct block *next = pool->spare->more;
+		mem_free(pool->spare);
+		pool->spare = next;
+	}
+	pthread_mutex_destroy(&pool->lock);
+}
+
+void mempool_read(struct mempool *pool, kz_memory_stats *out)
+{
+	pthread_mutex_lock(&pool->lock);
+	*out = pool->stats;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+static void describe(kz_live_memory *out, const struct mempool *pool, const struct memory *memory)
+{
+	*out = (kz_live_memory){
+		.number = memory->number, .address = memory->address, .size = memory->size,
+		.dtype = memory->dtype, .count = memory->count,
+		.pinned = pool->kind == MEMPOOL_PINNED,
+	};
+}
+
+int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
+{
+	int64_t count = 0;
+	pthread_mutex_lock(&pool->lock);
+	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
+		for (struct block *block = &segment->first; block; block = block->behind) {
+			if (block->owner && count++ < room) {
+				describe(&out[count - 1], pool, block->owner);
+			}
+		}
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return count;
+}
+
+/* Streams come and go */
+
+bool mempool_enlist(struct kz_stream *stream)
+{
+	struct mempool *pools = stream->device->pools;
+	stream->shelves = mem_zalloc(MEMPOOL_KINDS, sizeof(*stream->shelves));
+	for (int kind = 0; stream->shelves && kind < MEMPOOL_KINDS; kind++) {
+		struct shelf *shelf = &stream->shelves[kind];
+		shelf->stream = stream;
+		pthread_mutex_lock(&pools[kind].lock);
+		shelf->next = pools[kind].shelves;
+		pools[kind].shelves = shelf;
+		pthread_mutex_unlock(&pools[kind].lock);
+	}
+	return stream->shelves != NULL;
+}
+
+/* Where that can go which a stream leaves: to the default stream, put behind it.  That one is the
+ * last to go. */
+static struct shelf *heir_of(struct mempool *pool, struct kz_stream *stream)
+{
+	struct kz_stream *heir = &pool->device->stream;
+	if (stream_is_done(stream)) {
+		return &pool->idle;
+	}
+	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
+		return shelf_of(pool, heir);
+	}
+	(void)pool->device->drv->StreamSynchronize(stream->handle);
+	return &pool->idle;
+}
+
+static void retire_shelf(struct mempool *pool, struct kz_stream *stream, bool lost)
+{
+	struct shelf *shelf = shelf_of(pool, stream);
+	pthread_mutex_lock(&pool->lock);
+	if (shelf->count > 0) {
+		shelf_empty(pool, shelf, lost ? &pool->idle : heir_of(pool, stream));
+	}
+	struct shelf **link = &pool->shelves;
+	while (*link != shelf) {
+		link = &(*link)->next;
+	}
+	*link = shelf->next;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void mempool_retire(struct kz_stream *stream, bool lost)
+{
+	if (stream->shelves) {
+		retire_shelf(&stream->device->pools[MEMPOOL_DEVICE], stream, lost);
+		retire_shelf(&stream->device->pools[MEMPOOL_PINNED], stream, lost);
+		mem_free(stream->shelves);
+		stream->shelves = NULL;
+	}
+}

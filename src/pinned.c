@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pinned host memory.
+ *
+ * It is a `struct memory` like any other, of the device's pool for pinned memory, so its last use
+ * orders copies and reuse.  Copies are given plain pointers: a list of what is live, sorted by
+ * address, says which of them lie in pinned memory.  The list holds no counts; whoever finds memory
+ * in it counts it before the handle can be released, since that takes the same lock.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "objects.h"
+
+#include <string.h>
+
+struct kz_pinned {
+	struct memory *memory;
+};
+
+void pinned_init(struct pinned_list *list)
+{
+	pthread_mutex_init(&list->lock, NULL);
+}
+
+void pinned_finish(struct pinned_list *list)
+{
+	pthread_mutex_destroy(&list->lock);
+	mem_free(list->items);
+}
+
+/* How many begin at or below an address; under the lock. */
+static size_t count_below(const struct pinned_list *list, CUdeviceptr address)
+{
+	size_t low = 0, high = atomic_load_explicit(&list->count, memory_order_relaxed);
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (list->items[middle]->address <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static bool list_add(struct pinned_list *list, struct memory *memory)
+{
+	pthread_mutex_lock(&list->lock);
+	size_t count = atomic_load(&list->count);
+	if (count == list->room) {
+		size_t room = count ? 2 * count : 16;
+		struct memory **items = mem_realloc(list->items, room * sizeof(struct memory *));
+		if (!items) {
+			pthread_mutex_unlock(&list->lock);
+			return false;
+		}
+		list->items = items;
+		list->room = room;
+	}
+	size_t place = count_below(list, memory->address);
+	memmove(&list->items[place + 1], &list->items[place],
+		(count - place) * sizeof(struct memory *));
+	list->items[place] = memory;
+	atomic_store(&list->count, count + 1);
+	pthread_mutex_unlock(&list->lock);
+	return true;
+}
+
+static void list_remove(struct pinned_list *list, const struct memory *memory)
+{
+	pthread_mutex_lock(&list->lock);
+	size_t count = atomic_load(&list->count);
+	size_t place = count_below(list, memory->address);
+	memmove(&list->items[place - 1], &list->items[place],
+		(count - place) * sizeof(struct memory *));
+	atomic_store(&list->count, count - 1);
+	pthread_mutex_unlock(&list->lock);
+}
+
+struct memory *pinned_find(struct pinned_list *list, const void *pointer)
+{
+	/* A pointer that this thread has was put on the list before. */
+	if (likely(atomic_load_explicit(&list->count, memory_order_relaxed) == 0)) {
+		return NULL;
+	}
+	struct memory *found = NULL;
+	CUdeviceptr address = (uintptr_t)pointer;
+	pthread_mutex_lock(&list->lock);
+	size_t place = count_below(list, address);
+	if (place > 0 && address - list->items[place - 1]->address
+	    < (CUdeviceptr)list->items[place - 1]->size) {
+		found = memory_retain(list->items[place - 1]);
+	}
+	pthread_mutex_unlock(&list->lock);
+	return found;
+}
+
+kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	if (size < 0) {
+		return error_set(err, KZ_INVALID, "expected a size of pinned memory from 0, got %lld",
+			(long long)size);
+	}
+	struct memory *memory = NULL;
+	struct kz_pinned *pinned = mem_zalloc(1, sizeof(*pinned));
+	st = pinned ? memory_create(&memory, dev, MEMPOOL_PINNED, size, NULL, err)
+		: error_no_memory(err);
+	if (!st && size > 0 && !list_add(&dev->pinned, memory)) {
+		st = error_no_memory(err);
+	}
+	if (st) {
+		memory_release(memory);
+		mem_free(pinned);
+		return st;
+	}
+	pinned->memory = memory;
+	*out = pinned;
+	return KZ_OK;
+}
+
+void kz_pinned_release(kz_pinned *pinned)
+{
+	if (pinned) {
+		struct memory *memory = pinned->memory;
+		if (memory->size > 0) {
+			list_remove(&memory->device->pinned, memory);
+		}
+		memory_release(memory);
+		mem_free(pinned);
+	}
+}
+
+void *kz_pinned_pointer(const kz_pinned *pinned)
+{
+	return pinned ? (void *)(uintptr_t)pinned->memory->address : NULL;
+}
+
+int64_t kz_pinned_size(const kz_pinned *pinned)
+{
+	return pinned ? pinned->memory->size : 0;
+}
