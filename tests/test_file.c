@@ -76,6 +76,65 @@ START_TEST(reading_without_memory_says_so)
 }
 END_TEST
 
+static kz_status replace(const char *text, kz_error *err)
+{
+	struct file_writer file;
+	kz_status st = file_begin(&file, path, err);
+	if (st) {
+		return st;
+	}
+	st = file_add(&file, text, strlen(text), err);
+	ck_assert_int_eq(st, KZ_OK);
+	return file_commit(&file, err);
+}
+
+static void check_content(const char *want)
+{
+	char *data;
+	size_t size;
+	ck_assert_int_eq(file_read(&data, &size, path, NULL), KZ_OK);
+	ck_assert_str_eq(data, want);
+	mem_free(data);
+}
+
+START_TEST(a_file_is_replaced_in_one_step)
+{
+	struct file_writer file;
+	ck_assert_int_eq(replace("one", NULL), KZ_OK);
+	check_content("one");
+	ck_assert_int_eq(file_begin(&file, path, NULL), KZ_OK);
+	ck_assert_int_eq(file_add(&file, "tw", 2, NULL), KZ_OK);
+	check_content("one");
+	ck_assert_int_eq(file_add(&file, "o", 1, NULL), KZ_OK);
+	ck_assert_int_eq(file_commit(&file, NULL), KZ_OK);
+	check_content("two");
+	ck_assert_int_eq(file_begin(&file, path, NULL), KZ_OK);
+	file_abandon(&file);
+	check_content("two");
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0); /* nothing else is left in it */
+}
+END_TEST
+
+START_TEST(what_cannot_be_replaced_stays)
+{
+	kz_error err = KZ_ERROR_INIT;
+	mem_fail_after(0);
+	ck_assert_int_eq(replace("x", &err), KZ_NO_MEMORY);
+	mem_fail_after(-1);
+	kz_error_clear(&err);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_eq(replace("x", &err), KZ_IO);
+	ck_assert_ptr_nonnull(strstr(err.message, "expected a regular file"));
+	kz_error_clear(&err);
+	unlink(path);
+	rmdir(folder);
+	ck_assert_int_eq(replace("x", &err), KZ_NOT_FOUND);
+	ck_assert_ptr_nonnull(strstr(err.message, "cannot write '"));
+	kz_error_clear(&err);
+}
+END_TEST
+
 static const struct {
 	const char *folder;
 	const char *name;
@@ -171,6 +230,8 @@ Suite *file_suite(void)
 	tcase_add_test(tc, a_file_is_read_whole_with_its_zeros);
 	tcase_add_test(tc, what_is_no_file_cannot_be_read);
 	tcase_add_test(tc, reading_without_memory_says_so);
+	tcase_add_test(tc, a_file_is_replaced_in_one_step);
+	tcase_add_test(tc, what_cannot_be_replaced_stays);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("paths");
 	tcase_add_loop_test(tc, paths_are_joined_with_one_slash, 0, countof(joins));

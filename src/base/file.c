@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading files, taking paths apart, and the place for cached data. */
+/* Reading and replacing files, taking paths apart, and the place for cached data. */
 #include "file.h"
 
 #include "alloc.h"
@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,6 +70,82 @@ kz_status file_read(char **data, size_t *size, const char *path, kz_error *err)
 	kz_status status = read_open(data, size, fd, path, err);
 	close(fd);
 	return status;
+}
+
+/* Replacing */
+
+/* Nobody else makes the same name: processes differ in the first number, calls in the second. */
+static char *temporary_name(const char *path)
+{
+	static atomic_uint calls;
+	char suffix[48];
+	snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(),
+		atomic_fetch_add(&calls, 1));
+	size_t len = strlen(path);
+	char *name = mem_alloc(len + strlen(suffix) + 1);
+	if (name) {
+		memcpy(name, path, len);
+		strcpy(name + len, suffix);
+	}
+	return name;
+}
+
+kz_status file_begin(struct file_writer *file, const char *path, kz_error *err)
+{
+	struct stat found;
+	if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) { /* a device must stay one */
+		return error_set(err, KZ_IO, "cannot write '%s': expected a regular file", path);
+	}
+	file->path = path;
+	file->temporary = temporary_name(path);
+	if (!file->temporary) {
+		return error_no_memory(err);
+	}
+	file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (file->fd < 0) {
+		kz_status st = error_os(err, errno, "open", "cannot write '%s'", path);
+		mem_free(file->temporary);
+		return st;
+	}
+	return KZ_OK;
+}
+
+kz_status file_add(struct file_writer *file, const void *data, size_t size, kz_error *err)
+{
+	const char *from = data;
+	while (size > 0) {
+		ssize_t done = write(file->fd, from, size);
+		if (done < 0 && errno != EINTR) {
+			return error_os(err, errno, "write", "cannot write '%s'", file->path);
+		}
+		from += done > 0 ? done : 0;
+		size -= done > 0 ? (size_t)done : 0;
+	}
+	return KZ_OK;
+}
+
+kz_status file_commit(struct file_writer *file, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	if (fsync(file->fd) != 0 && errno != EINVAL) { /* some file systems have nothing to sync */
+		st = error_os(err, errno, "fsync", "cannot write '%s'", file->path);
+	} else if (rename(file->temporary, file->path) != 0) {
+		st = error_os(err, errno, "rename", "cannot write '%s'", file->path);
+	}
+	if (st) {
+		file_abandon(file);
+		return st;
+	}
+	close(file->fd);
+	mem_free(file->temporary);
+	return KZ_OK;
+}
+
+void file_abandon(struct file_writer *file)
+{
+	close(file->fd);
+	unlink(file->temporary);
+	mem_free(file->temporary);
 }
 
 bool file_is_regular(const char *path)

@@ -8,6 +8,24 @@
 
 /* Read a whole regular file; *data is zero-terminated beyond *size, freed with mem_free. */
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err);
+
+/*
+ * Replace a file in one step: what is added goes to a file beside it, which takes its name at the
+ * end.  So a reader finds the old one or the new one, whole, and a failure leaves the old one.
+ * After file_begin has succeeded one of file_commit and file_abandon must end it; a commit that
+ * fails has ended it, too.
+ */
+struct file_writer {
+	int fd;
+	const char *path; /* borrowed */
+	char *temporary;
+};
+
+kz_status file_begin(struct file_writer *file, const char *path, kz_error *err);
+kz_status file_add(struct file_writer *file, const void *data, size_t size, kz_error *err);
+kz_status file_commit(struct file_writer *file, kz_error *err);
+void file_abandon(struct file_writer *file);
+
 bool file_is_regular(const char *path);
 bool file_is_folder(const char *path);
 /* "folder/name", freed with mem_free; NULL when memory runs out. */
