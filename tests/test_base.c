@@ -114,6 +114,17 @@ START_TEST(an_empty_string_is_taken_as_an_empty_text)
 }
 END_TEST
 
+START_TEST(words_are_as_far_apart_as_letters_must_change)
+{
+	ck_assert_uint_eq(str_distance("", 0, "", 0), 0);
+	ck_assert_uint_eq(str_distance("sin", 3, "sin", 3), 0);
+	ck_assert_uint_eq(str_distance("sine", 4, "sin", 3), 1);
+	ck_assert_uint_eq(str_distance("", 0, "abc", 3), 3);
+	ck_assert_uint_eq(str_distance("kitten", 6, "sitting", 7), 3);
+	ck_assert_uint_eq(str_distance("xsin", 1, "xsin", 4), 3);
+}
+END_TEST
+
 START_TEST(arena_memory_is_cleared_aligned_and_apart)
 {
 	struct arena arena = ARENA_INIT;
@@ -248,6 +259,7 @@ static TCase *container_case(void)
 	tcase_add_test(tc, a_string_grows_by_what_is_added);
 	tcase_add_test(tc, a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing);
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
+	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);
 	tcase_add_test(tc, arena_memory_is_cleared_aligned_and_apart);
 	tcase_add_test(tc, an_arena_refuses_what_does_not_fit);
 	tcase_add_test(tc, a_map_finds_what_was_put_and_nothing_else);

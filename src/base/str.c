@@ -103,3 +103,27 @@ char *str_take(struct str *s)
 	*s = (struct str)STR_INIT;
 	return text;
 }
+
+#define NEAR_MAX 128 /* longer words are compared by their beginning */
+
+/* One row of the table at a time. */
+size_t str_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t row[NEAR_MAX + 1];
+	a_len = a_len < NEAR_MAX ? a_len : NEAR_MAX;
+	b_len = b_len < NEAR_MAX ? b_len : NEAR_MAX;
+	for (size_t k = 0; k <= b_len; k++) {
+		row[k] = k;
+	}
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+		row[0] = i;
+		for (size_t k = 1; k <= b_len; k++) {
+			size_t best = diagonal + (a[i - 1] != b[k - 1]);
+			size_t step = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
+			diagonal = row[k];
+			row[k] = best < step ? best : step;
+		}
+	}
+	return row[b_len];
+}

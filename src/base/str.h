@@ -34,4 +34,7 @@ void str_free(struct str *s);
  * string gives "".  Afterwards the string is as new. */
 char *str_take(struct str *s);
 
+/* The fewest letters to add, drop or change to make one word of another (Levenshtein). */
+size_t str_distance(const char *a, size_t a_len, const char *b, size_t b_len);
+
 #endif

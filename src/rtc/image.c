@@ -277,30 +277,6 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 	return kernel ? kernel : find_unqualified(image, name);
 }
 
-#define NEAR_MAX 128 /* longer names are compared by their beginning */
-
-/* The fewest letters to add, drop or change (Levenshtein), one row of the table at a time. */
-static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	size_t row[NEAR_MAX + 1];
-	a_len = a_len < NEAR_MAX ? a_len : NEAR_MAX;
-	b_len = b_len < NEAR_MAX ? b_len : NEAR_MAX;
-	for (size_t k = 0; k <= b_len; k++) {
-		row[k] = k;
-	}
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t k = 1; k <= b_len; k++) {
-			size_t best = diagonal + (a[i - 1] != b[k - 1]);
-			size_t step = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-			diagonal = row[k];
-			row[k] = best < step ? best : step;
-		}
-	}
-	return row[b_len];
-}
-
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name)
 {
 	const char *nearest = NULL;
@@ -310,7 +286,7 @@ const char *rtc_image_nearest(const struct rtc_image *image, const char *name)
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		size_t len;
 		const char *bare = bare_name(image->kernels[i].name, &len);
-		size_t distance = edit_distance(wanted, wanted_len, bare, len);
+		size_t distance = str_distance(wanted, wanted_len, bare, len);
 		if (distance < limit) {
 			limit = distance;
 			nearest = image->kernels[i].name;
