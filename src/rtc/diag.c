@@ -282,6 +282,11 @@ static void render_excerpt(struct str *out, struct slice line, size_t caret)
 	str_add(out, "^\n");
 }
 
+void diag_excerpt(struct str *out, const char *line, size_t len, size_t caret)
+{
+	render_excerpt(out, (struct slice){line, len}, caret);
+}
+
 /* The last line of the source that has something in it. */
 static struct slice source_end(const char *source, int *line)
 {

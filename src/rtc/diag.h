@@ -3,7 +3,7 @@
 #define RTC_DIAG_H
 
 /* NVRTC's log, read, and written again as gcc writes diagnostics. */
-#include "../base/common.h"
+#include "../base/str.h"
 
 struct diag_context {
 	const char *name;   /* of the source */
@@ -32,5 +32,8 @@ void diag_free(struct diag *diag);
 bool diag_rejects_name(const char *log, const char *expression);
 /* Whether that error is that the name fits more than one overload. */
 bool diag_name_is_ambiguous(const char *log, const char *expression);
+
+/* Add a line of source and a caret under one of its bytes, as gcc shows them. */
+void diag_excerpt(struct str *out, const char *line, size_t len, size_t caret);
 
 #endif
