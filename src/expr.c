@@ -118,14 +118,20 @@ int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 	while (which < expr->array_count && expr->arrays[which] != array) {
 		which++;
 	}
+	if (which < expr->array_count) {
+		return expr->loads[which];
+	}
 	if (which == EXPR_ARRAYS) {
 		error_set(err, KZ_INVALID, "an expression has at most %d arrays", EXPR_ARRAYS);
 		return -1;
 	}
-	if (which == expr->array_count) {
-		expr->arrays[expr->array_count++] = array;
+	int node = add_node(expr, EXPR_ARRAY, array->dtype, &which, 1, err);
+	if (node >= 0) {
+		expr->arrays[which] = array;
+		expr->loads[which] = (uint16_t)node;
+		expr->array_count++;
 	}
-	return add_node(expr, EXPR_ARRAY, array->dtype, &which, 1, err);
+	return node;
 }
 
 static int add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value, kz_error *err)

@@ -44,10 +44,11 @@ struct expr {
 	int scalar_count;
 	struct expr_node nodes[EXPR_NODES];
 	const struct kz_array *arrays[EXPR_ARRAYS];
+	uint16_t loads[EXPR_ARRAYS]; /* their nodes */
 	union expr_value scalars[EXPR_SCALARS]; /* i for integer types and bool, u for uint64 */
 };
 
-/* Each adds a node and returns its index, or -1 and an error. */
+/* Each adds a node and returns its index, or -1 and an error.  An array has one node. */
 int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err);
 /* A C number or, for KZ_ARG_ARRAY, an array; `index` names it in errors, from 1. */
 int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err);
