@@ -35,6 +35,7 @@ struct plan {
 	int64_t strides[OPERANDS][KZ_MAX_DIMS];
 	CUdeviceptr address[OPERANDS];            /* of the first element */
 	struct layout layout;
+	bool compile_only;
 };
 
 static const struct kz_array *operand(const struct plan *plan, int k)
@@ -419,7 +420,7 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 	merge_axes(plan);
 	classify(plan);
 	st = find_kernel(&kernel, plan, err);
-	return st ? st : launch(plan, kernel, err);
+	return st || plan->compile_only ? st : launch(plan, kernel, err);
 }
 
 /* Into a new array. */
@@ -452,12 +453,33 @@ static kz_status run_into(struct plan *plan, struct kz_array *into, const kz_sha
 	if (!st) {
 		struct expr copy;
 		struct plan second = {.expr = &copy, .device = plan->device,
-			.stream = plan->stream, .target = into};
+			.stream = plan->stream, .target = into,
+			.compile_only = plan->compile_only};
 		expr_init(&copy);
 		st = expr_array(&copy, detour, err) < 0 ? KZ_INVALID : run(&second, shape, err);
 		kz_array_release(detour);
 	}
 	return st;
+}
+
+kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
+	const kz_op_options *options, kz_error *err)
+{
+	*dtype = 0;
+	if (!options) {
+		return KZ_OK;
+	}
+	if (options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_op_options has size %zu, expected %zu",
+			options->size, sizeof(*options));
+	}
+	how->into = options->into;
+	how->stream = options->stream;
+	*dtype = options->dtype;
+	if (*dtype && !kz_dtype_size(*dtype)) {
+		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)*dtype);
+	}
+	return KZ_OK;
 }
 
 kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
@@ -467,6 +489,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	kz_shape shape;
 	kz_status st;
 	plan.expr = expr;
+	plan.compile_only = how->compile_only;
 	plan.layout = (struct layout){0};
 	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, expr, how, err))) {
 		return st;

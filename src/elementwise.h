@@ -12,7 +12,12 @@ struct elementwise {
 	struct kz_array *into;         /* NULL: a new array */
 	struct kz_stream *stream;      /* NULL: the device's default stream */
 	bool unsafe;                   /* into may be of any type */
+	bool compile_only;             /* have the kernels, launch none; a new array is not filled */
 };
+
+/* What a caller's options, which may be NULL, say; *dtype is that of the result, or 0. */
+kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
+	const kz_op_options *options, kz_error *err);
 
 /* Run it; the result is *out, with a count of its own, if out is not NULL. */
 kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,

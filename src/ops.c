@@ -4,22 +4,6 @@
 
 #include "elementwise.h"
 
-static kz_status read_options(struct elementwise *how, kz_dtype *dtype,
-	const kz_op_options *options, kz_error *err)
-{
-	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_op_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
-	}
-	how->into = options->into;
-	how->stream = options->stream;
-	*dtype = options->dtype;
-	if (*dtype && !kz_dtype_size(*dtype)) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)*dtype);
-	}
-	return KZ_OK;
-}
-
 /* The expression of one operation; what failed is in `err`. */
 static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
@@ -54,7 +38,7 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (out) {
 		*out = NULL;
 	}
-	if (options && (st = read_options(&how, &dtype, options, err))) {
+	if ((st = elementwise_options(&how, &dtype, options, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
