@@ -55,6 +55,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h \
 	pool.h pinned.h \
+	npy.h \
 	ops.h \
 	indexing.h \
 	)
@@ -66,6 +67,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	copy.c bins.c mempool.c pool.c pinned.c \
 	module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c transfer.c \
+	npy.c npy_parse.c npz.c zip.c inflate.c \
 	view.c slice.c reshape.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
 	indexing.c \
@@ -108,7 +110,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
-	array transfer \
+	array transfer npy npz \
 	view view_random \
 	promote \
 	indexing
@@ -387,7 +389,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx fuzz-image
+.PHONY: fuzz-ptx fuzz-image fuzz-npy
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -403,6 +405,12 @@ fuzz-image: $(BUILD)/fuzz_image ## any bytes as fat binaries and to link, likewi
 	do name=$(BUILD)/images/$$(echo $$sample | tr / _); { printf '\2'; cat $$sample; } >$$name.one; \
 	{ printf '\3'; cat $$sample; printf '\37'; cat $$sample; } >$$name.two; done
 	$(call libfuzzer,$<,$(BUILD)/images)
+fuzz-npy: $(BUILD)/fuzz_npy $(BUILD)/libcuda-stub.so ## any bytes as .npy and .npz files, likewise
+	@mkdir -p $(BUILD)/npy && cp tests/npy/* $(BUILD)/npy
+	KUDZU_CUDA_DRIVER=$(BUILD)/libcuda-stub.so $(call libfuzzer,$<,$(BUILD)/npy)
+$(BUILD)/fuzz_npy: tests/fuzz/fuzz_npy.c $(LIB) $(BUILD)/folders.flags
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude \
+		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl

@@ -30,6 +30,7 @@
 #include <kudzu/kernel.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
+#include <kudzu/npy.h>
 #include <kudzu/ops.h>
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* .npz files: several arrays by name, stored and deflated; damages are errors. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "support.h"
+
+#include <kudzu/npy.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *npz_suite(void);
+
+static kz_error err;
+static kz_device *dev;
+static char folder[32];
+static char path[64];
+
+static void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_any(index);
+	strcpy(folder, "/tmp/kudzu-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a.npz", folder);
+}
+
+static void teardown(void)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+	unlink(path);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* numpy.savez_compressed(file, a=numpy.arange(300, dtype='i2') // 100) */
+static const unsigned char deflated[] = {
+	0x50, 0x4b, 0x03, 0x04, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0xd6,
+	0x1f, 0x9f, 0x63, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x05, 0x00, 0x14, 0x00,
+	0x61, 0x2e, 0x6e, 0x70, 0x79, 0x01, 0x00, 0x10, 0x00, 0xd8, 0x02, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x50, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x9b, 0xec, 0x17, 0xea, 0x1b,
+	0x10, 0xc9, 0xc8, 0x50, 0xc6, 0x50, 0xad, 0x9e, 0x92, 0x5a, 0x9c, 0x5c, 0xa4, 0x6e, 0xa5,
+	0xa0, 0x6e, 0x93, 0x69, 0xa4, 0xae, 0xa3, 0xa0, 0x9e, 0x96, 0x5f, 0x54, 0x52, 0x94, 0x98,
+	0x17, 0x9f, 0x5f, 0x94, 0x92, 0x0a, 0x12, 0x77, 0x4b, 0xcc, 0x29, 0x4e, 0x05, 0x8a, 0x17,
+	0x67, 0x24, 0x16, 0xa4, 0x02, 0xf9, 0x1a, 0xc6, 0x06, 0x06, 0x3a, 0x9a, 0x3a, 0x0a, 0xb5,
+	0x0a, 0x64, 0x03, 0x2e, 0x86, 0x61, 0x02, 0x18, 0x87, 0x09, 0x64, 0x1a, 0x26, 0x10, 0x00,
+	0x50, 0x4b, 0x01, 0x02, 0x2d, 0x03, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21,
+	0x00, 0xd6, 0x1f, 0x9f, 0x63, 0x50, 0x00, 0x00, 0x00, 0xd8, 0x02, 0x00, 0x00, 0x05, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00, 0x00,
+	0x00, 0x61, 0x2e, 0x6e, 0x70, 0x79, 0x50, 0x4b, 0x05, 0x06, 0x00, 0x00, 0x00, 0x00, 0x01,
+	0x00, 0x01, 0x00, 0x33, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+static const int32_t numbers[] = {10, 20, 30};
+
+/* Write "one" and "two" to the path; two is one backwards. */
+static void save_two(void)
+{
+	static const int64_t back = -4;
+	kz_npz_item items[] = {{"one", NULL}, {"two", NULL}};
+	ok(kz_array_from(&items[0].array, dev, KZ_I32, KZ_SHAPE(3), numbers, 12, &err));
+	ok(kz_array_view(&items[1].array, items[0].array, KZ_SHAPE(3), &back, 8, &err));
+	ok(kz_npz_save(path, items, 2, &err));
+	kz_array_release(items[0].array);
+	kz_array_release(items[1].array);
+}
+
+static char *read_path(int64_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	char *data = malloc(1 << 16);
+	ck_assert(file && data);
+	*size = (int64_t)fread(data, 1, 1 << 16, file);
+	fclose(file);
+	return data;
+}
+
+START_TEST(arrays_come_back_by_name)
+{
+	int32_t got[3];
+	kz_npz *npz;
+	kz_array *array;
+	setup(_i);
+	save_two();
+	ok(kz_npz_open(&npz, path, &err));
+	ck_assert_int_eq(kz_npz_count(npz), 2);
+	ck_assert_str_eq(kz_npz_name(npz, 0), "one");
+	ck_assert_str_eq(kz_npz_name(npz, 1), "two");
+	ck_assert_ptr_null(kz_npz_name(npz, 2));
+	ck_assert_ptr_null(kz_npz_name(npz, -1));
+	ok(kz_npz_load(&array, npz, dev, "two", KZ_I32, &err));
+	ok(kz_array_get(array, got, 12, &err));
+	ck_assert_mem_eq(got, ((int32_t[]){30, 20, 10}), 12);
+	kz_array_release(array);
+	fails(kz_npz_load(&array, npz, dev, "one", KZ_F32, &err), KZ_INVALID,
+		"one: expected elements of float32");
+	fails(kz_npz_load(&array, npz, dev, "three", 0, &err), KZ_NOT_FOUND,
+		"a.npz: no array is called 'three'");
+	ck_assert_ptr_null(array);
+	kz_npz_close(npz);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_archive_in_memory_is_one_too)
+{
+	kz_npz *npz;
+	kz_array *array;
+	int64_t size;
+	setup(_i);
+	save_two();
+	char *data = read_path(&size);
+	ok(kz_npz_open_memory(&npz, data, size, &err));
+	ok(kz_npz_load(&array, npz, dev, "one", 0, &err));
+	ck_assert_int_eq(kz_array_count(array), 3);
+	kz_array_release(array);
+	kz_npz_close(npz);
+	free(data);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_compressed_archive_is_read)
+{
+	int16_t got[300];
+	kz_npz *npz;
+	kz_array *array;
+	setup(_i);
+	ok(kz_npz_open_memory(&npz, deflated, sizeof(deflated), &err));
+	ck_assert_str_eq(kz_npz_name(npz, 0), "a");
+	ok(kz_npz_load(&array, npz, dev, "a", KZ_I16, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	ck_assert(got[0] == 0 && got[99] == 0 && got[100] == 1 && got[299] == 2);
+	kz_array_release(array);
+	kz_npz_close(npz);
+	teardown();
+}
+END_TEST
+
+START_TEST(without_zlib_a_compressed_archive_says_so)
+{
+	kz_npz *npz;
+	kz_array *array;
+	setup(_i);
+	setenv("KUDZU_ZLIB", "/nowhere/libz.so.1", 1);
+	ok(kz_npz_open_memory(&npz, deflated, sizeof(deflated), &err));
+	fails(kz_npz_load(&array, npz, dev, "a", 0, &err), KZ_UNSUPPORTED,
+		"a: compressed, which needs zlib: /nowhere/libz.so.1");
+	kz_npz_close(npz);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_archive_without_arrays_is_legal)
+{
+	kz_npz *npz;
+	int64_t size;
+	setup(_i);
+	ok(kz_npz_save(path, NULL, 0, &err));
+	free(read_path(&size));
+	ck_assert_int_eq(size, 22); /* numpy knows an empty archive by its plain end record */
+	ok(kz_npz_open(&npz, path, &err));
+	ck_assert_int_eq(kz_npz_count(npz), 0);
+	kz_npz_close(npz);
+	kz_npz_close(NULL);
+	ck_assert_int_eq(kz_npz_count(NULL), 0);
+	ck_assert_ptr_null(kz_npz_name(NULL, 0));
+	teardown();
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_leaves_the_old_file)
+{
+	kz_array *array;
+	kz_npz *npz;
+	setup(_i);
+	save_two();
+	ok(kz_array_zeros(&array, dev, KZ_U8, KZ_SHAPE(1), &err));
+	const kz_npz_item twice[] = {{"a", array}, {"b", array}, {"a", array}};
+	const kz_npz_item nameless[] = {{"", array}}, none[] = {{"a", NULL}};
+	fails(kz_npz_save(path, twice, 3, &err), KZ_INVALID, "two arrays are called 'a'");
+	fails(kz_npz_save(path, nameless, 1, &err), KZ_INVALID, "item 0: expected an array and its "
+		"name, got no name");
+	fails(kz_npz_save(path, none, 1, &err), KZ_INVALID, "got no array");
+	fails(kz_npz_save(path, NULL, 1, &err), KZ_INVALID, "got NULL");
+	fails(kz_npz_save(path, twice, -1, &err), KZ_INVALID, "got -1");
+	fails(kz_npz_save(NULL, twice, 1, &err), KZ_INVALID, "expected a path");
+	char *name = malloc(70001);
+	memset(name, 'n', 70000);
+	name[70000] = '\0';
+	const kz_npz_item longer[] = {{name, array}};
+	fails(kz_npz_save(path, longer, 1, &err), KZ_INVALID, "at most 65535 bytes, got 70004");
+	free(name);
+	kz_array_release(array);
+	ok(kz_npz_open(&npz, path, &err));
+	ck_assert_int_eq(kz_npz_count(npz), 2);
+	kz_npz_close(npz);
+	teardown();
+}
+END_TEST
+
+START_TEST(what_is_no_archive_is_refused)
+{
+	kz_npz *npz = (kz_npz *)&err;
+	setup(_i);
+	fails(kz_npz_open_memory(&npz, "hello", 5, &err), KZ_INVALID,
+		"the data: expected a zip archive, got 5 bytes of something else");
+	ck_assert_ptr_null(npz);
+	fails(kz_npz_open_memory(&npz, "", 0, &err), KZ_INVALID, "got 0 bytes");
+	fails(kz_npz_open_memory(&npz, "", -1, &err), KZ_INVALID, "got -1");
+	fails(kz_npz_open_memory(&npz, NULL, 5, &err), KZ_INVALID, "expected host memory");
+	fails(kz_npz_open(&npz, path, &err), KZ_NOT_FOUND, "No such file");
+	fails(kz_npz_open(&npz, folder, &err), KZ_IO, "expected a regular file");
+	fails(kz_npz_open(&npz, NULL, &err), KZ_INVALID, "expected a path");
+	teardown();
+}
+END_TEST
+
+/* The archive with another value in some of its bytes; its entry is loaded if there is one. */
+static kz_status load_changed(const char *data, int64_t size)
+{
+	kz_npz *npz = NULL;
+	kz_array *array = NULL;
+	char *exact = malloc((size_t)size + 1); /* for the sanitizers */
+	memcpy(exact, data, (size_t)size);
+	kz_status st = kz_npz_open_memory(&npz, exact, size, &err);
+	if (!st && kz_npz_count(npz) > 0) {
+		st = kz_npz_load(&array, npz, dev, kz_npz_name(npz, 0), 0, &err);
+	}
+	ck_assert_int_eq(st, err.status);
+	kz_error_clear(&err);
+	kz_array_release(array);
+	kz_npz_close(npz);
+	free(exact);
+	return st;
+}
+
+/* Returns how many of the changed archives could still be read. */
+static int damage_all(const char *whole, int64_t size)
+{
+	char *data = malloc((size_t)size);
+	int loaded = 0;
+	for (int64_t i = 0; i < size; i++) {
+		for (int bit = 0; bit < 8; bit++) {
+			memcpy(data, whole, (size_t)size);
+			data[i] ^= (char)(1 << bit);
+			loaded += load_changed(data, size) == KZ_OK;
+		}
+		memcpy(data, whole, (size_t)size);
+		memset(data + i, 0xff, (size_t)(size - i < 8 ? size - i : 8));
+		loaded += load_changed(data, size) == KZ_OK;
+		loaded += load_changed(whole, i) == KZ_OK;
+	}
+	free(data);
+	return loaded;
+}
+
+START_TEST(every_byte_may_be_wrong_and_every_end_early)
+{
+	int64_t size;
+	setup(_i);
+	int loaded = damage_all((const char *)deflated, sizeof(deflated));
+	/* Dates, versions, attributes, the name: not what the elements are. */
+	ck_assert_int_gt(loaded, 100);
+	ck_assert_int_lt(loaded, 1000);
+	save_two();
+	char *data = read_path(&size);
+	loaded = damage_all(data, size);
+	ck_assert_int_gt(loaded, 100);
+	ck_assert_int_lt(loaded, 5000);
+	free(data);
+	teardown();
+}
+END_TEST
+
+START_TEST(entries_that_cannot_be_read_say_why)
+{
+	char data[sizeof(deflated)];
+	kz_npz *npz;
+	kz_array *array;
+	static const struct {
+		int at;
+		char value;
+		kz_status status;
+		const char *text;
+	} rows[] = {
+		{143, 1, KZ_UNSUPPORTED, "'a' is encrypted: expected it stored or deflated"},
+		{145, 12, KZ_UNSUPPORTED, "'a' is compressed by other means"},
+		{151, 0, KZ_INVALID, "damaged archive: 'a' has another checksum"},
+		{159, 9, KZ_INVALID, "a: damaged: expected deflated data of"},
+		{0, 0, KZ_INVALID, "expected an entry as the directory has it at byte 0"},
+	};
+	setup(_i);
+	for (size_t k = 0; k < countof(rows); k++) {
+		memcpy(data, deflated, sizeof(data));
+		data[rows[k].at] = rows[k].value;
+		ok(kz_npz_open_memory(&npz, data, sizeof(data), &err));
+		fails(kz_npz_load(&array, npz, dev, "a", 0, &err), rows[k].status, rows[k].text);
+		kz_npz_close(npz);
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(archives_without_memory_leave_nothing)
+{
+	kz_status st = KZ_NO_MEMORY;
+	long n;
+	setup(_i);
+	for (n = 0; st == KZ_NO_MEMORY && n < 60; n++) {
+		kz_npz *first = NULL, *second = NULL;
+		kz_npz_item item = {"a", NULL};
+		mem_fail_after(n);
+		if (!(st = kz_npz_open_memory(&first, deflated, sizeof(deflated), &err))
+		    && !(st = kz_npz_load(&item.array, first, dev, "a", 0, &err))
+		    && !(st = kz_npz_save(path, &item, 1, &err))) {
+			st = kz_npz_open(&second, path, &err);
+		}
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, err.status);
+		kz_error_clear(&err);
+		kz_array_release(item.array);
+		kz_npz_close(first);
+		kz_npz_close(second);
+	}
+	ck_assert_int_eq(st, KZ_OK);
+	ck_assert_int_gt(n, 15);
+	teardown();
+}
+END_TEST
+
+Suite *npz_suite(void)
+{
+	static const TTest *const *const tests[] = {
+		&arrays_come_back_by_name, &an_archive_in_memory_is_one_too,
+		&a_compressed_archive_is_read, &without_zlib_a_compressed_archive_says_so,
+		&an_archive_without_arrays_is_legal, &what_cannot_be_written_leaves_the_old_file,
+		&what_is_no_archive_is_refused, &every_byte_may_be_wrong_and_every_end_early,
+		&entries_that_cannot_be_read_say_why, &archives_without_memory_leave_nothing,
+	};
+	Suite *s = suite_create("npz");
+	TCase *tc = tcase_create("each device");
+	for (size_t i = 0; i < countof(tests); i++) {
+		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
+	}
+	suite_add_tcase(s, tc);
+	return s;
+}
