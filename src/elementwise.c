@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, SERIAL_MIN = 1 << 14, OPERANDS = 1 + EXPR_ARRAYS };
+enum { BLOCK = 256, WARP = 32, SERIAL_MIN = 1 << 14, OPERANDS = 1 + EXPR_ARRAYS };
 
 /* One run; operand 0 is the target, operand 1 + i the expression's array i. */
 struct plan {
@@ -278,7 +278,7 @@ static void classify(struct plan *plan)
 	struct layout *layout = &plan->layout;
 	int last = plan->ndim - 1;
 	bool unit = true;
-	layout->serial = plan->device->serial;
+	layout->serial = !plan->device->serial ? 0 : expr_is_branchy(plan->expr) ? WARP : 1;
 	for (int k = 0; last >= 0 && k < plan->count; k++) {
 		int64_t stride = plan->strides[k][last];
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
@@ -341,6 +341,7 @@ static void choose_grid(struct kernels_call *call, const struct plan *plan)
 	call->grid = kz_dim(1, 1, 1);
 	call->block = kz_dim(1, 1, 1);
 	if (plan->layout.serial) {
+		call->block.x = plan->layout.serial;
 		call->grid.x = count < SERIAL_MIN ? 1 : most / 2;
 	} else if (!plan->layout.ndim) {
 		call->block.x = BLOCK;

@@ -47,6 +47,43 @@ const struct expr_op *expr_op(int op)
 	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
 }
 
+/* As measured on the CPU device: of doubles, sine and cosine are better off with vectors. */
+static bool is_branchy(kz_op op, kz_dtype dtype)
+{
+	bool complex = dtype >= KZ_C64;
+	switch (op) {
+	case KZ_OP_POWER:
+	case KZ_OP_TAN:
+	case KZ_OP_LGAMMA:
+	case KZ_OP_TGAMMA:
+		return dtype >= KZ_F16;
+	case KZ_OP_SIN:
+	case KZ_OP_COS:
+		return dtype != KZ_F64;
+	case KZ_OP_CBRT:
+		return dtype == KZ_F64;
+	case KZ_OP_EXP:
+	case KZ_OP_SINH:
+	case KZ_OP_COSH:
+	case KZ_OP_TANH:
+		return complex;
+	default:
+		return false;
+	}
+}
+
+bool expr_is_branchy(const struct expr *expr)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		const struct expr_node *node = &expr->nodes[i];
+		if (node->op < EXPR_ARRAY
+		    && is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 const char *kz_op_name(kz_op op)
 {
 	const struct expr_op *known = expr_op((int)op);

@@ -73,6 +73,9 @@ static inline kz_dtype expr_dtype(const struct expr *expr)
 	return expr->nodes[expr->node_count - 1].dtype;
 }
 
+/* Whether some operation's code has loops or calls, so that compilers make no vectors of it. */
+bool expr_is_branchy(const struct expr *expr);
+
 /* What an operation is, from ops.def. */
 struct expr_op {
 	const char *name;

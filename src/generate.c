@@ -123,8 +123,11 @@ static void add_params(struct str *source, const struct generate *generate)
 			"\tlong long strides[%d][%d];\n};\n", layout->ndim, 1 + expr->array_count,
 			layout->ndim);
 	}
-	str_addf(source, "extern \"C\" __global__ void %skz_kernel(",
-		layout->serial ? "__launch_bounds__(1) " : "");
+	str_add(source, "extern \"C\" __global__ void ");
+	if (layout->serial) {
+		str_addf(source, "__launch_bounds__(%d) ", layout->serial);
+	}
+	str_add(source, "kz_kernel(");
 	generate_storage(source, generate->dtype);
 	str_add(source, " *target");
 	for (int i = 0; i < expr->array_count; i++) {
@@ -286,6 +289,14 @@ static void add_nodes(struct str *source, const struct generate *generate)
 
 /* Loops */
 
+/* The loop of a serial device over `i`, from `first` to before `end`. */
+static void add_serial_loop(struct str *source, const struct generate *generate, const char *end)
+{
+	str_addf(source, generate->layout.serial == 1
+		? "#pragma unroll 1\nfor (kz_index i = first; i < %s; i++) {\n"
+		: "#pragma unroll 1\nfor (kz_index i = first + threadIdx.x; i < %s; i += 32) {\n", end);
+}
+
 static void add_flat_loop(struct str *source, const struct generate *generate)
 {
 	add_constants(source, generate);
@@ -293,9 +304,11 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 		? "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
 		"const kz_index first = share * blockIdx.x;\n"
 		"const kz_index end = first + share < count ? first + share : count;\n"
-		"#pragma unroll 1\nfor (kz_index i = first; i < end; i++) {\n"
 		: "for (kz_index i = blockIdx.x * (kz_index)blockDim.x + threadIdx.x; i < count;"
 		" i += (kz_index)gridDim.x * blockDim.x) {\n");
+	if (generate->layout.serial) {
+		add_serial_loop(source, generate, "end");
+	}
 	add_nodes(source, generate);
 	str_add(source, "}\n");
 }
@@ -346,9 +359,11 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 		"const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
 		" : extents.inner;\n"
 		"at += stop - first;\n"
-		"#pragma unroll 1\nfor (kz_index i = first; i < stop; i++) {\n"
 		: "for (kz_index i = blockIdx.x * (kz_index)blockDim.x + threadIdx.x;"
 		" i < extents.inner; i += (kz_index)gridDim.x * blockDim.x) {\n");
+	if (serial) {
+		add_serial_loop(source, generate, "stop");
+	}
 	add_nodes(source, generate);
 	str_add(source, "}\n}\n");
 }

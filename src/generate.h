@@ -12,12 +12,13 @@
  * `constant` and `unit` speak of the last extent.
  *
  * A serial device, the CPU, runs one thread per block: each has a chunk of the elements, and a plain
- * loop over them, which LLVM makes vectors of.
+ * loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block is a
+ * warp, whose lanes the device computes together.
  */
 struct layout {
 	uint8_t ndim;      /* 0: flat */
 	uint8_t wide;      /* indexes need 64 bits */
-	uint8_t serial;
+	uint8_t serial;    /* threads of a block on a serial device: 1 or 32; 0: it is none */
 	uint8_t unit;      /* the last extent's strides are the elements' sizes */
 	uint32_t constant; /* bit i: array i is constant */
 	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */

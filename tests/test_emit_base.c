@@ -203,14 +203,25 @@ START_TEST(only_kernels_of_one_thread_get_vectors)
 }
 END_TEST
 
-START_TEST(kernels_of_one_thread_have_one_lane)
+/* What the user says; what the kernel says; the width. */
+static const struct {
+	const char *setting, *bounds;
+	uint32_t width;
+} widths[] = {
+	{NULL, "", 1}, {NULL, ".maxntid 1", 1}, {NULL, ".maxntid 32", 32},
+	{NULL, ".reqntid 32, 1, 1", 32}, {NULL, ".maxntid 32, 2, 1", 1}, {NULL, ".maxntid 64", 1},
+	{"1", ".maxntid 32", 1}, {"32", ".maxntid 32", 32}, {"32", ".maxntid 64", 32},
+	{"32", ".maxntid 1, 1, 1", 1}, {"32", ".reqntid 1", 1}, {"32", "", 32},
+};
+
+START_TEST(threads_of_a_block_decide_the_width)
 {
-	setenv("KUDZU_CPU_WIDTH", "32", 1);
-	open(&loops[0], ".maxntid 1, 1, 1");
-	ck_assert_uint_eq(machine.kernel.width, 1);
-	machine_close();
-	open(&loops[0], ".maxntid 32, 1, 1");
-	ck_assert_uint_eq(machine.kernel.width, 32);
+	unsetenv("KUDZU_CPU_WIDTH");
+	if (widths[_i].setting) {
+		setenv("KUDZU_CPU_WIDTH", widths[_i].setting, 1);
+	}
+	open(&loops[0], widths[_i].bounds);
+	ck_assert_uint_eq(machine.kernel.width, widths[_i].width);
 	machine_close();
 }
 END_TEST
@@ -221,7 +232,7 @@ Suite *emit_base_suite(void)
 	TCase *tc = tcase_create("loops");
 	tcase_add_loop_test(tc, loops_of_one_thread_keep_their_order, 0, countof(loops));
 	tcase_add_test(tc, only_kernels_of_one_thread_get_vectors);
-	tcase_add_test(tc, kernels_of_one_thread_have_one_lane);
+	tcase_add_loop_test(tc, threads_of_a_block_decide_the_width, 0, countof(widths));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

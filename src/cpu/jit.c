@@ -12,6 +12,7 @@
  * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
  * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
  * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
+ * Those for blocks of one warp run all of it per call, if the user has not said otherwise.
  *
  * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
  * and error values everywhere else keep it from doing so.
@@ -78,7 +79,7 @@ struct jit {
 	bool is_deep;               /* LLVM has said so: the code needs more than MOST_STACK */
 	bool is_huge;               /* too much IR for the width that was tried */
 	size_t kernel_count;
-	uint32_t width;             /* of kernels that are not huge */
+	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
 	struct ptx_diag *diag; /* of the call that is running */
 };
 
@@ -218,7 +219,7 @@ bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_di
 	}
 
 	jit->module = module;
-	jit->width = (uint32_t)settings_get(SETTING_WIDTH, 1);
+	jit->width = (uint32_t)settings_get(SETTING_WIDTH, 0);
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
 	if (!find_target(jit, diag) || !create_linker(jit, diag)) {
@@ -305,12 +306,20 @@ static bool is_huge(const struct ptx_func *func)
 	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
 }
 
-/* A kernel for blocks of one thread, as it says itself. */
-static bool is_lone(const struct ptx_func *func)
+/* Whether a kernel is for blocks of so many threads along x, as it says itself. */
+static bool is_for(const struct ptx_func *func, uint32_t threads)
 {
-	static const uint32_t one[] = {1, 1, 1};
-	return memcmp(func->max_ntid, one, sizeof(one)) == 0
-		|| memcmp(func->req_ntid, one, sizeof(one)) == 0;
+	const uint32_t block[] = {threads, 1, 1};
+	return memcmp(func->max_ntid, block, sizeof(block)) == 0
+		|| memcmp(func->req_ntid, block, sizeof(block)) == 0;
+}
+
+static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
+{
+	if (is_huge(func) || is_for(func, 1)) {
+		return 1;
+	}
+	return jit->width > 0 ? jit->width : is_for(func, RT_MAX_WIDTH) ? RT_MAX_WIDTH : 1;
 }
 
 static bool run_passes(struct jit *jit, LLVMModuleRef ir, const char *symbol,
@@ -318,7 +327,7 @@ static bool run_passes(struct jit *jit, LLVMModuleRef ir, const char *symbol,
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
 	bool loops = has_loop(func);
-	bool vectors = loops && is_lone(func) && !is_huge(func);
+	bool vectors = loops && is_for(func, 1) && !is_huge(func);
 	const char *passes = has_many_edges(func) ? tangle_passes
 		: vectors ? lone_passes : loops ? loop_passes : straight_passes;
 	LLVMErrorRef error = LLVMRunPasses(ir, passes, jit->machine, options);
@@ -491,7 +500,7 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 {
 	jit->diag = diag;
 	jit->is_deep = false;
-	uint32_t width = is_huge(func) || is_lone(func) ? 1 : jit->width;
+	uint32_t width = width_for(jit, func);
 	bool ok = compile_width(out, jit, func, width, diag);
 	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
 		/* The registers of 32 lanes are 32 times as large. */
