@@ -23,8 +23,8 @@ kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
 	kz_error *err);
 
-/* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else a
- * copy that is. */
+/* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else
+ * a copy that is. */
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	kz_error *err);
 

@@ -381,7 +381,8 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, kz_error *er
 static kz_status mask_of(kz_array **out, struct kz_array *array, kz_error *err)
 {
 	if (array->dtype >= KZ_DTYPE_STRUCT) {
-		return error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
+		error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
+		return KZ_INVALID;
 	}
 	return elementwise_contiguous(out, array, KZ_BOOL, err);
 }

@@ -62,6 +62,7 @@
  *                   run an expression over arrays
  *     ops.c         operations by number, copies, fills
  *     indexing.c    take, put, nonzero
+ *     linalg.c      products of matrices
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

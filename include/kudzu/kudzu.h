@@ -28,6 +28,7 @@
 #include <kudzu/error.h>
 #include <kudzu/indexing.h>
 #include <kudzu/kernel.h>
+#include <kudzu/linalg.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
 #include <kudzu/npy.h>
