@@ -4,7 +4,8 @@
  *
  * The axes of an array fall into runs: neighbouring axes whose elements follow each other at one
  * stride, as those of a row-major array all do.  A run can be cut into any axes again.  So there is a
- * view whenever each new axis lies within one run; an axis that would span two needs a copy.
+ * view whenever each new axis lies within one run; an axis that would span two needs a copy.  Copies
+ * are row-major, so that there is always a view of them.
  */
 #include "base/common.h"
 
@@ -122,4 +123,51 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 			shape_text(&array->shape).text, shape_text(&view.shape).text);
 	}
 	return view_end(out, &view, array, err);
+}
+
+kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err)
+{
+	struct kz_array *made;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))) {
+		return st;
+	}
+	if (kz_array_is_contiguous(array)) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	if ((st = kz_array_like(&made, array, err))) {
+		return st;
+	}
+	return array_finish(out, made, kz_array_assign(made, array, err));
+}
+
+kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
+{
+	struct kz_array view, *whole;
+	bool fits;
+	kz_status st;
+	if ((st = view_begin(&view, out, array, __func__, err))
+	    || (st = reshape(&view, &fits, array, shape, err))) {
+		return st;
+	}
+	if (fits) {
+		return view_end(out, &view, array, err);
+	}
+	if (!(st = kz_array_contiguous(&whole, array, err))) {
+		st = kz_array_reshape_view(out, whole, view.shape, err);
+		kz_array_release(whole);
+	}
+	return st;
+}
+
+kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))) {
+		return st;
+	}
+	return kz_array_reshape(out, array, KZ_SHAPE(array->count), err);
 }

@@ -13,8 +13,8 @@
  *	kz_array_release(odd);
  *	kz_array_release(columns);
  *
- * A view shares its array's memory and keeps it alive; nothing is copied, and what is written to one
- * is seen in the other.  All work as numpy's functions of the same names.  Each fails with KZ_RANGE
+ * A view shares its array's memory and keeps it alive; nothing is copied, unless it is said below, and
+ * what is written to one is seen in the other.  All work as numpy's functions of the same names.  Each fails with KZ_RANGE
  * for an axis that the array does not have, naming it and the shape; with KZ_INVALID for NULL and
  * for lists that are no shape or name an axis twice; and with KZ_NO_MEMORY.  *out is NULL then.
  *
@@ -182,14 +182,28 @@ KZ_API KZ_NODISCARD kz_status kz_array_split_at(kz_array **out, int64_t count, k
 	int64_t axis, const int64_t *indexes, int64_t index_count, kz_error *err);
 
 /**
- * View the elements, in their order, in another shape.
+ * Give the elements, in their order, another shape: a view where the strides allow one, else a copy.
  *
  * @param shape of as many elements; one extent may be -1 and is what the others leave.
- * @return KZ_OK; KZ_INVALID for another number of elements, naming both shapes, and where the strides
- *         allow no view.
+ * @return KZ_OK; KZ_INVALID for another number of elements, naming both shapes; what kz_array_assign
+ *         returns, where it copies.
+ * Async: a copy is on its way when this returns.
  */
+KZ_API KZ_NODISCARD kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape,
+	kz_error *err);
+
+/** Put the elements in one axis; as kz_array_reshape. */
+KZ_API KZ_NODISCARD kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err);
+
+/** Do what kz_array_reshape does if it takes no copy; KZ_INVALID if it does. */
 KZ_API KZ_NODISCARD kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 	kz_error *err);
+
+/**
+ * Have the elements row-major without gaps, as kernels like them: the array itself, its count raised,
+ * if it is; else a copy.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err);
 
 /* Axes */
 
