@@ -53,7 +53,7 @@ else
 
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
 	module.h kernel.h diagnose.h shape.h preprocessor.h \
-	array.h view.h \
+	array.h view.h join.h \
 	pool.h pinned.h \
 	npy.h \
 	ops.h \
@@ -68,7 +68,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c transfer.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
-	view.c slice.c reshape.c \
+	view.c slice.c reshape.c join.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
 	indexing.c linalg.c \
 	)
@@ -111,7 +111,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
 	array transfer npy npz \
-	view view_random \
+	view view_random join \
 	promote \
 	indexing linalg
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \

@@ -63,6 +63,7 @@
  *     ops.c         operations by number, copies, fills
  *     indexing.c    take, put, nonzero
  *     linalg.c      products of matrices
+ *     join.c        several arrays become one
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

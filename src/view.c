@@ -15,6 +15,16 @@
 
 /* Drafts */
 
+void view_draft(struct kz_array *view, const struct kz_array *array)
+{
+	view->buffer = array->buffer;
+	view->dtype = array->dtype;
+	view->offset = array->offset;
+	view->shape = array->shape;
+	memcpy(view->strides, array->strides, sizeof(view->strides));
+	view->count = array->count;
+}
+
 kz_status view_begin(struct kz_array *view, struct kz_array **out, const struct kz_array *array,
 	const char *call, kz_error *err)
 {
@@ -23,12 +33,7 @@ kz_status view_begin(struct kz_array *view, struct kz_array **out, const struct 
 	    || (st = object_check(array, "an array", err))) {
 		return st;
 	}
-	view->buffer = array->buffer;
-	view->dtype = array->dtype;
-	view->offset = array->offset;
-	view->shape = array->shape;
-	memcpy(view->strides, array->strides, sizeof(view->strides));
-	view->count = array->count;
+	view_draft(view, array);
 	return KZ_OK;
 }
 

@@ -10,7 +10,7 @@
  *   shape.h     KZ_SHAPE, KZ_AXES         kernel.h   kz_launch, KZ_ARGS
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
  *   stream.h    streams and events        view.h     slices and other views of arrays
- *   diagnose.h  what works on this machine
+ *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
  *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
@@ -27,6 +27,7 @@
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
 #include <kudzu/indexing.h>
+#include <kudzu/join.h>
 #include <kudzu/kernel.h>
 #include <kudzu/linalg.h>
 #include <kudzu/memory.h>
