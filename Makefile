@@ -104,7 +104,8 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_capture.c api_stream_attr.c exports.c)
 CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
-SAMPLES := 01_doublify 02_vecadd 03_device_info
+SAMPLES := 01_doublify 02_vecadd 03_device_info \
+	04_double
 BENCHES := bench_launch bench_pool bench_compile bench_cold
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
