@@ -87,6 +87,18 @@ static void sums(const struct arguments *a)
 	memcpy(a->to, sum, sizeof(sum));
 }
 
+/* Sums in local memory: of every 16th float, of the next ones, ... */
+static void lanes(const struct arguments *a)
+{
+	float sum[16] = {0};
+	for (int64_t i = 0; i < a->count; i++) {
+		float x;
+		memcpy(&x, a->from + 4 * i, 4);
+		sum[i % 16] = sum[i % 16] + x;
+	}
+	memcpy(a->to, sum, sizeof(sum));
+}
+
 /* %rd1 and %rd2: where to write and read; %rd3: how often, at least once; %rd4: the number. */
 static const struct loop {
 	const char *name;
@@ -123,6 +135,18 @@ static const struct loop {
 		"add.s64 %rd5, %rd5, 4; setp.le.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"
 		"E: st.global.f32 [%rd1], %f1; st.global.f32 [%rd1+4], %f2;\n"
 		"st.global.f32 [%rd1+8], %f3; st.global.f32 [%rd1+12], %f4;\n"},
+	{"lanes", lanes, ".local .align 4 .b8 sum[64]; mov.b64 %rd9, sum; mov.f32 %f2, 0f00000000;\n"
+		"Z: add.s64 %rd7, %rd9, %rd5; st.local.f32 [%rd7], %f2;\n"
+		"add.s64 %rd5, %rd5, 4; setp.lt.s64 %p1, %rd5, 64; @%p1 bra Z;\n"
+		"R: min.s64 %rd8, %rd3, 16; sub.s64 %rd3, %rd3, %rd8; mov.u64 %rd5, 0;\n"
+		"L: shl.b64 %rd6, %rd5, 2; add.s64 %rd7, %rd6, %rd9; add.s64 %rd6, %rd6, %rd2;\n"
+		"ld.global.f32 %f1, [%rd6]; ld.local.f32 %f2, [%rd7];\n"
+		"add.f32 %f2, %f2, %f1; st.local.f32 [%rd7], %f2;\n"
+		"add.s64 %rd5, %rd5, 1; setp.lt.s64 %p1, %rd5, %rd8; @%p1 bra L;\n"
+		"add.s64 %rd2, %rd2, 64; setp.gt.s64 %p1, %rd3, 0; @%p1 bra R; mov.u64 %rd5, 0;\n"
+		"S: add.s64 %rd7, %rd9, %rd5; ld.local.f32 %f2, [%rd7]; add.s64 %rd6, %rd1, %rd5;\n"
+		"st.global.f32 [%rd6], %f2;\n"
+		"add.s64 %rd5, %rd5, 4; setp.lt.s64 %p1, %rd5, 64; @%p1 bra S;\n"},
 };
 
 static void open(const struct loop *loop, const char *bounds)
@@ -203,6 +227,14 @@ START_TEST(only_kernels_of_one_thread_get_vectors)
 }
 END_TEST
 
+START_TEST(loops_over_local_memory_get_vectors)
+{
+	const struct loop *lanes_loop = &loops[countof(loops) - 1];
+	size_t plain = code_size(lanes_loop, "");
+	ck_assert_uint_gt(code_size(lanes_loop, ".maxntid 1"), 2 * plain);
+}
+END_TEST
+
 /* What the user says; what the kernel says; the width. */
 static const struct {
 	const char *setting, *bounds;
@@ -232,6 +264,7 @@ Suite *emit_base_suite(void)
 	TCase *tc = tcase_create("loops");
 	tcase_add_loop_test(tc, loops_of_one_thread_keep_their_order, 0, countof(loops));
 	tcase_add_test(tc, only_kernels_of_one_thread_get_vectors);
+	tcase_add_test(tc, loops_over_local_memory_get_vectors);
 	tcase_add_loop_test(tc, threads_of_a_block_decide_the_width, 0, countof(widths));
 	suite_add_tcase(suite, tc);
 	return suite;

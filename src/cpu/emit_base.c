@@ -4,9 +4,10 @@
  * Addresses for LLVM's loop vectoriser.
  *
  * PTX computes addresses as integers, and LLVM knows little of a pointer that was one: not even that
- * those of two iterations are neighbours.  So an address that is counted from a parameter, or from
- * another integer that the entry loads, becomes that integer as a pointer, and a distance from it.
- * Any such integer in the sum will do, for the distance is what is left of the sum without it.
+ * those of two iterations are neighbours.  So an address that is counted from a parameter, from
+ * another integer that the entry loads, or from the thread's local memory, becomes that as a
+ * pointer, and a distance from it.  Any of these in the sum will do, for the distance is what is
+ * left of the sum without it.
  */
 #include "../base/common.h"
 
@@ -23,6 +24,7 @@ static LLVMValueRef find_base(LLVMValueRef value, LLVMBasicBlockRef entry, unsig
 	}
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMLoad:
+	case LLVMPtrToInt:
 		return LLVMGetInstructionParent(value) == entry ? value : NULL;
 	case LLVMAdd:
 		base = find_base(LLVMGetOperand(value, 0), entry, steps - 1);
