@@ -29,6 +29,7 @@ struct plan {
 	struct kz_device *device;
 	struct kz_stream *stream;
 	struct kz_array *target;
+	kz_dtype dtype;                           /* of the target, as the kernel sees it */
 	int count;                                /* operands */
 	int ndim;                                 /* of what is left of the shape */
 	int64_t dims[KZ_MAX_DIMS];
@@ -394,15 +395,43 @@ static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz
 		struct expr_node nodes[EXPR_NODES];
 	} key = {.family = "elw"};
 	size_t size = (size_t)expr->node_count * sizeof(expr->nodes[0]);
-	key.dtype = plan->target->dtype;
+	key.dtype = plan->dtype;
 	key.layout = plan->layout;
 	memcpy(key.nodes, expr->nodes, size);
-	struct generate generate = {expr, plan->target->dtype, plan->layout};
+	struct generate generate = {expr, plan->dtype, plan->layout};
 	struct kernels_want want = {
 		.key = &key, .size = offsetof(__typeof__(key), nodes) + size,
 		.write = generate_elementwise, .context = &generate, .what = name_of(expr),
 	};
 	return kernels_get(out, plan->device, &want, err);
+}
+
+/* The type by which a kernel moves elements that it does not compute with. */
+static kz_dtype bits_of(kz_dtype dtype)
+{
+	switch (kz_dtype_size(dtype)) {
+	case 1:
+		return KZ_U8;
+	case 2:
+		return KZ_U16;
+	case 4:
+		return KZ_U32;
+	case 8:
+		return KZ_U64;
+	default:
+		return dtype;
+	}
+}
+
+/* Choose the type of the target in the kernel.  A copy moves bits: so one kernel serves all types of a
+ * size, and NaNs of halves stay what they are. */
+static void choose_dtype(struct plan *plan)
+{
+	struct expr_node *node = plan->expr->nodes;
+	plan->dtype = plan->target->dtype;
+	if (plan->expr->node_count == 1 && node->op == EXPR_ARRAY && node->dtype == plan->dtype) {
+		node->dtype = plan->dtype = bits_of(plan->dtype);
+	}
 }
 
 /* All is checked, the target is there, and overlaps nothing. */
@@ -420,6 +449,7 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 	follow_target(plan);
 	merge_axes(plan);
 	classify(plan);
+	choose_dtype(plan);
 	st = find_kernel(&kernel, plan, err);
 	return st || plan->compile_only ? st : launch(plan, kernel, err);
 }

@@ -114,6 +114,17 @@ static void add_prelude(struct str *source, const struct generate *generate)
 
 /* The kernel's parameters */
 
+/* The type by which the nodes read an array. */
+static kz_dtype array_dtype(const struct expr *expr, int which)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		if (expr->nodes[i].op == EXPR_ARRAY && expr->nodes[i].args[0] == which) {
+			return expr->nodes[i].dtype;
+		}
+	}
+	return expr->arrays[which]->dtype;
+}
+
 static void add_params(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
@@ -132,7 +143,7 @@ static void add_params(struct str *source, const struct generate *generate)
 	str_add(source, " *target");
 	for (int i = 0; i < expr->array_count; i++) {
 		str_add(source, ", const ");
-		generate_storage(source, expr->arrays[i]->dtype);
+		generate_storage(source, array_dtype(expr, i));
 		str_addf(source, " *array%d", i);
 	}
 	str_add(source, layout->ndim ? ", const __grid_constant__ kz_extents extents"
