@@ -33,4 +33,7 @@ kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dty
 kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
 	kz_error *err);
 
+/* Wait until the work on an array's memory is done. */
+kz_status array_wait(const struct kz_array *array, kz_error *err);
+
 #endif

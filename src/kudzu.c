@@ -51,6 +51,7 @@
  *     transfer.c    their elements to and from the host
  *     npy.[ch]      .npy files; npy_parse.c: their header
  *     npz.c         .npz files; zip.[ch]: archives; inflate.[ch]: compressed ones
+ *     dlpack.c      arrays of other libraries
  *     view.[ch]     views of arrays: axes, types; slice.c: parts; reshape.c: other shapes
  *     promote.c     the common type of two types
  *     expr.[ch]     elementwise computations as data; ops.def: all operations

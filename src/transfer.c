@@ -245,6 +245,14 @@ static bool is_host_memory(const struct kz_device *dev)
 	return dev->drv->provider == DRV_CPU;
 }
 
+kz_status array_wait(const struct kz_array *array, kz_error *err)
+{
+	struct kz_stream *stream = memory_stream(array->buffer->memory);
+	kz_status st = kz_stream_synchronize(stream, err);
+	stream_release(stream);
+	return st;
+}
+
 kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
 	kz_status st;
@@ -263,11 +271,9 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 		}
 		return st;
 	}
-	struct kz_stream *stream = memory_stream(array->buffer->memory);
-	if (!(st = kz_stream_synchronize(stream, err)) && array->count) {
+	if (!(st = array_wait(array, err)) && array->count) {
 		*out = (void *)(uintptr_t)array_address(array); /* NOLINT: an address it is */
 	}
-	stream_release(stream);
 	return st;
 }
 

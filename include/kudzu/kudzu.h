@@ -24,6 +24,7 @@
 #include <kudzu/array.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>
+#include <kudzu/dlpack.h>
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
 #include <kudzu/indexing.h>
