@@ -98,10 +98,9 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	}
 }
 
-static void add_prelude(struct str *source, const struct generate *generate)
+void generate_expr_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
-	const struct expr *expr = generate->expr;
-	uint32_t dtypes = 1u << (generate->dtype < 16 ? generate->dtype : 31);
+	uint32_t dtypes = 1u << (target < 16 ? target : 31);
 	bool with_integers = false;
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
@@ -123,6 +122,19 @@ static kz_dtype array_dtype(const struct expr *expr, int which)
 		}
 	}
 	return expr->arrays[which]->dtype;
+}
+
+void generate_number_params(struct str *source, const struct expr *expr)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		const struct expr_node *node = &expr->nodes[i];
+		if (node->op == EXPR_SCALAR) {
+			str_addf(source, ", %s number%d", is_complex(node->dtype)
+				? "kz_complex<double>" : is_float(node->dtype) ? "double"
+				: node->dtype == KZ_U64 ? "unsigned long long" : "long long",
+				node->args[0]);
+		}
+	}
 }
 
 static void add_params(struct str *source, const struct generate *generate)
@@ -148,15 +160,7 @@ static void add_params(struct str *source, const struct generate *generate)
 	}
 	str_add(source, layout->ndim ? ", const __grid_constant__ kz_extents extents"
 		: ", kz_index count");
-	for (int i = 0; i < expr->node_count; i++) {
-		const struct expr_node *node = &expr->nodes[i];
-		if (node->op == EXPR_SCALAR) {
-			str_addf(source, ", %s number%d", is_complex(node->dtype)
-				? "kz_complex<double>" : is_float(node->dtype) ? "double"
-				: node->dtype == KZ_U64 ? "unsigned long long" : "long long",
-				node->args[0]);
-		}
-	}
+	generate_number_params(source, expr);
 	str_add(source, ")\n{\n");
 }
 
@@ -212,6 +216,15 @@ static void add_number(struct str *source, const struct expr *expr, int index)
 	str_add(source, ");\n");
 }
 
+void generate_numbers(struct str *source, const struct expr *expr)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		if (expr->nodes[i].op == EXPR_SCALAR) {
+			add_number(source, expr, i);
+		}
+	}
+}
+
 /* Where the element of an array, or of the target (which = -1), is. */
 static void write_place(char *place, size_t size, const struct generate *generate, int which)
 {
@@ -241,8 +254,7 @@ static void add_load(struct str *source, const struct generate *generate, int in
 	str_add(source, ";\n");
 }
 
-/* The arrays that the loop over `i` need not read again. */
-static void add_constants(struct str *source, const struct generate *generate)
+void generate_constants(struct str *source, const struct generate *generate)
 {
 	for (int i = 0; i < generate->expr->node_count; i++) {
 		const struct expr_node *node = &generate->expr->nodes[i];
@@ -278,14 +290,19 @@ static void add_node(struct str *source, const struct generate *generate, int in
 	str_add(source, ");\n");
 }
 
+void generate_nodes(struct str *source, const struct generate *generate)
+{
+	for (int i = 0; i < generate->expr->node_count; i++) {
+		add_node(source, generate, i);
+	}
+}
+
 /* All nodes, and the last one into the target: the body of the loop over `i`. */
 static void add_nodes(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	char place[128], value[24];
-	for (int i = 0; i < expr->node_count; i++) {
-		add_node(source, generate, i);
-	}
+	generate_nodes(source, generate);
 	write_place(place, sizeof(place), generate, -1);
 	snprintf(value, sizeof(value), "n%d", expr->node_count - 1);
 	if (generate->dtype != expr_dtype(expr)) {
@@ -310,7 +327,7 @@ static void add_serial_loop(struct str *source, const struct generate *generate,
 
 static void add_flat_loop(struct str *source, const struct generate *generate)
 {
-	add_constants(source, generate);
+	generate_constants(source, generate);
 	str_add(source, generate->layout.serial
 		? "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
 		"const kz_index first = share * blockIdx.x;\n"
@@ -364,7 +381,7 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 		: "for (kz_index row = blockIdx.y * (kz_index)blockDim.y + threadIdx.y;"
 		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
 	add_row(source, generate);
-	add_constants(source, generate);
+	generate_constants(source, generate);
 	str_add(source, serial
 		? "const kz_index first = at - row * extents.inner;\n"
 		"const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
@@ -382,15 +399,11 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 void generate_elementwise(struct str *source, const void *context)
 {
 	const struct generate *generate = context;
-	add_prelude(source, generate);
+	generate_expr_prelude(source, generate->expr, generate->dtype);
 	str_addf(source, "typedef unsigned %s kz_index;\n",
 		generate->layout.wide ? "long long" : "int");
 	add_params(source, generate);
-	for (int i = 0; i < generate->expr->node_count; i++) {
-		if (generate->expr->nodes[i].op == EXPR_SCALAR) {
-			add_number(source, generate->expr, i);
-		}
-	}
+	generate_numbers(source, generate->expr);
 	if (generate->layout.ndim) {
 		add_strided_loops(source, generate);
 	} else {
