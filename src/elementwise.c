@@ -130,8 +130,8 @@ static kz_status check_target(const struct kz_array *into, const struct expr *ex
 	kz_error *err)
 {
 	kz_dtype dtype = expr_dtype(expr);
-	if (expr->nodes[expr->node_count - 1].weak) {
-		dtype = KZ_BOOL; /* a C number takes the target's type */
+	if (expr->nodes[expr->node_count - 1].weak && dtype < KZ_C64) {
+		dtype = KZ_BOOL; /* a C number takes the target's type, but keeps both parts */
 	}
 	if (!unsafe && !kz_dtype_can_cast(dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
