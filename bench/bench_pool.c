@@ -10,66 +10,64 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { ROUNDS = 41, BATCH = 2000, THREADS = 8, BYTES = 4096 };
+enum { ROUNDS = 41, BATCH = 20000, THREADS = 8, BYTES = 4096 };
 
 struct worker {
 	kz_device *dev;
-	kz_stream *stream;
+	kz_stream *stream; /* NULL: the default one */
 	long count;
-	double ns; /* of one creation and release */
 	int failed;
 };
 
 static void *run(void *argument)
 {
 	struct worker *worker = argument;
-	double start = bench_now();
 	for (long i = 0; i < worker->count; i++) {
 		kz_buffer *buffer;
-		if (kz_buffer_create_on(&buffer, worker->dev, BYTES, worker->stream, NULL)) {
+		if (worker->stream
+			? kz_buffer_create_on(&buffer, worker->dev, BYTES, worker->stream, NULL)
+			: kz_buffer_create(&buffer, worker->dev, BYTES, NULL)) {
 			worker->failed = 1;
 			return NULL;
 		}
 		kz_buffer_release(buffer);
 	}
-	worker->ns = (bench_now() - start) * 1e9 / (double)worker->count;
 	return NULL;
 }
 
-/* What one operation takes with all threads at it: the slowest thread's time. */
-static int run_threads(struct worker *workers, double *ns)
+static int run_threads(struct worker *workers)
 {
 	pthread_t threads[THREADS];
 	int started = 0;
 	while (started < THREADS && !pthread_create(&threads[started], NULL, run, &workers[started])) {
 		started++;
 	}
-	*ns = 0;
 	int failed = started < THREADS;
 	for (int i = 0; i < started; i++) {
 		pthread_join(threads[i], NULL);
-		*ns = workers[i].ns > *ns ? workers[i].ns : *ns;
 		failed |= workers[i].failed;
 	}
 	return failed;
 }
 
+/* Processor time of one creation and release, whatever number of cores there is. */
 static int run_times(struct worker *one, struct worker *workers)
 {
 	double alone[ROUNDS], together[ROUNDS], ratio[ROUNDS];
 	one->count = BATCH;
 	for (int round = 0; round < ROUNDS; round++) {
+		double start = bench_cpu();
 		run(one);
-		alone[round] = one->ns;
-		if (one->failed || run_threads(workers, &together[round])) {
+		double middle = bench_cpu();
+		if (one->failed || run_threads(workers)) {
 			return -1;
 		}
-		/* Eight threads' operations happened in that time. */
-		together[round] /= THREADS;
+		alone[round] = (middle - start) * 1e9 / BATCH;
+		together[round] = (bench_cpu() - middle) * 1e9 / (BATCH * THREADS);
 		ratio[round] = together[round] / alone[round];
 	}
 	bench_report("pool", "alloc+free, 1 thread", "ns", alone, ROUNDS);
-	bench_report("pool", "alloc+free, 8 threads, each", "ns", together, ROUNDS);
+	bench_report("pool", "alloc+free, 8 threads", "ns", together, ROUNDS);
 	bench_report("pool", "8 threads/1 thread", "ratio", ratio, ROUNDS);
 	return 0;
 }

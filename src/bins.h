@@ -25,9 +25,10 @@ struct block {
 	struct block *more;
 	struct segment *segment;
 	struct shelf *shelf;        /* what it lies on while it is free */
-	const struct memory *owner; /* what it belongs to while it is not */
+	struct memory *memory;      /* what it belongs to while it is in use, or parked */
 	CUdeviceptr address;
 	size_t units;
+	int64_t number;             /* of the memory it is used for now; 0: not in use */
 };
 
 enum { BINS_COUNT = 296, BINS_WORDS = 5 };

@@ -344,12 +344,6 @@ static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordin
 	return st;
 }
 
-struct kz_device *device_retain(struct kz_device *dev)
-{
-	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
-	return dev;
-}
-
 void device_release(struct kz_device *dev)
 {
 	if (dev && atomic_fetch_sub(&dev->refs, 1) == 1) {

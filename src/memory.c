@@ -91,10 +91,11 @@ static struct memory *memory_new(struct kz_device *dev, int64_t size)
 
 static void memory_delete(struct memory *memory)
 {
+	struct kz_device *dev = memory->device;
 	stream_release(atomic_load(&memory->last));
 	pthread_mutex_destroy(&memory->lock);
-	device_release(memory->device);
 	mem_free(memory);
+	device_release(dev);
 }
 
 /* Memory from what the user set. */
@@ -132,18 +133,25 @@ static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz
 	if (memory->size == 0) {
 		return mempool_adopt(memory->pool, memory, true, err);
 	}
-	const struct allocator *allocator = memory->pool->kind == MEMPOOL_DEVICE
-		? atomic_load_explicit(&dev->allocator, memory_order_acquire) : NULL;
-	if (allocator) {
+	const struct allocator *allocator = atomic_load_explicit(&dev->allocator,
+		memory_order_acquire);
+	if (allocator && memory->pool->kind == MEMPOOL_DEVICE) {
 		return ask_allocator(memory, allocator, stream ? stream : &dev->stream, err);
 	}
 	kz_status st = mempool_take(memory->pool, memory, stream, &why, err);
 	return !st && unlikely(why.code) ? fail_allocation(memory, &why, err) : st;
 }
 
+static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
+{
+	return stream ? &stream->shelves[pool->kind] : &pool->idle;
+}
+
 kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
 	int64_t size, const struct memory_wish *wish, kz_error *err)
 {
+	static const struct memory_wish none;
+	struct mempool *pool = &dev->pools[kind];
 	if (unlikely(atomic_load_explicit(&dev->lost, memory_order_acquire))) {
 		return device_report_loss(dev, err);
 	}
@@ -151,12 +159,11 @@ kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool
 	if (!memory) {
 		return error_no_memory(err);
 	}
-	memory->pool = &dev->pools[kind];
-	if (wish) {
-		memory->dtype = wish->dtype;
-		memory->count = wish->count;
-	}
-	kz_status st = find_memory(memory, wish ? wish->stream : NULL, err);
+	wish = wish ? wish : &none;
+	memory->pool = pool;
+	memory->dtype = wish->dtype;
+	memory->count = wish->count;
+	kz_status st = find_memory(memory, wish->stream, err);
 	if (st) {
 		memory_delete(memory);
 		return st;
@@ -195,19 +202,16 @@ static void wait_for_last(struct memory *memory)
 	}
 }
 
-/* Give the memory back to whom it came from; the pool sees to its last use. */
-static void end_memory(struct memory *memory)
+/* Memory that is not the pool's goes back to whom it came from. */
+static void return_memory(struct memory *memory)
 {
 	const struct allocator *from = memory->allocator;
-	if (memory->module || memory->on_release) {
-		wait_for_last(memory);
-	}
-	if (memory->pool) {
-		mempool_give(memory->pool, memory);
-	}
 	if (from) {
 		from->calls.free(from->calls.user, memory->address, memory->size,
 			atomic_load(&memory->last));
+	}
+	if (memory->module || memory->on_release) {
+		wait_for_last(memory);
 	}
 	if (memory->on_release) {
 		memory->on_release(memory->user);
@@ -219,10 +223,22 @@ static void end_memory(struct memory *memory)
 
 void memory_release(struct memory *memory)
 {
-	if (memory && atomic_fetch_sub(&memory->refs, 1) == 1) {
-		end_memory(memory);
-		memory_delete(memory);
+	if (!memory || atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) != 1) {
+		return;
 	}
+	struct mempool *pool = memory->pool;
+	struct kz_device *dev = memory->device;
+	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_relaxed);
+	if (likely(pool && mempool_park(pool, shelf_of(pool, last), memory->block))) {
+		stream_release(last);
+		device_release(dev);
+		return;
+	}
+	if (pool) {
+		mempool_give(pool, memory);
+	}
+	return_memory(memory);
+	memory_delete(memory);
 }
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err)
@@ -266,6 +282,14 @@ struct kz_stream *memory_stream(struct memory *memory)
 
 /* Buffers */
 
+/* The buffer that memory is created for: a part of it. */
+static struct kz_buffer *memory_whole(struct memory *memory)
+{
+	memory->whole = (struct kz_buffer){.memory = memory, .size = memory->size};
+	atomic_init(&memory->whole.refs, 1);
+	return &memory->whole;
+}
+
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err)
 {
@@ -285,14 +309,43 @@ struct kz_buffer *buffer_retain(struct kz_buffer *buffer)
 	return buffer;
 }
 
+/* The part of creation that a program does all the time: what was parked becomes a buffer as it is.
+ * NULL if there is nothing, or if the device is in no usual state. */
+static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64_t size,
+	struct kz_stream *stream, const struct memory_wish *wish)
+{
+	if (unlikely(size <= 0 || atomic_load_explicit(&dev->lost, memory_order_acquire)
+		     || atomic_load_explicit(&dev->allocator, memory_order_relaxed))) {
+		return NULL;
+	}
+	size_t units = ((size_t)size + MEMPOOL_UNIT - 1) / MEMPOOL_UNIT;
+	struct memory *memory = mempool_reuse(&dev->pools[MEMPOOL_DEVICE],
+		&stream->shelves[MEMPOOL_DEVICE], units);
+	if (unlikely(!memory)) {
+		return NULL;
+	}
+	device_retain(dev);
+	if (atomic_load_explicit(&memory->last, memory_order_relaxed)) {
+		stream_retain(stream);
+	}
+	atomic_store_explicit(&memory->refs, 1, memory_order_relaxed);
+	atomic_store_explicit(&memory->whole.refs, 1, memory_order_relaxed);
+	memory->size = memory->whole.size = size;
+	memory->dtype = wish ? wish->dtype : 0;
+	memory->count = wish ? wish->count : 0;
+	return &memory->whole;
+}
+
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
 	const struct memory_wish *wish, kz_error *err)
 {
+	struct kz_stream *stream = wish && wish->stream ? wish->stream : &dev->stream;
 	struct memory *memory = NULL;
-	*out = NULL;
-	kz_status st = memory_create(&memory, dev, MEMPOOL_DEVICE, size, wish, err);
-	if (!st && (st = buffer_take(out, memory, 0, size, err))) {
-		memory_release(memory);
+	*out = buffer_reuse(dev, size, stream, wish);
+	kz_status st = *out ? KZ_OK
+		: memory_create(&memory, dev, MEMPOOL_DEVICE, size, wish, err);
+	if (memory) {
+		*out = memory_whole(memory);
 	}
 	return st;
 }
@@ -307,10 +360,15 @@ kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_err
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err)) || (st = check_size(size, err))) {
+	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
-	return buffer_create(out, dev, size, NULL, err);
+	*out = buffer_reuse(dev, size, &dev->stream, NULL);
+	if (likely(*out)) {
+		return KZ_OK;
+	}
+	st = check_size(size, err);
+	return st ? st : buffer_create(out, dev, size, NULL, err);
 }
 
 kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,
@@ -375,12 +433,9 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 		return st;
 	}
 	memory->pool = &dev->pools[MEMPOOL_DEVICE];
-	if ((st = buffer_take(out, memory, 0, size, err))) {
-		memory_release(memory);
-		return st;
-	}
 	memory->on_release = on_release;
 	memory->user = user;
+	*out = memory_whole(memory);
 	return KZ_OK;
 }
 
@@ -418,9 +473,12 @@ kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int
 
 void kz_buffer_release(kz_buffer *buffer)
 {
-	if (buffer && atomic_fetch_sub(&buffer->refs, 1) == 1) {
-		memory_release(buffer->memory);
-		mem_free(buffer);
+	if (buffer && atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1) {
+		struct memory *memory = buffer->memory;
+		if (buffer != &memory->whole) {
+			mem_free(buffer);
+		}
+		memory_release(memory);
 	}
 }
 

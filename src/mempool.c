@@ -2,10 +2,11 @@
 /*
  * The pool; see mempool.h.
  *
- * A block is looked for on the shelf of its stream and on the idle one: that is the fast path, which
- * knows no driver.  Else the shelves of streams that are done are emptied to the idle one; else, if
- * the caller does not know the stream, a block of any stream will do, behind it; else there is a new
- * segment.  When the driver has no more: a block of any stream; else all unused segments go back,
+ * Memory of just that size which is parked on the shelf of the stream, or on the idle one, is taken
+ * as it is.  Else the smallest block there that is large enough is cut.  So far the driver is not
+ * asked.  Else what is parked is merged, then the shelves of streams that are done are emptied to
+ * the idle one; else, if the caller does not know the stream, a block of any stream will do, behind
+ * it; else there is a new segment.  When the driver has no more: a block of any stream; else all unused segments go back,
  * the device is waited for, and everything is tried once more.
  *
  * Only blocks of one shelf become one block.  So what another stream uses does not pull idle memory
@@ -26,19 +27,6 @@ struct source {
 	CUresult (*reserve)(const struct kz_device *dev, CUdeviceptr *address, size_t size);
 	void (*give_back)(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
 	bool is_ordered; /* the memory exists behind the default stream */
-};
-
-/* What the driver gave in one piece; or other memory, without a source. */
-struct segment {
-	struct segment *next;
-	struct segment *previous;
-	const struct source *source;
-	int64_t size;       /* in whole units */
-	size_t live;        /* its blocks that are in use */
-	bool is_kept;       /* when nothing is in use any more */
-	bool is_large;
-	bool is_counted;
-	struct block first; /* the one at the lowest address; never merged into another */
 };
 
 /* Sources */
@@ -113,67 +101,9 @@ static const struct source *source_of(const struct mempool *pool)
 		: !pool->keeps && pool->device->has_pools ? &ordered : &plain;
 }
 
-/* Shelves and blocks; under the lock */
-
 static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
 {
 	return stream ? &stream->shelves[pool->kind] : &pool->idle;
-}
-
-static void shelf_put(struct shelf *shelf, struct block *block)
-{
-	block->shelf = shelf;
-	bins_put(&shelf->bins[block->segment->is_large], block);
-	shelf->count++;
-}
-
-static void shelf_remove(struct block *block)
-{
-	bins_remove(&block->shelf->bins[block->segment->is_large], block);
-	block->shelf->count--;
-	block->shelf = NULL;
-}
-
-static struct block *shelf_any(const struct shelf *shelf)
-{
-	struct block *block = bins_find(&shelf->bins[0], 1);
-	return block ? block : bins_find(&shelf->bins[1], 1);
-}
-
-/* `behind` becomes a part of the block before it. */
-static void absorb(struct mempool *pool, struct block *block, struct block *behind)
-{
-	block->units += behind->units;
-	block->behind = behind->behind;
-	if (block->behind) {
-		block->behind->before = block;
-	}
-	behind->more = pool->spare;
-	pool->spare = behind;
-}
-
-static void shelf_merge(struct mempool *pool, struct shelf *shelf, struct block *block)
-{
-	struct block *before = block->before, *behind = block->behind;
-	if (behind && behind->shelf == shelf) {
-		shelf_remove(behind);
-		absorb(pool, block, behind);
-	}
-	if (before && before->shelf == shelf) {
-		shelf_remove(before);
-		absorb(pool, before, block);
-		block = before;
-	}
-	shelf_put(shelf, block);
-}
-
-static void shelf_empty(struct mempool *pool, struct shelf *from, struct shelf *to)
-{
-	while (from->count > 0) {
-		struct block *block = shelf_any(from);
-		shelf_remove(block);
-		shelf_merge(pool, to, block);
-	}
 }
 
 /* Cutting a block takes one descriptor. */
@@ -183,22 +113,6 @@ static bool has_spare(struct mempool *pool)
 		pool->spare = mem_zalloc(1, sizeof(*pool->spare));
 	}
 	return pool->spare != NULL;
-}
-
-static void cut(struct mempool *pool, struct shelf *shelf, struct block *block, size_t units)
-{
-	struct block *rest = pool->spare;
-	pool->spare = rest->more;
-	*rest = (struct block){
-		.before = block, .behind = block->behind, .segment = block->segment,
-		.address = block->address + units * MEMPOOL_UNIT, .units = block->units - units,
-	};
-	if (rest->behind) {
-		rest->behind->before = rest;
-	}
-	block->behind = rest;
-	block->units = units;
-	shelf_put(shelf, rest);
 }
 
 /* Figures; under the lock */
@@ -215,14 +129,6 @@ static void raise_peak(int64_t *peak, int64_t value)
 	}
 }
 
-static void count_live(struct mempool *pool, struct memory *memory, int64_t size)
-{
-	pool->stats.live_size += size;
-	raise_peak(&pool->stats.peak_size, pool->stats.live_size);
-	pool->stats.live_count++;
-	memory->number = ++pool->stats.total_count;
-}
-
 static void count_reserved(struct mempool *pool, int64_t size)
 {
 	pool->stats.reserved_size += size;
@@ -236,11 +142,11 @@ static void count_reserved(struct mempool *pool, int64_t size)
 static void hand_out(struct mempool *pool, struct memory *memory, struct block *block,
 	struct kz_stream *last)
 {
-	block->owner = memory;
+	block->memory = memory;
 	memory->block = block;
 	memory->address = block->address;
 	atomic_store_explicit(&memory->last, last, memory_order_relaxed);
-	count_live(pool, memory, bytes_of(block->units));
+	mempool_count(pool, block);
 }
 
 static void take_block(struct mempool *pool, struct memory *memory, struct block *block,
@@ -249,7 +155,7 @@ static void take_block(struct mempool *pool, struct memory *memory, struct block
 	struct shelf *shelf = block->shelf;
 	shelf_remove(block);
 	if (block->units > units) {
-		cut(pool, shelf, block, units);
+		shelf_cut(shelf, block, units, &pool->spare);
 	}
 	block->segment->live++;
 	hand_out(pool, memory, block, shelf->stream);
@@ -304,12 +210,21 @@ static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 	return true;
 }
 
-/* Put what streams have done with on the idle shelf; the context is current. */
+/* All that is parked becomes blocks on its shelf. */
+static void unpark(struct mempool *pool)
+{
+	shelf_unpark(&pool->idle, &pool->spare);
+	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+		shelf_unpark(shelf, &pool->spare);
+	}
+}
+
+/* Put what streams have done with on the idle shelf; the context is current, nothing is parked. */
 static void sweep(struct mempool *pool)
 {
 	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
 		if (shelf->count > 0 && stream_is_done(shelf->stream)) {
-			shelf_empty(pool, shelf, &pool->idle);
+			shelf_empty(shelf, &pool->idle, &pool->spare);
 		}
 	}
 }
@@ -425,6 +340,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 {
 	bool busy = false;
 	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
 	sweep(pool);
 	struct segment *unused = detach_unused(pool, keep, &busy);
 	pthread_mutex_unlock(&pool->lock);
@@ -438,6 +354,7 @@ static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
 {
 	bool busy;
 	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = pool->device->drv->CtxSynchronize();
@@ -450,9 +367,9 @@ static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
 
 /* Taking and giving */
 
-static size_t units_of(const struct memory *memory)
+static size_t units_of(int64_t size)
 {
-	return round_up((size_t)memory->size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
+	return round_up((size_t)size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
 }
 
 /* What the driver is asked for where there is enough. */
@@ -465,7 +382,7 @@ static size_t segment_size(size_t units)
 static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 	struct memory *memory, bool *found, struct mempool_failure *why)
 {
-	size_t units = units_of(memory);
+	size_t units = units_of(memory->size);
 	if (!segment->is_kept) {
 		return segment_reserve(pool, segment, (size_t)memory->size, why);
 	}
@@ -475,6 +392,7 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 	}
 	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
 		pthread_mutex_lock(&pool->lock);
+		unpark(pool);
 		*found = has_spare(pool) && take_any(pool, memory, units);
 		pthread_mutex_unlock(&pool->lock);
 	}
@@ -485,14 +403,14 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
 	struct block *rest)
 {
-	size_t units = units_of(memory);
+	size_t units = units_of(memory->size);
 	struct kz_stream *last = segment->source->is_ordered
 		? stream_retain(&pool->device->stream) : NULL;
 	pthread_mutex_lock(&pool->lock);
 	rest->more = pool->spare;
 	pool->spare = rest;
 	if (segment->first.units > units) {
-		cut(pool, &pool->idle, &segment->first, units);
+		shelf_cut(&pool->idle, &segment->first, units, &pool->spare);
 	}
 	hand_out(pool, memory, &segment->first, last);
 	pthread_mutex_unlock(&pool->lock);
@@ -502,7 +420,7 @@ static void take_first(struct mempool *pool, struct memory *memory, struct segme
 static kz_status take_new(struct mempool *pool, struct memory *memory, struct mempool_failure *why,
 	kz_error *err)
 {
-	size_t units = units_of(memory);
+	size_t units = units_of(memory->size);
 	bool found = false;
 	struct segment *segment = segment_new(source_of(pool), units,
 		pool->keeps && units <= BINS_UNITS_MAX);
@@ -535,13 +453,17 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 	if (st) {
 		return st;
 	}
-	size_t units = units_of(memory);
+	size_t units = units_of(memory->size);
 	bool found = false;
 	pthread_mutex_lock(&pool->lock);
 	if (pool->keeps && units <= BINS_UNITS_MAX && has_spare(pool)) {
-		sweep(pool);
-		found = take_ready(pool, memory, units, stream)
-			|| (!stream && take_any(pool, memory, units));
+		unpark(pool);
+		found = take_ready(pool, memory, units, stream);
+		if (!found) {
+			sweep(pool);
+			found = take_ready(pool, memory, units, stream)
+				|| (!stream && take_any(pool, memory, units));
+		}
 	}
 	pthread_mutex_unlock(&pool->lock);
 	st = found ? KZ_OK : take_new(pool, memory, why, err);
@@ -552,7 +474,7 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
 	struct mempool_failure *why, kz_error *err)
 {
-	size_t units = units_of(memory);
+	size_t units = units_of(memory->size);
 	bool found = false, starved = false;
 	*why = (struct mempool_failure){CUDA_SUCCESS, NULL};
 	pthread_mutex_lock(&pool->lock);
@@ -573,14 +495,14 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	}
 	segment->is_counted = ours;
 	segment->first.address = memory->address;
-	segment->first.owner = memory;
-	segment->first.units = units_of(memory);
+	segment->first.memory = memory;
+	segment->first.units = units_of(memory->size);
 	segment->size = bytes_of(segment->first.units);
 	memory->block = &segment->first;
 	pthread_mutex_lock(&pool->lock);
 	segment_link(pool, segment);
 	if (ours) {
-		count_live(pool, memory, segment->size);
+		mempool_count(pool, &segment->first);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return KZ_OK;
@@ -601,17 +523,16 @@ void mempool_give(struct mempool *pool, struct memory *memory)
 {
 	struct block *block = memory->block;
 	struct segment *segment = block->segment;
-	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_acquire);
+	struct kz_stream *last = atomic_load(&memory->last);
 	bool kept = segment->is_kept;
 	pthread_mutex_lock(&pool->lock);
-	block->owner = NULL;
+	block->memory = NULL;
 	if (segment->is_counted) {
-		pool->stats.live_size -= bytes_of(block->units);
-		pool->stats.live_count--;
+		mempool_discount(pool, block);
 	}
-	if (likely(kept)) {
+	if (kept) {
 		segment->live--;
-		shelf_merge(pool, shelf_of(pool, last), block);
+		shelf_merge(shelf_of(pool, last), block, &pool->spare);
 	} else {
 		segment_unlink(pool, segment);
 	}
@@ -635,6 +556,7 @@ void mempool_finish(struct mempool *pool)
 {
 	struct device_scope scope;
 	bool busy = false;
+	shelf_unpark(&pool->idle, &pool->spare);
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	bool living = unused && device_enter_quietly(pool->device, &scope);
 	segments_free(pool, unused, living);
@@ -649,6 +571,14 @@ void mempool_finish(struct mempool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
+void mempool_switch(struct mempool *pool, bool keeps)
+{
+	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
+	pool->keeps = keeps;
+	pthread_mutex_unlock(&pool->lock);
+}
+
 void mempool_read(struct mempool *pool, kz_memory_stats *out)
 {
 	pthread_mutex_lock(&pool->lock);
@@ -656,10 +586,11 @@ void mempool_read(struct mempool *pool, kz_memory_stats *out)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void describe(kz_live_memory *out, const struct mempool *pool, const struct memory *memory)
+static void describe(kz_live_memory *out, const struct mempool *pool, const struct block *block)
 {
+	const struct memory *memory = block->memory;
 	*out = (kz_live_memory){
-		.number = memory->number, .address = memory->address, .size = memory->size,
+		.number = block->number, .address = memory->address, .size = memory->size,
 		.dtype = memory->dtype, .count = memory->count,
 		.pinned = pool->kind == MEMPOOL_PINNED,
 	};
@@ -671,8 +602,9 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
 	pthread_mutex_lock(&pool->lock);
 	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
 		for (struct block *block = &segment->first; block; block = block->behind) {
-			if (block->owner && count++ < room) {
-				describe(&out[count - 1], pool, block->owner);
+			bool in_use = block->number || (block->memory && !segment->is_counted);
+			if (in_use && count++ < room) {
+				describe(&out[count - 1], pool, block);
 			}
 		}
 	}
@@ -716,8 +648,9 @@ static void retire_shelf(struct mempool *pool, struct kz_stream *stream, bool lo
 {
 	struct shelf *shelf = shelf_of(pool, stream);
 	pthread_mutex_lock(&pool->lock);
+	shelf_unpark(shelf, &pool->spare);
 	if (shelf->count > 0) {
-		shelf_empty(pool, shelf, lost ? &pool->idle : heir_of(pool, stream));
+		shelf_empty(shelf, lost ? &pool->idle : heir_of(pool, stream), &pool->spare);
 	}
 	struct shelf **link = &pool->shelves;
 	while (*link != shelf) {

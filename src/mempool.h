@@ -14,7 +14,7 @@
  * A lock guards the pool, its shelves and its segments.  It is held while the driver answers whether
  * a stream is done, never while it allocates, frees or waits.
  */
-#include "bins.h"
+#include "shelf.h"
 
 #include <kudzu/pool.h>
 
@@ -25,13 +25,6 @@ enum { MEMPOOL_UNIT = 512, MEMPOOL_SMALL = 1 << 20, MEMPOOL_SEGMENT = 2 << 20 };
 
 /* Two pools of a device; a stream has a shelf for each. */
 enum mempool_kind { MEMPOOL_DEVICE, MEMPOOL_PINNED, MEMPOOL_KINDS };
-
-struct shelf {
-	struct kz_stream *stream;   /* NULL: all work on these blocks has passed */
-	struct shelf *next;         /* in the pool's list of streams' shelves */
-	struct bins bins[2];        /* of segments for small blocks, and for large ones */
-	size_t count;
-};
 
 struct mempool {
 	struct kz_device *device;
@@ -69,6 +62,8 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 /* Undo either; memory->last is still counted. */
 void mempool_give(struct mempool *pool, struct memory *memory);
 
+/* Keep what is free from now on, or not. */
+void mempool_switch(struct mempool *pool, bool keeps);
 /* Give unused segments back until `keep` bytes are reserved; waits if they are in use yet. */
 CUresult mempool_trim(struct mempool *pool, int64_t keep);
 void mempool_read(struct mempool *pool, kz_memory_stats *out);
@@ -79,5 +74,54 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room);
 bool mempool_enlist(struct kz_stream *stream);
 /* The stream goes: what lies on its shelves goes to others.  The context is current, or `lost`. */
 void mempool_retire(struct kz_stream *stream, bool lost);
+
+/* Inline: the part of creating and releasing that a program does all the time. */
+
+/* A block is in use from now on; under the lock. */
+static inline void mempool_count(struct mempool *pool, struct block *block)
+{
+	kz_memory_stats *stats = &pool->stats;
+	stats->live_size += (int64_t)(block->units * MEMPOOL_UNIT);
+	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size : stats->peak_size;
+	stats->live_count++;
+	block->number = ++stats->total_count;
+}
+
+/* A block is no longer in use. */
+static inline void mempool_discount(struct mempool *pool, struct block *block)
+{
+	pool->stats.live_size -= (int64_t)(block->units * MEMPOOL_UNIT);
+	pool->stats.live_count--;
+	block->number = 0;
+}
+
+/* Memory that was parked on this shelf, or on the idle one, as it was; NULL if there is none. */
+static inline struct memory *mempool_reuse(struct mempool *pool, struct shelf *shelf, size_t units)
+{
+	pthread_mutex_lock(&pool->lock);
+	struct block *block = shelf_find_parked(shelf, units);
+	block = block ? block : shelf_find_parked(&pool->idle, units);
+	if (block) {
+		mempool_count(pool, block);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return block ? block->memory : NULL;
+}
+
+/* Keep what is no longer used as it is; its memory may be in use again at once.  False if that
+ * cannot be: mempool_give.  Pinned memory is reused when it is idle, so it had better be merged. */
+static inline bool mempool_park(struct mempool *pool, struct shelf *shelf, struct block *block)
+{
+	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {
+		return false;
+	}
+	pthread_mutex_lock(&pool->lock);
+	bool parked = pool->keeps && shelf_park(shelf, block);
+	if (parked) {
+		mempool_discount(pool, block);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return parked;
+}
 
 #endif

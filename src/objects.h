@@ -81,7 +81,15 @@ struct kz_device {
 	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
 };
 
-/* A piece of device memory, or of pinned host memory, that something owns. */
+struct kz_buffer {
+	atomic_int refs;
+	struct memory *memory;
+	int64_t offset;
+	int64_t size;
+};
+
+/* A piece of device memory, or of pinned host memory, that something owns; or, with refs 0, what the
+ * pool keeps parked for the next one. */
 struct memory {
 	atomic_int refs;
 	struct kz_device *device;
@@ -89,13 +97,13 @@ struct memory {
 	int64_t size;
 	struct mempool *pool;       /* that block is of; NULL for a module's variable */
 	struct block *block;
+	struct kz_buffer whole;     /* all of it, for the buffer that it is created for */
 	struct kz_module *module;   /* whose variable it is */
 	const struct allocator *allocator; /* who gave it; NULL for the pool and the driver */
 	void (*on_release)(void *user); /* for wrapped memory; may be NULL */
 	void *user;
 	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
 	int64_t count;              /* its elements */
-	int64_t number;             /* how many there were of the device with this one */
 	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
 	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
 };
@@ -105,13 +113,6 @@ struct memory_wish {
 	struct kz_stream *stream;   /* where it is used first; NULL: not known */
 	kz_dtype dtype;             /* of an array; 0: a buffer */
 	int64_t count;              /* the array's elements */
-};
-
-struct kz_buffer {
-	atomic_int refs;
-	struct memory *memory;
-	int64_t offset;
-	int64_t size;
 };
 
 struct kz_array {
@@ -150,7 +151,12 @@ static inline const char *plural(int64_t count)
 
 /* device.c */
 
-struct kz_device *device_retain(struct kz_device *dev);
+static inline struct kz_device *device_retain(struct kz_device *dev)
+{
+	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
+	return dev;
+}
+
 /* What an object calls for the device that it retained; kz_device_close is for users' handles. */
 void device_release(struct kz_device *dev);
 
@@ -200,7 +206,13 @@ static inline void device_leave(struct kz_device *dev, const struct device_scope
 
 /* stream.c */
 
-struct kz_stream *stream_retain(struct kz_stream *stream);
+static inline struct kz_stream *stream_retain(struct kz_stream *stream)
+{
+	atomic_int *refs = stream->is_default ? &stream->device->refs : &stream->refs;
+	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+	return stream;
+}
+
 /* Undo stream_retain; unlike kz_stream_release it counts the default stream too. */
 void stream_release(struct kz_stream *stream);
 /* Create what a stream is made of; the context is current.  stream_finish undoes it. */

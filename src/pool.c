@@ -90,8 +90,8 @@ kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 {
 	kz_status st = object_check(dev, "a device", err);
 	if (!st) {
-		atomic_store(&dev->pools[MEMPOOL_DEVICE].keeps, enabled != 0);
-		atomic_store(&dev->pools[MEMPOOL_PINNED].keeps, enabled != 0);
+		mempool_switch(&dev->pools[MEMPOOL_DEVICE], enabled != 0);
+		mempool_switch(&dev->pools[MEMPOOL_PINNED], enabled != 0);
 	}
 	return st;
 }

@@ -11,16 +11,6 @@
 #include "base/alloc.h"
 #include "objects.h"
 
-struct kz_stream *stream_retain(struct kz_stream *stream)
-{
-	if (stream->is_default) {
-		device_retain(stream->device);
-	} else {
-		atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
-	}
-	return stream;
-}
-
 bool stream_is_living(struct kz_stream *stream)
 {
 	return atomic_load(stream->is_default ? &stream->device->refs : &stream->refs) > 0;
