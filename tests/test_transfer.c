@@ -480,7 +480,7 @@ START_TEST(moving_without_memory_leaves_nothing)
 		kz_array_release(array);
 	}
 	ck_assert_int_eq(st, KZ_OK);
-	ck_assert_int_gt(n, 7);
+	ck_assert_int_gt(n, 5);
 	teardown();
 }
 END_TEST
