@@ -57,7 +57,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	pool.h pinned.h \
 	npy.h dlpack.h \
 	ops.h \
-	indexing.h linalg.h \
+	indexing.h linalg.h scan.h \
 	)
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
@@ -71,7 +71,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	dlpack.c \
 	view.c slice.c reshape.c join.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
-	indexing.c linalg.c \
+	indexing.c linalg.c scan.c \
 	)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
@@ -115,7 +115,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	array transfer npy npz dlpack \
 	view view_random join \
 	promote \
-	indexing linalg
+	indexing linalg scan
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \

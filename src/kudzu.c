@@ -64,6 +64,7 @@
  *     ops.c         operations by number, copies, fills
  *     indexing.c    take, put, nonzero
  *     linalg.c      products of matrices
+ *     scan.c        running sums and other scans
  *     join.c        several arrays become one
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file

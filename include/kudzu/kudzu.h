@@ -37,6 +37,7 @@
 #include <kudzu/ops.h>
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>
+#include <kudzu/scan.h>
 #include <kudzu/shape.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>
