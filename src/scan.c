@@ -209,7 +209,7 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 	    || (st = object_check(neutral, "a neutral element", err))) {
 		return st;
 	}
-	kz_dtype dtype = array->dtype;
+	kz_dtype dtype = kz_array_dtype(array);
 	scan.device = kz_array_device(array);
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
 		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at most "
@@ -249,6 +249,7 @@ kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
-	bool is_complex = array && (array->dtype == KZ_C64 || array->dtype == KZ_C128);
+	kz_dtype dtype = kz_array_dtype(array);
+	bool is_complex = dtype == KZ_C64 || dtype == KZ_C128;
 	return accumulate(out, array, "a * b", is_complex ? "kz_element{1, 0}" : "1", axis, err);
 }
