@@ -27,6 +27,7 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 		[KZ_ARG_OUT] = "KZ_OUT",
 		[KZ_ARG_INOUT] = "KZ_INOUT",
 		[KZ_ARG_COMPLEX] = "a complex number",
+		[KZ_ARG_ARRAY_OF] = "KZ_ARRAY_OF",
 	};
 	if (arg->kind == KZ_ARG_INT || arg->kind == KZ_ARG_UINT) {
 		int log2 = arg->width == 1 ? 0 : arg->width == 2 ? 1 : arg->width == 4 ? 2 : 3;

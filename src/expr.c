@@ -35,7 +35,7 @@ enum rule {
 	SHIFT        /* the common type, of integers; bool: int8 */
 };
 
-static const struct expr_op ops[] = {
+static const struct expr_op ops[EXPR_OPS] = {
 #define OP(number, id, name, arity, rule, integer, real, complex) \
 	[number] = {#name, arity, rule, {integer, real, complex}},
 #include "ops.def"
@@ -227,6 +227,7 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 	case KZ_ARG_IN:
 	case KZ_ARG_OUT:
 	case KZ_ARG_INOUT:
+	case KZ_ARG_ARRAY_OF:
 		break;
 	}
 	error_set(err, KZ_INVALID, "operand %d: expected an array or a number, got a pointer or "

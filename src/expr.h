@@ -15,7 +15,8 @@
  */
 #include "objects.h"
 
-enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32 };
+/* EXPR_OPS: the numbers of operations are below it. */
+enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_RIGHT_SHIFT + 1 };
 
 /* A node's `op`: a kz_op, or one of these. */
 enum {

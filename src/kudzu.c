@@ -66,6 +66,8 @@
  *     linalg.c      products of matrices
  *     scan.c        running sums and other scans
  *     join.c        several arrays become one
+ *     eval_lex.[ch] eval_parse.[ch]
+ *                   expressions as strings -> expressions; eval.c: run them, prepare them
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

@@ -63,7 +63,8 @@ typedef enum kz_arg_kind {
 	KZ_ARG_IN = 11,          /**< value.p: `size` bytes of host memory */
 	KZ_ARG_OUT = 12,
 	KZ_ARG_INOUT = 13,
-	KZ_ARG_COMPLEX = 14      /**< value.d, imaginary; for array operations only */
+	KZ_ARG_COMPLEX = 14,     /**< value.d, imaginary; for array operations only */
+	KZ_ARG_ARRAY_OF = 15     /**< value.u: a dtype; for kz_eval_prepare only */
 } kz_arg_kind;
 
 /** One captured argument; what it points to is borrowed for the call. */

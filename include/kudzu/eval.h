@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_EVAL_H
+#define KUDZU_EVAL_H
+
+/*
+ * Expressions as strings: numpy's notation, compiled into one kernel.
+ *
+ *	kz_array *out = NULL;
+ *	if (kz_eval(&out, "2*a + sin(b) / n", NULL, &err, KZ_VARS(a, b, n))) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *
+ * The result is, bit for bit, what the operations of ops.h give one after the other, and so are
+ * types and shapes: arrays broadcast, C numbers and those in the text adapt to the arrays.  But each
+ * array is read once, and nothing in between is written.
+ *
+ * From what binds least to what binds most, as in Python:
+ *
+ *	x if c else y     c ? x : y               where(c, x, y)
+ *	or ||             and &&                  not
+ *	== != < <= > >=                           a < b < c is (a < b) and (b < c)
+ *	|                 ^                 &     bits; note: before comparisons, other than in C
+ *	<< >>             + -               * / // %
+ *	- + ~ !           before an operand
+ *	**                from right to left; -a**2 is -(a**2)
+ *
+ * `/` is true division, `//` and `%` round to minus infinity.  `and`, `or` and `not` give bool; both
+ * sides are computed.  A constant exponent is taken as numpy takes it: a**2 is square(a), and for
+ * floats a**0.5 is sqrt(a) and a**-1 reciprocal(a).
+ *
+ * Functions are the operations of ops.h by name: sin(a), maximum(a, b), where(c, x, y); also abs,
+ * acos, acosh, arg, asin, asinh, atan, atan2, atanh, bitwise_not, conj, deg2rad, fix, gamma, max, min,
+ * mod, pow, rad2deg, round; and the dtypes: float32(a).  Numbers are 7, 0x1F, 0b101, 0o17, 2.5, 1e-3,
+ * 2j; names that no variable has are pi, e, inf, nan, True, False, true, false.  Space and lines are
+ * free.  The program's locale does not matter.
+ *
+ * An error says where in the text: err.line, err.column, and the text with a caret in err.log.
+ */
+#include <kudzu/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A variable of an expression: a name, letters of ASCII, digits and _, and a value. */
+typedef struct kz_var {
+	const char *name;
+	kz_arg value;      /**< KZ_ARG(x): an array or a number */
+} kz_var;
+
+/** A list of variables, as KZ_VARS makes it. */
+typedef struct kz_vars {
+	const kz_var *items;
+	size_t count;
+} kz_vars;
+
+static inline kz_var kz_var_make(const char *name, kz_arg value)
+{
+	kz_var var = {name, value};
+	return var;
+}
+
+/**
+ * Compute an expression.
+ *
+ * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
+ *        `into` itself with its count raised.
+ * @param text the expression.
+ * @param options as for kz_apply: where the result goes, stream, dtype; NULL for the defaults.
+ * @param vars KZ_VARS(a, b, n).  Those that the text does not have are not looked at.
+ * @return KZ_OK; KZ_COMPILE for a text that is no expression, names that are unknown and functions
+ *         with too many or too few operands; KZ_INVALID for types, shapes, devices or a stream that
+ *         do not fit, with what was found, and for more than 192 operations and operands; KZ_RANGE
+ *         for a number that does not fit its type; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: give the result back with kz_array_release.
+ * Async: returns before the work is done.  The operands may be released at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_eval(kz_array **out, const char *text,
+	const kz_op_options *options, kz_error *err, kz_vars vars);
+
+/** kz_eval for bindings and computed lists: the variables as an array. */
+KZ_API KZ_NODISCARD kz_status kz_eval_vars(kz_array **out, const char *text,
+	const kz_op_options *options, const kz_var *vars, size_t count, kz_error *err);
+
+/**
+ * Compile what kz_eval will need, and launch nothing: a program that begins with this for its
+ * expressions and operations (an operation is an expression: "a + b") does not wait later.
+ *
+ *	kz_eval_prepare(dev, "2*a + b", NULL, &err,
+ *		KZ_VARS(KZ_VAR("a", KZ_ARRAY_OF(KZ_F32)), KZ_VAR("b", KZ_ARRAY_OF(KZ_F32))))
+ *
+ * The kernel is that for arrays without gaps, of one shape, with up to 2^31 - 1 elements.  For others
+ * pass arrays themselves, and `into` where the result goes into one: the kernel is then the one for
+ * how these lie.  kz_device_kernel_stats counts what was compiled.  Numbers among the variables count
+ * by their type alone.
+ *
+ * @param vars KZ_VARS(...): arrays, KZ_ARRAY_OF(dtype) or numbers.
+ * @return as kz_eval.
+ * Threads: several may prepare at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_eval_prepare(kz_device *dev, const char *text,
+	const kz_op_options *options, kz_error *err, kz_vars vars);
+
+/** Stand for an array without gaps in kz_eval_prepare. */
+static inline kz_arg kz_arg_array_of(kz_dtype dtype)
+{
+	return kz_arg_uint(KZ_ARG_ARRAY_OF, dtype, 0);
+}
+
+#define KZ_ARRAY_OF(dtype) kz_arg_array_of(dtype)
+
+/**
+ * Capture 0 to 64 C variables with their names: KZ_VARS(a, b, n).  What has no name of its own, and
+ * what is a macro, gets one by KZ_VAR: KZ_VARS(a, KZ_VAR("n", 2 * count)).  The list lives until the
+ * end of the enclosing block (in C++: of the full expression).
+ */
+#ifndef __cplusplus
+#define KZ_VAR_DEFINE(suffix, type) \
+	static inline kz_var kz_var_##suffix(type value, const char *name) \
+	{ \
+		return kz_var_make(name, kz_arg_##suffix(value)); \
+	}
+KZ_VAR_DEFINE(bool, _Bool)
+KZ_VAR_DEFINE(char, char)
+KZ_VAR_DEFINE(schar, signed char)
+KZ_VAR_DEFINE(short, short)
+KZ_VAR_DEFINE(sint, int)
+KZ_VAR_DEFINE(long, long)
+KZ_VAR_DEFINE(llong, long long)
+KZ_VAR_DEFINE(uchar, unsigned char)
+KZ_VAR_DEFINE(ushort, unsigned short)
+KZ_VAR_DEFINE(unsigned, unsigned int)
+KZ_VAR_DEFINE(ulong, unsigned long)
+KZ_VAR_DEFINE(ullong, unsigned long long)
+KZ_VAR_DEFINE(f32, float)
+KZ_VAR_DEFINE(f64, double)
+KZ_VAR_DEFINE(c64, float _Complex)
+KZ_VAR_DEFINE(c128, double _Complex)
+KZ_VAR_DEFINE(array, const kz_array *)
+KZ_VAR_DEFINE(host, const volatile void *)
+KZ_VAR_DEFINE(self, kz_arg)
+#undef KZ_VAR_DEFINE
+
+static inline kz_var kz_var_keep(kz_var value, const char *name)
+{
+	(void)name;
+	return value;
+}
+
+#define KZ_VAR(name, value) kz_var_make((name), KZ_ARG(value))
+#define KZ_VAR_NAMED(x) _Generic((x), kz_var: kz_var_keep, \
+	_Bool: kz_var_bool, char: kz_var_char, \
+	signed char: kz_var_schar, short: kz_var_short, int: kz_var_sint, \
+	long: kz_var_long, long long: kz_var_llong, \
+	unsigned char: kz_var_uchar, unsigned short: kz_var_ushort, unsigned int: kz_var_unsigned, \
+	unsigned long: kz_var_ulong, unsigned long long: kz_var_ullong, \
+	float: kz_var_f32, double: kz_var_f64, \
+	float _Complex: kz_var_c64, double _Complex: kz_var_c128, \
+	kz_array *: kz_var_array, const kz_array *: kz_var_array, \
+	kz_arg: kz_var_self, default: kz_var_host)(x, #x)
+#define KZ_VARS(...) KZ_PP_CAT(KZ_VARS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
+#define KZ_VARS_1(...) ((kz_vars){NULL, 0})
+#define KZ_VARS_0(...) ((kz_vars){ \
+	(const kz_var[]){KZ_PP_MAP(KZ_VAR_NAMED, __VA_ARGS__)}, KZ_PP_COUNT(__VA_ARGS__)})
+#else
+}
+
+template <class T>
+kz_var kz_var_of(const char *name, T value)
+{
+	return kz_var_make(name, kz_arg_of(value));
+}
+
+inline kz_var kz_var_of(const char *, const kz_var &value) { return value; }
+
+/** The list behind KZ_VARS in C++. */
+template <size_t N>
+struct kz_var_list {
+	kz_var items[N ? N : 1];
+	operator kz_vars() const { return kz_vars{N ? items : nullptr, N}; }
+};
+
+template <class... T>
+kz_var_list<sizeof...(T)> kz_vars_capture(T... vars)
+{
+	return kz_var_list<sizeof...(T)>{{vars...}};
+}
+
+#define KZ_VAR(name, value) kz_var_of((name), (value))
+#define KZ_VAR_NAMED(x) kz_var_of(#x, (x))
+#define KZ_VARS(...) KZ_PP_CAT(KZ_VARS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
+#define KZ_VARS_1(...) kz_vars_capture()
+#define KZ_VARS_0(...) kz_vars_capture(KZ_PP_MAP(KZ_VAR_NAMED, __VA_ARGS__))
+#endif
+
+#endif
