@@ -55,7 +55,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h join.h \
 	pool.h pinned.h \
-	npy.h dlpack.h \
+	npy.h dlpack.h create.h \
 	ops.h \
 	indexing.h linalg.h scan.h \
 	eval.h \
@@ -69,7 +69,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c transfer.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
-	dlpack.c \
+	dlpack.c create.c \
 	view.c slice.c reshape.c join.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
 	indexing.c linalg.c scan.c \
@@ -114,7 +114,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
-	array transfer npy npz dlpack \
+	array transfer npy npz dlpack create \
 	view view_random join \
 	promote \
 	eval_parse eval \

@@ -62,6 +62,7 @@
  *     elementwise.[ch]
  *                   run an expression over arrays
  *     ops.c         operations by number, copies, fills
+ *     create.c      numbers in a row, the identity matrix
  *     indexing.c    take, put, nonzero
  *     linalg.c      products of matrices
  *     scan.c        running sums and other scans

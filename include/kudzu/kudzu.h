@@ -23,6 +23,7 @@
  * the same time unless its header says so.
  */
 #include <kudzu/array.h>
+#include <kudzu/create.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>
 #include <kudzu/dlpack.h>
