@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heat equation on a plate, by finite differences: views instead of indexes, one expression for
+ * a step.  Prints the plate as characters; `08_heat FILE.pgm` writes it as a picture, too.
+ */
+#include <kudzu/kudzu.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIZE = 64, STEPS = 200 };
+
+/* A cold plate with a hot edge, and a hot bar inside that is not kept hot. */
+static kz_status make_plate(kz_array **out, kz_device *dev, kz_error *err)
+{
+	kz_array *edge = NULL, *bar = NULL;
+	kz_status st;
+	if (!(st = kz_array_zeros(out, dev, KZ_F32, KZ_SHAPE(SIZE, SIZE), err))
+	    && !(st = kz_array_slice(&edge, *out, KZ_AT(0), err))
+	    && !(st = kz_array_slice(&bar, *out, KZ_AT(KZ_SLICE(40, 48), KZ_SLICE(8, 56)), err))
+	    && !(st = kz_array_fill(edge, KZ_ARG(1), err))) {
+		st = kz_array_fill(bar, KZ_ARG(1), err);
+	}
+	kz_array_release(edge);
+	kz_array_release(bar);
+	return st;
+}
+
+/* The inner points, and the same moved by one in each direction: five views of one memory. */
+static kz_status run(kz_array *plate, kz_error *err)
+{
+	kz_array *u = NULL, *n = NULL, *s = NULL, *w = NULL, *e = NULL;
+	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	kz_slice inner = KZ_SLICE(1, -1), before = KZ_SLICE(0, -2), behind = KZ_SLICE(2, KZ_OMIT);
+	kz_status st;
+	if (!(st = kz_array_slice(&u, plate, KZ_AT(inner, inner), err))
+	    && !(st = kz_array_slice(&n, plate, KZ_AT(before, inner), err))
+	    && !(st = kz_array_slice(&s, plate, KZ_AT(behind, inner), err))
+	    && !(st = kz_array_slice(&w, plate, KZ_AT(inner, before), err))) {
+		st = kz_array_slice(&e, plate, KZ_AT(inner, behind), err);
+	}
+	options.into = u; /* it overlaps all others: as if they had been read before */
+	for (int step = 0; step < STEPS && !st; step++) {
+		st = kz_eval(NULL, "u + 0.2 * (n + s + w + e - 4*u)", &options, err,
+			KZ_VARS(u, n, s, w, e));
+	}
+	kz_array_release(u);
+	kz_array_release(n);
+	kz_array_release(s);
+	kz_array_release(w);
+	kz_array_release(e);
+	return st;
+}
+
+static void show(const unsigned char *grey, const char *path)
+{
+	FILE *file = path ? fopen(path, "wb") : NULL;
+	for (int y = 0; y < SIZE; y += 4) {
+		for (int x = 0; x < SIZE; x += 2) {
+			putchar(" .:-=+*#%@"[grey[y * SIZE + x] * 10 / 256]);
+		}
+		putchar('\n');
+	}
+	if (file) {
+		fprintf(file, "P5\n%d %d\n255\n", SIZE, SIZE);
+		fwrite(grey, 1, SIZE * SIZE, file);
+		fclose(file);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static unsigned char grey[SIZE * SIZE];
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_array *plate = NULL, *picture = NULL;
+	if (kz_device_open(&dev, NULL, &err) || make_plate(&plate, dev, &err) || run(plate, &err)
+	    || kz_eval(&picture, "uint8(255 * plate)", NULL, &err, KZ_VARS(plate))
+	    || kz_array_get(picture, grey, sizeof(grey), &err)) {
+		kz_error_print(&err, stderr);
+	} else {
+		show(grey, argc > 1 ? argv[1] : NULL);
+	}
+	int failed = kz_error_status(&err) != KZ_OK;
+	kz_error_clear(&err);
+	kz_array_release(picture);
+	kz_array_release(plate);
+	kz_device_close(dev);
+	return failed;
+}
