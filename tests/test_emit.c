@@ -516,6 +516,9 @@ static const struct special {
 	{"div.approx.f32 %f2, %f1, 0f7F000000;", 8, 0},
 	{"div.approx.f32 %f2, %f1, 0f7F000000;", INFINITY, NAN},
 	{"div.approx.f32 %f2, 0f40C00000, %f1;", 2, 3},
+	{"div.approx.f32 %f2, %f1, %f1;", 0x1p-140f, 1},
+	{"div.approx.f32 %f2, %f1, 0f00000040;", -0x3p-142f, -6},
+	{"div.approx.f32 %f2, %f1, 0f00000000;", 0x1p-140f, INFINITY},
 };
 
 START_TEST(approximations_of_special_values)

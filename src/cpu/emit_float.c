@@ -292,11 +292,16 @@ static LLVMValueRef divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum 
 }
 
 /* As the processors do it: a times the reciprocal, which is 0 for |b| above 2^126.  Good to 2 units
- * in the last place, as PTX asks. */
+ * in the last place, as PTX asks.  The reciprocal of a subnormal b would be infinite: both are
+ * scaled, which PTX does not ask for, but fmodf of CUDA's library relies on. */
 static LLVMValueRef divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b)
 {
-	LLVMValueRef reciprocal = ir_fdiv(e, emit_real(e, e->f32, 1), b);
-	return ir_fmul(e, a, emit_flush(e, reciprocal));
+	LLVMValueRef one = emit_real(e, e->f32, 1);
+	LLVMValueRef is_small = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", b),
+		emit_real(e, e->f32, 0x1p-126));
+	LLVMValueRef scale = ir_select(e, is_small, emit_real(e, e->f32, 0x1p24), one);
+	LLVMValueRef reciprocal = ir_fdiv(e, one, ir_fmul(e, b, scale));
+	return ir_fmul(e, ir_fmul(e, a, emit_flush(e, reciprocal)), scale);
 }
 
 void emit_fdiv(struct emit *e, const struct ptx_inst *inst)
