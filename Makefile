@@ -116,7 +116,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
 	array transfer npy npz dlpack create \
 	view view_random join \
-	promote \
+	promote ops \
 	eval_parse eval \
 	indexing linalg scan
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
@@ -129,7 +129,7 @@ SUITES := $(SUITES_kudzu) $(SUITES_cpu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/nvrtc.c
-SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c)
+SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
 SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \

@@ -70,11 +70,18 @@ KZ_C(kz_exp(kz_complex<T> a))
 	T size = exp(a.re);
 	return a.im == 0 ? kz_make(size, a.im) : kz_make(size * cos(a.im), size * sin(a.im));
 }
-KZ_C(kz_log(kz_complex<T> a)) { return kz_make(log(kz_absolute(a)), atan2(a.im, a.re)); }
+/* Near the unit circle the logarithm of the magnitude is small, and hypot too coarse for it. */
+template <class T> __device__ T kz_log_size(kz_complex<T> a)
+{
+	T x = fabs(a.re), y = fabs(a.im), large = x > y ? x : y, small = x > y ? y : x;
+	return large > (T)0.5 && large < 2 ? log1p((large - 1) * (large + 1) + small * small) / 2
+		: log(hypot(x, y));
+}
+KZ_C(kz_log(kz_complex<T> a)) { return kz_make(kz_log_size(a), atan2(a.im, a.re)); }
 KZ_C(kz_log10(kz_complex<T> a))
 {
 	const T scale = (T)0.434294481903251827651128918917;
-	return kz_make(log10(kz_absolute(a)), scale * atan2(a.im, a.re));
+	return kz_make(scale * kz_log_size(a), scale * atan2(a.im, a.re));
 }
 KZ_C(kz_sinh(kz_complex<T> a))
 {

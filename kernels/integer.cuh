@@ -51,10 +51,11 @@ template <class T> __device__ T kz_gcd(T a, T b)
 	}
 	return kz_absolute(a);
 }
+template <class T> __device__ kz_u64 kz_magnitude(T a) { return a < 0 ? 0 - (kz_u64)a : (kz_u64)a; }
 template <class T> __device__ T kz_lcm(T a, T b)
 {
 	T divisor = kz_gcd(a, b);
-	return divisor == 0 ? divisor : kz_absolute(kz_multiply(kz_quotient(a, divisor), b));
+	return divisor == 0 ? divisor : (T)(kz_magnitude(a) / kz_magnitude(divisor) * kz_magnitude(b));
 }
 template <class T> __device__ T kz_left_shift(T a, T b)
 {
@@ -64,10 +65,16 @@ template <class T> __device__ T kz_right_shift(T a, T b)
 {
 	return (kz_u64)b < 8 * sizeof(T) ? (T)(a >> b) : a < 0 ? (T)-1 : (T)0;
 }
-/* Types that have no integer in common compare by value. */
-template <class A, class B> __device__ bool kz_less(A a, B b) { return a < b; }
-__device__ inline bool kz_less(long long a, kz_u64 b) { return a < 0 || (kz_u64)a < b; }
-__device__ inline bool kz_less(kz_u64 a, long long b) { return b >= 0 && a < (kz_u64)b; }
-template <class A, class B> __device__ bool kz_equal(A a, B b) { return a == b; }
-__device__ inline bool kz_equal(long long a, kz_u64 b) { return a >= 0 && (kz_u64)a == b; }
-__device__ inline bool kz_equal(kz_u64 a, long long b) { return kz_equal(b, a); }
+/* Of two types, which may have no integer type in common, by value. */
+template <class T> __device__ bool kz_less(T a, T b) { return a < b; }
+template <class A, class B> __device__ bool kz_less(A a, B b)
+{
+	bool below = a < 0, other_below = b < 0;
+	return below != other_below ? below
+		: below ? (long long)a < (long long)b : (kz_u64)a < (kz_u64)b;
+}
+template <class T> __device__ bool kz_equal(T a, T b) { return a == b; }
+template <class A, class B> __device__ bool kz_equal(A a, B b)
+{
+	return (a < 0) == (b < 0) && (kz_u64)a == (kz_u64)b;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every operation on every dtype, against the reference in plain C (ops_ref.h): remarkable numbers
+ * in all pairs, random ones, types mixed, C numbers on either side.
+ *
+ * Compiling a kernel takes NVRTC some 30 ms, so that a run tries each operation on some types only,
+ * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, and prints the worst errors.
+ */
+#include "../src/base/common.h"
+
+#include "ops_ref.h"
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+Suite *ops_suite(void);
+
+enum { COUNT = 3000, GROUP = 8, GROUPS = (REF_OPS + GROUP - 2) / GROUP, OPS = REF_OPS - 1 };
+
+static kz_error err;
+static kz_device *dev;
+static uint64_t seed;
+
+static bool is_slow(void)
+{
+	return getenv("KUDZU_TEST_SLOW") != NULL;
+}
+
+static void setup(int index)
+{
+	const char *text = getenv("KUDZU_TEST_SEED");
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(index);
+	seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+	fprintf(stderr, "KUDZU_TEST_SEED=%llu\n", (unsigned long long)seed);
+}
+
+static void teardown(void)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+
+/* One operation on operands of some types; a C number has the type that it stands for. */
+struct trial {
+	kz_op op;
+	int arity;
+	kz_dtype dtypes[3];
+	bool is_scalar[3];
+	int scalar_kind[3];          /* a kz_arg_kind */
+	struct number values[3][COUNT];
+	kz_arg args[3];
+	kz_array *arrays[3];
+};
+
+static struct trial trial;
+
+static int remarkable_count(kz_dtype dtype)
+{
+	struct number ignored;
+	int count = 0;
+	while (number_remarkable(&ignored, dtype, count)) {
+		count++;
+	}
+	return count;
+}
+
+/* Complex functions are for moderate arguments: C says little of what becomes of the others. */
+static bool is_fit(kz_op op, kz_dtype dtype, struct number value)
+{
+	bool exact = op == KZ_OP_ADD || op == KZ_OP_NEGATIVE || op == KZ_OP_CONJUGATE
+		|| op == KZ_OP_ISNAN || op == KZ_OP_ISINF || op == KZ_OP_ISFINITE
+		|| op == KZ_OP_EQUAL || op == KZ_OP_NOT_EQUAL || op == KZ_OP_REAL
+		|| op == KZ_OP_IMAG;
+	return number_kind(dtype) != NUMBER_COMPLEX || exact
+		|| (fabsl(value.re) < 1e4L && fabsl(value.im) < 1e4L);
+}
+
+static struct number pick(kz_op op, kz_dtype dtype, int index)
+{
+	struct number value;
+	do {
+		if (index < 0 && number_random(&seed) % 2) {
+			index = (int)(number_random(&seed) % 1024);
+		}
+		if (index < 0 || !number_remarkable(&value, dtype, index)) {
+			value = number_any(dtype, &seed);
+		}
+		index = -1;
+	} while (!is_fit(op, dtype, value));
+	return value;
+}
+
+/* All pairs of remarkable numbers, as far as there is room, and any. */
+static void choose_values(struct trial *t)
+{
+	int first = remarkable_count(t->dtypes[0]);
+	int second = t->arity > 1 ? remarkable_count(t->dtypes[1]) : 1;
+	memset(t->values, 0, sizeof(t->values));
+	for (int i = 0; i < COUNT; i++) {
+		bool paired = first * second < COUNT && i < first * second && t->arity < 3;
+		for (int k = 0; k < t->arity; k++) {
+			int index = !paired ? -1 : k ? i / first : i % first;
+			t->values[k][i] = t->is_scalar[k] && i ? t->values[k][0]
+				: pick(t->op, t->dtypes[k], t->is_scalar[k] ? -1 : index);
+		}
+	}
+}
+
+static void make_array(struct trial *t, int k)
+{
+	static char bytes[COUNT * 16];
+	int64_t size = kz_dtype_size(t->dtypes[k]);
+	for (int i = 0; i < COUNT; i++) {
+		number_store(t->dtypes[k], bytes + i * size, t->values[k][i]);
+	}
+	ok(kz_array_from(&t->arrays[k], dev, t->dtypes[k], KZ_SHAPE(COUNT), bytes, COUNT * size, &err));
+	t->args[k] = kz_arg_array(t->arrays[k]);
+}
+
+static void release(struct trial *t)
+{
+	for (int k = 0; k < 3; k++) {
+		kz_array_release(t->arrays[k]);
+		t->arrays[k] = NULL;
+	}
+}
+
+static char *describe(const struct trial *t, char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "%s of", kz_op_name(t->op));
+	for (int k = 0; k < t->arity; k++) {
+		used += (size_t)snprintf(text + used, size - used, " %s%s", t->is_scalar[k]
+			? "the number " : "", kz_dtype_name(t->dtypes[k]));
+	}
+	return text;
+}
+
+/* What is said of element i, where it is wrong. */
+static void say_wrong(const struct trial *t, int i, struct number want, struct number got,
+	double error)
+{
+	char text[400];
+	size_t used = strlen(describe(t, text, sizeof(text)));
+	for (int k = 0; k < t->arity; k++) {
+		const struct number *x = &t->values[k][i];
+		used += (size_t)snprintf(text + used, sizeof(text) - used, " (%.20Lg %.20Lg)",
+			x->re, x->im);
+	}
+	ck_abort_msg("%s: expected %.20Lg %.20Lg, got %.20Lg %.20Lg: %g times what is allowed", text,
+		want.re, want.im, got.re, got.im, error);
+}
+
+static bool operands_of(const struct trial *t, const kz_dtype *computed, int i, struct number *x)
+{
+	bool defined = true;
+	memset(x, 0, 3 * sizeof(*x));
+	for (int k = 0; k < t->arity; k++) {
+		x[k] = t->values[k][i];
+		defined = number_convert(&x[k], t->dtypes[k], computed[k]) && defined;
+	}
+	return defined;
+}
+
+/* The share of what is allowed that the worst element is off; stops at a wrong one. */
+static double compare(const struct trial *t, const kz_dtype *computed, kz_dtype result,
+	const char *bytes)
+{
+	double worst = 0;
+	for (int i = 0; i < COUNT; i++) {
+		struct number x[3];
+		if (!operands_of(t, computed, i, x)) {
+			continue;
+		}
+		struct number want = ref_apply(t->op, computed, x);
+		struct number got = number_load(result, bytes + i * kz_dtype_size(result));
+		if ((t->op == KZ_OP_WHERE || t->op == KZ_OP_IF_POSITIVE)
+		    && number_kind(result) == NUMBER_BOOL) {
+			want.i = want.i != 0;
+		}
+		double error = ref_error(t->op, computed[0], result, want, got, x);
+		if (!(error <= 1)) {
+			say_wrong(t, i, want, got, error);
+		}
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+/* Run the trial whose operands are made: it gives the reference's results, or is refused. */
+static double run(struct trial *t)
+{
+	static char bytes[COUNT * 16];
+	kz_dtype computed[3], result;
+	kz_array *out = NULL;
+	char text[100];
+	kz_args args = {t->args, (size_t)t->arity};
+	double worst = 0;
+	if (!ref_types(t->op, t->dtypes, computed, &result)) {
+		kz_status st = kz_apply(&out, t->op, NULL, &err, args);
+		ck_assert_msg(st == KZ_INVALID && !out && strstr(err.message, "does not take"),
+			"%s: expected a refusal, got %d %s", describe(t, text, sizeof(text)),
+			(int)st, err.message);
+		kz_error_clear(&err);
+	} else {
+		kz_status st = kz_apply(&out, t->op, NULL, &err, args);
+		ck_assert_msg(st == KZ_OK, "%s: %s", describe(t, text, sizeof(text)), err.message);
+		ck_assert_msg(kz_array_dtype(out) == result, "%s: expected %s, got %s",
+			describe(t, text, sizeof(text)), kz_dtype_name(result),
+			kz_dtype_name(kz_array_dtype(out)));
+		ok(kz_array_get(out, bytes, kz_array_size(out), &err));
+		worst = compare(t, computed, result, bytes);
+	}
+	kz_array_release(out);
+	release(t);
+	return worst;
+}
+
+static double run_arrays(kz_op op, const kz_dtype *dtypes)
+{
+	memset(trial.is_scalar, 0, sizeof(trial.is_scalar));
+	trial.op = op;
+	trial.arity = kz_op_arity(op);
+	memcpy(trial.dtypes, dtypes, sizeof(trial.dtypes));
+	choose_values(&trial);
+	for (int k = 0; k < trial.arity; k++) {
+		make_array(&trial, k);
+	}
+	return run(&trial);
+}
+
+/* Same types */
+
+/* Without KUDZU_TEST_SLOW: the types whose texts differ, and a few others by chance. */
+static bool is_tried(kz_op op, kz_dtype dtype)
+{
+	kz_dtype same[3] = {dtype, dtype, dtype}, computed[3], result;
+	bool is_taken = ref_types(op, same, computed, &result);
+	bool is_cast = computed[0] != dtype;
+	bool is_core = dtype == KZ_I8 || dtype == KZ_U64 || dtype == KZ_F16 || dtype == KZ_F32
+		|| dtype == KZ_F64 || dtype == KZ_C64;
+	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 8 == 0;
+}
+
+START_TEST(an_operation_gives_what_the_reference_gives)
+{
+	setup(_i / GROUPS);
+	int last = _i % GROUPS * GROUP + GROUP;
+	for (int op = last - GROUP + 1; op <= last && op <= OPS; op++) {
+		for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+			kz_dtype same[3] = {dtype, dtype, dtype};
+			same[1] = op == KZ_OP_LDEXP ? KZ_I32 : dtype;
+			double worst = is_tried((kz_op)op, dtype) ? run_arrays((kz_op)op, same) : 0;
+			if (is_slow() && worst > 0) {
+				fprintf(stderr, "%s of %s: at most %.3f of what is allowed\n",
+					kz_op_name((kz_op)op), kz_dtype_name(dtype), worst);
+			}
+		}
+	}
+	teardown();
+}
+END_TEST
+
+/* Mixed types */
+
+START_TEST(operands_of_two_types_become_their_common_type)
+{
+	setup(_i);
+	for (int n = 0; n < (is_slow() ? 1500 : 50); n++) {
+		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
+		kz_dtype mixed[3];
+		for (int k = 0; k < 3; k++) {
+			mixed[k] = (kz_dtype)(1 + number_random(&seed) % KZ_C128);
+		}
+		if (kz_op_arity(op) > 1) {
+			(void)run_arrays(op, mixed);
+		}
+	}
+	teardown();
+}
+END_TEST
+
+START_TEST(integers_of_all_types_compare_by_value)
+{
+	static const kz_op ops[] = {KZ_OP_EQUAL, KZ_OP_LESS, KZ_OP_GREATER_EQUAL};
+	setup(_i);
+	for (kz_dtype a = KZ_BOOL; a <= KZ_U64; a++) {
+		for (kz_dtype b = KZ_BOOL; b <= KZ_U64; b++) {
+			kz_dtype mixed[3] = {a, b, 0};
+			bool is_core = a == KZ_U64 || b == KZ_U64;
+			if (is_slow() || (is_core && (a + b) % 2)) {
+				(void)run_arrays(ops[(a + b) / 2 % countof(ops)], mixed);
+			}
+		}
+	}
+	teardown();
+}
+END_TEST
+
+Suite *ops_suite(void)
+{
+	Suite *s = suite_create("ops");
+	TCase *tc = tcase_create("each device");
+	int devices = support_device_count();
+	tcase_set_timeout(tc, is_slow() ? 3600 : 120);
+	tcase_add_loop_test(tc, an_operation_gives_what_the_reference_gives, 0, devices * GROUPS);
+	tcase_add_loop_test(tc, operands_of_two_types_become_their_common_type, 0, devices);
+	tcase_add_loop_test(tc, integers_of_all_types_compare_by_value, 0, devices);
+	suite_add_tcase(s, tc);
+	return s;
+}
