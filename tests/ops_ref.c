@@ -561,6 +561,10 @@ double ref_error(kz_op op, kz_dtype computed, kz_dtype result, struct number wan
 		return same(number_round(part, want.re), got.re)
 			&& same(number_round(part, want.im), got.im) ? 0 : INFINITY;
 	}
+	bool overflows = isinf(number_round(part, want.re)) || isinf(number_round(part, want.im));
+	if (is_complex && overflows) {
+		return isfinite(got.re) && isfinite(got.im) ? INFINITY : 0;
+	}
 	if (isnan(want.re) || isnan(want.im) || isnan(got.re) || isnan(got.im)) {
 		return isnan(want.re) == isnan(got.re) && isnan(want.im) == isnan(got.im) ? 0 : INFINITY;
 	}
