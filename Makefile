@@ -57,6 +57,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	pool.h pinned.h \
 	npy.h dlpack.h create.h \
 	ops.h \
+	reduce.h \
 	indexing.h linalg.h scan.h \
 	eval.h \
 	)
@@ -72,6 +73,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	dlpack.c create.c \
 	view.c slice.c reshape.c join.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
+	reduce.c reduce_pass.c reduce_text.c \
 	indexing.c linalg.c scan.c \
 	eval_lex.c eval_parse.c eval.c \
 	)

@@ -98,7 +98,7 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	}
 }
 
-void generate_expr_prelude(struct str *source, const struct expr *expr, kz_dtype target)
+static void add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
 	uint32_t dtypes = 1u << (target < 16 ? target : 31);
 	bool with_integers = false;
@@ -399,7 +399,7 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 void generate_elementwise(struct str *source, const void *context)
 {
 	const struct generate *generate = context;
-	generate_expr_prelude(source, generate->expr, generate->dtype);
+	add_prelude(source, generate->expr, generate->dtype);
 	str_addf(source, "typedef unsigned %s kz_index;\n",
 		generate->layout.wide ? "long long" : "int");
 	add_params(source, generate);

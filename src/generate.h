@@ -56,7 +56,6 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
  * the kernel, each behind a comma; the numbers as constants; constant arrays as constants; the
  * nodes, of which n0, n1, ... are the values.  Element i of array k is in row<k + 1>[i], and where
  * layout.unit is not set it is i * step<k + 1> bytes behind that. */
-void generate_expr_prelude(struct str *source, const struct expr *expr, kz_dtype target);
 void generate_number_params(struct str *source, const struct expr *expr);
 void generate_numbers(struct str *source, const struct expr *expr);
 void generate_constants(struct str *source, const struct generate *generate);

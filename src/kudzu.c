@@ -69,6 +69,8 @@
  *     join.c        several arrays become one
  *     eval_lex.[ch] eval_parse.[ch]
  *                   expressions as strings -> expressions; eval.c: run them, prepare them
+ *     reduce.[ch]   sums, extremes, means along axes; reduce_pass.c: one extent after the other;
+ *                   reduce_text.c: their kernels
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

@@ -41,6 +41,7 @@
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>
 #include <kudzu/scan.h>
+#include <kudzu/reduce.h>
 #include <kudzu/shape.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>

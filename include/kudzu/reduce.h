@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_REDUCE_H
+#define KUDZU_REDUCE_H
+
+/*
+ * Reductions: sums, extremes, means over some axes of an array, as in numpy.
+ *
+ *	kz_array *total = NULL, *means = NULL;
+ *	double host;
+ *	if (kz_sum(&total, a, KZ_ALL_AXES, &err)
+ *	    || kz_array_get(total, &host, sizeof(host), &err)
+ *	    || kz_mean(&means, a, KZ_AXES(0), &err)) {    (of each column)
+ *		kz_error_print(&err, stderr);
+ *	}
+ *
+ * Elements are combined by fixed trees that depend on shapes and strides alone: the result has the
+ * same bits in every run and on every device.  Their rounding errors are at most those of numpy's
+ * pairwise sums; float16 and bfloat16 are added as float32 and rounded once.
+ *
+ * Without elements the sum is 0, the product 1, any 0, all 1, a mean or variance NaN; extremes are
+ * refused.
+ */
+#include <kudzu/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A reduction.  The numbers never change. */
+typedef enum kz_reduce_op {
+	KZ_REDUCE_SUM = 1,            /**< integers and bool: int64 or uint64, which wrap */
+	KZ_REDUCE_PROD = 2,
+	KZ_REDUCE_MIN = 3,            /**< NaN if any element is; not of complex numbers */
+	KZ_REDUCE_MAX = 4,
+	KZ_REDUCE_ARGMIN = 5,         /**< int64: the row-major index among the elements that are
+	                                   reduced, of the first NaN or else the first smallest */
+	KZ_REDUCE_ARGMAX = 6,
+	KZ_REDUCE_ANY = 7,            /**< bool; NaN counts as true */
+	KZ_REDUCE_ALL = 8,
+	KZ_REDUCE_MEAN = 9,           /**< of integers: float64 */
+	KZ_REDUCE_VAR = 10,           /**< mean of |x - mean|^2, in two passes; real */
+	KZ_REDUCE_STD = 11,           /**< its square root */
+	KZ_REDUCE_NORM = 12,          /**< square root of the sum of |x|^2; real */
+	KZ_REDUCE_COUNT_NONZERO = 13, /**< int64 */
+	KZ_REDUCE_NANSUM = 14,        /**< NaN counts as 0 */
+	KZ_REDUCE_NANPROD = 15,       /**< NaN counts as 1 */
+	KZ_REDUCE_NANMIN = 16,        /**< without NaN, unless there is nothing else */
+	KZ_REDUCE_NANMAX = 17
+} kz_reduce_op;
+
+/** How to reduce.  Initialize with KZ_REDUCE_OPTIONS_INIT. */
+typedef struct kz_reduce_options {
+	size_t size;        /**< sizeof(kz_reduce_options) */
+	kz_array *into;     /**< where the result goes; NULL: a new array.  Its shape is the result's, its
+	                         dtype must be able to hold the result's kind */
+	kz_stream *stream;  /**< NULL: the device's default stream */
+	kz_dtype dtype;     /**< that elements become first, and the result has; 0: what the rules say.
+	                         Not for extremes, any, all, counts */
+	int32_t keepdims;   /**< 1: axes that are reduced stay, with extent 1 */
+	double ddof;        /**< variances divide by the number of elements minus this */
+	void *reserved[4];
+} kz_reduce_options;
+
+#ifdef __cplusplus
+#define KZ_REDUCE_OPTIONS_INIT kz_sized_init<kz_reduce_options>()
+#else
+#define KZ_REDUCE_OPTIONS_INIT {.size = sizeof(kz_reduce_options)}
+#endif
+
+/**
+ * Reduce an array along axes.
+ *
+ * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
+ *        `into` itself with its count raised.
+ * @param array of any strides.
+ * @param axes KZ_AXES(0, -1), KZ_ALL_AXES for a 0-d result, KZ_AXES() for none.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for one that is named
+ *         twice, for a dtype that the reduction is not for, for extremes of no elements, for `into`
+ *         or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: give the result back with kz_array_release.
+ * Async: returns before the work is done.  The array may be released at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array,
+	kz_axes axes, const kz_reduce_options *options, kz_error *err);
+
+/** Return the name of a reduction, "sum"; NULL if it is none.  Static. */
+KZ_API const char *kz_reduce_name(kz_reduce_op op);
+
+/**
+ * Add the products of elements: of two 1-d arrays of one length.
+ *
+ * The result is 0-d; its dtype is that of the sum of the common type, so that products of small
+ * integers are added as int64 or uint64 (numpy's wrap).  Products are not stored anywhere.
+ *
+ * @param options NULL for the defaults; dtype is what elements become first.
+ */
+KZ_API KZ_NODISCARD kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/** Add the products of elements of two arrays of one shape, those of `a` conjugated; as kz_dot. */
+KZ_API KZ_NODISCARD kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* The reductions by name: kz_sum(&out, a, KZ_AXES(1), &err) */
+#define kz_sum(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_SUM, (array), (axes), NULL, (err))
+#define kz_prod(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_PROD, (array), (axes), NULL, (err))
+#define kz_min(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_MIN, (array), (axes), NULL, (err))
+#define kz_max(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_MAX, (array), (axes), NULL, (err))
+#define kz_argmin(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_ARGMIN, (array), (axes), NULL, (err))
+#define kz_argmax(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_ARGMAX, (array), (axes), NULL, (err))
+#define kz_any(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_ANY, (array), (axes), NULL, (err))
+#define kz_all(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_ALL, (array), (axes), NULL, (err))
+#define kz_mean(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_MEAN, (array), (axes), NULL, (err))
+#define kz_var(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_VAR, (array), (axes), NULL, (err))
+#define kz_std(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_STD, (array), (axes), NULL, (err))
+#define kz_norm(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_NORM, (array), (axes), NULL, (err))
+#define kz_count_nonzero(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_COUNT_NONZERO, (array), (axes), NULL, (err))
+#define kz_nansum(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_NANSUM, (array), (axes), NULL, (err))
+#define kz_nanprod(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_NANPROD, (array), (axes), NULL, (err))
+#define kz_nanmin(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_NANMIN, (array), (axes), NULL, (err))
+#define kz_nanmax(out, array, axes, err) \
+	kz_reduce((out), KZ_REDUCE_NANMAX, (array), (axes), NULL, (err))
+
+#endif

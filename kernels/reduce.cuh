@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reductions of generated kernels.  Before this file come kz_acc, kz_combine(a, b), and
+ *
+ *	KZ_OPERANDS   the result, the arrays and, for positions, the index
+ *	KZ_DIMS       room for extents that are kept
+ *	KZ_WIDTH      the most lanes of a task
+ *	KZ_COLUMNS    each lane is a result of its own; else all are combined to one
+ *	KZ_SERIAL     a block is one thread, which goes through all lanes; else a thread is a lane
+ *
+ * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, eight at a time
+ * by a tree, these one after the other; then the lanes are combined by a tree.  So the order of
+ * operations depends on the sizes alone: not on the device, nor on how many threads it has.
+ */
+struct kz_operand {
+	long long lane, row, tile, chunk; /* from one to the next; bytes, but for the index */
+	long long strides[KZ_DIMS];
+};
+struct kz_extents {
+	long long tasks, chunks, tiles; /* a task for each tile of each chunk of each kept place */
+	long long count, chunk;         /* along what is reduced: in all, of one task */
+	long long lanes, width;         /* a power of two; columns: how many there are in all */
+	long long first_index;
+	long long final;                /* the last pass: results; else what is yet to be combined */
+	long long ndim, dims[KZ_DIMS];
+	double divisor;
+	kz_operand operands[KZ_OPERANDS];
+};
+struct kz_task {
+	long long offset[KZ_OPERANDS];
+	long long width, rows, rest;    /* rows of `width` lanes, and a last one of `rest` */
+};
+
+__device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
+{
+	kz_task task;
+	long long tile = 0, chunk = 0;
+#ifdef KZ_COLUMNS
+	if (extents.tiles > 1) {
+		tile = at % extents.tiles;
+		at /= extents.tiles;
+	}
+#endif
+	if (extents.chunks > 1) {
+		chunk = at % extents.chunks;
+		at /= extents.chunks;
+	}
+	for (int k = 0; k < KZ_OPERANDS; k++) {
+		task.offset[k] = tile * extents.operands[k].tile + chunk * extents.operands[k].chunk;
+	}
+	for (long long d = extents.ndim - 1; d >= 0; d--) {
+		const long long place = d ? at % extents.dims[d] : at;
+		at = d ? at / extents.dims[d] : 0;
+		for (int k = 0; k < KZ_OPERANDS; k++) {
+			task.offset[k] += place * extents.operands[k].strides[d];
+		}
+	}
+	const long long left = extents.count - chunk * extents.chunk;
+	const long long count = left < extents.chunk ? left : extents.chunk;
+#ifdef KZ_COLUMNS
+	const long long width = extents.width - tile * extents.lanes;
+	task.width = width < extents.lanes ? width : extents.lanes;
+	task.rows = count;
+	task.rest = 0;
+#else
+	const int shift = 63 - __clzll(extents.lanes);
+	task.rows = count >> shift;
+	task.rest = count & (extents.lanes - 1);
+	task.width = extents.lanes;
+	if (task.rows == 0) {
+		task.rows = 1;
+		task.width = task.rest;
+		task.rest = 0;
+	}
+#endif
+	return task;
+}
+
+#ifdef KZ_SERIAL
+#define KZ_EACH_LANE(count) _Pragma("unroll 1") for (long long i = 0; i < (count); i++)
+#define KZ_SLOTS KZ_WIDTH
+#define KZ_SLOT i
+#else
+#define KZ_EACH_LANE(count) for (long long i = threadIdx.x, once = 1; once && i < (count); once = 0)
+#define KZ_SLOTS 1
+#define KZ_SLOT 0
+#endif
+
+/* map(row, i) is an element. */
+template <class Map> __device__ __forceinline__ kz_acc kz_eight(Map map, long long row, long long i)
+{
+	return kz_combine(
+		kz_combine(kz_combine(map(row, i), map(row + 1, i)),
+			kz_combine(map(row + 2, i), map(row + 3, i))),
+		kz_combine(kz_combine(map(row + 4, i), map(row + 5, i)),
+			kz_combine(map(row + 6, i), map(row + 7, i))));
+}
+
+template <class Map>
+__device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
+{
+	long long row = 1;
+	if (task.rows >= 8) {
+		KZ_EACH_LANE(task.width) {
+			slots[KZ_SLOT] = kz_eight(map, 0, i);
+		}
+		_Pragma("unroll 1") for (row = 8; row + 8 <= task.rows; row += 8) {
+			KZ_EACH_LANE(task.width) {
+				slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], kz_eight(map, row, i));
+			}
+		}
+	} else {
+		KZ_EACH_LANE(task.width) {
+			slots[KZ_SLOT] = map(0, i);
+		}
+	}
+	_Pragma("unroll 1") for (; row < task.rows; row++) {
+		KZ_EACH_LANE(task.width) {
+			slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], map(row, i));
+		}
+	}
+	KZ_EACH_LANE(task.rest) {
+		slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], map(task.rows, i));
+	}
+}
+
+#ifdef KZ_COLUMNS
+template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
+	kz_acc *slots, const kz_task &task, Put put)
+{
+	KZ_EACH_LANE(task.width) {
+		put(task.offset[0] + i * extents.operands[0].lane, slots[KZ_SLOT]);
+	}
+}
+#else
+/* Lane i takes in lane i + half, then half of these do the same. */
+template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
+	kz_acc *slots, const kz_task &task, Put put)
+{
+#ifdef KZ_SERIAL
+	_Pragma("unroll 1") for (long long half = extents.lanes / 2; half > 0; half /= 2) {
+		const long long most = task.width - half;
+		KZ_EACH_LANE(most < half ? most : half) {
+			slots[i] = kz_combine(slots[i], slots[i + half]);
+		}
+	}
+	put(task.offset[0], slots[0]);
+#else
+	__shared__ kz_acc all[KZ_WIDTH];
+	kz_acc *lanes = all + threadIdx.y * blockDim.x;
+	const long long i = threadIdx.x;
+	if (i < task.width) {
+		lanes[i] = slots[0];
+	}
+	for (long long half = extents.lanes / 2; half > 0; half /= 2) {
+		__syncthreads();
+		if (i < half && i + half < task.width) {
+			lanes[i] = kz_combine(lanes[i], lanes[i + half]);
+		}
+	}
+	if (i == 0 && task.width > 0) {
+		put(task.offset[0], lanes[0]);
+	}
+	__syncthreads();
+#endif
+}
+#endif
+
+/* All tasks of this block; begin(task) gives the map of one. */
+template <class Begin, class Put>
+__device__ __forceinline__ void kz_reduce(const kz_extents &extents, Begin begin, Put put)
+{
+	kz_acc slots[KZ_SLOTS];
+#ifdef KZ_SERIAL
+	const long long share = (extents.tasks + gridDim.x - 1) / gridDim.x;
+	const long long last = share * (blockIdx.x + 1);
+	const long long end = last < extents.tasks ? last : extents.tasks;
+	_Pragma("unroll 1") for (long long at = share * blockIdx.x; at < end; at++) {
+		const kz_task task = kz_find_task(extents, at);
+		kz_accumulate(slots, task, begin(task));
+		kz_finish_task(extents, slots, task, put);
+	}
+#else
+	const long long step = (long long)gridDim.x * blockDim.y;
+	for (long long first = (long long)blockIdx.x * blockDim.y; first < extents.tasks; first += step) {
+		const long long at = first + threadIdx.y;
+		kz_task task = kz_find_task(extents, at < extents.tasks ? at : 0);
+		if (at >= extents.tasks) {
+			task.width = 0;
+			task.rows = 0;
+			task.rest = 0;
+		}
+		kz_accumulate(slots, task, begin(task));
+		kz_finish_task(extents, slots, task, put);
+	}
+#endif
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA C of reductions: kernels/reduce.cuh with three things filled in.  How two values are
+ * combined (the text of an operation of ops.def), what an element is (the nodes of an expression, or
+ * what an earlier pass left), and what is stored at the end.
+ */
+#include "base/common.h"
+
+#include "device_code.h"
+#include "generate.h"
+#include "reduce.h"
+
+static bool is_complex(kz_dtype dtype)
+{
+	return dtype == KZ_C64 || dtype == KZ_C128;
+}
+
+/* Halves are combined as floats. */
+static kz_dtype combined(kz_dtype dtype)
+{
+	return dtype == KZ_F16 || dtype == KZ_BF16 ? KZ_F32 : dtype;
+}
+
+int64_t reduce_partial_size(kz_dtype dtype, bool position)
+{
+	return position ? 16 : kz_dtype_size(combined(dtype));
+}
+
+/* Values and their indexes: NaN goes before all others, the smaller index before the larger. */
+static void add_position(struct str *source, const struct reduce_class *class)
+{
+	bool is_real = class->dtype >= KZ_F16;
+	str_addf(source, "struct kz_acc {\n\t%s value;\n\tlong long index;\n};\n"
+		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
+		generate_value(class->dtype));
+	str_add(source, is_real
+		? "const bool no_a = a.value != a.value, no_b = b.value != b.value;\n"
+		"const bool same = a.value == b.value || (no_a && no_b);\n"
+		: "const bool no_a = false, no_b = false, same = a.value == b.value;\n");
+	str_addf(source, "const bool better = no_b || (!no_a && b.value %s a.value);\n"
+		"return (same ? b.index < a.index : better) ? b : a;\n}\n",
+		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
+}
+
+static void add_combine(struct str *source, const struct reduce_class *class)
+{
+	const struct expr_op *op = expr_op(class->combine);
+	int kind = is_complex(class->dtype) ? 2 : class->dtype >= KZ_F16 ? 1 : 0;
+	const char *type = generate_value(class->dtype);
+	str_addf(source, "typedef %s kz_acc;\n"
+		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b) { return %s; }\n", type,
+		op->text[kind]);
+}
+
+/* From what all were combined to, `a`, to the result. */
+static void add_finish(struct str *source, const struct reduce_class *class)
+{
+	static const char *const real[] = {
+		[REDUCE_AS_IS] = "a",
+		[REDUCE_QUOTIENT] = "(kz_acc)(a / extents.divisor)",
+		[REDUCE_ROOT] = "sqrt(a)",
+		[REDUCE_ROOT_QUOTIENT] = "(kz_acc)sqrt(a / extents.divisor)",
+	};
+	const char *part = class->dtype == KZ_C64 ? "float" : "double";
+	str_add(source, "if (extents.final) {\nconst auto result = ");
+	if (class->position) {
+		str_add(source, "a.index");
+	} else if (is_complex(class->dtype) && class->finish == REDUCE_QUOTIENT) {
+		str_addf(source, "kz_make((%s)(a.re / extents.divisor), (%s)(a.im / extents.divisor))",
+			part, part);
+	} else {
+		str_add(source, real[class->finish]);
+	}
+	str_add(source, ";\nauto &place = *(");
+	generate_storage(source, class->result);
+	str_add(source, " *)((char *)target + at);\n");
+	generate_store(source, class->result, "place", "result");
+	str_add(source, "} else {\n*(kz_acc *)((char *)target + at) = a;\n}\n");
+}
+
+/* What an array is in memory. */
+static void add_type(struct str *source, const struct reduce_text *text, int array)
+{
+	if (text->class.partial) {
+		str_add(source, "kz_acc");
+	} else {
+		generate_storage(source, text->expr->arrays[array]->dtype);
+	}
+}
+
+static int array_count(const struct reduce_text *text)
+{
+	return text->class.partial ? 1 : text->expr->array_count;
+}
+
+static void add_params(struct str *source, const struct reduce_text *text)
+{
+	const struct reduce_class *class = &text->class;
+	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%d) kz_kernel(void *target",
+		class->serial ? 1 : REDUCE_LANES);
+	for (int k = 0; k < array_count(text); k++) {
+		str_add(source, ", const ");
+		add_type(source, text, k);
+		str_addf(source, " *array%d", k);
+	}
+	str_add(source, ", const __grid_constant__ kz_extents extents");
+	if (!class->partial) {
+		generate_number_params(source, text->expr);
+	}
+	str_add(source, ")\n{\n");
+}
+
+/* The map of a task, from a row and a lane to an element. */
+static void add_map(struct str *source, const struct reduce_text *text,
+	const struct generate *generate)
+{
+	const struct reduce_class *class = &text->class;
+	int count = array_count(text);
+	str_add(source, "return [=, &extents](long long row, long long i) -> kz_acc {\n");
+	for (int k = 1; k <= count; k++) {
+		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
+			" + row * extents.operands[%d].row);\n", k, k - 1, k, k);
+		if (!class->unit) {
+			str_addf(source, "const long long step%d = extents.operands[%d].lane;\n", k,
+				k);
+		}
+	}
+	if (class->partial) {
+		str_add(source, class->unit ? "return row1[i];\n"
+			: "return *(const kz_acc *)((const char *)row1 + i * step1);\n");
+	} else {
+		generate_nodes(source, generate);
+		str_addf(source, class->position ? "return kz_acc{n%d, index + row * extents.operands"
+			"[%d].row + i * extents.operands[%d].lane};\n" : "return n%d;\n",
+			text->expr->node_count - 1, count + 1, count + 1);
+	}
+	str_add(source, "};\n");
+}
+
+static void add_body(struct str *source, const struct reduce_text *text)
+{
+	const struct reduce_class *class = &text->class;
+	struct generate generate = {text->expr, class->result, {.ndim = 1, .wide = 1,
+		.serial = class->serial, .unit = class->unit, .constant = class->constant}};
+	int count = array_count(text);
+	str_add(source, "kz_reduce(extents, [&](const kz_task &task) {\n");
+	for (int k = 1; k <= count; k++) {
+		str_addf(source, "const char *base%d = (const char *)array%d + task.offset[%d];\n"
+			"const auto row%d = (decltype(array%d))base%d;\n", k, k - 1, k, k, k - 1, k);
+	}
+	if (class->position && !class->partial) {
+		str_addf(source, "const long long index = extents.first_index + task.offset[%d];\n",
+			count + 1);
+	}
+	if (!class->partial) {
+		generate_constants(source, &generate);
+	}
+	add_map(source, text, &generate);
+	str_add(source, "}, [&](long long at, kz_acc a) {\n");
+	add_finish(source, class);
+	str_add(source, "});\n}\n");
+}
+
+void reduce_write(struct str *source, const void *context)
+{
+	const struct reduce_text *text = context;
+	const struct reduce_class *class = &text->class;
+	int operands = 1 + array_count(text) + (class->position && !class->partial);
+	uint32_t dtypes = 1u << class->dtype | 1u << class->result;
+	for (int i = 0; !class->partial && i < text->expr->node_count; i++) {
+		dtypes |= 1u << text->expr->nodes[i].dtype;
+	}
+	generate_prelude(source, dtypes, true);
+	if (class->position) {
+		add_position(source, class);
+	} else {
+		add_combine(source, class);
+	}
+	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_WIDTH %d\n%s%s",
+		operands, class->dims, reduce_width(class->serial, class->columns),
+		class->columns ? "#define KZ_COLUMNS\n" : "",
+		class->serial ? "#define KZ_SERIAL\n" : "");
+	str_add(source, device_reduce);
+	add_params(source, text);
+	if (!class->partial) {
+		generate_numbers(source, text->expr);
+	}
+	add_body(source, text);
+}
