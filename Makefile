@@ -111,7 +111,7 @@ CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 08_heat
-BENCHES := bench_launch bench_pool bench_compile bench_cold
+BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
@@ -246,6 +246,12 @@ $(BUILD)/docs/examples/%: docs/examples/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample)
 $(BUILD)/bench/%: bench/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) $(LIBS)
+# The loops that bench_array is compared with: all that the compiler can do.
+$(BUILD)/bench/array_loops.o: bench/array_loops.c bench/array_loops.h $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -O3 -march=native -fopenmp -c \
+		-o $@ $<
+$(BUILD)/bench/bench_array: $(BUILD)/bench/array_loops.o
+$(BUILD)/bench/bench_array: private LDFLAGS += $(BUILD)/bench/array_loops.o -fopenmp
 
 # --- Running and testing -------------------------------------------------------------------------
 

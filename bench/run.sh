@@ -20,9 +20,15 @@ if [ $# -gt 1 ]; then
 	"$build/bench/bench_launch" pairs
 	"$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cuda
+	"$build/bench/bench_array" cuda
 else
 	bench/launch.sh "$build"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cpu
+	"$build/bench/bench_array" cpu 1
+	[ "$(nproc)" = 1 ] || "$build/bench/bench_array" cpu
+	if python3 -c 'import numpy' 2>/dev/null; then
+		OPENBLAS_NUM_THREADS=1 python3 bench/array_numpy.py
+	fi
 fi

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What array operations take, warm.
+ *
+ *	bench_array cpu [THREADS]   beside gcc's loops (array_loops.c) with as many threads
+ *	bench_array cuda            as a share of the bandwidth of a copy on the device
+ *
+ * Operands and the result are there already, so that what is measured is finding the kernel,
+ * launching it and running it; only `2 * a` makes a new result, as a program does.  One thread's
+ * time is that of the processor, so that what else runs hardly matters.
+ */
+#include "bench.h"
+
+#include "array_loops.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 15, SIZES = 3, CALLS = 1000 };
+#define BATCH_SECONDS 4e-3
+#define GPU_COUNT (INT64_C(1) << 26)
+
+static const int64_t cpu_counts[SIZES] = {1 << 16, 1 << 20, 1 << 24};
+
+struct bench {
+	kz_device *dev;
+	double (*now)(void);
+	kz_error err;
+	kz_array *out, *a, *b; /* of the item that is measured; `a` may be a view */
+	void *host[3];         /* the same for the loops */
+};
+
+typedef kz_status run_fn(struct bench *bench);
+
+#define UNARY(name, op) \
+	static kz_status run_##name(struct bench *bench) \
+	{ \
+		return kz_apply_into(bench->out, op, &bench->err, KZ_ARGS(bench->a)); \
+	}
+#define BINARY(name, op, x, y) \
+	static kz_status run_##name(struct bench *bench) \
+	{ \
+		return kz_apply_into(bench->out, op, &bench->err, KZ_ARGS(x, y)); \
+	}
+BINARY(add, KZ_OP_ADD, bench->a, bench->b)
+BINARY(double, KZ_OP_MULTIPLY, 2, bench->a)
+BINARY(multiply, KZ_OP_MULTIPLY, bench->a, bench->b)
+BINARY(divide, KZ_OP_DIVIDE, bench->a, bench->b)
+BINARY(power, KZ_OP_POWER, bench->a, bench->b)
+BINARY(less, KZ_OP_LESS, bench->a, bench->b)
+UNARY(sqrt, KZ_OP_SQRT)
+UNARY(sin, KZ_OP_SIN)
+UNARY(exp, KZ_OP_EXP)
+
+static kz_status run_assign(struct bench *bench)
+{
+	return kz_array_assign(bench->out, bench->a, &bench->err);
+}
+
+enum shape { FLAT, TRANSPOSED };
+
+static const struct item {
+	const char *name;
+	run_fn *run;
+	array_loop *loop;
+	kz_dtype in, out;
+	int operands;
+	enum shape shape;
+} items[] = {
+	{"a + b, float32", run_add, loop_add_f32, KZ_F32, KZ_F32, 2, FLAT},
+	{"a + b, float64", run_add, loop_add_f64, KZ_F64, KZ_F64, 2, FLAT},
+	{"a + b, float16", run_add, loop_add_f16, KZ_F16, KZ_F16, 2, FLAT},
+	{"a + b, int8", run_add, loop_add_i8, KZ_I8, KZ_I8, 2, FLAT},
+	{"a + b, int32", run_add, loop_add_i32, KZ_I32, KZ_I32, 2, FLAT},
+	{"a * b, complex64", run_multiply, loop_multiply_c64, KZ_C64, KZ_C64, 2, FLAT},
+	{"2 * a, float32", run_double, loop_double_f32, KZ_F32, KZ_F32, 1, FLAT},
+	{"a / b, float32", run_divide, loop_divide_f32, KZ_F32, KZ_F32, 2, FLAT},
+	{"a < b, float32", run_less, loop_less_f32, KZ_F32, KZ_BOOL, 2, FLAT},
+	{"sqrt(a), float64", run_sqrt, loop_sqrt_f64, KZ_F64, KZ_F64, 1, FLAT},
+	{"exp(a), float32", run_exp, loop_exp_f32, KZ_F32, KZ_F32, 1, FLAT},
+	{"sin(a), float32", run_sin, loop_sin_f32, KZ_F32, KZ_F32, 1, FLAT},
+	{"sin(a), float64", run_sin, loop_sin_f64, KZ_F64, KZ_F64, 1, FLAT},
+	{"a ** b, float32", run_power, loop_power_f32, KZ_F32, KZ_F32, 2, FLAT},
+	{"float32 to float64", run_assign, loop_cast_f32_f64, KZ_F32, KZ_F64, 1, FLAT},
+	{"copy, float32", run_assign, loop_copy_f32, KZ_F32, KZ_F32, 1, FLAT},
+	{"transpose, float32", run_assign, loop_transpose_f32, KZ_F32, KZ_F32, 1, TRANSPOSED},
+};
+
+/* Operands */
+
+/* Numbers of a type from 1 to 2, by the library itself. */
+static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtype, int64_t count)
+{
+	kz_array *floats = NULL;
+	float *values = malloc((size_t)count * sizeof(*values));
+	if (!values) {
+		return KZ_NO_MEMORY;
+	}
+	for (int64_t i = 0; i < count; i++) {
+		values[i] = 1 + (float)(i * 37 % 1000) / 1000;
+	}
+	kz_status st = kz_array_from(&floats, bench->dev, KZ_F32, KZ_SHAPE(count), values,
+		count * (int64_t)sizeof(*values), &bench->err);
+	st = st ? st : kz_array_astype(out, floats, dtype, &bench->err);
+	free(values);
+	kz_array_release(floats);
+	return st;
+}
+
+/* Let `a` be a matrix, seen by columns. */
+static kz_status transpose(struct bench *bench, int64_t count)
+{
+	int64_t side = (int64_t)sqrt((double)count);
+	int64_t strides[] = {kz_dtype_size(kz_array_dtype(bench->a)), 0};
+	kz_array *whole = bench->a, *out = bench->out;
+	strides[1] = side * strides[0];
+	kz_status st = kz_array_view(&bench->a, whole, KZ_SHAPE(side, side), strides, 0, &bench->err);
+	if (!st) {
+		kz_array_release(whole);
+		st = kz_array_view(&bench->out, out, KZ_SHAPE(side, side), NULL, 0, &bench->err);
+	}
+	if (!st) {
+		kz_array_release(out);
+	}
+	return st;
+}
+
+static kz_status make_operands(struct bench *bench, const struct item *item, int64_t count)
+{
+	kz_status st = make_operand(&bench->a, bench, item->in, count);
+	st = st ? st : make_operand(&bench->b, bench, item->in, count);
+	st = st ? st : make_operand(&bench->out, bench, item->out, count);
+	return st || item->shape == FLAT ? st : transpose(bench, count);
+}
+
+static kz_status copy_to_host(struct bench *bench)
+{
+	kz_array *const arrays[] = {bench->out, bench->a, bench->b};
+	for (int i = 0; i < 3; i++) {
+		int64_t size = kz_array_count(arrays[i]) * kz_dtype_size(kz_array_dtype(arrays[i]));
+		bench->host[i] = aligned_alloc(4096, (size_t)(size + 4095) / 4096 * 4096);
+		kz_status st = bench->host[i]
+			? kz_array_get(arrays[i], bench->host[i], size, &bench->err) : KZ_NO_MEMORY;
+		if (st) {
+			return st;
+		}
+	}
+	return KZ_OK;
+}
+
+static void free_operands(struct bench *bench)
+{
+	kz_array_release(bench->out);
+	kz_array_release(bench->a);
+	kz_array_release(bench->b);
+	bench->out = bench->a = bench->b = NULL;
+	for (int i = 0; i < 3; i++) {
+		free(bench->host[i]);
+		bench->host[i] = NULL;
+	}
+}
+
+/* Time */
+
+/* Seconds of one call, of `calls` in a row after one that is not measured. */
+static double time_library(struct bench *bench, run_fn *run, int64_t calls)
+{
+	double start = 0;
+	for (int64_t i = -1; i < calls; i++) {
+		if (i == 0) {
+			if (kz_device_synchronize(bench->dev, &bench->err)) {
+				return -1;
+			}
+			start = bench->now();
+		}
+		if (run(bench)) {
+			return -1;
+		}
+	}
+	return kz_device_synchronize(bench->dev, &bench->err) ? -1
+		: (bench->now() - start) / (double)calls;
+}
+
+static double time_loop(struct bench *bench, array_loop *loop, int64_t count, int64_t calls)
+{
+	double start = 0;
+	for (int64_t i = -1; i < calls; i++) {
+		start = i == 0 ? bench->now() : start;
+		loop(count, bench->host[0], bench->host[1], bench->host[2]);
+	}
+	return (bench->now() - start) / (double)calls;
+}
+
+/* OpenMP's threads go on spinning for some ms: let nobody pay for the other's. */
+static void settle(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+static int64_t calls_for(double seconds)
+{
+	return seconds >= BATCH_SECONDS ? 1 : (int64_t)(BATCH_SECONDS / seconds) + 1;
+}
+
+/* The CPU device, beside loops */
+
+static int measure_beside(struct bench *bench, const struct item *item, int64_t count)
+{
+	double mine[ROUNDS], loops[ROUNDS], ratio[ROUNDS];
+	double first = time_library(bench, item->run, 3);
+	double other = time_loop(bench, item->loop, count, 3);
+	int64_t calls = calls_for(first < other ? first : other); /* caches get as warm */
+	if (first < 0) {
+		return -1;
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int turn = 0; turn < 2; turn++) {
+			settle();
+			if (turn ^ (round & 1)) {
+				loops[round] = time_loop(bench, item->loop, count, calls) * 1e6;
+			} else if ((mine[round] = time_library(bench, item->run, calls) * 1e6)
+				< 0) {
+				return -1;
+			}
+		}
+		ratio[round] = mine[round] / loops[round];
+	}
+	char name[80];
+	snprintf(name, sizeof(name), "array: %s, %lld", item->name, (long long)count);
+	bench_report(name, "kudzu", "us", mine, ROUNDS);
+	bench_report(name, "gcc", "us", loops, ROUNDS);
+	bench_report(name, "kudzu/gcc", "ratio", ratio, ROUNDS);
+	fflush(stdout);
+	return 0;
+}
+
+static int run_cpu(struct bench *bench)
+{
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+		for (int s = 0; s < SIZES; s++) {
+			int failed = make_operands(bench, &items[i], cpu_counts[s])
+				|| copy_to_host(bench)
+				|| measure_beside(bench, &items[i], cpu_counts[s]);
+			free_operands(bench);
+			if (failed) {
+				return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* A GPU, beside a copy */
+
+static kz_status run_copy(struct bench *bench)
+{
+	kz_buffer *to = kz_array_buffer(bench->out), *from = kz_array_buffer(bench->b);
+	return kz_copy_dtod(to, 0, from, 0, kz_buffer_size(from), &bench->err);
+}
+
+static int measure_share(struct bench *bench, const struct item *item)
+{
+	double mine[ROUNDS], share[ROUNDS];
+	double in = (double)kz_dtype_size(item->in), out = (double)kz_dtype_size(item->out);
+	double bytes = (double)GPU_COUNT * (item->operands * in + out);
+	double copied = 2 * (double)GPU_COUNT * in;
+	for (int round = 0; round < ROUNDS; round++) {
+		double copy = time_library(bench, run_copy, 20);
+		double own = time_library(bench, item->run, 20);
+		if (copy < 0 || own < 0) {
+			return -1;
+		}
+		mine[round] = own * 1e6;
+		share[round] = (bytes / own) / (copied / copy);
+	}
+	char name[80];
+	snprintf(name, sizeof(name), "array: %s, %lld", item->name, (long long)GPU_COUNT);
+	bench_report(name, "kudzu", "us", mine, ROUNDS);
+	bench_report(name, "share of a copy's bandwidth", "ratio", share, ROUNDS);
+	return 0;
+}
+
+static int run_gpu(struct bench *bench)
+{
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+		/* The copy is from `b` to the result, which must hold it. */
+		bool fits = kz_dtype_size(items[i].out) >= kz_dtype_size(items[i].in);
+		int failed = fits && (make_operands(bench, &items[i], GPU_COUNT)
+			|| measure_share(bench, &items[i]));
+		free_operands(bench);
+		if (failed) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Latency: 16 elements */
+
+static kz_status run_twice(struct bench *bench)
+{
+	kz_array *result = NULL;
+	kz_status st = kz_multiply(&result, 2, bench->a, &bench->err);
+	kz_array_release(result);
+	return st;
+}
+
+static kz_kernel *nothing;
+
+static kz_status run_launch(struct bench *bench)
+{
+	return kz_launch(nothing, kz_dim(1, 1, 1), kz_dim(32, 1, 1), NULL, &bench->err,
+		KZ_ARGS(bench->out, bench->a, 16));
+}
+
+static int measure_latency(struct bench *bench)
+{
+	double twice[ROUNDS], launch[ROUNDS], ratio[ROUNDS];
+	for (int round = 0; round < ROUNDS; round++) {
+		launch[round] = time_library(bench, run_launch, CALLS) * 1e6;
+		twice[round] = time_library(bench, run_twice, CALLS) * 1e6;
+		ratio[round] = twice[round] / launch[round];
+		if (launch[round] < 0 || twice[round] < 0) {
+			return -1;
+		}
+	}
+	bench_report("array: 2 * a, float32, 16", "kudzu, with its result", "us", twice, ROUNDS);
+	bench_report("array: 2 * a, float32, 16", "kz_launch", "us", launch, ROUNDS);
+	bench_report("array: 2 * a, float32, 16", "kudzu/kz_launch", "ratio", ratio, ROUNDS);
+	return 0;
+}
+
+static int run_latency(struct bench *bench)
+{
+	static const char source[] = "__global__ void nothing(float *to, float *from, int n) {}\n";
+	kz_module *mod = NULL;
+	int failed = kz_module_compile(&mod, bench->dev, source, NULL, &bench->err)
+		|| kz_module_kernel(&nothing, mod, "nothing", &bench->err)
+		|| make_operands(bench, &items[0], 16) || measure_latency(bench);
+	free_operands(bench);
+	kz_module_release(mod);
+	return failed;
+}
+
+/* Before the device is opened, which starts as many workers. */
+static int set_threads(struct bench *bench, const char *text)
+{
+	long threads = text ? strtol(text, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+	char digits[24];
+	snprintf(digits, sizeof(digits), "%ld", threads);
+	if (threads < 1 || threads > 1024 || setenv("KUDZU_CPU_THREADS", digits, 1)) {
+		return -1;
+	}
+	loops_use_threads((int)threads);
+	bench->now = threads == 1 ? bench_cpu : bench_now;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = {.now = bench_now, .err = KZ_ERROR_INIT};
+	bool is_cpu = argc >= 2 && argc <= 3 && strcmp(argv[1], "cpu") == 0;
+	bool is_gpu = argc == 2 && strcmp(argv[1], "cuda") == 0;
+	if ((!is_cpu && !is_gpu) || (is_cpu && set_threads(&bench, argv[2]))) {
+		fprintf(stderr, "usage: bench_array cpu [THREADS], or bench_array cuda\n");
+		return 2;
+	}
+	if (kz_device_open(&bench.dev, argv[1], &bench.err)) {
+		return bench_fail(&bench.err);
+	}
+	int failed = run_latency(&bench) || (is_cpu ? run_cpu(&bench) : run_gpu(&bench));
+	kz_device_close(bench.dev);
+	return failed ? bench_fail(&bench.err) : EXIT_SUCCESS;
+}
