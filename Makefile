@@ -68,7 +68,7 @@ RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c mempool.c pool.c pinned.c \
 	module.c missing.c kernel.c args.c format.c diagnose.c \
-	shape.c strided.c array.c transfer.c \
+	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
 	view.c slice.c reshape.c join.c \

@@ -48,7 +48,8 @@
  *     shape.[ch]    shapes, lists of axes, broadcasting
  *     strided.[ch]  elements at strides: where they lie, moving those of the host
  *     array.[ch]    arrays; format.[ch]: their elements as text
- *     transfer.c    their elements to and from the host
+ *     transfer.c    their elements to and from the host; span.[ch]: strided ones
+ *     across.c      copies on other devices, the memory of the CPU device
  *     npy.[ch]      .npy files; npy_parse.c: their header
  *     npz.c         .npz files; zip.[ch]: archives; inflate.[ch]: compressed ones
  *     dlpack.c      arrays of other libraries
