@@ -391,12 +391,12 @@ static void do_anything(void)
 	uint64_t dice = draw(1000);
 	if (dice < 3) {
 		do_stream(s);
-	} else if (dice < 4) {
-		ok(kz_device_trim(dev, (int64_t)draw(32 << 20), &err));
-	} else if (dice < 5) {
+	} else if (dice < 8) {
+		ok(kz_device_trim(dev, draw(2) ? 0 : (int64_t)draw(24 << 20), &err));
+	} else if (dice < 9) {
 		int64_t limit = draw(2) ? 0 : (16 << 20) + (int64_t)draw(32 << 20);
 		ok(kz_device_limit_memory(dev, kind == MEMPOOL_DEVICE ? limit : 0, &err));
-	} else if (dice < 100) {
+	} else if (dice < 40) {
 		finish_up_to(s, s->done + (uint32_t)draw(s->issued - s->done + 1));
 	} else if (dice < 400 && b->memory && s->stream) {
 		do_use(b, s);
