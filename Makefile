@@ -120,7 +120,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	array transfer npy npz dlpack create \
 	view view_random join \
 	promote ops \
-	eval_parse eval \
+	eval_parse eval eval_values eval_chain \
 	indexing linalg scan
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
@@ -403,7 +403,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx fuzz-image fuzz-npy
+.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -425,6 +425,14 @@ fuzz-npy: $(BUILD)/fuzz_npy $(BUILD)/libcuda-stub.so ## any bytes as .npy and .n
 $(BUILD)/fuzz_npy: tests/fuzz/fuzz_npy.c $(LIB) $(BUILD)/folders.flags
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude \
 		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
+fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
+	@mkdir -p $(BUILD)/expressions && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_eval_parse.c | \
+	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
+	printf ' %s' "$$text" >$(BUILD)/expressions/$$name; done
+	$(call libfuzzer,$<,$(BUILD)/expressions)
+$(BUILD)/fuzz_eval: tests/fuzz/fuzz_eval.c $(BASE) $(addprefix src/,dtype.c promote.c shape.c expr.c eval_lex.c eval_parse.c)
+	@mkdir -p $(@D)
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
