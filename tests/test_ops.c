@@ -163,7 +163,8 @@ static bool operands_of(const struct trial *t, const kz_dtype *computed, int i, 
 	memset(x, 0, 3 * sizeof(*x));
 	for (int k = 0; k < t->arity; k++) {
 		x[k] = t->values[k][i];
-		defined = number_convert(&x[k], t->dtypes[k], computed[k]) && defined;
+		defined = number_convert(&x[k], t->dtypes[k], computed[k]) && defined
+			&& is_fit(t->op, computed[k], x[k]);
 	}
 	return defined;
 }
