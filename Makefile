@@ -119,7 +119,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	mempool_model \
 	array transfer npy npz dlpack create \
 	view view_random join \
-	promote ops \
+	promote elementwise ops \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
