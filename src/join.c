@@ -321,8 +321,12 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 {
 	struct join join = {.verb = "repeat", .arrays = {&array, 1}};
 	kz_shape counts = {0, {0}};
-	kz_status st;
-	if ((st = begin(&join, out, options, err)) || (st = axis_resolve(&axis, &join.shape, err))) {
+	kz_status st = begin(&join, out, options, err);
+	if (st) {
+		return st;
+	}
+	pad(&join.shape, join.shape.ndim ? join.shape.ndim : 1); /* as numpy: () is (1,) here */
+	if ((st = axis_resolve(&axis, &join.shape, err))) {
 		return st;
 	}
 	if (count < 0) {

@@ -75,7 +75,7 @@ static kz_status take(struct kz_array *view, int64_t axis, const kz_slice *slice
 				(long long)axis);
 		}
 		int64_t count = clip(&start, slice->stop, step, extent);
-		view_keep(view, axis, count ? start : 0, step, count);
+		view_keep(view, axis, start, step, count);
 		return KZ_OK;
 	}
 	if (start < -extent || start >= extent) {
@@ -178,8 +178,7 @@ static kz_status make_part(kz_array **out, int64_t index, kz_array *array, int64
 	struct kz_array view;
 	kz_status st = view_begin(&view, &out[index], array, __func__, err);
 	if (!st) {
-		int64_t count = stop > start ? stop - start : 0;
-		view_keep(&view, axis, count ? start : 0, 1, count);
+		view_keep(&view, axis, start, 1, stop > start ? stop - start : 0);
 		st = view_end(&out[index], &view, array, err);
 	}
 	for (int64_t i = 0; st && i < index; i++) {

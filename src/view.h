@@ -26,7 +26,8 @@ static inline int64_t wrap_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* Keep `count` elements of an axis of a draft, every step-th from `start` on; those must exist. */
+/* Keep `count` elements of an axis of a draft, every step-th from `start` on; those must exist.  No
+ * elements may be kept from anywhere: view_end drops their offset. */
 static inline void view_keep(struct kz_array *view, int64_t axis, int64_t start, int64_t step,
 	int64_t count)
 {

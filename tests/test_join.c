@@ -390,6 +390,12 @@ START_TEST(joins_are_as_numpy_documents_them)
 	holds(out, S(2, 2), 2, 1, 4, 3);
 	ok(kz_array_roll(&out, a, INT64_MIN, 1, NULL, &err));
 	holds(out, S(2, 2), 1, 2, 3, 4);
+	kz_array_release(c);
+	c = I(S(), 7);
+	ok(kz_array_repeat(&out, c, 3, -1, NULL, &err));
+	holds(out, S(3), 7, 7, 7);
+	ok(kz_array_tile(&out, c, S(1, 2), NULL, &err));
+	holds(out, S(1, 2), 7, 7);
 	release_all((kz_array *[]){a, b, c}, 3);
 	teardown();
 }

@@ -481,6 +481,30 @@ START_TEST(parts_are_assigned)
 }
 END_TEST
 
+/* A kernel gets the address of the slice's first element; strides are its own business. */
+START_TEST(a_slice_is_passed_to_a_kernel)
+{
+	static const char source[] =
+		"extern \"C\" __global__ void add(int *a, long long step)\n"
+		"{\n"
+		"	a[threadIdx.x * step / 4] += 100;\n"
+		"}\n";
+	kz_module *mod;
+	kz_kernel *add;
+	setup(_i);
+	kz_array *a = counted(S(3, 4)), *view;
+	ok(kz_module_compile(&mod, dev, source, NULL, &err));
+	ok(kz_module_kernel(&add, mod, "add", &err));
+	ok(kz_array_slice(&view, a, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -2), 1), &err));
+	ok(kz_launch(add, kz_dim(1, 1, 1), kz_dim(2, 1, 1), NULL, &err,
+		KZ_ARGS(view, kz_array_strides(view)[0])));
+	holds(view, S(2), 109, 101);
+	holds(a, S(3, 4), 0, 101, 2, 3, 4, 5, 6, 7, 8, 109, 10, 11);
+	kz_module_release(mod);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_copy_without_memory_leaves_nothing)
 {
 	setup(_i);
@@ -744,7 +768,7 @@ Suite *view_suite(void)
 	};
 	static const TTest *const *const kernel_tests[] = {
 		&a_shape_without_a_view_is_a_copy, &a_shape_with_a_view_is_one, &parts_are_assigned,
-		&a_copy_without_memory_leaves_nothing,
+		&a_slice_is_passed_to_a_kernel, &a_copy_without_memory_leaves_nothing,
 	};
 	Suite *s = suite_create("view");
 	TCase *tc = tcase_create("each device");

@@ -75,7 +75,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_tile(kz_array **out, kz_array *array, kz_
 	const kz_op_options *options, kz_error *err);
 
 /**
- * Repeat each element along an axis: 1, 2 becomes 1, 1, 2, 2.
+ * Repeat each element along an axis: 1, 2 becomes 1, 1, 2, 2.  A 0-d array is taken as one of shape
+ * (1,).
  *
  * @param count how often, from 0.
  */
