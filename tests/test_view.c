@@ -610,6 +610,11 @@ START_TEST(bytes_are_seen_as_other_types)
 	fails(kz_array_view_as(&view, b, KZ_F64, &err), KZ_INVALID,
 		"expected a last axis without gaps, stride 4 for int32, got 8");
 	kz_array_release(b);
+	ok(kz_array_slice(&b, a, KZ_AT(KZ_ALL, KZ_SLICE(0, 1, 2)), &err));
+	ok(kz_array_view_as(&view, b, KZ_U16, &err)); /* the stride of one element is no gap */
+	ck_assert_int_eq(kz_array_shape(view).dims[1], 2);
+	kz_array_release(view);
+	kz_array_release(b);
 	kz_array_release(a);
 	teardown();
 }

@@ -481,7 +481,7 @@ static bool view_as(kz_array **out, kz_array *array)
 	int64_t parts = size < old ? old / size : 1, whole = size > old ? size / old : 1;
 	same();
 	apply();
-	int64_t *extent = &next.shape.dims[next.shape.ndim - 1];
+	int64_t *extent = &next.shape.dims[next.shape.ndim > 0 ? next.shape.ndim - 1 : 0];
 	bool can = size == old || (next.shape.ndim > 0 && *extent % whole == 0);
 	if (next.count * parts > MOST) {
 		return false;
