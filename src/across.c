@@ -10,11 +10,6 @@
 #include "array.h"
 #include "base/alloc.h"
 
-static bool is_host_memory(const struct kz_device *dev)
-{
-	return dev->drv->provider == DRV_CPU;
-}
-
 kz_status array_wait(const struct kz_array *array, kz_error *err)
 {
 	struct kz_stream *stream = memory_stream(array->buffer->memory);
@@ -31,7 +26,7 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 		return st;
 	}
 	const struct kz_device *dev = kz_array_device(array);
-	if (!is_host_memory(dev)) {
+	if (!array_is_on_host(array)) {
 		bool mine = error_is_clean(err);
 		st = error_set(err, KZ_INVALID, "cannot use the memory of an array on %s as host "
 			"memory: copy it to host memory first", dev->name);
@@ -91,18 +86,18 @@ static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, kz_err
 /* `to` is row-major. */
 static kz_status copy_across(struct kz_array *to, struct kz_array *from, kz_error *err)
 {
-	const struct kz_device *here = kz_array_device(to), *there = kz_array_device(from);
+	const struct drv *drv = kz_array_device(to)->drv;
 	void *host;
 	kz_status st;
-	if (is_host_memory(here)) {
+	if (array_is_on_host(to)) {
 		st = kz_array_host(&host, to, err);
 		return st ? st : array_move(from, host, NULL, true, err);
 	}
-	if (is_host_memory(there)) {
+	if (array_is_on_host(from)) {
 		st = kz_array_host(&host, from, err);
 		return st ? st : array_move(to, host, from->strides, false, err);
 	}
-	return kz_array_is_contiguous(from) && drv_has(here->drv, DRV_cuMemcpyPeerAsync)
+	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
 		? copy_peer(to, from, err) : copy_by_host(to, from, err);
 }
 

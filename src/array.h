@@ -36,6 +36,12 @@ kz_status array_same_device(const char *verb, const struct kz_array *a, const st
 /* Wait until the work on an array's memory is done. */
 kz_status array_wait(const struct kz_array *array, kz_error *err);
 
+/* The device's memory is host memory: the CPU's. */
+static inline bool array_is_on_host(const struct kz_array *array)
+{
+	return array->buffer->memory->device->drv->provider == DRV_CPU;
+}
+
 /* Move all elements between an array and places on the host; strides NULL for row-major.  All was
  * checked, and there are some. */
 kz_status array_move(struct kz_array *array, void *host, const int64_t *host_strides,

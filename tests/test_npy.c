@@ -357,7 +357,7 @@ START_TEST(files_without_memory_leave_nothing)
 		kz_array_release(copy);
 	}
 	ck_assert_int_eq(st, KZ_OK);
-	ck_assert_int_gt(n, 8);
+	ck_assert_int_gt(n, 6);
 	teardown();
 }
 END_TEST

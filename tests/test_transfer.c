@@ -320,6 +320,39 @@ START_TEST(an_asynchronous_copy_is_done_when_its_stream_is)
 }
 END_TEST
 
+START_TEST(a_view_with_gaps_is_packed_in_the_stream)
+{
+	static const int64_t strides[] = {-16, 4};
+	uint16_t host[8], got[8] = {0}, all[32];
+	kz_stream *stream;
+	kz_array *view;
+	setup(_i);
+	kz_array *array = counted(dev, KZ_SHAPE(4, 8));
+	for (int i = 0; i < 8; i++) {
+		host[i] = (uint16_t)(100 + i);
+	}
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_array_view(&view, array, KZ_SHAPE(4, 2), strides, 50, &err));
+	ok(kz_array_get_async(view, got, sizeof(got), stream, &err));
+	ok(kz_array_set_async(view, host, sizeof(host), stream, &err));
+	ok(kz_stream_synchronize(stream, &err));
+	ck_assert_mem_eq(got, ((uint16_t[]){25, 27, 17, 19, 9, 11, 1, 3}), 16);
+	ok(kz_array_get(array, all, sizeof(all), &err));
+	for (int i = 0; i < 32; i++) {
+		int row = 3 - i / 8, column = i % 8;
+		bool set = column == 1 || column == 3;
+		ck_assert_int_eq(all[i], set ? 100 + 2 * row + (column == 3) : i);
+	}
+	kz_array_release(view);
+	ok(kz_array_view(&view, array, KZ_SHAPE(2, 2), ((int64_t[]){0, 2}), 0, &err));
+	fails(kz_array_set_async(view, host, 8, stream, &err), KZ_INVALID, "may share memory");
+	kz_array_release(view);
+	kz_array_release(array);
+	kz_stream_release(stream);
+	teardown();
+}
+END_TEST
+
 /* Other devices */
 
 START_TEST(the_same_device_gives_the_same_handle)
@@ -464,7 +497,7 @@ START_TEST(moving_without_memory_leaves_nothing)
 	kz_status st = KZ_NO_MEMORY;
 	long n;
 	setup(_i);
-	for (n = 0; st == KZ_NO_MEMORY && n < 40; n++) {
+	for (n = 0; st == KZ_NO_MEMORY && n < 60; n++) {
 		kz_array *array = NULL, *view = NULL;
 		mem_fail_after(n);
 		if (!(st = kz_array_from_strided(&array, dev, KZ_U16, KZ_SHAPE(2, 2), "abcdefgh", 8,
@@ -530,6 +563,8 @@ Suite *transfer_suite(void)
 	for (size_t i = 0; i < countof(tests); i++) {
 		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
 	}
+	tcase_add_loop_test(tc, a_view_with_gaps_is_packed_in_the_stream, 0,
+		support_device_count());
 	tcase_add_test(tc, operands_of_two_devices_are_refused_as_the_seed_has_it);
 	tcase_add_test(tc, copying_to_a_device_without_memory_leaves_nothing);
 	suite_add_tcase(s, tc);

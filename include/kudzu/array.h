@@ -158,7 +158,9 @@ KZ_API KZ_NODISCARD kz_status kz_array_set_strided(kz_array *array, const void *
 /**
  * kz_array_get in a stream.
  *
- * @return also KZ_UNSUPPORTED for a view with gaps.
+ * A view with gaps is packed on the device first, by a kernel.
+ *
+ * @return also KZ_NO_COMPILER for such a view.
  * Async: the host memory is written until the stream has passed this point.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_get_async(kz_array *array, void *host, int64_t size,
