@@ -116,7 +116,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
-	mempool mempool_model \
+	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
 	view view_random join \
 	promote elementwise ops \

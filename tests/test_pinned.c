@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pinned host memory: contents on every device; when it is reused, and what copies know of it, on
+ * the stub.
+ */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/objects.h"
+#include "support.h"
+
+#include <string.h>
+
+Suite *pinned_suite(void);
+
+enum { SIZE = 100000 };
+
+static kz_error err;
+static kz_device *dev;
+
+static void open_stub(const char *script)
+{
+	support_stub(script);
+	ok(kz_device_open(&dev, "cuda:0", &err));
+}
+
+static void close_stub(void)
+{
+	kz_device_close(dev);
+	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
+		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
+	}
+}
+
+static kz_pinned *create(int64_t size)
+{
+	kz_pinned *pinned = NULL;
+	ok(kz_pinned_create(&pinned, dev, size, &err));
+	return pinned;
+}
+
+static kz_memory_stats stats(void)
+{
+	kz_memory_stats stats;
+	kz_device_pinned_stats(dev, &stats);
+	return stats;
+}
+
+START_TEST(asynchronous_copies_come_and_go_by_pinned_memory)
+{
+	kz_buffer *buffer;
+	kz_stream *stream;
+	dev = support_open_any(_i);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
+	for (int round = 0; round < 20; round++) {
+		kz_pinned *from = create(SIZE), *to = create(SIZE);
+		memset(kz_pinned_pointer(from), round, SIZE);
+		memset(kz_pinned_pointer(to), 0xff, SIZE);
+		ok(kz_copy_htod_async(buffer, 0, kz_pinned_pointer(from), SIZE, stream, &err));
+		kz_pinned_release(from);
+		ok(kz_copy_dtoh_async(kz_pinned_pointer(to), SIZE, buffer, 0, stream, &err));
+		ok(kz_stream_synchronize(stream, &err));
+		const char *back = kz_pinned_pointer(to);
+		ck_assert(back[0] == round && memcmp(back, back + 1, SIZE - 1) == 0);
+		kz_pinned_release(to);
+	}
+	ck_assert_int_eq(stats().live_size, 0);
+	ck_assert_int_eq(stats().total_count, 40);
+	ck_assert_int_eq(stats().segment_count, 1);
+	kz_buffer_release(buffer);
+	kz_stream_release(stream);
+	kz_device_close(dev);
+}
+END_TEST
+
+START_TEST(memory_of_a_copy_in_flight_is_not_reused)
+{
+	kz_buffer *buffer;
+	open_stub("");
+	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
+	kz_pinned *pinned = create(SIZE);
+	char *pointer = kz_pinned_pointer(pinned);
+	ok(kz_copy_htod_async(buffer, 10, pointer + 10, SIZE - 10, kz_device_stream(dev), &err));
+	support_stub("fail=cuStreamQuery:600");
+	kz_pinned_release(pinned);
+	pinned = create(SIZE);
+	ck_assert_ptr_ne(kz_pinned_pointer(pinned), pointer);
+	support_stub("");
+	kz_pinned_release(pinned);
+	ok(kz_device_trim(dev, 0, &err));
+	ck_assert_int_eq(stats().reserved_size, 0);
+	kz_buffer_release(buffer);
+	close_stub();
+}
+END_TEST
+
+START_TEST(a_full_host_waits_for_copies_before_it_gives_up)
+{
+	kz_buffer *buffer;
+	open_stub("");
+	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
+	kz_pinned *pinned = create(2 << 20), *more;
+	ok(kz_copy_htod_async(buffer, 0, kz_pinned_pointer(pinned), SIZE, kz_device_stream(dev),
+		&err));
+	kz_pinned_release(pinned);
+	support_stub("fail=cuStreamQuery:600;fail=cuMemHostAlloc:2@1");
+	pinned = create(2 << 20);
+	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 1);
+	ck_assert_int_eq(support_stub_calls("cuMemFreeHost"), 1);
+	support_stub("fail=cuMemHostAlloc:2");
+	fails(kz_pinned_create(&more, dev, 3 << 20, &err), KZ_NO_MEMORY, "no memory on the host for "
+		"a pinned buffer: 3145728 bytes requested, 2097152 live, 2097152 reserved");
+	ck_assert_ptr_null(more);
+	kz_pinned_release(pinned);
+	kz_buffer_release(buffer);
+	close_stub();
+}
+END_TEST
+
+START_TEST(copies_of_two_streams_by_one_memory_are_in_order)
+{
+	kz_buffer *one, *two;
+	kz_stream *stream;
+	open_stub("");
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_buffer_create(&one, dev, SIZE, &err));
+	ok(kz_buffer_create(&two, dev, SIZE, &err));
+	kz_pinned *pinned = create(SIZE);
+	char *last = (char *)kz_pinned_pointer(pinned) + SIZE - 1;
+	ok(kz_copy_dtoh_async(last, 1, one, 0, kz_device_stream(dev), &err));
+	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 0);
+	ok(kz_copy_htod_async(two, 0, last, 1, stream, &err));
+	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
+	ok(kz_copy_htod_async(two, 0, "x", 1, stream, &err));
+	ok(kz_copy_htod_async(two, 0, last, 1, stream, &err));
+	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
+	kz_pinned_release(pinned);
+	kz_buffer_release(one);
+	kz_buffer_release(two);
+	kz_stream_release(stream);
+	close_stub();
+}
+END_TEST
+
+START_TEST(a_pointer_finds_the_memory_that_it_lies_in)
+{
+	enum { COUNT = 100 };
+	kz_pinned *all[COUNT];
+	open_stub("");
+	for (int i = 0; i < COUNT; i++) {
+		all[i] = create(1 + i * 37 % COUNT * 10);
+	}
+	for (int i = 0; i < COUNT; i += 2) {
+		kz_pinned_release(all[i]);
+	}
+	for (int i = 1; i < COUNT; i += 2) {
+		char *first = kz_pinned_pointer(all[i]);
+		struct memory *memory = pinned_find(&dev->pinned, first + kz_pinned_size(all[i]) - 1);
+		ck_assert_ptr_nonnull(memory);
+		ck_assert_uint_eq(memory->address, (uintptr_t)first);
+		memory_release(memory);
+		ck_assert_ptr_null(pinned_find(&dev->pinned, first + kz_pinned_size(all[i])));
+		kz_pinned_release(all[i]);
+	}
+	ck_assert_ptr_null(pinned_find(&dev->pinned, all));
+	close_stub();
+}
+END_TEST
+
+START_TEST(bad_wishes_for_pinned_memory_are_refused)
+{
+	kz_pinned *pinned = (kz_pinned *)&err;
+	open_stub("missing=cuMemHostAlloc");
+	fails(kz_pinned_create(&pinned, dev, -1, &err), KZ_INVALID, "from 0, got -1");
+	ck_assert_ptr_null(pinned);
+	fails(kz_pinned_create(&pinned, NULL, 1, &err), KZ_INVALID, "expected a device");
+	fails(kz_pinned_create(NULL, dev, 1, &err), KZ_INVALID, "out is NULL");
+	fails(kz_pinned_create(&pinned, dev, 1, &err), KZ_UNSUPPORTED, "cuMemHostAlloc");
+	pinned = create(0);
+	ck_assert_ptr_null(kz_pinned_pointer(pinned));
+	ck_assert_int_eq(kz_pinned_size(pinned), 0);
+	ck_assert_ptr_null(kz_pinned_pointer(NULL));
+	ck_assert_int_eq(kz_pinned_size(NULL), 0);
+	kz_pinned_release(pinned);
+	kz_pinned_release(NULL);
+	close_stub();
+}
+END_TEST
+
+START_TEST(creating_without_host_memory_leaves_nothing)
+{
+	kz_status st = KZ_NO_MEMORY;
+	kz_pinned *pinned = NULL;
+	long n;
+	open_stub("");
+	for (n = 0; st == KZ_NO_MEMORY; n++) {
+		mem_fail_after(n);
+		st = kz_pinned_create(&pinned, dev, 64, &err);
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, err.status);
+		ck_assert_int_eq(stats().live_count, st == KZ_OK);
+		kz_error_clear(&err);
+	}
+	ok(st);
+	ck_assert_int_gt(n, 4);
+	kz_pinned_release(pinned);
+	close_stub();
+}
+END_TEST
+
+Suite *pinned_suite(void)
+{
+	Suite *s = suite_create("pinned");
+	TCase *tc = tcase_create("pinned");
+	tcase_add_loop_test(tc, asynchronous_copies_come_and_go_by_pinned_memory, 0,
+		support_device_count() + 1);
+	tcase_add_test(tc, memory_of_a_copy_in_flight_is_not_reused);
+	tcase_add_test(tc, a_full_host_waits_for_copies_before_it_gives_up);
+	tcase_add_test(tc, copies_of_two_streams_by_one_memory_are_in_order);
+	tcase_add_test(tc, a_pointer_finds_the_memory_that_it_lies_in);
+	tcase_add_test(tc, bad_wishes_for_pinned_memory_are_refused);
+	tcase_add_test(tc, creating_without_host_memory_leaves_nothing);
+	suite_add_tcase(s, tc);
+	return s;
+}
