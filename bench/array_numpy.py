@@ -31,6 +31,13 @@ ITEMS = [
     ("float32 to float64", "f4", "f8", lambda a, b, out: np.copyto(out, a)),
     ("copy, float32", "f4", "f4", lambda a, b, out: np.copyto(out, a)),
     ("transpose, float32", "f4", "f4", lambda a, b, out: np.copyto(square(out), square(a).T)),
+    ("sum(a), float32", "f4", "f4", lambda a, b, out: np.sum(a)),
+    ("sum(a), float64", "f8", "f8", lambda a, b, out: np.sum(a)),
+    ("sum(a), int32", "i4", "i8", lambda a, b, out: np.sum(a)),
+    ("max(a), float32", "f4", "f4", lambda a, b, out: np.max(a)),
+    ("dot(a, b), float32", "f4", "f4", lambda a, b, out: np.dot(a, b)),
+    ("sums of rows, float32", "f4", "f4", lambda a, b, out: np.sum(square(a), axis=1)),
+    ("sums of columns, float32", "f4", "f4", lambda a, b, out: np.sum(square(a), axis=0)),
 ]
 
 

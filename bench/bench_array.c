@@ -58,7 +58,33 @@ static kz_status run_assign(struct bench *bench)
 	return kz_array_assign(bench->out, bench->a, &bench->err);
 }
 
-enum shape { FLAT, TRANSPOSED };
+static kz_status reduce(struct bench *bench, kz_reduce_op op, kz_axes axes)
+{
+	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
+	options.into = bench->out;
+	return kz_reduce(NULL, op, bench->a, axes, &options, &bench->err);
+}
+
+#define REDUCTION(name, op, axes) \
+	static kz_status run_##name(struct bench *bench) \
+	{ \
+		return reduce(bench, op, axes); \
+	}
+REDUCTION(sum, KZ_REDUCE_SUM, KZ_ALL_AXES)
+REDUCTION(max, KZ_REDUCE_MAX, KZ_ALL_AXES)
+REDUCTION(rows, KZ_REDUCE_SUM, KZ_AXES(1))
+REDUCTION(columns, KZ_REDUCE_SUM, KZ_AXES(0))
+
+static kz_status run_dot(struct bench *bench)
+{
+	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	options.into = bench->out;
+	return kz_dot(NULL, bench->a, bench->b, &options, &bench->err);
+}
+
+/* Of the operands and the result: alike; a matrix seen by columns; a number; the rows or columns of
+ * a square matrix. */
+enum shape { FLAT, TRANSPOSED, TOTAL, LINES };
 
 static const struct item {
 	const char *name;
@@ -85,6 +111,13 @@ static const struct item {
 	{"float32 to float64", run_assign, loop_cast_f32_f64, KZ_F32, KZ_F64, 1, FLAT},
 	{"copy, float32", run_assign, loop_copy_f32, KZ_F32, KZ_F32, 1, FLAT},
 	{"transpose, float32", run_assign, loop_transpose_f32, KZ_F32, KZ_F32, 1, TRANSPOSED},
+	{"sum(a), float32", run_sum, loop_sum_f32, KZ_F32, KZ_F32, 1, TOTAL},
+	{"sum(a), float64", run_sum, loop_sum_f64, KZ_F64, KZ_F64, 1, TOTAL},
+	{"sum(a), int32", run_sum, loop_sum_i32, KZ_I32, KZ_I64, 1, TOTAL},
+	{"max(a), float32", run_max, loop_max_f32, KZ_F32, KZ_F32, 1, TOTAL},
+	{"dot(a, b), float32", run_dot, loop_dot_f32, KZ_F32, KZ_F32, 2, TOTAL},
+	{"sums of rows, float32", run_rows, loop_rows_f32, KZ_F32, KZ_F32, 1, LINES},
+	{"sums of columns, float32", run_columns, loop_columns_f32, KZ_F32, KZ_F32, 1, LINES},
 };
 
 /* Operands */
@@ -108,30 +141,39 @@ static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtyp
 	return st;
 }
 
-/* Let `a` be a matrix, seen by columns. */
-static kz_status transpose(struct bench *bench, int64_t count)
+/* Put a view, row-major unless there are strides, in the place of an array. */
+static kz_status reshape(kz_array **array, kz_shape shape, const int64_t *strides, kz_error *err)
 {
-	int64_t side = (int64_t)sqrt((double)count);
-	int64_t strides[] = {kz_dtype_size(kz_array_dtype(bench->a)), 0};
-	kz_array *whole = bench->a, *out = bench->out;
-	strides[1] = side * strides[0];
-	kz_status st = kz_array_view(&bench->a, whole, KZ_SHAPE(side, side), strides, 0, &bench->err);
-	if (!st) {
+	kz_array *whole = *array;
+	kz_status st = kz_array_view(array, whole, shape, strides, 0, err);
+	if (st) {
+		*array = whole;
+	} else {
 		kz_array_release(whole);
-		st = kz_array_view(&bench->out, out, KZ_SHAPE(side, side), NULL, 0, &bench->err);
-	}
-	if (!st) {
-		kz_array_release(out);
 	}
 	return st;
 }
 
 static kz_status make_operands(struct bench *bench, const struct item *item, int64_t count)
 {
+	kz_error *err = &bench->err;
+	int64_t side = (int64_t)sqrt((double)count);
+	int64_t size = kz_dtype_size(item->in), strides[] = {size, side * size};
 	kz_status st = make_operand(&bench->a, bench, item->in, count);
 	st = st ? st : make_operand(&bench->b, bench, item->in, count);
-	st = st ? st : make_operand(&bench->out, bench, item->out, count);
-	return st || item->shape == FLAT ? st : transpose(bench, count);
+	if (!st && item->shape >= TOTAL) {
+		st = kz_array_zeros(&bench->out, bench->dev, item->out,
+			item->shape == TOTAL ? KZ_SHAPE() : KZ_SHAPE(side), err);
+	} else if (!st) {
+		st = make_operand(&bench->out, bench, item->out, count);
+	}
+	if (item->shape == TRANSPOSED) {
+		st = st ? st : reshape(&bench->out, KZ_SHAPE(side, side), NULL, err);
+		st = st ? st : reshape(&bench->a, KZ_SHAPE(side, side), strides, err);
+	} else if (item->shape == LINES) {
+		st = st ? st : reshape(&bench->a, KZ_SHAPE(side, side), NULL, err);
+	}
+	return st;
 }
 
 static kz_status copy_to_host(struct bench *bench)
@@ -255,7 +297,7 @@ static int run_cpu(struct bench *bench)
 
 static kz_status run_copy(struct bench *bench)
 {
-	kz_buffer *to = kz_array_buffer(bench->out), *from = kz_array_buffer(bench->b);
+	kz_buffer *to = kz_array_buffer(bench->a), *from = kz_array_buffer(bench->b);
 	return kz_copy_dtod(to, 0, from, 0, kz_buffer_size(from), &bench->err);
 }
 
@@ -263,7 +305,7 @@ static int measure_share(struct bench *bench, const struct item *item)
 {
 	double mine[ROUNDS], share[ROUNDS];
 	double in = (double)kz_dtype_size(item->in), out = (double)kz_dtype_size(item->out);
-	double bytes = (double)GPU_COUNT * (item->operands * in + out);
+	double bytes = (double)GPU_COUNT * (item->operands * in + (item->shape < TOTAL ? out : 0));
 	double copied = 2 * (double)GPU_COUNT * in;
 	for (int round = 0; round < ROUNDS; round++) {
 		double copy = time_library(bench, run_copy, 20);
@@ -284,10 +326,8 @@ static int measure_share(struct bench *bench, const struct item *item)
 static int run_gpu(struct bench *bench)
 {
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
-		/* The copy is from `b` to the result, which must hold it. */
-		bool fits = kz_dtype_size(items[i].out) >= kz_dtype_size(items[i].in);
-		int failed = fits && (make_operands(bench, &items[i], GPU_COUNT)
-			|| measure_share(bench, &items[i]));
+		int failed = make_operands(bench, &items[i], GPU_COUNT)
+			|| measure_share(bench, &items[i]);
 		free_operands(bench);
 		if (failed) {
 			return -1;
@@ -298,14 +338,6 @@ static int run_gpu(struct bench *bench)
 
 /* Latency: 16 elements */
 
-static kz_status run_twice(struct bench *bench)
-{
-	kz_array *result = NULL;
-	kz_status st = kz_multiply(&result, 2, bench->a, &bench->err);
-	kz_array_release(result);
-	return st;
-}
-
 static kz_kernel *nothing;
 
 static kz_status run_launch(struct bench *bench)
@@ -314,20 +346,55 @@ static kz_status run_launch(struct bench *bench)
 		KZ_ARGS(bench->out, bench->a, 16));
 }
 
-static int measure_latency(struct bench *bench)
+static kz_status run_launch_to_host(struct bench *bench)
 {
-	double twice[ROUNDS], launch[ROUNDS], ratio[ROUNDS];
+	float host[16];
+	kz_status st = run_launch(bench);
+	return st ? st : kz_array_get(bench->out, host, sizeof(host), &bench->err);
+}
+
+/* With a new result, as in a program. */
+static kz_status run_twice(struct bench *bench)
+{
+	kz_array *result = NULL;
+	kz_status st = kz_multiply(&result, 2, bench->a, &bench->err);
+	kz_array_release(result);
+	return st;
+}
+
+static kz_status run_sum_to_host(struct bench *bench)
+{
+	float host;
+	kz_array *result = NULL;
+	kz_status st = kz_sum(&result, bench->a, KZ_ALL_AXES, &bench->err);
+	st = st ? st : kz_array_get(result, &host, sizeof(host), &bench->err);
+	kz_array_release(result);
+	return st;
+}
+
+static const struct latency {
+	const char *name;
+	run_fn *run, *bare;
+} latencies[] = {
+	{"array: a + b, float32, 16", run_add, run_launch},
+	{"array: 2 * a to a new array, float32, 16", run_twice, run_launch},
+	{"array: sum(a) to the host, float32, 16", run_sum_to_host, run_launch_to_host},
+};
+
+static int measure_latency(struct bench *bench, const struct latency *latency)
+{
+	double mine[ROUNDS], bare[ROUNDS], ratio[ROUNDS];
 	for (int round = 0; round < ROUNDS; round++) {
-		launch[round] = time_library(bench, run_launch, CALLS) * 1e6;
-		twice[round] = time_library(bench, run_twice, CALLS) * 1e6;
-		ratio[round] = twice[round] / launch[round];
-		if (launch[round] < 0 || twice[round] < 0) {
+		bare[round] = time_library(bench, latency->bare, CALLS) * 1e6;
+		mine[round] = time_library(bench, latency->run, CALLS) * 1e6;
+		ratio[round] = mine[round] / bare[round];
+		if (mine[round] < 0 || bare[round] < 0) {
 			return -1;
 		}
 	}
-	bench_report("array: 2 * a, float32, 16", "kudzu, with its result", "us", twice, ROUNDS);
-	bench_report("array: 2 * a, float32, 16", "kz_launch", "us", launch, ROUNDS);
-	bench_report("array: 2 * a, float32, 16", "kudzu/kz_launch", "ratio", ratio, ROUNDS);
+	bench_report(latency->name, "kudzu", "us", mine, ROUNDS);
+	bench_report(latency->name, "kz_launch", "us", bare, ROUNDS);
+	bench_report(latency->name, "kudzu/kz_launch", "ratio", ratio, ROUNDS);
 	return 0;
 }
 
@@ -337,7 +404,10 @@ static int run_latency(struct bench *bench)
 	kz_module *mod = NULL;
 	int failed = kz_module_compile(&mod, bench->dev, source, NULL, &bench->err)
 		|| kz_module_kernel(&nothing, mod, "nothing", &bench->err)
-		|| make_operands(bench, &items[0], 16) || measure_latency(bench);
+		|| make_operands(bench, &items[0], 16);
+	for (size_t i = 0; i < sizeof(latencies) / sizeof(latencies[0]) && !failed; i++) {
+		failed = measure_latency(bench, &latencies[i]);
+	}
 	free_operands(bench);
 	kz_module_release(mod);
 	return failed;
