@@ -269,7 +269,9 @@ START_TEST(fences_and_hints_do_nothing_else)
 	for (size_t w = 0; w < countof(widths); w++) {
 		run(widths[w], 32, "fence.proxy.alias; fence.proxy.async; fence.proxy.async.global;\n"
 			"fence.mbarrier_init.release.cluster; griddepcontrol.launch_dependents;\n"
-			"griddepcontrol.wait; setmaxnreg.dec.sync.aligned.u32 24; st.u32 [%rd9], 7;");
+			"griddepcontrol.wait; setmaxnreg.dec.sync.aligned.u32 24;\n"
+			"mov.u64 %rd8, 64; prefetch.global.L1 [%rd8]; prefetch.L2 [%rd8+-128];\n"
+			"prefetchu.L1 [%rd8]; prefetch.global.L2::evict_last [%rd9]; st.u32 [%rd9], 7;");
 		ck_assert_uint_eq(grid.memory[31][0], 7);
 	}
 }

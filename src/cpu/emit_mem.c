@@ -644,6 +644,21 @@ void emit_policy(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, emit_int(e, 64, 0));
 }
 
+/* A warp's would be 32 instructions, of which most are for the same line. */
+void emit_prefetch(struct emit *e, const struct ptx_inst *inst)
+{
+	if (e->width > 1) {
+		return;
+	}
+	enum ptx_space space = inst->space;
+	LLVMValueRef place = emit_address(e, &inst->operands[0], &space, e->s.i8);
+	LLVMTypeRef type = LLVMTypeOf(place);
+	uint64_t level = ptx_has(&inst->mods, PTX_MOD_L1) ? 3 : 2;
+	LLVMValueRef args[] = {place, emit_scalar(e, 32, 0), emit_scalar(e, 32, level),
+		emit_scalar(e, 32, 1)};
+	ir_intrinsic(e, "llvm.prefetch", &type, 1, args, countof(args));
+}
+
 /* Hints for caches, profilers and debuggers. */
 void emit_nothing(struct emit *e, const struct ptx_inst *inst)
 {
