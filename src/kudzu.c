@@ -72,6 +72,7 @@
  *                   expressions as strings -> expressions; eval.c: run them, prepare them
  *     reduce.[ch]   sums, extremes, means along axes; reduce_pass.c: one extent after the other;
  *                   reduce_text.c: their kernels
+ *     overlap.[ch]  whether two arrays share memory
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *
