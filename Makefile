@@ -76,7 +76,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	reduce.c reduce_pass.c reduce_text.c \
 	indexing.c linalg.c scan.c \
 	eval_lex.c eval_parse.c eval.c \
-	overlap.c \
+	overlap.c declare.c \
 	)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
@@ -123,7 +123,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	promote elementwise ops \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan \
-	overlap
+	declare overlap
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \

@@ -71,6 +71,37 @@ const char *kz_dtype_ctype(kz_dtype dtype)
 	return dtype_find(dtype).ctype;
 }
 
+/* "struct point" and "point" are one. */
+static const char *bare_name(const char *name)
+{
+	return strncmp(name, "struct ", 7) == 0 ? name + 7 : name;
+}
+
+/* Whether two names are the same but for blanks. */
+static bool same_name(const char *a, const char *b)
+{
+	a = bare_name(a);
+	b = bare_name(b);
+	for (;; a++, b++) {
+		a += strspn(a, " ");
+		b += strspn(b, " ");
+		if (*a != *b || !*a) {
+			return *a == *b;
+		}
+	}
+}
+
+kz_dtype dtype_struct(const char *name)
+{
+	kz_dtype found = 0;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < struct_count && !found; i++) {
+		found = same_name(structs[i].name, name) ? KZ_DTYPE_STRUCT + (kz_dtype)i : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
 /* Append to the list; the lock is held. */
 static kz_status struct_add(const char *name, int64_t size, kz_error *err)
 {

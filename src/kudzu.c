@@ -73,6 +73,7 @@
  *     reduce.[ch]   sums, extremes, means along axes; reduce_pass.c: one extent after the other;
  *                   reduce_text.c: their kernels
  *     overlap.[ch]  whether two arrays share memory
+ *     declare.[ch]  the argument list of a user's kernel
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

@@ -149,6 +149,11 @@ static inline const char *plural(int64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* dtype.c */
+
+/* The registered struct of a name as kernels spell it; 0 if there is none. */
+kz_dtype dtype_struct(const char *name);
+
 /* device.c */
 
 static inline struct kz_device *device_retain(struct kz_device *dev)
