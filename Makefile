@@ -60,6 +60,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	reduce.h \
 	indexing.h linalg.h scan.h \
 	eval.h \
+	custom.h \
 	)
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
@@ -76,7 +77,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	reduce.c reduce_pass.c reduce_text.c \
 	indexing.c linalg.c scan.c \
 	eval_lex.c eval_parse.c eval.c \
-	overlap.c declare.c \
+	overlap.c declare.c custom.c custom_text.c custom_bind.c custom_elementwise.c custom_reduction.c \
 	)
 CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
@@ -123,7 +124,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	promote elementwise ops \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan \
-	declare overlap
+	declare overlap custom custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \

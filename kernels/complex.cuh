@@ -4,9 +4,11 @@
  * products is not followed (nor by numpy); quotients by R. L. Smith (CACM 5, 1962); square roots and
  * logarithms by hypot, which does not overflow on the way.
  */
+#ifndef KZ_COMPLEX_GIVEN
 template <class T> struct __align__(2 * sizeof(T)) kz_complex {
 	T re, im;
 };
+#endif
 template <class T> __device__ kz_complex<T> kz_make(T re, T im)
 {
 	kz_complex<T> out;

@@ -214,6 +214,16 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	return st;
 }
 
+void kernels_count(struct kz_device *dev)
+{
+	struct kernel_table *table = table_of(dev);
+	if (table) {
+		pthread_mutex_lock(&table->lock);
+		table->compiled_count++;
+		pthread_mutex_unlock(&table->lock);
+	}
+}
+
 void kernels_free(struct kz_device *dev)
 {
 	struct kernel_table *table = atomic_load(&dev->kernels);

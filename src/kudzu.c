@@ -74,6 +74,8 @@
  *                   reduce_text.c: their kernels
  *     overlap.[ch]  whether two arrays share memory
  *     declare.[ch]  the argument list of a user's kernel
+ *     custom.[ch]   users' kernels: custom_text.c: their text; custom_bind.c: their arguments;
+ *                   custom_elementwise.c custom_reduction.c: the two kinds
  *     diagnose.c    what works on this machine
  *     kudzu.c       this file
  *

@@ -24,6 +24,7 @@
  */
 #include <kudzu/array.h>
 #include <kudzu/create.h>
+#include <kudzu/custom.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>
 #include <kudzu/dlpack.h>

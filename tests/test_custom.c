@@ -1,0 +1,958 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Elementwise kernels of users, against loops on the host.
+ *
+ * Every test runs on every device twice: with the kernels that the library makes for it, and with
+ * those for the other kind of device, one thread a block or many.
+ */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/objects.h"
+#include "support.h"
+
+#include <complex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *custom_suite(void);
+
+static kz_error err;
+static kz_device *dev;
+
+static void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(index / 2);
+	dev->serial ^= index % 2 != 0;
+}
+
+static void teardown(void)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+
+static kz_elementwise *make(const char *arguments, const char *operation)
+{
+	kz_elementwise *kernel = NULL;
+	ok(kz_elementwise_create(&kernel, dev, arguments, operation, NULL, &err));
+	return kernel;
+}
+
+static kz_array *from(kz_dtype dtype, kz_shape shape, const void *host)
+{
+	kz_array *array = NULL;
+	int64_t count = 1;
+	for (int64_t i = 0; i < shape.ndim; i++) {
+		count *= shape.dims[i];
+	}
+	ok(kz_array_from(&array, dev, dtype, shape, host, count * kz_dtype_size(dtype), &err));
+	return array;
+}
+
+static int64_t compiled(void)
+{
+	kz_kernel_stats stats;
+	kz_device_kernel_stats(dev, &stats);
+	return stats.compiled_count;
+}
+
+/* Running for each element */
+
+static const int64_t counts[] = {0, 1, 2, 31, 255, 256, 257, 1000, 4095, 4096, 4097, 200001};
+
+START_TEST(an_operation_runs_for_each_element)
+{
+	setup(_i);
+	kz_elementwise *saxpy = make("float a, const float *x, float *y", "y[i] = a * x[i] + y[i]");
+	for (size_t c = 0; c < countof(counts); c++) {
+		size_t count = (size_t)counts[c];
+		float *x = calloc(2 * count + 2, sizeof(*x)), *y = x + count + 1;
+		for (size_t i = 0; i < count; i++) {
+			x[i] = (float)(i % 1000);
+			y[i] = (float)i;
+		}
+		kz_array *dx = from(KZ_F32, KZ_SHAPE(count), x), *dy = from(KZ_F32, KZ_SHAPE(count), y);
+		ok(kz_elementwise_run(saxpy, NULL, &err, KZ_ARGS(3, dx, dy)));
+		ok(kz_array_get(dy, y, (int64_t)(4 * count), &err));
+		size_t wrong = 0;
+		for (size_t i = 0; i < count; i++) {
+			wrong += y[i] != 3 * x[i] + (float)i;
+		}
+		ck_assert_uint_eq(wrong, 0);
+		kz_array_release(dx);
+		kz_array_release(dy);
+		free(x);
+	}
+	kz_elementwise_release(saxpy);
+	kz_elementwise_release(NULL);
+	teardown();
+}
+END_TEST
+
+/* PyCUDA's test_elwise_kernel. */
+START_TEST(a_linear_combination_needs_no_const)
+{
+	float x[50], y[50], z[50];
+	setup(_i);
+	for (int i = 0; i < 50; i++) {
+		x[i] = (float)(i * i % 17);
+		y[i] = (float)(i - 25);
+	}
+	kz_elementwise *kernel = make("float a, float *x, float b, float *y, float *z",
+		"z[i] = a*x[i] + b*y[i];");
+	kz_array *dx = from(KZ_F32, KZ_SHAPE(50), x), *dy = from(KZ_F32, KZ_SHAPE(50), y), *dz;
+	ok(kz_array_like(&dz, dx, &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(5, dx, 6.0f, dy, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	for (int i = 0; i < 50; i++) {
+		ck_assert_float_eq(z[i], 5 * x[i] + 6 * y[i]);
+	}
+	/* All of them one array: each element has its own. */
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(2, dz, 3, dz, dz)));
+	ok(kz_array_get(dz, y, sizeof(y), &err));
+	ck_assert_float_eq(y[49], 5 * z[49]);
+	kz_array_release(dx);
+	kz_array_release(dy);
+	kz_array_release(dz);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_operation_has_its_index_and_the_count)
+{
+	int64_t host[6];
+	setup(_i);
+	kz_elementwise *kernel = make("long long *x",
+		"if (i == 2) continue;\nx[i] = 10 * n + i // a comment");
+	kz_array *x = from(KZ_I64, KZ_SHAPE(2, 3), memset(host, 0, sizeof(host)));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x)));
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	for (int i = 0; i < 6; i++) {
+		ck_assert_int_eq(host[i], i == 2 ? 0 : 60 + i);
+	}
+	kz_array_release(x);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(preamble_and_loops_around_are_compiled_in)
+{
+	static const char *const defines[] = {"SCALE=3", NULL};
+	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	kz_elementwise *kernel = NULL;
+	int32_t host[1000] = {0}, threads = 0;
+	setup(_i);
+	compile.defines = defines;
+	options.name = "my kernel-7";
+	options.preamble = "__device__ int scaled(int a)\n{\n\treturn a * SCALE;\n}";
+	options.loop_prep = "int seen = 0";
+	options.after_loop = "if (total_threads) atomicAdd(threads, tid < blockDim.x ? seen : 0)";
+	options.compile = &compile;
+	ok(kz_elementwise_create(&kernel, dev, "int *x, raw int *threads",
+		"x[i] = scaled((int)i); seen++", &options, &err));
+	kz_array *x = from(KZ_I32, KZ_SHAPE(1000), host), *t = from(KZ_I32, KZ_SHAPE(), &threads);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x, t)));
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	ok(kz_array_get(t, &threads, sizeof(threads), &err));
+	ck_assert(host[0] == 0 && host[999] == 2997);
+	ck_assert_int_eq(threads, 1000);
+	kz_array_release(x);
+	kz_array_release(t);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+/* Ranges: PyCUDA's test_ranged_elwise_kernel and test_pass_slice_to_kernel, and more */
+
+static const struct {
+	int64_t start, stop, step;
+	int64_t first, count, by; /* by Python, of 50000 elements */
+} slices[] = {
+	{5, 20000, 1, 5, 19995, 1},
+	{5, 20000, 17, 5, 1177, 17},
+	{3000, 5, -1, 3000, 2995, -1},
+	{1000, -1, 1, 1000, 48999, 1},
+	{1000, -1, KZ_OMIT, 1000, 48999, 1},
+	{KZ_OMIT, KZ_OMIT, -1, 49999, 50000, -1},
+	{KZ_OMIT, KZ_OMIT, 7, 0, 7143, 7},
+	{KZ_OMIT, KZ_OMIT, -7, 49999, 7143, -7},
+	{KZ_OMIT, 5, 1, 0, 5, 1},
+	{-5, KZ_OMIT, 1, 49995, 5, 1},
+	{-5, KZ_OMIT, -1, 49995, 49996, -1},
+	{5, 2, 1, 0, 0, 1},
+	{2, 5, -1, 0, 0, 1},
+	{60000, 70000, 1, 0, 0, 1},
+	{60000, 49990, -3, 49999, 3, -3},
+	{-60000, 3, 2, 0, 2, 2},
+	{0, INT64_MAX, INT64_MAX, 0, 1, 1},
+	{INT64_MAX, INT64_MIN + 1, INT64_MIN + 1, 49999, 1, 1},
+};
+
+START_TEST(a_slice_says_which_elements_it_runs_for)
+{
+	enum { COUNT = 50000 };
+	float *host = malloc(COUNT * sizeof(*host)), *want = malloc(COUNT * sizeof(*want));
+	setup(_i);
+	kz_elementwise *kernel = make("float *z", "z[i] = n == 50000 ? 7 : 8");
+	for (size_t s = 0; s < countof(slices); s++) {
+		kz_slice slice = KZ_SLICE(slices[s].start, slices[s].stop, slices[s].step);
+		kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+		kz_array *z;
+		call.slice = &slice;
+		ok(kz_array_zeros(&z, dev, KZ_F32, KZ_SHAPE(COUNT), &err));
+		ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(z)));
+		ok(kz_array_get(z, host, COUNT * sizeof(*host), &err));
+		memset(want, 0, COUNT * sizeof(*want));
+		for (int64_t k = 0; k < slices[s].count; k++) {
+			want[slices[s].first + k * slices[s].by] = 7;
+		}
+		ck_assert_msg(memcmp(host, want, COUNT * sizeof(*host)) == 0, "slice %zu", s);
+		kz_array_release(z);
+	}
+	free(host);
+	free(want);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_range_is_what_the_index_goes_through)
+{
+	static const int64_t starts[] = {0, INT64_C(3000000000), -INT64_C(5000000000)};
+	int64_t host[10], base;
+	setup(_i);
+	kz_elementwise *kernel = make("raw long long *x, long long base, long long step",
+		"x[(i - base) / step] = i + n");
+	kz_array *x = from(KZ_I64, KZ_SHAPE(10), memset(host, 0, sizeof(host)));
+	for (int k = 0; k < 6; k++) {
+		int64_t step = k % 2 ? -INT64_C(2000000000) : 3;
+		base = starts[k / 2];
+		kz_slice range = KZ_SLICE(base, base + 10 * step, step);
+		kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+		call.range = &range;
+		ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x, base, step)));
+		ok(kz_array_get(x, host, sizeof(host), &err));
+		for (int i = 0; i < 10; i++) {
+			ck_assert_int_eq(host[i], base + i * step + 10);
+		}
+	}
+	kz_array_release(x);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
+{
+	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+	kz_slice range = KZ_SLICE(0, 4, 0);
+	setup(_i);
+	kz_elementwise *kernel = make("float *x", "x[i] = 1"), *raw = make("raw float *x", "x[i] = 1");
+	kz_array *x;
+	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(4), &err));
+	call.range = &range;
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"'elementwise': the step is 0");
+	range = KZ_INDEX(3);
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"expected KZ_SLICE(start, stop, step)");
+	range = KZ_SLICE(KZ_OMIT, 3);
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"a range has a start and a stop");
+	range = KZ_SLICE(2, 5);
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_RANGE,
+		"the range goes from 2 to 4, the arrays have 4 elements");
+	range = KZ_SLICE(3, -2, -1);
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_RANGE, "from 3 to -1");
+	range = KZ_SLICE(INT64_MIN + 1, INT64_MAX);
+	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_RANGE, "more than 2^63 values");
+	call.slice = &range;
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"expected a slice or a range, got both");
+	call.range = NULL;
+	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_INVALID, "a range says how many");
+	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "a range says how many");
+	call.size = 3;
+	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"kz_elementwise_call has size 3");
+	kz_array_release(x);
+	kz_elementwise_release(kernel);
+	kz_elementwise_release(raw);
+	teardown();
+}
+END_TEST
+
+/* Types */
+
+START_TEST(complex_numbers_have_operators_and_functions)
+{
+	float complex x[3] = {1 + 2 * I, -3 + 0.5f * I, -2 * I}, z[3], a = 2 - I;
+	setup(_i);
+	kz_elementwise *kernel = make("kz_complex<float> a, const pycuda::complex<float> *x, "
+		"pycuda::complex<float> *z, double b",
+		"z[i] = a * x[i] / 2 + conj(x[i]) * b; z[i] += 1; z[i] = 2.0 * z[i] - real(x[i]) + "
+		"pycuda::complex<float>(imag(x[i]), abs(x[i])) + x[i].real() + sqrt(x[i])");
+	kz_array *dx = from(KZ_C64, KZ_SHAPE(3), x), *dz;
+	ok(kz_array_like(&dz, dx, &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(a, dx, dz, 0.5)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	for (int i = 0; i < 3; i++) {
+		double complex w = (double complex)x[i];
+		double complex want = 2 * ((double complex)a * w / 2 + conj(w) * 0.5 + 1)
+			+ (cimag(w) + I * cabs(w)) + csqrt(w);
+		ck_assert_double_lt(cabs((double complex)z[i] - want), 1e-5);
+	}
+	/* Real numbers are complex, too. */
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(2, dx, dz, 0)));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(-2.5, dx, dz, 0)));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(a), dx, dz, 0)));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dx, dz, 0)), KZ_ARGUMENT,
+		"argument 1 of 'elementwise': expected kz_complex<float> a (8 bytes), got an array");
+	kz_array_release(dx);
+	kz_array_release(dz);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(halves_are_cuda_s_own_types)
+{
+	uint16_t x[2] = {0x3c00, 0xc500}, b[2] = {0x3f80, 0xc0a0}, two = 0x4000; /* 1, -5 */
+	float z[2];
+	setup(_i);
+	kz_elementwise *kernel = make("__half a, const __half *x, const __nv_bfloat16 *b, float *z",
+		"z[i] = __half2float(a * x[i]) + __bfloat162float(b[i])");
+	kz_array *dx = from(KZ_F16, KZ_SHAPE(2), x), *db = from(KZ_BF16, KZ_SHAPE(2), b), *dz;
+	ok(kz_array_create(&dz, dev, KZ_F32, KZ_SHAPE(2), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(two), dx, db, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	ck_assert(z[0] == 3 && z[1] == -15);
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(two), db, dx, dz)), KZ_ARGUMENT,
+		"argument 2 of 'elementwise': expected 'const __half *x', got an array of bfloat16");
+	kz_array_release(dx);
+	kz_array_release(db);
+	kz_array_release(dz);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(structs_and_vectors_are_elements)
+{
+	struct point { float x; int32_t id; } p[3] = {{1.5f, 1}, {2.5f, 2}, {-1, 3}}, shift = {10, 100};
+	float v[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
+	kz_dtype point, four;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	kz_elementwise *kernel = NULL;
+	setup(_i);
+	ok(kz_dtype_register(&point, "struct point", sizeof(p[0]), &err));
+	ok(kz_dtype_register(&four, "float4", 16, &err));
+	options.preamble = "struct point { float x; int id; };";
+	ok(kz_elementwise_create(&kernel, dev, "point shift, struct point *p, float4 *v",
+		"p[i].x += shift.x; p[i].id += shift.id; v[i].w = p[i].x", &options, &err));
+	kz_array *dp = from(point, KZ_SHAPE(3), p), *dv = from(four, KZ_SHAPE(3), v);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(shift), dp, dv)));
+	ok(kz_array_get(dp, p, sizeof(p), &err));
+	ok(kz_array_get(dv, v, sizeof(v), &err));
+	ck_assert(p[2].x == 9 && p[2].id == 103 && v[2][3] == 9 && v[0][3] == 11.5f && v[1][2] == 7);
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(shift), dv, dv)), KZ_ARGUMENT,
+		"argument 2 of 'elementwise': expected 'struct point *p', got an array of float4");
+	kz_elementwise_release(kernel);
+	options.preamble = "struct point { float x; double id; };";
+	fails(kz_elementwise_create(&kernel, dev, "point *p", "p[i].x = 1", &options, &err), KZ_COMPILE,
+		"point was registered with 8 bytes");
+	ck_assert_ptr_null(kernel);
+	kz_array_release(dp);
+	kz_array_release(dv);
+	teardown();
+}
+END_TEST
+
+START_TEST(all_kinds_of_numbers_are_arguments)
+{
+	double host[1];
+	enum { RED = 1000 } colour = RED;
+	setup(_i);
+	kz_elementwise *kernel = make("bool a, char b, unsigned short c, int d, uint64_t e, float f, "
+		"double g, double *x",
+		"x[i] = a + 2.0 * b + 4.0 * c + 8.0 * d + 16.0 * e + 32.0 * f + 64 * g");
+	kz_array *x = from(KZ_F64, KZ_SHAPE(1), host);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(true, -1, 60000, colour, 5u, 0.5f, 0.25, x)));
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	ck_assert_double_eq(host[0], 1 - 2 + 240000 + 8000 + 80 + 16 + 16);
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(2, 0, 0, 0, 0, 0, 0, x)), KZ_ARGUMENT,
+		"argument 1 of 'elementwise': 2 does not fit bool a (1 byte)");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0, -1, 0, 0, x)), KZ_ARGUMENT,
+		"argument 5 of 'elementwise': -1 does not fit uint64_t e (8 bytes)");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0, 0, 0.5, 0, x)), KZ_ARGUMENT,
+		"argument 6 of 'elementwise': expected float f (4 bytes), got double");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0.5f, 0, 0, 0, x)), KZ_ARGUMENT,
+		"argument 4 of 'elementwise': expected int d (4 bytes), got float");
+	kz_array_release(x);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+/* What is refused */
+
+START_TEST(arguments_that_do_not_match_the_list_are_refused)
+{
+	float host[4] = {0};
+	setup(_i);
+	kz_elementwise *kernel = make("float a, const float *x, float *y", "y[i] = a * x[i]");
+	kz_array *x = from(KZ_F32, KZ_SHAPE(4), host), *y = from(KZ_F32, KZ_SHAPE(4), host);
+	kz_array *d = from(KZ_F64, KZ_SHAPE(2), host), *none = NULL;
+	kz_buffer *buffer = kz_array_buffer(x);
+#define RUN(...) kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(__VA_ARGS__))
+	fails(RUN(), KZ_ARGUMENT, "'elementwise' takes 3 arguments, got 0: 'float a, const float *x, "
+		"float *y'");
+	fails(RUN(1, x), KZ_ARGUMENT, "got 2");
+	fails(RUN(1, x, y, y), KZ_ARGUMENT, "got 4");
+	fails(RUN(1, d, y), KZ_ARGUMENT, "argument 2 of 'elementwise': expected 'const float *x', got "
+		"an array of float64");
+	fails(RUN(x, x, y), KZ_ARGUMENT, "argument 1 of 'elementwise': expected float a (4 bytes), got "
+		"an array");
+	fails(RUN(1, 2, y), KZ_ARGUMENT, "argument 2 of 'elementwise': expected const float *x, got int");
+	fails(RUN(1, none, y), KZ_ARGUMENT, "argument 2 of 'elementwise': the kz_array is NULL");
+	fails(RUN(1, host, y), KZ_ARGUMENT, "got a host pointer");
+	fails(RUN(1, buffer, y), KZ_ARGUMENT, "expected an array for 'const float *x'");
+	fails(RUN(1, NULL, y), KZ_ARGUMENT, "expected an array for 'const float *x'");
+	fails(RUN(1, KZ_DEVPTR(4096), y), KZ_ARGUMENT, "expected an array for 'const float *x'");
+	fails(RUN(1, KZ_IN(host, 16), y), KZ_ARGUMENT, "expected an array for 'const float *x'");
+	fails(kz_elementwise_run(NULL, NULL, &err, KZ_ARGS(1)), KZ_INVALID,
+		"expected an elementwise kernel, got NULL");
+	fails(kz_elementwise_run(kernel, NULL, &err, ((kz_args){NULL, 3})), KZ_ARGUMENT, "got 3");
+	ok(RUN(1, x, y));
+	kz_array_release(x);
+	kz_array_release(y);
+	kz_array_release(d);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_kernel_that_cannot_be_made_says_why)
+{
+	kz_elementwise *kernel = (kz_elementwise *)&err;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	setup(_i);
+#define CREATE(...) kz_elementwise_create(&kernel, dev, __VA_ARGS__, &options, &err)
+	fails(CREATE("float *x", ""), KZ_INVALID, "expected an operation, got an empty text");
+	ck_assert_ptr_null(kernel);
+	fails(CREATE("float *x", " ;\n"), KZ_INVALID, "expected an operation, got an empty text");
+	fails(CREATE("float *x", NULL), KZ_INVALID, "expected an operation, got NULL");
+	fails(CREATE("", "x[i] = 1"), KZ_INVALID, "expected a list of arguments, got an empty text");
+	fails(CREATE(NULL, "x[i] = 1"), KZ_INVALID, "expected a list of arguments, got NULL");
+	fails(CREATE("float x", "x = 1"), KZ_INVALID,
+		"elementwise: expected a pointer among the arguments 'float x'");
+	fails(CREATE("flaot *x", "x[i] = 1"), KZ_INVALID, "unknown type 'flaot'");
+	options.name = "no\nname";
+	fails(CREATE("float *x", "x[i] = 1"), KZ_INVALID, "expected a name of 1 to 64 characters");
+	options.name = "a\"b";
+	fails(CREATE("float *x", "x[i] = 1"), KZ_INVALID, "expected a name of 1 to 64 characters");
+	options.name = "";
+	fails(CREATE("float *x", "x[i] = 1"), KZ_INVALID, "expected a name of 1 to 64 characters");
+	options.size = 1;
+	fails(CREATE("float *x", "x[i] = 1"), KZ_INVALID, "kz_custom_options has size 1");
+	fails(kz_elementwise_create(NULL, dev, "float *x", "x[i] = 1", NULL, &err), KZ_INVALID,
+		"kz_elementwise_create: out is NULL");
+	fails(kz_elementwise_create(&kernel, NULL, "float *x", "x[i] = 1", NULL, &err), KZ_INVALID,
+		"expected a device, got NULL");
+	teardown();
+}
+END_TEST
+
+static const struct {
+	const char *arguments, *operation, *preamble, *loop_prep, *after_loop;
+	const char *file, *message;
+	int line, column;
+} mistakes[] = {
+	{"float *x", "x[i] = y[i]", "", "", "", "k: operation", "identifier \"y\" is undefined", 1, 8},
+	{"float *x", "x[i] = 1;\nx[i] = (2", "", "", "", "k: operation", "expected a \")\"", 2, 10},
+	{"float *x", "x[i] = 1", "__device__\nint f() { return q; }", "", "",
+		"k: preamble", "identifier \"q\" is undefined", 2, 18},
+	{"float *x", "x[i] = 1", "", "\n\nint q = r", "", "k: loop_prep",
+		"identifier \"r\" is undefined", 3, 9},
+	{"float *x", "x[i] = 1", "", "", "r = 1", "k: after_loop", "identifier \"r\" is undefined", 1, 1},
+	{"float4 s,\n  float *while", "x[i] = 1", "", "", "", "k: arguments", "expected a \")\"", 2, 10},
+	{"const float *x", "x[i] = 1", "", "", "", "k: operation",
+		"expression must be a modifiable lvalue", 1, 1},
+};
+
+START_TEST(a_mistake_in_a_text_is_shown_there)
+{
+	kz_elementwise *kernel = NULL;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	setup(_i);
+	options.name = "k";
+	for (size_t m = 0; m < countof(mistakes); m++) {
+		options.preamble = mistakes[m].preamble;
+		options.loop_prep = mistakes[m].loop_prep;
+		options.after_loop = mistakes[m].after_loop;
+		ck_assert_int_eq(kz_elementwise_create(&kernel, dev, mistakes[m].arguments,
+			mistakes[m].operation, &options, &err), KZ_COMPILE);
+		ck_assert_msg(strstr(err.message, mistakes[m].message), "%zu: %s", m, err.message);
+		ck_assert_str_eq(err.file, mistakes[m].file);
+		ck_assert_msg(err.line == mistakes[m].line && err.column == mistakes[m].column,
+			"%zu: %d:%d", m, err.line, err.column);
+		ck_assert_ptr_nonnull(strstr(err.log, "^\n"));
+		kz_error_clear(&err);
+	}
+	teardown();
+}
+END_TEST
+
+/* Shapes and strides */
+
+START_TEST(arrays_broadcast_to_one_shape)
+{
+	int32_t x[3] = {1, 2, 3}, y[2] = {10, 20}, z[6], s = 100;
+	setup(_i);
+	kz_elementwise *kernel = make("const int *x, const int *y, const int *s, int *z",
+		"z[i] = x[i] + y[i] + s[i]");
+	kz_array *dx = from(KZ_I32, KZ_SHAPE(3), x), *dy = from(KZ_I32, KZ_SHAPE(2, 1), y);
+	kz_array *ds = from(KZ_I32, KZ_SHAPE(), &s), *dz = from(KZ_I32, KZ_SHAPE(2, 3), z), *narrow;
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dy, ds, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	for (int i = 0; i < 6; i++) {
+		ck_assert_int_eq(z[i], x[i % 3] + y[i / 3] + 100);
+	}
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dz, dy, ds, dx)), KZ_INVALID,
+		"'elementwise': the array for 'int *z' has shape (3,), the others (2, 3); only const "
+		"ones are broadcast");
+	ok(kz_array_slice(&narrow, dz, KZ_AT(KZ_ALL, KZ_SLICE(0, 2)), &err));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dy, narrow, dz)), KZ_INVALID,
+		"'elementwise': the array for 'const int *s' has shape (2, 2), which does not broadcast "
+		"to (2, 3) of those before");
+	kz_array_release(narrow);
+	kz_array_release(dx);
+	kz_array_release(dy);
+	kz_array_release(ds);
+	kz_array_release(dz);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+static uint64_t state;
+
+static int64_t below(int64_t count)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)((state >> 33) % (uint64_t)count);
+}
+
+/* A random view of this shape over an array of its own, filled with random numbers. */
+static kz_array *any_view(const kz_shape *shape)
+{
+	static int32_t numbers[20000];
+	kz_shape base = *shape, moved = *shape;
+	kz_slice cut[KZ_MAX_DIMS];
+	kz_axes order = {shape->ndim, {0}};
+	kz_array *array, *sliced, *view;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		int64_t other = below(i + 1);
+		order.items[i] = order.items[other];
+		order.items[other] = i;
+	}
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		int64_t gap = below(2), extent = shape->dims[order.items[i]];
+		moved.dims[order.items[i]] = i; /* where axis order[i] is now */
+		base.dims[i] = extent * (1 + gap);
+		cut[i] = below(2) ? KZ_SLICE(KZ_OMIT, KZ_OMIT, 1 + gap)
+			: KZ_SLICE(KZ_OMIT, KZ_OMIT, -1 - gap);
+	}
+	for (int i = 0; i < 20000; i++) {
+		numbers[i] = (int32_t)below(1000000);
+	}
+	array = from(KZ_I32, base, numbers);
+	ok(kz_array_slice(&sliced, array, ((kz_slices){cut, shape->ndim}), &err));
+	ok(kz_array_transpose(&view, sliced, kz_axes_from(moved.dims, shape->ndim), &err));
+	kz_array_release(array);
+	kz_array_release(sliced);
+	return view;
+}
+
+static int32_t *fetch(kz_array *array)
+{
+	int32_t *host = malloc((size_t)kz_array_size(array) + 1);
+	ok(kz_array_get(array, host, kz_array_size(array), &err));
+	return host;
+}
+
+/* The element of an array of `own` shape that is at row-major index i of `shape`. */
+static int64_t element_at(int64_t i, const kz_shape *own, const kz_shape *shape)
+{
+	int64_t at = 0, step = 1;
+	for (int64_t d = 0; d < own->ndim; d++) {
+		int64_t extent = own->dims[own->ndim - 1 - d], all = shape->dims[shape->ndim - 1 - d];
+		at += (extent == 1 ? 0 : i % all) * step;
+		step *= extent;
+		i /= all;
+	}
+	return at;
+}
+
+/* One round: random shapes and strides, some broadcast, some through a slice of the indexes. */
+static void random_round(kz_elementwise *kernel, uint64_t seed)
+{
+	kz_shape shape = {below(5), {0}}, own[2];
+	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+	kz_slice back = KZ_SLICE(KZ_OMIT, KZ_OMIT, -1);
+	for (int64_t i = 0; i < shape.ndim; i++) {
+		shape.dims[i] = below(15) ? 1 + below(6) : 0;
+	}
+	kz_array *z = any_view(&shape), *x[2];
+	for (int k = 0; k < 2; k++) {
+		int64_t missing = below(4) ? 0 : below(shape.ndim + 1);
+		own[k].ndim = shape.ndim - missing;
+		for (int64_t i = 0; i < own[k].ndim; i++) {
+			own[k].dims[i] = below(4) ? shape.dims[i + missing] : 1;
+		}
+		x[k] = any_view(&own[k]);
+	}
+	call.slice = below(3) ? NULL : &back;
+	int32_t *before = fetch(z), *a = fetch(x[0]), *b = fetch(x[1]), wrong = 0;
+	ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x[0], x[1], z, 7)));
+	int32_t *after = fetch(z);
+	int64_t n = kz_array_count(z);
+	for (int64_t i = 0; i < n; i++) {
+		int32_t want = before[i] - 7 * a[element_at(i, &own[0], &shape)]
+			+ b[element_at(i, &own[1], &shape)] + b[element_at(n - 1 - i, &own[1], &shape)]
+			+ (int32_t)i;
+		wrong += after[i] != want;
+	}
+	ck_assert_msg(wrong == 0, "%d of %lld elements, KUDZU_TEST_SEED=%llu", wrong, (long long)n,
+		(unsigned long long)seed);
+	kz_array_release(z);
+	kz_array_release(x[0]);
+	kz_array_release(x[1]);
+	free(before);
+	free(after);
+	free(a);
+	free(b);
+}
+
+START_TEST(random_strides_and_shapes_give_what_loops_give)
+{
+	enum { ROUNDS = 300 };
+	const char *text = getenv("KUDZU_TEST_SEED");
+	uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
+	setup(_i);
+	printf("%d calls from KUDZU_TEST_SEED=%llu\n", ROUNDS, (unsigned long long)seed);
+	kz_elementwise *kernel = make("const int *x, const int *y, int *z, int a",
+		"z[i] += y[i] - a * x[i] + y[n - 1 - i] + (int)i");
+	for (uint64_t round = seed; round < seed + ROUNDS; round++) {
+		state = round * 0x9e3779b97f4a7c15u;
+		random_round(kernel, round);
+	}
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(large_views_are_walked_by_all_blocks)
+{
+	enum { ROWS = 301, COLUMNS = 257 };
+	int32_t *host = malloc(4 * ROWS * COLUMNS), wrong = 0;
+	setup(_i);
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		host[i] = i;
+	}
+	kz_elementwise *kernel = make("const int *x, int *z", "z[i] = x[i] + 1");
+	kz_array *x = from(KZ_I32, KZ_SHAPE(ROWS, COLUMNS), host), *t, *z;
+	ok(kz_array_transpose(&t, x, KZ_AXES(), &err));
+	ok(kz_array_create(&z, dev, KZ_I32, KZ_SHAPE(COLUMNS, ROWS), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, z)));
+	ok(kz_array_get(z, host, 4 * ROWS * COLUMNS, &err));
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		wrong += host[i] != i % ROWS * COLUMNS + i / ROWS + 1;
+	}
+	ck_assert_int_eq(wrong, 0);
+	kz_array_release(x);
+	kz_array_release(t);
+	kz_array_release(z);
+	kz_elementwise_release(kernel);
+	free(host);
+	teardown();
+}
+END_TEST
+
+START_TEST(memory_that_is_written_must_not_be_shared)
+{
+	float host[12] = {0};
+	setup(_i);
+	kz_elementwise *kernel = make("const float *x, float *y", "y[i] = x[i] + 1");
+	kz_array *a = from(KZ_F32, KZ_SHAPE(12), host), *low, *high, *even, *odd, *wide, *back;
+	ok(kz_array_slice(&low, a, KZ_AT(KZ_SLICE(0, 6)), &err));
+	ok(kz_array_slice(&high, a, KZ_AT(KZ_SLICE(1, 7)), &err));
+	ok(kz_array_slice(&even, a, KZ_AT(KZ_SLICE(0, 12, 2)), &err));
+	ok(kz_array_slice(&odd, a, KZ_AT(KZ_SLICE(1, 12, 2)), &err));
+	ok(kz_array_slice(&back, low, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -1)), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even, odd)));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, low)));
+	ck_assert_int_eq(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, high)), KZ_INVALID);
+	ck_assert_str_eq(err.message, "'elementwise': the arrays for 'float *y' and 'const float *x' "
+		"share memory, but not element by element");
+	ck_assert_str_eq(err.hint, "an array that is only read is declared const");
+	kz_error_clear(&err);
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, back)), KZ_INVALID, "share memory");
+	ok(kz_array_broadcast_to(&wide, low, KZ_SHAPE(2, 6), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even, odd)));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd, wide)), KZ_INVALID, "");
+	kz_array_release(a);
+	kz_array_release(low);
+	kz_array_release(high);
+	kz_array_release(even);
+	kz_array_release(odd);
+	kz_array_release(wide);
+	kz_array_release(back);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(raw_arrays_are_pointers_of_any_shape)
+{
+	int32_t table[5] = {10, 11, 12, 13, 14}, x[4] = {4, 0, 3, 3}, z[4];
+	setup(_i);
+	kz_elementwise *kernel = make("raw const int *table, const int *x, int *z",
+		"const int *last = table + 4; z[i] = table[x[i]] + *last");
+	kz_array *t = from(KZ_I32, KZ_SHAPE(5), table), *dx = from(KZ_I32, KZ_SHAPE(2, 2), x), *dz, *v;
+	ok(kz_array_like(&dz, dx, &err));
+	ok(kz_array_transpose(&v, dx, KZ_AXES(), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, v, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	ck_assert(z[0] == 28 && z[1] == 27 && z[2] == 24 && z[3] == 27);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(kz_array_buffer(t), dx, dz)));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_DEVPTR(kz_array_address(t)), dx, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	ck_assert(z[0] == 28 && z[1] == 24 && z[2] == 27 && z[3] == 27);
+	kz_array_release(t);
+	ok(kz_array_slice(&t, dx, KZ_AT(KZ_ALL, 1), &err));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, dx, dz)), KZ_ARGUMENT,
+		"expected a contiguous array for the raw 'const int *table'");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_IN(table, 20), dx, dz)), KZ_ARGUMENT,
+		"expected an array for");
+	kz_array_release(t);
+	kz_array_release(v);
+	kz_array_release(dx);
+	kz_array_release(dz);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(pointer_arithmetic_needs_arrays_without_gaps)
+{
+	int32_t x[4] = {1, 2, 3, 4};
+	setup(_i);
+	kz_elementwise *kernel = make("int *x", "*(x + i) += 1");
+	kz_array *dx = from(KZ_I32, KZ_SHAPE(4), x), *even;
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx)));
+	ok(kz_array_slice(&even, dx, KZ_AT(KZ_SLICE(0, 4, 2)), &err));
+	ck_assert_int_eq(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even)), KZ_COMPILE);
+	ck_assert_str_eq(err.file, "elementwise: operation");
+	ck_assert_ptr_nonnull(strstr(err.hint, "these arrays have gaps"));
+	kz_error_clear(&err);
+	kz_array_release(dx);
+	kz_array_release(even);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+/* Many at once */
+
+START_TEST(each_class_of_layouts_is_compiled_once)
+{
+	int32_t host[64] = {0};
+	setup(_i);
+	int64_t before = compiled();
+	kz_slice all = KZ_SLICE(0, KZ_OMIT);
+	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+	kz_elementwise *kernel = make("int *x", "x[i] += 1");
+	kz_array *x = from(KZ_I32, KZ_SHAPE(8, 8), host), *even, *t;
+	ok(kz_array_slice(&even, x, KZ_AT(KZ_ALL, KZ_SLICE(0, 8, 2)), &err));
+	ok(kz_array_transpose(&t, x, KZ_AXES(), &err));
+	call.slice = &all;
+	for (int k = 0; k < 3; k++) {
+		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x)));
+		ck_assert_int_eq(compiled(), before + (k ? 4 : 1));
+		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even))); /* one axis of a stride */
+		ck_assert_int_eq(compiled(), before + (k ? 4 : 2));
+		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t)));    /* two axes */
+		ck_assert_int_eq(compiled(), before + (k ? 4 : 3));
+		ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)));
+		ck_assert_int_eq(compiled(), before + 4);
+	}
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	ck_assert(host[0] == 12 && host[1] == 9);
+	kz_array_release(even);
+	kz_array_release(x);
+	kz_array_release(t);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
+START_TEST(calls_in_streams_happen_in_order)
+{
+	int32_t host[1000];
+	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+	kz_stream *streams[2];
+	setup(_i);
+	kz_elementwise *kernel = make("int *x, int a", "x[i] = a * x[i] + 1");
+	kz_array *x;
+	ok(kz_array_zeros(&x, dev, KZ_I32, KZ_SHAPE(1000), &err));
+	ok(kz_stream_create(&streams[0], dev, 0, &err));
+	ok(kz_stream_create(&streams[1], dev, 0, &err));
+	int32_t want = 0;
+	for (int k = 0; k < 20; k++) {
+		call.stream = k % 3 ? streams[k % 2] : NULL;
+		ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x, k % 4)));
+		want = k % 4 * want + 1;
+	}
+	kz_elementwise_release(kernel);
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	ck_assert(host[0] == want && host[999] == want);
+	kz_array_release(x);
+	kz_stream_release(streams[0]);
+	kz_stream_release(streams[1]);
+	teardown();
+}
+END_TEST
+
+static kz_elementwise *shared;
+
+static void *run_shared(void *data)
+{
+	kz_array *x = NULL, *t = NULL;
+	int32_t host[12] = {0};
+	kz_status st = kz_array_from(&x, dev, KZ_I32, KZ_SHAPE(3, 4), host, sizeof(host), NULL)
+		|| kz_array_transpose(&t, x, KZ_AXES(), NULL) ? KZ_INVALID : KZ_OK;
+	for (int k = 0; !st && k < 50; k++) {
+		st = kz_elementwise_run(shared, NULL, NULL, KZ_ARGS(k % 2 ? x : t, k));
+	}
+	st = st ? st : kz_array_get(x, host, sizeof(host), NULL);
+	*(int *)data = st == KZ_OK && host[0] == 1225 && host[11] == 1225;
+	kz_array_release(x);
+	kz_array_release(t);
+	return NULL;
+}
+
+START_TEST(threads_run_one_kernel_and_compile_it_once)
+{
+	pthread_t threads[4];
+	int good[4] = {0};
+	setup(_i);
+	int64_t before = compiled();
+	shared = make("int *x, int a", "x[i] += a");
+	for (int k = 0; k < 4; k++) {
+		ck_assert_int_eq(pthread_create(&threads[k], NULL, run_shared, &good[k]), 0);
+	}
+	for (int k = 0; k < 4; k++) {
+		pthread_join(threads[k], NULL);
+		ck_assert_int_eq(good[k], 1);
+	}
+	ck_assert_int_eq(compiled(), before + 2);
+	kz_elementwise_release(shared);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_kernel_outlives_nothing_and_keeps_its_device)
+{
+	kz_elementwise *kernel = NULL;
+	char arguments[] = "float *x", operation[] = "x[i] = 1";
+	setup(_i);
+	ok(kz_elementwise_create(&kernel, dev, arguments, operation, NULL, &err));
+	memset(arguments, '?', sizeof(arguments) - 1);
+	memset(operation, '?', sizeof(operation) - 1);
+	float host[4] = {0};
+	kz_array *x = from(KZ_F32, KZ_SHAPE(2, 2), host), *t;
+	ok(kz_array_transpose(&t, x, KZ_AXES(), &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t)));
+	ok(kz_array_get(x, host, sizeof(host), &err));
+	ck_assert(host[0] == 1 && host[3] == 1);
+	kz_array_release(x);
+	kz_array_release(t);
+	teardown();
+	kz_elementwise_release(kernel);
+}
+END_TEST
+
+START_TEST(a_kernel_is_made_and_run_or_memory_ran_out)
+{
+	static const char *const defines[] = {"A=1", NULL};
+	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	bool failed = true;
+	float host[4] = {0};
+	setup(_i);
+	compile.defines = defines;
+	compile.arch = "compute_75";
+	options.compile = &compile;
+	kz_array *x = from(KZ_F32, KZ_SHAPE(2, 2), host), *t;
+	ok(kz_array_transpose(&t, x, KZ_AXES(), &err));
+	for (long n = 0; failed; n++) {
+		kz_elementwise *kernel = NULL;
+		ck_assert_int_lt(n, 3000);
+		mem_fail_after(n);
+		kz_status st = kz_elementwise_create(&kernel, dev, "const float *x, float *y",
+			"y[i] = x[i] + A", &options, NULL);
+		st = st ? st : kz_elementwise_run(kernel, NULL, NULL, KZ_ARGS(t, t));
+		kz_elementwise_release(kernel);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));
+	}
+	kz_array_release(x);
+	kz_array_release(t);
+	teardown();
+}
+END_TEST
+
+Suite *custom_suite(void)
+{
+	Suite *suite = suite_create("custom");
+	int devices = 2 * support_device_count();
+	struct {
+		const char *name;
+		const TTest *tests[8];
+	} cases[] = {
+		{"elements", {an_operation_runs_for_each_element, a_linear_combination_needs_no_const,
+			an_operation_has_its_index_and_the_count, preamble_and_loops_around_are_compiled_in}},
+		{"ranges", {a_slice_says_which_elements_it_runs_for, a_range_is_what_the_index_goes_through,
+			a_range_or_slice_that_makes_no_sense_is_refused}},
+		{"types", {complex_numbers_have_operators_and_functions, halves_are_cuda_s_own_types,
+			structs_and_vectors_are_elements, all_kinds_of_numbers_are_arguments}},
+		{"refused", {arguments_that_do_not_match_the_list_are_refused,
+			a_kernel_that_cannot_be_made_says_why, a_mistake_in_a_text_is_shown_there}},
+		{"strides", {arrays_broadcast_to_one_shape, random_strides_and_shapes_give_what_loops_give,
+			large_views_are_walked_by_all_blocks, memory_that_is_written_must_not_be_shared,
+			raw_arrays_are_pointers_of_any_shape, pointer_arithmetic_needs_arrays_without_gaps}},
+		{"many", {each_class_of_layouts_is_compiled_once, calls_in_streams_happen_in_order,
+			threads_run_one_kernel_and_compile_it_once,
+			a_kernel_outlives_nothing_and_keeps_its_device,
+			a_kernel_is_made_and_run_or_memory_ran_out}},
+	};
+	for (size_t c = 0; c < countof(cases); c++) {
+		TCase *tcase = tcase_create(cases[c].name);
+		for (size_t t = 0; t < countof(cases[c].tests) && cases[c].tests[t]; t++) {
+			tcase_add_loop_test(tcase, cases[c].tests[t], 0, devices);
+		}
+		suite_add_tcase(suite, tcase);
+	}
+	return suite;
+}
