@@ -228,6 +228,7 @@ static int apply_power(struct parser *p, int base, int exponent, size_t at)
 		p->expr->node_count--;
 		p->expr->scalar_count--;
 		p->placed--;
+		p->literal = -1; /* its number becomes that of another node */
 		return apply(p, op, &base, at);
 	}
 	return apply_two(p, op, base, exponent, at);
@@ -332,13 +333,9 @@ struct callee {
 
 static bool find_callee(struct callee *out, const struct parser *p, const struct eval_token *token)
 {
-	const struct expr_op *op;
-	*out = (struct callee){KZ_OP_NONE, 0};
-	for (int i = 1; i < EXPR_OPS; i++) {
-		if ((op = expr_op(i)) && name_is(p, token, op->name)) {
-			out->op = (kz_op)i;
-			return true;
-		}
+	*out = (struct callee){expr_find(token_text(p, token), token->len), 0};
+	if (out->op) {
+		return true;
 	}
 	for (size_t i = 0; i < countof(aliases); i++) {
 		if (name_is(p, token, aliases[i].name)) {

@@ -11,6 +11,7 @@
 #include "expr.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The operations */
 
@@ -82,6 +83,18 @@ bool expr_is_branchy(const struct expr *expr)
 		}
 	}
 	return false;
+}
+
+kz_op expr_find(const char *name, size_t len)
+{
+	for (int i = 1; i < EXPR_OPS; i++) {
+		const char *known = ops[i].name;
+		if (known && known[0] == name[0] && strncmp(known, name, len) == 0
+		    && known[len] == '\0') {
+			return (kz_op)i;
+		}
+	}
+	return KZ_OP_NONE;
 }
 
 const char *kz_op_name(kz_op op)

@@ -86,5 +86,6 @@ struct expr_op {
 };
 
 const struct expr_op *expr_op(int op); /* NULL if there is none */
+kz_op expr_find(const char *name, size_t len); /* KZ_OP_NONE if there is none */
 
 #endif

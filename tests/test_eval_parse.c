@@ -164,6 +164,8 @@ static const char *const readings[][2] = {
 	{"i ** -1", "power(i,-1:int32)"},
 	{"a ** 3", "power(a,3:float32)"},
 	{"a ** 2 * b", "multiply(square(a),b)"},
+	{"a ** b ** 2", "power(a,square(b))"},
+	{"a ** b ** 2.0 ** 0.5", "power(a,power(b,float32(sqrt(2:float64))))"},
 	{"a ** float64(2)", "power(float64(a),2:float64)"},
 	{"a ** n", "power(a,3:float32)"},
 	{"pow(a, 2)", "power(a,2:float32)"},
