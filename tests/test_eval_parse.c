@@ -150,6 +150,8 @@ static const char *const readings[][2] = {
 	{"a < n < d", "logical_and(less(a,3:float32),less(3:float64,d))"},
 	{"a < n * x < d", "logical_and(less(a,float32(multiply(3:float64,0.5:float64))),"
 		"less(multiply(3:float64,0.5:float64),d))"},
+	{"d < n * x < a", "logical_and(less(d,multiply(3:float64,0.5:float64)),"
+		"less(float32(multiply(3:float64,0.5:float64)),a))"},
 	{"a < b == a > d", "logical_and(logical_and(less(a,b),equal(b,a)),"
 		"greater(float64(a),d))"},
 	/* Constant powers, as numpy */
@@ -165,6 +167,7 @@ static const char *const readings[][2] = {
 	{"a ** 3", "power(a,3:float32)"},
 	{"a ** 2 * b", "multiply(square(a),b)"},
 	{"a ** b ** 2", "power(a,square(b))"},
+	{"a ** 2 ** 2", "power(a,float32(square(2:int64)))"},
 	{"a ** b ** 2.0 ** 0.5", "power(a,power(b,float32(sqrt(2:float64))))"},
 	{"a ** float64(2)", "power(float64(a),2:float64)"},
 	{"a ** n", "power(a,3:float32)"},
@@ -197,6 +200,8 @@ static const char *const readings[][2] = {
 	{"i + -5", "add(i,-5:int32)"},
 	{"i * -n", "multiply(i,-3:int32)"},
 	{"i - - -5", "subtract(i,5:int32)"},
+	{"d - -9223372036854775808", "subtract(d,-9.22337e+18:float64)"},
+	{"d - - -9223372036854775808", "subtract(d,9.22337e+18:float64)"},
 	{"a + -0.0", "add(a,-0:float32)"},
 	{"-2 ** 2 + i", "add(int32(negative(square(2:int64))),i)"},
 	/* Functions */
