@@ -423,15 +423,27 @@ static kz_dtype bits_of(kz_dtype dtype)
 	}
 }
 
-/* Choose the type of the target in the kernel.  A copy moves bits: so one kernel serves all types of a
- * size, and NaNs of halves stay what they are. */
-static void choose_dtype(struct plan *plan)
+/* A copy moves bits: so one kernel serves all types of a size, and NaNs of halves stay what they
+ * are. */
+static bool is_copy(const struct plan *plan)
 {
-	struct expr_node *node = plan->expr->nodes;
-	plan->dtype = plan->target->dtype;
-	if (plan->expr->node_count == 1 && node->op == EXPR_ARRAY && node->dtype == plan->dtype) {
-		node->dtype = plan->dtype = bits_of(plan->dtype);
+	const struct expr_node *node = plan->expr->nodes;
+	return plan->expr->node_count == 1 && node->op == EXPR_ARRAY
+		&& node->dtype == plan->target->dtype;
+}
+
+/* A copy without gaps takes no kernel: the driver is faster, and nothing is compiled. */
+static kz_status copy_flat(const struct plan *plan, kz_error *err)
+{
+	const struct kz_array *from = plan->expr->arrays[0];
+	struct kz_buffer *target = plan->target->buffer;
+	CUdeviceptr to_offset = plan->address[0] - buffer_address(target);
+	CUdeviceptr from_offset = plan->address[1] - buffer_address(from->buffer);
+	if (plan->compile_only || plan->address[0] == plan->address[1]) {
+		return KZ_OK;
 	}
+	return kz_copy_dtod_on(target, (int64_t)to_offset, from->buffer, (int64_t)from_offset,
+		kz_array_size(plan->target), plan->stream, err);
 }
 
 /* All is checked, the target is there, and overlaps nothing. */
@@ -449,7 +461,13 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 	follow_target(plan);
 	merge_axes(plan);
 	classify(plan);
-	choose_dtype(plan);
+	plan->dtype = plan->target->dtype;
+	if (is_copy(plan)) {
+		if (!plan->layout.ndim && !plan->layout.constant) {
+			return copy_flat(plan, err);
+		}
+		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);
+	}
 	st = find_kernel(&kernel, plan, err);
 	return st || plan->compile_only ? st : launch(plan, kernel, err);
 }

@@ -419,7 +419,32 @@ START_TEST(an_array_broadcasts_without_a_copy)
 }
 END_TEST
 
-/* Copies, where there is no view: on devices that run kernels */
+/* Copies */
+
+START_TEST(a_copy_without_gaps_takes_no_kernel)
+{
+	kz_kernel_stats stats;
+	setup(_i);
+	kz_array *a = counted(S(2, 3)), *b = counted(S(2, 3)), *back, *columns, *copy;
+	ok(kz_array_copy(&copy, a, &err));
+	holds(copy, S(2, 3), 0, 1, 2, 3, 4, 5);
+	ok(kz_array_flip(&back, a, KZ_ALL_AXES, &err));
+	ok(kz_array_flip(&copy, b, KZ_ALL_AXES, &err));
+	ok(kz_array_assign(copy, copy, &err));
+	ok(kz_array_assign(copy, back, &err));
+	holds(copy, S(2, 3), 5, 4, 3, 2, 1, 0);
+	ok(kz_array_transpose(&columns, b, KZ_AXES(), &err));
+	ok(kz_array_copy(&copy, columns, &err));
+	holds(copy, S(3, 2), 0, 3, 1, 4, 2, 5);
+	kz_device_kernel_stats(dev, &stats);
+	ck_assert_int_eq(stats.compiled_count, 0);
+	kz_array_release(a);
+	kz_array_release(b);
+	kz_array_release(back);
+	kz_array_release(columns);
+	teardown();
+}
+END_TEST
 
 START_TEST(a_shape_without_a_view_is_a_copy)
 {
@@ -769,7 +794,7 @@ Suite *view_suite(void)
 		&an_array_broadcasts_without_a_copy, &an_array_splits_as_numpys,
 		&a_bad_split_is_refused, &bytes_are_seen_as_other_types,
 		&a_type_that_does_not_fit_is_refused, &complex_numbers_have_halves,
-		&the_last_view_keeps_the_memory_alive, &a_view_without_memory_leaves_nothing,
+		&a_copy_without_gaps_takes_no_kernel, &the_last_view_keeps_the_memory_alive, &a_view_without_memory_leaves_nothing,
 	};
 	static const TTest *const *const kernel_tests[] = {
 		&a_shape_without_a_view_is_a_copy, &a_shape_with_a_view_is_one, &parts_are_assigned,
