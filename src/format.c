@@ -19,36 +19,38 @@
 
 enum { LINE_WIDTH = 75, PRECISION = 8, CELL_MAX = 128 };
 
-/* How the numbers of a dtype are stored: integers, or floats with so many bits of precision and the
- * exponent, as frexp has it, of the smallest normal one. */
+/* How the numbers of a dtype are stored: integers, or floats with so many bits of precision, the
+ * exponent, as frexp has it, of the smallest normal one, and from where on they are written with
+ * exponents: where digits before the point would mean nothing. */
 struct storage {
 	enum { OPAQUE, BOOL, SIGNED, UNSIGNED, REAL } class;
 	int size; /* of one part */
 	int parts;
 	int bits;
 	int min_exponent;
+	double whole_end;
 };
 
 static struct storage storage_of(kz_dtype dtype)
 {
 	static const struct storage rows[] = {
-		[KZ_BOOL] = {BOOL, 1, 1, 0, 0},
-		[KZ_I8] = {SIGNED, 1, 1, 0, 0},
-		[KZ_I16] = {SIGNED, 2, 1, 0, 0},
-		[KZ_I32] = {SIGNED, 4, 1, 0, 0},
-		[KZ_I64] = {SIGNED, 8, 1, 0, 0},
-		[KZ_U8] = {UNSIGNED, 1, 1, 0, 0},
-		[KZ_U16] = {UNSIGNED, 2, 1, 0, 0},
-		[KZ_U32] = {UNSIGNED, 4, 1, 0, 0},
-		[KZ_U64] = {UNSIGNED, 8, 1, 0, 0},
-		[KZ_F16] = {REAL, 2, 1, 11, -13},
-		[KZ_BF16] = {REAL, 2, 1, 8, -125},
-		[KZ_F32] = {REAL, 4, 1, 24, -125},
-		[KZ_F64] = {REAL, 8, 1, 53, -1021},
-		[KZ_C64] = {REAL, 4, 2, 24, -125},
-		[KZ_C128] = {REAL, 8, 2, 53, -1021},
+		[KZ_BOOL] = {BOOL, 1, 1, 0, 0, 0},
+		[KZ_I8] = {SIGNED, 1, 1, 0, 0, 0},
+		[KZ_I16] = {SIGNED, 2, 1, 0, 0, 0},
+		[KZ_I32] = {SIGNED, 4, 1, 0, 0, 0},
+		[KZ_I64] = {SIGNED, 8, 1, 0, 0, 0},
+		[KZ_U8] = {UNSIGNED, 1, 1, 0, 0, 0},
+		[KZ_U16] = {UNSIGNED, 2, 1, 0, 0, 0},
+		[KZ_U32] = {UNSIGNED, 4, 1, 0, 0, 0},
+		[KZ_U64] = {UNSIGNED, 8, 1, 0, 0, 0},
+		[KZ_F16] = {REAL, 2, 1, 11, -13, 1e3},
+		[KZ_BF16] = {REAL, 2, 1, 8, -125, 1e3},
+		[KZ_F32] = {REAL, 4, 1, 24, -125, 1e6},
+		[KZ_F64] = {REAL, 8, 1, 53, -1021, 1e16},
+		[KZ_C64] = {REAL, 4, 2, 24, -125, 1e6},
+		[KZ_C128] = {REAL, 8, 2, 53, -1021, 1e16},
 	};
-	return dtype < countof(rows) ? rows[dtype] : (struct storage){OPAQUE, 0, 0, 0, 0};
+	return dtype < countof(rows) ? rows[dtype] : (struct storage){OPAQUE, 0, 0, 0, 0, 0};
 }
 
 /* Reading */
@@ -230,8 +232,9 @@ static bool needs_exponent(const struct elements *elements, const struct storage
 			smallest = fmin(smallest, value);
 		}
 	}
-	return largest > 0 && (largest >= 1e8 || smallest < round_to_storage(1e-4, storage)
-		|| largest / smallest > 1000);
+	return largest > 0 && (largest >= fmin(1e8, storage->whole_end)
+		|| smallest < round_to_storage(1e-4, storage)
+		|| round_to_storage(largest / smallest, storage) > 1000);
 }
 
 static struct column measure_real(const struct elements *elements, int part)
@@ -279,7 +282,15 @@ static int write_real(char *out, double value, const struct column *column)
 	if (!isfinite(value)) {
 		return write_special(out, value, column);
 	}
-	decimal_of(&number, value, &column->storage, column->exponent, PRECISION);
+	if (column->exponent) {
+		/* As many digits as the longest number needs; they are the value's, not zeros. */
+		char text[64];
+		snprintf(text, sizeof(text), "%.*e", column->right, fabs(value));
+		number.negative = signbit(value);
+		decimal_from_text(&number, text);
+	} else {
+		decimal_of(&number, value, &column->storage, false, PRECISION);
+	}
 	int left_len = write_left(left, &number, column);
 	int len = column->left - left_len;
 	memset(out, ' ', (size_t)len);
@@ -388,7 +399,7 @@ static int write_alone(char *out, double value, const struct storage *storage, b
 		return write_special(out, value, &column);
 	}
 	double magnitude = fabs(value);
-	column.exponent = magnitude >= 1e16 || (magnitude > 0 && magnitude < 1e-4);
+	column.exponent = magnitude >= storage->whole_end || (magnitude > 0 && magnitude < 1e-4);
 	decimal_of(&number, value, storage, column.exponent, -1);
 	int len = write_left(out, &number, &column);
 	int right = write_right(out + len + 1, &number, &column);
@@ -417,14 +428,19 @@ static void format_scalar(struct str *out, struct format *format)
 		len = write_alone(text, part_value(format->elements, storage, 0, 0), storage, false,
 			true);
 	} else {
-		text[0] = '(';
-		len = 1;
-		len += write_alone(text + len, part_value(format->elements, storage, 0, 0), storage,
-			false, false);
-		len += write_alone(text + len, part_value(format->elements, storage, 1, 0), storage,
-			true, false);
+		double real = part_value(format->elements, storage, 0, 0);
+		double imaginary = part_value(format->elements, storage, 1, 0);
+		bool pure = real == 0 && !signbit(real); /* 2j, as Python has it */
+		len = 0;
+		if (!pure) {
+			text[len++] = '(';
+			len += write_alone(text + len, real, storage, false, false);
+		}
+		len += write_alone(text + len, imaginary, storage, !pure, false);
 		text[len++] = 'j';
-		text[len++] = ')';
+		if (!pure) {
+			text[len++] = ')';
+		}
 	}
 	str_addn(out, text, (size_t)len);
 }

@@ -512,7 +512,7 @@ START_TEST(creating_without_memory_leaves_nothing)
 }
 END_TEST
 
-/* Printing, as numpy 1.26 does */
+/* Printing, as numpy 2.4 does */
 
 static void prints(kz_dtype dtype, kz_shape shape, const void *host, int64_t size, const char *want)
 {
@@ -561,6 +561,7 @@ START_TEST(each_type_is_printed_in_its_own_way)
 {
 	static const float floats[] = {0.1f, 0.2f, 1.1f};
 	static const float exact[] = {16777216.0f, 1.0f / 3};
+	static const float large_floats[] = {123456, 999.5f, 750066112.0f, 123456792.0f};
 	static const uint8_t bools[] = {1, 0, 2};
 	static const int8_t bytes[] = {-128, 0, 127};
 	static const uint64_t large[] = {UINT64_MAX, 1};
@@ -574,13 +575,15 @@ START_TEST(each_type_is_printed_in_its_own_way)
 	setup(_i);
 	prints(KZ_F32, KZ_SHAPE(3), floats, 12, "[0.1 0.2 1.1]\n");
 	prints(KZ_F32, KZ_SHAPE(2), exact, 8, "[1.6777216e+07 3.3333334e-01]\n");
+	prints(KZ_F32, KZ_SHAPE(2), large_floats, 8, "[123456.     999.5]\n");
+	prints(KZ_F32, KZ_SHAPE(2), large_floats + 2, 8, "[7.5006611e+08 1.2345679e+08]\n");
 	prints(KZ_BOOL, KZ_SHAPE(3), bools, 3, "[ True False  True]\n");
 	prints(KZ_I8, KZ_SHAPE(3), bytes, 3, "[-128    0  127]\n");
 	prints(KZ_U64, KZ_SHAPE(2), large, 16, "[18446744073709551615                    1]\n");
 	prints(KZ_I64, KZ_SHAPE(2), small, 16, "[-9223372036854775808  9223372036854775807]\n");
 	prints(KZ_F16, KZ_SHAPE(2), halves, 4, "[1.  0.1]\n");
 	prints(KZ_F16, KZ_SHAPE(5), halves, 10,
-		"[1.00e+00 1.00e-01 6.55e+04     -inf 6.00e-08]\n");
+		"[1.00e+00 1.00e-01 6.55e+04     -inf 5.96e-08]\n");
 	prints(KZ_BF16, KZ_SHAPE(3), bfloats, 6, "[ 1.   0.1 -3. ]\n");
 	prints(KZ_C64, KZ_SHAPE(2), complexes, 16, "[ 1. +2.j   -3.5-0.25j]\n");
 	prints(KZ_C64, KZ_SHAPE(2), nans, 16, "[ 1.+nanj inf -1.j]\n");
@@ -597,7 +600,9 @@ START_TEST(one_element_alone_has_no_brackets)
 		"1.5\n", "2.0\n", "1e-05\n", "1e+16\n", "123456789.12345679\n", "-0.0\n", "nan\n"};
 	static const int32_t integer = -7;
 	static const uint8_t yes = 1;
-	static const double complex[] = {1, -2.5};
+	static const double complex[] = {1, -2.5}, imaginary[] = {0, 2}, signs[] = {-0.0, 2};
+	static const float million = 1e6f;
+	static const uint16_t thousand = 0x63d0;
 	setup(_i);
 	for (size_t k = 0; k < countof(numbers); k++) {
 		prints(KZ_F64, KZ_SHAPE(), &numbers[k], 8, want[k]);
@@ -605,6 +610,10 @@ START_TEST(one_element_alone_has_no_brackets)
 	prints(KZ_I32, KZ_SHAPE(), &integer, 4, "-7\n");
 	prints(KZ_BOOL, KZ_SHAPE(), &yes, 1, "True\n");
 	prints(KZ_C128, KZ_SHAPE(), complex, 16, "(1-2.5j)\n");
+	prints(KZ_C128, KZ_SHAPE(), imaginary, 16, "2j\n");
+	prints(KZ_C128, KZ_SHAPE(), signs, 16, "(-0+2j)\n");
+	prints(KZ_F32, KZ_SHAPE(), &million, 4, "1e+06\n");
+	prints(KZ_F16, KZ_SHAPE(), &thousand, 2, "1e+03\n");
 	teardown();
 }
 END_TEST
