@@ -21,7 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, WARP = 32, SERIAL_MIN = 1 << 14, OPERANDS = 1 + EXPR_ARRAYS };
+enum { BLOCK = 256, WARP = 32, OPERANDS = 1 + EXPR_ARRAYS };
+
+/* Elements of a block on a serial device: so many that to begin a block is nothing beside them, so
+ * few that cores which come late get their share.  What is branchy takes longer. */
+enum { SERIAL_CHUNK = 1 << 14, BRANCHY_CHUNK = 1 << 12 };
 
 /* One run; operand 0 is the target, operand 1 + i the expression's array i. */
 struct plan {
@@ -343,7 +347,8 @@ static void choose_grid(struct kernels_call *call, const struct plan *plan)
 	call->block = kz_dim(1, 1, 1);
 	if (plan->layout.serial) {
 		call->block.x = plan->layout.serial;
-		call->grid.x = count < SERIAL_MIN ? 1 : most / 2;
+		call->grid.x = divide_up(count, plan->layout.serial == 1 ? SERIAL_CHUNK
+			: BRANCHY_CHUNK);
 	} else if (!plan->layout.ndim) {
 		call->block.x = BLOCK;
 		call->grid.x = min64(divide_up(count, BLOCK), most);
