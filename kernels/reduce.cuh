@@ -8,8 +8,8 @@
  *	KZ_COLUMNS    each lane is a result of its own; else all are combined to one
  *	KZ_SERIAL     a block is one thread, which goes through all lanes; else a thread is a lane
  *
- * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, eight at a time
- * by a tree, these one after the other; then the lanes are combined by a tree.  So the order of
+ * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, the first one and
+ * then eight at a time, of which a tree makes one; then the lanes are combined by a tree.  So the order of
  * operations depends on the sizes alone: not on the device, nor on how many threads it has.
  */
 struct kz_operand {
@@ -99,28 +99,19 @@ template <class Map> __device__ __forceinline__ kz_acc kz_eight(Map map, long lo
 template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
 {
+	KZ_EACH_LANE(task.width) {
+		slots[KZ_SLOT] = map(0, i);
+	}
 	long long row = 1;
-	if (task.rows >= 8) {
+	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
 		KZ_EACH_LANE(task.width) {
-			slots[KZ_SLOT] = kz_eight(map, 0, i);
-		}
-		_Pragma("unroll 1") for (row = 8; row + 8 <= task.rows; row += 8) {
-			KZ_EACH_LANE(task.width) {
-				slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], kz_eight(map, row, i));
-			}
-		}
-	} else {
-		KZ_EACH_LANE(task.width) {
-			slots[KZ_SLOT] = map(0, i);
+			slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], kz_eight(map, row, i));
 		}
 	}
-	_Pragma("unroll 1") for (; row < task.rows; row++) {
-		KZ_EACH_LANE(task.width) {
+	_Pragma("unroll 1") for (; row <= task.rows; row++) {
+		KZ_EACH_LANE(row < task.rows ? task.width : task.rest) {
 			slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], map(row, i));
 		}
-	}
-	KZ_EACH_LANE(task.rest) {
-		slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], map(task.rows, i));
 	}
 }
 

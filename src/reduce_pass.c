@@ -5,7 +5,7 @@
  * Before a pass the extents are put in the order of memory, and merged where that leaves the same
  * elements.  The pass takes the extent that is worth most, cuts it into chunks, and leaves one value
  * for each: the partial results, a row-major array with the same extents but this one.  When no
- * extent is left, the pass has written the results.  So a whole array takes one pass up to 16384
+ * extent is left, the pass has written the results.  So a whole array takes one pass up to 16640
  * elements, two up to 2^28.
  *
  * A pass comes in two kinds: lanes along the extent that is reduced, or (columns) along another,
@@ -25,14 +25,15 @@
 /* Operand 0 is the result, then the arrays, then the index. */
 enum { OPERANDS = 2 + EXPR_ARRAYS, BLOCK = 256, SERIAL_MIN = 1 << 14 };
 
+/* Chunks are of 1 + 8 k rows, as kernels/reduce.cuh takes them. */
 enum {
-	WHOLE = 16384,      /* elements of one chunk at most */
-	CHUNK_MIN = 2048,
-	CHUNKS = 512,       /* before they get longer than that */
-	COLUMN_WHOLE = 256, /* the same for columns */
-	COLUMN_MIN = 64,
-	COLUMN_MAX = 512,
-	FEW = 8             /* elements that are no work for lanes */
+	CHUNK_MIN = 9 * REDUCE_LANES,
+	CHUNK_MAX = 65 * REDUCE_LANES, /* from how few on nothing is cut */
+	CHUNKS = 512,                  /* that are made before they get longer than CHUNK_MIN */
+	COLUMN_MIN = 65,
+	COLUMN_MAX = 513,
+	COLUMN_WHOLE = 257,
+	FEW = 8                        /* elements that are no work for lanes */
 };
 
 struct pass {
@@ -278,12 +279,14 @@ static void choose_chunks(struct pass *pass)
 	int64_t count = pass->dims[pass->axis];
 	if (pass->lane_axis >= 0) {
 		int64_t root = (int64_t)1 << ((64 - __builtin_clzll((unsigned long long)count)) / 2);
-		pass->chunk = count <= COLUMN_WHOLE ? count : clamp(root, COLUMN_MIN, COLUMN_MAX);
+		pass->chunk = count <= COLUMN_WHOLE ? count
+			: clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
 		pass->lanes = clamp(power_from(pass->dims[pass->lane_axis]), 1,
 			reduce_width(pass->device->serial, true));
 	} else {
-		pass->chunk = count <= WHOLE ? count
-			: clamp(power_from(count / CHUNKS), CHUNK_MIN, WHOLE);
+		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
+		pass->chunk = count <= CHUNK_MAX ? count
+			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->lanes = clamp(power_from(divide_up(pass->chunk, FEW)), 1, REDUCE_LANES);
 	}
 	pass->chunks = divide_up(count, pass->chunk);
