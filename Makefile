@@ -112,7 +112,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
-	04_double 05_devices 07_npy 08_heat
+	04_double 05_devices 06_fused 07_npy 08_heat
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.

@@ -557,6 +557,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 		return KZ_RANGE; /* all else was checked */
 	}
 	if (!how->into) {
+		assert(out);
 		return run_new(out, &plan, dtype, &shape, err);
 	}
 	if ((st = run_into(&plan, how->into, &shape, err))) {

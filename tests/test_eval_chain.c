@@ -17,7 +17,7 @@
 
 Suite *eval_chain_suite(void);
 
-enum { TREES = 60, COUNT = 40, DEPTH = 3, ARRAYS = 4 };
+enum { TREES = 30, COUNT = 40, DEPTH = 3, ARRAYS = 4 };
 
 static uint64_t state;
 static kz_device *dev;
