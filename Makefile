@@ -75,7 +75,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	view.c slice.c reshape.c join.c \
 	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
 	reduce.c reduce_pass.c reduce_text.c \
-	indexing.c linalg.c scan.c \
+	indexing.c linalg.c scan.c transpose.c \
 	eval_lex.c eval_parse.c eval.c \
 	overlap.c declare.c custom.c custom_text.c custom_bind.c custom_elementwise.c custom_reduction.c \
 	)
@@ -123,7 +123,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	view view_random join \
 	promote elementwise ops \
 	eval_parse eval eval_values eval_chain \
-	indexing linalg scan \
+	indexing linalg scan transpose \
 	reduce_random \
 	declare overlap custom custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \

@@ -5,7 +5,7 @@
 /* The texts of kernels/NAME.cuh, of which generated kernels are made; zero-terminated. */
 #define DEVICE_CODE(X) \
 	X(real) X(integer) X(half) X(complex) X(reduce) X(indexing) X(matmul) X(scan) \
-	X(custom) X(custom_complex)
+	X(transpose) X(custom) X(custom_complex)
 
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));
 DEVICE_CODE(X)

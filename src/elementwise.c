@@ -17,6 +17,7 @@
 #include "kernels.h"
 #include "shape.h"
 #include "strided.h"
+#include "transpose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -451,6 +452,26 @@ static kz_status copy_flat(const struct plan *plan, kz_error *err)
 		kz_array_size(plan->target), plan->stream, err);
 }
 
+/* A copy that turns matrices around has a kernel of its own; false if this one is none. */
+static bool turn(const struct plan *plan, kz_status *st, kz_error *err)
+{
+	const struct expr *expr = plan->expr;
+	struct transpose copy = {
+		.device = plan->device, .stream = plan->stream,
+		.memory = {plan->target->buffer->memory, NULL},
+		.address = {plan->address[0], plan->address[1]},
+		.strides = {plan->strides[0], plan->strides[1]}, .dims = plan->dims,
+		.ndim = plan->ndim, .size = kz_dtype_size(plan->dtype),
+		.compile_only = plan->compile_only,
+	};
+	if (!transpose_suits(&copy)) {
+		return false;
+	}
+	copy.memory[1] = expr->arrays[0]->buffer->memory;
+	*st = transpose_run(&copy, err);
+	return true;
+}
+
 /* All is checked, the target is there, and overlaps nothing. */
 static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
@@ -470,6 +491,9 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 	if (is_copy(plan)) {
 		if (!plan->layout.ndim && !plan->layout.constant) {
 			return copy_flat(plan, err);
+		}
+		if (turn(plan, &st, err)) {
+			return st;
 		}
 		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);
 	}

@@ -64,6 +64,8 @@
  *                   run an expression over arrays
  *     ops.c         operations by number, copies, fills
  *     create.c      numbers in a row, the identity matrix
+ *     transpose.[ch]
+ *                   copies that turn matrices around
  *     indexing.c    take, put, nonzero
  *     linalg.c      products of matrices
  *     scan.c        running sums and other scans

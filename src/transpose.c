@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies that turn matrices around: what a loop reads in steps of rows, tiles read in runs.  Axes
+ * other than the two are a list of matrices.
+ */
+#include "base/common.h"
+
+#include "device_code.h"
+#include "kernels.h"
+#include "transpose.h"
+
+#include <string.h>
+
+enum { TILE = 32, MIN_EXTENT = 8, MOST_Y = 1024, OTHERS = 14 }; /* TILE as in transpose.cuh */
+
+/* As kernels/transpose.cuh has it. */
+struct transposed {
+	int64_t rows, columns;
+	int64_t to_row, from_column;
+	int64_t ndim;
+	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
+};
+
+struct wanted {
+	int64_t size;
+	int64_t serial;
+};
+
+static void write_source(struct str *source, const void *context)
+{
+	static const char *const types[17] = {
+		[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int",
+		[8] = "unsigned long long", [16] = "ulonglong2",
+	};
+	const struct wanted *wanted = context;
+	str_addf(source, "typedef %s kz_element;\n%s", types[wanted->size],
+		wanted->serial ? "#define KZ_SERIAL\n" : "");
+	str_add(source, device_transpose);
+}
+
+bool transpose_suits(struct transpose *copy)
+{
+	int last = copy->ndim - 1;
+	if (copy->ndim < 2 || copy->strides[0][last] != copy->size
+	    || copy->strides[1][last] == copy->size || copy->strides[1][last] == 0
+	    || copy->size > 16 || (copy->size & (copy->size - 1))
+	    || copy->dims[last] < MIN_EXTENT) {
+		return false;
+	}
+	for (copy->turned = 0; copy->turned < last; copy->turned++) {
+		if (copy->strides[1][copy->turned] == copy->size) {
+			return copy->dims[copy->turned] >= MIN_EXTENT;
+		}
+	}
+	return false;
+}
+
+static void fill(struct transposed *out, const struct transpose *copy)
+{
+	int last = copy->ndim - 1;
+	out->rows = copy->dims[copy->turned];
+	out->columns = copy->dims[last];
+	out->to_row = copy->strides[0][copy->turned];
+	out->from_column = copy->strides[1][last];
+	out->ndim = 0;
+	for (int i = 0; i < last; i++) {
+		if (i != copy->turned) {
+			out->dims[out->ndim] = copy->dims[i];
+			out->to_strides[out->ndim] = copy->strides[0][i];
+			out->from_strides[out->ndim++] = copy->strides[1][i];
+		}
+	}
+}
+
+static int64_t tiles_of(int64_t extent)
+{
+	return extent / TILE + (extent % TILE != 0);
+}
+
+kz_status transpose_run(const struct transpose *copy, kz_error *err)
+{
+	struct transposed shape;
+	struct wanted wanted = {copy->size, copy->device->serial};
+	struct {
+		char family[8];
+		struct wanted wanted;
+	} key = {"turned", wanted};
+	struct kernels_want want = {&key, sizeof(key), write_source, &wanted, "transpose"};
+	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
+	void *params[] = {&address[0], &address[1], &shape};
+	struct kernels_call call = {
+		.stream = copy->stream, .params = params, .used = copy->memory, .used_count = 2,
+		.block = kz_dim(copy->device->serial ? 1 : 256, 1, 1),
+	};
+	kz_status st = kernels_get(&call.kernel, copy->device, &want, err);
+	if (st || copy->compile_only) {
+		return st;
+	}
+	fill(&shape, copy);
+	int64_t count = tiles_of(shape.columns);
+	for (int64_t i = 0; i < shape.ndim; i++) {
+		count *= shape.dims[i]; /* no more than elements */
+	}
+	int64_t rows = copy->device->serial ? 1 : tiles_of(shape.rows);
+	call.grid = kz_dim(count, rows < MOST_Y ? rows : MOST_Y, 1);
+	return kernels_launch(&call, err);
+}
