@@ -121,7 +121,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
 	view view_random join \
-	promote elementwise ops \
+	promote elementwise ops pycuda pycuda_views \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan transpose \
 	reduce_random \
