@@ -610,6 +610,7 @@ kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, 
 	if ((st = kz_array_create(&how.into, kz_array_device(array), dtype, array->shape, err))) {
 		return st;
 	}
+	assert(how.into);
 	st = elementwise_run(NULL, &copy, &how, err);
 	return array_finish(out, how.into, st);
 }
