@@ -120,7 +120,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
-	view view_random join \
+	view slice reshape view_random join \
 	promote elementwise ops pycuda pycuda_views \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan transpose \
