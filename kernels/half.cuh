@@ -32,4 +32,25 @@ __device__ inline kz_bf16 kz_bhalf(float a)
 }
 template <class T> __device__ float kz_round_f16(T a) { return kz_float(kz_half((float)a)); }
 template <> __device__ float kz_round_f16(double a) { return kz_float(kz_half(a)); }
-template <class T> __device__ float kz_round_bf16(T a) { return kz_float(kz_bhalf((float)a)); }
+/* The float before a number, made odd if it is not that number: rounded, as if the number was. */
+__device__ inline float kz_odd(float near, bool exact)
+{
+	return exact ? near : __int_as_float(__float_as_int(near) | 1);
+}
+__device__ inline float kz_odd(float a) { return a; }
+__device__ inline float kz_odd(double a)
+{
+	float near = __double2float_rz(a);
+	return kz_odd(near, near == a);
+}
+__device__ inline float kz_odd(unsigned long long a)
+{
+	float near = __ull2float_rz(a);
+	return kz_odd(near, (unsigned long long)near == a);
+}
+template <class T> __device__ float kz_odd(T a)
+{
+	float near = __ll2float_rz((long long)a);
+	return kz_odd(near, (long long)near == a);
+}
+template <class T> __device__ float kz_round_bf16(T a) { return kz_float(kz_bhalf(kz_odd(a))); }

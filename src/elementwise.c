@@ -105,6 +105,17 @@ static kz_status find_shape(kz_shape *out, const struct expr *expr, const struct
 
 /* The target */
 
+/* The index of an element counts in row-major order, so that the target has to have it. */
+static bool has_index(const struct expr *expr)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		if (expr->nodes[i].op == EXPR_INDEX) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* numpy's order "K": a new array has its axes in the order of the first array of its shape. */
 static void keep_order(struct kz_array *target, const struct expr *expr)
 {
@@ -112,7 +123,7 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	for (int i = 0; i < expr->array_count && !like; i++) {
 		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
 	}
-	if (!like || kz_array_is_contiguous(like)) {
+	if (!like || kz_array_is_contiguous(like) || has_index(expr)) {
 		return;
 	}
 	int64_t stride = kz_dtype_size(target->dtype);
@@ -180,12 +191,7 @@ static bool needs_detour(const struct expr *expr, const struct kz_array *into)
 			return true;
 		}
 	}
-	for (int i = 0; i < expr->node_count; i++) {
-		if (expr->nodes[i].op == EXPR_INDEX) {
-			return !kz_array_is_contiguous(into);
-		}
-	}
-	return false;
+	return has_index(expr) && !kz_array_is_contiguous(into);
 }
 
 /* Layout */
@@ -292,7 +298,9 @@ static void classify(struct plan *plan)
 			|| stride == kz_dtype_size(operand(plan, k)->dtype));
 	}
 	for (int k = 1; layout->serial && k < plan->count; k++) {
-		layout->target |= plan->address[k] == plan->address[0] ? 1u << (k - 1) : 0;
+		bool same = plan->address[k] == plan->address[0]
+			&& operand(plan, k)->dtype == plan->target->dtype;
+		layout->target |= same ? 1u << (k - 1) : 0;
 	}
 	layout->ndim = last > 0 || !unit ? (uint8_t)(last + 1) : 0;
 	layout->unit = layout->ndim && unit;

@@ -280,7 +280,7 @@ static void add_node(struct str *source, const struct generate *generate, int in
 	}
 	open_value(source, index, node->dtype);
 	if (node->op == EXPR_INDEX) {
-		str_add(source, "i");
+		str_add(source, generate->layout.ndim ? "row * extents.inner + i" : "i");
 	} else if (node->op == EXPR_CAST) {
 		snprintf(text, sizeof(text), "n%d", node->args[0]);
 		add_cast(source, node->dtype, expr->nodes[node->args[0]].dtype, text);

@@ -9,7 +9,7 @@
  */
 #include "../src/base/common.h"
 
-#include "../src/objects.h"
+#include "../src/elementwise.h"
 #include "ops_ref.h"
 #include "support.h"
 
@@ -48,6 +48,13 @@ static void teardown(void)
 static int64_t below(int64_t n)
 {
 	return (int64_t)(number_random(&seed) % (uint64_t)n);
+}
+
+static kz_array *create(kz_dtype dtype, kz_shape shape)
+{
+	kz_array *array;
+	ok(kz_array_zeros(&array, dev, dtype, shape, &err));
+	return array;
 }
 
 /* Views */
@@ -443,14 +450,57 @@ START_TEST(an_overlap_gives_what_would_come_without_it)
 }
 END_TEST
 
-/* The order of axes */
-
-static kz_array *create(kz_dtype dtype, kz_shape shape)
+START_TEST(an_operand_of_another_type_may_lie_where_the_target_does)
 {
-	kz_array *array;
-	ok(kz_array_zeros(&array, dev, dtype, shape, &err));
-	return array;
+	static const int32_t numbers[4] = {1, -2, 300, 70000};
+	float got[4];
+	kz_buffer *buffer;
+	kz_array *integers, *floats;
+	setup(_i);
+	ok(kz_buffer_create(&buffer, dev, sizeof(numbers), &err));
+	ok(kz_copy_htod(buffer, 0, numbers, sizeof(numbers), &err));
+	ok(kz_array_wrap(&integers, buffer, KZ_I32, KZ_SHAPE(4), NULL, 0, &err));
+	ok(kz_array_wrap(&floats, buffer, KZ_F32, KZ_SHAPE(4), NULL, 0, &err));
+	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	options.into = floats;
+	options.dtype = KZ_F32;
+	ok(kz_apply(NULL, KZ_OP_ADD, &options, &err, KZ_ARGS(integers, 1)));
+	ok(kz_array_get(floats, got, sizeof(got), &err));
+	for (int i = 0; i < 4; i++) {
+		ck_assert(got[i] == (float)(numbers[i] + 1));
+	}
+	kz_array_release(integers);
+	kz_array_release(floats);
+	kz_buffer_release(buffer);
+	teardown();
 }
+END_TEST
+
+START_TEST(the_index_counts_elements_in_row_major_order)
+{
+	int64_t got[24];
+	kz_array *ten, *turned, *out = NULL;
+	struct expr expr;
+	setup(_i);
+	ten = create(KZ_I64, KZ_SHAPE(2, 3, 4));
+	ok(kz_array_fill(ten, KZ_ARG(10), &err));
+	ok(kz_array_view(&turned, ten, KZ_SHAPE(4, 2, 3), (const int64_t[]){8, 96, 32}, 0, &err));
+	expr_init(&expr);
+	int nodes[2] = {expr_array(&expr, turned, &err), expr_index(&expr, &err)};
+	ck_assert_int_ge(expr_apply(&expr, KZ_OP_ADD, nodes, &err), 0);
+	ok(elementwise_run(&out, &expr, &(struct elementwise){.into = NULL}, &err));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	for (int64_t i = 0; i < 24; i++) {
+		ck_assert_int_eq(got[i], 10 + i);
+	}
+	kz_array_release(ten);
+	kz_array_release(turned);
+	kz_array_release(out);
+	teardown();
+}
+END_TEST
+
+/* The order of axes */
 
 START_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
 {
@@ -588,6 +638,8 @@ Suite *elementwise_suite(void)
 	tcase_add_loop_test(tc, random_views_give_what_the_model_gives, 0,
 		shapes * (int)countof(modes));
 	tcase_add_loop_test(tc, an_overlap_gives_what_would_come_without_it, 0, shapes);
+	tcase_add_loop_test(tc, an_operand_of_another_type_may_lie_where_the_target_does, 0, shapes);
+	tcase_add_loop_test(tc, the_index_counts_elements_in_row_major_order, 0, shapes);
 	tcase_add_loop_test(tc, a_result_has_its_axes_in_the_order_of_the_operand, 0, shapes);
 	tcase_add_loop_test(tc, all_shapes_share_the_kernels_of_their_class, 0, shapes);
 	tcase_add_loop_test(tc, a_device_that_opens_again_compiles_again, 0, shapes);
