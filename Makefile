@@ -118,6 +118,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
+	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
 	view slice reshape view_random join \

@@ -4,10 +4,12 @@
  * in all pairs, random ones, types mixed, C numbers on either side.
  *
  * Compiling a kernel takes NVRTC some 30 ms, so that a run tries each operation on some types only,
- * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, and prints the worst errors.
+ * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, in some minutes, and prints the worst
+ * errors; KUDZU_TEST_SEED=N is the seed.
  */
 #include "../src/base/common.h"
 
+#include "../src/objects.h"
 #include "ops_ref.h"
 #include "support.h"
 
@@ -28,6 +30,12 @@ static uint64_t seed;
 static bool is_slow(void)
 {
 	return getenv("KUDZU_TEST_SLOW") != NULL;
+}
+
+/* How many rounds, or one in how many: a sanitizer's run has to be brief. */
+static int rounds(int slow, int usual)
+{
+	return is_slow() ? slow : getenv("KUDZU_TEST_BRIEF") ? usual / 8 : usual;
 }
 
 static void setup(int index)
@@ -53,7 +61,6 @@ struct trial {
 	int arity;
 	kz_dtype dtypes[3];
 	bool is_scalar[3];
-	int scalar_kind[3];          /* a kz_arg_kind */
 	struct number values[3][COUNT];
 	kz_arg args[3];
 	kz_array *arrays[3];
@@ -246,7 +253,10 @@ static bool is_tried(kz_op op, kz_dtype dtype)
 	bool is_cast = computed[0] != dtype;
 	bool is_core = dtype == KZ_I8 || dtype == KZ_U64 || dtype == KZ_F16 || dtype == KZ_F32
 		|| dtype == KZ_F64 || dtype == KZ_C64;
-	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 8 == 0;
+	if (getenv("KUDZU_TEST_BRIEF")) {
+		return !is_taken || number_random(&seed) % 12 == 0;
+	}
+	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 12 == 0;
 }
 
 START_TEST(an_operation_gives_what_the_reference_gives)
@@ -273,7 +283,7 @@ END_TEST
 START_TEST(operands_of_two_types_become_their_common_type)
 {
 	setup(_i);
-	for (int n = 0; n < (is_slow() ? 1500 : 50); n++) {
+	for (int n = 0; n < rounds(1500, 40); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		kz_dtype mixed[3];
 		for (int k = 0; k < 3; k++) {
@@ -295,8 +305,196 @@ START_TEST(integers_of_all_types_compare_by_value)
 		for (kz_dtype b = KZ_BOOL; b <= KZ_U64; b++) {
 			kz_dtype mixed[3] = {a, b, 0};
 			bool is_core = a == KZ_U64 || b == KZ_U64;
-			if (is_slow() || (is_core && (a + b) % 2)) {
+			if (is_slow() || (is_core && (a + b) % 4 == 1)) {
 				(void)run_arrays(ops[(a + b) / 2 % countof(ops)], mixed);
+			}
+		}
+	}
+	teardown();
+}
+END_TEST
+
+/* C numbers */
+
+/* The type that a C number takes beside arrays of a type, by its kind. */
+static kz_dtype stands_for(kz_dtype strong, enum number_kind kind)
+{
+	switch (kind) {
+	case NUMBER_BOOL:
+		return KZ_BOOL;
+	case NUMBER_INTEGER:
+		return strong == KZ_BOOL ? KZ_I64 : strong;
+	case NUMBER_REAL:
+		return strong <= KZ_U64 ? KZ_F64 : strong;
+	case NUMBER_COMPLEX:
+		return strong >= KZ_C64 ? strong : strong <= KZ_U64 || strong == KZ_F64 ? KZ_C128 : KZ_C64;
+	}
+	return 0;
+}
+
+/* The C number itself, in one of the C types that can hold it. */
+static kz_arg number_arg(enum number_kind kind, kz_dtype dtype, struct number value)
+{
+	long double part = number_kind(dtype) <= NUMBER_INTEGER ? (long double)value.i : value.re;
+	switch (kind) {
+	case NUMBER_BOOL:
+		return kz_arg_bool(value.i != 0);
+	case NUMBER_INTEGER:
+		return number_kind(dtype) > NUMBER_INTEGER ? kz_arg_sint((int)part)
+			: value.i > INT64_MAX || (value.i >= 0 && number_random(&seed) % 2)
+			? kz_arg_ullong((unsigned long long)value.i) : kz_arg_llong((long long)value.i);
+	case NUMBER_REAL:
+		return (long double)(float)part == part && number_random(&seed) % 2
+			? kz_arg_f32((float)part) : kz_arg_f64((double)part);
+	case NUMBER_COMPLEX:
+		return kz_arg_complex((double)value.re, (double)value.im);
+	}
+	return kz_arg_bool(false);
+}
+
+/* A number of the kind that is one of its type, too. */
+static struct number number_for(kz_op op, enum number_kind kind, kz_dtype dtype)
+{
+	struct number value = pick(op, dtype, -1);
+	if (kind == NUMBER_INTEGER && number_kind(dtype) > NUMBER_INTEGER) {
+		value = number_of_whole((int)(number_random(&seed) % 200) - 100);
+		(void)number_convert(&value, KZ_I64, dtype);
+	}
+	if (kind == NUMBER_REAL && number_kind(dtype) == NUMBER_COMPLEX) {
+		value.im = 0;
+	}
+	return value;
+}
+
+/* Of three operands, one has to be an array; what is compared keeps its own type. */
+static void run_with_number(kz_op op, int where, kz_dtype strong, enum number_kind kind)
+{
+	struct trial *t = &trial;
+	bool compares = ref_ops[op].form == REF_COMPARE && kind == NUMBER_INTEGER && strong <= KZ_U64;
+	memset(t->is_scalar, 0, sizeof(t->is_scalar));
+	t->op = op;
+	t->arity = kz_op_arity(op);
+	for (int k = 0; k < 3; k++) {
+		t->dtypes[k] = strong;
+	}
+	t->is_scalar[where] = true;
+	t->dtypes[where] = compares ? (number_random(&seed) % 2 ? KZ_U64 : KZ_I64)
+		: stands_for(strong, kind);
+	choose_values(t);
+	struct number value = number_for(op, kind, t->dtypes[where]);
+	for (int i = 0; i < COUNT; i++) {
+		t->values[where][i] = value;
+	}
+	for (int k = 0; k < t->arity; k++) {
+		if (t->is_scalar[k]) {
+			t->args[k] = number_arg(kind, t->dtypes[k], value);
+		} else {
+			make_array(t, k);
+		}
+	}
+	(void)run(t);
+}
+
+START_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
+{
+	setup(_i);
+	for (int n = 0; n < rounds(2000, 64); n++) {
+		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
+		bool chooses = op == KZ_OP_WHERE || op == KZ_OP_IF_POSITIVE || op == KZ_OP_LDEXP;
+		if (kz_op_arity(op) > 1 && !chooses) {
+			run_with_number(op, (int)(number_random(&seed) % (uint64_t)kz_op_arity(op)),
+				(kz_dtype)(1 + number_random(&seed) % KZ_C128),
+				(enum number_kind)(number_random(&seed) % 4));
+		}
+	}
+	teardown();
+}
+END_TEST
+
+/* The two shapes of kernels */
+
+START_TEST(both_shapes_of_kernels_give_the_same_bits)
+{
+	static char bytes[2][COUNT * 16];
+	setup(_i);
+	bool serial = dev->serial;
+	for (int n = 0; n < rounds(4 * OPS, 16) && serial; n++) {
+		trial.op = (kz_op)(is_slow() ? 1 + n / 4 : 1 + (int)(number_random(&seed) % OPS));
+		trial.dtypes[0] = trial.dtypes[1] = trial.dtypes[2] = (kz_dtype)(KZ_F32 + n % 4);
+		trial.arity = kz_op_arity(trial.op);
+		choose_values(&trial);
+		for (int k = 0; k < trial.arity; k++) {
+			make_array(&trial, k);
+		}
+		for (int shape = 0; shape < 2; shape++) {
+			kz_array *out;
+			dev->serial = shape;
+			if (kz_apply(&out, trial.op, NULL, &err,
+					(kz_args){trial.args, (size_t)trial.arity}) == KZ_OK) {
+				ok(kz_array_get(out, bytes[shape], kz_array_size(out), &err));
+			}
+			kz_error_clear(&err);
+			kz_array_release(out);
+		}
+		ck_assert_msg(memcmp(bytes[0], bytes[1], sizeof(bytes[0])) == 0, "%s of %s",
+			kz_op_name(trial.op), kz_dtype_name(trial.dtypes[0]));
+		release(&trial);
+	}
+	teardown();
+}
+END_TEST
+
+/* Conversions */
+
+/* A number of the type, or one in the middle of two of the type that it becomes, or just beside. */
+static struct number pick_to_round(kz_dtype from, kz_dtype to)
+{
+	struct number value = pick(KZ_OP_ADD, from, -1);
+	if (number_kind(to) == NUMBER_REAL && number_random(&seed) % 2) {
+		value = number_any(to, &seed);
+		long double half = number_ulp(to, value.re) / 2;
+		int beside = (int)(number_random(&seed) % 3) - 1;
+		value.re += half + beside * ldexpl(half, -(int)(number_random(&seed) % 50));
+		value.i = fabsl(value.re) < 0x1p62L ? (whole)value.re : 0;
+		bool is_whole = number_kind(from) <= NUMBER_INTEGER;
+		(void)number_convert(&value, is_whole ? KZ_I64 : KZ_C128, from);
+	}
+	return value;
+}
+
+static void convert(kz_dtype from, kz_dtype to)
+{
+	static char bytes[COUNT * 16];
+	static struct number values[COUNT];
+	kz_array *a, *out;
+	for (int i = 0; i < COUNT; i++) {
+		values[i] = pick_to_round(from, to);
+		number_store(from, bytes + i * kz_dtype_size(from), values[i]);
+	}
+	ok(kz_array_from(&a, dev, from, KZ_SHAPE(COUNT), bytes, COUNT * kz_dtype_size(from), &err));
+	ok(kz_array_astype(&out, a, to, &err));
+	ok(kz_array_get(out, bytes, COUNT * kz_dtype_size(to), &err));
+	for (int i = 0; i < COUNT; i++) {
+		struct number got = number_load(to, bytes + i * kz_dtype_size(to)), want = values[i];
+		bool defined = number_convert(&want, from, to);
+		if (defined && ref_error(KZ_OP_POSITIVE, to, to, want, got, NULL) > 0) {
+			ck_abort_msg("%s %.25Lg %.25Lg becomes %s %.25Lg %.25Lg, expected %.25Lg %.25Lg",
+				kz_dtype_name(from), values[i].re, values[i].im, kz_dtype_name(to),
+				got.re, got.im, want.re, want.im);
+		}
+	}
+	kz_array_release(a);
+	kz_array_release(out);
+}
+
+START_TEST(every_type_becomes_every_other)
+{
+	setup(_i);
+	for (kz_dtype from = KZ_BOOL; from <= KZ_C128; from++) {
+		for (kz_dtype to = KZ_BOOL; to <= KZ_C128; to++) {
+			bool is_half = to == KZ_F16 || to == KZ_BF16;
+			if (is_slow() || number_random(&seed) % (is_half ? 2 : 12) == 0) {
+				convert(from, to);
 			}
 		}
 	}
@@ -313,6 +511,9 @@ Suite *ops_suite(void)
 	tcase_add_loop_test(tc, an_operation_gives_what_the_reference_gives, 0, devices * GROUPS);
 	tcase_add_loop_test(tc, operands_of_two_types_become_their_common_type, 0, devices);
 	tcase_add_loop_test(tc, integers_of_all_types_compare_by_value, 0, devices);
+	tcase_add_loop_test(tc, a_number_on_either_side_takes_the_type_that_it_meets, 0, devices);
+	tcase_add_loop_test(tc, both_shapes_of_kernels_give_the_same_bits, 0, devices);
+	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
 	suite_add_tcase(s, tc);
 	return s;
 }
