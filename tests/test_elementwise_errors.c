@@ -292,7 +292,7 @@ Suite *elementwise_errors_suite(void)
 	tcase_add_loop_test(tc, nothing_is_refused_everywhere, 0, devices + 1);
 	tcase_add_loop_test(tc, a_view_between_elements_is_refused, 0, devices + 1);
 	tcase_add_test(tc, arrays_of_two_devices_do_not_mix);
-	tcase_add_loop_test(tc, every_failing_allocation_is_an_error, 0, devices + 1);
+	tcase_add_loop_test(tc, every_failing_allocation_is_an_error, 0, devices);
 	tcase_add_loop_test(tc, a_failing_driver_is_an_error_and_leaves_nothing, 0,
 		(int)(countof(calls) * countof(codes)));
 	tcase_add_test(tc, a_lost_device_says_why_and_everything_can_be_released);
