@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reductions of users, against loops on the host; for floats with the order that the library has,
- * so that every bit is the same.  All devices, and both kinds of kernels, as in test_custom.c.
+ * so that every bit is the same; see custom.h.
  */
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
-#include "../src/objects.h"
-#include "support.h"
+#include "custom.h"
 
 #include <complex.h>
 #include <math.h>
@@ -15,35 +14,6 @@
 #include <string.h>
 
 Suite *custom_reduction_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index / 2);
-	dev->serial ^= index % 2 != 0;
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-}
-
-static kz_array *from(kz_dtype dtype, kz_shape shape, const void *host)
-{
-	kz_array *array = NULL;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
-	ok(kz_array_from(&array, dev, dtype, shape, host, count * kz_dtype_size(dtype), &err));
-	return array;
-}
 
 /* Run a reduction and fetch the result. */
 static void reduce(kz_reduction *kernel, void *result, kz_args args)
@@ -298,6 +268,33 @@ START_TEST(views_and_broadcast_arrays_are_reduced)
 }
 END_TEST
 
+START_TEST(options_of_the_compiler_are_passed_on)
+{
+	static const char *const fused[] = {"--fmad=true", NULL}, *const bad[] = {"--no-such", NULL};
+	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	float host[2] = {1 + 0x1p-12f, 1}, got[2];
+	kz_reduction *kernel = NULL;
+	setup(_i);
+	kz_array *x = from(KZ_F32, KZ_SHAPE(1), host);
+	options.compile = &compile;
+	for (int k = 0; k < 2; k++) {
+		compile.nvrtc_options = k ? fused : NULL;
+		ok(kz_reduction_create(&kernel, dev, KZ_F32, "-1.0f", "a + b", "x[i] * x[i]",
+			"const float *x", &options, &err));
+		reduce(kernel, &got[k], KZ_ARGS(x));
+		kz_reduction_release(kernel);
+	}
+	ck_assert_float_eq(got[0], host[0] * host[0] - 1);
+	ck_assert_float_eq(got[1], 0x1p-11f + 0x1p-24f);
+	compile.nvrtc_options = bad;
+	fails(kz_reduction_create(&kernel, dev, KZ_F32, "0", "a + b", NULL, NULL, &options, &err),
+		KZ_INVALID, "no-such");
+	kz_array_release(x);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_reduction_that_cannot_be_made_says_why)
 {
 	kz_reduction *kernel = (kz_reduction *)&err;
@@ -391,18 +388,14 @@ END_TEST
 Suite *custom_reduction_suite(void)
 {
 	Suite *suite = suite_create("custom_reduction");
-	int devices = 2 * support_device_count();
 	const TTest *const tests[] = {
 		a_dot_product_has_the_same_bits_everywhere, as_many_steps_are_taken_as_it_needs,
 		a_struct_collects_minimum_and_maximum, the_result_goes_into_an_array,
 		no_elements_give_the_neutral_element, complex_numbers_and_halves_are_reduced,
-		views_and_broadcast_arrays_are_reduced, a_reduction_that_cannot_be_made_says_why,
-		a_run_that_does_not_fit_is_refused, a_reduction_is_made_and_run_or_memory_ran_out,
+		views_and_broadcast_arrays_are_reduced, options_of_the_compiler_are_passed_on,
+		a_reduction_that_cannot_be_made_says_why, a_run_that_does_not_fit_is_refused,
+		a_reduction_is_made_and_run_or_memory_ran_out, NULL,
 	};
-	TCase *tcase = tcase_create("reductions");
-	for (size_t t = 0; t < countof(tests); t++) {
-		tcase_add_loop_test(tcase, tests[t], 0, devices);
-	}
-	suite_add_tcase(suite, tcase);
+	add_tests(suite, "reductions", tests);
 	return suite;
 }
