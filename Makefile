@@ -408,7 +408,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval
+.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -436,6 +436,14 @@ fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
 	printf ' %s' "$$text" >$(BUILD)/expressions/$$name; done
 	$(call libfuzzer,$<,$(BUILD)/expressions)
 $(BUILD)/fuzz_eval: tests/fuzz/fuzz_eval.c $(BASE) $(addprefix src/,dtype.c promote.c shape.c expr.c eval_lex.c eval_parse.c)
+	@mkdir -p $(@D)
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, likewise
+	@mkdir -p $(BUILD)/lists && printf 'float a, raw const int *x' >$(BUILD)/lists/1 && \
+	printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$(BUILD)/lists/2
+	$(call libfuzzer,$<,$(BUILD)/lists)
+$(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/headers.c \
+		error.c dtype.c declare.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
