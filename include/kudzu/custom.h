@@ -34,6 +34,9 @@
  * An array that is not const may be written: it must have the full shape, no element twice, and
  * share no memory with another argument except element by element.
  *
+ * Elementwise code is compiled as nvcc does it: a product and a sum may become one operation, unless
+ * an option says --fmad=false; in reductions they stay two, unless one says --fmad=true.
+ *
  * All code is compiled once, the part for arrays with gaps when they first come.  What is wrong in
  * it is KZ_COMPILE with the place in the text: "saxpy: operation", line, column.
  *

@@ -13,6 +13,7 @@
  *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
  *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings
+ *   custom.h    kernels from a line of C
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
