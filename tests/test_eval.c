@@ -3,6 +3,8 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/base/str.h"
+#include "../src/expr.h"
 #include "support.h"
 
 #include <complex.h>
@@ -210,6 +212,70 @@ START_TEST(a_target_that_overlaps_an_operand_gets_the_right_answer)
 	holds(kz_array_retain(a), KZ_F32, want, sizeof(want));
 	kz_array_release(low);
 	kz_array_release(high);
+	teardown();
+}
+END_TEST
+
+/* Sum `count` arrays of two layouts, each times a number. */
+static void sum_many(int count)
+{
+	static const int64_t apart = 8;
+	static char names[EXPR_ARRAYS + 1][8];
+	kz_var vars[EXPR_ARRAYS + 1];
+	struct str text = STR_INIT;
+	kz_array *arrays[EXPR_ARRAYS + 1], *out;
+	float want[N / 2] = {0};
+	for (int k = 0; k < count; k++) {
+		snprintf(names[k], sizeof(names[k]), "v%d", k);
+		ok(kz_array_view(&arrays[k], k & 1 ? a : b, KZ_SHAPE(N / 2), k & 1 ? &apart : NULL,
+			0, &err));
+		vars[k] = KZ_VAR(names[k], arrays[k]);
+		str_addf(&text, "%s%d*v%d", k ? " + " : "", k, k);
+		for (int n = 0; n < N / 2; n++) {
+			want[n] += (float)k * (k & 1 ? host_a[2 * n] : host_b[n]);
+		}
+	}
+	for (int k = count; k < EXPR_SCALARS; k++) {
+		str_add(&text, " + 0");
+	}
+	if (!kz_eval_vars(&out, text.data, NULL, vars, (size_t)count, &err)) {
+		holds(out, KZ_F32, want, sizeof(want));
+	}
+	for (int k = 0; k < count; k++) {
+		kz_array_release(arrays[k]);
+	}
+	str_free(&text);
+}
+
+START_TEST(as_many_arrays_and_numbers_as_fit_are_computed)
+{
+	setup(_i);
+	sum_many(EXPR_ARRAYS);
+	ck_assert_int_eq(err.status, KZ_OK);
+	sum_many(EXPR_ARRAYS + 1);
+	ck_assert_str_eq(err.message, "an expression has at most 24 arrays");
+	ck_assert_int_eq(err.column, 200);
+	kz_error_clear(&err);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_long_expression_is_computed)
+{
+	struct str text = STR_INIT;
+	kz_array *out;
+	float want[N];
+	setup(_i);
+	str_add(&text, "a");
+	for (int k = 0; k < EXPR_NODES - 2; k++) {
+		str_add(&text, " + a");
+	}
+	ok(kz_eval(&out, text.data, NULL, &err, KZ_VARS(a)));
+	for (int i = 0; i < N; i++) {
+		want[i] = host_a[i] * (EXPR_NODES - 1); /* halves add exactly */
+	}
+	holds(out, KZ_F32, want, sizeof(want));
+	str_free(&text);
 	teardown();
 }
 END_TEST
@@ -460,6 +526,7 @@ Suite *eval_suite(void)
 		&a_c_variable_of_any_type_is_captured, &complex_variables_are_captured,
 		&the_result_goes_where_options_say,
 		&a_target_that_overlaps_an_operand_gets_the_right_answer,
+		&as_many_arrays_and_numbers_as_fit_are_computed, &a_long_expression_is_computed,
 		&an_expression_of_numbers_fills_an_array, &bad_calls_are_refused,
 		&errors_show_the_text_with_a_caret,
 		&a_fused_expression_is_one_kernel_for_all_sizes_and_numbers,
