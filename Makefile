@@ -125,7 +125,7 @@ SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rt
 	promote elementwise ops pycuda pycuda_views \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan transpose \
-	reduce_random \
+	reduce reduce_random \
 	declare overlap custom custom_shape custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
