@@ -517,7 +517,7 @@ START_TEST(reducing_without_memory_leaves_nothing)
 		kz_array_release(result);
 	}
 	ck_assert_int_eq(st, KZ_OK);
-	ck_assert_int_gt(n, 8);
+	ck_assert_int_gt(n, 5);
 	kz_array_release(array);
 	teardown();
 }
