@@ -444,6 +444,37 @@ START_TEST(both_shapes_of_kernels_give_the_same_bits)
 }
 END_TEST
 
+/* Architectures */
+
+static const int architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+
+/* The stub takes any image: what is tried is whether NVRTC compiles for a GPU of this kind. */
+START_TEST(kernels_compile_for_every_architecture)
+{
+	char script[20];
+	err = (kz_error)KZ_ERROR_INIT;
+	snprintf(script, sizeof(script), "cc=%d", architectures[_i]);
+	support_stub(script);
+	ok(kz_device_open(&dev, "cuda:0", &err));
+	seed = (uint64_t)time(NULL) + (uint64_t)_i;
+	for (int n = 0; n < rounds(OPS * KZ_C128, 8); n++) {
+		kz_op op = (kz_op)(is_slow() ? 1 + n / (int)KZ_C128 : 1 + (int)(number_random(&seed) % OPS));
+		kz_dtype dtype = is_slow() ? 1 + (kz_dtype)n % KZ_C128
+			: 1 + (kz_dtype)(number_random(&seed) % KZ_C128);
+		kz_array *a, *out;
+		ok(kz_array_create(&a, dev, dtype, KZ_SHAPE(3, 1), &err));
+		kz_arg args[3] = {kz_arg_array(a), kz_arg_array(a), kz_arg_array(a)};
+		kz_status st = kz_apply(&out, op, NULL, &err, (kz_args){args, (size_t)kz_op_arity(op)});
+		ck_assert_msg(st == KZ_OK || strstr(err.message, "does not take"), "%s of %s: %s",
+			kz_op_name(op), kz_dtype_name(dtype), err.message);
+		kz_error_clear(&err);
+		kz_array_release(out);
+		kz_array_release(a);
+	}
+	teardown();
+}
+END_TEST
+
 /* Conversions */
 
 /* A number of the type, or one in the middle of two of the type that it becomes, or just beside. */
@@ -513,6 +544,7 @@ Suite *ops_suite(void)
 	tcase_add_loop_test(tc, integers_of_all_types_compare_by_value, 0, devices);
 	tcase_add_loop_test(tc, a_number_on_either_side_takes_the_type_that_it_meets, 0, devices);
 	tcase_add_loop_test(tc, both_shapes_of_kernels_give_the_same_bits, 0, devices);
+	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0, (int)countof(architectures));
 	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
 	suite_add_tcase(s, tc);
 	return s;
