@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TILE = 32 }; /* elements: lines of 32 rows fit the first cache */
+
 void strided_row_major(int64_t strides[KZ_MAX_DIMS], const kz_shape *shape, int64_t size)
 {
 	for (int64_t i = shape->ndim; i-- > 0;) {
@@ -135,10 +137,59 @@ static void copy_row(char *to, int64_t to_stride, const char *from, int64_t from
 #undef ROW
 }
 
+/* Two extents, the second of which is the last that does not lie in one run. */
+struct plane {
+	int64_t rows;
+	int64_t columns;
+	int64_t tile; /* of how many rows and columns at once */
+	int64_t to_row;
+	int64_t to_column;
+	int64_t from_row;
+	int64_t from_column;
+	int64_t size;
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void copy_plane(const struct plane *p, char *to, const char *from)
+{
+	for (int64_t top = 0; top < p->rows; top += p->tile) {
+		int64_t bottom = min64(p->rows, top + p->tile);
+		for (int64_t left = 0; left < p->columns; left += p->tile) {
+			int64_t count = min64(p->columns - left, p->tile);
+			for (int64_t row = top; row < bottom; row++) {
+				copy_row(to + row * p->to_row + left * p->to_column, p->to_column,
+					from + row * p->from_row + left * p->from_column,
+					p->from_column, count, p->size);
+			}
+		}
+	}
+}
+
+/* The extent to go through together with `last`: one of smaller strides on either side, as in a
+ * transpose; -1 if there is none. */
+static int64_t find_rows(const kz_shape *shape, const int64_t *to, const int64_t *from,
+	int64_t last)
+{
+	int64_t found = -1;
+	for (int64_t i = 0; i < last; i++) {
+		bool smaller = llabs(from[i]) < llabs(from[last]) || llabs(to[i]) < llabs(to[last]);
+		if (shape->dims[i] > 1 && smaller
+		    && (found < 0 || llabs(from[i]) + llabs(to[i])
+				< llabs(from[found]) + llabs(to[found]))) {
+			found = i;
+		}
+	}
+	return found;
+}
+
 void strided_copy(const struct strided *elements, char *to, const int64_t *to_strides,
 	const char *from)
 {
-	struct strided target = {elements->shape, to_strides, elements->size};
+	const struct strided target = {elements->shape, to_strides, elements->size};
 	const int64_t *from_strides = elements->strides;
 	const int64_t *dims = elements->shape.dims;
 	int64_t index[KZ_MAX_DIMS] = {0};
@@ -147,16 +198,27 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 		return;
 	}
 	int64_t run = strided_run(elements, &outer);
-	int64_t target_run = strided_run(&target, &target_outer);
-	run = target_run < run ? target_run : run;
+	run = min64(run, strided_run(&target, &target_outer));
 	outer = target_outer > outer ? target_outer : outer;
-	int64_t row = outer > 0 ? outer - 1 : 0; /* the extent that copy_row goes through */
+	struct plane plane = {.rows = 1, .columns = 1, .tile = INT64_MAX, .size = run};
+	int64_t last = outer - 1, rows = -1;
+	if (last >= 0) {
+		plane.columns = dims[last];
+		plane.to_column = to_strides[last];
+		plane.from_column = from_strides[last];
+		rows = find_rows(&elements->shape, to_strides, from_strides, last);
+	}
+	if (rows >= 0) {
+		plane.rows = dims[rows];
+		plane.to_row = to_strides[rows];
+		plane.from_row = from_strides[rows];
+		plane.tile = TILE;
+	}
 	for (int64_t i = 0; i >= 0;) {
-		copy_row(to, outer ? to_strides[row] : 0, from, outer ? from_strides[row] : 0,
-			outer ? dims[row] : 1, run);
-		for (i = row - 1; i >= 0 && ++index[i] == dims[i]; i--) {
-			to -= to_strides[i] * (dims[i] - 1);
-			from -= from_strides[i] * (dims[i] - 1);
+		copy_plane(&plane, to, from);
+		for (i = last - 1; i >= 0 && (i == rows || ++index[i] == dims[i]); i--) {
+			to -= i == rows ? 0 : to_strides[i] * (dims[i] - 1);
+			from -= i == rows ? 0 : from_strides[i] * (dims[i] - 1);
 			index[i] = 0;
 		}
 		if (i >= 0) {

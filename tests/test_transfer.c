@@ -199,6 +199,34 @@ START_TEST(an_array_from_strided_memory_is_row_major)
 }
 END_TEST
 
+/* Larger than the tiles in which it goes. */
+START_TEST(a_transpose_arrives_in_order)
+{
+	enum { ROWS = 71, COLUMNS = 45 };
+	static const int64_t transposed[] = {2, 2 * COLUMNS};
+	static uint16_t got[ROWS * COLUMNS];
+	int bad = 0;
+	kz_array *view;
+	setup(_i);
+	kz_array *array = counted(dev, KZ_SHAPE(ROWS, COLUMNS));
+	ok(kz_array_view(&view, array, KZ_SHAPE(COLUMNS, ROWS), transposed, 0, &err));
+	ok(kz_array_get(view, got, sizeof(got), &err));
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		bad += got[i] != i % ROWS * COLUMNS + i / ROWS;
+	}
+	ck_assert_int_eq(bad, 0);
+	ok(kz_array_set_strided(array, got, sizeof(got), ((int64_t[]){2, 2 * ROWS}), 0, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		bad += got[i] != i;
+	}
+	ck_assert_int_eq(bad, 0);
+	kz_array_release(view);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
 START_TEST(elements_outside_the_host_memory_are_refused)
 {
 	static const struct {
@@ -549,7 +577,7 @@ Suite *transfer_suite(void)
 {
 	static const TTest *const *const tests[] = {
 		&elements_travel_between_any_strides, &an_array_from_strided_memory_is_row_major,
-		&elements_outside_the_host_memory_are_refused,
+		&a_transpose_arrives_in_order, &elements_outside_the_host_memory_are_refused,
 		&host_memory_shared_by_elements_is_read_but_not_written,
 		&elements_far_apart_are_moved_without_what_is_between,
 		&a_long_view_is_moved_part_by_part,
