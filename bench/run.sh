@@ -18,12 +18,14 @@ if [ $# -gt 1 ]; then
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
 		sed 's/\(.*\), \(.*\)/{"case":"machine","gpu":"\1","driver":"\2"}/'
 	"$build/bench/bench_launch" pairs
+	KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
 	"$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cuda
 	"$build/bench/bench_array" cuda
 else
 	bench/launch.sh "$build"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
+	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cpu
 	"$build/bench/bench_array" cpu 1
