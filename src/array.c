@@ -56,24 +56,29 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	return KZ_OK;
 }
 
+kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	*out = NULL;
+	kz_status st = array_new(&array, dtype, shape, err);
+	if (st) {
+		return st;
+	}
+	struct memory_wish wish = {.stream = stream, .dtype = dtype, .count = array->count};
+	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
+	return array_finish(out, array, st);
+}
+
 kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_error *err)
 {
-	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = array_new(&array, dtype, &shape, err))) {
+	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
-	struct memory_wish wish = {.dtype = dtype, .count = array->count};
-	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
-	if (st) {
-		kz_array_release(array);
-		return st;
-	}
-	*out = array;
-	return KZ_OK;
+	return array_create_on(out, dev, dtype, &shape, NULL, err);
 }
 
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,

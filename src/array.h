@@ -8,6 +8,10 @@
 
 /* A row-major array without memory, fit for kz_array_release. */
 kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
+/* kz_array_create for use in a stream first; NULL: not known, and then any stream's memory is taken.
+ * The arguments but for the shape were checked. */
+kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
 
 /* The end of making an array: hand it out, or undo it after a failure. */
 static inline kz_status array_finish(kz_array **out, struct kz_array *array, kz_status st)

@@ -513,7 +513,8 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 static kz_status run_new(kz_array **out, struct plan *plan, kz_dtype dtype, const kz_shape *shape,
 	kz_error *err)
 {
-	kz_status st = kz_array_create(&plan->target, plan->device, dtype, *shape, err);
+	kz_status st = array_create_on(&plan->target, plan->device, dtype, shape,
+		plan->stream, err);
 	if (st) {
 		return st;
 	}

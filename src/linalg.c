@@ -310,7 +310,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	p.device = kz_array_device(a);
 	kz_dtype sums = dtype == KZ_BOOL ? KZ_I32 : dtype == KZ_F16 || dtype == KZ_BF16 ? KZ_F32 : dtype;
 	if ((st = stream_pick(&p.stream, p.device, how.stream, err))
-	    || (st = kz_array_create(&p.c, p.device, sums, shape, err))) {
+	    || (st = array_create_on(&p.c, p.device, sums, &shape, p.stream, err))) {
 		return st;
 	}
 	p.size = kz_dtype_size(sums);

@@ -359,16 +359,14 @@ static kz_status check_size(int64_t size, kz_error *err)
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
-		return st;
-	}
-	*out = buffer_reuse(dev, size, &dev->stream, NULL);
-	if (likely(*out)) {
+	if (likely(out && dev && (*out = buffer_reuse(dev, size, &dev->stream, NULL)))) {
 		return KZ_OK;
 	}
-	st = check_size(size, err);
-	return st ? st : buffer_create(out, dev, size, NULL, err);
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err)) || (st = check_size(size, err))) {
+		return st;
+	}
+	return buffer_create(out, dev, size, NULL, err);
 }
 
 kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,

@@ -274,10 +274,12 @@ static void segment_unlink(struct mempool *pool, struct segment *segment)
 static CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
 	struct mempool_failure *why)
 {
-	int64_t whole = (int64_t)round_up(size, MEMPOOL_UNIT);
+	/* What no device has must not overflow here. */
+	const size_t most = (size_t)1 << 56;
+	int64_t whole = (int64_t)(size < most ? round_up(size, MEMPOOL_UNIT) : most);
 	pthread_mutex_lock(&pool->lock);
-	bool fits = whole > 0 && (pool->limit == 0 || whole <= pool->limit
-		- pool->stats.reserved_size - pool->pending);
+	bool fits = pool->limit == 0 || (whole <= pool->limit
+		&& whole <= pool->limit - pool->stats.reserved_size - pool->pending);
 	pool->pending += fits ? whole : 0;
 	pthread_mutex_unlock(&pool->lock);
 	why->call = fits ? segment->source->call : NULL;

@@ -258,7 +258,8 @@ static kz_status finish(kz_array **out, struct job *job, kz_error *err)
 	}
 	if (job->into && job->into->dtype == dtype && !shares_memory(job)) {
 		target = kz_array_retain(job->into);
-	} else if ((st = kz_array_create(&target, job->device, dtype, job->kept, err))) {
+	} else if ((st = array_create_on(&target, job->device, dtype, &job->kept,
+		job->stream, err))) {
 		return st;
 	}
 	st = run_into(target, job, err);
@@ -296,7 +297,7 @@ static kz_status find_mean(struct kz_array **out, struct job *job, kz_error *err
 	}
 	prepare(job, dtype);
 	job->reduce.rule.finish = REDUCE_QUOTIENT;
-	kz_status st = kz_array_create(out, job->device, dtype, kept, err);
+	kz_status st = array_create_on(out, job->device, dtype, &kept, job->stream, err);
 	return st ? st : run_into(*out, job, err);
 }
 

@@ -106,8 +106,10 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 		return run_kernel(scan, false, to, from, NULL, err);
 	}
 	next.exclusive = 1;
-	if (!(st = kz_array_create(&totals, scan->device, scan->dtype, shape, err))
-	    && !(st = kz_array_create(&prefixes, scan->device, scan->dtype, shape, err))
+	if (!(st = array_create_on(&totals, scan->device, scan->dtype, &shape,
+		scan->stream, err))
+	    && !(st = array_create_on(&prefixes, scan->device, scan->dtype, &shape,
+		scan->stream, err))
 	    && !(st = run_kernel(scan, true, totals, from, NULL, err))
 	    && !(st = scan_rows(&next, prefixes, totals, err))) {
 		st = run_kernel(scan, false, to, from, prefixes, err);
@@ -162,7 +164,8 @@ static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_ar
 	if ((st = take_rows(&from, &moved, array, axis, scan->dtype, err))) {
 		return st;
 	}
-	st = kz_array_create(&to, scan->device, scan->dtype, from->shape, err);
+	st = array_create_on(&to, scan->device, scan->dtype, &from->shape,
+		scan->stream, err);
 	if (!st && to->count) {
 		st = scan_rows(scan, to, from, err);
 	}
