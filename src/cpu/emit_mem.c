@@ -219,6 +219,18 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 		|| (order != LLVMAtomicOrderingNotAtomic && size > 8));
 }
 
+/* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
+static void note_constant(struct emit *e, const struct ptx_operand *address, LLVMValueRef load)
+{
+	static const char invariant[] = "invariant.load";
+	if (address->var && address->var->space == PTX_PARAM) {
+		unsigned kind = LLVMGetMDKindIDInContext(e->context, invariant,
+			sizeof(invariant) - 1);
+		LLVMMetadataRef empty = LLVMMDNodeInContext2(e->context, NULL, 0);
+		LLVMSetMetadata(load, kind, LLVMMetadataAsValue(e->context, empty));
+	}
+}
+
 /* The operands of a vector access, or the one of a plain access. */
 static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_operand **parts)
 {
@@ -250,6 +262,7 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 		LLVMValueRef place = emit_address(e, &address, &space, as);
 		values[i] = LLVMBuildLoad2(e->builder, as, place, "");
 		set_access(inst, values[i], type);
+		note_constant(e, &address, values[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &parts[i], type, values[i]);
@@ -304,6 +317,7 @@ static void load_common(struct emit *e, const struct ptx_operand *operand, enum 
 		LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, at), one);
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, one, place, "");
 		LLVMSetAlignment(value, 1);
+		note_constant(e, operand, value);
 		values[i] = emit_splat(e, value);
 	}
 }
