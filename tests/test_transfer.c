@@ -546,6 +546,38 @@ START_TEST(moving_without_memory_leaves_nothing)
 }
 END_TEST
 
+START_TEST(packing_in_a_stream_without_memory_leaves_nothing)
+{
+	static const int64_t gaps = 4;
+	uint16_t host[4] = {1, 2, 3, 4};
+	kz_status st = KZ_NO_MEMORY;
+	kz_array *view;
+	long n;
+	setup(_i);
+	kz_stream *stream = kz_device_stream(dev);
+	kz_array *array = counted(dev, KZ_SHAPE(8));
+	ok(kz_array_view(&view, array, KZ_SHAPE(4), &gaps, 0, &err));
+	ok(kz_array_set_async(view, host, 8, stream, &err)); /* compiles */
+	ok(kz_array_get_async(view, host, 8, stream, &err));
+	for (n = 0; st == KZ_NO_MEMORY && n < 40; n++) {
+		mem_fail_after(n);
+		if (!(st = kz_array_set_async(view, host, 8, stream, &err))) {
+			st = kz_array_get_async(view, host, 8, stream, &err);
+		}
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, err.status);
+		kz_error_clear(&err);
+	}
+	ck_assert_int_eq(st, KZ_OK);
+	ck_assert_int_gt(n, 2);
+	ok(kz_stream_synchronize(stream, &err));
+	ck_assert_int_eq(host[3], 4);
+	kz_array_release(view);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
 START_TEST(copying_to_a_device_without_memory_leaves_nothing)
 {
 	kz_device *first, *second;
@@ -592,6 +624,8 @@ Suite *transfer_suite(void)
 		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
 	}
 	tcase_add_loop_test(tc, a_view_with_gaps_is_packed_in_the_stream, 0,
+		support_device_count());
+	tcase_add_loop_test(tc, packing_in_a_stream_without_memory_leaves_nothing, 0,
 		support_device_count());
 	tcase_add_test(tc, operands_of_two_devices_are_refused_as_the_seed_has_it);
 	tcase_add_test(tc, copying_to_a_device_without_memory_leaves_nothing);
