@@ -99,7 +99,8 @@ static kz_status fail_step(kz_error *err)
 	return error_set(err, KZ_INVALID, "expected a step other than 0");
 }
 
-/* start + i * step, of integers.  The kernel computes modulo 2^64, in the type that holds both ends. */
+/* start + i * step, of integers.  The kernel computes modulo 2^64, in the type that holds both
+ * ends. */
 static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const wide numbers[3], kz_error *err)
 {
@@ -129,7 +130,8 @@ static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dty
 	expr_init(&expr);
 	int index = expr_cast(&expr, expr_index(&expr, err), type, err);
 	int product[2] = {index, expr_arg(&expr, &by, 1, err)};
-	int sum[2] = {expr_arg(&expr, &from, 1, err), expr_apply(&expr, KZ_OP_MULTIPLY, product, err)};
+	int sum[2] = {expr_arg(&expr, &from, 1, err),
+		expr_apply(&expr, KZ_OP_MULTIPLY, product, err)};
 	if (sum[1] < 0 || expr_apply(&expr, step < 0 ? KZ_OP_SUBTRACT : KZ_OP_ADD, sum, err) < 0) {
 		return KZ_RANGE;
 	}
@@ -196,7 +198,8 @@ kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg
 static int end_with(struct expr *expr, int line, int64_t count, double stop, kz_error *err)
 {
 	int same[2] = {expr_index(expr, err), expr_int(expr, count - 1, err)};
-	int choice[3] = {expr_apply(expr, KZ_OP_EQUAL, same, err), expr_float(expr, stop, err), line};
+	int choice[3] = {expr_apply(expr, KZ_OP_EQUAL, same, err), expr_float(expr, stop, err),
+		line};
 	return choice[0] < 0 || choice[1] < 0 ? -1 : expr_apply(expr, KZ_OP_WHERE, choice, err);
 }
 
@@ -224,8 +227,8 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 	}
 	int64_t parts = endpoint ? count - 1 : count;
 	expr_init(&expr);
-	int node = real_line(&expr, from.real, parts > 0 ? (to.real - from.real) / (double)parts : 0,
-		err);
+	double step = parts > 0 ? (to.real - from.real) / (double)parts : 0;
+	int node = real_line(&expr, from.real, step, err);
 	if (node >= 0 && endpoint && count > 1) {
 		node = end_with(&expr, node, count, to.real, err);
 	}

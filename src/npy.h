@@ -17,7 +17,7 @@ kz_status npy_write(char **data, int64_t *size, struct kz_array *array, kz_error
 struct npy {
 	char type[48];    /* the elements' type as it stands there, cut */
 	int64_t size;     /* of an element */
-	char kind;        /* b i u f c as numpy names them, V for raw and structured ones, ? for others */
+	char kind;        /* b i u f c as numpy has them, V for raw and structured ones, else ? */
 	bool swapped;     /* bytes are in the other order (of a field, if structured) */
 	bool fortran;
 	kz_shape shape;

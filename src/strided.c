@@ -70,7 +70,8 @@ int64_t strided_run(const struct strided *elements, int64_t *outer)
 	const kz_shape *shape = &elements->shape;
 	int64_t run = elements->size;
 	*outer = shape->ndim;
-	while (*outer > 0 && (elements->strides[*outer - 1] == run || shape->dims[*outer - 1] == 1)) {
+	while (*outer > 0
+	       && (elements->strides[*outer - 1] == run || shape->dims[*outer - 1] == 1)) {
 		run *= shape->dims[--*outer];
 	}
 	return run;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files: what numpy writes is read, what is written is what numpy writes, damages are errors. */
+/* .npy files: what numpy writes is read, what is written is numpy's, damages are errors. */
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
@@ -88,8 +88,8 @@ static const struct {
 	{3, "{'descr': '<i2', 'fortran_order': False, 'shape': (), }\n", "\1\2", 2, "513\n"},
 	{1, "{'shape':(2,2),'fortran_order':True,'descr':'|u1'}", "\1\2\3\4", 4,
 		"[[1 3]\n [2 4]]\n"},
-	{1, "{\"descr\": \">i4\", \"fortran_order\": False, \"shape\": (2L,)}", "\0\0\1\0\xff\xff\xff\xfe",
-		8, "[256  -2]\n"},
+	{1, "{\"descr\": \">i4\", \"fortran_order\": False, \"shape\": (2L,)}",
+		"\0\0\1\0\xff\xff\xff\xfe", 8, "[256  -2]\n"},
 	{1, "{'descr': '>c8', 'fortran_order': False, 'shape': (1,)}",
 		"\x3f\x80\0\0\xc0\0\0\0", 8, "[1.-2.j]\n"},
 	{1, "{'descr': '>f2', 'fortran_order': True, 'shape': (2, 2)}",

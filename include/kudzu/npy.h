@@ -95,7 +95,7 @@ KZ_API void kz_npz_close(kz_npz *npz);
 /** Return how many arrays there are. */
 KZ_API int64_t kz_npz_count(const kz_npz *npz);
 
-/** Return the name of an array, from 0 on in the order of the file; NULL beyond the end.  Borrowed. */
+/** Return the name of an array, from 0 in the order of the file; NULL beyond its end.  Borrowed. */
 KZ_API const char *kz_npz_name(const kz_npz *npz, int64_t index);
 
 /**
