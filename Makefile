@@ -67,7 +67,7 @@ DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
-	copy.c bins.c shelf.c mempool.c pool.c pinned.c \
+	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \

@@ -41,7 +41,7 @@
  *     stream.c      streams and events
  *     memory.c      device memory: buffers, order between streams; copy.c: copies, fills
  *     pool.c        figures and settings of the memory pools; mempool.[ch]: the pools;
- *                   shelf.[ch] bins.[ch]: what is free in them
+ *                   shelf.[ch] bins.[ch]: what is free in them; source.[ch]: where they have it from
  *     pinned.c      pinned host memory
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments

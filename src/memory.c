@@ -2,10 +2,13 @@
 /*
  * Device memory: where it comes from and goes, order between streams, buffers.
  *
- * A buffer is a range of a `struct memory`, which owns an allocation and remembers the stream that
- * used it last.  memory_use() is called before every piece of work: it orders the new stream behind
- * that one.  So the last user is behind all others, and freeing behind it, in stream order, needs
- * no waiting.  Without stream-ordered allocation (old drivers) the free waits for that one stream.
+ * A buffer is a range of a `struct memory`, which has a block of the pool, memory of an allocator of
+ * the user's, or wrapped or a module's memory, and remembers the stream that used it last.
+ * memory_use() is called before every piece of work: it orders the new stream behind that one.  So
+ * the last user is behind all others, and the pool can go on with the block in that stream's order.
+ *
+ * The buffer that memory is created for is a part of it, and what the pool has parked is both, ready
+ * for use: creating a buffer then is buffer_reuse().
  */
 #include "base/common.h"
 

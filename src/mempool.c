@@ -6,100 +6,17 @@
  * as it is.  Else the smallest block there that is large enough is cut.  So far the driver is not
  * asked.  Else what is parked is merged, then the shelves of streams that are done are emptied to
  * the idle one; else, if the caller does not know the stream, a block of any stream will do, behind
- * it; else there is a new segment.  When the driver has no more: a block of any stream; else all unused segments go back,
- * the device is waited for, and everything is tried once more.
+ * it; else there is a new segment.  When the driver has no more: a block of any stream; else all
+ * unused segments go back, the device is waited for, and everything is tried once more.
  *
  * Only blocks of one shelf become one block.  So what another stream uses does not pull idle memory
  * to its shelf, and an emptied shelf makes large blocks again.
- *
- * Segments come from cuMemAlloc: memory of cuMemAllocAsync can be used by no other driver call (IPC,
- * registration by other libraries), exists behind one stream only, and after its free is kept by
- * the driver's own pool, where trimming would not reach it.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "objects.h"
-
-/* How the driver is asked. */
-struct source {
-	const char *call;
-	CUresult (*reserve)(const struct kz_device *dev, CUdeviceptr *address, size_t size);
-	void (*give_back)(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
-	bool is_ordered; /* the memory exists behind the default stream */
-};
-
-/* Sources */
-
-/* While any stream is captured the driver refuses what may synchronise; this thread vouches. */
-static CUstreamCaptureMode relax_capture(const struct kz_device *dev, CUstreamCaptureMode mode)
-{
-	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
-		(void)dev->drv->ThreadExchangeStreamCaptureMode(&mode);
-	}
-	return mode;
-}
-
-static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address, size_t size)
-{
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
-	CUresult code = dev->drv->MemAlloc(address, size);
-	relax_capture(dev, mode);
-	return code;
-}
-
-static void give_back_plain(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last)
-{
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
-	if (last) {
-		(void)dev->drv->StreamSynchronize(last->handle);
-	}
-	(void)dev->drv->MemFree(address);
-	relax_capture(dev, mode);
-}
-
-static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *address, size_t size)
-{
-	return dev->drv->MemAllocAsync(address, size, dev->stream.handle);
-}
-
-static void give_back_ordered(const struct kz_device *dev, CUdeviceptr address,
-	struct kz_stream *last)
-{
-	(void)dev->drv->MemFreeAsync(address, last ? last->handle : dev->stream.handle);
-}
-
-static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address, size_t size)
-{
-	void *memory = NULL;
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
-	CUresult code = dev->drv->MemHostAlloc(&memory, size,
-		CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-	relax_capture(dev, mode);
-	*address = (uintptr_t)memory;
-	return code;
-}
-
-static void give_back_pinned(const struct kz_device *dev, CUdeviceptr address,
-	struct kz_stream *last)
-{
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
-	if (last) {
-		(void)dev->drv->StreamSynchronize(last->handle);
-	}
-	(void)dev->drv->MemFreeHost((void *)(uintptr_t)address);
-	relax_capture(dev, mode);
-}
-
-static const struct source plain = {"cuMemAlloc", reserve_plain, give_back_plain, false};
-static const struct source ordered = {"cuMemAllocAsync", reserve_ordered, give_back_ordered, true};
-static const struct source pinned = {"cuMemHostAlloc", reserve_pinned, give_back_pinned, false};
-
-static const struct source *source_of(const struct mempool *pool)
-{
-	return pool->kind == MEMPOOL_PINNED ? &pinned
-		: !pool->keeps && pool->device->has_pools ? &ordered : &plain;
-}
+#include "source.h"
 
 static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
 {
@@ -424,7 +341,7 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 {
 	size_t units = units_of(memory->size);
 	bool found = false;
-	struct segment *segment = segment_new(source_of(pool), units,
+	struct segment *segment = segment_new(source_choose(pool), units,
 		pool->keeps && units <= BINS_UNITS_MAX);
 	struct block *rest = mem_zalloc(1, sizeof(*rest));
 	if (!segment || !rest) {
