@@ -629,6 +629,50 @@ START_TEST(threads_that_want_the_same_kernel_compile_it_once)
 }
 END_TEST
 
+/* Sizes beyond 32 bits: by hand, with KUDZU_TEST_SLOW */
+
+static const int64_t huge_counts[] = {
+	(INT64_C(1) << 31) - 1, INT64_C(1) << 31, (INT64_C(1) << 31) + 1, (INT64_C(1) << 32) + 1,
+};
+
+/* Every element of `array` is `want`, as far as 10000 of them and both ends tell. */
+static void check_some(kz_array *array, int8_t want)
+{
+	int64_t count = kz_array_count(array);
+	static int8_t got[20000];
+	for (int64_t n = 0; n < 10002; n++) {
+		int64_t at = n < 10000 ? (int64_t)((double)n * (double)count / 10000) : n == 10000 ? 0
+			: count - 1;
+		ok(kz_copy_dtoh(got, 1, kz_array_buffer(array), at, &err));
+		ck_assert_msg(got[0] == want, "element %lld of %lld: %d", (long long)at,
+			(long long)count, got[0]);
+	}
+}
+
+START_TEST(more_elements_than_32_bits_count_are_all_computed)
+{
+	int64_t count = huge_counts[_i % (int)countof(huge_counts)];
+	kz_array *a, *back, *pairs;
+	setup(_i / (int)countof(huge_counts));
+	ok(kz_array_zeros(&a, dev, KZ_I8, kz_shape_from(&count, 1), &err));
+	ok(kz_apply_into(a, KZ_OP_ADD, &err, KZ_ARGS(a, 3)));
+	check_some(a, 3);
+	/* A last axis of 5 elements, of which 4 are written; and from behind. */
+	kz_shape shape = KZ_SHAPE(count / 5, 4);
+	ok(kz_array_view(&pairs, a, shape, (const int64_t[]){5, 1}, 0, &err));
+	ok(kz_apply_into(pairs, KZ_OP_MULTIPLY, &err, KZ_ARGS(pairs, 2)));
+	ok(kz_array_view(&back, a, KZ_SHAPE(count / 5), (const int64_t[]){-5}, count / 5 * 5 - 1, &err));
+	ok(kz_apply_into(back, KZ_OP_MULTIPLY, &err, KZ_ARGS(2, back)));
+	kz_array_release(pairs);
+	ok(kz_array_view(&pairs, a, KZ_SHAPE(count / 5 * 5), NULL, 0, &err));
+	check_some(pairs, 6);
+	kz_array_release(pairs);
+	kz_array_release(back);
+	kz_array_release(a);
+	teardown();
+}
+END_TEST
+
 Suite *elementwise_suite(void)
 {
 	Suite *s = suite_create("elementwise");
@@ -645,5 +689,12 @@ Suite *elementwise_suite(void)
 	tcase_add_loop_test(tc, a_device_that_opens_again_compiles_again, 0, shapes);
 	tcase_add_loop_test(tc, threads_that_want_the_same_kernel_compile_it_once, 0, shapes);
 	suite_add_tcase(s, tc);
+	if (getenv("KUDZU_TEST_SLOW")) {
+		TCase *huge = tcase_create("sizes beyond 32 bits");
+		tcase_set_timeout(huge, 3600);
+		tcase_add_loop_test(huge, more_elements_than_32_bits_count_are_all_computed, 0,
+			shapes * (int)countof(huge_counts));
+		suite_add_tcase(s, huge);
+	}
 	return s;
 }
