@@ -232,13 +232,20 @@ START_TEST(only_kernels_of_one_thread_get_vectors)
 }
 END_TEST
 
-/* Local memory; parameters that are loaded within the loop. */
+START_TEST(loops_that_load_parameters_get_vectors)
+{
+	const struct loop *loop = &loops[countof(loops) - 2];
+	ck_assert_uint_gt(code_size(loop, ".maxntid 1"), 2 * code_size(loop, ""));
+}
+END_TEST
+
+/* More code, but no tests whether the two overlap. */
 START_TEST(loops_over_local_memory_get_vectors)
 {
-	for (size_t i = countof(loops) - 2; i < countof(loops); i++) {
-		size_t plain = code_size(&loops[i], "");
-		ck_assert_uint_gt(code_size(&loops[i], ".maxntid 1"), 2 * plain);
-	}
+	const struct loop *loop = &loops[countof(loops) - 1];
+	size_t plain = code_size(loop, ""), vectors = code_size(loop, ".maxntid 1");
+	ck_assert_uint_gt(3 * vectors, 4 * plain);
+	ck_assert_uint_lt(vectors, 2 * plain);
 }
 END_TEST
 
@@ -271,6 +278,7 @@ Suite *emit_base_suite(void)
 	TCase *tc = tcase_create("loops");
 	tcase_add_loop_test(tc, loops_of_one_thread_keep_their_order, 0, countof(loops));
 	tcase_add_test(tc, only_kernels_of_one_thread_get_vectors);
+	tcase_add_test(tc, loops_that_load_parameters_get_vectors);
 	tcase_add_test(tc, loops_over_local_memory_get_vectors);
 	tcase_add_loop_test(tc, threads_of_a_block_decide_the_width, 0, countof(widths));
 	suite_add_tcase(suite, tc);

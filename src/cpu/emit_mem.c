@@ -14,6 +14,8 @@
 
 #include "emit.h"
 
+#include <string.h>
+
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type)
 {
 	LLVMValueRef place = LLVMBuildGEP2(e->builder, e->s.i8, base, &offset, 1, "");
@@ -219,16 +221,34 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 		|| (order != LLVMAtomicOrderingNotAtomic && size > 8));
 }
 
+static void set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node)
+{
+	LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, kind, (unsigned)strlen(kind)),
+		LLVMMetadataAsValue(e->context, node));
+}
+
 /* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
 static void note_constant(struct emit *e, const struct ptx_operand *address, LLVMValueRef load)
 {
-	static const char invariant[] = "invariant.load";
 	if (address->var && address->var->space == PTX_PARAM) {
-		unsigned kind = LLVMGetMDKindIDInContext(e->context, invariant,
-			sizeof(invariant) - 1);
-		LLVMMetadataRef empty = LLVMMDNodeInContext2(e->context, NULL, 0);
-		LLVMSetMetadata(load, kind, LLVMMetadataAsValue(e->context, empty));
+		set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
 	}
+}
+
+/* What is local and what is global never overlap: with an array of each in a loop LLVM need not
+ * test that, or give up because there are too many. */
+static void note_space(struct emit *e, enum ptx_space space, LLVMValueRef access)
+{
+	static const char name[] = "local";
+	if (space != PTX_LOCAL && space != PTX_GLOBAL) {
+		return;
+	}
+	LLVMMetadataRef string = LLVMMDStringInContext2(e->context, name, sizeof(name) - 1);
+	LLVMMetadataRef domain = LLVMMDNodeInContext2(e->context, &string, 1);
+	LLVMMetadataRef parts[] = {string, domain};
+	LLVMMetadataRef scope = LLVMMDNodeInContext2(e->context, parts, countof(parts));
+	LLVMMetadataRef list = LLVMMDNodeInContext2(e->context, &scope, 1);
+	set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
 }
 
 /* The operands of a vector access, or the one of a plain access. */
@@ -263,6 +283,7 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 		values[i] = LLVMBuildLoad2(e->builder, as, place, "");
 		set_access(inst, values[i], type);
 		note_constant(e, &address, values[i]);
+		note_space(e, space, values[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &parts[i], type, values[i]);
@@ -363,7 +384,9 @@ static void st_lane(struct emit *e, const struct ptx_inst *inst)
 		struct ptx_operand address = shifted(&inst->operands[0], i * ptx_type_size(type));
 		LLVMValueRef value = emit_cast(e, emit_use(e, &parts[i], type), as);
 		LLVMValueRef place = emit_address(e, &address, &space, as);
-		set_access(inst, LLVMBuildStore(e->builder, value, place), type);
+		LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
+		set_access(inst, store, type);
+		note_space(e, space, store);
 	}
 }
 
