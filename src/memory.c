@@ -362,14 +362,16 @@ static kz_status check_size(int64_t size, kz_error *err)
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
 	kz_status st;
-	if (likely(out && dev && (*out = buffer_reuse(dev, size, &dev->stream, NULL)))) {
+	if (unlikely(!out || !dev)) {
+		st = out_check(out, sizeof(*out), __func__, err);
+		return st ? st : object_check(dev, "a device", err);
+	}
+	*out = buffer_reuse(dev, size, &dev->stream, NULL);
+	if (likely(*out)) {
 		return KZ_OK;
 	}
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err)) || (st = check_size(size, err))) {
-		return st;
-	}
-	return buffer_create(out, dev, size, NULL, err);
+	st = check_size(size, err);
+	return st ? st : buffer_create(out, dev, size, NULL, err);
 }
 
 kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,

@@ -271,7 +271,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 /* Memory has run out: wait for all that is in flight, and give back what can be. */
 static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
 {
-	bool busy;
+	bool busy = false;
 	pthread_mutex_lock(&pool->lock);
 	unpark(pool);
 	struct segment *unused = detach_unused(pool, 0, &busy);
