@@ -59,8 +59,9 @@ template <int which, class T, int arrays, int dims> struct kz_strided {
 		long long sum = 0;
 		#pragma unroll
 		for (int d = dims - 1; d >= 0; d--) {
-			const unsigned long long extent = (unsigned long long)cursor.layout.extents[d];
-			sum += (long long)(d ? rest % extent : rest) * cursor.layout.strides[which][d];
+			const kz_layout<arrays, dims> &layout = cursor.layout;
+			const unsigned long long extent = (unsigned long long)layout.extents[d];
+			sum += (long long)(d ? rest % extent : rest) * layout.strides[which][d];
 			rest /= extent;
 		}
 		return sum;

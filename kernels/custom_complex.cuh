@@ -9,7 +9,8 @@ template <class T> struct __align__(2 * sizeof(T)) kz_complex {
 	T re, im;
 	kz_complex() = default;
 	__device__ kz_complex(T real, T imag = 0) : re(real), im(imag) {}
-	template <class U> __device__ kz_complex(const kz_complex<U> &a) : re((T)a.re), im((T)a.im) {}
+	template <class U>
+	__device__ kz_complex(const kz_complex<U> &a) : re((T)a.re), im((T)a.im) {}
 	__device__ T real() const { return re; }
 	__device__ T imag() const { return im; }
 	__device__ kz_complex &operator+=(kz_complex a) { return *this = *this + a; }
@@ -29,7 +30,10 @@ KZ_MIXED(*)
 KZ_MIXED(/)
 #undef KZ_MIXED
 template <class T> __device__ kz_complex<T> operator+(kz_complex<T> a) { return a; }
-template <class T> __device__ bool operator!=(kz_complex<T> a, kz_complex<T> b) { return !(a == b); }
+template <class T> __device__ bool operator!=(kz_complex<T> a, kz_complex<T> b)
+{
+	return !(a == b);
+}
 template <class T> __device__ T real(kz_complex<T> a) { return a.re; }
 template <class T> __device__ T imag(kz_complex<T> a) { return a.im; }
 template <class T> __device__ T norm(kz_complex<T> a) { return a.re * a.re + a.im * a.im; }

@@ -3,8 +3,8 @@
  * Kernels of users' strings: what elementwise ones and reductions share.
  *
  * All texts are copied when a kernel is made, since the part for arrays with gaps is compiled when
- * such arrays first come.  What was compiled belongs to the kernel's handle, a slot for each class of
- * layouts, which are only ever filled.
+ * such arrays first come.  What was compiled belongs to the kernel's handle, which has a slot for
+ * each class of layouts; slots are only ever filled.
  */
 #include "base/common.h"
 
@@ -60,8 +60,9 @@ static kz_status copy_list(const char *const **list, struct custom *custom, cons
  * sums; whoever wants that says so. */
 static const char *fmad_option(const struct custom *custom)
 {
-	for (const char *const *option = custom->compile.nvrtc_options; option && *option; option++) {
-		if (strstr(*option, "-fmad")) {
+	const char *const *options = custom->compile.nvrtc_options;
+	for (size_t i = 0; options && options[i]; i++) {
+		if (strstr(options[i], "-fmad")) {
 			return NULL;
 		}
 	}
@@ -152,8 +153,9 @@ static kz_status take_arguments(struct custom *custom, const char *arguments, kz
 		custom->array_count += arg->is_pointer && !arg->is_raw;
 	}
 	if (!has_pointer) {
-		return error_set(err, KZ_INVALID, "%s: expected a pointer among the arguments '%.200s'",
-			custom->name, arguments);
+		return error_set(err, KZ_INVALID,
+			"%s: expected a pointer among the arguments '%.200s'", custom->name,
+			arguments);
 	}
 	if (custom->array_count > CUSTOM_ARRAYS) {
 		return error_set(err, KZ_INVALID, "%s: expected at most %d arrays, got %d",
@@ -227,8 +229,9 @@ static kz_status find_kernels(struct custom_kernels *kernels, const struct custo
 static kz_status compile(struct custom_kernels **out, const struct custom *custom,
 	const struct custom_class *class, kz_error *err)
 {
-	static const char hint[] = "these arrays have gaps or are broadcast: they are no pointers, and "
-		"have operator [] only; kz_array_copy makes contiguous ones, and `raw` has pointers";
+	static const char hint[] = "these arrays have gaps or are broadcast: they are no pointers, "
+		"and have operator [] only; kz_array_copy makes contiguous ones, raw gives "
+		"pointers";
 	struct custom_kernels *kernels = mem_zalloc(1, sizeof(*kernels));
 	struct str source = STR_INIT;
 	bool mine = error_is_clean(err);

@@ -80,16 +80,16 @@ static kz_status check_array(const struct custom_call *call, size_t index,
 			index + 1, custom->name, declared->text, kz_dtype_name(array->dtype));
 	}
 	if (declared->is_raw && !kz_array_is_contiguous(array)) {
-		return error_set(err, KZ_ARGUMENT, ARGUMENT "expected a contiguous array for the raw "
-			"'%s', got one with gaps", index + 1, custom->name, declared->text);
+		return error_set(err, KZ_ARGUMENT, ARGUMENT "expected a contiguous array for the "
+			"raw '%s', got one with gaps", index + 1, custom->name, declared->text);
 	}
 	uint64_t bits = array->count ? array_address(array) : 0;
 	for (int64_t i = 0; i < array->shape.ndim; i++) {
 		bits |= array->shape.dims[i] > 1 ? (uint64_t)array->strides[i] : 0;
 	}
 	if (bits & (uint64_t)(generate_alignment(array->dtype) - 1)) {
-		return error_set(err, KZ_ARGUMENT, ARGUMENT "the elements of a view of %s do not lie "
-			"at multiples of %lld bytes", index + 1, custom->name,
+		return error_set(err, KZ_ARGUMENT, ARGUMENT "the elements of a view of %s do not "
+			"lie at multiples of %lld bytes", index + 1, custom->name,
 			kz_dtype_name(array->dtype), (long long)generate_alignment(array->dtype));
 	}
 	return KZ_OK;
@@ -143,7 +143,8 @@ static kz_status take_args(struct custom_call *call, kz_args args, kz_error *err
 		if (is_complex(declared) && convert_complex(&call->slots[i], declared, arg)) {
 			continue;
 		}
-		kz_status st = args_convert(&call->slots[i].bits, place, &custom->face, i, arg, err);
+		kz_status st = args_convert(&call->slots[i].bits, place, &custom->face, i, arg,
+			err);
 		if (st || (declared->is_pointer && (st = take_pointer(call, i, arg, err)))) {
 			return st;
 		}
@@ -162,7 +163,8 @@ static kz_status find_shape(struct custom_call *call, kz_error *err)
 		if (k && !shape_equal(&call->shape, shape)
 		    && kz_shape_broadcast(&both, call->shape, *shape, NULL)) {
 			return error_set(err, KZ_INVALID, "'%s': the array for '%s' has shape %s, "
-				"which does not broadcast to %s of those before", call->custom->name,
+				"which does not broadcast to %s of those before",
+				call->custom->name,
 				call->custom->args.items[call->places_of[k]].text,
 				shape_text(shape).text, shape_text(&call->shape).text);
 		}
@@ -178,15 +180,17 @@ static kz_status check_target(const struct custom_call *call, int which, kz_erro
 	const char *text = call->custom->args.items[call->places_of[which]].text;
 	struct strided elements = array_elements(array);
 	if (!shape_equal(&array->shape, &call->shape)) {
-		return error_set(err, KZ_INVALID, "'%s': the array for '%s' has shape %s, the others "
-			"%s; only const ones are broadcast", call->custom->name, text,
+		return error_set(err, KZ_INVALID, "'%s': the array for '%s' has shape %s, the "
+			"others %s; only const ones are broadcast", call->custom->name, text,
 			shape_text(&array->shape).text, shape_text(&call->shape).text);
 	}
 	for (int k = 0; k < call->array_count; k++) {
 		const struct kz_array *other = call->arrays[k];
-		if (k != which && !overlap_is_same(array, other) && overlap_arrays(array, other)) {
-			return error_set(err, KZ_INVALID, "'%s': the arrays for '%s' and '%s' share "
-				"memory, but not element by element", call->custom->name, text,
+		if (k != which && !overlap_is_same(array, other)
+		    && overlap_arrays(array, other)) {
+			return error_set(err, KZ_INVALID, "'%s': the arrays for '%s' and '%s' "
+				"share memory, but not element by element",
+				call->custom->name, text,
 				call->custom->args.items[call->places_of[k]].text);
 		}
 	}

@@ -73,7 +73,8 @@ static int64_t range_count(int64_t start, int64_t stop, int64_t step)
 	if (step > 0 ? start >= stop : start <= stop) {
 		return 0;
 	}
-	uint64_t way = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+	uint64_t way = step > 0 ? (uint64_t)stop - (uint64_t)start
+		: (uint64_t)start - (uint64_t)stop;
 	uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
 	uint64_t count = (way - 1) / stride + 1;
 	return count <= INT64_MAX ? (int64_t)count : -1;
@@ -121,8 +122,8 @@ static kz_status find_range(struct range *out, const kz_elementwise_call *how,
 	int64_t last = out->count ? out->first + (out->count - 1) * out->step : 0;
 	int64_t low = out->step > 0 ? out->first : last, high = out->step > 0 ? last : out->first;
 	if (how->range && call->array_count && out->count && (low < 0 || high >= call->count)) {
-		return error_set(err, KZ_RANGE, "'%s': the range goes from %lld to %lld, the arrays "
-			"have %lld element%s", call->custom->name, (long long)out->first,
+		return error_set(err, KZ_RANGE, "'%s': the range goes from %lld to %lld, the "
+			"arrays have %lld element%s", call->custom->name, (long long)out->first,
 			(long long)last, (long long)call->count, plural(call->count));
 	}
 	return KZ_OK;
@@ -174,8 +175,8 @@ static kz_status run(struct custom_call *call, const kz_elementwise_call *how, k
 	struct range range = {0, 1, call->count};
 	kz_status st = class.ranged ? find_range(&range, how, call, err) : KZ_OK;
 	if (!st && !how->range && !call->array_count) {
-		st = error_set(err, KZ_INVALID, "'%s': without an array that is not raw a range says "
-			"how many elements there are", call->custom->name);
+		st = error_set(err, KZ_INVALID, "'%s': without an array that is not raw a range "
+			"says how many elements there are", call->custom->name);
 	}
 	return st || range.count == 0 ? st : launch(call, &class, &range, err);
 }

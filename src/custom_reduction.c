@@ -35,8 +35,8 @@ static kz_status check_dtype(kz_dtype dtype, kz_error *err)
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
 	}
 	return size <= CUSTOM_VALUE_MAX ? KZ_OK : error_set(err, KZ_INVALID,
-		"expected a dtype of at most %d bytes to reduce, got %s with %lld", CUSTOM_VALUE_MAX,
-		kz_dtype_name(dtype), (long long)size);
+		"expected a dtype of at most %d bytes to reduce, got %s with %lld",
+		CUSTOM_VALUE_MAX, kz_dtype_name(dtype), (long long)size);
 }
 
 struct texts {
@@ -208,8 +208,8 @@ static kz_status run(struct custom_call *call, struct kz_array *into, kz_error *
 static kz_status check_into(const struct custom *custom, const struct kz_array *into, kz_error *err)
 {
 	if (into->dtype != custom->dtype || into->count != 1) {
-		return error_set(err, KZ_INVALID, "'%s': expected an array of one %s for the result, "
-			"got one of %lld %s", custom->name, kz_dtype_name(custom->dtype),
+		return error_set(err, KZ_INVALID, "'%s': expected an array of one %s for the "
+			"result, got one of %lld %s", custom->name, kz_dtype_name(custom->dtype),
 			(long long)into->count, kz_dtype_name(into->dtype));
 	}
 	if (into->buffer->memory->device != custom->device) {

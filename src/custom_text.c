@@ -30,8 +30,10 @@ static void add_text(struct str *source, const struct custom *custom, const char
 
 static bool mentions(const struct custom *custom, const char *word)
 {
-	const char *const texts[] = {custom->preamble, custom->loop_prep, custom->operation,
-		custom->after_loop, custom->neutral, custom->reduce, custom->map, custom->args.list};
+	const char *const texts[] = {
+		custom->preamble, custom->loop_prep, custom->operation, custom->after_loop,
+		custom->neutral, custom->reduce, custom->map, custom->args.list,
+	};
 	for (size_t i = 0; i < countof(texts); i++) {
 		if (texts[i] && strstr(texts[i], word)) {
 			return true;
@@ -73,22 +75,24 @@ static void add_prelude(struct str *source, const struct custom *custom,
 	}
 }
 
-/* Structs must be as large as the arrays' elements. */
+/* A struct must be as large as the arrays' elements. */
+static void add_size_check(struct str *source, const char *type, int64_t size)
+{
+	str_addf(source, "static_assert(sizeof(%s) == %lld,"
+		" \"%s was registered with %lld bytes\");\n", type, (long long)size, type,
+		(long long)size);
+}
+
 static void add_size_checks(struct str *source, const struct custom *custom)
 {
 	for (size_t i = 0; i < custom->args.count; i++) {
 		const struct declaration *arg = &custom->args.items[i];
 		if (arg->dtype) {
-			str_addf(source, "static_assert(sizeof(%s) == %lld, \"%s was registered with"
-				" %lld bytes\");\n", arg->type, (long long)arg->size, arg->type,
-				(long long)arg->size);
+			add_size_check(source, arg->type, arg->size);
 		}
 	}
 	if (custom->dtype >= KZ_DTYPE_STRUCT) {
-		str_addf(source, "static_assert(sizeof(%s) == %lld, \"%s was registered with %lld"
-			" bytes\");\n", value_type(custom->dtype),
-			(long long)kz_dtype_size(custom->dtype), value_type(custom->dtype),
-			(long long)kz_dtype_size(custom->dtype));
+		add_size_check(source, value_type(custom->dtype), kz_dtype_size(custom->dtype));
 	}
 }
 
@@ -160,10 +164,11 @@ static void open_loop(struct str *source, const struct custom *custom,
 	if (custom->serial) {
 		str_addf(source, "const long long kz_share = (%s + gridDim.x - 1) / gridDim.x;\n"
 			"const long long kz_first = kz_share * blockIdx.x;\n"
-			"const long long kz_end = kz_share < %s - kz_first ? kz_first + kz_share : %s;\n"
+			"const long long kz_end = kz_share < %s - kz_first"
+			" ? kz_first + kz_share : %s;\n"
 			"%s#pragma unroll 1\n"
-			"for (long long kz_k = kz_first; kz_k < kz_end; kz_k++%s) {\n", count, count,
-			count, walks ? "kz_at_i.seek(kz_first);\n" : "",
+			"for (long long kz_k = kz_first; kz_k < kz_end; kz_k++%s) {\n", count,
+			count, count, walks ? "kz_at_i.seek(kz_first);\n" : "",
 			walks ? ", kz_at_i.next()" : "");
 	} else {
 		str_addf(source, "for (long long kz_k = blockIdx.x * (long long)blockDim.x"
@@ -219,7 +224,8 @@ static void open_chunk(struct str *source, bool serial, bool strided)
 	str_addf(source, "%schar kz_bytes[%d * sizeof(kz_type)];\n"
 		"kz_type *const kz_sums = (kz_type *)kz_bytes;\n"
 		"const long long kz_chunks = n > 0 ? (n - 1) / %d + 1 : 1;\n"
-		"for (long long kz_chunk = blockIdx.x; kz_chunk < kz_chunks; kz_chunk += gridDim.x) {\n"
+		"for (long long kz_chunk = blockIdx.x; kz_chunk < kz_chunks;"
+		" kz_chunk += gridDim.x) {\n"
 		"const long long kz_first = kz_chunk * %d;\n"
 		"const long long kz_end = n - kz_first < %d ? n : kz_first + %d;\n"
 		"const int kz_used = kz_lanes(kz_end - kz_first);\n",
@@ -238,8 +244,9 @@ static void open_chunk(struct str *source, bool serial, bool strided)
 		"#pragma unroll 1\n"
 		"for (int kz_lane = 0; kz_lane < kz_count; kz_lane++%s) {\n"
 		"const long long i = %s;\n",
-		strided ? "kz_at_i.seek(kz_first);\n" : "", CUSTOM_BLOCK, CUSTOM_BLOCK, CUSTOM_BLOCK,
-		strided ? ", kz_at_i.next()" : "", strided ? "kz_at_i.index" : "kz_row + kz_lane");
+		strided ? "kz_at_i.seek(kz_first);\n" : "", CUSTOM_BLOCK, CUSTOM_BLOCK,
+		CUSTOM_BLOCK, strided ? ", kz_at_i.next()" : "",
+		strided ? "kz_at_i.index" : "kz_row + kz_lane");
 }
 
 /* With the value in kz_value: combine, and write what the chunk gives. */
@@ -250,7 +257,8 @@ static void close_chunk(struct str *source, bool serial)
 		"for (int kz_half = kz_used / 2; kz_half; kz_half /= 2) {\n"
 		"#pragma unroll 1\n"
 		"for (int kz_lane = 0; kz_lane < kz_half; kz_lane++) {\n"
-		"kz_sums[kz_lane] = kz_reduce(kz_sums[kz_lane], kz_sums[kz_lane + kz_half]);\n}\n}\n"
+		"kz_sums[kz_lane] = kz_reduce(kz_sums[kz_lane],"
+		" kz_sums[kz_lane + kz_half]);\n}\n}\n"
 		"kz_out[kz_chunk] = kz_sums[0];\n}\n"
 		: "kz_sum = kz_reduce(kz_sum, kz_value);\n}\n"
 		"kz_sums[threadIdx.x] = kz_sum;\n"

@@ -4,11 +4,11 @@
  *
  *	list:         declaration { "," declaration }
  *	declaration:  [ "raw" ] type [ "*" ] name
- *	type:         C's words for numbers, a name of stdint.h, a class of CUDA's, a registered struct;
- *	              with const, volatile, restrict and struct where C allows them
+ *	type:         C's words for numbers, a name of stdint.h, a class of CUDA's, a registered
+ *	              struct; with const, volatile, restrict and struct where C allows them
  *
- * The kernel gets the list as it was written, so that the compiler's columns are the user's; what is
- * read here is which arrays and numbers fit.
+ * The kernel gets the list as it was written, so that the compiler's columns are the user's; what
+ * is read here is which arrays and numbers fit.
  */
 #include "base/common.h"
 
@@ -50,9 +50,10 @@ static void scan(struct reader *reader, const char *from)
 	reader->at = from;
 	reader->len = *from != '\0';
 	if (is_word_start(*from)) {
-		while (is_word_start(from[reader->len]) || isdigit((unsigned char)from[reader->len])) {
-			reader->len++;
+		while (is_word_start(*from) || isdigit((unsigned char)*from)) {
+			from++;
 		}
+		reader->len = (size_t)(from - reader->at);
 	} else if (from[0] == ':' && from[1] == ':') {
 		reader->len = 2;
 	}
@@ -321,7 +322,8 @@ static kz_status read_words(struct reader *reader, struct declaration *out, int 
 		}
 		if (word && (*words || !name->len)) {
 			*words = add_word(*words, word);
-			str_addf(name, "%s%.*s", name->len ? " " : "", (int)reader->len, reader->at);
+			str_add(name, name->len ? " " : "");
+			str_addn(name, reader->at, reader->len);
 			next(reader);
 		} else if ((is_word(reader) || is(reader, "::")) && !name->len) {
 			kz_status st = read_name(reader, name);
@@ -336,8 +338,8 @@ static kz_status read_words(struct reader *reader, struct declaration *out, int 
 
 static kz_status unknown_type(const struct reader *reader, const char *name)
 {
-	static const char hint[] = "a struct is registered by kz_dtype_register, under the name that "
-		"the preamble gives it";
+	static const char hint[] = "a struct is registered by kz_dtype_register, under the name "
+		"that the preamble gives it";
 	bool mine = error_is_clean(reader->err);
 	kz_status st = refuse(reader, reader->type_at, "unknown type '%.100s'", name);
 	if (mine && st == KZ_INVALID) {
@@ -384,11 +386,13 @@ static kz_status check_name(const struct reader *reader, const struct declaratio
 	static const char *const own[] = {"i", "n", "tid", "total_threads"};
 	for (size_t k = 0; k < countof(own); k++) {
 		if (is(reader, own[k])) {
-			return refuse(reader, reader->at, "'%s' is a name of the kernel's own", own[k]);
+			return refuse(reader, reader->at, "'%s' is a name of the kernel's own",
+				own[k]);
 		}
 	}
 	if (reader->len >= 3 && strncmp(reader->at, "kz_", 3) == 0) {
-		return refuse(reader, reader->at, "names that begin with 'kz_' are the kernel's own");
+		return refuse(reader, reader->at,
+			"names that begin with 'kz_' are the kernel's own");
 	}
 	for (size_t k = 0; k < list->count; k++) {
 		if (is(reader, list->items[k].name)) {
@@ -443,7 +447,8 @@ static kz_status read_list(struct reader *reader, struct declarations *out)
 	char text[48];
 	do {
 		if (out->count == DECLARE_MAX) {
-			return refuse(reader, reader->at, "expected at most %d arguments", DECLARE_MAX);
+			return refuse(reader, reader->at, "expected at most %d arguments",
+				DECLARE_MAX);
 		}
 		kz_status st = read_declaration(reader, out);
 		if (st) {

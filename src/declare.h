@@ -31,8 +31,8 @@ struct declarations {
 };
 
 /*
- * Read a list.  Everything is allocated in the arena.  `name` is the kernel's; errors have the place
- * "NAME: arguments" and a caret.
+ * Read a list.  Everything is allocated in the arena.  `name` is the kernel's; errors have the
+ * place "NAME: arguments" and a caret.
  */
 kz_status declare_read(struct declarations *out, struct arena *arena, const char *list,
 	const char *name, kz_error *err);

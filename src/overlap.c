@@ -45,7 +45,8 @@ static void add_axes(struct search *search, const struct kz_array *array, int64_
 			k++;
 		}
 		if (reach && k == search->count) {
-			search->terms[search->count++] = (struct term){llabs(array->strides[i]), most};
+			search->terms[search->count++] =
+				(struct term){llabs(array->strides[i]), most};
 		} else if (reach) {
 			search->terms[k].most += most;
 		}

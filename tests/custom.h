@@ -4,7 +4,8 @@
 
 /*
  * What the tests of users' kernels share.  Each runs on every device twice: with the kernels that
- * the library makes for it, and with those for the other kind of device, one thread a block or many.
+ * the library makes for it, and with those for the other kind of device, one thread a block or
+ * many.
  */
 #include "../src/objects.h"
 #include "support.h"

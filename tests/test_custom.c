@@ -27,7 +27,8 @@ START_TEST(an_operation_runs_for_each_element)
 			x[i] = (float)(i % 1000);
 			y[i] = (float)i;
 		}
-		kz_array *dx = from(KZ_F32, KZ_SHAPE(count), x), *dy = from(KZ_F32, KZ_SHAPE(count), y);
+		kz_array *dx = from(KZ_F32, KZ_SHAPE(count), x),
+			 *dy = from(KZ_F32, KZ_SHAPE(count), y);
 		ok(kz_elementwise_run(saxpy, NULL, &err, KZ_ARGS(3, dx, dy)));
 		ok(kz_array_get(dy, y, (int64_t)(4 * count), &err));
 		size_t wrong = 0;
@@ -108,7 +109,8 @@ START_TEST(preamble_and_loops_around_are_compiled_in)
 	compile.header_names = names;
 	compile.header_texts = texts;
 	options.name = "my kernel-7";
-	options.preamble = "#include \"add.h\"\n__device__ int scaled(int a)\n{\n\treturn add(a) * SCALE;\n}";
+	options.preamble =
+		"#include \"add.h\"\n__device__ int scaled(int a)\n{\n\treturn add(a) * SCALE;\n}";
 	options.loop_prep = "int seen = 0";
 	options.after_loop = "if (total_threads) atomicAdd(threads, tid < blockDim.x ? seen : 0)";
 	options.compile = &compile;
@@ -212,7 +214,8 @@ START_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
 	kz_slice range = KZ_SLICE(0, 4, 0);
 	setup(_i);
-	kz_elementwise *kernel = make("float *x", "x[i] = 1"), *raw = make("raw float *x", "x[i] = 1");
+	kz_elementwise *kernel = make("float *x", "x[i] = 1"),
+		       *raw = make("raw float *x", "x[i] = 1");
 	kz_array *x;
 	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(4), &err));
 	call.range = &range;
@@ -235,7 +238,8 @@ START_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
 		"expected a slice or a range, got both");
 	call.range = NULL;
-	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_INVALID, "a range says how many");
+	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"a range says how many");
 	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "a range says how many");
 	call.size = 3;
 	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
@@ -272,7 +276,8 @@ START_TEST(complex_numbers_have_operators_and_functions)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(-2.5, dx, dz, 0)));
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(a), dx, dz, 0)));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dx, dz, 0)), KZ_ARGUMENT,
-		"argument 1 of 'elementwise': expected kz_complex<float> a (8 bytes), got an array");
+		"argument 1 of 'elementwise': expected kz_complex<float> a (8 bytes), got an "
+		"array");
 	kz_array_release(dx);
 	kz_array_release(dz);
 	kz_elementwise_release(kernel);
@@ -292,8 +297,10 @@ START_TEST(halves_are_cuda_s_own_types)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(two), dx, db, dz)));
 	ok(kz_array_get(dz, z, sizeof(z), &err));
 	ck_assert(z[0] == 3 && z[1] == -15);
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(two), db, dx, dz)), KZ_ARGUMENT,
-		"argument 2 of 'elementwise': expected 'const __half *x', got an array of bfloat16");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(two), db, dx, dz)),
+		KZ_ARGUMENT,
+		"argument 2 of 'elementwise': expected 'const __half *x', got an array of "
+		"bfloat16");
 	kz_array_release(dx);
 	kz_array_release(db);
 	kz_array_release(dz);
@@ -304,7 +311,10 @@ END_TEST
 
 START_TEST(structs_and_vectors_are_elements)
 {
-	struct point { float x; int32_t id; } p[3] = {{1.5f, 1}, {2.5f, 2}, {-1, 3}}, shift = {10, 100};
+	struct point {
+		float x;
+		int32_t id;
+	} p[3] = {{1.5f, 1}, {2.5f, 2}, {-1, 3}}, shift = {10, 100};
 	float v[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
 	kz_dtype point, four;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
@@ -319,13 +329,14 @@ START_TEST(structs_and_vectors_are_elements)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(shift), dp, dv)));
 	ok(kz_array_get(dp, p, sizeof(p), &err));
 	ok(kz_array_get(dv, v, sizeof(v), &err));
-	ck_assert(p[2].x == 9 && p[2].id == 103 && v[2][3] == 9 && v[0][3] == 11.5f && v[1][2] == 7);
+	ck_assert(
+		p[2].x == 9 && p[2].id == 103 && v[2][3] == 9 && v[0][3] == 11.5f && v[1][2] == 7);
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_VALUE(shift), dv, dv)), KZ_ARGUMENT,
 		"argument 2 of 'elementwise': expected 'struct point *p', got an array of float4");
 	kz_elementwise_release(kernel);
 	options.preamble = "struct point { float x; double id; };";
-	fails(kz_elementwise_create(&kernel, dev, "point *p", "p[i].x = 1", &options, &err), KZ_COMPILE,
-		"point was registered with 8 bytes");
+	fails(kz_elementwise_create(&kernel, dev, "point *p", "p[i].x = 1", &options, &err),
+		KZ_COMPILE, "point was registered with 8 bytes");
 	ck_assert_ptr_null(kernel);
 	kz_array_release(dp);
 	kz_array_release(dv);
@@ -338,21 +349,23 @@ START_TEST(all_kinds_of_numbers_are_arguments)
 	double host[1];
 	enum { RED = 1000 } colour = RED;
 	setup(_i);
-	kz_elementwise *kernel = make("bool a, char b, unsigned short c, int d, uint64_t e, float f, "
-		"double g, double *x",
-		"x[i] = a + 2.0 * b + 4.0 * c + 8.0 * d + 16.0 * e + 32.0 * f + 64 * g");
+	kz_elementwise *kernel =
+		make("bool a, char b, unsigned short c, int d, uint64_t e, float f, "
+		     "double g, double *x",
+			"x[i] = a + 2.0 * b + 4.0 * c + 8.0 * d + 16.0 * e + 32.0 * f + 64 * g");
 	kz_array *x = from(KZ_F64, KZ_SHAPE(1), host);
-	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(true, -1, 60000, colour, 5u, 0.5f, 0.25, x)));
+	ok(kz_elementwise_run(
+		kernel, NULL, &err, KZ_ARGS(true, -1, 60000, colour, 5u, 0.5f, 0.25, x)));
 	ok(kz_array_get(x, host, sizeof(host), &err));
 	ck_assert_double_eq(host[0], 1 - 2 + 240000 + 8000 + 80 + 16 + 16);
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(2, 0, 0, 0, 0, 0, 0, x)), KZ_ARGUMENT,
 		"argument 1 of 'elementwise': 2 does not fit bool a (1 byte)");
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0, -1, 0, 0, x)), KZ_ARGUMENT,
 		"argument 5 of 'elementwise': -1 does not fit uint64_t e (8 bytes)");
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0, 0, 0.5, 0, x)), KZ_ARGUMENT,
-		"argument 6 of 'elementwise': expected float f (4 bytes), got double");
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0.5f, 0, 0, 0, x)), KZ_ARGUMENT,
-		"argument 4 of 'elementwise': expected int d (4 bytes), got float");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0, 0, 0.5, 0, x)),
+		KZ_ARGUMENT, "argument 6 of 'elementwise': expected float f (4 bytes), got double");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(0, 0, 0, 0.5f, 0, 0, 0, x)),
+		KZ_ARGUMENT, "argument 4 of 'elementwise': expected int d (4 bytes), got float");
 	kz_array_release(x);
 	kz_elementwise_release(kernel);
 	teardown();
@@ -370,15 +383,19 @@ START_TEST(arguments_that_do_not_match_the_list_are_refused)
 	kz_array *d = from(KZ_F64, KZ_SHAPE(2), host), *none = NULL;
 	kz_buffer *buffer = kz_array_buffer(x);
 #define RUN(...) kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(__VA_ARGS__))
-	fails(RUN(), KZ_ARGUMENT, "'elementwise' takes 3 arguments, got 0: 'float a, const float *x, "
+	fails(RUN(), KZ_ARGUMENT,
+		"'elementwise' takes 3 arguments, got 0: 'float a, const float *x, "
 		"float *y'");
 	fails(RUN(1, x), KZ_ARGUMENT, "got 2");
 	fails(RUN(1, x, y, y), KZ_ARGUMENT, "got 4");
-	fails(RUN(1, d, y), KZ_ARGUMENT, "argument 2 of 'elementwise': expected 'const float *x', got "
+	fails(RUN(1, d, y), KZ_ARGUMENT,
+		"argument 2 of 'elementwise': expected 'const float *x', got "
 		"an array of float64");
-	fails(RUN(x, x, y), KZ_ARGUMENT, "argument 1 of 'elementwise': expected float a (4 bytes), got "
+	fails(RUN(x, x, y), KZ_ARGUMENT,
+		"argument 1 of 'elementwise': expected float a (4 bytes), got "
 		"an array");
-	fails(RUN(1, 2, y), KZ_ARGUMENT, "argument 2 of 'elementwise': expected const float *x, got int");
+	fails(RUN(1, 2, y), KZ_ARGUMENT,
+		"argument 2 of 'elementwise': expected const float *x, got int");
 	fails(RUN(1, none, y), KZ_ARGUMENT, "argument 2 of 'elementwise': the kz_array is NULL");
 	fails(RUN(1, host, y), KZ_ARGUMENT, "got a host pointer");
 	fails(RUN(1, buffer, y), KZ_ARGUMENT, "expected an array for 'const float *x'");
@@ -433,7 +450,8 @@ START_TEST(a_kernel_that_cannot_be_made_says_why)
 	ck_assert_ptr_null(kernel);
 	fails(CREATE("float *x", " ;\n"), KZ_INVALID, "expected an operation, got an empty text");
 	fails(CREATE("float *x", NULL), KZ_INVALID, "expected an operation, got NULL");
-	fails(CREATE("", "x[i] = 1"), KZ_INVALID, "expected a list of arguments, got an empty text");
+	fails(CREATE("", "x[i] = 1"), KZ_INVALID,
+		"expected a list of arguments, got an empty text");
 	fails(CREATE(NULL, "x[i] = 1"), KZ_INVALID, "expected a list of arguments, got NULL");
 	fails(CREATE("float x", "x = 1"), KZ_INVALID,
 		"elementwise: expected a pointer among the arguments 'float x'");
@@ -459,14 +477,17 @@ static const struct {
 	const char *file, *message;
 	int line, column;
 } mistakes[] = {
-	{"float *x", "x[i] = y[i]", "", "", "", "k: operation", "identifier \"y\" is undefined", 1, 8},
+	{"float *x", "x[i] = y[i]", "", "", "", "k: operation", "identifier \"y\" is undefined", 1,
+		8},
 	{"float *x", "x[i] = 1;\nx[i] = (2", "", "", "", "k: operation", "expected a \")\"", 2, 10},
-	{"float *x", "x[i] = 1", "__device__\nint f() { return q; }", "", "",
-		"k: preamble", "identifier \"q\" is undefined", 2, 18},
+	{"float *x", "x[i] = 1", "__device__\nint f() { return q; }", "", "", "k: preamble",
+		"identifier \"q\" is undefined", 2, 18},
 	{"float *x", "x[i] = 1", "", "\n\nint q = r", "", "k: loop_prep",
 		"identifier \"r\" is undefined", 3, 9},
-	{"float *x", "x[i] = 1", "", "", "r = 1", "k: after_loop", "identifier \"r\" is undefined", 1, 1},
-	{"float4 s,\n  float *while", "x[i] = 1", "", "", "", "k: arguments", "expected a \")\"", 2, 10},
+	{"float *x", "x[i] = 1", "", "", "r = 1", "k: after_loop", "identifier \"r\" is undefined",
+		1, 1},
+	{"float4 s,\n  float *while", "x[i] = 1", "", "", "", "k: arguments", "expected a \")\"", 2,
+		10},
 	{"const float *x", "x[i] = 1", "", "", "", "k: operation",
 		"expression must be a modifiable lvalue", 1, 1},
 };
@@ -511,7 +532,8 @@ START_TEST(each_class_of_layouts_is_compiled_once)
 	for (int k = 0; k < 3; k++) {
 		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x)));
 		ck_assert_int_eq(compiled(), before + (k ? 4 : 1));
-		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even))); /* one axis of a stride */
+		ok(kz_elementwise_run(
+			kernel, NULL, &err, KZ_ARGS(even))); /* one axis of a stride */
 		ck_assert_int_eq(compiled(), before + (k ? 4 : 2));
 		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t)));    /* two axes */
 		ck_assert_int_eq(compiled(), before + (k ? 4 : 3));
@@ -662,7 +684,8 @@ Suite *custom_suite(void)
 		a_mistake_in_a_text_is_shown_there, NULL};
 	const TTest *const many[] = {each_class_of_layouts_is_compiled_once,
 		calls_in_streams_happen_in_order, threads_run_one_kernel_and_compile_it_once,
-		a_kernel_keeps_its_texts_and_its_device, a_kernel_is_made_and_run_or_memory_ran_out, NULL};
+		a_kernel_keeps_its_texts_and_its_device, a_kernel_is_made_and_run_or_memory_ran_out,
+		NULL};
 	add_tests(suite, "elements", elements);
 	add_tests(suite, "ranges", ranges);
 	add_tests(suite, "types", types);

@@ -60,7 +60,8 @@ START_TEST(a_dot_product_has_the_same_bits_everywhere)
 		"const float *x, const float *y", NULL, &err));
 	for (size_t c = 0; c < countof(counts); c++) {
 		size_t count = (size_t)counts[c];
-		float *x = malloc((3 * count + 1) * sizeof(*x)), *y = x + count, *xy = y + count, got;
+		float *x = malloc((3 * count + 1) * sizeof(*x)), *y = x + count, *xy = y + count,
+		      got;
 		double exact = 0, size = 0;
 		for (size_t i = 0; i < count; i++) {
 			x[i] = (float)((i * 7919 + 13) % 10007) / 10007 - 0.25f;
@@ -69,10 +70,12 @@ START_TEST(a_dot_product_has_the_same_bits_everywhere)
 			exact += (double)x[i] * (double)y[i];
 			size += (double)x[i] * (double)x[i];
 		}
-		kz_array *dx = from(KZ_F32, KZ_SHAPE(count), x), *dy = from(KZ_F32, KZ_SHAPE(count), y);
+		kz_array *dx = from(KZ_F32, KZ_SHAPE(count), x),
+			 *dy = from(KZ_F32, KZ_SHAPE(count), y);
 		reduce(dot, &got, KZ_ARGS(dx, dy));
 		float want = ordered(xy, (int64_t)count);
-		ck_assert_msg(memcmp(&got, &want, sizeof(got)) == 0, "%zu: %g, %g", count, got, want);
+		ck_assert_msg(
+			memcmp(&got, &want, sizeof(got)) == 0, "%zu: %g, %g", count, got, want);
 		ck_assert_double_le(fabs((double)got - exact), 2e-6 * size);
 		kz_array_release(dx);
 		kz_array_release(dy);
@@ -95,11 +98,15 @@ START_TEST(as_many_steps_are_taken_as_it_needs)
 		want += host[i] + (i == count - 1);
 	}
 	kz_reduction *sum = NULL;
-	ok(kz_reduction_create(&sum, dev, KZ_I64, "0", "a + b", "x[i] + (i == n - 1)", "const char *x",
-		NULL, &err));
+	ok(kz_reduction_create(&sum, dev, KZ_I64, "0", "a + b", "x[i] + (i == n - 1)",
+		"const char *x", NULL, &err));
 	kz_array *x = from(KZ_I8, KZ_SHAPE(count), host);
 	reduce(sum, &got, KZ_ARGS(x));
 	ck_assert_int_eq(got, want);
+	/* It had room for 8193 values, and 2 after these. */
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_ge(stats.peak_size, count + 8195 * 8);
 	kz_array_release(x);
 	kz_reduction_release(sum);
 	free(host);
@@ -132,8 +139,8 @@ START_TEST(a_struct_collects_minimum_and_maximum)
 	setup(_i);
 	ok(kz_dtype_register(&dtype, "minmax_collector", sizeof(got), &err));
 	options.preamble = minmax_preamble;
-	ok(kz_reduction_create(&kernel, dev, dtype, "minmax_collector(10000, -10000)", "agg_mmc(a, b)",
-		"minmax_collector(x[i], x[i])", "float *x", &options, &err));
+	ok(kz_reduction_create(&kernel, dev, dtype, "minmax_collector(10000, -10000)",
+		"agg_mmc(a, b)", "minmax_collector(x[i], x[i])", "float *x", &options, &err));
 	for (int i = 0; i < COUNT; i++) {
 		host[i] = (float)((i * 7919 + 4321) % 100003) / 100;
 		want.low = host[i] < want.low ? host[i] : want.low;
@@ -194,8 +201,8 @@ START_TEST(no_elements_give_the_neutral_element)
 	double got = 0;
 	setup(_i);
 	kz_reduction *kernel = NULL;
-	ok(kz_reduction_create(&kernel, dev, KZ_F64, "2.5 // not neutral", "a + b", NULL, NULL, NULL,
-		&err));
+	ok(kz_reduction_create(
+		&kernel, dev, KZ_F64, "2.5 // not neutral", "a + b", NULL, NULL, NULL, &err));
 	kz_array *none = from(KZ_F64, KZ_SHAPE(3, 0), NULL);
 	reduce(kernel, &got, KZ_ARGS(none));
 	ck_assert_double_eq(got, 2.5);
@@ -249,8 +256,9 @@ START_TEST(views_and_broadcast_arrays_are_reduced)
 		int64_t row = i % ROWS, column = COLUMNS - 1 - i / ROWS * 2;
 		want += (int64_t)host[row * COLUMNS + column] * weights[row] * table[i % 2];
 	}
-	ok(kz_reduction_create(&kernel, dev, KZ_I64, "0", "a + b", "(long long)x[i] * w[i] * t[i % 2]",
-		"const int *x, const int *w, raw const int *t", NULL, &err));
+	ok(kz_reduction_create(&kernel, dev, KZ_I64, "0", "a + b",
+		"(long long)x[i] * w[i] * t[i % 2]", "const int *x, const int *w, raw const int *t",
+		NULL, &err));
 	kz_array *x = from(KZ_I32, KZ_SHAPE(ROWS, COLUMNS), host), *half, *view;
 	kz_array *w = from(KZ_I32, KZ_SHAPE(ROWS), weights), *t = from(KZ_I32, KZ_SHAPE(2), table);
 	ok(kz_array_slice(&half, x, KZ_AT(KZ_ALL, KZ_SLICE(KZ_OMIT, KZ_OMIT, -2)), &err));
@@ -270,7 +278,8 @@ END_TEST
 
 START_TEST(options_of_the_compiler_are_passed_on)
 {
-	static const char *const fused[] = {"--fmad=true", NULL}, *const bad[] = {"--no-such", NULL};
+	static const char *const fused[] = {"--fmad=true", NULL},
+				 *const bad[] = {"--no-such", NULL};
 	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	float host[2] = {1 + 0x1p-12f, 1}, got[2];
@@ -315,7 +324,8 @@ START_TEST(a_reduction_that_cannot_be_made_says_why)
 		"expected an expression that maps, got an empty text");
 	fails(CREATE(KZ_F32, "0", "a + b", "1", "raw float *x"), KZ_INVALID,
 		"reduction: expected an array that is not raw among the arguments 'raw float *x'");
-	fails(CREATE(KZ_F32, "0", "a + c", NULL, NULL), KZ_COMPILE, "identifier \"c\" is undefined");
+	fails(CREATE(KZ_F32, "0", "a + c", NULL, NULL), KZ_COMPILE,
+		"identifier \"c\" is undefined");
 	fails(CREATE(KZ_F32, "zero", "a + b", NULL, NULL), KZ_COMPILE, "identifier \"zero\" is");
 	options.loop_prep = "int q";
 	fails(CREATE(KZ_F32, "0", "a + b", NULL, NULL), KZ_INVALID, "a reduction has no loop_prep");
@@ -346,9 +356,11 @@ START_TEST(a_run_that_does_not_fit_is_refused)
 	fails(kz_reduction_run(&out, NULL, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "got NULL");
 	call.into = x;
 	fails(kz_reduction_run(&out, sum, &call, &err, KZ_ARGS(x)), KZ_INVALID,
-		"'reduction': expected an array of one float32 for the result, got one of 4 float32");
+		"'reduction': expected an array of one float32 for the result, got one of 4 "
+		"float32");
 	call.into = one;
-	fails(kz_reduction_run(&out, sum, &call, &err, KZ_ARGS(x)), KZ_INVALID, "got one of 1 float64");
+	fails(kz_reduction_run(&out, sum, &call, &err, KZ_ARGS(x)), KZ_INVALID,
+		"got one of 1 float64");
 	call.size = 1;
 	fails(kz_reduction_run(&out, sum, &call, &err, KZ_ARGS(x)), KZ_INVALID, "has size 1");
 	reduce(sum, &got, KZ_ARGS(x));
@@ -371,8 +383,8 @@ START_TEST(a_reduction_is_made_and_run_or_memory_ran_out)
 		kz_array *out = NULL;
 		ck_assert_int_lt(n, 3000);
 		mem_fail_after(n);
-		kz_status st = kz_reduction_create(&kernel, dev, KZ_F32, "0", "a + b", NULL, NULL, NULL,
-			NULL);
+		kz_status st = kz_reduction_create(
+			&kernel, dev, KZ_F32, "0", "a + b", NULL, NULL, NULL, NULL);
 		st = st ? st : kz_reduction_run(&out, kernel, NULL, NULL, KZ_ARGS(x));
 		kz_array_release(out);
 		kz_reduction_release(kernel);

@@ -23,11 +23,13 @@ START_TEST(arrays_broadcast_to_one_shape)
 		ck_assert_int_eq(z[i], x[i % 3] + y[i / 3] + 100);
 	}
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dz, dy, ds, dx)), KZ_INVALID,
-		"'elementwise': the array for 'int *z' has shape (3,), the others (2, 3); only const "
+		"'elementwise': the array for 'int *z' has shape (3,), the others (2, 3); only "
+		"const "
 		"ones are broadcast");
 	ok(kz_array_slice(&narrow, dz, KZ_AT(KZ_ALL, KZ_SLICE(0, 2)), &err));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dy, narrow, dz)), KZ_INVALID,
-		"'elementwise': the array for 'const int *s' has shape (2, 2), which does not broadcast "
+		"'elementwise': the array for 'const int *s' has shape (2, 2), which does not "
+		"broadcast "
 		"to (2, 3) of those before");
 	kz_array_release(narrow);
 	kz_array_release(dx);
@@ -90,7 +92,8 @@ static int64_t element_at(int64_t i, const kz_shape *own, const kz_shape *shape)
 {
 	int64_t at = 0, step = 1;
 	for (int64_t d = 0; d < own->ndim; d++) {
-		int64_t extent = own->dims[own->ndim - 1 - d], all = shape->dims[shape->ndim - 1 - d];
+		int64_t extent = own->dims[own->ndim - 1 - d],
+			all = shape->dims[shape->ndim - 1 - d];
 		at += (extent == 1 ? 0 : i % all) * step;
 		step *= extent;
 		i /= all;
@@ -123,8 +126,8 @@ static void random_round(kz_elementwise *kernel, uint64_t seed)
 	int64_t n = kz_array_count(z);
 	for (int64_t i = 0; i < n; i++) {
 		int32_t want = before[i] - 7 * a[element_at(i, &own[0], &shape)]
-			+ b[element_at(i, &own[1], &shape)] + b[element_at(n - 1 - i, &own[1], &shape)]
-			+ (int32_t)i;
+			+ b[element_at(i, &own[1], &shape)]
+			+ b[element_at(n - 1 - i, &own[1], &shape)] + (int32_t)i;
 		wrong += after[i] != want;
 	}
 	ck_assert_msg(wrong == 0, "%d of %lld elements, KUDZU_TEST_SEED=%llu", wrong, (long long)n,
@@ -197,14 +200,18 @@ START_TEST(memory_that_is_written_must_not_be_shared)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even, odd)));
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, low)));
 	ck_assert_int_eq(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, high)), KZ_INVALID);
-	ck_assert_str_eq(err.message, "'elementwise': the arrays for 'float *y' and 'const float *x' "
+	ck_assert_str_eq(err.message,
+		"'elementwise': the arrays for 'float *y' and 'const float *x' "
 		"share memory, but not element by element");
 	ck_assert_str_eq(err.hint, "an array that is only read is declared const");
 	kz_error_clear(&err);
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, back)), KZ_INVALID, "share memory");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, back)), KZ_INVALID,
+		"share memory");
+	kz_array *one = from(KZ_F32, KZ_SHAPE(), host);
 	ok(kz_array_broadcast_to(&wide, low, KZ_SHAPE(2, 6), &err));
-	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(even, odd)));
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd, wide)), KZ_INVALID, "");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(one, wide)), KZ_INVALID,
+		"cannot set an array that is not const, whose");
+	kz_array_release(one);
 	kz_array_release(a);
 	kz_array_release(low);
 	kz_array_release(high);
@@ -217,13 +224,41 @@ START_TEST(memory_that_is_written_must_not_be_shared)
 }
 END_TEST
 
+START_TEST(elements_at_odd_addresses_are_refused)
+{
+	float host[4] = {0};
+	const int64_t stride = 6;
+	setup(_i);
+	kz_elementwise *kernel = make("float *x", "x[i] = 1");
+	kz_array *a = from(KZ_F32, KZ_SHAPE(4), host), *odd;
+	ok(kz_array_wrap(&odd, kz_array_buffer(a), KZ_F32, KZ_SHAPE(3), NULL, 2, &err));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd)), KZ_ARGUMENT,
+		"argument 1 of "
+		"'elementwise': the elements of a view of float32 do not lie at multiples of 4 "
+		"bytes");
+	kz_array_release(odd);
+	ok(kz_array_wrap(&odd, kz_array_buffer(a), KZ_F32, KZ_SHAPE(2), &stride, 0, &err));
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd)), KZ_ARGUMENT, "multiples of 4");
+	kz_array_release(odd);
+	ok(kz_array_wrap(&odd, kz_array_buffer(a), KZ_F32, KZ_SHAPE(1), &stride, 4, &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd)));
+	ok(kz_array_get(a, host, sizeof(host), &err));
+	ck_assert(host[0] == 0 && host[1] == 1 && host[2] == 0);
+	kz_array_release(odd);
+	kz_array_release(a);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
 START_TEST(raw_arrays_are_pointers_of_any_shape)
 {
 	int32_t table[5] = {10, 11, 12, 13, 14}, x[4] = {4, 0, 3, 3}, z[4];
 	setup(_i);
 	kz_elementwise *kernel = make("raw const int *table, const int *x, int *z",
 		"const int *last = table + 4; z[i] = table[x[i]] + *last");
-	kz_array *t = from(KZ_I32, KZ_SHAPE(5), table), *dx = from(KZ_I32, KZ_SHAPE(2, 2), x), *dz, *v;
+	kz_array *t = from(KZ_I32, KZ_SHAPE(5), table), *dx = from(KZ_I32, KZ_SHAPE(2, 2), x), *dz,
+		 *v;
 	ok(kz_array_like(&dz, dx, &err));
 	ok(kz_array_transpose(&v, dx, KZ_AXES(), &err));
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, v, dz)));
@@ -237,8 +272,8 @@ START_TEST(raw_arrays_are_pointers_of_any_shape)
 	ok(kz_array_slice(&t, dx, KZ_AT(KZ_ALL, 1), &err));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, dx, dz)), KZ_ARGUMENT,
 		"expected a contiguous array for the raw 'const int *table'");
-	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_IN(table, 20), dx, dz)), KZ_ARGUMENT,
-		"expected an array for");
+	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_IN(table, 20), dx, dz)),
+		KZ_ARGUMENT, "expected an array for");
 	kz_array_release(t);
 	kz_array_release(v);
 	kz_array_release(dx);
@@ -271,8 +306,9 @@ Suite *custom_shape_suite(void)
 {
 	Suite *suite = suite_create("custom_shape");
 	const TTest *const tests[] = {arrays_broadcast_to_one_shape,
-		random_strides_and_shapes_give_what_loops_give, large_views_are_walked_by_all_blocks,
-		memory_that_is_written_must_not_be_shared, raw_arrays_are_pointers_of_any_shape,
+		random_strides_and_shapes_give_what_loops_give,
+		large_views_are_walked_by_all_blocks, memory_that_is_written_must_not_be_shared,
+		elements_at_odd_addresses_are_refused, raw_arrays_are_pointers_of_any_shape,
 		pointer_arithmetic_needs_arrays_without_gaps, NULL};
 	add_tests(suite, "shapes", tests);
 	return suite;

@@ -97,8 +97,10 @@ END_TEST
 
 START_TEST(a_list_is_read_whatever_its_blanks)
 {
-	ck_assert_int_eq(read_list(" float a ,float const*__restrict__ x,\n\traw const int *  table, "
-		"volatile double*y "), KZ_OK);
+	ck_assert_int_eq(
+		read_list(" float a ,float const*__restrict__ x,\n\traw const int *  table, "
+			  "volatile double*y "),
+		KZ_OK);
 	ck_assert_uint_eq(list.count, 4);
 	ck_assert_str_eq(list.items[0].text, "float a");
 	ck_assert(!list.items[0].is_pointer);
@@ -215,7 +217,8 @@ END_TEST
 
 START_TEST(a_list_is_read_or_memory_ran_out)
 {
-	static const char *const texts[] = {"float a, const my::type<int> *x", "float a, raw int *x"};
+	static const char *const texts[] = {
+		"float a, const my::type<int> *x", "float a, raw int *x"};
 	for (size_t i = 0; i < countof(texts); i++) {
 		bool failed = true;
 		for (long n = 0; failed; n++) {

@@ -34,8 +34,8 @@
  * An array that is not const may be written: it must have the full shape, no element twice, and
  * share no memory with another argument except element by element.
  *
- * Elementwise code is compiled as nvcc does it: a product and a sum may become one operation, unless
- * an option says --fmad=false; in reductions they stay two, unless one says --fmad=true.
+ * Elementwise code is compiled as nvcc does it: a product and a sum may become one operation,
+ * unless an option says --fmad=false; in reductions they stay two, unless one says --fmad=true.
  *
  * All code is compiled once, the part for arrays with gaps when they first come.  What is wrong in
  * it is KZ_COMPILE with the place in the text: "saxpy: operation", line, column.
@@ -63,8 +63,8 @@ typedef struct kz_custom_options {
 	const char *preamble;   /**< before the kernel: includes, functions, structs */
 	const char *loop_prep;  /**< in each thread before its elements; not for reductions */
 	const char *after_loop; /**< in each thread after its elements; not for reductions */
-	const kz_compile_options *compile; /**< NULL for the defaults; its name and instances are not
-	                                        looked at */
+	const kz_compile_options *compile; /**< NULL for the defaults; its name and instances are
+	                                        not looked at */
 	void *reserved[4];
 } kz_custom_options;
 
@@ -72,11 +72,12 @@ typedef struct kz_custom_options {
 typedef struct kz_elementwise_call {
 	size_t size;           /**< sizeof(kz_elementwise_call) */
 	kz_stream *stream;     /**< NULL: the device's default stream */
-	const kz_slice *slice; /**< the elements for which it runs, KZ_SLICE(start, stop, step) of all in
-	                            row-major order, as Python slices a list of them; NULL: all */
-	const kz_slice *range; /**< the values that `i` has, as of Python's range(); instead of slice.
-	                            Needs no array to tell how many.  With arrays that are not raw each
-	                            must be the index of an element: KZ_RANGE if not */
+	const kz_slice *slice; /**< the elements for which it runs, KZ_SLICE(start, stop, step) of
+	                            all in row-major order, as Python slices a list of them; NULL:
+	                            all */
+	const kz_slice *range; /**< the values that `i` has, as of Python's range(); instead of
+	                            slice.  Needs no array to tell how many.  With arrays that are
+	                            not raw each must be the index of an element: KZ_RANGE if not */
 	void *reserved[4];
 } kz_elementwise_call;
 
@@ -122,8 +123,8 @@ KZ_API KZ_NODISCARD kz_status kz_elementwise_create(kz_elementwise **out, kz_dev
  * @param args KZ_ARGS(...), in the order of the argument list.  Arrays have the declared type;
  *        numbers convert as in kz_launch, and to complex ones.
  * @return KZ_OK, also for no elements; KZ_ARGUMENT for arguments that do not match the list, with
- *         the declaration; KZ_INVALID for shapes that do not broadcast, memory that an array that is
- *         not const shares, a slice of step 0; KZ_RANGE, see kz_elementwise_call; KZ_COMPILE.
+ *         the declaration; KZ_INVALID for shapes that do not broadcast, memory that an array that
+ *         is not const shares, a slice of step 0; KZ_RANGE, see kz_elementwise_call; KZ_COMPILE.
  * Async: returns before the work is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_elementwise_run(kz_elementwise *kernel,
