@@ -45,13 +45,13 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 		chunk = at % extents.chunks;
 		at /= extents.chunks;
 	}
-	for (int k = 0; k < KZ_OPERANDS; k++) {
+	_Pragma("unroll") for (int k = 0; k < KZ_OPERANDS; k++) {
 		task.offset[k] = tile * extents.operands[k].tile + chunk * extents.operands[k].chunk;
 	}
 	for (long long d = extents.ndim - 1; d >= 0; d--) {
 		const long long place = d ? at % extents.dims[d] : at;
 		at = d ? at / extents.dims[d] : 0;
-		for (int k = 0; k < KZ_OPERANDS; k++) {
+		_Pragma("unroll") for (int k = 0; k < KZ_OPERANDS; k++) {
 			task.offset[k] += place * extents.operands[k].strides[d];
 		}
 	}

@@ -102,6 +102,7 @@ static kz_dtype total_dtype(kz_dtype dtype)
 static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype, kz_error *err)
 {
 	enum kind kind = job->known->kind;
+	*out = 0;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
 	if (dtype >= KZ_DTYPE_STRUCT || (kind == EXTREME && is_complex(dtype))) {
 		return error_set(err, KZ_INVALID, "%s is not for %s", job->known->name,

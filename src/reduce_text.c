@@ -26,13 +26,15 @@ int64_t reduce_partial_size(kz_dtype dtype, bool position)
 	return position ? 16 : kz_dtype_size(combined(dtype));
 }
 
-/* Values and their indexes: NaN goes before all others, the smaller index before the larger. */
+/* Values and their indexes: NaN goes before all others, the smaller index before the larger.  Values
+ * are as wide as indexes, since LLVM makes vectors of pairs of one size only. */
 static void add_position(struct str *source, const struct reduce_class *class)
 {
 	bool is_real = class->dtype >= KZ_F16;
 	str_addf(source, "struct kz_acc {\n\t%s value;\n\tlong long index;\n};\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
-		generate_value(class->dtype));
+		is_real ? "double" : class->dtype == KZ_BOOL || class->dtype >= KZ_U8
+		? "unsigned long long" : "long long");
 	str_add(source, is_real
 		? "const bool no_a = a.value != a.value, no_b = b.value != b.value;\n"
 		"const bool same = a.value == b.value || (no_a && no_b);\n"
@@ -115,24 +117,24 @@ static void add_map(struct str *source, const struct reduce_text *text,
 	const struct generate *generate)
 {
 	const struct reduce_class *class = &text->class;
+	bool with_index = class->position && !class->partial;
 	int count = array_count(text);
-	str_add(source, "return [=, &extents](long long row, long long i) -> kz_acc {\n");
+	for (int k = 1; k <= count + with_index; k++) {
+		str_addf(source, "const long long next%d = extents.operands[%d].row;\n"
+			"const long long step%d = extents.operands[%d].lane;\n", k, k, k, k);
+	}
+	str_add(source, "return [=](long long row, long long i) -> kz_acc {\n");
 	for (int k = 1; k <= count; k++) {
 		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
-			" + row * extents.operands[%d].row);\n", k, k - 1, k, k);
-		if (!class->unit) {
-			str_addf(source, "const long long step%d = extents.operands[%d].lane;\n", k,
-				k);
-		}
+			" + row * next%d);\n", k, k - 1, k, k);
 	}
 	if (class->partial) {
 		str_add(source, class->unit ? "return row1[i];\n"
 			: "return *(const kz_acc *)((const char *)row1 + i * step1);\n");
 	} else {
 		generate_nodes(source, generate);
-		str_addf(source, class->position ? "return kz_acc{n%d, index + row * extents.operands"
-			"[%d].row + i * extents.operands[%d].lane};\n" : "return n%d;\n",
-			text->expr->node_count - 1, count + 1, count + 1);
+		str_addf(source, with_index ? "return kz_acc{n%d, index + row * next%d + i * step%d};\n"
+			: "return n%d;\n", text->expr->node_count - 1, count + 1, count + 1);
 	}
 	str_add(source, "};\n");
 }
