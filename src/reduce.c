@@ -102,7 +102,6 @@ static kz_dtype total_dtype(kz_dtype dtype)
 static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype, kz_error *err)
 {
 	enum kind kind = job->known->kind;
-	*out = 0;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
 	if (dtype >= KZ_DTYPE_STRUCT || (kind == EXTREME && is_complex(dtype))) {
 		return error_set(err, KZ_INVALID, "%s is not for %s", job->known->name,
@@ -364,7 +363,7 @@ kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes ax
 	const kz_reduce_options *options, kz_error *err)
 {
 	struct job job = {.known = kz_reduce_name(op) ? &known[op] : NULL};
-	kz_dtype dtype;
+	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
 	if (out) {
 		*out = NULL;
@@ -425,7 +424,7 @@ static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_optio
 {
 	struct job job = {.known = &known[KZ_REDUCE_SUM]};
 	struct elementwise how = {.into = NULL};
-	kz_dtype dtype;
+	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
 	if (out) {
 		*out = NULL;
