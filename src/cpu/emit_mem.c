@@ -228,9 +228,9 @@ static void set_metadata(struct emit *e, LLVMValueRef access, const char *kind, 
 }
 
 /* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
-static void note_constant(struct emit *e, const struct ptx_operand *address, LLVMValueRef load)
+static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {
-	if (address->var && address->var->space == PTX_PARAM) {
+	if (inst->space == PTX_PARAM) {
 		set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
 	}
 }
@@ -282,7 +282,7 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 		LLVMValueRef place = emit_address(e, &address, &space, as);
 		values[i] = LLVMBuildLoad2(e->builder, as, place, "");
 		set_access(inst, values[i], type);
-		note_constant(e, &address, values[i]);
+		note_constant(e, inst, values[i]);
 		note_space(e, space, values[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -327,9 +327,11 @@ static bool is_common(const struct ptx_operand *operand, size_t size)
 		&& (uint64_t)operand->value + size <= var->size;
 }
 
-static void load_common(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
-	LLVMValueRef *values, size_t count)
+static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+	size_t count)
 {
+	const struct ptx_operand *operand = &inst->operands[1];
+	enum ptx_type type = inst->types[0];
 	uint64_t offset;
 	LLVMValueRef base = var_base(e, operand->var, &offset);
 	LLVMTypeRef one = LLVMGetElementType(emit_type(e, type));
@@ -338,7 +340,7 @@ static void load_common(struct emit *e, const struct ptx_operand *operand, enum 
 		LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, at), one);
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, one, place, "");
 		LLVMSetAlignment(value, 1);
-		note_constant(e, operand, value);
+		note_constant(e, inst, value);
 		values[i] = emit_splat(e, value);
 	}
 }
@@ -353,7 +355,7 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 
 	assert(count <= countof(values));
 	if (is_common(address, count * ptx_type_size(type))) {
-		load_common(e, address, type, values, count);
+		load_common(e, inst, values, count);
 	} else {
 		LLVMValueRef at = lane_addresses(e, inst, address);
 		emit_wide_load(e, type, at, values, (unsigned)count);

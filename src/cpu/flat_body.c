@@ -87,8 +87,9 @@ static void copy_inst(struct flat *f, const struct ptx_inst *from)
 	for (size_t i = 0; i < from->operand_count && inst.operands; i++) {
 		const struct ptx_operand *o = &from->operands[i];
 		inst.operands[i] = flat_operand(f, o);
+		/* What functions get is in frames now; by a register it can be no other's. */
 		if (inst.space == PTX_PARAM && o->kind == PTX_ADDRESS
-		    && inst.operands[i].var != o->var) {
+		    && (o->var ? inst.operands[i].var != o->var : !f->body->func->is_entry)) {
 			inst.space = PTX_LOCAL;
 		}
 	}
