@@ -30,11 +30,11 @@ KZ_C(operator/(kz_complex<T> a, kz_complex<T> b))
 		if (b.re == 0 && b.im == 0) {
 			return kz_make(a.re / fabs(b.re), a.im / fabs(b.re));
 		}
-		T ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
-		return kz_make((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+		T ratio = b.im / b.re, size = b.re + b.im * ratio;
+		return kz_make((a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size);
 	}
-	T ratio = b.re / b.im, scale = 1 / (b.im + b.re * ratio);
-	return kz_make((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
+	T ratio = b.re / b.im, size = b.im + b.re * ratio;
+	return kz_make((a.re * ratio + a.im) / size, (a.im * ratio - a.re) / size);
 }
 template <class T> __device__ bool operator==(kz_complex<T> a, kz_complex<T> b)
 {

@@ -285,6 +285,24 @@ static void merge_axes(struct plan *plan)
 	plan->ndim = ndim;
 }
 
+/* As many elements as make 4 bytes of the smallest, if that is more than one and all lie so. */
+static uint32_t choose_pack(const struct plan *plan)
+{
+	int64_t smallest = 4;
+	uint64_t bits = 0;
+	for (int k = 0; k < plan->count; k++) {
+		int64_t size = kz_dtype_size(operand(plan, k)->dtype);
+		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
+		smallest = size < smallest && !is_constant ? size : smallest;
+	}
+	for (int k = 0; k < plan->count; k++) {
+		int64_t size = 4 / smallest * kz_dtype_size(operand(plan, k)->dtype);
+		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
+		bits |= is_constant ? 0 : plan->address[k] & (uint64_t)((size < 16 ? size : 16) - 1);
+	}
+	return smallest == 3 || smallest == 4 || bits ? 0 : (uint32_t)(4 / smallest);
+}
+
 static void classify(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
@@ -305,6 +323,7 @@ static void classify(struct plan *plan)
 	layout->ndim = last > 0 || !unit ? (uint8_t)(last + 1) : 0;
 	layout->unit = layout->ndim && unit;
 	layout->wide = layout->serial || plan->target->count > INT32_MAX;
+	layout->pack = layout->serial || layout->ndim ? 0 : choose_pack(plan);
 }
 
 /* Launch */
@@ -359,8 +378,9 @@ static void choose_grid(struct kernels_call *call, const struct plan *plan)
 		call->grid.x = divide_up(count, plan->layout.serial == 1 ? SERIAL_CHUNK
 			: BRANCHY_CHUNK);
 	} else if (!plan->layout.ndim) {
+		int64_t pack = plan->layout.pack ? plan->layout.pack : 1;
 		call->block.x = BLOCK;
-		call->grid.x = min64(divide_up(count, BLOCK), most);
+		call->grid.x = min64(divide_up(divide_up(count, pack), BLOCK), most);
 	} else {
 		int64_t inner = plan->dims[plan->ndim - 1];
 		for (call->block.x = 32; call->block.x < BLOCK && call->block.x < inner;) {
@@ -412,7 +432,7 @@ static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz
 	key.dtype = plan->dtype;
 	key.layout = plan->layout;
 	memcpy(key.nodes, expr->nodes, size);
-	struct generate generate = {expr, plan->dtype, plan->layout};
+	struct generate generate = {expr, plan->dtype, plan->layout, false};
 	struct kernels_want want = {
 		.key = &key, .size = offsetof(__typeof__(key), nodes) + size,
 		.write = generate_elementwise, .context = &generate, .what = name_of(expr),

@@ -141,6 +141,11 @@ static void add_params(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	const struct layout *layout = &generate->layout;
+	if (layout->pack) {
+		str_addf(source, "template <class T> struct __align__(%u * sizeof(T) < 16"
+			" ? %u * sizeof(T) : 16) kz_pack {\n\tT at[%u];\n};\n", layout->pack,
+			layout->pack, layout->pack);
+	}
 	if (layout->ndim) {
 		str_addf(source, "struct kz_extents {\n\tkz_index inner, rows, dims[%d];\n"
 			"\tlong long strides[%d][%d];\n};\n", layout->ndim, 1 + expr->array_count,
@@ -236,7 +241,9 @@ static void write_place(char *place, size_t size, const struct generate *generat
 	if (layout->ndim) {
 		snprintf(name, sizeof(name), "row%d", is_target ? 0 : which + 1);
 	}
-	if (!layout->ndim || layout->unit || is_constant) {
+	if (generate->in_pack && !is_constant) {
+		snprintf(place, size, "pack%d.at[j]", is_target ? 0 : which + 1);
+	} else if (!layout->ndim || layout->unit || is_constant) {
 		snprintf(place, size, is_constant ? "%s[0]" : "%s[i]", name);
 	} else {
 		snprintf(place, size, "*(decltype(%s))((%schar *)%s + i * step%d)", name,
@@ -325,13 +332,54 @@ static void add_serial_loop(struct str *source, const struct generate *generate,
 		: "#pragma unroll 1\nfor (kz_index i = first + threadIdx.x; i < %s; i += 32) {\n", end);
 }
 
+/* The pack of an array, or of the target, as its kernel spells it. */
+static void add_pack_type(struct str *source, const struct generate *generate, int which)
+{
+	str_add(source, "kz_pack<");
+	generate_storage(source, which ? array_dtype(generate->expr, which - 1) : generate->dtype);
+	str_add(source, ">");
+}
+
+/* A loop over whole packs: read one of each array, compute its elements, write that of the target. */
+static void add_pack_loop(struct str *source, const struct generate *generate)
+{
+	struct generate inner = *generate;
+	inner.in_pack = true;
+	str_addf(source, "const kz_index packs = count / %u;\n"
+		"for (kz_index p = blockIdx.x * (kz_index)blockDim.x + threadIdx.x; p < packs;"
+		" p += (kz_index)gridDim.x * blockDim.x) {\n", generate->layout.pack);
+	for (int k = 1; k <= generate->expr->array_count; k++) {
+		if (!(generate->layout.constant >> (k - 1) & 1)) {
+			str_add(source, "const ");
+			add_pack_type(source, generate, k);
+			str_addf(source, " pack%d = ((const ", k);
+			add_pack_type(source, generate, k);
+			str_addf(source, " *)array%d)[p];\n", k - 1);
+		}
+	}
+	add_pack_type(source, generate, 0);
+	str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %u; j++) {\n"
+		"const kz_index i = p * %u + j;\n", generate->layout.pack, generate->layout.pack);
+	add_nodes(source, &inner);
+	str_add(source, "}\n((");
+	add_pack_type(source, generate, 0);
+	str_add(source, " *)target)[p] = pack0;\n}\n");
+}
+
 static void add_flat_loop(struct str *source, const struct generate *generate)
 {
 	generate_constants(source, generate);
+	if (generate->layout.pack) {
+		add_pack_loop(source, generate);
+		str_addf(source, "const kz_index done = packs * %u;\n", generate->layout.pack);
+	}
 	str_add(source, generate->layout.serial
 		? "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
 		"const kz_index first = share * blockIdx.x;\n"
 		"const kz_index end = first + share < count ? first + share : count;\n"
+		: generate->layout.pack
+		? "for (kz_index i = done + blockIdx.x * (kz_index)blockDim.x + threadIdx.x; i < count;"
+		" i += (kz_index)gridDim.x * blockDim.x) {\n"
 		: "for (kz_index i = blockIdx.x * (kz_index)blockDim.x + threadIdx.x; i < count;"
 		" i += (kz_index)gridDim.x * blockDim.x) {\n");
 	if (generate->layout.serial) {

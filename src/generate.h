@@ -14,6 +14,9 @@
  * A serial device, the CPU, runs one thread per block: each has a chunk of the elements, and a plain
  * loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block is a
  * warp, whose lanes the device computes together.
+ *
+ * On GPUs a thread takes `pack` elements at once where some have less than 4 bytes, so that it moves
+ * 4 bytes of these at least.  The addresses must be multiples of a pack's size, of 16 at most.
  */
 struct layout {
 	uint8_t ndim;      /* 0: flat */
@@ -22,12 +25,14 @@ struct layout {
 	uint8_t unit;      /* the last extent's strides are the elements' sizes */
 	uint32_t constant; /* bit i: array i is constant */
 	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */
+	uint32_t pack;     /* flat, not serial: elements that a thread takes at once; 0: one */
 };
 
 struct generate {
 	const struct expr *expr;
 	kz_dtype dtype; /* of the target */
 	struct layout layout;
+	bool in_pack;   /* the nodes that are written are of a pack's elements */
 };
 
 /*

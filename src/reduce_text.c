@@ -143,7 +143,7 @@ static void add_body(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
 	struct generate generate = {text->expr, class->result, {.ndim = 1, .wide = 1,
-		.serial = class->serial, .unit = class->unit, .constant = class->constant}};
+		.serial = class->serial, .unit = class->unit, .constant = class->constant}, false};
 	int count = array_count(text);
 	str_add(source, "kz_reduce(extents, [&](const kz_task &task) {\n");
 	for (int k = 1; k <= count; k++) {

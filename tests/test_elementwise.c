@@ -573,6 +573,42 @@ START_TEST(all_shapes_share_the_kernels_of_their_class)
 }
 END_TEST
 
+START_TEST(small_elements_are_right_at_every_place_and_length)
+{
+	uint8_t bytes[64], got[64];
+	kz_buffer *buffer;
+	setup(_i);
+	for (int i = 0; i < 64; i++) {
+		bytes[i] = (uint8_t)(i * i);
+	}
+	ok(kz_buffer_create(&buffer, dev, 64, &err));
+	for (int64_t n = 1; n < 24; n++) {
+		for (int64_t from = 0; from < 6; from++) {
+			kz_array *a, *b;
+			int64_t to = 32 + (from * n) % 6;
+			ok(kz_copy_htod(buffer, 0, bytes, 64, &err));
+			ok(kz_array_wrap(&a, buffer, KZ_U8, KZ_SHAPE(n), NULL, from, &err));
+			ok(kz_array_wrap(&b, buffer, KZ_U8, KZ_SHAPE(n), NULL, to, &err));
+			ok(kz_apply_into(b, KZ_OP_SUBTRACT, &err, KZ_ARGS(b, a)));
+			ok(kz_copy_dtoh(got, 64, buffer, 0, &err));
+			int wrong = 0;
+			for (int64_t i = 0; i < 64; i++) {
+				bool changed = i >= to && i < to + n;
+				wrong += got[i] != (uint8_t)(bytes[i]
+					- (changed ? bytes[from + i - to] : 0));
+			}
+			ck_assert_int_eq(wrong, 0);
+			kz_array_release(a);
+			kz_array_release(b);
+		}
+	}
+	/* A GPU moves aligned ones four at a time, by a kernel of its own. */
+	ck_assert_int_eq(compiled(), dev->serial ? 1 : 2);
+	kz_buffer_release(buffer);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_device_that_opens_again_compiles_again)
 {
 	for (int n = 0; n < 3; n++) {
@@ -686,6 +722,7 @@ Suite *elementwise_suite(void)
 	tcase_add_loop_test(tc, the_index_counts_elements_in_row_major_order, 0, shapes);
 	tcase_add_loop_test(tc, a_result_has_its_axes_in_the_order_of_the_operand, 0, shapes);
 	tcase_add_loop_test(tc, all_shapes_share_the_kernels_of_their_class, 0, shapes);
+	tcase_add_loop_test(tc, small_elements_are_right_at_every_place_and_length, 0, shapes);
 	tcase_add_loop_test(tc, a_device_that_opens_again_compiles_again, 0, shapes);
 	tcase_add_loop_test(tc, threads_that_want_the_same_kernel_compile_it_once, 0, shapes);
 	suite_add_tcase(s, tc);

@@ -413,6 +413,20 @@ END_TEST
 
 /* The two shapes of kernels */
 
+/* The same bits, but for what is no number. */
+static bool same_bits(kz_dtype dtype, const char *a, const char *b)
+{
+	int64_t size = kz_dtype_size(dtype);
+	for (int i = 0; i < COUNT; i++, a += size, b += size) {
+		struct number x = number_load(dtype, a), y = number_load(dtype, b);
+		bool no_number = (isnan(x.re) && isnan(y.re)) || (isnan(x.im) && isnan(y.im));
+		if (memcmp(a, b, (size_t)size) != 0 && !no_number) {
+			return false;
+		}
+	}
+	return true;
+}
+
 START_TEST(both_shapes_of_kernels_give_the_same_bits)
 {
 	static char bytes[2][COUNT * 16];
@@ -420,24 +434,28 @@ START_TEST(both_shapes_of_kernels_give_the_same_bits)
 	bool serial = dev->serial;
 	for (int n = 0; n < rounds(4 * OPS, 16) && serial; n++) {
 		trial.op = (kz_op)(is_slow() ? 1 + n / 4 : 1 + (int)(number_random(&seed) % OPS));
-		trial.dtypes[0] = trial.dtypes[1] = trial.dtypes[2] = (kz_dtype)(KZ_F32 + n % 4);
+		kz_dtype dtype = (kz_dtype)(is_slow() ? (int)KZ_F32 + n % 4
+			: 1 + (int)(number_random(&seed) % KZ_C128));
+		trial.dtypes[0] = trial.dtypes[1] = trial.dtypes[2] = dtype;
 		trial.arity = kz_op_arity(trial.op);
 		choose_values(&trial);
 		for (int k = 0; k < trial.arity; k++) {
 			make_array(&trial, k);
 		}
+		kz_dtype result = KZ_U8;
 		for (int shape = 0; shape < 2; shape++) {
 			kz_array *out;
 			dev->serial = shape;
 			if (kz_apply(&out, trial.op, NULL, &err,
 					(kz_args){trial.args, (size_t)trial.arity}) == KZ_OK) {
 				ok(kz_array_get(out, bytes[shape], kz_array_size(out), &err));
+				result = kz_array_dtype(out);
 			}
 			kz_error_clear(&err);
 			kz_array_release(out);
 		}
-		ck_assert_msg(memcmp(bytes[0], bytes[1], sizeof(bytes[0])) == 0, "%s of %s",
-			kz_op_name(trial.op), kz_dtype_name(trial.dtypes[0]));
+		ck_assert_msg(same_bits(result, bytes[0], bytes[1]), "%s of %s",
+			kz_op_name(trial.op), kz_dtype_name(dtype));
 		release(&trial);
 	}
 	teardown();
