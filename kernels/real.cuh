@@ -41,6 +41,10 @@ template <class T> __device__ T kz_ldexp(T a, long long b)
 {
 	return ldexp(a, (int)(b > 10000 ? 10000 : b < -10000 ? -10000 : b));
 }
+template <class T> __device__ T kz_ldexp(T a, unsigned long long b)
+{
+	return ldexp(a, (int)(b > 10000 ? 10000 : b));
+}
 template <class T> __device__ T kz_frexp_fraction(T a) { int e; return frexp(a, &e); }
 template <class T> __device__ int kz_frexp_exponent(T a)
 {

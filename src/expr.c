@@ -426,7 +426,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		common = t->expr->nodes[t->nodes[0]].dtype;
 		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
 		become(t, real, real);
-		t->dtype[1] = KZ_I64;
+		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
 		return t->expr->nodes[t->nodes[1]].dtype <= KZ_U64;
 	case EXPONENT:
 		become(t, real, KZ_I32);
