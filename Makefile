@@ -133,7 +133,9 @@ SUITES_cpu := lex parse check flatten flat_stack cfg emit emit_flow emit_call sy
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
 	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_base emit_async emit_size mma
-SUITES := $(SUITES_kudzu) $(SUITES_cpu)
+# Run by hand.
+HAND_kudzu := large
+SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/nvrtc.c
@@ -295,6 +297,9 @@ check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
 	$(run-suite)
 check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
 	$(run-suite)
+.PHONY: check-large
+check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
+	@$(nvrtc) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
 check-samples: $(SAMPLES:%=check-sample-%)
 check-readme: $(BUILD)/docs/examples/errors lib
 	$(call step,$@,$(nvrtc) .ci/check-readme $<)
@@ -321,7 +326,7 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 check-dropin: all $(DROPIN)
 	$(call step,$@,tests/dropin/check $(BUILD))
 
-suites = $(SUITES_$1:%=tests/test_%.c) $(SUPPORT_$1)
+suites = $(patsubst %,tests/test_%.c,$(SUITES_$1) $(HAND_$1)) $(SUPPORT_$1)
 runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
 $(BUILD)/tests/%.o: private EXTRA = @$(BUILD)/cuda.flags -DKZ_TEST_BUILD='"$(abspath $(BUILD))"' \
 	-DKZ_TEST_DIR='"$(CURDIR)/tests"' -DKZ_TEST_PTX='"$(abspath $(PTX))"' \
@@ -331,7 +336,7 @@ $(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB) tests/compile_ptx
 		$(BUILD)/cuda.flags
 $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
-	$(call say,CC)$(COMPILE) -DSUITES='$(SUITES_$*:%=X(%))' -c -o $@ $<
+	$(call say,CC)$(COMPILE) -DSUITES='$(patsubst %,X(%),$(SUITES_$*) $(HAND_$*))' -c -o $@ $<
 # The runners hold the library's objects, not the library: tests see what is inside.
 $(BUILD)/check_kudzu: $(call runner,kudzu,$(LIB))
 	$(call say,LD)$(LINK) -o $@ $^ $(CHECK_LIBS) $(LIBS)
