@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 Suite *elementwise_suite(void);
 
@@ -33,7 +32,7 @@ static void setup(int index)
 	err = (kz_error)KZ_ERROR_INIT;
 	dev = support_open(index / 2);
 	dev->serial = dev->serial && index % 2 == 0;
-	seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL) + (uint64_t)index;
+	seed = text ? strtoull(text, NULL, 0) : 1 + (uint64_t)index;
 	fprintf(stderr, "KUDZU_TEST_SEED=%llu\n", (unsigned long long)seed);
 }
 
