@@ -271,11 +271,12 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 60
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
-SKIP_asan := ulp emit_size forms half fuzz_diff ops eval_values eval_chain reduce_random pycuda \
-	pycuda_views linalg scan
-SKIP_ubsan := $(SKIP_asan) corpus hostile
+SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops eval_values eval_chain reduce_random pycuda \
+	pycuda_views linalg scan view_random transpose custom_shape promote
+SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
-	view_random join promote transpose indexing npy npz eval_parse declare overlap
+	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
+	custom_reduction reduce elementwise_errors
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
