@@ -3,31 +3,11 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
-#include "../src/objects.h"
-#include "support.h"
+#include "both_shapes.h"
 
 #include <string.h>
 
 Suite *indexing_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-
-/* Every device, with the kernels of the CPU and with those of GPUs. */
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index / 2);
-	dev->serial = index % 2 == 0;
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-}
 
 static kz_array *from(kz_dtype dtype, kz_shape shape, const void *host, int64_t size)
 {
@@ -359,7 +339,7 @@ Suite *indexing_suite(void)
 {
 	Suite *suite = suite_create("indexing");
 	TCase *tcase = tcase_create("indexing");
-	int devices = 2 * support_device_count();
+	int devices = both_shapes_count();
 	tcase_add_loop_test(tcase, take_puts_the_indexes_in_place_of_an_axis, 0, devices);
 	tcase_add_loop_test(tcase, indexes_can_be_of_any_integer_type_and_elements_of_any_size, 0, devices);
 	tcase_add_loop_test(tcase, bad_indexes_are_refused_wrapped_or_clipped, 0, devices);

@@ -3,32 +3,12 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
-#include "../src/objects.h"
-#include "support.h"
+#include "both_shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 Suite *linalg_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-
-/* Every device, with the kernels of the CPU and with those of GPUs. */
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index / 2);
-	dev->serial = index % 2 == 0;
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-}
 
 static uint32_t state;
 
@@ -313,7 +293,7 @@ Suite *linalg_suite(void)
 {
 	Suite *suite = suite_create("linalg");
 	TCase *tcase = tcase_create("linalg");
-	int devices = 2 * support_device_count();
+	int devices = both_shapes_count();
 	tcase_add_loop_test(tcase, a_product_is_what_three_loops_give_in_every_type, 0, devices);
 	tcase_add_loop_test(tcase, operands_can_have_any_strides, 0, devices);
 	tcase_add_loop_test(tcase, batches_broadcast, 0, devices);

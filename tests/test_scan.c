@@ -3,33 +3,13 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
-#include "../src/objects.h"
-#include "support.h"
+#include "both_shapes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 Suite *scan_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-
-/* Every device, with the kernels of the CPU and with those of GPUs. */
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index / 2);
-	dev->serial = index % 2 == 0;
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-}
 
 static void check_longs(kz_array *array, const int64_t *want, int64_t count)
 {
@@ -291,7 +271,7 @@ Suite *scan_suite(void)
 {
 	Suite *suite = suite_create("scan");
 	TCase *tcase = tcase_create("scan");
-	int devices = 2 * support_device_count();
+	int devices = both_shapes_count();
 	tcase_add_loop_test(tcase, sums_run_over_segments_and_chunks, 0, devices);
 	tcase_add_loop_test(tcase, chunks_of_chunks_are_scanned_too, 0, devices);
 	tcase_add_loop_test(tcase, every_axis_of_every_view_is_scanned, 0, devices);

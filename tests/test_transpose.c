@@ -2,31 +2,11 @@
 /* Copies that turn matrices around, on every device, against a loop over host memory. */
 #include "../src/base/common.h"
 
-#include "../src/objects.h"
-#include "support.h"
+#include "both_shapes.h"
 
 #include <string.h>
 
 Suite *transpose_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-
-/* Every device, with the kernels of the CPU and with those of GPUs. */
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index / 2);
-	dev->serial = index % 2 == 0;
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-}
 
 /* Shapes of three extents; the copy has their axes in the order of the second list. */
 static const struct {
@@ -135,7 +115,7 @@ Suite *transpose_suite(void)
 {
 	Suite *suite = suite_create("transpose");
 	TCase *tcase = tcase_create("transpose");
-	int devices = 2 * support_device_count();
+	int devices = both_shapes_count();
 	tcase_add_loop_test(tcase, elements_of_every_size_arrive, 0, devices);
 	tcase_add_loop_test(tcase, one_kernel_serves_all_shapes, 0, devices);
 	tcase_add_loop_test(tcase, gaps_and_negative_strides_are_kept, 0, devices);

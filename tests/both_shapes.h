@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BOTH_SHAPES_H
+#define BOTH_SHAPES_H
+
+/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs. */
+#include "../src/objects.h"
+#include "support.h"
+
+static kz_error err;
+static kz_device *dev;
+
+static inline int both_shapes_count(void)
+{
+	return 2 * support_device_count();
+}
+
+static inline void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(index / 2);
+	dev->serial = index % 2 == 0;
+}
+
+static inline void teardown(void)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+
+#endif
