@@ -275,16 +275,23 @@ REAL(greater_equal, a >= b)
 
 /* Complex numbers */
 
-#define BOTH(f) CMPLXL(f(creall(a)), f(cimagl(a)))
-COMPLEX(add, CMPLXL(creall(a) + creall(b), cimagl(a) + cimagl(b)))
-COMPLEX(subtract, CMPLXL(creall(a) - creall(b), cimagl(a) - cimagl(b)))
+/* CMPLXL, which glibc keeps from clang. */
+static long double complex both(long double real, long double imaginary)
+{
+	union { long double parts[2]; long double complex value; } out = {{real, imaginary}};
+	return out.value;
+}
+
+#define BOTH(f) both(f(creall(a)), f(cimagl(a)))
+COMPLEX(add, both(creall(a) + creall(b), cimagl(a) + cimagl(b)))
+COMPLEX(subtract, both(creall(a) - creall(b), cimagl(a) - cimagl(b)))
 COMPLEX(multiply, a * b)
 /* By zero as numpy: each part alone. */
-COMPLEX(divide, b == 0 ? CMPLXL(creall(a) / 0.0L, cimagl(a) / 0.0L) : a / b)
+COMPLEX(divide, b == 0 ? both(creall(a) / 0.0L, cimagl(a) / 0.0L) : a / b)
 /* Of 0 as numpy: 0 for what is real and positive, else no number. */
 COMPLEX(power, b == 0 ? 1 : a != 0 ? cexpl(b * clogl(a)) : creall(b) > 0 && cimagl(b) == 0 ? 0
-	: CMPLXL(NAN, NAN))
-COMPLEX(negative, CMPLXL(-creall(a), -cimagl(a)))
+	: both(NAN, NAN))
+COMPLEX(negative, both(-creall(a), -cimagl(a)))
 COMPLEX(same, a)
 COMPLEX(absolute, cabsl(a))
 COMPLEX(sign, a == 0 ? 0 : a / cabsl(a))
@@ -496,7 +503,7 @@ struct number ref_apply(kz_op op, const kz_dtype *computed, const struct number 
 		out.i = small ? (whole)out.re : 0;
 		return out;
 	}
-	long double complex value = ref->planar(CMPLXL(x[0].re, x[0].im), CMPLXL(x[1].re, x[1].im));
+	long double complex value = ref->planar(both(x[0].re, x[0].im), both(x[1].re, x[1].im));
 	return (struct number){creall(value) == 1, creall(value), cimagl(value)};
 }
 
@@ -531,7 +538,7 @@ static long double unit_of(kz_op op, kz_dtype part, long double size, const stru
 /* exp(b log(a)) is as far off as b log(a), an absolute error. */
 static double power_ulps(const struct number *x)
 {
-	long double size = cabsl(CMPLXL(x[1].re, x[1].im) * clogl(CMPLXL(x[0].re, x[0].im)));
+	long double size = cabsl(both(x[1].re, x[1].im) * clogl(both(x[0].re, x[0].im)));
 	return isfinite(size) ? 6 + 4 * (double)size : 6;
 }
 
