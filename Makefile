@@ -372,7 +372,7 @@ check-all: ## all of the checks below but check-fresh, with both compilers and t
 		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
 	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 check-clang: ## the tests, built with clang
-	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang SKIP='$(SKIP_asan)'
+	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang SKIP='$(SKIP_tsan)'
 check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer; -ubsan, -tsan too
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
