@@ -44,10 +44,12 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	if (!kz_op_arity(op) || (size_t)kz_op_arity(op) != args.count) {
-		return error_set(err, KZ_INVALID, kz_op_arity(op)
-			? "%s takes %d operands, got %zu" : "operation %s is none",
-			kz_op_arity(op) ? kz_op_name(op) : "0", kz_op_arity(op), args.count);
+	if (!kz_op_arity(op)) {
+		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
+	}
+	if ((size_t)kz_op_arity(op) != args.count) {
+		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
+			kz_op_arity(op), args.count);
 	}
 	if ((st = build(&expr, op, &args, dtype, err))) {
 		return st;
