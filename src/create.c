@@ -50,11 +50,6 @@ static kz_status read_number(struct number *out, const kz_arg *arg, const char *
 		"expected a finite number as %s, got %g", what, out->real);
 }
 
-static bool is_integer(kz_dtype dtype)
-{
-	return dtype >= KZ_I8 && dtype <= KZ_U64;
-}
-
 static kz_status check_dtype(kz_dtype dtype, const char *what, kz_error *err)
 {
 	if (kz_dtype_size(dtype) && dtype != KZ_BOOL && dtype < KZ_DTYPE_STRUCT) {
@@ -118,8 +113,8 @@ static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dty
 		return error_set(err, KZ_RANGE, "a range of %.0f elements is too long",
 			(double)count);
 	}
-	if (count > 0 && ((st = check_fit(start, is_integer(dtype) ? dtype : type, err))
-		|| (st = check_fit(last, is_integer(dtype) ? dtype : type, err)))) {
+	if (count > 0 && ((st = check_fit(start, dtype_is_integer(dtype) ? dtype : type, err))
+		|| (st = check_fit(last, dtype_is_integer(dtype) ? dtype : type, err)))) {
 		return st;
 	}
 	struct expr expr;
@@ -156,7 +151,7 @@ static kz_status range_of_reals(kz_array **out, struct kz_device *dev, kz_dtype 
 	if (step == 0) {
 		return fail_step(err);
 	}
-	if (is_integer(dtype)) {
+	if (dtype_is_integer(dtype)) {
 		return error_set(err, KZ_INVALID, "expected integers for a range of %s, got others",
 			kz_dtype_name(dtype));
 	}
@@ -220,7 +215,7 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 		return error_set(err, KZ_INVALID, "expected a count from 0, got %lld",
 			(long long)count);
 	}
-	if (is_integer(dtype) && count > 0
+	if (dtype_is_integer(dtype) && count > 0
 	    && ((st = check_fit(floor_of(from.real), dtype, err))
 		|| (st = check_fit(floor_of(to.real), dtype, err)))) {
 		return st;
@@ -232,7 +227,7 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 	if (node >= 0 && endpoint && count > 1) {
 		node = end_with(&expr, node, count, to.real, err);
 	}
-	if (node >= 0 && is_integer(dtype)) {
+	if (node >= 0 && dtype_is_integer(dtype)) {
 		node = expr_apply(&expr, KZ_OP_FLOOR, &node, err);
 	}
 	return node < 0 ? KZ_INVALID : run(out, dev, &expr, dtype ? dtype : KZ_F64, count, err);

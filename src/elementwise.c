@@ -357,16 +357,6 @@ static void fill_extents(struct extents *extents, const struct plan *plan)
 	}
 }
 
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 static void choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;

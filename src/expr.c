@@ -111,21 +111,6 @@ int kz_op_arity(kz_op op)
 
 /* Kinds of types */
 
-static bool is_integer(kz_dtype dtype)
-{
-	return dtype >= KZ_I8 && dtype <= KZ_U64;
-}
-
-static bool is_float(kz_dtype dtype)
-{
-	return dtype >= KZ_F16 && dtype <= KZ_F64;
-}
-
-static bool is_complex(kz_dtype dtype)
-{
-	return dtype == KZ_C64 || dtype == KZ_C128;
-}
-
 static kz_dtype real_part(kz_dtype dtype)
 {
 	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
@@ -274,14 +259,14 @@ static bool fits(const struct expr *expr, const struct expr_node *node, kz_dtype
 static bool settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dtype, kz_error *err)
 {
 	union expr_value *value = &expr->scalars[node->args[0]];
-	if (is_integer(dtype) && is_integer(node->dtype)) {
+	if (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)) {
 		if (!fits(expr, node, dtype)) {
 			error_set(err, KZ_RANGE, node->dtype == KZ_U64 ? "%llu does not fit in %s"
 				: "%lld does not fit in %s", (long long)value->i,
 				kz_dtype_name(dtype));
 			return false;
 		}
-	} else if (is_integer(node->dtype)) {
+	} else if (dtype_is_integer(node->dtype)) {
 		double number = node->dtype == KZ_U64 ? (double)value->u : (double)value->i;
 		value->parts[0] = number;
 		value->parts[1] = 0;
@@ -295,10 +280,10 @@ int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 {
 	struct expr_node *node = &expr->nodes[index];
 	bool can_settle = node->weak && node->op == EXPR_SCALAR
-		&& (is_float(dtype) || is_complex(dtype)
-			|| (is_integer(dtype) && is_integer(node->dtype)))
+		&& (dtype_is_float(dtype) || dtype_is_complex(dtype)
+			|| (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)))
 		&& kz_dtype_can_cast(node->dtype == KZ_U64 ? KZ_I64 : node->dtype,
-			is_integer(dtype) ? KZ_I64 : dtype);
+			dtype_is_integer(dtype) ? KZ_I64 : dtype);
 	if (can_settle) {
 		return settle_scalar(expr, node, dtype, err) ? index : -1;
 	}
@@ -330,13 +315,14 @@ static kz_dtype with_weak(kz_dtype strong, kz_dtype weak)
 	if (!strong) {
 		return weak;
 	}
-	if (is_integer(weak)) {
+	if (dtype_is_integer(weak)) {
 		return strong == KZ_BOOL ? KZ_I64 : strong;
 	}
-	if (is_float(weak)) {
+	if (dtype_is_float(weak)) {
 		return strong < KZ_F16 ? KZ_F64 : strong;
 	}
-	return is_complex(strong) ? strong : strong < KZ_F16 || strong == KZ_F64 ? KZ_C128 : KZ_C64;
+	return dtype_is_complex(strong) ? strong
+		: strong < KZ_F16 || strong == KZ_F64 ? KZ_C128 : KZ_C64;
 }
 
 /* The common type of the operands from `first` on; 0 if there is none. */
@@ -371,9 +357,10 @@ static void type_comparison(struct typing *t, kz_dtype common)
 	for (int i = 0; i < 2; i++) {
 		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
 		const struct expr_node *other = &t->expr->nodes[t->nodes[1 - i]];
-		bool stays = node->weak ? node->op == EXPR_SCALAR && is_integer(node->dtype)
-				&& is_integer(common) && !fits(t->expr, node, common)
-			: common == KZ_F64 && is_integer(node->dtype) && is_integer(other->dtype);
+		bool stays = node->weak ? node->op == EXPR_SCALAR && dtype_is_integer(node->dtype)
+				&& dtype_is_integer(common) && !fits(t->expr, node, common)
+			: common == KZ_F64 && dtype_is_integer(node->dtype)
+				&& dtype_is_integer(other->dtype);
 		t->dtype[i] = stays ? node->dtype : t->dtype[i];
 	}
 }
@@ -413,7 +400,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		become(t, real, real);
 		break;
 	case FLOAT_32:
-		real = real == KZ_F16 || real == KZ_BF16 ? KZ_F32 : real;
+		real = dtype_wide(real);
 		become(t, real, real);
 		break;
 	case FLOAT_PART:
@@ -451,11 +438,6 @@ static bool type_operation(struct typing *t, enum rule rule)
 	return common != 0 && common < KZ_DTYPE_STRUCT;
 }
 
-static int kind_of(kz_dtype dtype)
-{
-	return is_complex(dtype) ? 2 : is_float(dtype) ? 1 : 0;
-}
-
 static int refuse_types(const struct expr *expr, const struct expr_op *op, const int *args,
 	kz_error *err)
 {
@@ -479,7 +461,7 @@ int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
 		return -1;
 	}
 	t.count = op->arity;
-	if (!type_operation(&t, (enum rule)op->rule) || !op->text[kind_of(t.dtype[0])]) {
+	if (!type_operation(&t, (enum rule)op->rule) || !expr_op_text(op, t.dtype[0])) {
 		return refuse_types(expr, op, args, err);
 	}
 	/* A weak operation stays weak: it is computed in its default type. */

@@ -86,6 +86,12 @@ struct expr_op {
 };
 
 const struct expr_op *expr_op(int op); /* NULL if there is none */
+
+/* Its text for operands of which the first has this type; NULL if it does not take them. */
+static inline const char *expr_op_text(const struct expr_op *op, kz_dtype first)
+{
+	return op->text[dtype_is_complex(first) ? 2 : dtype_is_float(first) ? 1 : 0];
+}
 kz_op expr_find(const char *name, size_t len); /* KZ_OP_NONE if there is none */
 
 #endif

@@ -18,16 +18,6 @@
 
 /* Types */
 
-static bool is_complex(kz_dtype dtype)
-{
-	return dtype == KZ_C64 || dtype == KZ_C128;
-}
-
-static bool is_float(kz_dtype dtype)
-{
-	return dtype >= KZ_F16 && dtype <= KZ_F64;
-}
-
 int64_t generate_alignment(kz_dtype dtype)
 {
 	int64_t size = kz_dtype_size(dtype);
@@ -70,7 +60,7 @@ const char *generate_value(kz_dtype dtype)
 
 void generate_load(struct str *source, kz_dtype dtype, const char *place)
 {
-	bool is_half = dtype == KZ_F16 || dtype == KZ_BF16;
+	bool is_half = dtype_is_half(dtype);
 	str_addf(source, is_half ? "kz_float(%s)" : dtype == KZ_BOOL ? "%s != 0" : "%s", place);
 }
 
@@ -129,8 +119,8 @@ void generate_number_params(struct str *source, const struct expr *expr)
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
 		if (node->op == EXPR_SCALAR) {
-			str_addf(source, ", %s number%d", is_complex(node->dtype)
-				? "kz_complex<double>" : is_float(node->dtype) ? "double"
+			str_addf(source, ", %s number%d", dtype_is_complex(node->dtype)
+				? "kz_complex<double>" : dtype_is_float(node->dtype) ? "double"
 				: node->dtype == KZ_U64 ? "unsigned long long" : "long long",
 				node->args[0]);
 		}
@@ -182,15 +172,15 @@ static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char 
 {
 	const char *part = to == KZ_C64 ? "float" : "double";
 	if (to == KZ_BOOL) {
-		str_addf(source, is_complex(from) ? "%s.re != 0 || %s.im != 0" : "%s != 0", value,
-			value);
-	} else if (is_complex(to)) {
-		str_addf(source, is_complex(from) ? "kz_make((%s)%s.re, (%s)%s.im)"
+		str_addf(source, dtype_is_complex(from) ? "%s.re != 0 || %s.im != 0" : "%s != 0",
+			value, value);
+	} else if (dtype_is_complex(to)) {
+		str_addf(source, dtype_is_complex(from) ? "kz_make((%s)%s.re, (%s)%s.im)"
 			: "kz_make((%s)%s, (%s)0)", part, value, part, value);
 	} else {
 		str_addf(source, to == KZ_F16 || to == KZ_BF16 ? "%s%s%s" : "(%s)%s%s",
 			to == KZ_F16 || to == KZ_BF16 ? "" : generate_value(to), value,
-			is_complex(from) ? ".re" : "");
+			dtype_is_complex(from) ? ".re" : "");
 	}
 }
 
@@ -198,7 +188,7 @@ static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char 
 static void add_operation(struct str *source, const struct expr *expr, const struct expr_node *node)
 {
 	kz_dtype first = expr->nodes[node->args[0]].dtype;
-	const char *text = expr_op(node->op)->text[is_complex(first) ? 2 : is_float(first) ? 1 : 0];
+	const char *text = expr_op_text(expr_op(node->op), first);
 	char before = ' ';
 	for (; *text; before = *text++) {
 		bool alone = !isalnum((unsigned char)before) && before != '_' && before != '.'
@@ -217,7 +207,7 @@ static void add_number(struct str *source, const struct expr *expr, int index)
 	char number[24];
 	snprintf(number, sizeof(number), "number%d", node->args[0]);
 	open_value(source, index, node->dtype);
-	add_cast(source, node->dtype, is_complex(node->dtype) ? KZ_C128 : KZ_F64, number);
+	add_cast(source, node->dtype, dtype_is_complex(node->dtype) ? KZ_C128 : KZ_F64, number);
 	str_add(source, ");\n");
 }
 

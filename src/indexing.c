@@ -61,11 +61,6 @@ struct run {
 	struct kz_array *arrays[3];
 };
 
-static int64_t chunks_of(int64_t count)
-{
-	return count / CHUNK + (count % CHUNK != 0);
-}
-
 static kz_status run_kernel(struct kz_device *dev, const struct run *run, kz_error *err)
 {
 	struct memory *used[3];
@@ -77,7 +72,7 @@ static kz_status run_kernel(struct kz_device *dev, const struct run *run, kz_err
 	struct kernels_want want = {&key, sizeof(key), write_source, &wanted,
 		kernel_names[run->kernel]};
 	struct kernels_call call = {
-		.stream = &dev->stream, .grid = kz_dim(chunks_of(run->count), 1, 1),
+		.stream = &dev->stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
 		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1), .params = run->params, .used = used,
 	};
 	for (int i = 0; i < 3 && run->arrays[i]; i++) {
@@ -358,7 +353,8 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, kz_error *er
 	struct kz_array *counts = NULL;
 	struct kz_array *places = NULL;
 	int64_t total = 0;
-	kz_status st = kz_array_create(&counts, dev, KZ_I64, KZ_SHAPE(chunks_of(mask->count)), err);
+	kz_status st = kz_array_create(&counts, dev, KZ_I64,
+		KZ_SHAPE(divide_up(mask->count, CHUNK)), err);
 	if (st) {
 		return st;
 	}

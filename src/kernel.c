@@ -454,7 +454,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	if ((st = block_for_1d(&block, kernel, err))) {
 		return st;
 	}
-	int64_t blocks = count / block + (count % block != 0);
+	int64_t blocks = divide_up(count, block);
 	return kz_launch(kernel, kz_dim(blocks, 1, 1), kz_dim(block, 1, 1), options, err, args);
 }
 

@@ -72,11 +72,6 @@ static kz_status find_kernel(struct product *p, kz_error *err)
 
 /* Launches */
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* `count` matrices, beginning at these bytes behind the arrays' first elements. */
 static kz_status launch(const struct product *p, int64_t count, const int64_t offset[3],
 	kz_error *err)
@@ -308,7 +303,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	p.device = kz_array_device(a);
-	kz_dtype sums = dtype == KZ_BOOL ? KZ_I32 : dtype == KZ_F16 || dtype == KZ_BF16 ? KZ_F32 : dtype;
+	kz_dtype sums = dtype == KZ_BOOL ? KZ_I32 : dtype_wide(dtype);
 	if ((st = stream_pick(&p.stream, p.device, how.stream, err))
 	    || (st = array_create_on(&p.c, p.device, sums, &shape, p.stream, err))) {
 		return st;

@@ -154,6 +154,32 @@ static inline const char *plural(int64_t count)
 /* The registered struct of a name as kernels spell it; 0 if there is none. */
 kz_dtype dtype_struct(const char *name);
 
+static inline bool dtype_is_integer(kz_dtype dtype)
+{
+	return dtype >= KZ_I8 && dtype <= KZ_U64;
+}
+
+static inline bool dtype_is_half(kz_dtype dtype)
+{
+	return dtype == KZ_F16 || dtype == KZ_BF16;
+}
+
+/* The type in which is computed: float for halves. */
+static inline kz_dtype dtype_wide(kz_dtype dtype)
+{
+	return dtype_is_half(dtype) ? KZ_F32 : dtype;
+}
+
+static inline bool dtype_is_float(kz_dtype dtype)
+{
+	return dtype >= KZ_F16 && dtype <= KZ_F64;
+}
+
+static inline bool dtype_is_complex(kz_dtype dtype)
+{
+	return dtype == KZ_C64 || dtype == KZ_C128;
+}
+
 /* device.c */
 
 static inline struct kz_device *device_retain(struct kz_device *dev)

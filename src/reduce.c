@@ -78,16 +78,6 @@ struct job {
 
 /* Types */
 
-static bool is_complex(kz_dtype dtype)
-{
-	return dtype == KZ_C64 || dtype == KZ_C128;
-}
-
-static bool is_half(kz_dtype dtype)
-{
-	return dtype == KZ_F16 || dtype == KZ_BF16;
-}
-
 static kz_dtype real_of(kz_dtype dtype)
 {
 	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
@@ -103,7 +93,7 @@ static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype
 {
 	enum kind kind = job->known->kind;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
-	if (dtype >= KZ_DTYPE_STRUCT || (kind == EXTREME && is_complex(dtype))) {
+	if (dtype >= KZ_DTYPE_STRUCT || (kind == EXTREME && dtype_is_complex(dtype))) {
 		return error_set(err, KZ_INVALID, "%s is not for %s", job->known->name,
 			kz_dtype_name(dtype));
 	}
@@ -133,7 +123,7 @@ static int cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 /* |x|^2, in floats if x is a half. */
 static int add_square(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 {
-	if (!is_complex(dtype)) {
+	if (!dtype_is_complex(dtype)) {
 		return apply(expr, KZ_OP_MULTIPLY, node, node, err);
 	}
 	int conjugate = apply(expr, KZ_OP_CONJUGATE, node, 0, err);
@@ -161,10 +151,10 @@ static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
 	case COUNT:
 		return cast(expr, cast(expr, node, KZ_BOOL, err), KZ_I64, err);
 	case SQUARES:
-		node = cast(expr, node, is_half(dtype) ? KZ_F32 : dtype, err);
+		node = cast(expr, node, dtype_wide(dtype), err);
 		return add_square(expr, node, dtype, err);
 	case VARIANCE:
-		return cast(expr, node, is_half(dtype) ? KZ_F32 : dtype, err);
+		return cast(expr, node, dtype_wide(dtype), err);
 	case TOTAL:
 	case MEAN:
 	case EXTREME:
@@ -410,10 +400,10 @@ static kz_status add_products(struct job *job, kz_array *a, kz_array *b, bool co
 	kz_dtype dtype, kz_error *err)
 {
 	struct expr *expr = &job->expr;
-	kz_dtype computed = is_half(dtype) ? KZ_F32 : dtype;
+	kz_dtype computed = dtype_wide(dtype);
 	int first = cast(expr, expr_array(expr, a, err), computed, err);
 	int second = first < 0 ? -1 : cast(expr, expr_array(expr, b, err), computed, err);
-	if (conjugate && is_complex(dtype)) {
+	if (conjugate && dtype_is_complex(dtype)) {
 		first = apply(expr, KZ_OP_CONJUGATE, first, 0, err);
 	}
 	return apply(expr, KZ_OP_MULTIPLY, first, second, err) < 0 ? KZ_INVALID : KZ_OK;

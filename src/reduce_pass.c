@@ -268,11 +268,6 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns). */
 static void choose_chunks(struct pass *pass)
 {

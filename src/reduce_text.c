@@ -10,20 +10,9 @@
 #include "generate.h"
 #include "reduce.h"
 
-static bool is_complex(kz_dtype dtype)
-{
-	return dtype == KZ_C64 || dtype == KZ_C128;
-}
-
-/* Halves are combined as floats. */
-static kz_dtype combined(kz_dtype dtype)
-{
-	return dtype == KZ_F16 || dtype == KZ_BF16 ? KZ_F32 : dtype;
-}
-
 int64_t reduce_partial_size(kz_dtype dtype, bool position)
 {
-	return position ? 16 : kz_dtype_size(combined(dtype));
+	return position ? 16 : kz_dtype_size(dtype_wide(dtype));
 }
 
 /* Values and their indexes: NaN goes before all others, the smaller index before the larger.  Values
@@ -47,11 +36,10 @@ static void add_position(struct str *source, const struct reduce_class *class)
 static void add_combine(struct str *source, const struct reduce_class *class)
 {
 	const struct expr_op *op = expr_op(class->combine);
-	int kind = is_complex(class->dtype) ? 2 : class->dtype >= KZ_F16 ? 1 : 0;
 	const char *type = generate_value(class->dtype);
 	str_addf(source, "typedef %s kz_acc;\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b) { return %s; }\n", type,
-		op->text[kind]);
+		expr_op_text(op, class->dtype));
 }
 
 /* From what all were combined to, `a`, to the result. */
@@ -67,7 +55,7 @@ static void add_finish(struct str *source, const struct reduce_class *class)
 	str_add(source, "if (extents.final) {\nconst auto result = ");
 	if (class->position) {
 		str_add(source, "a.index");
-	} else if (is_complex(class->dtype) && class->finish == REDUCE_QUOTIENT) {
+	} else if (dtype_is_complex(class->dtype) && class->finish == REDUCE_QUOTIENT) {
 		str_addf(source, "kz_make((%s)(a.re / extents.divisor), (%s)(a.im / extents.divisor))",
 			part, part);
 	} else {

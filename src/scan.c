@@ -75,7 +75,7 @@ static kz_status run_kernel(const struct scan *scan, bool totals, struct kz_arra
 	struct kz_array *from, struct kz_array *prefixes, kz_error *err)
 {
 	int64_t n = from->shape.dims[1];
-	int64_t chunks = n / CHUNK + (n % CHUNK != 0);
+	int64_t chunks = divide_up(n, CHUNK);
 	int exclusive = scan->exclusive;
 	CUdeviceptr address[3] = {array_address(to), array_address(from),
 		prefixes ? array_address(prefixes) : 0};
@@ -100,7 +100,7 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 	struct kz_array *prefixes = NULL;
 	struct scan next = *scan;
 	int64_t n = from->shape.dims[1];
-	kz_shape shape = KZ_SHAPE(from->shape.dims[0], n / CHUNK + (n % CHUNK != 0));
+	kz_shape shape = KZ_SHAPE(from->shape.dims[0], divide_up(n, CHUNK));
 	kz_status st;
 	if (shape.dims[1] == 1) {
 		return run_kernel(scan, false, to, from, NULL, err);
@@ -195,7 +195,7 @@ static kz_status read_options(struct scan *scan, int64_t *axis, kz_dtype *dtype,
 			? kz_dtype_name(*dtype) : "what is no dtype");
 		return KZ_INVALID;
 	}
-	scan->dtype = *dtype == KZ_F16 || *dtype == KZ_BF16 ? KZ_F32 : *dtype;
+	scan->dtype = dtype_wide(*dtype);
 	return stream_pick(&scan->stream, scan->device, scan->stream, err);
 }
 
@@ -253,6 +253,6 @@ kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	kz_dtype dtype = kz_array_dtype(array);
-	bool is_complex = dtype == KZ_C64 || dtype == KZ_C128;
-	return accumulate(out, array, "a * b", is_complex ? "kz_element{1, 0}" : "1", axis, err);
+	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
+	return accumulate(out, array, "a * b", one, axis, err);
 }

@@ -150,11 +150,6 @@ struct plane {
 	int64_t size;
 };
 
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void copy_plane(const struct plane *p, char *to, const char *from)
 {
 	for (int64_t top = 0; top < p->rows; top += p->tile) {

@@ -72,11 +72,6 @@ static void fill(struct transposed *out, const struct transpose *copy)
 	}
 }
 
-static int64_t tiles_of(int64_t extent)
-{
-	return extent / TILE + (extent % TILE != 0);
-}
-
 kz_status transpose_run(const struct transpose *copy, kz_error *err)
 {
 	struct transposed shape;
@@ -97,11 +92,11 @@ kz_status transpose_run(const struct transpose *copy, kz_error *err)
 		return st;
 	}
 	fill(&shape, copy);
-	int64_t count = tiles_of(shape.columns);
+	int64_t count = divide_up(shape.columns, TILE);
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		count *= shape.dims[i]; /* no more than elements */
 	}
-	int64_t rows = copy->device->serial ? 1 : tiles_of(shape.rows);
+	int64_t rows = copy->device->serial ? 1 : divide_up(shape.rows, TILE);
 	call.grid = kz_dim(count, rows < MOST_Y ? rows : MOST_Y, 1);
 	return kernels_launch(&call, err);
 }

@@ -370,11 +370,6 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 	return st ? st : view_end(out, &view, array, err);
 }
 
-static bool is_complex(kz_dtype dtype)
-{
-	return dtype == KZ_C64 || dtype == KZ_C128;
-}
-
 /* One half of each complex number; `half` is 0 or 1. */
 static void halve(struct kz_array *view, int half)
 {
@@ -389,7 +384,7 @@ kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 	if (st) {
 		return st;
 	}
-	if (is_complex(array->dtype)) {
+	if (dtype_is_complex(array->dtype)) {
 		halve(&view, 0);
 	}
 	return view_end(out, &view, array, err);
@@ -402,7 +397,7 @@ kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 	if (st) {
 		return st;
 	}
-	if (!is_complex(array->dtype)) {
+	if (!dtype_is_complex(array->dtype)) {
 		return kz_array_zeros(out, kz_array_device(array), array->dtype, array->shape, err);
 	}
 	halve(&view, 1);

@@ -62,6 +62,17 @@ static inline bool size64_add(int64_t *out, int64_t a, int64_t b)
 	return true;
 }
 
+static inline int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many pieces of `b`, above 0, it takes for `a`, from 0. */
+static inline int64_t divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
 /* Round up to a multiple of a power of two; the caller knows that it fits. */
 static inline size_t round_up(size_t size, size_t unit)
 {
