@@ -47,6 +47,15 @@ static inline kz_device *support_open(int index)
 	return dev;
 }
 
+/* Close it; all memory was given back. */
+static inline void support_close(kz_device *dev)
+{
+	kz_memory_stats stats;
+	kz_device_memory_stats(dev, &stats);
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+
 /* Make the stub the CUDA driver, with this script from now on; see stub.h. */
 void support_stub(const char *script);
 
@@ -66,5 +75,23 @@ static inline kz_device *support_open_any(int index)
 
 long support_stub_calls(const char *name);
 long support_stub_live(enum stub_kind kind);
+
+static inline kz_device *support_open_stub(const char *script)
+{
+	kz_device *dev = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	support_stub(script);
+	ok(kz_device_open(&dev, "cuda:0", &err));
+	return dev;
+}
+
+/* Close it; the driver has everything back. */
+static inline void support_close_stub(kz_device *dev)
+{
+	kz_device_close(dev);
+	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
+		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
+	}
+}
 
 #endif

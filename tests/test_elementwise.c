@@ -38,10 +38,7 @@ static void setup(int index)
 
 static void teardown(void)
 {
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
+	support_close(dev);
 }
 
 static int64_t below(int64_t n)

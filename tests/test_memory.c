@@ -19,16 +19,12 @@ static kz_device *dev;
 
 static void open_stub(const char *script)
 {
-	support_stub(script);
-	ok(kz_device_open(&dev, "cuda:0", &err));
+	dev = support_open_stub(script);
 }
 
 static void close_stub(void)
 {
-	kz_device_close(dev);
-	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
-		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
-	}
+	support_close_stub(dev);
 }
 
 static kz_buffer *create(int64_t size)

@@ -3,39 +3,15 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
-#include "support.h"
+#include "npy_folder.h"
 
 #include <kudzu/npy.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 Suite *npz_suite(void);
-
-static kz_error err;
-static kz_device *dev;
-static char folder[32];
-static char path[64];
 
 static void setup(int index)
 {
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open_any(index);
-	strcpy(folder, "/tmp/kudzu-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/a.npz", folder);
-}
-
-static void teardown(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	ck_assert_int_eq(stats.live_count, 0);
-	kz_device_close(dev);
-	unlink(path);
-	ck_assert_int_eq(rmdir(folder), 0);
+	open_folder(index, "a.npz");
 }
 
 /* numpy.savez_compressed(file, a=numpy.arange(300, dtype='i2') // 100) */

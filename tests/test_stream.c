@@ -17,8 +17,7 @@ static kz_device *dev;
 
 static void open_stub(const char *script)
 {
-	support_stub(script);
-	ok(kz_device_open(&dev, "cuda:0", &err));
+	dev = support_open_stub(script);
 }
 
 static void nothing_is_left(void)
