@@ -2,8 +2,10 @@
 /*
  * What array operations take, warm.
  *
- *	bench_array cpu [THREADS]   beside gcc's loops (array_loops.c) with as many threads
- *	bench_array cuda            as a share of the bandwidth of a copy on the device
+ *	bench_array cpu [THREADS [CASE]]   beside gcc's loops (array_loops.c) with as many threads
+ *	bench_array cuda                   as a share of the bandwidth of a copy on the device
+ *
+ * CASE is part of the name of what is measured.
  *
  * Operands and the result are there already, so that what is measured is finding the kernel,
  * launching it and running it; only `2 * a` makes a new result, as a program does.  One thread's
@@ -277,10 +279,10 @@ static int measure_beside(struct bench *bench, const struct item *item, int64_t 
 	return 0;
 }
 
-static int run_cpu(struct bench *bench)
+static int run_cpu(struct bench *bench, const char *name)
 {
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
-		for (int s = 0; s < SIZES; s++) {
+		for (int s = 0; s < SIZES && strstr(items[i].name, name); s++) {
 			int failed = make_operands(bench, &items[i], cpu_counts[s])
 				|| copy_to_host(bench)
 				|| measure_beside(bench, &items[i], cpu_counts[s]);
@@ -430,16 +432,17 @@ static int set_threads(struct bench *bench, const char *text)
 int main(int argc, char **argv)
 {
 	struct bench bench = {.now = bench_now, .err = KZ_ERROR_INIT};
-	bool is_cpu = argc >= 2 && argc <= 3 && strcmp(argv[1], "cpu") == 0;
+	bool is_cpu = argc >= 2 && argc <= 4 && strcmp(argv[1], "cpu") == 0;
 	bool is_gpu = argc == 2 && strcmp(argv[1], "cuda") == 0;
 	if ((!is_cpu && !is_gpu) || (is_cpu && set_threads(&bench, argv[2]))) {
-		fprintf(stderr, "usage: bench_array cpu [THREADS], or bench_array cuda\n");
+		fprintf(stderr, "usage: bench_array cpu [THREADS [CASE]], or bench_array cuda\n");
 		return 2;
 	}
 	if (kz_device_open(&bench.dev, argv[1], &bench.err)) {
 		return bench_fail(&bench.err);
 	}
-	int failed = run_latency(&bench) || (is_cpu ? run_cpu(&bench) : run_gpu(&bench));
+	int failed = argc < 4 && run_latency(&bench);
+	failed = failed || (is_cpu ? run_cpu(&bench, argc < 4 ? "" : argv[3]) : run_gpu(&bench));
 	kz_device_close(bench.dev);
 	return failed ? bench_fail(&bench.err) : EXIT_SUCCESS;
 }

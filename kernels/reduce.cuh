@@ -7,6 +7,7 @@
  *	KZ_WIDTH      the most lanes of a task
  *	KZ_COLUMNS    each lane is a result of its own; else all are combined to one
  *	KZ_SERIAL     a block is one thread, which goes through all lanes; else a thread is a lane
+ *	KZ_LINEAR     any order gives the same bits: one thread goes from element to element
  *
  * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, the first one and
  * then eight at a time, of which a tree makes one; then the lanes are combined by a tree.  So the order of
@@ -87,15 +88,45 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 #endif
 
 /* map(row, i) is an element. */
-template <class Map> __device__ __forceinline__ kz_acc kz_eight(Map map, long long row, long long i)
+template <class Map> __device__ __forceinline__ kz_acc kz_four(Map map, long long row, long long i)
 {
-	return kz_combine(
-		kz_combine(kz_combine(map(row, i), map(row + 1, i)),
-			kz_combine(map(row + 2, i), map(row + 3, i))),
-		kz_combine(kz_combine(map(row + 4, i), map(row + 5, i)),
-			kz_combine(map(row + 6, i), map(row + 7, i))));
+	return kz_combine(kz_combine(map(row, i), map(row + 1, i)),
+		kz_combine(map(row + 2, i), map(row + 3, i)));
 }
 
+/* Eight rows into the slots. */
+template <class Map>
+__device__ __forceinline__ void kz_eight(kz_acc *slots, const kz_task &task, Map map, long long row)
+{
+#if defined(KZ_SERIAL) && defined(KZ_COLUMNS)
+	/* Rows lie far apart, often by the same place in the cache: not more at once than it has ways. */
+	kz_acc first[KZ_SLOTS];
+	KZ_EACH_LANE(task.width) {
+		first[i] = kz_four(map, row, i);
+	}
+	KZ_EACH_LANE(task.width) {
+		slots[i] = kz_combine(slots[i], kz_combine(first[i], kz_four(map, row + 4, i)));
+	}
+#else
+	KZ_EACH_LANE(task.width) {
+		slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT],
+			kz_combine(kz_four(map, row, i), kz_four(map, row + 4, i)));
+	}
+#endif
+}
+
+#ifdef KZ_LINEAR
+template <class Map>
+__device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
+{
+	const long long count = task.rows * task.width + task.rest;
+	kz_acc all = map(0, 0);
+	_Pragma("unroll 1") for (long long i = 1; i < count; i++) {
+		all = kz_combine(all, map(0, i));
+	}
+	slots[0] = all;
+}
+#else
 template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
 {
@@ -104,9 +135,7 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 	}
 	long long row = 1;
 	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
-		KZ_EACH_LANE(task.width) {
-			slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], kz_eight(map, row, i));
-		}
+		kz_eight(slots, task, map, row);
 	}
 	_Pragma("unroll 1") for (; row <= task.rows; row++) {
 		KZ_EACH_LANE(row < task.rows ? task.width : task.rest) {
@@ -114,6 +143,7 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 		}
 	}
 }
+#endif
 
 #ifdef KZ_COLUMNS
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
@@ -128,7 +158,9 @@ template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_ext
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
 	kz_acc *slots, const kz_task &task, Put put)
 {
-#ifdef KZ_SERIAL
+#ifdef KZ_LINEAR
+	put(task.offset[0], slots[0]);
+#elif defined(KZ_SERIAL)
 	_Pragma("unroll 1") for (long long half = extents.lanes / 2; half > 0; half /= 2) {
 		const long long most = task.width - half;
 		KZ_EACH_LANE(most < half ? most : half) {

@@ -24,9 +24,10 @@
 
 enum { BLOCK = 256, WARP = 32, OPERANDS = 1 + EXPR_ARRAYS };
 
-/* Elements of a block on a serial device: so many that to begin a block is nothing beside them, so
- * few that cores which come late get their share.  What is branchy takes longer. */
-enum { SERIAL_CHUNK = 1 << 14, BRANCHY_CHUNK = 1 << 12 };
+/* What a block does on a serial device: so much that to begin a block is nothing beside it, so
+ * little that cores which come late get their share.  Simple operations take as long as their
+ * widest operand in bytes, branchy ones longer. */
+enum { SERIAL_CHUNK_BYTES = 1 << 16, BRANCHY_CHUNK = 1 << 12 };
 
 /* One run; operand 0 is the target, operand 1 + i the expression's array i. */
 struct plan {
@@ -357,6 +358,17 @@ static void fill_extents(struct extents *extents, const struct plan *plan)
 	}
 }
 
+/* Elements of a block on a serial device. */
+static int64_t serial_chunk(const struct plan *plan)
+{
+	int64_t widest = kz_dtype_size(plan->dtype);
+	for (int i = 0; i < plan->expr->array_count; i++) {
+		int64_t size = kz_dtype_size(plan->expr->arrays[i]->dtype);
+		widest = size > widest ? size : widest;
+	}
+	return plan->layout.serial == 1 ? divide_up(SERIAL_CHUNK_BYTES, widest) : BRANCHY_CHUNK;
+}
+
 static void choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
@@ -365,8 +377,7 @@ static void choose_grid(struct kernels_call *call, const struct plan *plan)
 	call->block = kz_dim(1, 1, 1);
 	if (plan->layout.serial) {
 		call->block.x = plan->layout.serial;
-		call->grid.x = divide_up(count, plan->layout.serial == 1 ? SERIAL_CHUNK
-			: BRANCHY_CHUNK);
+		call->grid.x = divide_up(count, serial_chunk(plan));
 	} else if (!plan->layout.ndim) {
 		int64_t pack = plan->layout.pack ? plan->layout.pack : 1;
 		call->block.x = BLOCK;
@@ -417,8 +428,10 @@ static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz
 		kz_dtype dtype;
 		struct layout layout;
 		struct expr_node nodes[EXPR_NODES];
-	} key = {.family = "elw"};
+	} key;
 	size_t size = (size_t)expr->node_count * sizeof(expr->nodes[0]);
+	memset(&key, 0, offsetof(__typeof__(key), nodes));
+	memcpy(key.family, "elw", sizeof(key.family));
 	key.dtype = plan->dtype;
 	key.layout = plan->layout;
 	memcpy(key.nodes, expr->nodes, size);

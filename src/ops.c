@@ -28,10 +28,27 @@ static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtyp
 	return st;
 }
 
+static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
+	kz_error *err, const kz_args *args)
+{
+	struct expr expr;
+	kz_status st = KZ_OK;
+	if (!kz_op_arity(op)) {
+		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
+	}
+	if ((size_t)kz_op_arity(op) != args->count) {
+		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
+			kz_op_arity(op), args->count);
+	}
+	if ((st = build(&expr, op, args, dtype, err))) {
+		return st;
+	}
+	return elementwise_run(out, &expr, how, err);
+}
+
 kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,
 	kz_args args)
 {
-	struct expr expr;
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
@@ -44,25 +61,14 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	if (!kz_op_arity(op)) {
-		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
-	}
-	if ((size_t)kz_op_arity(op) != args.count) {
-		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
-			kz_op_arity(op), args.count);
-	}
-	if ((st = build(&expr, op, &args, dtype, err))) {
-		return st;
-	}
-	return elementwise_run(out, &expr, &how, err);
+	return apply(out, op, &how, dtype, err, &args);
 }
 
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
-	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	const struct elementwise how = {.into = into};
 	kz_status st = object_check(into, "an array", err);
-	options.into = into;
-	return st ? st : kz_apply(NULL, op, &options, err, args);
+	return st ? st : apply(NULL, op, &how, 0, err, &args);
 }
 
 /* Copies: expressions of nothing but an array. */

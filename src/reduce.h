@@ -49,6 +49,7 @@ struct reduce_class {
 	uint8_t partial;   /* no expression: array 0 holds what an earlier pass left */
 	uint8_t columns;   /* lanes are different results */
 	uint8_t serial;
+	uint8_t linear;    /* serial, not columns, and any order of elements gives the same bits */
 	uint8_t unit;      /* lanes lie side by side */
 	uint8_t dims;      /* room for the extents that are kept */
 	uint32_t constant; /* bit i: array i is one element for all lanes and rows */

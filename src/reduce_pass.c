@@ -29,6 +29,7 @@ enum { OPERANDS = 2 + EXPR_ARRAYS, BLOCK = 256, SERIAL_MIN = 1 << 14 };
 enum {
 	CHUNK_MIN = 9 * REDUCE_LANES,
 	CHUNK_MAX = 65 * REDUCE_LANES, /* from how few on nothing is cut */
+	LINEAR_WHOLE = 1 << 17,        /* the same, where cores would not be worth their while */
 	CHUNKS = 512,                  /* that are made before they get longer than CHUNK_MIN */
 	COLUMN_MIN = 65,
 	COLUMN_MAX = 513,
@@ -268,7 +269,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* Fixed numbers: the order of operations depends on them (but for the lanes of columns). */
+/* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
+ * that does not matter). */
 static void choose_chunks(struct pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
@@ -280,7 +282,7 @@ static void choose_chunks(struct pass *pass)
 			reduce_width(pass->device->serial, true));
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
-		pass->chunk = count <= CHUNK_MAX ? count
+		pass->chunk = count <= (pass->class.linear ? LINEAR_WHOLE : CHUNK_MAX) ? count
 			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->lanes = clamp(power_from(divide_up(pass->chunk, FEW)), 1, REDUCE_LANES);
 	}
@@ -302,6 +304,8 @@ static void classify(struct pass *pass)
 	class->partial = pass->partials != NULL;
 	class->columns = pass->lane_axis >= 0;
 	class->serial = pass->device->serial;
+	class->linear = class->serial && !class->columns && !class->position
+		&& (class->dtype == KZ_BOOL || dtype_is_integer(class->dtype));
 	class->dims = pass->ndim <= 4 ? 4 : KZ_MAX_DIMS;
 	class->unit = 1;
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -519,8 +523,8 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 		merge_axes(&pass);
 		choose_axis(&pass);
 		choose_lanes(&pass);
-		choose_chunks(&pass);
 		classify(&pass);
+		choose_chunks(&pass);
 		st = pass.final ? launch(&pass, NULL, err) : run_partial(&pass, err);
 	}
 	kz_buffer_release(pass.partials);

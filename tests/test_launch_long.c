@@ -40,7 +40,14 @@ static void teardown(void)
 	fault_remove();
 }
 
-/* Launch with one pointer for a parameter; `which` launcher. */
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* Launch with one pointer for a parameter; `which` launcher; `budget` in nanoseconds, 0: none. */
 static CUresult start(size_t which, rt_kernel *kernel, uint32_t blocks, uint64_t budget, void *arg)
 {
 	params[which] = (uintptr_t)arg;
@@ -53,7 +60,8 @@ static CUresult start(size_t which, rt_kernel *kernel, uint32_t blocks, uint64_t
 		requests[which].grid[axis] = axis ? 1 : blocks;
 		requests[which].block[axis] = 1;
 	}
-	return launch_run(launchers[which], &requests[which], budget, &failures[which]);
+	return launch_run(launchers[which], &requests[which], budget ? now_ns() + budget : 0,
+		&failures[which]);
 }
 
 static void *param(const struct rt_warp *warp)

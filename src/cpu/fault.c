@@ -25,6 +25,7 @@
 #define FAULTS 4
 
 static const int fault_signals[FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static sigset_t fault_set; /* the same, from fault_install on */
 
 static struct chain {
 	struct sigaction below;
@@ -108,10 +109,12 @@ static void remove_first(size_t count)
 
 bool fault_install(void)
 {
+	sigemptyset(&fault_set);
 	for (size_t i = 0; i < FAULTS; i++) {
 		struct chain *chain = &chains[i];
 		struct sigaction old;
 		struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+		sigaddset(&fault_set, fault_signals[i]);
 		ours.sa_sigaction = on_fault;
 		sigemptyset(&ours.sa_mask);
 		if (sigaction(fault_signals[i], NULL, &old) != 0) {
@@ -139,13 +142,8 @@ void fault_remove(void)
 
 bool fault_unblock(sigset_t *old)
 {
-	sigset_t faults;
 	bool was_blocked = false;
-	sigemptyset(&faults);
-	for (size_t i = 0; i < FAULTS; i++) {
-		sigaddset(&faults, fault_signals[i]);
-	}
-	if (pthread_sigmask(SIG_UNBLOCK, &faults, old) != 0) {
+	if (pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0) {
 		return false;
 	}
 	for (size_t i = 0; i < FAULTS; i++) {

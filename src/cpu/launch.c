@@ -524,7 +524,7 @@ static CUresult end_launch(struct job *job)
 }
 
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
-	uint64_t budget_ns, struct launch_failure *out)
+	uint64_t deadline, struct launch_failure *out)
 {
 	struct job *job = &launcher->job;
 	init_job(job, launcher, request, out);
@@ -545,11 +545,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (request->cooperative && !set_up_places(job)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	if (budget_ns > 0) {
-		job->seen = now_ns();
-		job->deadline = job->seen + budget_ns;
-		job->blocks_per_look = job->blocks_to_look = 1;
-	}
+	job->deadline = deadline;
+	job->blocks_per_look = job->blocks_to_look = 1;
 	atomic_store(&launcher->is_running, true);
 	job->has_helpers = want > 1 && pool_post(launcher->pool, work, job, want - 1);
 	work(job, 0);

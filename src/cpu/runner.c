@@ -60,27 +60,33 @@ static void take_out(struct runner *runner)
 	}
 }
 
+static struct runner *runner_create(struct device *device)
+{
+	struct runner *runner = mem_alloc(sizeof(*runner));
+	if (runner != NULL && !launcher_create(&runner->launcher, device->pool)) {
+		mem_free(runner);
+		runner = NULL;
+	}
+	return runner;
+}
+
 struct runner *runner_take(struct context *context)
 {
 	struct device *device = context->device;
+	const uint64_t time = queue_time();
 	pthread_mutex_lock(&device->lock);
 	struct runner *runner = device->runners;
 	if (runner != NULL) {
 		take_out(runner);
-	}
-	pthread_mutex_unlock(&device->lock);
-	if (runner == NULL && (runner = mem_alloc(sizeof(*runner))) != NULL
-	    && !launcher_create(&runner->launcher, device->pool)) {
-		mem_free(runner);
-		runner = NULL;
+	} else {
+		runner = runner_create(device);
 	}
 	if (runner != NULL) {
 		runner->context = context;
-		runner->begun = queue_time();
-		pthread_mutex_lock(&device->lock);
+		runner->begun = time;
 		push(&device->active, runner);
-		pthread_mutex_unlock(&device->lock);
 	}
+	pthread_mutex_unlock(&device->lock);
 	return runner;
 }
 
@@ -181,8 +187,8 @@ bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
 		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
 	}
 	init_request(runner, &work->kernel);
-	CUresult result = launch_run(runner->launcher, &runner->request, BUDGET_NS,
-		&runner->failure);
+	CUresult result = launch_run(runner->launcher, &runner->request,
+		runner->begun + BUDGET_NS, &runner->failure);
 	*out = CUDA_SUCCESS;
 	if (result == LAUNCH_UNFINISHED) {
 		return false;
