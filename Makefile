@@ -52,7 +52,7 @@ else
 # --- Sources, by layer ---------------------------------------------------------------------------
 
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
-	module.h kernel.h diagnose.h shape.h preprocessor.h \
+	image.h module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h join.h \
 	pool.h pinned.h \
 	npy.h dlpack.h create.h \
@@ -68,7 +68,7 @@ RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag
 	image.c image_ptx.c image_cubin.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
-	module.c missing.c kernel.c args.c format.c diagnose.c \
+	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
@@ -117,7 +117,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_nvrtc rtc_compile args dtype shape device stream memory module kernel diagnose cuda hero \
+	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \

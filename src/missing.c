@@ -20,8 +20,8 @@ enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more *
 static bool is_template(const struct kz_module *mod, const char *name)
 {
 	name += strncmp(name, "::", 2) == 0 ? 2 : 0;
-	for (size_t i = 0; i < mod->source.count; i++) {
-		const struct scan_kernel *kernel = &mod->source.kernels[i];
+	for (size_t i = 0; i < mod->image->source.count; i++) {
+		const struct scan_kernel *kernel = &mod->image->source.kernels[i];
 		size_t len = strlen(kernel->name);
 		if (kernel->is_template && strncmp(name, kernel->name, len) == 0) {
 			const char *end = name + len + strspn(name + len, " \t\n");
@@ -36,11 +36,11 @@ static bool is_template(const struct kz_module *mod, const char *name)
 /* "doublify, halve (did you mean 'doublify'?)" */
 static void list_kernels(struct str *list, const struct kz_module *mod, const char *name)
 {
-	const char *nearest = rtc_image_nearest(&mod->image, name);
-	for (size_t i = 0; i < mod->image.kernel_count && list->len < LIST_MAX; i++) {
-		str_addf(list, "%s%s", i ? ", " : "", mod->image.kernels[i].name);
+	const char *nearest = rtc_image_nearest(&mod->image->rtc, name);
+	for (size_t i = 0; i < mod->image->rtc.kernel_count && list->len < LIST_MAX; i++) {
+		str_addf(list, "%s%s", i ? ", " : "", mod->image->rtc.kernels[i].name);
 	}
-	if (nearest && mod->image.kernel_count == 1) {
+	if (nearest && mod->image->rtc.kernel_count == 1) {
 		str_add(list, " (did you mean it?)");
 	} else if (nearest) {
 		str_addf(list, " (did you mean '%s'?)", nearest);
@@ -51,7 +51,7 @@ kz_status missing_kernel(const struct kz_module *mod, const char *name, kz_error
 {
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	if (mod->image.kernel_count == 0) {
+	if (mod->image->rtc.kernel_count == 0) {
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has no kernels", name);
 	} else {
 		list_kernels(&list, mod, name);
@@ -115,8 +115,8 @@ kz_status missing_variable(const struct kz_module *mod, const char *name, kz_err
 {
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	if (mod->image.is_ptx) {
-		list_variables(&list, mod->image.data);
+	if (mod->image->rtc.is_ptx) {
+		list_variables(&list, mod->image->rtc.data);
 	}
 	if (list.len) {
 		error_set(err, KZ_NOT_FOUND, "no variable '%s'; this module has: %s", name,

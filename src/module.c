@@ -49,12 +49,11 @@ void kz_module_release(kz_module *mod)
 		(void)mod->device->drv->ModuleUnload(mod->handle);
 		device_leave(mod->device, &scope);
 	}
-	for (size_t i = 0; mod->kernels && i < mod->image.kernel_count; i++) {
+	for (size_t i = 0; mod->kernels && i < mod->image->rtc.kernel_count; i++) {
 		kernel_finish(&mod->kernels[i]);
 	}
 	mem_free(mod->kernels);
-	rtc_image_free(&mod->image);
-	scan_free(&mod->source);
+	kz_image_release(mod->image);
 	pthread_mutex_destroy(&mod->lock);
 	if (!mod->is_the_devices) {
 		device_release(mod->device);
@@ -119,12 +118,12 @@ static void explain_refusal(kz_error *err, const struct kz_module *mod, const ch
 	const char *words = NULL;
 	size_t words_len = 0;
 	int line = 0;
-	if (mod->image.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
+	if (mod->image->rtc.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
 		snprintf(err->message, sizeof(err->message), "%.*s",
 			(int)(words_len < 256 ? words_len : 256), words);
 		error_add_place(err, "ptx", line, 0);
 		str_addf(&text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
-		add_instruction(&text, mod->image.data, line);
+		add_instruction(&text, mod->image->rtc.data, line);
 		str_addc(&text, '\n');
 	} else if (*log) {
 		str_add(&text, log);
@@ -145,7 +144,7 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
 	bool mine = error_is_clean(err);
-	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, mod->image.data,
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, mod->image->rtc.data,
 		(unsigned)countof(options), options, values);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {
@@ -155,21 +154,19 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	return st;
 }
 
-/* Take over the image and load it. */
 static kz_status module_create(struct kz_module **out, struct kz_device *dev,
-	struct rtc_image *image, kz_error *err)
+	struct kz_image *image, kz_error *err)
 {
 	struct device_scope scope;
 	struct kz_module *mod = mem_zalloc(1, sizeof(*mod));
 	if (!mod) {
-		rtc_image_free(image);
 		return error_no_memory(err);
 	}
 	atomic_init(&mod->refs, 1);
 	pthread_mutex_init(&mod->lock, NULL);
 	mod->device = device_retain(dev);
-	mod->image = *image;
-	mod->kernels = mem_zalloc(image->kernel_count + 1, sizeof(*mod->kernels));
+	mod->image = kz_image_retain(image);
+	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
 	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
 	if (st == KZ_OK) {
 		st = load_image(mod, err);
@@ -183,89 +180,50 @@ static kz_status module_create(struct kz_module **out, struct kz_device *dev,
 	return KZ_OK;
 }
 
-static size_t list_count(const char *const *list)
-{
-	size_t count = 0;
-	while (list && list[count]) {
-		count++;
-	}
-	return count;
-}
-
-static kz_status read_options(struct rtc_request *request, const kz_compile_options *options,
-	kz_error *err)
-{
-	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_compile_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
-	}
-	request->name = options->name;
-	request->include_dirs = options->include_dirs;
-	request->include_count = list_count(options->include_dirs);
-	request->header_names = options->header_names;
-	request->header_texts = options->header_texts;
-	request->header_count = list_count(options->header_names);
-	request->defines = options->defines;
-	request->define_count = list_count(options->defines);
-	request->instances = options->instances;
-	request->instance_count = list_count(options->instances);
-	request->options = options->nvrtc_options;
-	request->option_count = list_count(options->nvrtc_options);
-	request->arch = options->arch;
-	request->line_info = options->line_info != 0;
-	request->debug = options->debug != 0;
-	request->fast_math = options->fast_math != 0;
-	request->no_prelude = options->no_prelude != 0;
-	if (request->header_count != list_count(options->header_texts)) {
-		return error_set(err, KZ_INVALID, "%zu header names, but %zu header texts",
-			request->header_count, list_count(options->header_texts));
-	}
-	return KZ_OK;
-}
-
 kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
-	struct rtc_request request = {.source = source};
-	struct rtc_image image;
+	struct kz_image *image = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, "a device", err))) {
 		return st;
 	}
-	request.device_cc = dev->info.compute_capability;
-	request.ptx_only = dev->ptx_only;
-	if ((options && (st = read_options(&request, options, err)))
-	    || (st = rtc_compile(&image, &request, err))) {
-		return st;
+	st = image_compile(&image, source, options, dev->info.compute_capability, dev->ptx_only,
+		err);
+	if (st == KZ_OK) {
+		st = module_create(out, dev, image, err);
 	}
-	if ((st = module_create(out, dev, &image, err))) {
-		return st;
-	}
-	if (!scan_source(&(*out)->source, source)) {
-		kz_module_release(*out);
-		*out = NULL;
-		return error_no_memory(err);
-	}
-	return KZ_OK;
+	kz_image_release(image);
+	return st;
 }
 
-kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image, int64_t size,
+kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
 	kz_error *err)
 {
-	struct rtc_image copy;
+	struct kz_image *image = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	st = kz_image_create(&image, data, size, err);
+	if (st == KZ_OK) {
+		st = module_create(out, dev, image, err);
+	}
+	kz_image_release(image);
+	return st;
+}
+
+kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
+{
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, "a device", err))
 	    || (st = object_check(image, "an image", err))) {
 		return st;
 	}
-	if (size <= 0) {
-		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
-			(long long)size);
-	}
-	st = rtc_image_inspect(&copy, image, (size_t)size, err);
-	return st ? st : module_create(out, dev, &copy, err);
+	return module_create(out, dev, image, err);
 }
 
 /* The driver's word on one parameter; *found is false past the last one. */
@@ -410,11 +368,11 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	    || (st = object_check(name, "the name of a kernel", err))) {
 		return st;
 	}
-	const struct rtc_kernel *info = rtc_image_kernel(&mod->image, name);
+	const struct rtc_kernel *info = rtc_image_kernel(&mod->image->rtc, name);
 	if (!info) {
 		return missing_kernel(mod, name, err);
 	}
-	struct kz_kernel *kernel = &mod->kernels[info - mod->image.kernels];
+	struct kz_kernel *kernel = &mod->kernels[info - mod->image->rtc.kernels];
 	if ((st = device_enter(mod->device, &scope, err))) {
 		return st;
 	}
@@ -430,31 +388,27 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 
 int64_t kz_module_kernel_count(const kz_module *mod)
 {
-	return mod ? (int64_t)mod->image.kernel_count : 0;
+	return mod ? kz_image_kernel_count(mod->image) : 0;
 }
 
 const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
 {
-	return mod && index >= 0 && index < (int64_t)mod->image.kernel_count
-		? mod->image.kernels[index].name : NULL;
+	return mod ? kz_image_kernel_name(mod->image, index) : NULL;
 }
 
 const char *kz_module_log(const kz_module *mod)
 {
-	return mod && mod->image.log ? mod->image.log : "";
+	return mod ? kz_image_log(mod->image) : "";
 }
 
 const void *kz_module_image(const kz_module *mod, int64_t *size)
 {
-	if (size) {
-		*size = mod ? (int64_t)mod->image.size : 0;
-	}
-	return mod ? mod->image.data : NULL;
+	return kz_image_data(mod ? mod->image : NULL, size);
 }
 
 const char *kz_module_arch(const kz_module *mod)
 {
-	return mod ? mod->image.arch : "";
+	return mod ? kz_image_arch(mod->image) : "";
 }
 
 kz_device *kz_module_device(const kz_module *mod)

@@ -2,7 +2,7 @@
 #ifndef MODULE_H
 #define MODULE_H
 
-/* What module.c makes and kernel.c and args.c read: a module, its kernels, their parameters. */
+/* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
 #include "objects.h"
 #include "rtc/compile.h"
 #include "rtc/scan.h"
@@ -29,16 +29,28 @@ struct kz_kernel {
 	_Atomic int block_1d;       /* block size for kz_launch_1d, 0 until computed */
 };
 
+struct kz_image {
+	atomic_int refs;
+	struct rtc_image rtc;
+	struct scan source;         /* the kernels of the text that was compiled; none of others */
+};
+
 struct kz_module {
 	atomic_int refs;
 	struct kz_device *device;
 	CUmodule handle;
-	struct rtc_image image;
-	struct scan source;         /* the kernels of the text that was compiled; none of others */
-	struct kz_kernel *kernels;  /* one per image.kernels */
+	struct kz_image *image;
+	struct kz_kernel *kernels;  /* one per kernel of the image */
 	pthread_mutex_t lock;       /* guards the making of kernels */
 	bool is_the_devices;        /* it holds no count on its device */
 };
+
+/* image.c */
+
+/* Compile for a device of this compute capability; without one (0) the options or a default say
+ * for what. */
+kz_status image_compile(struct kz_image **out, const char *source,
+	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err);
 
 /* missing.c */
 

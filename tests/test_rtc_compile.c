@@ -213,7 +213,7 @@ static const struct {
 	{DEFINE("N M=1"), KZ_INVALID, "invalid define 'N M=1'"},
 	{DEFINE("N-1"), KZ_INVALID, "invalid define 'N-1'"},
 	{{PTX}, KZ_INVALID, "expected source text, got NULL"},
-	{{.source = ""}, KZ_INVALID, "compute capability"},
+	{{.source = "", .device_cc = -1}, KZ_INVALID, "compute capability"},
 	{{.source = "", .device_cc = 50}, KZ_VERSION, "the device has compute capability 5.0"},
 	{{.source = "", .arch = "sm_1"}, KZ_VERSION, "does not know 'sm_1'; it knows 75"},
 	{{.source = "", .arch = "sm_13", .ptx_only = true}, KZ_VERSION, "does not know 'sm_13'; it"},

@@ -13,11 +13,11 @@
  *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
  *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings
- *   custom.h    kernels from a line of C
+ *   custom.h    kernels from a line of C  image.h    compile without a device
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
- * kz_fill, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What
+ * kz_fill, kz_compile, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What
  * is created is given back with ..._release (a device with kz_device_close); these take NULL, never
  * fail, and may come in any order.  Functions that only read an object take NULL and answer 0, NULL
  * or "".  Everything is safe to use from any thread; one object is not to be used by two threads at
@@ -32,6 +32,7 @@
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
 #include <kudzu/eval.h>
+#include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/join.h>
 #include <kudzu/kernel.h>

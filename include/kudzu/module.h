@@ -15,6 +15,7 @@
  *
  * Any thread may compile; a module may be used from any thread.
  */
+#include <kudzu/image.h>
 #include <kudzu/memory.h>
 
 #ifdef __cplusplus
@@ -25,36 +26,6 @@ extern "C" {
 typedef struct kz_module kz_module;
 /** A kernel of a module; borrowed from it. */
 typedef struct kz_kernel kz_kernel;
-
-/**
- * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the call;
- * lists end with NULL, and a NULL list is an empty one.
- */
-typedef struct kz_compile_options {
-	size_t size;                      /**< sizeof(kz_compile_options) */
-	const char *name;                 /**< file name in diagnostics; NULL: "kernel.cu" */
-	const char *const *include_dirs;  /**< searched first, in this order */
-	const char *const *header_names;  /**< headers in memory: what #include says ... */
-	const char *const *header_texts;  /**< ... and their texts, in the same order */
-	const char *const *defines;       /**< "N=4" or "DEBUG" */
-	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
-	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
-	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device;
-	                                       the CPU device takes PTX, so "sm_90" is
-	                                       "compute_90" there */
-	int line_info;                    /**< nonzero: keep source lines for profilers */
-	int debug;                        /**< nonzero: device debugging, no optimisation */
-	int fast_math;                    /**< nonzero: --use_fast_math */
-	int no_prelude;                   /**< nonzero: without the built-in declarations */
-	int reserved_int;
-	void *reserved[4];
-} kz_compile_options;
-
-#ifdef __cplusplus
-#define KZ_COMPILE_OPTIONS_INIT kz_sized_init<kz_compile_options>()
-#else
-#define KZ_COMPILE_OPTIONS_INIT {.size = sizeof(kz_compile_options)}
-#endif
 
 /**
  * Compile CUDA C source and load it.
@@ -85,6 +56,16 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
  */
 KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
 	int64_t size, kz_error *err);
+
+/**
+ * Load a compiled image: what kz_module_load does with the bytes of one, but the module shares the
+ * image, and knows of its kernels what the compiler knew.
+ *
+ * @return as kz_module_load.
+ * Ownership: give it back with kz_module_release; the image may be released before.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image,
+	kz_error *err);
 
 /**
  * Give a module back.  Its kernels are gone with it; launches in flight are waited for by the

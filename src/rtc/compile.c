@@ -25,6 +25,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of an NVRTC that cannot tell what it knows: of CUDA 11.0 and older. */
+#define ARCH_OLDEST 52
+
 static const char hint_builtins[] =
 	"libnvrtc-builtins of the same version must lie beside libnvrtc; 'kudzu doctor' shows "
 	"where NVRTC was found";
@@ -103,6 +106,12 @@ static kz_status choose_arch(struct job *job, kz_error *err)
 	const struct rtc_request *request = job->request;
 	const struct nvrtc *nvrtc = job->nvrtc;
 	const char *arch = request->arch;
+	if (!arch && request->device_cc == 0) {
+		/* No device: what all of them load. */
+		snprintf(job->arch, sizeof(job->arch), "compute_%d",
+			nvrtc->arch_count ? nvrtc->archs[0] : ARCH_OLDEST);
+		return KZ_OK;
+	}
 	if (!arch) {
 		return rtc_choose_arch(job->arch, nvrtc->archs, nvrtc->arch_count,
 			request->device_cc, request->ptx_only, err);

@@ -57,7 +57,7 @@ struct rtc_request {
 	const char *const *options;        /* as NVRTC takes them, last */
 	size_t option_count;
 	const char *arch;                  /* "sm_90", "compute_75"; NULL: from device_cc */
-	int device_cc;                     /* 89; 0 only where arch is given */
+	int device_cc;                     /* 89; 0: without a device, the oldest there is */
 	bool ptx_only;                     /* the device loads no cubin */
 	bool line_info;
 	bool debug;

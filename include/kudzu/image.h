@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_IMAGE_H
+#define KUDZU_IMAGE_H
+
+/*
+ * Images: CUDA C source, compiled, but not loaded.  It takes NVRTC; no device and no driver.
+ *
+ *	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+ *	kz_image *image = NULL;
+ *	options.arch = "sm_90";
+ *	if (kz_compile(&image, source, &options, &err)
+ *	    || kz_image_save(image, "saxpy.cubin", &err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *	kz_image_release(image);
+ *
+ * An image never changes; any thread may use it.
+ */
+#include <kudzu/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A compiled image; opaque and counted. */
+typedef struct kz_image kz_image;
+
+/** What the bytes of an image are.  The numbers never change. */
+typedef enum kz_image_kind {
+	KZ_IMAGE_NONE = 0,  /**< no image */
+	KZ_IMAGE_PTX = 1,   /**< text: every device that is not older than it loads it */
+	KZ_IMAGE_CUBIN = 2  /**< machine code of one architecture */
+} kz_image_kind;
+
+/**
+ * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the call;
+ * lists end with NULL, and a NULL list is an empty one.
+ */
+typedef struct kz_compile_options {
+	size_t size;                      /**< sizeof(kz_compile_options) */
+	const char *name;                 /**< file name in diagnostics; NULL: "kernel.cu" */
+	const char *const *include_dirs;  /**< searched first, in this order */
+	const char *const *header_names;  /**< headers in memory: what #include says ... */
+	const char *const *header_texts;  /**< ... and their texts, in the same order */
+	const char *const *defines;       /**< "N=4" or "DEBUG" */
+	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
+	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
+	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device,
+	                                       without one PTX that every device can load;
+	                                       the CPU device takes PTX, so "sm_90" is
+	                                       "compute_90" there */
+	int line_info;                    /**< nonzero: keep source lines for profilers */
+	int debug;                        /**< nonzero: device debugging, no optimisation */
+	int fast_math;                    /**< nonzero: --use_fast_math */
+	int no_prelude;                   /**< nonzero: without the built-in declarations */
+	int reserved_int;
+	void *reserved[4];
+} kz_compile_options;
+
+#ifdef __cplusplus
+#define KZ_COMPILE_OPTIONS_INIT kz_sized_init<kz_compile_options>()
+#else
+#define KZ_COMPILE_OPTIONS_INIT {.size = sizeof(kz_compile_options)}
+#endif
+
+/**
+ * Compile CUDA C source.
+ *
+ * The source is compiled as kz_module_compile does.  Without an architecture in the options it
+ * becomes PTX of the oldest one that the compiler knows, "compute_75" with CUDA 13, which all
+ * newer devices load.
+ *
+ * @param out set to the image, NULL on failure.
+ * @param source zero-terminated CUDA C++; NULL is KZ_INVALID, "" is an image without kernels.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_COMPILE with file, line, column and the compiler's log; KZ_NO_COMPILER;
+ *         KZ_VERSION for an architecture that the compiler does not know; KZ_NOT_FOUND for a
+ *         template instance; KZ_UNSUPPORTED; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: give it back with kz_image_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_compile(kz_image **out, const char *source,
+	const kz_compile_options *options, kz_error *err);
+
+/**
+ * Make an image of bytes that were compiled before: PTX text or a cubin.
+ *
+ * @param data host memory, copied.
+ * @param size bytes; PTX needs no terminating zero.
+ * @return KZ_OK; KZ_BAD_IMAGE for what is neither; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: give it back with kz_image_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_image_create(kz_image **out, const void *data, int64_t size,
+	kz_error *err);
+
+/** Add a count: one more kz_image_release is needed.  Return the image. */
+KZ_API kz_image *kz_image_retain(kz_image *image);
+
+/** Give an image back.  NULL is fine. */
+KZ_API void kz_image_release(kz_image *image);
+
+/**
+ * Write the bytes of an image to a file, which appears whole or not at all.
+ *
+ * @return KZ_OK; KZ_IO, KZ_NOT_FOUND, KZ_PERMISSION as the system says; KZ_INVALID.
+ */
+KZ_API KZ_NODISCARD kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err);
+
+/** Return the bytes of an image and their number; PTX has a zero behind them.  Borrowed. */
+KZ_API const void *kz_image_data(const kz_image *image, int64_t *size);
+
+/** Return the number of bytes. */
+KZ_API int64_t kz_image_size(const kz_image *image);
+
+/** Return what the bytes are. */
+KZ_API kz_image_kind kz_image_get_kind(const kz_image *image);
+
+/** Return what the image was built for: "sm_90", "compute_89"; "" if unknown.  Borrowed. */
+KZ_API const char *kz_image_arch(const kz_image *image);
+
+/** Return the compiler's warnings, "" if there were none.  Borrowed. */
+KZ_API const char *kz_image_log(const kz_image *image);
+
+/** Return how many kernels the image is known to have. */
+KZ_API int64_t kz_image_kernel_count(const kz_image *image);
+
+/** Return the name of kernel `index`, NULL beyond the last.  Borrowed. */
+KZ_API const char *kz_image_kernel_name(const kz_image *image, int64_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

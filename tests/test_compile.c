@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* kz_compile: images without a device, and what becomes of them on every device found. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *compile_suite(void);
+
+static const char doublify[] =
+	"template<class T> __global__ void doublify(T *a) { a[threadIdx.x] *= 2; }\n"
+	"__global__ void one(int *a) { int unused; *a = 1; }\n";
+
+static kz_error err;
+
+static void setup(void)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+}
+
+static void teardown(void)
+{
+	kz_error_clear(&err);
+}
+
+static kz_image *compile_doublify(void)
+{
+	kz_image *image = NULL;
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.instances = (const char *const[]){"doublify<float>", NULL};
+	ok(kz_compile(&image, doublify, &options, &err));
+	return image;
+}
+
+START_TEST(an_image_takes_no_device_and_no_driver)
+{
+	setenv("KUDZU_CUDA_DRIVER", "/nowhere", 1);
+	setenv("KUDZU_CPU_DRIVER", "/nowhere", 1);
+	kz_image *image = compile_doublify();
+	int64_t size = 0;
+	const char *data = kz_image_data(image, &size);
+	ck_assert_int_eq(kz_image_get_kind(image), KZ_IMAGE_PTX);
+	ck_assert_int_eq(size, (int64_t)strlen(data));
+	ck_assert_int_eq(kz_image_size(image), size);
+	ck_assert_ptr_nonnull(strstr(data, ".version"));
+	ck_assert_int_eq(strncmp(kz_image_arch(image), "compute_", 8), 0);
+	ck_assert_ptr_nonnull(strstr(data, kz_image_arch(image) + strlen("compute_")));
+	ck_assert_ptr_nonnull(strstr(kz_image_log(image), "\"unused\" was declared"));
+	ck_assert_int_eq(kz_image_kernel_count(image), 2);
+	ck_assert_ptr_null(kz_image_kernel_name(image, 2));
+	ck_assert_ptr_null(kz_image_kernel_name(image, -1));
+	kz_image_release(image);
+}
+END_TEST
+
+START_TEST(the_architecture_says_what_the_image_is)
+{
+	static const struct {
+		const char *arch;
+		kz_image_kind kind;
+		const char *begins;
+	} kinds[] = {
+		{"compute_90", KZ_IMAGE_PTX, "//"},
+		{"sm_90", KZ_IMAGE_CUBIN, "\177ELF"},
+	};
+	for (size_t i = 0; i < countof(kinds); i++) {
+		kz_image *image = NULL;
+		kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+		options.arch = kinds[i].arch;
+		ok(kz_compile(&image, "__global__ void k() {}", &options, &err));
+		ck_assert_int_eq(kz_image_get_kind(image), kinds[i].kind);
+		ck_assert_str_eq(kz_image_arch(image), kinds[i].arch);
+		ck_assert_int_eq(memcmp(kz_image_data(image, NULL), kinds[i].begins,
+			strlen(kinds[i].begins)), 0);
+		ck_assert_str_eq(kz_image_kernel_name(image, 0), "k");
+		kz_image_release(image);
+	}
+}
+END_TEST
+
+/* Two elements become twice themselves. */
+static void check_doublify(kz_module *mod)
+{
+	float values[2] = {1.5f, -4};
+	kz_kernel *kernel = NULL;
+	ok(kz_module_kernel(&kernel, mod, "doublify<float>", &err));
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(2, 1, 1), NULL, &err,
+		KZ_ARGS(KZ_INOUT(values, sizeof(values)))));
+	ck_assert(values[0] == 3 && values[1] == -8);
+}
+
+START_TEST(an_image_runs_and_is_shared)
+{
+	kz_device *dev = support_open(_i);
+	kz_image *image = compile_doublify();
+	kz_module *mods[2] = {NULL, NULL};
+	for (int i = 0; i < 2; i++) {
+		ok(kz_module_load_image(&mods[i], dev, image, &err));
+		ck_assert_ptr_eq(kz_module_image(mods[i], NULL), kz_image_data(image, NULL));
+	}
+	kz_image_release(image);
+	for (int i = 0; i < 2; i++) {
+		check_doublify(mods[i]);
+		ck_assert_ptr_nonnull(strstr(kz_module_log(mods[i]), "unused"));
+		kz_module_release(mods[i]);
+	}
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(a_template_that_was_not_asked_for_is_told_of_an_image_too)
+{
+	kz_device *dev = support_open(_i);
+	kz_image *image = compile_doublify();
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	ok(kz_module_load_image(&mod, dev, image, &err));
+	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "doublify<int>", &err), KZ_NOT_FOUND);
+	ck_assert_ptr_nonnull(strstr(err.hint, "instances"));
+	kz_module_release(mod);
+	kz_image_release(image);
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(a_saved_image_loads_again)
+{
+	char path[] = "/tmp/kudzu-image-XXXXXX";
+	char data[20000];
+	kz_image *image = compile_doublify();
+	kz_image *again = NULL;
+	int file = mkstemp(path);
+	ck_assert_int_ge(file, 0);
+	close(file);
+	ok(kz_image_save(image, path, &err));
+	FILE *stream = fopen(path, "r");
+	size_t size = fread(data, 1, sizeof(data), stream);
+	fclose(stream);
+	unlink(path);
+	ck_assert_int_eq((int64_t)size, kz_image_size(image));
+	ok(kz_image_create(&again, data, (int64_t)size, &err));
+	ck_assert_int_eq(kz_image_kernel_count(again), 2);
+	ck_assert_str_eq(kz_image_log(again), "");
+	fails(kz_image_save(image, "/nowhere/x", &err), KZ_NOT_FOUND, "/nowhere/x");
+	kz_image_release(again);
+	kz_image_release(image);
+}
+END_TEST
+
+START_TEST(bad_arguments_are_refused)
+{
+	kz_image *image = NULL;
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	fails(kz_compile(NULL, "", NULL, &err), KZ_INVALID, "kz_compile: out is NULL");
+	fails(kz_compile(&image, NULL, NULL, &err), KZ_INVALID, "expected source text");
+	fails(kz_image_create(NULL, "x", 1, &err), KZ_INVALID, "kz_image_create: out is NULL");
+	fails(kz_image_create(&image, NULL, 1, &err), KZ_INVALID, "expected an image, got NULL");
+	fails(kz_image_create(&image, "x", -1, &err), KZ_INVALID, "got a size of -1");
+	fails(kz_image_create(&image, "x", 1, &err), KZ_BAD_IMAGE, "found neither");
+	fails(kz_image_save(NULL, "x", &err), KZ_INVALID, "expected an image");
+	options.size = 3;
+	fails(kz_compile(&image, "", &options, &err), KZ_INVALID, "has size 3");
+	options = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
+	options.arch = "sm_13";
+	fails(kz_compile(&image, "", &options, &err), KZ_VERSION, "does not know 'sm_13'");
+	ck_assert_ptr_null(image);
+}
+END_TEST
+
+START_TEST(nothing_in_place_of_an_image_is_no_crash)
+{
+	int64_t size = 7;
+	kz_image_release(NULL);
+	ck_assert_ptr_null(kz_image_retain(NULL));
+	ck_assert_ptr_null(kz_image_data(NULL, &size));
+	ck_assert_int_eq(size, 0);
+	ck_assert_int_eq(kz_image_get_kind(NULL), KZ_IMAGE_NONE);
+	ck_assert_str_eq(kz_image_arch(NULL), "");
+	ck_assert_str_eq(kz_image_log(NULL), "");
+	ck_assert_int_eq(kz_image_kernel_count(NULL), 0);
+}
+END_TEST
+
+START_TEST(want_of_memory_leaves_nothing)
+{
+	kz_device *dev = support_open(_i);
+	kz_image_release(compile_doublify()); /* loads NVRTC */
+	long n;
+	for (n = 0; n < 5000; n++) {
+		kz_image *image = NULL;
+		kz_module *mod = NULL;
+		mem_fail_after(n);
+		kz_status st = kz_compile(&image, doublify, NULL, &err);
+		if (st == KZ_OK) {
+			st = kz_module_load_image(&mod, dev, image, &err);
+		}
+		bool failed = mem_has_failed();
+		mem_fail_after(-1);
+		kz_image_release(image);
+		kz_module_release(mod);
+		kz_error_clear(&err);
+		ck_assert(st == KZ_OK || (failed && !mod));
+		if (!failed) {
+			break;
+		}
+	}
+	ck_assert_int_gt(n, 20);
+	ck_assert_int_lt(n, 5000);
+	support_close(dev);
+}
+END_TEST
+
+Suite *compile_suite(void)
+{
+	Suite *suite = suite_create("compile");
+	TCase *tc = tcase_create("images");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, an_image_takes_no_device_and_no_driver);
+	tcase_add_test(tc, the_architecture_says_what_the_image_is);
+	tcase_add_loop_test(tc, an_image_runs_and_is_shared, 0, support_device_count());
+	tcase_add_loop_test(tc, a_template_that_was_not_asked_for_is_told_of_an_image_too, 0,
+		support_device_count());
+	tcase_add_test(tc, a_saved_image_loads_again);
+	tcase_add_test(tc, bad_arguments_are_refused);
+	tcase_add_test(tc, nothing_in_place_of_an_image_is_no_crash);
+	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, support_device_count());
+	suite_add_tcase(suite, tc);
+	return suite;
+}
