@@ -175,7 +175,8 @@ $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread -Iinclude \
 	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP
-LINK = $(CC) -pthread $(MODE_$(MODE)) $(CFLAGS) $(LDFLAGS)
+# What is cached is only good for the build that made it, which its id tells.
+LINK = $(CC) -pthread $(MODE_$(MODE)) $(CFLAGS) -Wl,--build-id $(LDFLAGS)
 # A sanitizer's runtime belongs to the program: there a library may have undefined symbols.
 SHARED = $(LINK) -shared -Wl,-Bsymbolic-functions $(if $(findstring san,$(MODE)),,-Wl,-z,defs)
 

@@ -5,6 +5,7 @@
 #include "../src/base/alloc.h"
 #include "../src/base/arena.h"
 #include "../src/base/dl.h"
+#include "../src/base/file.h"
 #include "../src/base/map.h"
 #include "../src/base/str.h"
 
@@ -243,6 +244,26 @@ START_TEST(the_path_of_a_program_or_object_is_absolute)
 }
 END_TEST
 
+START_TEST(a_build_id_is_that_of_the_object_with_the_address)
+{
+	static int here;
+	uint8_t self[DL_BUILD_ID_SIZE], libc[DL_BUILD_ID_SIZE];
+	size_t size = dl_build_id(self, &here);
+	ck_assert_uint_ge(size, 8);
+	ck_assert_uint_eq(dl_build_id(libc, stdout), size);
+	ck_assert_mem_ne(self, libc, size);
+	ck_assert_uint_eq(dl_build_id(libc, NULL), 0);
+
+	char *data;
+	size_t file_size;
+	ck_assert_int_eq(file_read(&data, &file_size, "/proc/self/exe", NULL), KZ_OK);
+	const char *found = memmem(data, file_size, self, size);
+	ck_assert_ptr_nonnull(found);
+	ck_assert_mem_eq(found - sizeof("GNU"), "GNU", sizeof("GNU"));
+	mem_free(data);
+}
+END_TEST
+
 static TCase *alloc_case(void)
 {
 	TCase *tc = tcase_create("alloc");
@@ -277,6 +298,7 @@ Suite *base_suite(void)
 	tcase_add_test(tc, an_object_that_is_not_there_has_a_reason);
 	tcase_add_test(tc, a_table_is_filled_and_the_first_missing_symbol_named);
 	tcase_add_test(tc, the_path_of_a_program_or_object_is_absolute);
+	tcase_add_test(tc, a_build_id_is_that_of_the_object_with_the_address);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -56,6 +56,65 @@ char *dl_path(const void *address)
 	return mem_strdup(realpath(map->l_name, path) ? path : map->l_name);
 }
 
+struct id_search {
+	uintptr_t address;
+	uint8_t *out;
+	size_t size;
+};
+
+/* Notes are a header, a name and a description each, the last two padded to `align`. */
+static size_t id_in_notes(uint8_t *out, const uint8_t *notes, size_t size, size_t align)
+{
+	size_t at = 0;
+	ElfW(Nhdr) note;
+	while (size - at > sizeof(note)) {
+		memcpy(&note, notes + at, sizeof(note));
+		size_t name = at + sizeof(note);
+		size_t text = name + round_up(note.n_namesz, align);
+		size_t end = text + round_up(note.n_descsz, align);
+		if (text < name || end < text || end > size) {
+			break;
+		}
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU")
+		    && memcmp(notes + name, "GNU", sizeof("GNU")) == 0
+		    && note.n_descsz <= DL_BUILD_ID_SIZE) {
+			memcpy(out, notes + text, note.n_descsz);
+			return note.n_descsz;
+		}
+		at = end;
+	}
+	return 0;
+}
+
+/* dl_iterate_phdr calls it for every object, until it returns 1. */
+static int search_object(struct dl_phdr_info *info, size_t info_size, void *data)
+{
+	(void)info_size;
+	struct id_search *search = data;
+	bool is_here = false;
+	for (size_t i = 0; i < info->dlpi_phnum && !is_here; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		is_here = part->p_type == PT_LOAD
+			&& search->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+	}
+	for (size_t i = 0; is_here && i < info->dlpi_phnum && search->size == 0; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		if (part->p_type == PT_NOTE) {
+			search->size = id_in_notes(search->out,
+				(const uint8_t *)(info->dlpi_addr + part->p_vaddr), part->p_memsz,
+				part->p_align < 8 ? 4 : 8);
+		}
+	}
+	return is_here;
+}
+
+size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address)
+{
+	struct id_search search = {.address = (uintptr_t)address, .out = out};
+	dl_iterate_phdr(search_object, &search);
+	return search.size;
+}
+
 const char *dl_fill(void *object, const struct dl_row *rows, size_t count, void *table)
 {
 	const char *missing = NULL;

@@ -14,6 +14,13 @@ void dl_close(void *object); /* NULL is fine */
  * unknown. */
 char *dl_path(const void *address);
 
+/*
+ * The GNU build id of the object, or program, that holds an address: other code has another one.
+ * Its size, at most DL_BUILD_ID_SIZE; 0 if there is none.
+ */
+#define DL_BUILD_ID_SIZE 64
+size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address);
+
 /* Fill a table of function pointers: one row per symbol, `slot` is an offset in the table.  A
  * missing symbol leaves NULL; the first missing one that is needed is returned, else NULL. */
 struct dl_row {
