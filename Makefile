@@ -65,7 +65,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
-	image.c image_ptx.c image_cubin.c)
+	image.c image_ptx.c image_cubin.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
@@ -118,6 +118,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
+	rtc_pack \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
@@ -417,7 +418,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args
+.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -453,6 +454,13 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 	$(call libfuzzer,$<,$(BUILD)/lists)
 $(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/headers.c \
 		error.c dtype.c declare.c)
+	@mkdir -p $(@D)
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+fuzz-pack: $(BUILD)/fuzz_pack ## any bytes as packed images, likewise
+	@mkdir -p $(BUILD)/packed
+	$(call libfuzzer,$<,$(BUILD)/packed)
+$(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) $(addprefix src/rtc/,pack.c image.c image_ptx.c image_cubin.c \
+		signature.c demangle.c type.c) src/error.c src/drv/codes.c
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)

@@ -32,6 +32,7 @@
  *                   a mangled name -> the parameters of a kernel
  *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
+ *     pack.[ch]     an image as bytes
  *
  * src/ - one file per public header, and what they share
  *     objects.h     the structs behind the handles, and who keeps whom alive

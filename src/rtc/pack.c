@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An image as bytes, and back.
+ *
+ * A mark with the version of the format, then the fields of struct rtc_image in their order.
+ * Numbers are 8 bytes, lowest first; a text is its length, then its bytes, and one that is not there
+ * has a length that none can have.  The reader takes nothing for granted: each length is compared
+ * with what is left, each count with what that many items must take at least.  Whether the bytes are
+ * those that were written is for who keeps them to know, by a checksum.
+ */
+#include "../base/common.h"
+
+#include "pack.h"
+
+#include "../base/alloc.h"
+
+#include <string.h>
+
+/* Change it with the format. */
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '1'};
+
+/* A new field must be packed, too. */
+_Static_assert(sizeof(struct rtc_image) == 72, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
+_Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
+
+#define ABSENT UINT64_MAX
+#define NUMBER_SIZE 8
+/* The fewest bytes of a parameter, and of a kernel. */
+#define PARAM_SIZE (4 * NUMBER_SIZE)
+#define KERNEL_SIZE (4 * NUMBER_SIZE)
+
+static void add_number(struct str *out, uint64_t value)
+{
+	char bytes[NUMBER_SIZE];
+	for (int i = 0; i < NUMBER_SIZE; i++) {
+		bytes[i] = (char)(value >> 8 * i);
+	}
+	str_addn(out, bytes, sizeof(bytes));
+}
+
+static void add_bytes(struct str *out, const char *data, size_t size)
+{
+	add_number(out, size);
+	str_addn(out, data, size);
+}
+
+static void add_text(struct str *out, const char *text)
+{
+	if (text) {
+		add_bytes(out, text, strlen(text));
+	} else {
+		add_number(out, ABSENT);
+	}
+}
+
+static void add_param(struct str *out, const struct rtc_param *param)
+{
+	add_number(out, (uint64_t)param->kind);
+	add_number(out, (uint64_t)param->size);
+	add_number(out, (uint64_t)param->offset);
+	add_text(out, param->type);
+}
+
+static void add_kernel(struct str *out, const struct rtc_kernel *kernel)
+{
+	add_text(out, kernel->name);
+	add_text(out, kernel->lowered);
+	add_number(out, kernel->params_known);
+	add_number(out, kernel->param_count);
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		add_param(out, &kernel->params[i]);
+	}
+}
+
+void pack_image(struct str *out, const struct rtc_image *image)
+{
+	str_addn(out, mark, sizeof(mark));
+	add_bytes(out, image->data, image->size);
+	add_number(out, image->is_ptx);
+	add_text(out, image->arch);
+	add_text(out, image->log);
+	add_number(out, image->kernel_count);
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		add_kernel(out, &image->kernels[i]);
+	}
+}
+
+/* What is left to read; once something was wrong, all that follows is nothing. */
+struct reader {
+	const unsigned char *at;
+	size_t left;
+	bool bad;
+	bool no_memory;
+};
+
+static uint64_t read_number(struct reader *in)
+{
+	uint64_t value = 0;
+	if (in->bad || in->left < NUMBER_SIZE) {
+		in->bad = true;
+		return 0;
+	}
+	for (int i = 0; i < NUMBER_SIZE; i++) {
+		value |= (uint64_t)in->at[i] << 8 * i;
+	}
+	in->at += NUMBER_SIZE;
+	in->left -= NUMBER_SIZE;
+	return value;
+}
+
+/* A number up to `max`. */
+static uint64_t read_up_to(struct reader *in, uint64_t max)
+{
+	uint64_t value = read_number(in);
+	in->bad |= value > max;
+	return in->bad ? 0 : value;
+}
+
+/* An int64_t from -1 up. */
+static int64_t read_extent(struct reader *in)
+{
+	int64_t value = (int64_t)read_number(in);
+	in->bad |= value < -1;
+	return in->bad ? -1 : value;
+}
+
+/* How many items of at least `size` bytes follow. */
+static size_t read_count(struct reader *in, size_t size)
+{
+	return (size_t)read_up_to(in, in->left / size);
+}
+
+/* Bytes with a zero behind them; NULL if something is wrong. */
+static char *read_bytes(struct reader *in, size_t size)
+{
+	char *copy = NULL;
+	if (!in->bad && size <= in->left) {
+		copy = mem_alloc(size + 1);
+		in->no_memory |= !copy;
+	}
+	if (!copy) {
+		in->bad = true;
+		return NULL;
+	}
+	memcpy(copy, in->at, size);
+	copy[size] = '\0';
+	in->at += size;
+	in->left -= size;
+	return copy;
+}
+
+static char *read_text(struct reader *in, bool may_be_absent)
+{
+	uint64_t len = read_number(in);
+	if (len == ABSENT && may_be_absent) {
+		return NULL;
+	}
+	char *text = len <= in->left ? read_bytes(in, (size_t)len) : NULL;
+	if (!text || strlen(text) != len) {
+		in->bad = true;
+		mem_free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void read_param(struct reader *in, struct rtc_param *param)
+{
+	param->kind = (enum param_kind)read_up_to(in, PARAM_ENUM);
+	param->size = read_extent(in);
+	param->offset = read_extent(in);
+	param->type = read_text(in, true);
+}
+
+static void read_kernel(struct reader *in, struct rtc_kernel *kernel)
+{
+	kernel->name = read_text(in, false);
+	kernel->lowered = read_text(in, false);
+	kernel->params_known = read_up_to(in, 1);
+	size_t count = read_count(in, PARAM_SIZE);
+	kernel->params = count ? mem_zalloc(count, sizeof(*kernel->params)) : NULL;
+	if (count && !kernel->params) {
+		in->bad = in->no_memory = true;
+	}
+	for (; kernel->param_count < count && !in->bad; kernel->param_count++) {
+		read_param(in, &kernel->params[kernel->param_count]);
+	}
+}
+
+static void read_arch(struct reader *in, struct rtc_image *image)
+{
+	char *arch = read_text(in, false);
+	if (arch && strlen(arch) < sizeof(image->arch)) {
+		strcpy(image->arch, arch);
+	} else {
+		in->bad = true;
+	}
+	mem_free(arch);
+}
+
+static void read_image(struct reader *in, struct rtc_image *image)
+{
+	image->size = (size_t)read_up_to(in, in->left);
+	image->data = read_bytes(in, image->size);
+	image->is_ptx = read_up_to(in, 1);
+	in->bad |= image->is_ptx && image->data && strlen(image->data) != image->size;
+	read_arch(in, image);
+	image->log = read_text(in, true);
+	size_t count = read_count(in, KERNEL_SIZE);
+	image->kernels = count ? mem_zalloc(count, sizeof(*image->kernels)) : NULL;
+	if (count && !image->kernels) {
+		in->bad = in->no_memory = true;
+	}
+	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
+		read_kernel(in, &image->kernels[image->kernel_count]);
+	}
+}
+
+kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+{
+	struct reader in = {.at = data, .left = size};
+	*out = (struct rtc_image){0};
+	if (size < sizeof(mark) || memcmp(data, mark, sizeof(mark)) != 0) {
+		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
+	}
+	in.at += sizeof(mark);
+	in.left -= sizeof(mark);
+	read_image(&in, out);
+	if (!in.bad && in.left == 0) {
+		return KZ_OK;
+	}
+	rtc_image_free(out);
+	return in.no_memory ? error_no_memory(err)
+		: error_set(err, KZ_BAD_IMAGE, "the packed image is damaged");
+}

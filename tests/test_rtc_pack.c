@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Images as bytes: everything comes back, and no bytes do harm. */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/rtc/pack.h"
+
+#include <check.h>
+#include <string.h>
+
+static kz_error err;
+
+static void clear(void)
+{
+	kz_error_clear(&err);
+}
+
+/* Texts are not written to, and not freed. */
+static char text[] = "const float *";
+static struct rtc_param params[] = {
+	{PARAM_POINTER, 8, 0, text},
+	{PARAM_STRUCT, -1, -1, NULL},
+	{PARAM_ENUM, 4, 12, text},
+};
+static struct rtc_kernel kernels[] = {
+	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 3, true},
+	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
+};
+static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, "compute_89",
+	(char[]){"a warning\n"}, kernels, 2};
+static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, "sm_90a", NULL, NULL, 0};
+
+static void expect_same_text(const char *a, const char *b)
+{
+	ck_assert_int_eq(!a, !b);
+	ck_assert_str_eq(a ? a : "", b ? b : "");
+}
+
+static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
+{
+	ck_assert_uint_eq(a->size, b->size);
+	ck_assert_mem_eq(a->data, b->data, a->size);
+	ck_assert_int_eq(a->data[a->size], 0);
+	ck_assert_int_eq(a->is_ptx, b->is_ptx);
+	ck_assert_str_eq(a->arch, b->arch);
+	expect_same_text(a->log, b->log);
+	ck_assert_uint_eq(a->kernel_count, b->kernel_count);
+	for (size_t i = 0; i < a->kernel_count; i++) {
+		const struct rtc_kernel *x = &a->kernels[i], *y = &b->kernels[i];
+		expect_same_text(x->name, y->name);
+		expect_same_text(x->lowered, y->lowered);
+		ck_assert_int_eq(x->params_known, y->params_known);
+		ck_assert_uint_eq(x->param_count, y->param_count);
+		for (size_t j = 0; j < x->param_count; j++) {
+			ck_assert_int_eq(x->params[j].kind, y->params[j].kind);
+			ck_assert_int_eq(x->params[j].size, y->params[j].size);
+			ck_assert_int_eq(x->params[j].offset, y->params[j].offset);
+			expect_same_text(x->params[j].type, y->params[j].type);
+		}
+	}
+}
+
+START_TEST(an_image_comes_back_as_it_was)
+{
+	struct rtc_image *const images[] = {&ptx, &cubin};
+	struct rtc_image back;
+	struct str bytes = STR_INIT;
+	pack_image(&bytes, images[_i]);
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
+	expect_same(&back, images[_i]);
+	rtc_image_free(&back);
+	str_free(&bytes);
+}
+END_TEST
+
+/* How many of the prefixes are taken for an image. */
+static int count_taken_prefixes(const struct str *bytes)
+{
+	int taken = 0;
+	for (size_t n = 0; n < bytes->len; n++) {
+		struct rtc_image back;
+		char *exact = mem_alloc(n + (n == 0));
+		memcpy(exact, bytes->data, n);
+		taken += unpack_image(&back, exact, n, NULL) == KZ_OK;
+		taken += back.data || back.kernels || back.log;
+		mem_free(exact);
+	}
+	return taken;
+}
+
+START_TEST(an_image_cut_short_or_with_more_behind_it_is_refused)
+{
+	struct rtc_image back;
+	struct str bytes = STR_INIT;
+	pack_image(&bytes, &ptx);
+	ck_assert_int_eq(count_taken_prefixes(&bytes), 0);
+	str_addc(&bytes, 'x');
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_BAD_IMAGE);
+	ck_assert_str_eq(err.message, "the packed image is damaged");
+	str_free(&bytes);
+}
+END_TEST
+
+/* What a changed byte makes is another image or none. */
+START_TEST(any_changed_byte_does_no_harm)
+{
+	struct str bytes = STR_INIT;
+	int bad = 0;
+	pack_image(&bytes, &ptx);
+	for (size_t i = 0; i < bytes.len; i++) {
+		for (int value = 1; value < 256; value <<= 1) {
+			struct rtc_image back;
+			struct str again = STR_INIT;
+			bytes.data[i] = (char)(bytes.data[i] ^ value);
+			if (unpack_image(&back, bytes.data, bytes.len, NULL) == KZ_OK) {
+				pack_image(&again, &back);
+				bad += again.len != bytes.len
+				       || memcmp(again.data, bytes.data, bytes.len) != 0;
+			}
+			bytes.data[i] = (char)(bytes.data[i] ^ value);
+			rtc_image_free(&back);
+			str_free(&again);
+		}
+	}
+	ck_assert_int_eq(bad, 0);
+	str_free(&bytes);
+}
+END_TEST
+
+START_TEST(want_of_memory_leaves_nothing)
+{
+	struct str bytes = STR_INIT;
+	struct rtc_image back;
+	bool failed = true;
+	pack_image(&bytes, &ptx);
+	for (long n = 0; failed; n++) {
+		mem_fail_after(n);
+		kz_status st = unpack_image(&back, bytes.data, bytes.len, &err);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, failed ? KZ_NO_MEMORY : KZ_OK);
+		ck_assert_int_eq(!back.data, failed);
+		kz_error_clear(&err);
+	}
+	rtc_image_free(&back);
+	str_free(&bytes);
+}
+END_TEST
+
+Suite *rtc_pack_suite(void);
+Suite *rtc_pack_suite(void)
+{
+	Suite *suite = suite_create("rtc_pack");
+	TCase *tc = tcase_create("pack");
+	tcase_add_checked_fixture(tc, NULL, clear);
+	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 2);
+	tcase_add_test(tc, an_image_cut_short_or_with_more_behind_it_is_refused);
+	tcase_add_test(tc, any_changed_byte_does_no_harm);
+	tcase_add_test(tc, want_of_memory_leaves_nothing);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
