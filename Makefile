@@ -64,7 +64,8 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	)
 BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
-RTC := $(addprefix src/rtc/,nvrtc.c headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
+RTC := $(addprefix src/rtc/,find.c nvrtc.c \
+	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
@@ -139,7 +140,7 @@ HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
-	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/nvrtc.c
+	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
 SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \

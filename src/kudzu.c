@@ -22,7 +22,7 @@
  *     drv.[ch]      load a provider and fill the table of functions
  *
  * src/rtc/ - CUDA C text -> image
- *     nvrtc.[ch]    find and load NVRTC
+ *     find.[ch]     find NVIDIA's libraries; nvrtc.[ch]: NVRTC and the headers that go with it
  *     headers.[ch]  headers that a compile gets in memory: the prelude, the C library's
  *     arch.c        which architecture to compile for
  *     scan.[ch]     find the kernels in a source text

@@ -3,12 +3,9 @@
 #define RTC_NVRTC_H
 
 /*
- * NVRTC, found and loaded at run time.  Where it is looked for, in this order:
- *   KUDZU_NVRTC (a library, or a folder that holds one),
- *   the toolkit: CUDA_PATH, CUDA_HOME, then /usr/local/cuda and the versioned folders beside it,
- *   NVIDIA's Python wheels: below VIRTUAL_ENV, CONDA_PREFIX and the user's site-packages,
- *   the dynamic loader, by soname: libnvrtc.so.13, .12, .11.2, libnvrtc.so.
- * libnvrtc-builtins is loaded first, by its absolute path, for libnvrtc cannot find it itself.
+ * NVRTC, found (see find.h; by KUDZU_NVRTC, or the sonames libnvrtc.so.13, .12, .11.2, libnvrtc.so)
+ * and loaded at run time.  libnvrtc-builtins is loaded first, by its absolute path, for libnvrtc
+ * cannot find it itself.
  */
 #include "../base/error.h"
 

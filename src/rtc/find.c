@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Find and open one of NVIDIA's libraries.
+ *
+ * A search walks *places*: a place is a folder that may hold the library.  Roots (a toolkit, a
+ * Python environment, the folder that the user names) are turned into places by glob patterns.  The
+ * first library that loads and that the caller takes wins; everything else that was looked at is
+ * a line of the search's log, which is what the user reads when nothing was found.
+ */
+#include "../base/common.h"
+
+#include "find.h"
+
+#include "../base/dl.h"
+#include "../base/file.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const toolkit_places[] = {"/lib64", "/lib", "/targets/" FIND_TARGET "/lib", NULL};
+static const char *const environment_places[] = {
+	"/lib/python3*/site-packages/nvidia/cu*/lib",
+	"/lib/python3*/site-packages/nvidia/*/lib",
+	"/lib",
+	"/targets/" FIND_TARGET "/lib",
+	NULL,
+};
+static const char *const named_places[] = {
+	"", "/lib64", "/lib", "/targets/" FIND_TARGET "/lib",
+	"/nvidia/cu*/lib", "/nvidia/*/lib", "/cu*/lib", "/*/lib",
+	"/lib/python3*/site-packages/nvidia/*/lib",
+	NULL,
+};
+
+void find_note(struct find *find, const char *path, const char *why)
+{
+	/* The loader's words begin with the path already. */
+	bool has_path = strncmp(why, path, strlen(path)) == 0;
+	str_addf(&find->log, "  %s%s%s\n", has_path ? "" : path, has_path ? "" : ": ", why);
+}
+
+/* Whether the search is over, by success or for want of memory. */
+static bool is_done(const struct find *find)
+{
+	return find->found || find->no_memory || find->log.failed;
+}
+
+static void try_library(struct find *find, const char *path)
+{
+	char why[512];
+	void *object = dl_open(path, why, sizeof(why));
+	if (!object) {
+		find_note(find, path, why);
+	} else if (find->what->take(find, object, path)) {
+		find->found = true;
+	} else {
+		dl_close(object);
+	}
+}
+
+/* The libraries of one folder that may be it, best first: libnvrtc.so.13 before .12 before none;
+ * NVIDIA's other build, libnvrtc.alt.so, does not match. */
+static int version_compare(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)b, *(const char *const *)a);
+}
+
+static void newest_first(glob_t *found)
+{
+	qsort(found->gl_pathv, found->gl_pathc, sizeof(*found->gl_pathv), version_compare);
+}
+
+/* Try the libraries that match a pattern, newest first. */
+static void try_pattern(struct find *find, const char *pattern)
+{
+	glob_t found = {0};
+	int result = glob(pattern, 0, NULL, &found);
+	if (result == GLOB_NOSPACE) {
+		find->no_memory = true;
+	} else if (result != 0) {
+		find_note(find, pattern, "no such file");
+	} else {
+		newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !is_done(find); i++) {
+			try_library(find, found.gl_pathv[i]);
+		}
+	}
+	globfree(&found);
+}
+
+/* A path as a pattern that matches it alone. */
+static void add_escaped(struct str *out, const char *path)
+{
+	for (; *path; path++) {
+		str_add(out, strchr("*?[\\", *path) ? "\\" : "");
+		str_addc(out, *path);
+	}
+}
+
+/* Try each place, a pattern, below a root, a path. */
+static void try_root(struct find *find, const char *root, const char *const *places)
+{
+	for (; *places && !is_done(find); places++) {
+		struct str pattern = STR_INIT;
+		add_escaped(&pattern, root);
+		str_addf(&pattern, "%s/%s*", *places, find->what->file);
+		if (pattern.failed) {
+			find->no_memory = true;
+		} else {
+			try_pattern(find, pattern.data);
+		}
+		str_free(&pattern);
+	}
+}
+
+void find_in(struct find *find, const char *named)
+{
+	if (file_is_folder(named)) {
+		try_root(find, named, named_places);
+	} else {
+		try_library(find, named);
+	}
+}
+
+static void try_toolkits(struct find *find)
+{
+	const char *const variables[] = {"CUDA_PATH", "CUDA_HOME"};
+	for (size_t i = 0; i < countof(variables) && !is_done(find); i++) {
+		const char *root = secure_getenv(variables[i]);
+		if (root && root[0]) {
+			try_root(find, root, toolkit_places);
+		}
+	}
+	if (!is_done(find)) {
+		try_root(find, "/usr/local/cuda", toolkit_places);
+	}
+	glob_t found = {0};
+	if (!is_done(find) && glob("/usr/local/cuda-*", 0, NULL, &found) == 0) {
+		newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !is_done(find); i++) {
+			try_root(find, found.gl_pathv[i], toolkit_places);
+		}
+	}
+	globfree(&found);
+}
+
+static void try_wheels(struct find *find)
+{
+	static const struct {
+		const char *variable;
+		const char *below;
+	} environments[] = {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}};
+	for (size_t i = 0; i < countof(environments) && !is_done(find); i++) {
+		const char *folder = secure_getenv(environments[i].variable);
+		char root[PATH_MAX];
+		if (folder && folder[0]) {
+			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
+			try_root(find, root, environment_places);
+		}
+	}
+}
+
+void find_library(struct find *find)
+{
+	const char *named = secure_getenv(find->what->variable);
+	if (named && named[0]) {
+		/* What the user names is what is used: nothing else is tried. */
+		find_in(find, named);
+		return;
+	}
+	try_toolkits(find);
+	if (!is_done(find)) {
+		try_wheels(find);
+	}
+	for (const char *const *name = find->what->sonames; *name && !is_done(find); name++) {
+		try_library(find, *name);
+	}
+}
