@@ -23,6 +23,7 @@
  *
  * src/rtc/ - CUDA C text -> image
  *     find.[ch]     find NVIDIA's libraries; nvrtc.[ch]: NVRTC and the headers that go with it
+ *     thread.[ch]   call a compiler with a big stack
  *     headers.[ch]  headers that a compile gets in memory: the prelude, the C library's
  *     arch.c        which architecture to compile for
  *     scan.[ch]     find the kernels in a source text

@@ -16,14 +16,11 @@
 #include "../base/alloc.h"
 #include "../base/str.h"
 #include "headers.h"
+#include "thread.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define STACK_SIZE ((size_t)32 << 20)
 #define PROBE "kudzu_probe"
 
 /* A blank line ends a comment that a backslash carries over the end of the source. */
@@ -205,33 +202,6 @@ static void *thread_main(void *data)
 	return NULL;
 }
 
-/* Signals are for the caller's threads. */
-static kz_status run_thread(struct call *call, kz_error *err)
-{
-	pthread_t thread;
-	pthread_attr_t attributes;
-	sigset_t all;
-	sigset_t old;
-	int cancel;
-	int code = pthread_attr_init(&attributes);
-	if (code == 0) {
-		sigfillset(&all);
-		pthread_attr_setstacksize(&attributes, STACK_SIZE);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		code = pthread_create(&thread, &attributes, thread_main, call);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		pthread_attr_destroy(&attributes);
-	}
-	if (code != 0) {
-		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
-	}
-	/* Cancelled here, we would leave the thread with a call that is gone. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_join(thread, NULL);
-	pthread_setcancelstate(cancel, NULL);
-	return KZ_OK;
-}
-
 /* If NVRTC was told something of ours that it does not know: do without it from now on. */
 static bool unlearn_extra(const struct job *job)
 {
@@ -263,7 +233,7 @@ kz_status job_run(struct job *job, kz_error *err)
 		}
 		if (!status) {
 			struct call call = {job, source.data, &headers, &options};
-			status = run_thread(&call, err);
+			status = thread_run(thread_main, &call, err);
 		}
 		str_free(&source);
 		headers_free(&headers);
