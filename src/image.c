@@ -76,6 +76,10 @@ static kz_status read_options(struct rtc_request *request, const kz_compile_opti
 	request->debug = options->debug != 0;
 	request->fast_math = options->fast_math != 0;
 	request->no_prelude = options->no_prelude != 0;
+	request->relocatable = options->relocatable != 0;
+	request->fast_compile = options->fast_compile;
+	request->max_registers = options->max_registers;
+	request->std = options->std;
 	if (request->header_count != list_count(options->header_texts)) {
 		return error_set(err, KZ_INVALID, "%zu header names, but %zu header texts",
 			request->header_count, list_count(options->header_texts));
@@ -163,7 +167,8 @@ kz_image_kind kz_image_get_kind(const kz_image *image)
 	if (!image) {
 		return KZ_IMAGE_NONE;
 	}
-	return image->rtc.is_ptx ? KZ_IMAGE_PTX : KZ_IMAGE_CUBIN;
+	return image->rtc.is_ptx ? KZ_IMAGE_PTX
+		: image->rtc.is_lto ? KZ_IMAGE_LTOIR : KZ_IMAGE_CUBIN;
 }
 
 const char *kz_image_arch(const kz_image *image)

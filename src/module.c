@@ -158,6 +158,10 @@ static kz_status module_create(struct kz_module **out, struct kz_device *dev,
 	struct kz_image *image, kz_error *err)
 {
 	struct device_scope scope;
+	if (image->rtc.is_lto) {
+		return error_set(err, KZ_UNSUPPORTED, "'%s' is for the linker, no device loads it",
+			image->rtc.arch);
+	}
 	struct kz_module *mod = mem_zalloc(1, sizeof(*mod));
 	if (!mod) {
 		return error_no_memory(err);

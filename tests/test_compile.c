@@ -67,6 +67,7 @@ START_TEST(the_architecture_says_what_the_image_is)
 	} kinds[] = {
 		{"compute_90", KZ_IMAGE_PTX, "//"},
 		{"sm_90", KZ_IMAGE_CUBIN, "\177ELF"},
+		{"lto_90", KZ_IMAGE_LTOIR, ""},
 	};
 	for (size_t i = 0; i < countof(kinds); i++) {
 		kz_image *image = NULL;
@@ -80,6 +81,105 @@ START_TEST(the_architecture_says_what_the_image_is)
 		ck_assert_str_eq(kz_image_kernel_name(image, 0), "k");
 		kz_image_release(image);
 	}
+}
+END_TEST
+
+static kz_image *compile_as(const char *source, const kz_compile_options *options)
+{
+	kz_image *image = NULL;
+	ok(kz_compile(&image, source, options, &err));
+	return image;
+}
+
+/* Whether the PTX has a text. */
+static bool ptx_has(const char *source, const kz_compile_options *options, const char *text)
+{
+	kz_image *image = compile_as(source, options);
+	bool has = strstr(kz_image_data(image, NULL), text) != NULL;
+	kz_image_release(image);
+	return has;
+}
+
+START_TEST(options_change_what_is_compiled)
+{
+	const char *calls = "extern __device__ int f(int); __device__ int g(int i) { return i; }\n"
+		"__global__ void k(float *a) { *a = __cplusplus / 100 * f(1) + *a / 3; }";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	ck_assert(!ptx_has(calls, &options, "_Z1gi"));
+	ck_assert(ptx_has(calls, &options, "2017"));
+	ck_assert(ptx_has(calls, &options, "div.rn.f32"));
+	ck_assert(!ptx_has(calls, &options, ".maxnreg"));
+	ck_assert(!ptx_has(calls, &options, ".file"));
+	options.relocatable = 1;
+	ck_assert(ptx_has(calls, &options, "_Z1gi"));
+	ck_assert(!ptx_has(calls, &options, "kudzu_probe"));
+	options.std = "c++20";
+	ck_assert(ptx_has(calls, &options, "2020"));
+	options.fast_math = 1;
+	ck_assert(!ptx_has(calls, &options, "div.rn.f32"));
+	options.line_info = 1;
+	ck_assert(ptx_has(calls, &options, ".file"));
+	options.debug = 1;
+	ck_assert(ptx_has(calls, &options, ".debug_info"));
+}
+END_TEST
+
+/* Loops that the optimiser takes long to unroll. */
+START_TEST(a_fast_compile_does_less)
+{
+	const char *source = "__global__ void k(float *a) {\n"
+		"#pragma unroll\n"
+		"for (int i = 0; i < 64; i++) a[i] = a[i] * 3 + a[63 - i]; }";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_image *best = compile_as(source, &options);
+	options.fast_compile = KZ_FAST_COMPILE_MAX;
+	kz_image *fast = compile_as(source, &options);
+	ck_assert_str_ne(kz_image_data(best, NULL), kz_image_data(fast, NULL));
+	for (int level = 0; level < KZ_FAST_COMPILE_MAX; level++) {
+		options.fast_compile = level;
+		kz_image_release(compile_as(source, &options));
+	}
+	kz_image_release(best);
+	kz_image_release(fast);
+}
+END_TEST
+
+START_TEST(a_limit_of_registers_is_kept)
+{
+	const char *source = "__global__ void k(float *a) { float x[64];\n"
+		"for (int i = 0; i < 64; i++) x[i] = a[i];\n"
+		"__syncthreads();\n"
+		"for (int i = 0; i < 64; i++) a[i] = x[63 - i]; }";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.arch = "sm_90";
+	kz_image *best = compile_as(source, &options);
+	options.max_registers = 32;
+	kz_image *few = compile_as(source, &options);
+	ck_assert(kz_image_size(best) != kz_image_size(few)
+		|| memcmp(kz_image_data(best, NULL), kz_image_data(few, NULL),
+			(size_t)kz_image_size(best)) != 0);
+	kz_image_release(best);
+	kz_image_release(few);
+}
+END_TEST
+
+START_TEST(code_for_the_linker_names_its_kernels_and_loads_nowhere)
+{
+	kz_device *dev = support_open(_i);
+	kz_module *mod = NULL;
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.arch = "lto_90";
+	options.instances = (const char *const[]){"t<int>", NULL};
+	kz_image *image = compile_as("template<class T> __global__ void t(T *a) {}\n"
+		"extern \"C\" __global__ void k(float *a) {}\nstatic __global__ void s() {}", &options);
+	ck_assert_int_eq(kz_image_kernel_count(image), 3);
+	ck_assert_str_eq(kz_image_kernel_name(image, 0), "t<int>");
+	ck_assert_str_eq(kz_image_kernel_name(image, 1), "k");
+	ck_assert_str_eq(kz_image_kernel_name(image, 2), "s");
+	ck_assert_str_eq(kz_image_arch(image), "lto_90");
+	fails(kz_module_load_image(&mod, dev, image, &err), KZ_UNSUPPORTED, "for the linker");
+	kz_image_release(image);
+	support_close(dev);
 }
 END_TEST
 
@@ -166,6 +266,15 @@ START_TEST(bad_arguments_are_refused)
 	options.size = 3;
 	fails(kz_compile(&image, "", &options, &err), KZ_INVALID, "has size 3");
 	options = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
+	options.std = "c99";
+	fails(kz_compile(&image, "", &options, &err), KZ_INVALID, "invalid value for --std");
+	options = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
+	options.fast_compile = 4;
+	fails(kz_compile(&image, "", &options, &err), KZ_INVALID, "from 0 to 3, got 4");
+	options.fast_compile = 0;
+	options.max_registers = -1;
+	fails(kz_compile(&image, "", &options, &err), KZ_INVALID, "max_registers of 0 or more");
+	options.max_registers = 0;
 	options.arch = "sm_13";
 	fails(kz_compile(&image, "", &options, &err), KZ_VERSION, "does not know 'sm_13'");
 	ck_assert_ptr_null(image);
@@ -222,6 +331,11 @@ Suite *compile_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, an_image_takes_no_device_and_no_driver);
 	tcase_add_test(tc, the_architecture_says_what_the_image_is);
+	tcase_add_test(tc, options_change_what_is_compiled);
+	tcase_add_test(tc, a_fast_compile_does_less);
+	tcase_add_test(tc, a_limit_of_registers_is_kept);
+	tcase_add_loop_test(tc, code_for_the_linker_names_its_kernels_and_loads_nowhere, 0,
+		support_device_count());
 	tcase_add_loop_test(tc, an_image_runs_and_is_shared, 0, support_device_count());
 	tcase_add_loop_test(tc, a_template_that_was_not_asked_for_is_told_of_an_image_too, 0,
 		support_device_count());

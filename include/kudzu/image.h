@@ -29,8 +29,17 @@ typedef struct kz_image kz_image;
 typedef enum kz_image_kind {
 	KZ_IMAGE_NONE = 0,  /**< no image */
 	KZ_IMAGE_PTX = 1,   /**< text: every device that is not older than it loads it */
-	KZ_IMAGE_CUBIN = 2  /**< machine code of one architecture */
+	KZ_IMAGE_CUBIN = 2, /**< machine code of one architecture */
+	KZ_IMAGE_LTOIR = 3  /**< the compiler's own code, for the linker to optimise */
 } kz_image_kind;
+
+/** How much time the compiler may save on the speed of the code.  The numbers never change. */
+typedef enum kz_fast_compile {
+	KZ_FAST_COMPILE_OFF = 0, /**< the fastest code */
+	KZ_FAST_COMPILE_MIN = 1, /**< a little of it is given up */
+	KZ_FAST_COMPILE_MID = 2,
+	KZ_FAST_COMPILE_MAX = 3  /**< the fastest compile */
+} kz_fast_compile;
 
 /**
  * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the call;
@@ -45,15 +54,19 @@ typedef struct kz_compile_options {
 	const char *const *defines;       /**< "N=4" or "DEBUG" */
 	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
 	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
-	const char *arch;                 /**< "sm_90", "compute_75"; NULL: what suits the device,
-	                                       without one PTX that every device can load;
-	                                       the CPU device takes PTX, so "sm_90" is
-	                                       "compute_90" there */
+	const char *arch;                 /**< "sm_90" makes a cubin, "compute_75" PTX, "lto_90"
+	                                       LTO-IR for the linker; NULL: what suits the device,
+	                                       without one PTX that every device can load; the CPU
+	                                       device takes PTX, so "sm_90" is "compute_90" there */
 	int line_info;                    /**< nonzero: keep source lines for profilers */
 	int debug;                        /**< nonzero: device debugging, no optimisation */
 	int fast_math;                    /**< nonzero: --use_fast_math */
 	int no_prelude;                   /**< nonzero: without the built-in declarations */
-	int reserved_int;
+	int fast_compile;                 /**< a kz_fast_compile; old NVRTCs lack it: KZ_VERSION */
+	const char *std;                  /**< "c++11" to "c++20"; NULL: the compiler's default */
+	int max_registers;                /**< of a thread; 0: no limit but the device's */
+	int relocatable;                  /**< nonzero: the linker gives it functions and variables
+	                                       of other images; always so for "lto_90" */
 	void *reserved[4];
 } kz_compile_options;
 

@@ -55,7 +55,8 @@ static bool is_define(const char *text)
 	return c > text && !isdigit((unsigned char)*text) && (!*c || *c == '=' || *c == '(');
 }
 
-static kz_status check_request(const struct rtc_request *request, kz_error *err)
+/* Each list has what it says it has. */
+static kz_status check_lists(const struct rtc_request *request, kz_error *err)
 {
 	const struct {
 		const char *what;
@@ -69,14 +70,45 @@ static kz_status check_request(const struct rtc_request *request, kz_error *err)
 		{"template instances", request->instances, request->instance_count},
 		{"compiler options", request->options, request->option_count},
 	};
-	if (!request->source) {
-		return error_set(err, KZ_INVALID, "expected source text, got NULL");
-	}
 	for (size_t i = 0; i < countof(lists); i++) {
 		if (!texts_given(lists[i].texts, lists[i].count)) {
 			return error_set(err, KZ_INVALID, "expected %zu %s, got a NULL among them",
 				lists[i].count, lists[i].what);
 		}
+	}
+	return KZ_OK;
+}
+
+static kz_status check_options(const struct rtc_request *request, kz_error *err)
+{
+	for (size_t i = 0; i < request->option_count; i++) {
+		const char *option = request->options[i];
+		if (strncmp(option, "-arch", 5) == 0
+		    || strncmp(option, "--gpu-architecture", 18) == 0) {
+			return error_set(err, KZ_INVALID,
+				"expected the architecture by its own name, got the option '%s'",
+				option);
+		}
+	}
+	if (request->fast_compile < 0 || request->fast_compile > 3) {
+		return error_set(err, KZ_INVALID, "expected fast_compile to be from 0 to 3, got %d",
+			request->fast_compile);
+	}
+	if (request->max_registers < 0) {
+		return error_set(err, KZ_INVALID, "expected max_registers of 0 or more, got %d",
+			request->max_registers);
+	}
+	return KZ_OK;
+}
+
+static kz_status check_request(const struct rtc_request *request, kz_error *err)
+{
+	kz_status status;
+	if (!request->source) {
+		return error_set(err, KZ_INVALID, "expected source text, got NULL");
+	}
+	if ((status = check_lists(request, err))) {
+		return status;
 	}
 	for (size_t i = 0; i < request->define_count; i++) {
 		if (!is_define(request->defines[i])) {
@@ -89,16 +121,7 @@ static kz_status check_request(const struct rtc_request *request, kz_error *err)
 			return error_set(err, KZ_INVALID, "include_dirs[%zu] is empty", i);
 		}
 	}
-	for (size_t i = 0; i < request->option_count; i++) {
-		const char *option = request->options[i];
-		if (strncmp(option, "-arch", 5) == 0
-		    || strncmp(option, "--gpu-architecture", 18) == 0) {
-			return error_set(err, KZ_INVALID,
-				"expected the architecture by its own name, got the option '%s'",
-				option);
-		}
-	}
-	return KZ_OK;
+	return check_options(request, err);
 }
 
 static kz_status choose_arch(struct job *job, kz_error *err)
@@ -116,15 +139,19 @@ static kz_status choose_arch(struct job *job, kz_error *err)
 		return rtc_choose_arch(job->arch, nvrtc->archs, nvrtc->arch_count,
 			request->device_cc, request->ptx_only, err);
 	}
-	bool real = strncmp(arch, "sm_", 3) == 0;
-	bool virtual = strncmp(arch, "compute_", 8) == 0;
-	const char *number = arch + (real ? 3 : 8);
-	if ((!real && !virtual) || !isdigit((unsigned char)*number) || strlen(arch) >= 20) {
-		return error_set(err, KZ_INVALID,
-			"expected an architecture such as sm_90 or compute_75, got '%.64s'", arch);
+	static const char *const kinds[] = {"sm_", "compute_", "lto_"};
+	size_t kind = 0;
+	while (kind < countof(kinds) && strncmp(arch, kinds[kind], strlen(kinds[kind])) != 0) {
+		kind++;
 	}
-	snprintf(job->arch, sizeof(job->arch), "%s%.12s",
-		real && !request->ptx_only ? "sm_" : "compute_", number);
+	const char *number = arch + (kind < countof(kinds) ? strlen(kinds[kind]) : 0);
+	if (kind == countof(kinds) || !isdigit((unsigned char)*number) || strlen(arch) >= 20) {
+		return error_set(err, KZ_INVALID, "expected an architecture such as sm_90, "
+			"compute_75 or lto_90, got '%.64s'", arch);
+	}
+	job->is_lto = kind == 2;
+	kind += kind == 0 && request->ptx_only;
+	snprintf(job->arch, sizeof(job->arch), "%s%.12s", kinds[kind], number);
 	return KZ_OK;
 }
 
@@ -156,7 +183,9 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 {
 	bool mine = error_is_clean(err);
 	bool arch = job->log && strstr(job->log, "--gpu-architecture");
-	kz_status status = arch ? KZ_VERSION : KZ_INVALID;
+	bool fast = job->log && job->request->fast_compile > 0
+		    && strstr(job->log, JOB_FAST_COMPILE);
+	kz_status status = arch || fast ? KZ_VERSION : KZ_INVALID;
 	struct str text = STR_INIT;
 	if (arch) {
 		str_addf(&text, "NVRTC %d.%d does not know '%s'; it knows", job->nvrtc->major,
@@ -165,6 +194,9 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 		for (int i = 0; i < job->nvrtc->arch_count; i++) {
 			str_addf(&text, "%s %d", i > 0 ? "," : "", job->nvrtc->archs[i]);
 		}
+	} else if (fast) {
+		str_addf(&text, "NVRTC %d.%d does not know fast_compile", job->nvrtc->major,
+			job->nvrtc->minor);
 	} else {
 		str_add(&text, diag->message ? diag->message : "invalid compiler option");
 	}
@@ -366,7 +398,8 @@ static void strip_probes(char *ptx, const struct job *job)
 			line--;
 		}
 		char *end = at + strcspn(at, "\n");
-		if (strncmp(line, ".global .align 1 .u8 ", 21) == 0 && *end) {
+		size_t weak = strncmp(line, ".weak ", 6) == 0 ? 6 : 0; /* with -rdc=true */
+		if (strncmp(line + weak, ".global .align 1 .u8 ", 21) == 0 && *end) {
 			memmove(line, end + 1, strlen(end + 1) + 1);
 		}
 	}
@@ -417,34 +450,59 @@ static bool apply_names(struct rtc_image *image, const struct job *job)
 	return true;
 }
 
-/* Take the results over into an image. */
+/* The kernels of LTO-IR are those of the source that NVRTC found. */
+static bool add_named_kernels(struct rtc_image *image, const struct job *job)
+{
+	bool ok = true;
+	for (size_t i = 0; i < job->name_count && ok; i++) {
+		const struct job_name *name = &job->names[i];
+		if (name->purpose != NAME_PROBE && name->lowered) {
+			ok = image_add_kernel(image, name->lowered, strlen(name->lowered), NULL, 0,
+				false);
+		}
+	}
+	return ok && image_tell_overloads(image);
+}
+
+/* Take the bytes over. */
+static void take_data(struct rtc_image *out, struct job *job, char **data, size_t size)
+{
+	out->data = *data;
+	out->size = size;
+	*data = NULL;
+	out->is_ptx = data == &job->ptx;
+	out->is_lto = data == &job->lto;
+}
+
+/* Take the results over into an image.  PTX tells more of its kernels than a cubin. */
 static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 {
 	bool is_cubin = strncmp(job->arch, "sm_", 3) == 0;
+	const char *what = is_cubin ? "cubin" : job->is_lto ? "LTO-IR" : "PTX";
 	kz_status status = KZ_OK;
 	memcpy(out->arch, job->arch, sizeof(out->arch));
-	if (is_cubin ? !job->cubin : !job->ptx || !job->ptx[0]) {
+	if (is_cubin ? !job->cubin : job->is_lto ? !job->lto : !job->ptx || !job->ptx[0]) {
 		return error_set(err, KZ_UNSUPPORTED, "the compiler made no %s with these options",
-			is_cubin ? "cubin" : "PTX");
+			what);
 	}
-	/* PTX tells more than a cubin. */
-	out->is_ptx = true;
 	if (job->ptx) {
 		strip_probes(job->ptx, job);
+		out->is_ptx = true;
 		status = image_read_ptx(out, job->ptx, err);
 	}
-	out->is_ptx = !is_cubin;
-	out->data = is_cubin ? job->cubin : job->ptx;
-	out->size = is_cubin ? job->cubin_size : strlen(job->ptx);
+	bool told = job->ptx != NULL;
 	if (is_cubin) {
-		job->cubin = NULL;
+		take_data(out, job, &job->cubin, job->cubin_size);
+	} else if (job->is_lto) {
+		take_data(out, job, &job->lto, job->lto_size);
 	} else {
-		job->ptx = NULL;
+		take_data(out, job, &job->ptx, strlen(job->ptx));
 	}
-	if (!status && is_cubin && !job->ptx) {
+	if (!status && is_cubin && !told) {
 		status = image_read_cubin(out, err);
 	}
-	return status || apply_names(out, job) ? status : error_no_memory(err);
+	bool named = status || !job->is_lto || add_named_kernels(out, job);
+	return status || (named && apply_names(out, job)) ? status : error_no_memory(err);
 }
 
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)

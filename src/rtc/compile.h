@@ -33,10 +33,11 @@ struct rtc_kernel {
 };
 
 struct rtc_image {
-	char *data;         /* PTX (zero-terminated) or cubin */
+	char *data;         /* PTX (zero-terminated), cubin or LTO-IR */
 	size_t size;        /* PTX: without the zero */
 	bool is_ptx;
-	char arch[24];      /* "compute_89", "sm_90" */
+	bool is_lto;        /* LTO-IR: for the linker */
+	char arch[24];      /* "compute_89", "sm_90", "lto_90" */
 	char *log;          /* warnings of a compile that succeeded, rendered; NULL if none */
 	struct rtc_kernel *kernels;
 	size_t kernel_count;
@@ -56,13 +57,17 @@ struct rtc_request {
 	size_t instance_count;
 	const char *const *options;        /* as NVRTC takes them, last */
 	size_t option_count;
-	const char *arch;                  /* "sm_90", "compute_75"; NULL: from device_cc */
+	const char *arch;                  /* "sm_90", "compute_75", "lto_90"; NULL: from device_cc */
 	int device_cc;                     /* 89; 0: without a device, the oldest there is */
 	bool ptx_only;                     /* the device loads no cubin */
 	bool line_info;
 	bool debug;
 	bool fast_math;
 	bool no_prelude;
+	bool relocatable;                  /* -rdc=true */
+	int fast_compile;                  /* 0 to 3: 0, min, mid, max */
+	int max_registers;                 /* 0: no limit */
+	const char *std;                   /* "c++20"; NULL: NVRTC's default */
 };
 
 /*

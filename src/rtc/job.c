@@ -19,6 +19,7 @@
 #include "thread.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PROBE "kudzu_probe"
@@ -78,11 +79,46 @@ static void options_free(struct options *options)
 	mem_free(options->items);
 }
 
+static const char *const fast_compile_levels[] = {NULL, "min", "mid", "max"};
+
+/* What the fields of a request that are no lists ask for. */
+static void options_add_fields(struct options *options, const struct rtc_request *request)
+{
+	char number[16];
+	snprintf(number, sizeof(number), "%d", request->max_registers);
+	if (request->debug) {
+		options_add(options, "-G", "");
+	} else if (request->line_info) {
+		options_add(options, "-lineinfo", "");
+	}
+	if (request->fast_math) {
+		options_add(options, "-use_fast_math", "");
+	}
+	if (request->relocatable) {
+		options_add(options, "-rdc=true", "");
+	}
+	if (request->fast_compile > 0) {
+		options_add(options, JOB_FAST_COMPILE "=",
+			fast_compile_levels[request->fast_compile]);
+	}
+	if (request->max_registers > 0) {
+		options_add(options, "-maxrregcount=", number);
+	}
+	if (request->std) {
+		options_add(options, "-std=", request->std);
+	}
+}
+
 /* The caller's options come last; its include folders come before CUDA's. */
 static bool options_build(struct options *options, struct job *job)
 {
 	const struct rtc_request *request = job->request;
-	options_add(options, "-arch=", job->arch);
+	if (job->is_lto) {
+		options_add(options, "-arch=compute_", job->arch + strlen("lto_"));
+		options_add(options, "-dlto", "");
+	} else {
+		options_add(options, "-arch=", job->arch);
+	}
 	job->extras = ~atomic_load(&extras_unknown);
 	for (size_t i = 0; i < countof(extras); i++) {
 		if (job->extras >> i & 1) {
@@ -96,14 +132,7 @@ static bool options_build(struct options *options, struct job *job)
 	options_add_all(options, "-I", request->include_dirs, request->include_count);
 	options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
 		job->nvrtc->include_count);
-	if (request->debug) {
-		options_add(options, "-G", "");
-	} else if (request->line_info) {
-		options_add(options, "-lineinfo", "");
-	}
-	if (request->fast_math) {
-		options_add(options, "-use_fast_math", "");
-	}
+	options_add_fields(options, request);
 	options_add_all(options, "", request->options, request->option_count);
 	return !options->no_memory;
 }
@@ -154,6 +183,7 @@ static void fetch_results(struct job *job, nvrtcProgram program)
 	size_t size;
 	job->ptx = fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
 	job->cubin = fetch(job, program, nvrtc->GetCUBINSize, nvrtc->GetCUBIN, &job->cubin_size);
+	job->lto = fetch(job, program, nvrtc->GetLTOIRSize, nvrtc->GetLTOIR, &job->lto_size);
 	for (size_t i = 0; i < job->name_count; i++) {
 		const char *lowered = NULL;
 		struct job_name *name = &job->names[i];
@@ -284,7 +314,8 @@ kz_status job_prepare(struct job *job, kz_error *err)
 		if (kernel->extern_c && job->tail) {
 			ok = add_probe(job, kernel->name);
 		}
-		if (kernel->internal && !kernel->is_template && ok) {
+		/* LTO-IR does not say itself which kernels it has. */
+		if ((kernel->internal || job->is_lto) && !kernel->is_template && ok) {
 			ok = add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
 		}
 	}
@@ -309,7 +340,8 @@ void job_reset(struct job *job)
 	mem_free(job->log);
 	mem_free(job->ptx);
 	mem_free(job->cubin);
-	job->log = job->ptx = job->cubin = NULL;
+	mem_free(job->lto);
+	job->log = job->ptx = job->cubin = job->lto = NULL;
 	job->code = 0;
 	job->call = NULL;
 	job->no_memory = false;

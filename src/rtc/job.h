@@ -10,13 +10,17 @@
 /* The file of the line that is added after the source, as diagnostics would name it. */
 #define JOB_TAIL_FILE "kudzu/probe"
 
+/* The option of rtc_request.fast_compile. */
+#define JOB_FAST_COMPILE "--Ofast-compile"
+
 #define JOB_INVALID_OPTION 5
 #define JOB_COMPILATION 6
 #define JOB_BUILTINS 7
 
 enum name_purpose {
 	NAME_INSTANCE,  /* a template instance that the caller asks for */
-	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace */
+	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace; or one
+	                   that the image does not name */
 	NAME_PROBE      /* its mangled name has the parameter types of `kernel` */
 };
 
@@ -33,6 +37,7 @@ struct job {
 	const struct rtc_request *request;
 	const struct scan *scan;
 	char arch[24];
+	bool is_lto;        /* LTO-IR is wanted: the architecture is "lto_90" */
 	bool prelude;       /* include it */
 	bool tail;          /* add the line that the probes need */
 	struct job_name *names;
@@ -45,6 +50,8 @@ struct job {
 	char *ptx;          /* zero-terminated; NULL if there is none */
 	char *cubin;        /* NULL if there is none */
 	size_t cubin_size;
+	char *lto;          /* NULL if there is none */
+	size_t lto_size;
 	bool no_memory;
 	unsigned extras;    /* which of our own optional options it was given, as bits */
 };

@@ -36,6 +36,8 @@ static const struct dl_row rows[] = {
 	ROW(GetLoweredName, true),
 	ROW(GetCUBINSize, false),
 	ROW(GetCUBIN, false),
+	ROW(GetLTOIRSize, false),
+	ROW(GetLTOIR, false),
 	ROW(GetNumSupportedArchs, false),
 	ROW(GetSupportedArchs, false),
 };

@@ -29,6 +29,8 @@ struct nvrtc {
 	/* Optional: NULL where this NVRTC lacks them. */
 	nvrtcResult (*GetCUBINSize)(nvrtcProgram program, size_t *size);
 	nvrtcResult (*GetCUBIN)(nvrtcProgram program, char *cubin);
+	nvrtcResult (*GetLTOIRSize)(nvrtcProgram program, size_t *size);
+	nvrtcResult (*GetLTOIR)(nvrtcProgram program, char *lto);
 	nvrtcResult (*GetNumSupportedArchs)(int *count);
 	nvrtcResult (*GetSupportedArchs)(int *archs);
 
