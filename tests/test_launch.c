@@ -20,6 +20,7 @@ static const uint32_t widths[] = {1, 8, 32};
 static struct pool *pool;
 static struct launcher *launcher;
 static struct launch_failure failure;
+static bool in_order;
 
 static void setup(void)
 {
@@ -46,7 +47,7 @@ static CUresult run_shape(rt_kernel *kernel, uint32_t width, const struct shape 
 	uint64_t params[1] = {(uintptr_t)out};
 	struct launch_request request = {
 		.name = "k", .run = kernel, .width = width, .frame_size = 16, .local_size = 8,
-		.params = (const uint8_t *)params, .static_shared = 8192
+		.params = (const uint8_t *)params, .static_shared = 8192, .in_order = in_order
 	};
 	memcpy(request.grid, shape->grid, sizeof(request.grid));
 	memcpy(request.block, shape->block, sizeof(request.block));
@@ -338,6 +339,54 @@ START_TEST(launch_lets_blocks_wait_for_each_other)
 	atomic_uint flags[2] = {0, 0};
 	ck_assert_int_eq(run(wait_for_next_block, 32, 2, 64, flags), 0);
 	ck_assert_uint_eq(atomic_load(&flags[0]), 1);
+}
+END_TEST
+
+enum { QUEUE = 60 };
+
+struct queue {
+	atomic_bool begun[QUEUE];
+	atomic_uint count;
+	atomic_uint early; /* blocks that began before more than the other two workers' had */
+};
+
+/* Block 0 waits for company. */
+static uint32_t look_at_queue(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	(void)frame;
+	struct queue *queue = param(warp);
+	uint32_t missing = 0;
+	if (resume == 0) {
+		for (uint32_t i = 0; i < warp->ctaid[0]; i++) {
+			missing += !atomic_load(&queue->begun[i]);
+		}
+		atomic_store(&queue->begun[warp->ctaid[0]], true);
+		atomic_fetch_add(&queue->count, 1);
+		atomic_fetch_add(&queue->early, missing > 2);
+	}
+	if (warp->ctaid[0] == 0 && atomic_load(&queue->count) < 2) {
+		warp->yield = RT_YIELD_SPIN;
+		return 1;
+	}
+	return RT_DONE;
+}
+
+START_TEST(launch_begins_blocks_in_order_where_they_may_wait)
+{
+	struct queue queue = {.count = 0};
+	in_order = true;
+	ck_assert_int_eq(run(look_at_queue, 32, QUEUE, 32, &queue), 0);
+	ck_assert_uint_eq(atomic_load(&queue.count), QUEUE);
+	ck_assert_uint_eq(atomic_load(&queue.early), 0);
+}
+END_TEST
+
+START_TEST(launch_gives_each_worker_a_share)
+{
+	struct queue queue = {.count = 0};
+	ck_assert_int_eq(run(look_at_queue, 32, QUEUE, 32, &queue), 0);
+	ck_assert_uint_eq(atomic_load(&queue.count), QUEUE);
+	ck_assert_uint_gt(atomic_load(&queue.early), 0);
 }
 END_TEST
 
@@ -659,6 +708,8 @@ Suite *launch_suite(void)
 	tcase_add_test(tc, launch_syncs_the_members_of_a_warp);
 	tcase_add_loop_test(tc, launch_makes_progress_while_warps_spin, 0, n);
 	tcase_add_test(tc, launch_lets_blocks_wait_for_each_other);
+	tcase_add_test(tc, launch_begins_blocks_in_order_where_they_may_wait);
+	tcase_add_test(tc, launch_gives_each_worker_a_share);
 	tcase_add_loop_test(tc, launch_reports_deadlocks_and_traps, 0, n);
 	tcase_add_test(tc, launch_does_not_wait_for_exited_members_of_a_warp);
 	tcase_add_loop_test(tc, launch_stops_all_blocks_when_one_has_failed, 0, 2);

@@ -90,6 +90,22 @@ START_TEST(pool_runs_workers_at_the_same_time)
 }
 END_TEST
 
+START_TEST(pool_counts_workers_from_0_for_few_as_for_many)
+{
+	struct pool *pool;
+	ck_assert(pool_create(&pool, 8));
+	for (unsigned i = 0; i < 100; i++) {
+		unsigned want = i ? 2 + i % 3 : 8;
+		struct meeting meeting = {.workers = 0};
+		pthread_barrier_init(&meeting.all_here, NULL, want);
+		run(pool, meet, &meeting, want);
+		ck_assert_uint_eq(atomic_load(&meeting.workers), (1u << want) - 1);
+		pthread_barrier_destroy(&meeting.all_here);
+	}
+	pool_release(pool);
+}
+END_TEST
+
 struct handover {
 	atomic_bool joined;
 	atomic_bool done;
@@ -175,6 +191,7 @@ Suite *pool_suite(void)
 	TCase *tc = tcase_create("pool");
 	tcase_add_loop_test(tc, pool_does_all_the_work_once, 0, 4);
 	tcase_add_test(tc, pool_runs_workers_at_the_same_time);
+	tcase_add_test(tc, pool_counts_workers_from_0_for_few_as_for_many);
 	tcase_add_test(tc, pool_waits_for_those_who_have_joined);
 	tcase_add_test(tc, pool_takes_jobs_from_several_threads);
 	tcase_add_test(tc, pool_takes_its_size_from_the_environment);

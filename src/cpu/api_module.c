@@ -16,6 +16,7 @@
 #include "lower.h"
 #include "check.h"
 #include "flatten.h"
+#include "spin.h"
 #include "parse.h"
 
 #include <inttypes.h>
@@ -405,6 +406,7 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
 	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
 		function->is_straight = is_straight(&module->ptx, function->ptx);
+		function->in_order = spin_is_possible(function->ptx);
 		atomic_store(&function->short_blocks, function->is_straight ? UINT64_MAX : 0);
 	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);

@@ -31,6 +31,8 @@ struct worker {
 	struct fault_catch fault;
 	struct room own;
 	struct room *room;        /* that it works in */
+	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
+	uint64_t end;
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
 	bool in_block;            /* the one before `at` has begun */
@@ -54,7 +56,7 @@ struct job {
 	struct room_layout layout;
 	uint64_t blocks;
 	uint64_t chunk;
-	atomic_ullong next;
+	unsigned shares;          /* workers 0 to shares - 1 have one */
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool has_helpers;
@@ -295,16 +297,32 @@ static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
 	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static bool take_blocks(struct job *job, struct worker *w)
+static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 {
-	uint64_t from = atomic_fetch_add_explicit(&job->next, job->chunk, memory_order_relaxed);
-	if (from >= job->blocks) {
+	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
+	if (at < owner->end) {
+		at = atomic_fetch_add_explicit(&owner->next, job->chunk, memory_order_relaxed);
+	}
+	if (at >= owner->end) {
 		return false;
 	}
-	w->at = from;
-	w->to = job->blocks - from > job->chunk ? from + job->chunk : job->blocks;
-	locate(job, from, w->ctaid);
+	w->at = at;
+	w->to = owner->end - at > job->chunk ? at + job->chunk : owner->end;
+	locate(job, at, w->ctaid);
 	return true;
+}
+
+/* From its own share, then from the others'. */
+static bool take_blocks(struct job *job, struct worker *w)
+{
+	struct worker *workers = job->launcher->workers;
+	unsigned mine = (unsigned)(w - workers);
+	for (unsigned i = 0; i < job->shares; i++) {
+		if (take_from(job, w, &workers[(mine + i) % job->shares])) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void begin_block(struct job *job, struct worker *w)
@@ -451,11 +469,25 @@ static void init_job(struct job *job, struct launcher *launcher,
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 }
 
-/* Blocks are handed out some at a time, but never so many that workers run out of them early. */
-static void plan_chunks(struct job *job, unsigned workers)
+/* Each worker has a share of the blocks, and takes from it some at a time, but never so many that
+ * others who are done find nothing left.  Shares of an array's length stay the same from launch to
+ * launch, and so does what is in each core's cache.  Blocks that may wait for others have one share
+ * for all.  How many workers have something to do is the result. */
+static unsigned plan_shares(struct job *job, unsigned workers)
 {
-	uint64_t share = job->blocks / ((uint64_t)workers * 16);
-	job->chunk = share < 1 ? 1 : share > 64 ? 64 : share;
+	uint64_t many = job->blocks / ((uint64_t)workers * 16);
+	job->chunk = many < 1 ? 1 : many > 64 ? 64 : many;
+	uint64_t most = (job->blocks + job->chunk - 1) / job->chunk;
+	unsigned want = most < workers ? (unsigned)most : workers;
+	job->shares = job->request->in_order ? 1 : want;
+	return want;
+}
+
+/* The first block of a share. */
+static uint64_t share_start(const struct job *job, unsigned index)
+{
+	uint64_t rest = job->blocks % job->shares;
+	return job->blocks / job->shares * index + (index < rest ? index : rest);
 }
 
 static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
@@ -475,6 +507,10 @@ static bool set_up_worker(struct job *job, unsigned index)
 	w->room = &w->own;
 	w->at = 0;
 	w->to = 0;
+	if (index < job->shares) {
+		atomic_store_explicit(&w->next, share_start(job, index), memory_order_relaxed);
+		w->end = share_start(job, index + 1);
+	}
 	w->in_block = false;
 	if (w->signal_stack == NULL && (w->signal_stack = mem_alloc(SIGNAL_STACK)) == NULL) {
 		return false;
@@ -528,7 +564,6 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 {
 	struct job *job = &launcher->job;
 	init_job(job, launcher, request, out);
-	plan_chunks(job, launcher->worker_count);
 	fill_tid(launcher, request->block);
 	size_t local_size;
 	if (!size_add(&local_size, request->local_size, request->stack_size)
@@ -536,8 +571,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 			local_size)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	uint64_t want = (job->blocks + job->chunk - 1) / job->chunk;
-	for (unsigned i = 0; i < launcher->worker_count && i < want; i++) {
+	unsigned want = plan_shares(job, launcher->worker_count);
+	for (unsigned i = 0; i < want; i++) {
 		if (!set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Worker threads, parked on a condition variable.  The caller posts a job, wakes as many threads
- * as the job has work for, and starts on the job itself; a thread joins a job only while it is
- * open.  When the caller's own call comes back nothing is left to hand out: it closes the job and
+ * Worker threads, parked on a condition variable.  The caller posts a job for the first so many
+ * threads, which is what it has work for, and starts on the job itself.  A thread always is the
+ * same worker, so that what it has in its cache may be what it gets again.  When the caller's own call comes back nothing is left to hand out: it closes the job and
  * waits for the threads that have joined, not for those that are still waking up.  A short job
  * therefore never costs a thread switch.
  *
  * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
- * each other for a while before they sleep, as long as every thread has a core.
+ * each other for a while before they sleep, as long as every thread has a core: also a thread that
+ * has just come too late for a job.
  */
 #include "../base/common.h"
 
@@ -39,7 +40,7 @@ struct pool {
 	pool_job *job;            /* NULL: closed */
 	void *arg;
 	atomic_ullong ticket;     /* number of the job; read without the lock, too */
-	unsigned open;            /* threads that may still join */
+	unsigned helpers;         /* the threads that may join: 1 to this, each once */
 	atomic_uint active;       /* threads that have joined and not left; likewise */
 	bool stop;
 	bool is_watchful;         /* there is a core for each thread */
@@ -126,16 +127,16 @@ static void *thread_main(void *arg)
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
-		if (pool->job == NULL || pool->open == 0 || pool->ticket == seen) {
+		bool is_mine = pool->ticket != seen && self->index <= pool->helpers;
+		pool_job *job = pool->job;
+		void *job_arg = pool->arg;
+		seen = pool->ticket;
+		is_watchful |= is_mine && pool->is_watchful;
+		if (!is_mine || job == NULL) {
 			rest(pool, is_watchful);
 			is_watchful = false;
 			continue;
 		}
-		pool_job *job = pool->job;
-		void *job_arg = pool->arg;
-		seen = pool->ticket;
-		is_watchful = pool->is_watchful;
-		pool->open--;
 		pool->active++;
 		pthread_mutex_unlock(&pool->lock);
 		job(job_arg, self->index);
@@ -240,12 +241,8 @@ bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers)
 		pool->job = job;
 		pool->arg = arg;
 		pool->ticket++;
-		pool->open = (unsigned)(helpers < pool->started ? helpers : pool->started);
-		if (pool->open == 1) {
-			pthread_cond_signal(&pool->posted);
-		} else {
-			pthread_cond_broadcast(&pool->posted);
-		}
+		pool->helpers = (unsigned)(helpers < pool->started ? helpers : pool->started);
+		pthread_cond_broadcast(&pool->posted);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return is_free && helpers > 0;

@@ -10,7 +10,7 @@
 struct pool;
 
 /* Do a share of a job.  Every worker is called at most once per job, and it may be that none is, so
- * that a job must hand out its work from a common counter. */
+ * that a job must let each do what others do not get to. */
 typedef void pool_job(void *arg, unsigned worker);
 
 /* As many workers as this process may use cores; KUDZU_CPU_THREADS, 1 to 1024, overrides. */
@@ -25,8 +25,8 @@ bool pool_create(struct pool **out, unsigned size);
 void pool_release(struct pool *pool);
 unsigned pool_size(const struct pool *pool);
 
-/* Have up to `helpers` threads run job(arg, worker), workers counting from 1; the caller then does
- * its share.  False: the pool has somebody else's job, or no thread can be had, so that the caller
+/* Have up to `helpers` threads run job(arg, worker), each another worker of 1 to `helpers`; the
+ * caller then does its share.  False: the pool has somebody else's job, or no thread can be had, so that the caller
  * is alone. */
 bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers);
 /* Wait for the threads that have joined, nobody joins any more; for each pool_post that was true,

@@ -130,13 +130,18 @@ static void find_in_block(struct finder *f, size_t index)
 	}
 }
 
-bool spin_find(const struct ptx_func *func, bool *spins)
+bool spin_is_possible(const struct ptx_func *func)
 {
 	struct signs signs = {.waits = false};
 	for (size_t i = 0; i < func->inst_count; i++) {
 		note_signs(&signs, &func->insts[i], NULL);
 	}
-	if (!may_wait(&signs)) {
+	return may_wait(&signs);
+}
+
+bool spin_find(const struct ptx_func *func, bool *spins)
+{
+	if (!spin_is_possible(func)) {
 		return true;
 	}
 
