@@ -26,9 +26,10 @@ static struct rtc_kernel kernels[] = {
 	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 3, true},
 	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
 };
-static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, "compute_89",
+static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
 	(char[]){"a warning\n"}, kernels, 2};
-static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, "sm_90a", NULL, NULL, 0};
+static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL, 0};
+static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0};
 
 static void expect_same_text(const char *a, const char *b)
 {
@@ -42,6 +43,7 @@ static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
 	ck_assert_mem_eq(a->data, b->data, a->size);
 	ck_assert_int_eq(a->data[a->size], 0);
 	ck_assert_int_eq(a->is_ptx, b->is_ptx);
+	ck_assert_int_eq(a->is_lto, b->is_lto);
 	ck_assert_str_eq(a->arch, b->arch);
 	expect_same_text(a->log, b->log);
 	ck_assert_uint_eq(a->kernel_count, b->kernel_count);
@@ -62,7 +64,7 @@ static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
 
 START_TEST(an_image_comes_back_as_it_was)
 {
-	struct rtc_image *const images[] = {&ptx, &cubin};
+	struct rtc_image *const images[] = {&ptx, &cubin, &lto};
 	struct rtc_image back;
 	struct str bytes = STR_INIT;
 	pack_image(&bytes, images[_i]);
@@ -153,7 +155,7 @@ Suite *rtc_pack_suite(void)
 	Suite *suite = suite_create("rtc_pack");
 	TCase *tc = tcase_create("pack");
 	tcase_add_checked_fixture(tc, NULL, clear);
-	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 2);
+	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 3);
 	tcase_add_test(tc, an_image_cut_short_or_with_more_behind_it_is_refused);
 	tcase_add_test(tc, any_changed_byte_does_no_harm);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);

@@ -78,6 +78,7 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	str_addn(out, mark, sizeof(mark));
 	add_bytes(out, image->data, image->size);
 	add_number(out, image->is_ptx);
+	add_number(out, image->is_lto);
 	add_text(out, image->arch);
 	add_text(out, image->log);
 	add_number(out, image->kernel_count);
@@ -204,6 +205,8 @@ static void read_image(struct reader *in, struct rtc_image *image)
 	image->size = (size_t)read_up_to(in, in->left);
 	image->data = read_bytes(in, image->size);
 	image->is_ptx = read_up_to(in, 1);
+	image->is_lto = read_up_to(in, 1);
+	in->bad |= image->is_ptx && image->is_lto;
 	in->bad |= image->is_ptx && image->data && strlen(image->data) != image->size;
 	read_arch(in, image);
 	image->log = read_text(in, true);
