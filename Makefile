@@ -62,7 +62,8 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	eval.h \
 	custom.h \
 	)
-BASE := $(addprefix src/base/,error.c alloc.c str.c arena.c map.c file.c dl.c)
+BASE := $(addprefix src/base/,lz4.c fatbin.c \
+	error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
@@ -95,7 +96,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
 	jit.c \
-	lz4.c image.c link_scan.c link.c \
+	image.c link_scan.c link.c \
 	capacity.c \
 	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
@@ -421,7 +422,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 # samples; needs clang's libFuzzer.
 .PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
-	cfg.c spin.c image.c lz4.c link.c link_scan.c),$(CPU_DRIVER))
+	cfg.c spin.c image.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
 	-artifact_prefix=$(BUILD)/ $2
 fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)

@@ -14,6 +14,7 @@
  *     file.[ch]     read files, take paths apart, find the cache folder
  *     map.[ch]      string -> pointer
  *     str.[ch]      a growing string
+ *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them are compressed
  *
  * src/drv/ - the CUDA Driver API, from whichever object provides it
  *     cuda_abi.h    its types and constants; attributes.def: device attributes
@@ -113,7 +114,7 @@
  *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
  *     jit.[ch]      LLVM IR -> machine code
- *     lz4.[ch] image.[ch]
+ *     image.[ch]
  *                   the PTX in what programs load: text, fat binaries
  *     link.[ch] link_scan.[ch]
  *                   several PTX modules into one

@@ -7,7 +7,7 @@
 #include "../src/base/alloc.h"
 #include "../src/base/file.h"
 #include "../src/cpu/image.h"
-#include "../src/cpu/lz4.h"
+#include "../src/base/lz4.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "../../src/cpu/check.h"
 #include "../../src/cpu/image.h"
 #include "../../src/cpu/link.h"
-#include "../../src/cpu/lz4.h"
+#include "../../src/base/lz4.h"
 #include "../../src/cpu/parse.h"
 
 #include <stdlib.h>

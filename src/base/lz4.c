@@ -4,8 +4,6 @@
  * match, which is so many bytes again from so far back in the output; lengths of 15 go on in the
  * bytes that follow.  The last sequence ends behind its literals.
  */
-#include "../base/common.h"
-
 #include "lz4.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LZ4_H
-#define CPU_LZ4_H
+#ifndef BASE_LZ4_H
+#define BASE_LZ4_H
 
 /* One LZ4 block, as fat binaries of CUDA before 12.4 hold their PTX in. */
-#include "../base/common.h"
+#include "common.h"
 
 /* Decode a block to exactly out_size bytes.  Never reads or writes outside the two buffers; false
  * if the block is damaged or of another size. */
