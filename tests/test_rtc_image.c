@@ -64,6 +64,55 @@ START_TEST(ptx_gives_kernels_and_layouts)
 }
 END_TEST
 
+/* Variables: name, g, c or m for the space, size, alignment and type. */
+static const struct {
+	const char *ptx;
+	const char *variables;
+} variable_texts[] = {
+	{HEAD ".visible .global .align 4 .u32 g = 9;", "g:g4/4"},
+	{HEAD ".const .align 4 .b8 c[12] = {1, 0, 0}; .global .f64 d;", "c:c12/4 d:g8/8"},
+	{HEAD ".global .attribute(.managed) .align 8 .b8 m[16];", "m:m16/8"},
+	{HEAD ".global .align 4 .b8 _ZN2ns5tableE[64];", "ns::table:g64/4"},
+	{HEAD ".global .u32 _ZN27_INTERNAL_00000000_4_x_cu_c2ns6hiddenE = 3;", "ns::hidden:g4/4"},
+	{HEAD ".extern .global .u32 e; .global .u32 f;", "f:g4/4"},
+	{HEAD ".global .v4 .f32 v[3]; .global .s16 a[2][3] = {{1}, {2}}, b;", "v:g48/4 a:g12/2 b:g2/2"},
+	{HEAD ".entry k(.param .u64 .ptr .global .align 4 p) { .global .u32 no; { \"}\" } // }\n }"
+	      ".global .u64 p = k;", "p:g8/8"},
+	{HEAD ".func (.param .b32 r) f(.param .b64 a) { .shared .b8 s[4]; } .shared .b8 t[4];", ""},
+	{HEAD ".global .align 1 .u8 _Z11kudzu_probeIiE; .global .texref t; .global .b8 i[];", ""},
+	{HEAD ".global .b8 a[99999999999][99999999999]; .global .b32 b[2147483647];",
+		"b:g8589934588/4"},
+	{HEAD ".global", ""}, {HEAD ".global .u32 a", "a:g4/4"}, {HEAD ".global .u32 a = {", "a:g4/4"},
+	{HEAD ".entry k() {", ""}, {HEAD ".const .align", ""}, {HEAD ".global .u32 a[", ""},
+};
+
+static char *show_variables(const struct rtc_image *image)
+{
+	struct str text = STR_INIT;
+	str_add(&text, "");
+	for (size_t i = 0; i < image->variable_count; i++) {
+		const struct rtc_variable *variable = &image->variables[i];
+		str_addf(&text, "%s%s:%c%lld/%lld%s%s", i ? " " : "", variable->name,
+			"gcm"[variable->space], (long long)variable->size,
+			(long long)variable->align, variable->type ? ":" : "",
+			variable->type ? variable->type : "");
+	}
+	return str_take(&text);
+}
+
+START_TEST(ptx_gives_variables)
+{
+	struct rtc_image image;
+	kz_error err = KZ_ERROR_INIT;
+	const char *ptx = variable_texts[_i].ptx;
+	ck_assert_int_eq(rtc_image_inspect(&image, ptx, strlen(ptx), &err), KZ_OK);
+	char *shown = show_variables(&image);
+	ck_assert_str_eq(shown, variable_texts[_i].variables);
+	mem_free(shown);
+	rtc_image_free(&image);
+}
+END_TEST
+
 START_TEST(data_of_another_kind_is_refused)
 {
 	static const struct {
@@ -144,6 +193,65 @@ START_TEST(a_compiled_image_knows_sizes_offsets_and_types)
 	expect(&image, "none(), mix(p8@0 const float *, i1@8 char, f8@16 double, s12@24 P, "
 		"e4@36 E, s16@48 float4), big(s20000@0 Big, p8@20000 int *)");
 	rtc_image_free(&image);
+}
+END_TEST
+
+static const char with_variables[] =
+	"struct P { float x; int id; };\n"
+	"namespace ns { __device__ float table[2][8]; static __device__ int hidden = 3; }\n"
+	"__constant__ unsigned char c[3] = {1, 2, 3};\n"
+	"__managed__ double m; __device__ const P *p; __device__ P ps[2];\n"
+	"__global__ void k(float *a) { *a = ns::table[0][1] + c[1] + m + p->x + ns::hidden + ps->id; }\n";
+
+/* The text has each of these words, and nothing else. */
+static void expect_words(const char *text, const char *const *words, size_t count)
+{
+	size_t len = count - 1;
+	for (size_t i = 0; i < count; i++) {
+		ck_assert_msg(strstr(text, words[i]) != NULL, "'%s' is not in '%s'", words[i], text);
+		len += strlen(words[i]);
+	}
+	ck_assert_uint_eq(strlen(text), len);
+}
+
+START_TEST(a_compile_gives_the_types_of_variables)
+{
+	static const char *const words[] = {"ns::table:g64/4:float [2][8]", "ns::hidden:g4/4:int",
+		"c:c3/1:unsigned char [3]", "m:m8/8:double", "p:g8/8:const P *", "ps:g16/4:P [2]"};
+	static const char *const archs[] = {"compute_75", "sm_90"};
+	for (size_t i = 0; i < countof(archs); i++) {
+		struct rtc_request request = {.source = with_variables, .arch = archs[i]};
+		struct rtc_image image;
+		kz_error err = KZ_ERROR_INIT;
+		ck_assert_msg(!rtc_compile(&image, &request, &err), "%s", err.message);
+		char *shown = show_variables(&image);
+		expect_words(shown, words, countof(words));
+		mem_free(shown);
+		const struct rtc_variable *table = rtc_image_variable(&image, "table");
+		ck_assert_ptr_nonnull(table);
+		ck_assert_ptr_eq(table, rtc_image_variable(&image, "::ns :: table"));
+		ck_assert_int_eq(table->kind, PARAM_FLOAT);
+		ck_assert_int_eq(table->element_size, 4);
+		ck_assert_ptr_null(rtc_image_variable(&image, "tabl"));
+		rtc_image_free(&image);
+	}
+}
+END_TEST
+
+START_TEST(a_cubin_gives_variables)
+{
+	static const char *const words[] = {"ns::table:g64/0", "ns::hidden:g4/0", "c:c3/0", "m:m8/0",
+		"p:g8/0", "ps:g16/0"};
+	struct rtc_request request = {.source = with_variables, .arch = "sm_90"};
+	struct rtc_image made;
+	struct rtc_image image;
+	ck_assert_int_eq(rtc_compile(&made, &request, NULL), KZ_OK);
+	ck_assert_int_eq(rtc_image_inspect(&image, made.data, made.size, NULL), KZ_OK);
+	char *shown = show_variables(&image);
+	expect_words(shown, words, countof(words));
+	mem_free(shown);
+	rtc_image_free(&image);
+	rtc_image_free(&made);
 }
 END_TEST
 
@@ -271,6 +379,9 @@ Suite *rtc_image_suite(void)
 	TCase *tc = tcase_create("images");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, ptx_gives_kernels_and_layouts, 0, (int)countof(texts));
+	tcase_add_loop_test(tc, ptx_gives_variables, 0, (int)countof(variable_texts));
+	tcase_add_test(tc, a_compile_gives_the_types_of_variables);
+	tcase_add_test(tc, a_cubin_gives_variables);
 	tcase_add_test(tc, data_of_another_kind_is_refused);
 	tcase_add_loop_test(tc, cubins_of_every_architecture_give_kernels_and_layouts, 0, 5);
 	tcase_add_test(tc, a_compiled_image_knows_sizes_offsets_and_types);

@@ -26,10 +26,15 @@ static struct rtc_kernel kernels[] = {
 	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 3, true},
 	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
 };
+static struct rtc_variable variables[] = {
+	{(char[]){"ns::v"}, (char[]){"_ZN2ns1vE"}, text, 64, 8, VARIABLE_CONSTANT, PARAM_POINTER, 8},
+	{(char[]){"w"}, (char[]){"w"}, NULL, 4, 0, VARIABLE_GLOBAL, PARAM_UNKNOWN, -1},
+};
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
-	(char[]){"a warning\n"}, kernels, 2};
-static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL, 0};
-static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0};
+	(char[]){"a warning\n"}, kernels, 2, variables, 2};
+static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
+	0, NULL, 0};
+static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0};
 
 static void expect_same_text(const char *a, const char *b)
 {
@@ -59,6 +64,18 @@ static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
 			ck_assert_int_eq(x->params[j].offset, y->params[j].offset);
 			expect_same_text(x->params[j].type, y->params[j].type);
 		}
+	}
+	ck_assert_uint_eq(a->variable_count, b->variable_count);
+	for (size_t i = 0; i < a->variable_count; i++) {
+		const struct rtc_variable *x = &a->variables[i], *y = &b->variables[i];
+		expect_same_text(x->name, y->name);
+		expect_same_text(x->lowered, y->lowered);
+		expect_same_text(x->type, y->type);
+		ck_assert_int_eq(x->size, y->size);
+		ck_assert_int_eq(x->align, y->align);
+		ck_assert_int_eq(x->space, y->space);
+		ck_assert_int_eq(x->kind, y->kind);
+		ck_assert_int_eq(x->element_size, y->element_size);
 	}
 }
 

@@ -61,6 +61,44 @@ static const struct {
 	{K "k(", ""},
 };
 
+#define D "__device__ "
+
+/* Variables, by name. */
+static const struct {
+	const char *source;
+	const char *variables;
+} declarations[] = {
+	{D "int a; __constant__ float b[4] = {1, 2}; __managed__ double c{3};", "a b c"},
+	{D "int f(int a) { return a; } " D "int g(void); __global__ void k() {}", ""},
+	{"namespace n { static " D "const int a = 1 < 2; namespace { " D "int *b; } }", "n::a n::b"},
+	{D "int a, *b = &a, c;", "a b"},
+	{D "std::array<int, 4> a; " D "cuda::std::pair<int, float> b = {1, 2};", "a b"},
+	{D "volatile unsigned long long int a, b[2][3];", "a b"},
+	{"template<class T> " D "T a; " D "int S::b = 3; template<> " D "int a<int> = 4;", ""},
+	{D "struct S { int a; } b; " D "enum { A } c;", ""},
+	{"#ifdef A\n" D "int a;\n#endif\n" D "int b;\n#if 0\n#else\n" D "int c;\n#endif\n" D "int d;",
+		"b c d"},
+	{"int f() { auto g = [] " D "{ return 1; }; return g(); } auto h = [] " D "{ };", ""},
+	{"auto h = [] " D "(int a) -> int { return a; }; extern \"C\" { " D "int a; }", "a"},
+	{D "__align__(16) float a[4]; " D "int (*b)(int) = f;", ""},
+	{D "int a = f(1, 2), b;", "a"},
+};
+
+START_TEST(sources_give_their_variables)
+{
+	struct scan scan;
+	struct str text = STR_INIT;
+	ck_assert(scan_source(&scan, declarations[_i].source));
+	str_add(&text, "");
+	for (size_t i = 0; i < scan.variable_count; i++) {
+		str_addf(&text, "%s%s", i ? " " : "", scan.variables[i]);
+	}
+	ck_assert_str_eq(text.data, declarations[_i].variables);
+	str_free(&text);
+	scan_free(&scan);
+}
+END_TEST
+
 static char *show(const struct scan *scan)
 {
 	struct str text = STR_INIT;
@@ -123,7 +161,7 @@ START_TEST(want_of_memory_leaves_nothing)
 	for (long n = 0;; n++) {
 		struct scan scan;
 		mem_fail_after(n);
-		bool read = scan_source(&scan, sources[6].source);
+		bool read = scan_source(&scan, D "int a; namespace a { " K "k() {} }");
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(read != failed);
@@ -132,6 +170,7 @@ START_TEST(want_of_memory_leaves_nothing)
 			break;
 		}
 		ck_assert_ptr_null(scan.kernels);
+		ck_assert_ptr_null(scan.variables);
 	}
 }
 END_TEST
@@ -142,6 +181,7 @@ Suite *rtc_scan_suite(void)
 	Suite *suite = suite_create("rtc_scan");
 	TCase *tc = tcase_create("sources");
 	tcase_add_loop_test(tc, sources_give_their_kernels, 0, (int)countof(sources));
+	tcase_add_loop_test(tc, sources_give_their_variables, 0, (int)countof(declarations));
 	tcase_add_loop_test(tc, every_beginning_of_a_source_is_read_without_harm, 0,
 		(int)countof(sources));
 	tcase_add_test(tc, namespaces_beyond_the_limit_hide_their_kernels);

@@ -280,11 +280,16 @@ static bool drop_rejected(struct job *job)
 	return dropped;
 }
 
+static bool is_probe(const struct job_name *name)
+{
+	return name->purpose == NAME_PROBE || name->purpose == NAME_VARIABLE;
+}
+
 static void drop_probes(struct job *job)
 {
 	job->tail = false;
 	for (size_t i = job->name_count; i-- > 0;) {
-		if (job->names[i].purpose == NAME_PROBE) {
+		if (is_probe(&job->names[i])) {
 			job_drop_name(job, i);
 		}
 	}
@@ -388,7 +393,7 @@ static void strip_probes(char *ptx, const struct job *job)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
 		const char *lowered = job->names[i].lowered;
-		bool probe = job->names[i].purpose == NAME_PROBE && lowered;
+		bool probe = is_probe(&job->names[i]) && lowered;
 		char *at = probe ? strstr(ptx, lowered) : NULL;
 		if (!at || strstr(at + 1, lowered)) {
 			continue;
@@ -427,6 +432,13 @@ static bool apply_names(struct rtc_image *image, const struct job *job)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
 		const struct job_name *name = &job->names[i];
+		if (name->purpose == NAME_VARIABLE && name->lowered
+		    && !image_type_variable(image, name->kernel, name->lowered)) {
+			return false;
+		}
+		if (name->purpose == NAME_VARIABLE) {
+			continue;
+		}
 		struct rtc_kernel *kernel = named_kernel(image, job, name);
 		if (!kernel || !name->lowered || name->purpose == NAME_KERNEL) {
 			continue;

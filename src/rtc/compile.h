@@ -32,6 +32,20 @@ struct rtc_kernel {
 	bool params_known;  /* the count above is a fact; else only the driver can tell */
 };
 
+enum variable_space { VARIABLE_GLOBAL, VARIABLE_CONSTANT, VARIABLE_MANAGED };
+
+/* A __device__, __constant__ or __managed__ variable of the module. */
+struct rtc_variable {
+	char *name;         /* "ns::table" */
+	char *lowered;      /* the symbol in the image */
+	char *type;         /* as C++ writes it: "float [16]"; NULL unknown */
+	int64_t size;       /* bytes of all of it */
+	int64_t align;      /* 0 unknown */
+	enum variable_space space;
+	enum param_kind kind;    /* of one element of an array, PARAM_UNKNOWN without a type */
+	int64_t element_size;    /* bytes of it; -1 unknown */
+};
+
 struct rtc_image {
 	char *data;         /* PTX (zero-terminated), cubin or LTO-IR */
 	size_t size;        /* PTX: without the zero */
@@ -41,6 +55,8 @@ struct rtc_image {
 	char *log;          /* warnings of a compile that succeeded, rendered; NULL if none */
 	struct rtc_kernel *kernels;
 	size_t kernel_count;
+	struct rtc_variable *variables;
+	size_t variable_count;
 };
 
 struct rtc_request {
@@ -92,6 +108,9 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 
 /* The name in the list that is nearest to a misspelt one, NULL if none is near. */
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name);
+
+/* Find a variable as rtc_image_kernel does a kernel; NULL if there is none. */
+const struct rtc_variable *rtc_image_variable(const struct rtc_image *image, const char *name);
 
 /* The rule of runtime-compilation.md 4.4: archs ascending.  Fills "sm_90" or "compute_90". */
 kz_status rtc_choose_arch(char out[24], const int *archs, int count, int device_cc, bool ptx_only,

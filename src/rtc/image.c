@@ -28,6 +28,7 @@ void rtc_image_free(struct rtc_image *image)
 			kernel_free(&image->kernels[i]);
 		}
 		mem_free(image->kernels);
+		image_free_variables(image);
 		mem_free(image->data);
 		mem_free(image->log);
 		*image = (struct rtc_image){0};
@@ -222,7 +223,7 @@ static char next_char(const char **at, char last)
 	return **at ? *(*at)++ : '\0';
 }
 
-static bool names_equal(const char *a, const char *b)
+bool image_names_equal(const char *a, const char *b)
 {
 	char from_a = '\0';
 	char from_b = '\0';
@@ -234,8 +235,7 @@ static bool names_equal(const char *a, const char *b)
 	return from_a == from_b;
 }
 
-/* "ns::scale<float, 4>" without its namespaces; len is that without arguments. */
-static const char *bare_name(const char *name, size_t *len)
+const char *image_bare_name(const char *name, size_t *len)
 {
 	*len = strcspn(name, "<(");
 	for (size_t i = *len; i > 1; i--) {
@@ -252,11 +252,11 @@ static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, 
 {
 	const struct rtc_kernel *found = NULL;
 	size_t len;
-	if (bare_name(name, &len) != name) {
+	if (image_bare_name(name, &len) != name) {
 		return NULL;
 	}
 	for (size_t i = 0; i < image->kernel_count; i++) {
-		if (names_equal(name, bare_name(image->kernels[i].name, &len))) {
+		if (image_names_equal(name, image_bare_name(image->kernels[i].name, &len))) {
 			if (found) {
 				return NULL;
 			}
@@ -270,7 +270,7 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 {
 	const struct rtc_kernel *kernel = image_by_symbol(image, name);
 	for (size_t i = 0; i < image->kernel_count && !kernel; i++) {
-		if (names_equal(name, image->kernels[i].name)) {
+		if (image_names_equal(name, image->kernels[i].name)) {
 			kernel = &image->kernels[i];
 		}
 	}
@@ -281,11 +281,11 @@ const char *rtc_image_nearest(const struct rtc_image *image, const char *name)
 {
 	const char *nearest = NULL;
 	size_t wanted_len;
-	const char *wanted = bare_name(name, &wanted_len);
+	const char *wanted = image_bare_name(name, &wanted_len);
 	size_t limit = wanted_len / 3 + 1;
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		size_t len;
-		const char *bare = bare_name(image->kernels[i].name, &len);
+		const char *bare = image_bare_name(image->kernels[i].name, &len);
 		size_t distance = str_distance(wanted, wanted_len, bare, len);
 		if (distance < limit) {
 			limit = distance;

@@ -23,9 +23,25 @@ struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *sy
 /* Overloads have one name: add the parameter types to it.  False when memory runs out. */
 bool image_tell_overloads(struct rtc_image *image);
 
-/* Read the kernels; image->data is set.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
+/* Append a variable; of `facts`, space, size and align count.  False when memory runs out. */
+bool image_add_variable(struct rtc_image *image, const char *symbol, size_t symbol_len,
+	const struct rtc_variable *facts);
+
+/* Give the variable of that name the type in a probe's symbol, if it is of that size.  False when
+ * memory runs out. */
+bool image_type_variable(struct rtc_image *image, const char *name, const char *probe);
+
+void image_free_variables(struct rtc_image *image);
+
+/* Read the kernels and variables; image->data is set.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
 kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err);
 kz_status image_read_cubin(struct rtc_image *image, kz_error *err);
+
+/* Whether two names are the same but for white space that does not matter. */
+bool image_names_equal(const char *a, const char *b);
+
+/* "ns::scale<float, 4>" without its namespaces; len is that without arguments. */
+const char *image_bare_name(const char *name, size_t *len);
 
 /* Whether a text is PTX: begins with .version, comments aside. */
 bool image_is_ptx(const char *text);

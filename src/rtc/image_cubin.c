@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a cubin says about its kernels.
+ * What a cubin says about its kernels and variables.
  *
  * A cubin is a 64-bit ELF file.  A kernel is a function symbol whose st_other has the bit
- * STO_CUDA_ENTRY; its parameters are records of the section .nv.info.<symbol>.  Neither is in a
- * public document: both were read off cubins of sm_75 to sm_121.  The file may come from anywhere,
+ * STO_CUDA_ENTRY; its parameters are records of the section .nv.info.<symbol>.  A variable is an
+ * object symbol in .nv.global, .nv.global.init or .nv.constant3.  None of it is in a
+ * public document: all was read off cubins of sm_75 to sm_121.  The file may come from anywhere,
  * so every offset is checked before it is followed.
  */
 #include "../base/common.h"
@@ -19,6 +20,7 @@
 
 #define MACHINE_CUDA 190
 #define OTHER_ENTRY 0x10
+#define OTHER_MANAGED 0x04
 #define MAX_PARAMS 4096
 
 /* Records of .nv.info: a byte of format, a byte of attribute, 16 bits of size or value. */
@@ -176,6 +178,28 @@ static void read_arch(struct rtc_image *image, const Elf64_Ehdr *header)
 	}
 }
 
+/* A variable is an object in a section of variables; what is in shared memory belongs to kernels.
+ * Others that have no section are defined elsewhere. */
+static bool read_variable(struct rtc_image *image, const struct cubin *cubin,
+	const Elf64_Sym *symbol, const char *name)
+{
+	Elf64_Shdr section;
+	if (!read_section(cubin, &section, symbol->st_shndx)) {
+		return true;
+	}
+	const char *where = read_string(cubin, cubin->header.e_shstrndx, section.sh_name);
+	bool constant = where && strncmp(where, ".nv.constant", 12) == 0;
+	if (!constant && (!where || strncmp(where, ".nv.global", 10) != 0)) {
+		return true;
+	}
+	struct rtc_variable facts = {
+		.size = (int64_t)(symbol->st_size & INT64_MAX),
+		.space = constant ? VARIABLE_CONSTANT
+			: symbol->st_other & OTHER_MANAGED ? VARIABLE_MANAGED : VARIABLE_GLOBAL,
+	};
+	return image_add_variable(image, name, strlen(name), &facts);
+}
+
 static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin,
 	const Elf64_Shdr *table, kz_error *err)
 {
@@ -186,16 +210,20 @@ static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin
 			return error_set(err, KZ_BAD_IMAGE,
 				"damaged cubin: the symbol table lies beyond its end");
 		}
-		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & OTHER_ENTRY)
-		    || symbol.st_shndx == SHN_UNDEF) {
+		bool variable = ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT;
+		bool entry = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC
+			     && (symbol.st_other & OTHER_ENTRY);
+		if (symbol.st_shndx == SHN_UNDEF || (!variable && !entry)) {
 			continue;
 		}
 		const char *name = read_string(cubin, table->sh_link, symbol.st_name);
 		if (!name) {
 			return error_set(err, KZ_BAD_IMAGE,
-				"damaged cubin: the name of a kernel lies beyond its end");
+				"damaged cubin: the name of a %s lies beyond its end",
+				variable ? "variable" : "kernel");
 		}
-		if (!add_kernel(image, cubin, name)) {
+		if (variable ? !read_variable(image, cubin, &symbol, name)
+			     : !add_kernel(image, cubin, name)) {
 			return error_no_memory(err);
 		}
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PTX says about its kernels: names, and where each parameter lies.
+ * What PTX says about its kernels: names, and where each parameter lies; and about its variables.
  *
- * Only `.target` and the heads of `.entry` are looked at; the rest of the text goes by as tokens.
+ * Only `.target`, the heads of `.entry` and variables of the module are looked at; bodies and other
+ * things in braces are skipped as fast as a search for the closing one goes.
  * The parameter block is laid out as the PTX ISA has it: each parameter at the next multiple of its
  * alignment, which is its size if nothing else is said.
  */
@@ -83,14 +84,22 @@ static int64_t token_number(const struct token *token)
 	return end == token->text + token->len && number >= 0 && number <= INT32_MAX ? number : -1;
 }
 
-/* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
-static int64_t type_size(const struct token *type)
+static bool is_reference(const struct token *type)
 {
 	static const char *const references[] = {".texref", ".samplerref", ".surfref"};
 	for (size_t i = 0; i < countof(references); i++) {
 		if (token_is(type, references[i])) {
-			return 8;
+			return true;
 		}
+	}
+	return false;
+}
+
+/* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
+static int64_t type_size(const struct token *type)
+{
+	if (is_reference(type)) {
+		return 8;
 	}
 	size_t letters = strspn(type->text + 1, "busf");
 	int bits = atoi(type->text + 1 + letters);
@@ -193,21 +202,136 @@ bool image_is_ptx(const char *text)
 	return token_is(&token, ".version");
 }
 
+/* Behind the brace that closes the one before `at`. */
+static const char *skip_braces(const char *at)
+{
+	for (int depth = 1; depth > 0;) {
+		at += strcspn(at, "{}\"/");
+		if (*at == '\0') {
+			return at;
+		}
+		if (*at == '"') {
+			at += 1 + strcspn(at + 1, "\"\n");
+			at += *at == '"';
+		} else if (*at == '/') {
+			const char *next = skip_space(at);
+			at = next > at ? next : at + 1;
+		} else {
+			depth += *at == '{' ? 1 : -1;
+			at++;
+		}
+	}
+	return at;
+}
+
+/* A declaration of variables, as far as it has been read. */
+struct declaration {
+	struct rtc_variable facts;
+	int64_t element; /* bytes; -1 before the type */
+	int64_t count;
+	struct token name;
+	bool no_memory;
+};
+
+/* A name and its bounds have been read. */
+static void declare(struct rtc_image *image, struct declaration *declaration)
+{
+	const struct token *name = &declaration->name;
+	struct rtc_variable facts = declaration->facts;
+	if (name->len > 0 && declaration->element > 0 && declaration->count > 0) {
+		facts.size = declaration->element * declaration->count;
+		facts.align = facts.align > 0 ? facts.align : declaration->element;
+		declaration->no_memory |= !image_add_variable(image, name->text, name->len, &facts);
+	}
+	declaration->name.len = 0;
+	declaration->count = 1;
+}
+
+static void take_bound(struct declaration *declaration, const struct token *number)
+{
+	int64_t bound = token_number(number);
+	int64_t limit = INT64_MAX / 16;
+	bool good = bound >= 0 && declaration->count >= 0
+		    && (bound == 0 || declaration->count <= limit / bound);
+	declaration->count = good ? declaration->count * bound : -1;
+}
+
+static void take_word(struct declaration *declaration, const struct token *word, const char **at)
+{
+	if (token_is(word, ".align")) {
+		struct token number = next_token(at);
+		declaration->facts.align = token_number(&number);
+	} else if (token_is(word, ".managed")) {
+		declaration->facts.space = VARIABLE_MANAGED;
+	} else if (token_is(word, ".v2") || token_is(word, ".v4")) {
+		declaration->count *= word->text[2] - '0';
+	} else if (word->text[0] == '.' && !is_reference(word) && type_size(word) > 0) {
+		declaration->element = type_size(word);
+	} else if (is_word(word->text[0]) && word->text[0] != '.') {
+		declaration->name = *word;
+	}
+}
+
+/* `.global .align 4 .b8 table[16] = {...}, more;`, the space read. */
+static bool read_variables(struct rtc_image *image, const char **at, enum variable_space space)
+{
+	struct declaration declaration = {.facts.space = space, .element = -1, .count = 1};
+	for (;;) {
+		struct token token = next_token(at);
+		if (token.len == 0 || token_is(&token, ";")) {
+			declare(image, &declaration);
+			return !declaration.no_memory;
+		}
+		if (token_is(&token, ",")) {
+			declare(image, &declaration);
+		} else if (token_is(&token, "[")) {
+			struct token number = next_token(at);
+			take_bound(&declaration, &number);
+		} else if (token_is(&token, "=")) {
+			const char *value = skip_space(*at);
+			*at = *value == '{' ? skip_braces(value + 1) : value + strcspn(value, ",;");
+		} else {
+			take_word(&declaration, &token, at);
+		}
+	}
+}
+
+/* Take one token at the level of the module; false when memory runs out. */
+static bool take_token(struct rtc_image *image, const struct token *token, const char **at,
+	bool *is_extern)
+{
+	if (token_is(token, ".target")) {
+		struct token arch = next_token(at);
+		bool real = arch.len > 3 && memcmp(arch.text, "sm_", 3) == 0;
+		if (real && image->arch[0] == '\0') {
+			snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
+				(int)arch.len - 3, arch.text + 3);
+		}
+	} else if (token_is(token, ".entry")) {
+		return read_entry(image, at);
+	} else if (token_is(token, "{")) {
+		*at = skip_braces(*at);
+	} else if (token_is(token, "(")) {
+		*at += strcspn(*at, ")");
+	} else if (token_is(token, ".global") || token_is(token, ".const")) {
+		if (!*is_extern) {
+			return read_variables(image, at,
+				token->text[1] == 'c' ? VARIABLE_CONSTANT : VARIABLE_GLOBAL);
+		}
+	}
+	*is_extern = token_is(token, ".extern") || (*is_extern && !token_is(token, ";"));
+	return true;
+}
+
 kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err)
 {
+	bool is_extern = false;
 	for (;;) {
 		struct token token = next_token(&text);
 		if (token.len == 0) {
 			break;
 		}
-		if (token_is(&token, ".target")) {
-			token = next_token(&text);
-			bool real = token.len > 3 && memcmp(token.text, "sm_", 3) == 0;
-			if (real && image->arch[0] == '\0') {
-				snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
-					(int)token.len - 3, token.text + 3);
-			}
-		} else if (token_is(&token, ".entry") && !read_entry(image, &text)) {
+		if (!take_token(image, &token, &text, &is_extern)) {
 			return error_no_memory(err);
 		}
 	}

@@ -7,7 +7,8 @@
  *
  * The parameter types of an extern "C" kernel are in no symbol.  One more line after the source,
  *	template<class F> __device__ char kudzu_probe;
- * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us.
+ * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us; the types of
+ * variables likewise.
  */
 #include "../base/common.h"
 
@@ -293,11 +294,13 @@ static bool add_name(struct job *job, enum name_purpose purpose, char *expressio
 	return true;
 }
 
-static bool add_probe(struct job *job, const char *kernel)
+static bool add_probe(struct job *job, enum name_purpose purpose, const char *name)
 {
 	struct str text = STR_INIT;
-	str_addf(&text, "&" PROBE "<decltype(%s)>", kernel);
-	return add_name(job, NAME_PROBE, str_take(&text), kernel);
+	/* A variable in parentheses gives a reference; without them a managed one is an error. */
+	str_addf(&text, purpose == NAME_VARIABLE ? "&" PROBE "<decltype((%s))>"
+		: "&" PROBE "<decltype(%s)>", name);
+	return add_name(job, purpose, str_take(&text), name);
 }
 
 kz_status job_prepare(struct job *job, kz_error *err)
@@ -307,17 +310,20 @@ kz_status job_prepare(struct job *job, kz_error *err)
 	for (size_t i = 0; i < request->instance_count && ok; i++) {
 		const char *instance = request->instances[i];
 		ok = add_name(job, NAME_INSTANCE, mem_strdup(instance), instance)
-		     && (!job->tail || add_probe(job, instance));
+		     && (!job->tail || add_probe(job, NAME_PROBE, instance));
 	}
 	for (size_t i = 0; i < job->scan->count && ok; i++) {
 		const struct scan_kernel *kernel = &job->scan->kernels[i];
 		if (kernel->extern_c && job->tail) {
-			ok = add_probe(job, kernel->name);
+			ok = add_probe(job, NAME_PROBE, kernel->name);
 		}
 		/* LTO-IR does not say itself which kernels it has. */
 		if ((kernel->internal || job->is_lto) && !kernel->is_template && ok) {
 			ok = add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
 		}
+	}
+	for (size_t i = 0; i < job->scan->variable_count && ok && job->tail; i++) {
+		ok = add_probe(job, NAME_VARIABLE, job->scan->variables[i]);
 	}
 	return ok ? KZ_OK : error_no_memory(err);
 }

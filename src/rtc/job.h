@@ -21,7 +21,8 @@ enum name_purpose {
 	NAME_INSTANCE,  /* a template instance that the caller asks for */
 	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace; or one
 	                   that the image does not name */
-	NAME_PROBE      /* its mangled name has the parameter types of `kernel` */
+	NAME_PROBE,     /* its mangled name has the parameter types of `kernel` */
+	NAME_VARIABLE   /* its mangled name has the type of the variable `kernel` */
 };
 
 /* A name expression. */

@@ -17,18 +17,20 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '1'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '2'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 72, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 88, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
+_Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
 
 #define ABSENT UINT64_MAX
 #define NUMBER_SIZE 8
-/* The fewest bytes of a parameter, and of a kernel. */
+/* The fewest bytes of a parameter, of a kernel and of a variable. */
 #define PARAM_SIZE (4 * NUMBER_SIZE)
 #define KERNEL_SIZE (4 * NUMBER_SIZE)
+#define VARIABLE_SIZE (8 * NUMBER_SIZE)
 
 static void add_number(struct str *out, uint64_t value)
 {
@@ -73,6 +75,18 @@ static void add_kernel(struct str *out, const struct rtc_kernel *kernel)
 	}
 }
 
+static void add_variable(struct str *out, const struct rtc_variable *variable)
+{
+	add_text(out, variable->name);
+	add_text(out, variable->lowered);
+	add_text(out, variable->type);
+	add_number(out, (uint64_t)variable->size);
+	add_number(out, (uint64_t)variable->align);
+	add_number(out, (uint64_t)variable->space);
+	add_number(out, (uint64_t)variable->kind);
+	add_number(out, (uint64_t)variable->element_size);
+}
+
 void pack_image(struct str *out, const struct rtc_image *image)
 {
 	str_addn(out, mark, sizeof(mark));
@@ -84,6 +98,10 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	add_number(out, image->kernel_count);
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		add_kernel(out, &image->kernels[i]);
+	}
+	add_number(out, image->variable_count);
+	for (size_t i = 0; i < image->variable_count; i++) {
+		add_variable(out, &image->variables[i]);
 	}
 }
 
@@ -189,6 +207,30 @@ static void read_kernel(struct reader *in, struct rtc_kernel *kernel)
 	}
 }
 
+static void read_variable(struct reader *in, struct rtc_variable *variable)
+{
+	variable->name = read_text(in, false);
+	variable->lowered = read_text(in, false);
+	variable->type = read_text(in, true);
+	variable->size = read_extent(in);
+	variable->align = read_extent(in);
+	variable->space = (enum variable_space)read_up_to(in, VARIABLE_MANAGED);
+	variable->kind = (enum param_kind)read_up_to(in, PARAM_ENUM);
+	variable->element_size = read_extent(in);
+}
+
+static void read_variables(struct reader *in, struct rtc_image *image)
+{
+	size_t count = read_count(in, VARIABLE_SIZE);
+	image->variables = count ? mem_zalloc(count, sizeof(*image->variables)) : NULL;
+	if (count && !image->variables) {
+		in->bad = in->no_memory = true;
+	}
+	for (; image->variable_count < count && !in->bad; image->variable_count++) {
+		read_variable(in, &image->variables[image->variable_count]);
+	}
+}
+
 static void read_arch(struct reader *in, struct rtc_image *image)
 {
 	char *arch = read_text(in, false);
@@ -218,6 +260,7 @@ static void read_image(struct reader *in, struct rtc_image *image)
 	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
 		read_kernel(in, &image->kernels[image->kernel_count]);
 	}
+	read_variables(in, image);
 }
 
 kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err)

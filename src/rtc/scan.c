@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Find the __global__ functions of a source text.
+ * Find the __global__ functions and the variables of a source text.
  *
  * This is no parser: it walks the tokens, skips comments, literals and directives, and keeps just
  * enough state to name a kernel: a stack of open braces that knows namespaces and extern "C"
  * blocks, and what the current declaration has shown so far (template, static, extern "C",
  * __global__).  The name of a kernel is the identifier before the parenthesis that no other
  * identifier follows, so that __launch_bounds__(256) and macros like it are passed over.
+ *
+ * A variable is what a declaration with __device__, __constant__ or __managed__ names before any
+ * parenthesis; one of a class that is defined there, or within an #if, is passed over.
  *
  * Macros and #if are not understood, but for #if 0 and a #define whose text has __global__ in it.
  * A wrong guess does no harm: compile.c drops the names that NVRTC does not know.
@@ -56,6 +59,7 @@ struct scanner {
 	int macro_count;
 	bool open_comment;
 	bool at_line_start;
+	int conditions;   /* #if that are open */
 
 	/* The declaration that is being read. */
 	bool is_template;
@@ -64,6 +68,8 @@ struct scanner {
 	bool extern_c;
 	bool is_global;
 	bool is_namespace;
+	bool is_variable; /* so far */
+	bool is_member;   /* the last word came after a :: */
 	const char *namespace_name;
 	size_t namespace_len;
 	struct token candidate; /* the identifier before the last closed parenthesis */
@@ -186,6 +192,10 @@ static void skip_directive(struct scanner *s)
 		end = skip_disabled(word);
 	} else if (starts_word(word, "define")) {
 		note_macro(s, word + 6, end);
+	} else if (strncmp(word, "if", 2) == 0) {
+		s->conditions++;
+	} else if (starts_word(word, "endif") && s->conditions > 0) {
+		s->conditions--; /* the #else of an #if 0 is not counted */
 	}
 	s->at = end;
 }
@@ -266,7 +276,7 @@ static struct token scan_next(struct scanner *s)
 static void declaration_reset(struct scanner *s)
 {
 	s->is_template = s->is_static = s->is_extern = s->extern_c = false;
-	s->is_global = s->is_namespace = false;
+	s->is_global = s->is_namespace = s->is_variable = false;
 	s->namespace_len = 0;
 	s->namespace_name = "";
 	s->candidate.len = 0;
@@ -284,22 +294,30 @@ static void scope_push(struct scanner *s)
 	s->depth++;
 }
 
-/* The name with its namespaces; NULL when memory runs out.  Takes what the scopes say over. */
-static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
+/* A name with its namespaces; NULL when memory runs out. */
+static char *qualified_name(const struct scanner *s, const struct token *name)
 {
 	struct str text = STR_INIT;
 	for (int i = 0; i < s->depth; i++) {
 		const struct scope *scope = &s->scopes[i];
-		kernel->extern_c |= scope->kind == SCOPE_EXTERN_C;
 		if (scope->kind == SCOPE_NAMESPACE && scope->len > 0) {
 			str_addn(&text, scope->name, scope->len);
 			str_add(&text, "::");
-		} else if (scope->kind == SCOPE_NAMESPACE) {
-			kernel->internal = true;
 		}
 	}
-	str_addn(&text, s->candidate.text, s->candidate.len);
+	str_addn(&text, name->text, name->len);
 	return str_take(&text);
+}
+
+/* The name of a kernel.  Takes what the scopes say over. */
+static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
+{
+	for (int i = 0; i < s->depth; i++) {
+		const struct scope *scope = &s->scopes[i];
+		kernel->extern_c |= scope->kind == SCOPE_EXTERN_C;
+		kernel->internal |= scope->kind == SCOPE_NAMESPACE && scope->len == 0;
+	}
+	return qualified_name(s, &s->candidate);
 }
 
 /* A declaration and its definition, or overloads, are one name. */
@@ -340,6 +358,33 @@ static bool add_kernel(struct scanner *s)
 	}
 	s->scan->kernels = grown;
 	grown[s->scan->count++] = kernel;
+	return true;
+}
+
+static bool is_space_word(const struct token *word)
+{
+	return token_is(word, "__device__") || token_is(word, "__constant__")
+	       || token_is(word, "__managed__");
+}
+
+/* What ends a declarator comes after a name: a variable's, if it can be one's. */
+static bool take_declarator(struct scanner *s, const struct token *last, char end)
+{
+	bool named = s->is_variable && last->kind == TOKEN_WORD && !s->is_member
+		     && !is_space_word(last); /* of a lambda */
+	s->is_variable = s->is_variable && end == ',';
+	if (!named || s->is_template || s->depth > MAX_DEPTH || s->conditions != 0) {
+		return true;
+	}
+	char *name = qualified_name(s, last);
+	char **grown = name ? mem_realloc(s->scan->variables,
+		(s->scan->variable_count + 1) * sizeof(*grown)) : NULL;
+	if (!grown) {
+		mem_free(name);
+		return false;
+	}
+	s->scan->variables = grown;
+	grown[s->scan->variable_count++] = name;
 	return true;
 }
 
@@ -384,8 +429,16 @@ static void take_namespace(struct scanner *s)
 	}
 }
 
+/* A word after which a brace or a name is of a type. */
+static bool is_class_word(const struct token *word)
+{
+	return token_is(word, "struct") || token_is(word, "class") || token_is(word, "union")
+	       || token_is(word, "enum") || token_is(word, "using") || token_is(word, "typedef");
+}
+
 static void take_word(struct scanner *s, const struct token *word, struct token *last)
 {
+	s->is_member = token_is(last, "::");
 	*last = *word;
 	if (token_is(word, "__global__")) {
 		s->is_global = true;
@@ -403,6 +456,10 @@ static void take_word(struct scanner *s, const struct token *word, struct token 
 		s->is_extern = true;
 	} else if (token_is(word, "namespace")) {
 		take_namespace(s);
+	} else if (is_space_word(word)) {
+		s->is_variable = true;
+	} else if (is_class_word(word)) {
+		s->is_variable = false;
 	}
 	for (int i = 0; i < s->macro_count; i++) {
 		if (word->len == s->macros[i].len
@@ -417,6 +474,7 @@ static void take_word(struct scanner *s, const struct token *word, struct token 
 static void take_parenthesis(struct scanner *s, const struct token *last)
 {
 	skip_nested(s, '(', ')');
+	s->is_variable = false;
 	if (s->is_global && last->kind == TOKEN_WORD) {
 		s->candidate = *last;
 	}
@@ -468,13 +526,20 @@ static bool scan_tokens(struct scanner *s)
 			s->extern_c |= s->is_extern && token_is(&token, "\"C\"");
 			break;
 		case TOKEN_PUNCT:
+			if (strchr("[={;,", *token.text)) {
+				ok = take_declarator(s, &last, *token.text);
+			}
 			if (*token.text == '(') {
 				take_parenthesis(s, &last);
+			} else if (*token.text == '<' && s->is_variable) {
+				skip_nested(s, '<', '>');
+			} else if (*token.text == '-' || *token.text == ']') {
+				s->is_variable = false; /* a lambda */
 			} else if (*token.text == '{') {
-				ok = take_brace(s, &last);
+				ok = ok && take_brace(s, &last);
 				declaration_reset(s);
 			} else if (*token.text == ';' || *token.text == '}') {
-				ok = !s->is_global || !s->candidate.len || add_kernel(s);
+				ok = ok && (!s->is_global || !s->candidate.len || add_kernel(s));
 				s->depth -= *token.text == '}';
 				declaration_reset(s);
 			}
@@ -505,6 +570,10 @@ void scan_free(struct scan *scan)
 	for (size_t i = 0; i < scan->count; i++) {
 		mem_free(scan->kernels[i].name);
 	}
+	for (size_t i = 0; i < scan->variable_count; i++) {
+		mem_free(scan->variables[i]);
+	}
+	mem_free(scan->variables);
 	mem_free(scan->kernels);
 	*scan = (struct scan){0};
 }

@@ -15,6 +15,8 @@ struct scan_kernel {
 struct scan {
 	struct scan_kernel *kernels; /* each name once */
 	size_t count;
+	char **variables; /* __device__, __constant__, __managed__: qualified names, no templates */
+	size_t variable_count;
 	bool complete; /* all braces are closed: a line may be added at the end */
 };
 

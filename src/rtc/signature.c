@@ -95,6 +95,30 @@ bool signature_read(struct signature *out, const char *mangled, bool probe)
 	return ok;
 }
 
+bool signature_read_type(struct rtc_param *out, const char *mangled)
+{
+	struct arena arena = ARENA_INIT;
+	struct demangled demangled;
+	*out = (struct rtc_param){.size = -1, .offset = -1};
+	bool ok = demangle(&demangled, mangled, &arena);
+	const struct node *arguments = ok ? demangled.arguments : NULL;
+	if (arguments && arguments->count == 1) {
+		struct str text = STR_INIT;
+		const struct node *element = arguments->list[0];
+		element = element->kind == NODE_REFERENCE ? element->inner : element;
+		type_print(&text, element);
+		while (element->kind == NODE_ARRAY) {
+			element = element->inner;
+		}
+		classify(out, element);
+		ok = !text.failed;
+		out->type = ok && text.len <= TYPE_TEXT_MAX ? str_take(&text) : NULL;
+		str_free(&text);
+	}
+	arena_free(&arena);
+	return ok;
+}
+
 void signature_free_params(struct rtc_param *params, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

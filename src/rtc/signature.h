@@ -21,6 +21,14 @@ struct signature {
  * guessed.  False when memory runs out; then nothing is left in *out.
  */
 bool signature_read(struct signature *out, const char *mangled, bool probe);
+
+/*
+ * Read the type that is the template argument of a variable: "_Z3sigIA16_fE", or a reference to it,
+ * "_Z3sigIRA16_fE", is "float [16]".  Kind and size are those of one element of an array.  A type
+ * that is not covered is no text.  False when memory runs out.
+ */
+bool signature_read_type(struct rtc_param *out, const char *mangled);
+
 void signature_free(struct signature *signature);
 void signature_free_params(struct rtc_param *params, size_t count);
 
