@@ -113,7 +113,8 @@
  *                   emit_flow.c emit_lanes.c emit_warp.c emit_async.c emit_matrix.c
  *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
- *     jit.[ch]      LLVM IR -> machine code
+ *     code.[ch]     object files -> code that can run
+ *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker
  *     image.[ch]
  *                   the PTX in what programs load: text, fat binaries
  *     link.[ch] link_scan.[ch]

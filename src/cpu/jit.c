@@ -4,8 +4,8 @@
  * LLVM IR to machine code, for the processor that we run on.
  *
  * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, the
- * target machine makes an object file in memory, and one LLJIT per PTX module links that object
- * and finds the address.  The short list makes code as fast as -O2 in half the time, because the
+ * target machine makes an object file in memory, and code.c loads that; LLVM's own linker does where
+ * that cannot (jit_link.c).  The short list makes code as fast as -O2 in half the time, because the
  * IR is low-level already: registers become values (sroa), what address arithmetic repeats goes
  * away (early-cse), and with a loop in the kernel invariants leave it (licm).
  *
@@ -20,21 +20,19 @@
 #include "../base/common.h"
 
 #include "../base/alloc.h"
+#include "code.h"
 #include "emit.h"
 #include "jit.h"
+#include "jit_link.h"
 #include "settings.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/LLJIT.h>
-#include <llvm-c/Object.h>
-#include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +65,12 @@ enum { MANY_EDGES = 4000 };
 /* Bytes of the stack that compiled code may take: it runs on threads of the program, too. */
 #define MOST_STACK "1000000"
 
+/* The code of one kernel. */
+struct loaded {
+	struct code code;
+	struct loaded *next;
+};
+
 struct jit {
 	const struct ptx_module *module;
 	LLVMContextRef context;
@@ -75,10 +79,10 @@ struct jit {
 	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
 	LLVMTargetDataRef layout;
 	char *triple;
-	LLVMOrcLLJITRef linker;
+	struct loaded *loaded;
+	struct jit_linker *linker;      /* of what code.c has refused; NULL until there is some */
 	bool is_deep;               /* LLVM has said so: the code needs more than MOST_STACK */
 	bool is_huge;               /* too much IR for the width that was tried */
-	size_t kernel_count;
 	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
 	struct ptx_diag *diag; /* of the call that is running */
 };
@@ -93,15 +97,6 @@ static void init_llvm(void)
 	LLVMInitializeNativeTarget();
 	LLVMInitializeNativeAsmPrinter();
 	LLVMInitializeNativeAsmParser();
-}
-
-/* Takes the error. */
-static bool fail_error(struct ptx_diag *diag, int line, const char *what, LLVMErrorRef error)
-{
-	char *message = LLVMGetErrorMessage(error);
-	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message);
-	LLVMDisposeErrorMessage(message);
-	return false;
 }
 
 /* Takes the message. */
@@ -152,61 +147,6 @@ static bool find_target(struct jit *jit, struct ptx_diag *diag)
 	return true;
 }
 
-/* All that LLVM calls by itself, where the processor has no instruction for it.  The dynamic linker
- * is not asked: it would not find libm when somebody has loaded us with RTLD_LOCAL. */
-static const struct callee {
-	const char *name;
-	void (*address)(void);
-} callees[] = {
-#define X(name) {#name, (void (*)(void))name},
-	X(memcpy) X(memmove) X(memset) X(fma) X(fmaf) X(floor) X(floorf) X(ceil) X(ceilf)
-	X(trunc) X(truncf) X(rint) X(rintf) X(sqrt) X(sqrtf)
-#undef X
-};
-
-static bool define_callees(struct jit *jit, struct ptx_diag *diag)
-{
-	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[countof(callees)] = {{.Name = NULL}};
-	for (size_t i = 0; i < countof(callees); i++) {
-		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit->linker, callees[i].name);
-		pairs[i].Sym.Address = (uintptr_t)callees[i].address;
-		pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported
-			| LLVMJITSymbolGenericFlagsCallable;
-	}
-
-	LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, countof(pairs));
-	LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit->linker), unit);
-	if (error) {
-		LLVMOrcDisposeMaterializationUnit(unit);
-		return fail_error(diag, 0, "define what code calls", error);
-	}
-	return true;
-}
-
-/* What the linker would print.  Takes the error. */
-static void note_error(void *data, LLVMErrorRef error)
-{
-	struct jit *jit = data;
-	if (jit->diag && !jit->diag->message[0]) {
-		fail_error(jit->diag, 0, "link the code", error);
-	} else {
-		LLVMConsumeError(error);
-	}
-}
-
-static bool create_linker(struct jit *jit, struct ptx_diag *diag)
-{
-	LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->linker, NULL);
-	if (error) {
-		jit->linker = NULL;
-		return fail_error(diag, 0, "start its linker", error);
-	}
-
-	LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->linker),
-		note_error, jit);
-	return define_callees(jit, diag);
-}
-
 bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -222,7 +162,7 @@ bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_di
 	jit->width = (uint32_t)settings_get(SETTING_WIDTH, 0);
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
-	if (!find_target(jit, diag) || !create_linker(jit, diag)) {
+	if (!find_target(jit, diag)) {
 		jit_release(jit);
 		return false;
 	}
@@ -237,12 +177,13 @@ void jit_release(struct jit *jit)
 		return;
 	}
 
-	if (jit->linker) {
-		LLVMErrorRef error = LLVMOrcDisposeLLJIT(jit->linker);
-		if (error) {
-			LLVMConsumeError(error);
-		}
+	while (jit->loaded) {
+		struct loaded *next = jit->loaded->next;
+		code_unload(&jit->loaded->code);
+		mem_free(jit->loaded);
+		jit->loaded = next;
 	}
+	jit_linker_release(jit->linker);
 	if (jit->layout) {
 		LLVMDisposeTargetData(jit->layout);
 	}
@@ -336,32 +277,7 @@ static bool run_passes(struct jit *jit, LLVMModuleRef ir, const char *symbol,
 		error = LLVMRunPasses(ir, vector_passes, jit->machine, options);
 	}
 	LLVMDisposePassBuilderOptions(options);
-	return !error || fail_error(diag, func->line, "optimise", error);
-}
-
-/* Bytes of machine code in an object file.  The sections are called .ltext in the large code model,
- * which is LLVM's choice for code that may end up anywhere. */
-static size_t text_size(LLVMContextRef context, LLVMMemoryBufferRef object)
-{
-	char *message = NULL;
-	LLVMBinaryRef binary = LLVMCreateBinary(object, context, &message);
-	if (!binary) {
-		LLVMDisposeMessage(message);
-		return 0;
-	}
-
-	size_t size = 0;
-	LLVMSectionIteratorRef section = LLVMObjectFileCopySectionIterator(binary);
-	for (; !LLVMObjectFileIsSectionIteratorAtEnd(binary, section);
-		LLVMMoveToNextSection(section)) {
-		const char *name = LLVMGetSectionName(section);
-		if (name && (!strncmp(name, ".text", 5) || !strncmp(name, ".ltext", 6))) {
-			size += LLVMGetSectionSize(section);
-		}
-	}
-	LLVMDisposeSectionIterator(section);
-	LLVMDisposeBinary(binary);
-	return size;
+	return !error || jit_linker_fail(diag, func->line, "optimise", error);
 }
 
 /* Instructions of all functions, or HUGE_IR if that is fewer. */
@@ -437,28 +353,26 @@ static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef
 	return !jit->is_deep;
 }
 
-static bool link_object(struct jit_kernel *out, struct jit *jit, LLVMModuleRef ir,
-	const char *symbol, const struct ptx_func *func, struct ptx_diag *diag)
+static bool load_object(struct jit_kernel *out, struct jit *jit, const void *object, size_t size,
+	const char *symbol, struct ptx_diag *diag)
 {
-	LLVMMemoryBufferRef object;
-	if (!make_object(&object, jit, ir, func, diag)) {
-		return false;
+	uintptr_t address;
+	struct loaded *loaded = mem_zalloc(1, sizeof(*loaded));
+	if (!loaded) {
+		return ptx_no_memory(diag);
 	}
-
-	out->code_size = text_size(jit->context, object);
-	LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(jit->linker,
-		LLVMOrcLLJITGetMainJITDylib(jit->linker), object); /* takes the object */
-	if (error) {
-		return fail_error(diag, func->line, "add the code", error);
+	bool ok = code_load(&loaded->code, object, size, symbol);
+	if (ok) {
+		address = loaded->code.entry;
+		out->code_size = loaded->code.text_size;
+		loaded->next = jit->loaded;
+		jit->loaded = loaded;
+	} else {
+		mem_free(loaded);
+		ok = jit_linker_add(&address, &jit->linker, object, size, symbol, diag);
 	}
-
-	LLVMOrcExecutorAddress address = 0;
-	error = LLVMOrcLLJITLookup(jit->linker, &address, symbol);
-	if (error) {
-		return fail_error(diag, func->line, "link the code", error);
-	}
-	out->run = (rt_kernel *)(uintptr_t)address;
-	return true;
+	out->run = ok ? (rt_kernel *)address : NULL;
+	return ok;
 }
 
 static double now_ms(void)
@@ -473,9 +387,10 @@ static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_fu
 {
 	/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
 	char symbol[48];
-	snprintf(symbol, sizeof(symbol), "kudzu_kernel_%zu", jit->kernel_count++);
+	snprintf(symbol, sizeof(symbol), "kudzu_kernel_%zu", func->index);
 
 	double start = now_ms();
+	LLVMMemoryBufferRef object;
 	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(func->name, jit->context);
 	LLVMSetTarget(ir, jit->triple);
 	LLVMSetModuleDataLayout(ir, jit->layout);
@@ -487,7 +402,12 @@ static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_fu
 	jit->is_huge = ok && width > 1 && ir_size(ir) >= HUGE_IR;
 	ok = ok && !jit->is_huge;
 	double emitted = now_ms();
-	ok = ok && link_object(out, jit, ir, symbol, func, diag);
+	ok = ok && make_object(&object, jit, ir, func, diag);
+	if (ok) {
+		ok = load_object(out, jit, LLVMGetBufferStart(object), LLVMGetBufferSize(object),
+			symbol, diag);
+		LLVMDisposeMemoryBuffer(object);
+	}
 
 	out->emit_ms = emitted - start;
 	out->compile_ms = now_ms() - emitted;

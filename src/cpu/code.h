@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CODE_H
+#define CPU_CODE_H
+
+/* Object files of kernels, in memory, to code that can run. */
+#include "../base/common.h"
+
+/* All that compiled code may call by name: what LLVM calls by itself where the processor has no
+ * instruction for it.  The dynamic linker is not asked: it would not find libm when somebody has
+ * loaded us with RTLD_LOCAL. */
+#define CODE_CALLEE_COUNT 15
+struct code_callee {
+	const char *name;
+	void (*address)(void);
+};
+extern const struct code_callee code_callees[CODE_CALLEE_COUNT];
+
+struct code {
+	void *memory;       /* a mapping of its own */
+	size_t size;
+	size_t text_size;   /* bytes of machine code in it */
+	uintptr_t entry;    /* the function that was asked for */
+};
+
+/*
+ * Load an object file and find the function `symbol` in it.  False if it is damaged or not as our
+ * code generator makes them on x86-64: then LLVM's linker may know more.  Nothing in the object is
+ * trusted but the code itself.
+ */
+bool code_load(struct code *out, const void *object, size_t size, const char *symbol);
+void code_unload(struct code *code); /* an empty one is fine */
+
+/* Tests: refuse everything, as on other processors. */
+void code_refuse(bool all);
+
+#endif
