@@ -66,6 +66,7 @@ BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	error.c alloc.c str.c arena.c map.c file.c dl.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
+	elf.c ptx_text.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c variable.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \

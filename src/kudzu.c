@@ -32,6 +32,8 @@
  *     diag.[ch]     NVRTC's log -> diagnostics as gcc writes them
  *     demangle.[ch] type.[ch] signature.[ch]
  *                   a mangled name -> the parameters of a kernel
+ *     elf.[ch] ptx_text.[ch]
+ *                   sections of ELF files, tokens of PTX
  *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes

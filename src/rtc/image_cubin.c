@@ -10,15 +10,14 @@
  */
 #include "../base/common.h"
 
+#include "elf.h"
 #include "image.h"
 
 #include "../base/alloc.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MACHINE_CUDA 190
 #define OTHER_ENTRY 0x10
 #define OTHER_MANAGED 0x04
 #define MAX_PARAMS 4096
@@ -29,51 +28,14 @@
 #define ATTRIBUTE_PARAM_SIZE 0x19   /* the value is the size of the whole block */
 #define ATTRIBUTE_PARAM_LARGE 0x45  /* index, ordinal:16, offset:16, size:16, flags:16 */
 
-struct cubin {
-	const unsigned char *data;
-	size_t size;
-	Elf64_Ehdr header;
-};
-
-/* Copy out of the file; false where it does not reach so far. */
-static bool cubin_read(const struct cubin *cubin, void *out, uint64_t offset, size_t size)
-{
-	if (offset > cubin->size || size > cubin->size - offset) {
-		return false;
-	}
-	memcpy(out, cubin->data + offset, size);
-	return true;
-}
-
-static bool read_section(const struct cubin *cubin, Elf64_Shdr *out, uint32_t index)
-{
-	return index < cubin->header.e_shnum
-	       && cubin->header.e_shoff <= cubin->size
-	       && cubin_read(cubin, out, cubin->header.e_shoff + (uint64_t)index * sizeof(*out),
-			sizeof(*out));
-}
-
-/* A string of a string table; NULL where it is not (all) in the file. */
-static const char *read_string(const struct cubin *cubin, uint32_t table, uint32_t offset)
-{
-	Elf64_Shdr section;
-	if (!read_section(cubin, &section, table) || section.sh_type != SHT_STRTAB
-	    || section.sh_offset > cubin->size || offset >= section.sh_size
-	    || section.sh_size > cubin->size - section.sh_offset) {
-		return NULL;
-	}
-	const unsigned char *text = cubin->data + section.sh_offset + offset;
-	return memchr(text, 0, section.sh_size - offset) ? (const char *)text : NULL;
-}
-
 /* The section .nv.info.<symbol>. */
-static bool find_info(const struct cubin *cubin, Elf64_Shdr *out, const char *symbol)
+static bool find_info(const struct elf *cubin, Elf64_Shdr *out, const char *symbol)
 {
 	static const char prefix[] = ".nv.info.";
 	for (uint32_t i = 0; i < cubin->header.e_shnum; i++) {
 		const char *name = NULL;
-		if (read_section(cubin, out, i)) {
-			name = read_string(cubin, cubin->header.e_shstrndx, out->sh_name);
+		if (elf_section(cubin, out, i)) {
+			name = elf_section_name(cubin, out);
 		}
 		if (name && strncmp(name, prefix, sizeof(prefix) - 1) == 0
 		    && strcmp(name + sizeof(prefix) - 1, symbol) == 0) {
@@ -101,12 +63,12 @@ static bool is_param(const struct record *record)
 }
 
 /* Read one record and go to the next; false at the end, or where the section makes no sense. */
-static bool next_record(const struct cubin *cubin, const Elf64_Shdr *info, uint64_t *at,
+static bool next_record(const struct elf *cubin, const Elf64_Shdr *info, uint64_t *at,
 	struct record *out)
 {
 	unsigned char bytes[16];
 	uint64_t left = info->sh_size - *at;
-	if (left < 4 || !cubin_read(cubin, bytes, info->sh_offset + *at, 4)) {
+	if (left < 4 || !elf_read(cubin, bytes, info->sh_offset + *at, 4)) {
 		return false;
 	}
 	*out = (struct record){.format = bytes[0], .attribute = bytes[1]};
@@ -115,7 +77,7 @@ static bool next_record(const struct cubin *cubin, const Elf64_Shdr *info, uint6
 	if (length > left) {
 		return false;
 	}
-	if (is_param(out) && cubin_read(cubin, bytes, info->sh_offset + *at, 16)) {
+	if (is_param(out) && elf_read(cubin, bytes, info->sh_offset + *at, 16)) {
 		uint32_t last;
 		memcpy(&out->ordinal, bytes + 8, 2);
 		memcpy(&out->offset, bytes + 10, 2);
@@ -127,7 +89,7 @@ static bool next_record(const struct cubin *cubin, const Elf64_Shdr *info, uint6
 }
 
 /* How many parameters the records speak of; -1 where they do not say. */
-static int count_params(const struct cubin *cubin, const Elf64_Shdr *info)
+static int count_params(const struct elf *cubin, const Elf64_Shdr *info)
 {
 	struct record record;
 	int count = 0;
@@ -142,7 +104,7 @@ static int count_params(const struct cubin *cubin, const Elf64_Shdr *info)
 	return count > MAX_PARAMS || (count == 0 && has_block) ? -1 : count;
 }
 
-static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
+static bool add_kernel(struct rtc_image *image, const struct elf *cubin, const char *symbol)
 {
 	Elf64_Shdr info;
 	int count = find_info(cubin, &info, symbol) ? count_params(cubin, &info) : -1;
@@ -180,14 +142,14 @@ static void read_arch(struct rtc_image *image, const Elf64_Ehdr *header)
 
 /* A variable is an object in a section of variables; what is in shared memory belongs to kernels.
  * Others that have no section are defined elsewhere. */
-static bool read_variable(struct rtc_image *image, const struct cubin *cubin,
+static bool read_variable(struct rtc_image *image, const struct elf *cubin,
 	const Elf64_Sym *symbol, const char *name)
 {
 	Elf64_Shdr section;
-	if (!read_section(cubin, &section, symbol->st_shndx)) {
+	if (!elf_section(cubin, &section, symbol->st_shndx)) {
 		return true;
 	}
-	const char *where = read_string(cubin, cubin->header.e_shstrndx, section.sh_name);
+	const char *where = elf_string(cubin, cubin->header.e_shstrndx, section.sh_name);
 	bool constant = where && strncmp(where, ".nv.constant", 12) == 0;
 	if (!constant && (!where || strncmp(where, ".nv.global", 10) != 0)) {
 		return true;
@@ -200,13 +162,13 @@ static bool read_variable(struct rtc_image *image, const struct cubin *cubin,
 	return image_add_variable(image, name, strlen(name), &facts);
 }
 
-static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin,
+static kz_status read_symbols(struct rtc_image *image, const struct elf *cubin,
 	const Elf64_Shdr *table, kz_error *err)
 {
 	Elf64_Sym symbol;
 	for (uint64_t at = 0; at + sizeof(symbol) <= table->sh_size; at += sizeof(symbol)) {
 		if (table->sh_offset > cubin->size
-		    || !cubin_read(cubin, &symbol, table->sh_offset + at, sizeof(symbol))) {
+		    || !elf_read(cubin, &symbol, table->sh_offset + at, sizeof(symbol))) {
 			return error_set(err, KZ_BAD_IMAGE,
 				"damaged cubin: the symbol table lies beyond its end");
 		}
@@ -216,7 +178,7 @@ static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin
 		if (symbol.st_shndx == SHN_UNDEF || (!variable && !entry)) {
 			continue;
 		}
-		const char *name = read_string(cubin, table->sh_link, symbol.st_name);
+		const char *name = elf_string(cubin, table->sh_link, symbol.st_name);
 		if (!name) {
 			return error_set(err, KZ_BAD_IMAGE,
 				"damaged cubin: the name of a %s lies beyond its end",
@@ -232,19 +194,16 @@ static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin
 
 kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
 {
-	struct cubin cubin = {.data = (const unsigned char *)image->data, .size = image->size};
-	if (!cubin_read(&cubin, &cubin.header, 0, sizeof(cubin.header))
-	    || memcmp(cubin.header.e_ident, ELFMAG, SELFMAG) != 0
-	    || cubin.header.e_ident[EI_CLASS] != ELFCLASS64
-	    || cubin.header.e_machine != MACHINE_CUDA
-	    || (cubin.header.e_shnum > 0 && cubin.header.e_shentsize != sizeof(Elf64_Shdr))) {
+	struct elf cubin;
+	if (!elf_open(&cubin, image->data, image->size)
+	    || cubin.header.e_machine != ELF_MACHINE_CUDA) {
 		return error_set(err, KZ_BAD_IMAGE,
 			"expected a cubin, found %zu bytes of another kind", image->size);
 	}
 	read_arch(image, &cubin.header);
 	for (uint32_t i = 0; i < cubin.header.e_shnum; i++) {
 		Elf64_Shdr section;
-		if (!read_section(&cubin, &section, i)) {
+		if (!elf_section(&cubin, &section, i)) {
 			return error_set(err, KZ_BAD_IMAGE,
 				"damaged cubin: section %u of %u lies beyond its end", i,
 				cubin.header.e_shnum);

@@ -10,6 +10,7 @@
 #include "../base/common.h"
 
 #include "image.h"
+#include "ptx_text.h"
 
 #include "../base/alloc.h"
 
@@ -20,11 +21,6 @@
 
 #define MAX_PARAMS 4096 /* the block itself has 32764 bytes */
 
-struct token {
-	const char *text;
-	size_t len; /* 0 at the end */
-};
-
 struct entry {
 	struct rtc_param *params;
 	size_t count;
@@ -34,61 +30,18 @@ struct entry {
 	bool no_memory;
 };
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || strchr("_$%.", c);
-}
-
-static const char *skip_space(const char *at)
-{
-	for (;;) {
-		at += strspn(at, " \t\r\n\f\v");
-		if (at[0] == '/' && at[1] == '/') {
-			at += strcspn(at, "\n");
-		} else if (at[0] == '/' && at[1] == '*') {
-			const char *end = strstr(at + 2, "*/");
-			at = end ? end + 2 : at + strlen(at);
-		} else {
-			return at;
-		}
-	}
-}
-
-static struct token next_token(const char **at)
-{
-	struct token token = {skip_space(*at), 0};
-	const char *end = token.text;
-	while (*end && is_word(*end)) {
-		end++;
-	}
-	if (*end == '"' && end == token.text) {
-		end += 1 + strcspn(end + 1, "\"\n");
-		end += *end == '"';
-	} else if (*end && end == token.text) {
-		end++;
-	}
-	token.len = (size_t)(end - token.text);
-	*at = end;
-	return token;
-}
-
-static bool token_is(const struct token *token, const char *text)
-{
-	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
-}
-
-static int64_t token_number(const struct token *token)
+static int64_t token_number(const struct ptx_token *token)
 {
 	char *end;
 	long long number = strtoll(token->text, &end, 0);
 	return end == token->text + token->len && number >= 0 && number <= INT32_MAX ? number : -1;
 }
 
-static bool is_reference(const struct token *type)
+static bool is_reference(const struct ptx_token *type)
 {
 	static const char *const references[] = {".texref", ".samplerref", ".surfref"};
 	for (size_t i = 0; i < countof(references); i++) {
-		if (token_is(type, references[i])) {
+		if (ptx_token_is(type, references[i])) {
 			return true;
 		}
 	}
@@ -96,7 +49,7 @@ static bool is_reference(const struct token *type)
 }
 
 /* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
-static int64_t type_size(const struct token *type)
+static int64_t type_size(const struct ptx_token *type)
 {
 	if (is_reference(type)) {
 		return 8;
@@ -146,25 +99,25 @@ static void entry_add(struct entry *entry, int64_t size, int64_t align, int64_t 
 }
 
 /* `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`, up to , or ). */
-static struct token read_param(const char **at, struct entry *entry)
+static struct ptx_token read_param(const char **at, struct entry *entry)
 {
 	int64_t size = -1;
 	int64_t align = 0;
 	int64_t length = 1;
 	enum param_kind kind = PARAM_UNKNOWN;
 	for (;;) {
-		struct token token = next_token(at);
-		if (token.len == 0 || token_is(&token, ",") || token_is(&token, ")")) {
+		struct ptx_token token = ptx_next_token(at);
+		if (token.len == 0 || ptx_token_is(&token, ",") || ptx_token_is(&token, ")")) {
 			entry_add(entry, size, align, length, kind);
 			return token;
 		}
-		if (token_is(&token, ".align")) {
-			struct token number = next_token(at);
+		if (ptx_token_is(&token, ".align")) {
+			struct ptx_token number = ptx_next_token(at);
 			align = kind == PARAM_POINTER ? align : token_number(&number);
-		} else if (token_is(&token, ".ptr")) {
+		} else if (ptx_token_is(&token, ".ptr")) {
 			kind = PARAM_POINTER;
-		} else if (token_is(&token, "[")) {
-			struct token number = next_token(at);
+		} else if (ptx_token_is(&token, "[")) {
+			struct ptx_token number = ptx_next_token(at);
 			length = token_number(&number);
 			kind = PARAM_STRUCT;
 		} else if (token.text[0] == '.' && size < 0 && type_size(&token) > 0) {
@@ -177,12 +130,12 @@ static struct token read_param(const char **at, struct entry *entry)
 static bool read_entry(struct rtc_image *image, const char **at)
 {
 	struct entry entry = {.known = true};
-	struct token symbol = next_token(at);
+	struct ptx_token symbol = ptx_next_token(at);
 	const char *before = *at;
-	struct token token = next_token(at);
-	if (token_is(&token, "(")) {
-		token = next_token(at);
-		while (token.len > 0 && !token_is(&token, ")")) {
+	struct ptx_token token = ptx_next_token(at);
+	if (ptx_token_is(&token, "(")) {
+		token = ptx_next_token(at);
+		while (token.len > 0 && !ptx_token_is(&token, ")")) {
 			token = read_param(at, &entry);
 		}
 	} else {
@@ -198,30 +151,8 @@ static bool read_entry(struct rtc_image *image, const char **at)
 
 bool image_is_ptx(const char *text)
 {
-	struct token token = next_token(&text);
-	return token_is(&token, ".version");
-}
-
-/* Behind the brace that closes the one before `at`. */
-static const char *skip_braces(const char *at)
-{
-	for (int depth = 1; depth > 0;) {
-		at += strcspn(at, "{}\"/");
-		if (*at == '\0') {
-			return at;
-		}
-		if (*at == '"') {
-			at += 1 + strcspn(at + 1, "\"\n");
-			at += *at == '"';
-		} else if (*at == '/') {
-			const char *next = skip_space(at);
-			at = next > at ? next : at + 1;
-		} else {
-			depth += *at == '{' ? 1 : -1;
-			at++;
-		}
-	}
-	return at;
+	struct ptx_token token = ptx_next_token(&text);
+	return ptx_token_is(&token, ".version");
 }
 
 /* A declaration of variables, as far as it has been read. */
@@ -229,14 +160,14 @@ struct declaration {
 	struct rtc_variable facts;
 	int64_t element; /* bytes; -1 before the type */
 	int64_t count;
-	struct token name;
+	struct ptx_token name;
 	bool no_memory;
 };
 
 /* A name and its bounds have been read. */
 static void declare(struct rtc_image *image, struct declaration *declaration)
 {
-	const struct token *name = &declaration->name;
+	const struct ptx_token *name = &declaration->name;
 	struct rtc_variable facts = declaration->facts;
 	if (name->len > 0 && declaration->element > 0 && declaration->count > 0) {
 		facts.size = declaration->element * declaration->count;
@@ -247,7 +178,7 @@ static void declare(struct rtc_image *image, struct declaration *declaration)
 	declaration->count = 1;
 }
 
-static void take_bound(struct declaration *declaration, const struct token *number)
+static void take_bound(struct declaration *declaration, const struct ptx_token *number)
 {
 	int64_t bound = token_number(number);
 	int64_t limit = INT64_MAX / 16;
@@ -256,18 +187,18 @@ static void take_bound(struct declaration *declaration, const struct token *numb
 	declaration->count = good ? declaration->count * bound : -1;
 }
 
-static void take_word(struct declaration *declaration, const struct token *word, const char **at)
+static void take_word(struct declaration *declaration, const struct ptx_token *word, const char **at)
 {
-	if (token_is(word, ".align")) {
-		struct token number = next_token(at);
+	if (ptx_token_is(word, ".align")) {
+		struct ptx_token number = ptx_next_token(at);
 		declaration->facts.align = token_number(&number);
-	} else if (token_is(word, ".managed")) {
+	} else if (ptx_token_is(word, ".managed")) {
 		declaration->facts.space = VARIABLE_MANAGED;
-	} else if (token_is(word, ".v2") || token_is(word, ".v4")) {
+	} else if (ptx_token_is(word, ".v2") || ptx_token_is(word, ".v4")) {
 		declaration->count *= word->text[2] - '0';
 	} else if (word->text[0] == '.' && !is_reference(word) && type_size(word) > 0) {
 		declaration->element = type_size(word);
-	} else if (is_word(word->text[0]) && word->text[0] != '.') {
+	} else if (ptx_is_word(word->text[0]) && word->text[0] != '.') {
 		declaration->name = *word;
 	}
 }
@@ -277,19 +208,19 @@ static bool read_variables(struct rtc_image *image, const char **at, enum variab
 {
 	struct declaration declaration = {.facts.space = space, .element = -1, .count = 1};
 	for (;;) {
-		struct token token = next_token(at);
-		if (token.len == 0 || token_is(&token, ";")) {
+		struct ptx_token token = ptx_next_token(at);
+		if (token.len == 0 || ptx_token_is(&token, ";")) {
 			declare(image, &declaration);
 			return !declaration.no_memory;
 		}
-		if (token_is(&token, ",")) {
+		if (ptx_token_is(&token, ",")) {
 			declare(image, &declaration);
-		} else if (token_is(&token, "[")) {
-			struct token number = next_token(at);
+		} else if (ptx_token_is(&token, "[")) {
+			struct ptx_token number = ptx_next_token(at);
 			take_bound(&declaration, &number);
-		} else if (token_is(&token, "=")) {
-			const char *value = skip_space(*at);
-			*at = *value == '{' ? skip_braces(value + 1) : value + strcspn(value, ",;");
+		} else if (ptx_token_is(&token, "=")) {
+			const char *value = ptx_skip_space(*at);
+			*at = *value == '{' ? ptx_skip_braces(value + 1) : value + strcspn(value, ",;");
 		} else {
 			take_word(&declaration, &token, at);
 		}
@@ -297,29 +228,29 @@ static bool read_variables(struct rtc_image *image, const char **at, enum variab
 }
 
 /* Take one token at the level of the module; false when memory runs out. */
-static bool take_token(struct rtc_image *image, const struct token *token, const char **at,
+static bool take_token(struct rtc_image *image, const struct ptx_token *token, const char **at,
 	bool *is_extern)
 {
-	if (token_is(token, ".target")) {
-		struct token arch = next_token(at);
+	if (ptx_token_is(token, ".target")) {
+		struct ptx_token arch = ptx_next_token(at);
 		bool real = arch.len > 3 && memcmp(arch.text, "sm_", 3) == 0;
 		if (real && image->arch[0] == '\0') {
 			snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
 				(int)arch.len - 3, arch.text + 3);
 		}
-	} else if (token_is(token, ".entry")) {
+	} else if (ptx_token_is(token, ".entry")) {
 		return read_entry(image, at);
-	} else if (token_is(token, "{")) {
-		*at = skip_braces(*at);
-	} else if (token_is(token, "(")) {
+	} else if (ptx_token_is(token, "{")) {
+		*at = ptx_skip_braces(*at);
+	} else if (ptx_token_is(token, "(")) {
 		*at += strcspn(*at, ")");
-	} else if (token_is(token, ".global") || token_is(token, ".const")) {
+	} else if (ptx_token_is(token, ".global") || ptx_token_is(token, ".const")) {
 		if (!*is_extern) {
 			return read_variables(image, at,
 				token->text[1] == 'c' ? VARIABLE_CONSTANT : VARIABLE_GLOBAL);
 		}
 	}
-	*is_extern = token_is(token, ".extern") || (*is_extern && !token_is(token, ";"));
+	*is_extern = ptx_token_is(token, ".extern") || (*is_extern && !ptx_token_is(token, ";"));
 	return true;
 }
 
@@ -327,7 +258,7 @@ kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *er
 {
 	bool is_extern = false;
 	for (;;) {
-		struct token token = next_token(&text);
+		struct ptx_token token = ptx_next_token(&text);
 		if (token.len == 0) {
 			break;
 		}
