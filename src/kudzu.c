@@ -12,6 +12,7 @@
  *     dl.[ch]       shared objects found at run time
  *     error.[ch]    fill in a kz_error
  *     file.[ch]     read files, take paths apart, find the cache folder
+ *     hash.[ch]     128 bits that stand for many
  *     map.[ch]      string -> pointer
  *     str.[ch]      a growing string
  *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them are compressed
