@@ -63,7 +63,8 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	custom.h \
 	)
 BASE := $(addprefix src/base/,lz4.c fatbin.c \
-	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c)
+	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
+	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	elf.c ptx_text.c \
@@ -119,7 +120,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
-SUITES_kudzu := base error file hash drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
+SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
 	elementwise_errors \

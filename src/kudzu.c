@@ -14,6 +14,9 @@
  *     file.[ch]     read files, take paths apart, find the cache folder
  *     hash.[ch]     128 bits that stand for many
  *     map.[ch]      string -> pointer
+ *     store.[ch]    values in files, by key, for many processes: the cache on disk;
+ *                   store_io.c: its system calls; store_folder.c: where it is, and may it be used;
+ *                   store_size.c: its limit, locks; store_walk.c: all of it; store_inner.h
  *     str.[ch]      a growing string
  *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them are compressed
  *

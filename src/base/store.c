@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A store: opening it, and reading and writing its entries.
+ *
+ * An entry is one file that tells all about itself: a head with both sizes and a hash over
+ * everything, the whole key, the value.  It is written beside the others under a name of its own and
+ * then renamed, so that a reader finds an old one, a new one or none.  Nothing is synced to the
+ * disk, which would take several times as long as the rest: after a power failure a file may have
+ * holes, and the hash finds those.  So whoever reads trusts no byte before the hash agrees, and
+ * whoever writes may stop anywhere.
+ *
+ * A hit is four system calls: openat, fstat, readv, close (and once an hour a fifth, which notes
+ * that the entry is in use).
+ */
+#include "store_inner.h"
+
+#include "alloc.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+	TOUCH_S = 3600,
+	/* Above this, the head is read first: the size of a strange file is not to be believed. */
+	READ_AT_ONCE = 1 << 20,
+};
+#define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
+#define ENTRY_MAX (INT64_C(1) << 30)
+
+static const char magic[8] = "KUDZU\r\n";
+
+struct store_tune store_tune = {.hash_bits = 128, .lock_wait_ms = 60000, .abandoned_s = 3600};
+
+/* Opening */
+
+/* "512", "100M": false if it is something else, or does not fit. */
+static bool parse_size(const char *text, int64_t *size)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (end == text || errno || value <= 0) {
+		return false;
+	}
+	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	int64_t factor = unit ? INT64_C(1) << (10 * (unit - units + 1)) : 1;
+	return (unit ? end[1] : end[0]) == '\0' && size64_mul(size, value, factor);
+}
+
+static const char *choose_size(struct store *store, const struct store_options *options)
+{
+	const char *text = secure_getenv("KUDZU_CACHE_SIZE");
+	store->size_max = DEFAULT_SIZE_MAX;
+	if (options && options->size_max > 0) {
+		store->size_max = options->size_max;
+	} else if (text && text[0] && !parse_size(text, &store->size_max)) {
+		return "KUDZU_CACHE_SIZE is no size: expected a number above 0, and K, M or G";
+	}
+	return NULL;
+}
+
+/* The folder's path, or why there is none. */
+static const char *choose_folder(struct store *store, const struct store_options *options)
+{
+	const char *why = NULL;
+	if (options && options->folder) {
+		if (options->folder[0] != '/') {
+			return "the folder is not an absolute path";
+		}
+		store->folder = mem_strdup(options->folder);
+	} else {
+		const char *wanted = secure_getenv("KUDZU_CACHE");
+		if (wanted && strcmp(wanted, "0") == 0) {
+			return "KUDZU_CACHE is 0";
+		}
+		store->folder = file_cache_folder(&why);
+	}
+	if (!store->folder) {
+		return why ? why : "out of memory";
+	}
+	for (size_t end = strlen(store->folder); end > 1 && store->folder[end - 1] == '/'; end--) {
+		store->folder[end - 1] = '\0';
+	}
+	return NULL;
+}
+
+bool store_open(struct store **out, const struct store_options *options)
+{
+	*out = NULL;
+	struct store *store = mem_zalloc(1, sizeof(*store));
+	if (!store) {
+		return false;
+	}
+	store->owner = geteuid();
+	atomic_init(&store->fd, -1);
+	pthread_mutex_init(&store->opening, NULL);
+	const char *reason = choose_size(store, options);
+	if (getuid() != geteuid() || getgid() != getegid()) {
+		reason = "the program runs with somebody else's rights (setuid)";
+	}
+	reason = reason ? reason : choose_folder(store, options);
+	if (reason) {
+		store_turn_off(store, reason);
+	} else {
+		store_folder_fd(store, false);
+	}
+	*out = store;
+	return true;
+}
+
+const char *store_off(const struct store *store)
+{
+	return atomic_load(&store->off);
+}
+
+const char *store_folder(const struct store *store)
+{
+	return store->folder;
+}
+
+void store_close(struct store *store)
+{
+	if (!store) {
+		return;
+	}
+	store_close_folder(store);
+	pthread_mutex_destroy(&store->opening);
+	mem_free(store->folder);
+	mem_free(store);
+}
+
+void store_stats(const struct store *store, struct store_stats *out)
+{
+	*out = (struct store_stats){
+		.stored = atomic_load(&store->stored),
+		.not_stored = atomic_load(&store->not_stored),
+		.evicted = atomic_load(&store->evicted),
+		.last_errno = atomic_load(&store->last_errno),
+		.size_max = store->size_max,
+	};
+	for (int i = 0; i < STORE_RESULT_COUNT; i++) {
+		out->gets[i] = atomic_load(&store->gets[i]);
+	}
+}
+
+/* Names */
+
+struct hash store_key_hash(const void *key, size_t key_size)
+{
+	struct hash hash = hash_of(key, key_size);
+	if (store_tune.hash_bits < 64) {
+		hash.low = 0;
+		hash.high &= ~(UINT64_MAX >> store_tune.hash_bits);
+	}
+	return hash;
+}
+
+void store_name(char name[STORE_NAME_SIZE], struct hash hash)
+{
+	char text[HASH_TEXT_SIZE];
+	hash_text(text, hash);
+	snprintf(name, STORE_NAME_SIZE, "%.2s/%s.kz%d", text, text + 2, STORE_VERSION);
+}
+
+bool store_is_entry_name(const char *name)
+{
+	enum { DIGITS = HASH_TEXT_SIZE - 3 };
+	return strspn(name, "0123456789abcdef") == DIGITS && strncmp(name + DIGITS, ".kz", 3) == 0
+		&& name[DIGITS + 3] && strspn(name + DIGITS + 3, "0123456789") <= 3
+		&& !name[DIGITS + 3 + strspn(name + DIGITS + 3, "0123456789")];
+}
+
+bool store_is_temporary_name(const char *name)
+{
+	return strncmp(name, "tmp-", 4) == 0 && strlen(name) == 24
+		&& strspn(name + 4, "0123456789abcdef-") == 20;
+}
+
+/* Nobody else has it: 80 bits of it are random, or nearly so. */
+static void temporary_name(char name[STORE_NAME_SIZE])
+{
+	static atomic_uint calls;
+	uint64_t number;
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
+		struct {
+			int64_t pid, call, now;
+		} seed = {getpid(), atomic_fetch_add(&calls, 1), store_now()};
+		number = hash_of(&seed, sizeof(seed)).low;
+	}
+	snprintf(name, STORE_NAME_SIZE, "tmp-%03x-%016llx", (unsigned)getpid() & 0xfff,
+		(unsigned long long)number);
+}
+
+/* Reading */
+
+static struct hash hash_entry(const struct store_head *head, const void *key, size_t key_size,
+	const void *value, size_t size)
+{
+	struct hash_state state;
+	hash_begin(&state);
+	hash_add(&state, head, offsetof(struct store_head, hash));
+	hash_add(&state, key, key_size);
+	hash_add(&state, value, size);
+	return hash_end(&state);
+}
+
+/* It may be an entry: a file of ours, and of a size that can be. */
+static enum store_result check_file(const struct store *store, int fd, struct stat *st)
+{
+	if (fstat(fd, st) != 0) {
+		return STORE_FAILED;
+	}
+	if (st->st_uid != store->owner) {
+		return STORE_FOREIGN;
+	}
+	if (!S_ISREG(st->st_mode) || st->st_size < (off_t)sizeof(struct store_head)
+		|| st->st_size > ENTRY_MAX) {
+		return STORE_DAMAGED;
+	}
+	return store_is_ours(store, st) ? STORE_HIT : STORE_FOREIGN;
+}
+
+bool store_check_head(const struct store_head *head, off_t file_size)
+{
+	uint64_t rest = (uint64_t)file_size - sizeof(*head);
+	return memcmp(head->magic, magic, sizeof(magic)) == 0 && head->version == STORE_VERSION
+		&& head->zero == 0 && head->key_size <= rest
+		&& head->value_size == rest - head->key_size;
+}
+
+struct buffers {
+	char *key;
+	size_t key_size; /* of the wanted one, or all that there is */
+	char *value;
+	size_t size;
+};
+
+static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
+	const void *key, size_t key_size)
+{
+	struct store_head head;
+	if (file_size > READ_AT_ONCE
+		&& (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !store_check_head(&head, file_size))) {
+		return STORE_DAMAGED;
+	}
+	struct iovec parts[] = {
+		{&head, sizeof(head)}, {b->key, b->key_size}, {b->value, b->size}};
+	if (!store_read(fd, parts, countof(parts))) {
+		return STORE_FAILED;
+	}
+	if (!store_check_head(&head, file_size)
+		|| !hash_equal(head.hash,
+			hash_entry(&head, b->key, b->key_size, b->value, b->size))) {
+		return STORE_DAMAGED;
+	}
+	return head.key_size == key_size && b->key_size == key_size
+			&& memcmp(b->key, key, key_size) == 0
+		? STORE_HIT : STORE_OTHER_KEY;
+}
+
+static enum store_result read_file(const struct store *store, int fd, const void *key,
+	size_t key_size, struct buffers *b)
+{
+	struct stat st;
+	enum store_result result = check_file(store, fd, &st);
+	if (result != STORE_HIT) {
+		return result;
+	}
+	size_t rest = (size_t)st.st_size - sizeof(struct store_head);
+	b->key_size = key_size < rest ? key_size : rest;
+	b->size = rest - b->key_size;
+	b->key = mem_alloc(b->key_size);
+	b->value = mem_alloc(b->size + 1);
+	if (!b->key || !b->value) {
+		errno = ENOMEM;
+		return STORE_FAILED;
+	}
+	b->value[b->size] = '\0';
+	result = read_parts(fd, st.st_size, b, key, key_size);
+	int64_t age = store_now() - st.st_mtim.tv_sec;
+	if (result == STORE_HIT && (age > TOUCH_S || age < -TOUCH_S)) {
+		futimens(fd, NULL);
+	}
+	return result;
+}
+
+/* The file of a name; when it is not there because the folder is not, look for the folder once. */
+static int open_file(struct store *store, const char *name)
+{
+	unsigned opened = atomic_load(&store->opened);
+	int folder = atomic_load(&store->fd);
+	int fd = folder >= 0 ? store_openat(folder, name, O_RDONLY) : -1;
+	int why = folder >= 0 ? errno : ENOENT;
+	if (fd >= 0 || (why != ENOENT && why != ENOTDIR && why != EBADF && why != ESTALE)) {
+		return fd;
+	}
+	folder = store_folder_fd(store, false);
+	if (folder >= 0 && atomic_load(&store->opened) != opened) {
+		return store_openat(folder, name, O_RDONLY);
+	}
+	errno = why;
+	return -1;
+}
+
+/* What it means that there is no such file to read. */
+static enum store_result open_result(int why)
+{
+	switch (why) {
+	case ENOENT:
+	case ENOTDIR:
+		return STORE_ABSENT;
+	case EACCES:
+	case EPERM:
+		return STORE_FOREIGN;
+	case ELOOP: /* a symbolic link */
+	case ENXIO: /* a socket */
+		return STORE_DAMAGED;
+	default:
+		return STORE_FAILED;
+	}
+}
+
+static enum store_result get(struct store *store, const void *key, size_t key_size,
+	struct buffers *b)
+{
+	if (store_off(store)) {
+		return STORE_IS_OFF;
+	}
+	char name[STORE_NAME_SIZE];
+	store_name(name, store_key_hash(key, key_size));
+	int fd = open_file(store, name);
+	if (fd < 0) {
+		return open_result(errno);
+	}
+	enum store_result result = read_file(store, fd, key, key_size, b);
+	int why = errno;
+	close(fd);
+	errno = why;
+	return result;
+}
+
+enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
+	size_t *size)
+{
+	struct buffers b = {NULL, 0, NULL, 0};
+	enum store_result result = get(store, key, key_size, &b);
+	if (result == STORE_FAILED) {
+		atomic_store(&store->last_errno, errno);
+	}
+	atomic_fetch_add(&store->gets[result], 1);
+	mem_free(b.key);
+	if (result != STORE_HIT) {
+		mem_free(b.value);
+		b.value = NULL;
+		b.size = 0;
+	}
+	*value = b.value;
+	*size = b.size;
+	return result;
+}
+
+/* Writing */
+
+/* Whether this process may make files of such a size: else the kernel would end it (SIGXFSZ). */
+static bool may_write(size_t size)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
+		errno = EFBIG;
+		return false;
+	}
+	return true;
+}
+
+/* Write a new file below the folder; false leaves none. */
+static bool write_file(int folder, const char *name, struct iovec *parts, int count)
+{
+	int fd = store_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL);
+	if (fd < 0) {
+		return false;
+	}
+	bool written = store_write(fd, parts, count);
+	int why = errno;
+	if (close(fd) != 0 && written && errno != EINTR) {
+		written = false; /* NFS tells only now that the disk is full */
+		why = errno;
+	}
+	if (!written) {
+		unlinkat(folder, name, 0);
+		errno = why;
+	}
+	return written;
+}
+
+/* Give it its final name, making the two-letter folder. */
+static bool publish(int folder, const char *temporary, const char *name)
+{
+	if (renameat(folder, temporary, folder, name) == 0) {
+		return true;
+	}
+	if (errno == ENOENT) {
+		char parent[3] = {name[0], name[1], '\0'};
+		if (mkdirat(folder, parent, 0700) != 0 && errno != EEXIST) {
+			return false;
+		}
+	} else if (errno != EISDIR || unlinkat(folder, name, AT_REMOVEDIR) != 0) {
+		return false;
+	}
+	return renameat(folder, temporary, folder, name) == 0;
+}
+
+static bool put(struct store *store, const void *key, size_t key_size, const void *value,
+	size_t size)
+{
+	size_t total = sizeof(struct store_head);
+	if (!size_add(&total, total, key_size) || !size_add(&total, total, size)
+		|| total > ENTRY_MAX || (int64_t)total > store->size_max / 2) {
+		errno = EFBIG;
+		return false;
+	}
+	int folder = may_write(total) ? store_folder_fd(store, true) : -1;
+	if (folder < 0 || !store_make_room(store, folder, (int64_t)total)) {
+		return false;
+	}
+	struct store_head head = {.version = STORE_VERSION, .key_size = key_size, .value_size = size};
+	memcpy(head.magic, magic, sizeof(magic));
+	head.hash = hash_entry(&head, key, key_size, value, size);
+	struct iovec parts[] = {
+		{&head, sizeof(head)}, {(void *)key, key_size}, {(void *)value, size}};
+	char name[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE];
+	store_name(name, store_key_hash(key, key_size));
+	temporary_name(temporary);
+	if (!write_file(folder, temporary, parts, countof(parts))) {
+		return false;
+	}
+	if (!publish(folder, temporary, name)) {
+		int why = errno;
+		unlinkat(folder, temporary, 0);
+		errno = why;
+		return false;
+	}
+	return true;
+}
+
+bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
+	size_t size)
+{
+	if (store_off(store)) {
+		return false;
+	}
+	bool stored = put(store, key, key_size, value, size);
+	if (!stored) {
+		atomic_store(&store->last_errno, errno);
+	}
+	atomic_fetch_add(stored ? &store->stored : &store->not_stored, 1);
+	return stored;
+}

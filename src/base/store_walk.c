@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Going through the files of a store: for lists, to clear it, to find what is old.  Others add and
+ * remove files meanwhile, so each step takes it that a file is gone.  Only names that a store gives
+ * are looked at: whatever else lies in the folder is not ours to touch.
+ */
+#include "store_inner.h"
+
+#include "alloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static DIR *open_list(int folder, const char *name)
+{
+	int fd = store_openat(folder, name, O_RDONLY | O_DIRECTORY);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	if (fd >= 0 && !list) {
+		close(fd);
+	}
+	return list;
+}
+
+bool store_files(int folder, bool (*each)(void *arg, const struct store_file *file), void *arg)
+{
+	bool going = true, complete = true;
+	for (int i = 0; i < STORE_FAN_OUT && going; i++) {
+		char name[3];
+		snprintf(name, sizeof(name), "%02x", (unsigned)i & 0xff);
+		DIR *list = open_list(folder, name);
+		if (!list) {
+			complete = complete && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+			continue;
+		}
+		for (struct dirent *entry; going && (entry = readdir(list));) {
+			if (store_is_entry_name(entry->d_name)) {
+				struct store_file file = {dirfd(list), i, entry->d_name};
+				going = each(arg, &file);
+			}
+		}
+		closedir(list);
+	}
+	return complete;
+}
+
+void store_sweep(struct store *store, int folder)
+{
+	int64_t now = store_now(), swept = atomic_load(&store->swept);
+	if (swept && now - swept < store_tune.abandoned_s && now >= swept) {
+		return;
+	}
+	atomic_store(&store->swept, now);
+	DIR *list = open_list(folder, ".");
+	for (struct dirent *entry; list && (entry = readdir(list));) {
+		struct stat st;
+		if (store_is_temporary_name(entry->d_name)
+			&& fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0
+			&& now - st.st_mtim.tv_sec > store_tune.abandoned_s) {
+			unlinkat(folder, entry->d_name, 0);
+		}
+	}
+	if (list) {
+		closedir(list);
+	}
+}
+
+/* Clearing */
+
+struct clearing {
+	int64_t count;
+	bool failed;
+};
+
+static bool remove_entry(void *arg, const struct store_file *file)
+{
+	struct clearing *clearing = arg;
+	if (unlinkat(file->folder, file->name, 0) == 0) {
+		clearing->count++;
+	} else if (errno != ENOENT) {
+		clearing->failed = true;
+	}
+	return true;
+}
+
+bool store_clear(struct store *store, int64_t *count)
+{
+	struct clearing clearing = {0, false};
+	*count = 0;
+	int folder = store_folder_fd(store, false);
+	if (folder < 0) {
+		return !store_off(store) && errno == ENOENT;
+	}
+	bool complete = store_files(folder, remove_entry, &clearing);
+	for (int i = 0; i < STORE_FAN_OUT; i++) {
+		char name[3];
+		snprintf(name, sizeof(name), "%02x", (unsigned)i & 0xff);
+		unlinkat(folder, name, AT_REMOVEDIR); /* unless something came */
+	}
+	store_recount(store, folder);
+	*count = clearing.count;
+	return complete && !clearing.failed;
+}
+
+/* Listing */
+
+struct walk {
+	const struct store *store;
+	bool (*each)(void *arg, const struct store_entry *entry);
+	void *arg;
+};
+
+/* The key of an entry, from the beginning of its file; NULL if it is none. */
+static char *read_key(int fd, const struct stat *st, struct store_head *head)
+{
+	struct iovec part = {head, sizeof(*head)};
+	if (st->st_size < (off_t)sizeof(*head) || !store_read(fd, &part, 1)
+		|| !store_check_head(head, st->st_size)) {
+		return NULL;
+	}
+	char *key = mem_alloc(head->key_size);
+	part = (struct iovec){key, head->key_size};
+	if (key && !store_read(fd, &part, 1)) {
+		mem_free(key);
+		key = NULL;
+	}
+	return key;
+}
+
+/* The hash of the whole file is not looked at; that of the key is its name. */
+static bool has_name_of_key(const struct store_file *file, const char *key, size_t key_size)
+{
+	char name[STORE_NAME_SIZE];
+	store_name(name, store_key_hash(key, key_size));
+	return strcmp(name + 3, file->name) == 0;
+}
+
+static bool show_entry(void *arg, const struct store_file *file)
+{
+	const struct walk *walk = arg;
+	struct store_head head;
+	struct stat st;
+	bool going = true;
+	int fd = store_openat(file->folder, file->name, O_RDONLY);
+	if (fd < 0) {
+		return true;
+	}
+	char *key = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && store_is_ours(walk->store, &st)
+		? read_key(fd, &st, &head) : NULL;
+	if (key && has_name_of_key(file, key, head.key_size)) {
+		struct store_entry entry = {key, head.key_size, (int64_t)head.value_size,
+			st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec};
+		going = walk->each(walk->arg, &entry);
+	}
+	mem_free(key);
+	close(fd);
+	return going;
+}
+
+bool store_walk(struct store *store, bool (*each)(void *arg, const struct store_entry *entry),
+	void *arg)
+{
+	struct walk walk = {store, each, arg};
+	int folder = store_folder_fd(store, false);
+	if (folder < 0) {
+		return !store_off(store) && errno == ENOENT;
+	}
+	return store_files(folder, show_entry, &walk);
+}
