@@ -34,6 +34,7 @@ enum {
 	COLUMN_MIN = 65,
 	COLUMN_MAX = 513,
 	COLUMN_WHOLE = 257,
+	COLUMN_LANES_MIN = 64,
 	FEW = 8                        /* elements that are no work for lanes */
 };
 
@@ -269,6 +270,19 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
+/* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
+ * where the other cores would get no column. */
+static int64_t column_lanes(const struct pass *pass)
+{
+	int64_t count = pass->dims[pass->lane_axis];
+	int64_t cores = pass->device->info.multiprocessors;
+	int64_t lanes = clamp(power_from(count), 1, reduce_width(pass->device->serial, true));
+	while (pass->device->serial && lanes > COLUMN_LANES_MIN && lanes * cores > count) {
+		lanes /= 2;
+	}
+	return lanes;
+}
+
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
  * that does not matter). */
 static void choose_chunks(struct pass *pass)
@@ -278,8 +292,7 @@ static void choose_chunks(struct pass *pass)
 		int64_t root = (int64_t)1 << ((64 - __builtin_clzll((unsigned long long)count)) / 2);
 		pass->chunk = count <= COLUMN_WHOLE ? count
 			: clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
-		pass->lanes = clamp(power_from(pass->dims[pass->lane_axis]), 1,
-			reduce_width(pass->device->serial, true));
+		pass->lanes = column_lanes(pass);
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
 		pass->chunk = count <= (pass->class.linear ? LINEAR_WHOLE : CHUNK_MAX) ? count

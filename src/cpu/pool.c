@@ -29,6 +29,7 @@
 struct worker_thread {
 	struct pool *pool;
 	unsigned index;
+	cpu_set_t cores;          /* that it may use */
 	pthread_t thread;
 };
 
@@ -40,6 +41,7 @@ struct pool {
 	pool_job *job;            /* NULL: closed */
 	void *arg;
 	atomic_ullong ticket;     /* number of the job; read without the lock, too */
+	int core;                 /* that the job was posted from */
 	unsigned helpers;         /* the threads that may join: 1 to this, each once */
 	atomic_uint active;       /* threads that have joined and not left; likewise */
 	bool stop;
@@ -104,15 +106,36 @@ static void await_leaving(struct pool *pool, uint64_t deadline)
 	} while (now_ns() < until);
 }
 
-/* Wait for what may be another job.  The lock is held, but not meanwhile. */
-static void rest(struct pool *pool, bool is_watchful)
+/*
+ * Where all cores are busy Linux wakes a thread where it last ran, without looking for an idle core.
+ * That may be the core of the thread that has posted the job and waits for this one; then both stay
+ * there, for seconds.  So go elsewhere.
+ */
+static void step_aside(struct worker_thread *self, int core)
 {
+	cpu_set_t others = self->cores;
+	if (core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core) {
+		return;
+	}
+	CPU_CLR((size_t)core, &others);
+	if (CPU_COUNT(&others) > 0) {
+		// If it fails we are just slow.
+		(void)sched_setaffinity(0, sizeof(others), &others);
+	}
+}
+
+/* Wait for what may be another job.  The lock is held, but not meanwhile. */
+static void rest(struct worker_thread *self, bool is_watchful)
+{
+	struct pool *pool = self->pool;
 	uint64_t last = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+	int core = pool->core;
 	if (!is_watchful) {
 		pthread_cond_wait(&pool->posted, &pool->lock);
 		return;
 	}
 	pthread_mutex_unlock(&pool->lock);
+	step_aside(self, core);
 	await_ticket(pool, last);
 	pthread_mutex_lock(&pool->lock);
 }
@@ -125,6 +148,9 @@ static void *thread_main(void *arg)
 	uint64_t seen = 0;
 	bool is_watchful = false;
 
+	if (sched_getaffinity(0, sizeof(self->cores), &self->cores) != 0) {
+		CPU_ZERO(&self->cores);
+	}
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
 		bool is_mine = pool->ticket != seen && self->index <= pool->helpers;
@@ -133,7 +159,7 @@ static void *thread_main(void *arg)
 		seen = pool->ticket;
 		is_watchful |= is_mine && pool->is_watchful;
 		if (!is_mine || job == NULL) {
-			rest(pool, is_watchful);
+			rest(self, is_watchful);
 			is_watchful = false;
 			continue;
 		}
@@ -240,6 +266,7 @@ bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers)
 		pool->busy = true;
 		pool->job = job;
 		pool->arg = arg;
+		pool->core = sched_getcpu();
 		pool->ticket++;
 		pool->helpers = (unsigned)(helpers < pool->started ? helpers : pool->started);
 		pthread_cond_broadcast(&pool->posted);

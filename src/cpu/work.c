@@ -12,9 +12,11 @@
 #include "fault.h"
 #include "graph_memory.h"
 #include "graph_run.h"
+#include "pool.h"
 #include "runner.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -164,6 +166,64 @@ static void touch(struct context *context, void (*function)(void *arg), void *ar
 	}
 }
 
+/* From so many bytes on, workers share a copy. */
+#define SHARED_COPY ((size_t)1 << 17)
+
+enum { MOST_PARTS = 64 };
+
+struct shared_copy {
+	struct context *context;
+	const struct box *box;
+	unsigned parts;
+	atomic_bool taken[MOST_PARTS];
+};
+
+static void copy_part(struct shared_copy *copy, unsigned index)
+{
+	const size_t width = copy->box->width;
+	const size_t part = round_up(width / copy->parts, 64);
+	const size_t start = part * index < width ? part * index : width;
+	struct box box = *copy->box;
+	box.from.address += start;
+	box.to.address += start;
+	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
+	touch(copy->context, copy_box, &box);
+}
+
+/* Worker i's part is part i, so that each core has in its cache what it may get again. */
+static void copy_parts(void *arg, unsigned worker)
+{
+	struct shared_copy *copy = arg;
+	for (unsigned i = 0; i < copy->parts; i++) {
+		unsigned index = (worker + i) % copy->parts;
+		if (!atomic_exchange_explicit(&copy->taken[index], true, memory_order_relaxed)) {
+			copy_part(copy, index);
+		}
+	}
+}
+
+static bool is_shared(const struct box *box)
+{
+	const uint64_t to = box->to.address;
+	const uint64_t from = box->from.address;
+	const uint64_t apart = to > from ? to - from : from - to;
+	return box->height == 1 && box->depth == 1 && box->width >= SHARED_COPY
+		&& apart >= box->width;
+}
+
+static void share_copy(struct context *context, const struct box *box)
+{
+	struct pool *pool = context->device->pool;
+	const unsigned size = pool_size(pool);
+	struct shared_copy copy = {
+		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
+	};
+	bool has_helpers = copy.parts > 1 && pool_post(pool, copy_parts, &copy, copy.parts - 1);
+	copy_parts(&copy, 0);
+	while (has_helpers && !pool_close(pool, 0)) {
+	}
+}
+
 static void run_copy(struct context *context, const struct box *wanted)
 {
 	struct box copy = *wanted;
@@ -173,7 +233,11 @@ static void run_copy(struct context *context, const struct box *wanted)
 	if (work_span(box, &box->to, &to) && work_span(box, &box->from, &from)
 	    && is_live(context, box->to.address, to, true)
 	    && is_live(context, box->from.address, from, false)) {
-		touch(context, copy_box, &copy);
+		if (is_shared(box)) {
+			share_copy(context, box);
+		} else {
+			touch(context, copy_box, &copy);
+		}
 	}
 }
 
