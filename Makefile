@@ -67,6 +67,7 @@ BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
+	hints.c \
 	elf.c ptx_text.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	image.c image_ptx.c image_cubin.c variable.c pack.c)
@@ -123,6 +124,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
+	rtc_hints \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
@@ -456,7 +458,7 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 	@mkdir -p $(BUILD)/lists && printf 'float a, raw const int *x' >$(BUILD)/lists/1 && \
 	printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$(BUILD)/lists/2
 	$(call libfuzzer,$<,$(BUILD)/lists)
-$(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/headers.c \
+$(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/headers.c \
 		error.c dtype.c declare.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl

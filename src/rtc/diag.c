@@ -21,6 +21,7 @@
 #include "../base/alloc.h"
 #include "../base/str.h"
 #include "headers.h"
+#include "hints.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static const struct {
 	{"fatal", SEVERITY_ERROR},
 	{"warning", SEVERITY_WARNING},
 	{"note", SEVERITY_NOTE},
+	{"Note", SEVERITY_NOTE},
 	{"remark", SEVERITY_NOTE},
 };
 
@@ -59,43 +61,6 @@ struct head {
 	struct slice number;  /* "#177-D", empty if none */
 	struct slice message;
 	bool at_end;          /* "At end of source" */
-};
-
-static const struct {
-	const char *message; /* what the error has in it */
-	const char *file;    /* what its file has in it */
-	const char *hint;
-} hints[] = {
-	{"", "/thrust/",
-		"device-wide CUB and Thrust need nvcc: include the block or warp header that is "
-		"used, <cub/block/block_reduce.cuh>"},
-	{"", "/cub/",
-		"device-wide CUB and Thrust need nvcc: include the block or warp header that is "
-		"used, <cub/block/block_reduce.cuh>"},
-	{"cannot open source file", "",
-		"add the header's folder to the include folders, or pass the header in memory"},
-	{"could not open source file", "",
-		"add the header's folder to the include folders, or pass the header in memory"},
-	{"considered a host function", "",
-		"write __device__ before a function that kernels call"},
-	{"marked as a __host__ function", "",
-		"write __device__ instead: there is no host code in a kernel source"},
-	{"considered a host variable", "",
-		"write __device__ or __constant__ before a variable outside functions"},
-	{"value of type \"void *\"", "",
-		"kernels are C++: cast what malloc returns, (float *)malloc(size)"},
-	{"may not have extern \"C\" linkage", "",
-		"a template cannot be extern \"C\": leave that out and ask for the instance by "
-		"name, \"scale<float, 4>\""},
-	{"must have a constant value", "",
-		"an array in a kernel needs a constant size: pass it as a define, or use shared "
-		"memory of the launch"},
-	{"namespace \"std\" has no member", "",
-		"the standard library of kernels is cuda::std: include <cuda/std/...>"},
-	{"too much shared data", "",
-		"declare the array extern __shared__ and give its size at the launch"},
-	{"Unresolved extern function", "",
-		"the function is declared but not defined in this source"},
 };
 
 static bool slice_has(struct slice slice, const char *text)
@@ -188,6 +153,9 @@ static bool read_head(struct head *out, struct slice line)
 		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
 		line = slice_skip(line, skip);
 		return read_message(out, slice_trim(line));
+	}
+	if (slice_starts(line, "Note #")) {
+		return read_message(out, line);
 	}
 	for (size_t i = 0; i + 2 < line.len; i++) {
 		if (line.text[i] == ':' && line.text[i + 1] == ' '
@@ -389,15 +357,20 @@ static bool is_ours(const struct head *head)
 			   && slice_has(head->message, HEADERS_PRELUDE));
 }
 
-static const char *find_hint(const struct head *head)
+static const char *find_hint(const struct block *block)
 {
-	for (size_t i = 0; i < countof(hints); i++) {
-		if (slice_has(head->message, hints[i].message)
-		    && slice_has(head->file, hints[i].file)) {
-			return hints[i].hint;
-		}
-	}
-	return NULL;
+	const struct head *head = &block->head;
+	const char *end = block->excerpt.text ? block->excerpt.text - 2 : block->end;
+	bool whole = !head->at_end; /* then the excerpt is not of the log */
+	return hints_find(&(struct hint_error){
+		.message = head->message.text,
+		.message_len = whole ? (size_t)(end - head->message.text) : head->message.len,
+		.file = head->file.text,
+		.file_len = head->file.len,
+		.line = block->excerpt.text,
+		.line_len = block->excerpt.len,
+		.caret = block->caret,
+	});
 }
 
 /* Keep the first error; false when memory runs out. */
@@ -409,7 +382,7 @@ static bool take_error(struct diag *out, const struct block *block, const char *
 	}
 	out->message = slice_copy(head->message);
 	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
-	out->hint = find_hint(head);
+	out->hint = find_hint(block);
 	if (head->line > 0) {
 		out->line = head->line;
 		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
