@@ -70,7 +70,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	hints.c \
 	elf.c ptx_text.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
-	image.c image_ptx.c image_cubin.c variable.c pack.c)
+	image.c image_ptx.c image_cubin.c cubin.c variable.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	image.c module.c missing.c kernel.c args.c format.c diagnose.c \

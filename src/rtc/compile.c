@@ -468,12 +468,12 @@ static bool add_named_kernels(struct rtc_image *image, const struct job *job)
 	bool ok = true;
 	for (size_t i = 0; i < job->name_count && ok; i++) {
 		const struct job_name *name = &job->names[i];
-		if (name->purpose != NAME_PROBE && name->lowered) {
+		if (!is_probe(name) && name->lowered) {
 			ok = image_add_kernel(image, name->lowered, strlen(name->lowered), NULL, 0,
 				false);
 		}
 	}
-	return ok && image_tell_overloads(image);
+	return ok && image_finish(image);
 }
 
 /* Take the bytes over. */

@@ -9,6 +9,7 @@
 #include "image.h"
 
 #include "../base/alloc.h"
+#include "../base/map.h"
 #include "../base/str.h"
 
 #include <ctype.h>
@@ -111,8 +112,7 @@ bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol
 	}
 	struct signature signature = {0};
 	struct rtc_kernel *grown = NULL;
-	bool there = kernel.lowered && image_by_symbol(image, kernel.lowered);
-	if (kernel.lowered && !there && signature_read(&signature, kernel.lowered, false)) {
+	if (kernel.lowered && signature_read(&signature, kernel.lowered, false)) {
 		grown = mem_realloc(image->kernels, (image->kernel_count + 1) * sizeof(*grown));
 	}
 	if (grown) {
@@ -125,7 +125,7 @@ bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol
 		kernel_free(&kernel);
 	}
 	signature_free(&signature);
-	return grown || there;
+	return grown;
 }
 
 /* "k(float *)"; the symbol where the types are not known. */
@@ -145,32 +145,65 @@ static char *overload_name(const struct rtc_kernel *kernel)
 	return str_take(&text);
 }
 
-bool image_tell_overloads(struct rtc_image *image)
+/* Of several kernels of one symbol, which some image repeats, keep the first. */
+static bool drop_repeated(struct rtc_image *image)
 {
+	struct map symbols = MAP_INIT;
+	size_t count = 0;
 	for (size_t i = 0; i < image->kernel_count; i++) {
-		char *shared = NULL;
-		for (size_t k = i + 1; k < image->kernel_count; k++) {
-			if (strcmp(image->kernels[i].name, image->kernels[k].name) != 0) {
-				continue;
-			}
-			shared = image->kernels[i].name;
-			char *own = overload_name(&image->kernels[k]);
-			if (!own) {
-				return false;
-			}
-			mem_free(image->kernels[k].name);
-			image->kernels[k].name = own;
+		struct rtc_kernel *kernel = &image->kernels[i];
+		if (map_get(&symbols, kernel->lowered)) {
+			kernel_free(kernel);
+			continue;
 		}
-		char *own = shared ? overload_name(&image->kernels[i]) : NULL;
-		if (shared && !own) {
+		if (!map_put(&symbols, kernel->lowered, kernel)) {
+			map_free(&symbols);
 			return false;
 		}
-		if (shared) {
-			mem_free(shared);
-			image->kernels[i].name = own;
+		image->kernels[count++] = *kernel;
+	}
+	image->kernel_count = count;
+	map_free(&symbols);
+	return true;
+}
+
+/* Put the parameters into a kernel's name. */
+static bool tell_overload(struct rtc_kernel *kernel)
+{
+	char *own = overload_name(kernel);
+	if (own) {
+		mem_free(kernel->name);
+		kernel->name = own;
+	}
+	return own;
+}
+
+/* Find the kernels that share a name; *shared has a mark for each. */
+static bool find_overloads(const struct rtc_image *image, bool *shared)
+{
+	struct map names = MAP_INIT;
+	bool ok = true;
+	for (size_t i = 0; ok && i < image->kernel_count; i++) {
+		bool *other = map_get(&names, image->kernels[i].name);
+		if (other) {
+			*other = shared[i] = true;
+		} else {
+			ok = map_put(&names, image->kernels[i].name, &shared[i]);
 		}
 	}
-	return true;
+	map_free(&names);
+	return ok;
+}
+
+bool image_finish(struct rtc_image *image)
+{
+	bool *shared = mem_zalloc(image->kernel_count + 1, sizeof(*shared));
+	bool ok = shared && drop_repeated(image) && find_overloads(image, shared);
+	for (size_t i = 0; ok && i < image->kernel_count; i++) {
+		ok = !shared[i] || tell_overload(&image->kernels[i]);
+	}
+	mem_free(shared);
+	return ok;
 }
 
 kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)

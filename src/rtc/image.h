@@ -8,9 +8,8 @@
 
 /*
  * Append a kernel by its symbol, with a layout: the offset and size of each parameter, and of its
- * kind what the image tells.  Takes params, whatever happens.  A symbol that is there already is
- * left alone.  The name is what the symbol demangles to, and so are the types, where they fit.
- * False when memory runs out.
+ * kind what the image tells.  Takes params, whatever happens.  The name is what the symbol
+ * demangles to, and so are the types, where they fit.  False when memory runs out.
  */
 bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol_len,
 	struct rtc_param *params, size_t count, bool known);
@@ -20,8 +19,9 @@ void image_merge(struct rtc_kernel *kernel, struct signature *signature, bool fr
 
 struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *symbol);
 
-/* Overloads have one name: add the parameter types to it.  False when memory runs out. */
-bool image_tell_overloads(struct rtc_image *image);
+/* All kernels have been added: of those with one symbol the first is kept, and overloads, which
+ * have one name, get their parameter types in it.  False when memory runs out. */
+bool image_finish(struct rtc_image *image);
 
 /* Append a variable; of `facts`, space, size and align count.  False when memory runs out. */
 bool image_add_variable(struct rtc_image *image, const char *symbol, size_t symbol_len,

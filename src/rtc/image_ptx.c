@@ -266,5 +266,5 @@ kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *er
 			return error_no_memory(err);
 		}
 	}
-	return image_tell_overloads(image) ? KZ_OK : error_no_memory(err);
+	return image_finish(image) ? KZ_OK : error_no_memory(err);
 }
