@@ -70,7 +70,8 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	hints.c \
 	elf.c ptx_text.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
-	image.c image_ptx.c image_cubin.c cubin.c variable.c pack.c)
+	cubin.c variable.c resources.c \
+	image.c image_ptx.c image_cubin.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
@@ -124,6 +125,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
+	rtc_resources \
 	rtc_hints \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
