@@ -55,6 +55,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	image.h module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h join.h \
 	pool.h pinned.h \
+	diagnostic.h \
 	npy.h dlpack.h create.h \
 	ops.h \
 	reduce.h \
@@ -75,6 +76,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
+	diagnostic.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
@@ -126,7 +128,7 @@ SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan 
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
 	rtc_resources \
-	rtc_hints \
+	rtc_hints diagnostic \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \

@@ -54,6 +54,7 @@
  *                   shelf.[ch] bins.[ch]: what is free in them; source.[ch]: where they have it from
  *     pinned.c      pinned host memory
  *     image.c       images: compiled, not loaded
+ *     diagnostic.c  a log -> a list of diagnostics
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting

@@ -14,6 +14,7 @@
  *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings
  *   custom.h    kernels from a line of C  image.h    compile without a device
+ *   diagnostic.h compilers' errors as data
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -28,6 +29,7 @@
 #include <kudzu/custom.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>
+#include <kudzu/diagnostic.h>
 #include <kudzu/dlpack.h>
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
