@@ -11,8 +11,7 @@
 #include "base/file.h"
 #include "module.h"
 
-/* Takes what is in *image, whatever happens. */
-static kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
+kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
 	struct kz_image *made = mem_zalloc(1, sizeof(*made));
 	if (!made) {

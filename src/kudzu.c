@@ -39,6 +39,10 @@
  *                   a mangled name -> the parameters of a kernel
  *     elf.[ch] ptx_text.[ch]
  *                   sections of ELF files, tokens of PTX
+ *     nvjitlink.[ch]
+ *                   find and load nvJitLink; link.[ch]: one call of it; link_log.[ch]: what
+ *                   linkers say
+ *     parts.[ch]    what a linker is given, taken apart; symbols.c: what it defines and needs
  *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
@@ -53,7 +57,7 @@
  *     pool.c        figures and settings of the memory pools; mempool.[ch]: the pools;
  *                   shelf.[ch] bins.[ch]: what is free in them; source.[ch]: where they have it from
  *     pinned.c      pinned host memory
- *     image.c       images: compiled, not loaded
+ *     image.c       images: compiled, not loaded; link.c: several become one
  *     diagnostic.c  a log -> a list of diagnostics
  *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments

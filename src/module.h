@@ -33,6 +33,7 @@ struct kz_image {
 	atomic_int refs;
 	struct rtc_image rtc;
 	struct scan source;         /* the kernels of the text that was compiled; none of others */
+	char linker[48];            /* which linker made it; "" if none did */
 };
 
 struct kz_module {
@@ -46,6 +47,9 @@ struct kz_module {
 };
 
 /* image.c */
+
+/* Takes what is in *image, whatever happens. */
+kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
 
 /* Compile for a device of this compute capability; without one (0) the options or a default say
  * for what. */

@@ -18,7 +18,7 @@
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
- * kz_fill, kz_compile, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What
+ * kz_fill, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What
  * is created is given back with ..._release (a device with kz_device_close); these take NULL, never
  * fail, and may come in any order.  Functions that only read an object take NULL and answer 0, NULL
  * or "".  Everything is safe to use from any thread; one object is not to be used by two threads at
@@ -39,6 +39,7 @@
 #include <kudzu/join.h>
 #include <kudzu/kernel.h>
 #include <kudzu/linalg.h>
+#include <kudzu/link.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
 #include <kudzu/npy.h>

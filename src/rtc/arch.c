@@ -7,6 +7,7 @@
  */
 #include "../base/common.h"
 
+#include "arch.h"
 #include "compile.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static bool is_embedded(int cc)
 	return cc == 72 || cc == 87;
 }
 
-static bool cubin_runs(int arch, int device_cc)
+bool arch_cubin_runs(int arch, int device_cc)
 {
 	bool same = arch == device_cc;
 	return same || (arch / 10 == device_cc / 10 && arch < device_cc && !is_embedded(arch)
@@ -34,7 +35,7 @@ kz_status rtc_choose_arch(char out[24], const int *archs, int count, int device_
 	}
 	for (int i = 0; i < count; i++) {
 		newest = archs[i] <= device_cc ? archs[i] : newest;
-		cubin = cubin_runs(archs[i], device_cc) ? archs[i] : cubin;
+		cubin = arch_cubin_runs(archs[i], device_cc) ? archs[i] : cubin;
 	}
 	if (count == 0) {
 		newest = cubin = device_cc; /* this NVRTC cannot tell: it will refuse, or not */

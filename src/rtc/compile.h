@@ -98,6 +98,10 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
  * Takes a copy of the data.  KZ_BAD_IMAGE if it is neither. */
 kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err);
 
+/* Take over what another image, of which this one was made, knows of the types of parameters.
+ * False when memory runs out. */
+bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from);
+
 void rtc_image_free(struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does

@@ -206,6 +206,38 @@ bool image_finish(struct rtc_image *image)
 	return ok;
 }
 
+/* Take over kinds and types, if sizes agree. */
+static bool adopt_params(struct rtc_kernel *kernel, const struct rtc_kernel *from)
+{
+	bool same = kernel->params_known && from->params_known
+		&& kernel->param_count == from->param_count;
+	for (size_t i = 0; same && i < kernel->param_count; i++) {
+		same = kernel->params[i].size == from->params[i].size;
+	}
+	for (size_t i = 0; same && i < kernel->param_count; i++) {
+		struct rtc_param *param = &kernel->params[i];
+		if (param->type || !from->params[i].type) {
+			continue;
+		}
+		param->type = mem_strdup(from->params[i].type);
+		param->kind = from->params[i].kind;
+		if (!param->type) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from)
+{
+	bool ok = true;
+	for (size_t i = 0; i < from->kernel_count && ok; i++) {
+		struct rtc_kernel *kernel = image_by_symbol(image, from->kernels[i].lowered);
+		ok = !kernel || adopt_params(kernel, &from->kernels[i]);
+	}
+	return ok;
+}
+
 kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
 {
 	*out = (struct rtc_image){0};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The logs of linkers, a line at a time.  All NVIDIA's linkers write "Undefined reference to 'x' in
+ * 'y'", and the compilers in them have words of their own for the same; a table holds them all.
+ * Lines that are not in it stay as they are.
+ */
+#include "../base/common.h"
+
+#include "link_log.h"
+
+#include "../base/alloc.h"
+#include "../drv/codes.h"
+#include "signature.h"
+
+#include <string.h>
+
+enum form { FORM_UNDEFINED, FORM_TWICE, FORM_AGAIN, FORM_PTX_VERSION };
+
+/* What stands before the quoted symbol, or before the version. */
+static const struct {
+	const char *words;
+	enum form form;
+} forms[] = {
+	{"Undefined reference to '", FORM_UNDEFINED},
+	{"Unresolved extern function '", FORM_UNDEFINED},
+	{"Unresolved extern variable '", FORM_UNDEFINED},
+	{"Multiple definition of '", FORM_TWICE},
+	{"Linking globals named '", FORM_AGAIN},
+	{"Unsupported .version ", FORM_PTX_VERSION},
+};
+
+/* A part of a line. */
+struct piece {
+	const char *text;
+	int len;
+};
+
+struct finding {
+	enum form form;
+	struct piece symbol; /* or the version of the PTX */
+	struct piece where;  /* the input, or the version that can be; empty: unknown */
+	struct piece first;
+};
+
+void link_log_twice(struct str *log, const char *symbol, size_t len, const char *where,
+	const char *first)
+{
+	str_addf(log, "error   : Multiple definition of '%.*s' in '%s', first defined in '%s'\n",
+		(int)len, symbol, where, first);
+}
+
+/* Go on to the next quoted word of a line; empty if there is none. */
+static struct piece take_quoted(const char **at, const char *end)
+{
+	struct piece piece = {"", 0};
+	const char *from = memchr(*at, '\'', (size_t)(end - *at));
+	const char *to = from ? memchr(from + 1, '\'', (size_t)(end - from - 1)) : NULL;
+	if (to) {
+		piece = (struct piece){from + 1, (int)(to - from - 1)};
+		*at = to + 1;
+	}
+	return piece;
+}
+
+static bool read_line(struct finding *out, const char *line, const char *end)
+{
+	for (size_t i = 0; i < countof(forms); i++) {
+		size_t len = strlen(forms[i].words);
+		const char *at = memmem(line, (size_t)(end - line), forms[i].words, len);
+		if (!at) {
+			continue;
+		}
+		*out = (struct finding){.form = forms[i].form};
+		at += len;
+		if (out->form == FORM_PTX_VERSION) {
+			out->symbol = (struct piece){at, (int)strspn(at, "0123456789.")};
+			out->where = take_quoted(&at, end);
+			return true;
+		}
+		at--;
+		out->symbol = take_quoted(&at, end);
+		out->where = take_quoted(&at, end);
+		out->first = take_quoted(&at, end);
+		if (out->form == FORM_AGAIN) {
+			const char *colon = memchr(line, ':', (size_t)(end - line));
+			out->where = (struct piece){line, (int)(colon - line)};
+		}
+		return out->symbol.len > 0;
+	}
+	return false;
+}
+
+/* "helper(float)"; the symbol itself if it cannot be read. */
+static void add_symbol(struct str *out, const struct piece *symbol)
+{
+	struct signature signature = {0};
+	char *text = mem_strndup(symbol->text, (size_t)symbol->len);
+	if (!text || !signature_read(&signature, text, false)) {
+		out->failed = true;
+	} else {
+		str_add(out, signature.name);
+		str_add(out, signature.params_known ? "(" : "");
+		for (size_t i = 0; signature.params_known && i < signature.count; i++) {
+			str_addf(out, "%s%s", i ? ", " : "", signature.params[i].type);
+		}
+		str_add(out, signature.params_known ? ")" : "");
+	}
+	signature_free(&signature);
+	mem_free(text);
+}
+
+/* nvJitLink's name for what it makes of all LTO code. */
+static struct piece nice_place(struct piece where)
+{
+	static const char internal[] = "ltoPtx";
+	bool is_internal = where.len == sizeof(internal) - 1
+		&& memcmp(where.text, internal, sizeof(internal) - 1) == 0;
+	return is_internal ? (struct piece){"LTO-IR", 6} : where;
+}
+
+static void add_finding(struct str *out, const struct finding *finding)
+{
+	struct piece where = nice_place(finding->where);
+	struct piece first = nice_place(finding->first);
+	if (finding->form == FORM_PTX_VERSION) {
+		str_addf(out, "the PTX is of version %.*s, the linker knows versions up to %.*s",
+			finding->symbol.len, finding->symbol.text, where.len, where.text);
+		return;
+	}
+	str_add(out, finding->form == FORM_UNDEFINED ? "undefined symbol '" : "symbol '");
+	add_symbol(out, &finding->symbol);
+	if (finding->form == FORM_UNDEFINED) {
+		str_addf(out, where.len ? "', used in '%.*s'" : "'%.*s", where.len, where.text);
+	} else if (finding->form == FORM_TWICE) {
+		str_addf(out, "' is defined in '%.*s' and in '%.*s'", first.len, first.text,
+			where.len, where.text);
+	} else {
+		str_addf(out, "' is defined more than once, again in '%.*s'", where.len,
+			where.text);
+	}
+}
+
+/* All of the log, its findings as we say them; *message gets the first of them. */
+static int render(struct str *text, struct str *message, enum form *form, const char *log)
+{
+	int count = 0;
+	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
+		struct finding finding;
+		size_t len = strcspn(log, "\r\n");
+		if (!read_line(&finding, log, log + len)) {
+			str_addn(text, log, len);
+			str_add(text, len ? "\n" : "");
+			continue;
+		}
+		if (count++ == 0) {
+			*form = finding.form;
+			add_finding(message, &finding);
+		}
+		str_add(text, "error: ");
+		add_finding(text, &finding);
+		if (finding.form != FORM_PTX_VERSION) {
+			str_addf(text, " (%.*s)", finding.symbol.len, finding.symbol.text);
+		}
+		str_addc(text, '\n');
+	}
+	return count;
+}
+
+static kz_status set_error(const struct link_failure *failure, kz_status status,
+	const char *message, kz_error *err)
+{
+	const struct code *code = failure ? codes_find(failure->domain, failure->code) : NULL;
+	if (!failure) {
+		return error_set(err, status, "%s", message);
+	}
+	return error_foreign(err, status, failure->domain, failure->code, code ? code->name : NULL,
+		failure->call, code ? code->flags : 0, "%s", message);
+}
+
+kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_error *err)
+{
+	struct str text = STR_INIT;
+	struct str message = STR_INIT;
+	enum form form = FORM_UNDEFINED;
+	bool mine = error_is_clean(err);
+	int count = render(&text, &message, &form, log);
+	kz_status status = form == FORM_PTX_VERSION ? KZ_VERSION : KZ_LINK;
+	if (count > 1) {
+		str_addf(&message, ", and %d more error%s", count - 1, count == 2 ? "" : "s");
+	}
+	if (text.failed || message.failed) {
+		status = error_no_memory(err);
+	} else if (count > 0) {
+		set_error(failure, status, message.data, err);
+	} else if (failure && failure->code) {
+		status = codes_fail(failure->domain, failure->code, failure->call, NULL, err);
+	} else {
+		set_error(failure, status, "the images do not link", err);
+	}
+	if (mine && text.len > 0 && status != KZ_NO_MEMORY) {
+		error_take_log(err, str_take(&text));
+	}
+	str_free(&text);
+	str_free(&message);
+	return status;
+}
+
+bool link_log_is_bad(const char *log)
+{
+	return strcasestr(log, "error") || strcasestr(log, "fatal");
+}

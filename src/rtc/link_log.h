@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_LINK_LOG_H
+#define RTC_LINK_LOG_H
+
+/* What linkers say: nvJitLink, the driver, we ourselves.  Symbols are shown as C++ writes them. */
+#include "../base/error.h"
+#include "../base/str.h"
+
+/* Add what a linker says of a symbol that is defined twice. */
+void link_log_twice(struct str *log, const char *symbol, size_t len, const char *where,
+	const char *first);
+
+/* A linker's own failure; NULL where there is none. */
+struct link_failure {
+	kz_domain domain;
+	int code;
+	const char *call; /* static text */
+};
+
+/*
+ * Make a log an error: KZ_LINK with the symbol for one that is undefined or defined twice,
+ * KZ_VERSION with both versions for PTX that is too new, else what the native code means.  The
+ * error's log is all of it.
+ */
+kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_error *err);
+
+/* Whether a log speaks of an error. */
+bool link_log_is_bad(const char *log);
+
+#endif
