@@ -69,7 +69,7 @@ BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
-	hints.c \
+	hints.c keep.c \
 	elf.c ptx_text.c \
 	nvjitlink.c parts.c symbols.c link_log.c link.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
@@ -131,7 +131,7 @@ SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan 
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
 	rtc_resources \
-	rtc_hints diagnostic \
+	rtc_hints diagnostic rtc_keep \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \

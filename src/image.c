@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "module.h"
+#include "rtc/keep.h"
 
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
@@ -86,6 +87,22 @@ static kz_status read_options(struct rtc_request *request, const kz_compile_opti
 	return KZ_OK;
 }
 
+static kz_status compile_request(struct kz_image **out, const struct rtc_request *request,
+	kz_error *err)
+{
+	struct rtc_image image;
+	kz_status st;
+	if ((st = rtc_compile(&image, request, err)) || (st = image_take(out, &image, err))) {
+		return st;
+	}
+	if (!scan_source(&(*out)->source, request->source)) {
+		kz_image_release(*out);
+		*out = NULL;
+		return error_no_memory(err);
+	}
+	return KZ_OK;
+}
+
 kz_status image_compile(struct kz_image **out, const char *source,
 	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err)
 {
@@ -94,18 +111,20 @@ kz_status image_compile(struct kz_image **out, const char *source,
 		.device_cc = device_cc,
 		.ptx_only = ptx_only,
 	};
-	struct rtc_image image;
+	char *kept = NULL;
 	kz_status st;
-	if ((options && (st = read_options(&request, options, err)))
-	    || (st = rtc_compile(&image, &request, err)) || (st = image_take(out, &image, err))) {
+	if (options && (st = read_options(&request, options, err))) {
 		return st;
 	}
-	if (!scan_source(&(*out)->source, source)) {
-		kz_image_release(*out);
-		*out = NULL;
-		return error_no_memory(err);
+	if (options && options->keep_source && source && (request.line_info || request.debug)) {
+		if ((st = keep_source(&kept, source, request.name, err))) {
+			return st;
+		}
+		request.name = kept;
 	}
-	return KZ_OK;
+	st = compile_request(out, &request, err);
+	mem_free(kept);
+	return st;
 }
 
 kz_status kz_compile(kz_image **out, const char *source, const kz_compile_options *options,

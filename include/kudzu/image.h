@@ -67,6 +67,9 @@ typedef struct kz_compile_options {
 	int max_registers;                /**< of a thread; 0: no limit but the device's */
 	int relocatable;                  /**< nonzero: the linker gives it functions and variables
 	                                       of other images; always so for "lto_90" */
+	int keep_source;                  /**< nonzero: for line_info and debug, the source is a
+	                                       file: the one that `name` says, if it has this text,
+	                                       else one in the folder "sources" of the cache */
 	void *reserved[4];
 } kz_compile_options;
 

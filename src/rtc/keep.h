@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RTC_KEEP_H
+#define RTC_KEEP_H
+
+/* Sources in files, for debuggers and profilers: the code names the file of each line. */
+#include "../base/error.h"
+
+/*
+ * The absolute path of a file that has the source, *path, freed with mem_free: the file `name`, if it
+ * does; else one in the folder "sources" of the cache, which is written if need be and stays.
+ * `name` may be NULL.
+ */
+kz_status keep_source(char **path, const char *source, const char *name, kz_error *err);
+
+#endif
