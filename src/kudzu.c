@@ -126,6 +126,7 @@
  *                   emit_flow.c emit_lanes.c emit_warp.c emit_async.c emit_matrix.c
  *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
+ *     kept.[ch]     compiled kernels in the cache on disk
  *     code.[ch]     object files -> code that can run
  *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker
  *     image.[ch]

@@ -5,6 +5,9 @@
  *
  * Check forks for every test.  Threads and devices do not survive that, so nothing here, and no
  * unchecked fixture, may start one.
+ *
+ * Nothing is cached, unless the environment or a test asks for it: what compiles shall compile, and
+ * nobody's cache is touched.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -15,6 +18,7 @@ SUITES
 
 int main(void)
 {
+	setenv("KUDZU_CACHE", "0", 0);
 	SRunner *runner = srunner_create(NULL);
 #define X(name) srunner_add_suite(runner, name##_suite());
 	SUITES

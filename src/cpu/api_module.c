@@ -12,11 +12,8 @@
 #include "api_module.h"
 
 #include "../base/alloc.h"
-#include "cfg.h"
-#include "lower.h"
 #include "check.h"
 #include "flatten.h"
-#include "spin.h"
 #include "parse.h"
 
 #include <inttypes.h>
@@ -376,37 +373,15 @@ API(cuModuleUnload, CUmodule handle)
 	return result;
 }
 
-/* Whether a kernel ends by itself after so many instructions as it has. */
-static bool is_straight(const struct ptx_module *ptx, const struct ptx_func *func)
-{
-	for (size_t i = 0; i < func->block_count; i++) {
-		const struct ptx_block *block = &func->blocks[i];
-		for (size_t s = 0; s < block->succ_count; s++) {
-			if (func->blocks[block->succ[s]].rpo <= block->rpo) {
-				return false;
-			}
-		}
-	}
-	for (size_t i = 0; i < ptx->func_count; i++) {
-		if (!ptx->funcs[i]->is_entry) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
 	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed)
 		|| ((module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
-		    && (function->ptx->blocks != NULL
-			|| (lower_func(&module->ptx, function->ptx, diag)
-				&& cfg_build(&module->ptx, function->ptx, diag)))
 		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
 	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
-		function->is_straight = is_straight(&module->ptx, function->ptx);
-		function->in_order = spin_is_possible(function->ptx);
+		function->is_straight = function->kernel.is_straight;
+		function->in_order = function->kernel.in_order;
 		atomic_store(&function->short_blocks, function->is_straight ? UINT64_MAX : 0);
 	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);

@@ -20,11 +20,16 @@
 #include "../base/common.h"
 
 #include "../base/alloc.h"
+#include "../base/dl.h"
+#include "cfg.h"
 #include "code.h"
 #include "emit.h"
 #include "jit.h"
 #include "jit_link.h"
+#include "kept.h"
+#include "lower.h"
 #include "settings.h"
+#include "spin.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -34,6 +39,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +71,9 @@ enum { MANY_EDGES = 4000 };
 /* Bytes of the stack that compiled code may take: it runs on threads of the program, too. */
 #define MOST_STACK "1000000"
 
+/* Of what a kernel is called in its object file. */
+#define SYMBOL_SIZE 48
+
 /* The code of one kernel. */
 struct loaded {
 	struct code code;
@@ -72,8 +81,8 @@ struct loaded {
 };
 
 struct jit {
-	const struct ptx_module *module;
-	LLVMContextRef context;
+	struct ptx_module *module;
+	LLVMContextRef context;     /* NULL until there is something to compile, as what follows */
 	LLVMTargetRef target;
 	LLVMTargetMachineRef machine;
 	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
@@ -84,8 +93,22 @@ struct jit {
 	bool is_deep;               /* LLVM has said so: the code needs more than MOST_STACK */
 	bool is_huge;               /* too much IR for the width that was tried */
 	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
-	struct ptx_diag *diag; /* of the call that is running */
+	const struct str *key;      /* of the call that is running: where to keep the code */
+	struct ptx_diag *diag;
 };
+
+static const char *faked_features;
+static atomic_ulong made_count;
+
+void jit_fake_features(const char *features)
+{
+	faked_features = features;
+}
+
+unsigned long jit_made_count(void)
+{
+	return made_count;
+}
 
 const char *jit_llvm_version(void)
 {
@@ -121,15 +144,27 @@ static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 	LLVMDisposeMessage(message);
 }
 
-/* The features come from CPUID.  The processor's name would say less: an LLVM older than the
- * processor calls it generic. */
+static char *host_features;
+
+static void find_features(void)
+{
+	host_features = LLVMGetHostCPUFeatures();
+}
+
+/* They come from CPUID.  The processor's name would say less: an LLVM older than the processor
+ * calls it generic. */
+static const char *features(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_features);
+	return faked_features ? faked_features : host_features;
+}
+
 static bool create_machine(LLVMTargetMachineRef *out, struct jit *jit, LLVMCodeGenOptLevel level,
 	struct ptx_diag *diag)
 {
-	char *features = LLVMGetHostCPUFeatures();
-	*out = LLVMCreateTargetMachine(jit->target, jit->triple, "generic", features, level,
+	*out = LLVMCreateTargetMachine(jit->target, jit->triple, "generic", features(), level,
 		LLVMRelocPIC, LLVMCodeModelJITDefault);
-	LLVMDisposeMessage(features);
 	return *out || ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", jit->triple);
 }
 
@@ -147,27 +182,55 @@ static bool find_target(struct jit *jit, struct ptx_diag *diag)
 	return true;
 }
 
-bool jit_create(struct jit **out, const struct ptx_module *module, struct ptx_diag *diag)
+static void stop_llvm(struct jit *jit)
+{
+	if (jit->layout) {
+		LLVMDisposeTargetData(jit->layout);
+	}
+	if (jit->machine) {
+		LLVMDisposeTargetMachine(jit->machine);
+	}
+	if (jit->quick) {
+		LLVMDisposeTargetMachine(jit->quick);
+	}
+	if (jit->triple) {
+		LLVMDisposeMessage(jit->triple);
+	}
+	if (jit->context) {
+		LLVMContextDispose(jit->context);
+	}
+	jit->layout = NULL;
+	jit->machine = NULL;
+	jit->quick = NULL;
+	jit->triple = NULL;
+	jit->context = NULL;
+}
+
+/* When the first kernel is compiled: a module whose kernels were kept needs none of it. */
+static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, init_llvm);
-
-	*out = NULL;
-	struct jit *jit = mem_zalloc(1, sizeof(*jit));
-	if (!jit) {
-		return ptx_no_memory(diag);
+	if (jit->context) {
+		return true;
 	}
-
-	jit->module = module;
-	jit->width = (uint32_t)settings_get(SETTING_WIDTH, 0);
+	pthread_once(&once, init_llvm);
 	jit->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
 	if (!find_target(jit, diag)) {
-		jit_release(jit);
+		stop_llvm(jit);
 		return false;
 	}
+	return true;
+}
 
-	*out = jit;
+bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag)
+{
+	*out = mem_zalloc(1, sizeof(**out));
+	if (!*out) {
+		return ptx_no_memory(diag);
+	}
+	(*out)->module = module;
+	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, 0);
 	return true;
 }
 
@@ -184,19 +247,7 @@ void jit_release(struct jit *jit)
 		jit->loaded = next;
 	}
 	jit_linker_release(jit->linker);
-	if (jit->layout) {
-		LLVMDisposeTargetData(jit->layout);
-	}
-	if (jit->machine) {
-		LLVMDisposeTargetMachine(jit->machine);
-	}
-	if (jit->quick) {
-		LLVMDisposeTargetMachine(jit->quick);
-	}
-	if (jit->triple) {
-		LLVMDisposeMessage(jit->triple);
-	}
-	LLVMContextDispose(jit->context);
+	stop_llvm(jit);
 	mem_free(jit);
 }
 
@@ -211,6 +262,25 @@ static bool has_loop(const struct ptx_func *func)
 		}
 	}
 	return false;
+}
+
+/* Whether a kernel ends by itself after so many instructions as it has. */
+static bool is_straight(const struct ptx_module *module, const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		for (size_t s = 0; s < block->succ_count; s++) {
+			if (func->blocks[block->succ[s]].rpo <= block->rpo) {
+				return false;
+			}
+		}
+	}
+	for (size_t i = 0; i < module->func_count; i++) {
+		if (!module->funcs[i]->is_entry) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* Release builds trust emit.c. */
@@ -347,16 +417,25 @@ static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, out)) {
 		return fail_message(diag, func->line, "generate code", message);
 	}
+	made_count++;
 	if (jit->is_deep) {
 		LLVMDisposeMemoryBuffer(*out);
 	}
 	return !jit->is_deep;
 }
 
+/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
+static void write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *func)
+{
+	snprintf(symbol, SYMBOL_SIZE, "kudzu_kernel_%zu", func->index);
+}
+
 static bool load_object(struct jit_kernel *out, struct jit *jit, const void *object, size_t size,
-	const char *symbol, struct ptx_diag *diag)
+	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	uintptr_t address;
+	char symbol[SYMBOL_SIZE];
+	write_symbol(symbol, func);
 	struct loaded *loaded = mem_zalloc(1, sizeof(*loaded));
 	if (!loaded) {
 		return ptx_no_memory(diag);
@@ -382,32 +461,42 @@ static double now_ms(void)
 	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
 }
 
+/* Load the object that LLVM has made, and keep it.  Takes it. */
+static bool take_object(struct jit_kernel *out, struct jit *jit, LLVMMemoryBufferRef object,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
+		.in_order = out->in_order, .frame_size = out->frame_size, .object = LLVMGetBufferStart(object),
+		.size = LLVMGetBufferSize(object)};
+	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
+	if (ok) {
+		kept_put(jit->key, &kept);
+	}
+	LLVMDisposeMemoryBuffer(object);
+	return ok;
+}
+
 static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	uint32_t width, struct ptx_diag *diag)
 {
-	/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
-	char symbol[48];
-	snprintf(symbol, sizeof(symbol), "kudzu_kernel_%zu", func->index);
-
 	double start = now_ms();
+	char symbol[SYMBOL_SIZE];
+	write_symbol(symbol, func);
 	LLVMMemoryBufferRef object;
 	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(func->name, jit->context);
 	LLVMSetTarget(ir, jit->triple);
 	LLVMSetModuleDataLayout(ir, jit->layout);
 
-	*out = (struct jit_kernel){.width = width};
+	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
+		.in_order = spin_is_possible(func)};
 	bool ok = emit_kernel(&out->frame_size, ir, symbol, out->width, jit->module, func, diag)
 		&& verify(ir, func, diag)
 		&& run_passes(jit, ir, symbol, func, diag);
 	jit->is_huge = ok && width > 1 && ir_size(ir) >= HUGE_IR;
 	ok = ok && !jit->is_huge;
 	double emitted = now_ms();
-	ok = ok && make_object(&object, jit, ir, func, diag);
-	if (ok) {
-		ok = load_object(out, jit, LLVMGetBufferStart(object), LLVMGetBufferSize(object),
-			symbol, diag);
-		LLVMDisposeMemoryBuffer(object);
-	}
+	ok = ok && make_object(&object, jit, ir, func, diag)
+		&& take_object(out, jit, object, func, diag);
 
 	out->emit_ms = emitted - start;
 	out->compile_ms = now_ms() - emitted;
@@ -415,11 +504,14 @@ static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_fu
 	return ok;
 }
 
-bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag)
 {
-	jit->diag = diag;
 	jit->is_deep = false;
+	if (!start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
+		|| !cfg_build(jit->module, func, diag)))) {
+		return false;
+	}
 	uint32_t width = width_for(jit, func);
 	bool ok = compile_width(out, jit, func, width, diag);
 	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
@@ -431,6 +523,53 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " MOST_STACK
 			" bytes of stack", func->name);
 	}
+	return ok;
+}
+
+/* What of the code generator decides on the code.  Our own part of it is in every key. */
+static void describe_generator(struct str *out)
+{
+	uint8_t id[DL_BUILD_ID_SIZE];
+	size_t size = dl_build_id(id, (const void *)(uintptr_t)LLVMContextCreate);
+	str_addf(out, "LLVM %s %s ", jit_llvm_version(), features());
+	str_addn(out, (const char *)id, size);
+}
+
+static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
+{
+	struct kept kept;
+	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
+	double start = now_ms();
+	if (!kept_find(&kept, jit->key)) {
+		return false;
+	}
+	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
+		.in_order = kept.in_order, .frame_size = kept.frame_size, .is_kept = true};
+	bool ok = load_object(out, jit, kept.object, kept.size, func, &diag);
+	out->load_ms = now_ms() - start;
+	mem_free(kept.memory);
+	return ok;
+}
+
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	struct str key = STR_INIT, generator = STR_INIT;
+	if (kept_is_on()) {
+		describe_generator(&generator);
+		kept_key(&key, jit->module, func, jit->width, &generator);
+	}
+	jit->key = &key;
+	jit->diag = diag;
+	bool ok = find_kept(out, jit, func);
+	if (!ok) {
+		struct store_lock *lock = kept_lock(&key);
+		ok = (lock && find_kept(out, jit, func)) || compile(out, jit, func, diag);
+		kept_unlock(lock);
+	}
+	jit->key = NULL;
 	jit->diag = NULL;
+	str_free(&generator);
+	str_free(&key);
 	return ok;
 }

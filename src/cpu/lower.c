@@ -115,6 +115,9 @@ static void add_exit(struct lowering *l, int line)
 
 bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
+	if (func->is_lowered) {
+		return true;
+	}
 	size_t count = 1; /* the last one */
 	size_t branches = 0;
 	for (size_t i = 0; i < func->inst_count; i++) {
@@ -145,5 +148,6 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	func->inst_count = l.count;
 	func->labels = l.labels;
 	func->label_count = l.label_count;
+	func->is_lowered = true;
 	return true;
 }

@@ -438,7 +438,8 @@ static void add_special_registers(struct parser *p)
 
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
 {
-	*out = (struct ptx_module){.arena = ARENA_INIT};
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash_of(text, size),
+		.text_size = size};
 	struct parser p = {.module = out, .diag = diag};
 	lex_init(&p.lexer, text, size);
 	p.token.line = 1;

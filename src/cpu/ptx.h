@@ -9,6 +9,7 @@
  */
 #include "../base/arena.h"
 #include "../base/common.h"
+#include "../base/hash.h"
 
 /* name, PTX spelling, bits, class: p predicate, b untyped, u unsigned, s signed, f float,
  * h packed, or of instructions only */
@@ -341,6 +342,7 @@ struct ptx_func {
 	size_t inst_count;
 	struct ptx_label *labels;
 	size_t label_count;
+	bool is_lowered;              /* by lower.c */
 	struct ptx_block *blocks;
 	size_t block_count;
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
@@ -350,6 +352,8 @@ struct ptx_func {
 
 struct ptx_module {
 	struct arena arena;
+	struct hash text_hash;  /* of all of its text */
+	size_t text_size;
 	int version;                  /* 90 for .version 9.0 */
 	int target;                   /* 89 for .target sm_89 */
 	struct ptx_var **vars;        /* CONST and GLOBAL, in order of appearance */
