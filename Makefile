@@ -131,7 +131,7 @@ SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan 
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack \
 	rtc_resources \
-	rtc_hints diagnostic rtc_keep \
+	rtc_hints diagnostic rtc_keep libraries \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
