@@ -63,6 +63,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	eval.h \
 	custom.h \
 	link.h \
+	inspect.h layout.h \
 	)
 BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
@@ -77,6 +78,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	image.c image_ptx.c image_cubin.c pack.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
+	inspect.c layout.c global.c \
 	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	diagnostic.c \
 	link.c \
@@ -141,6 +143,7 @@ SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan 
 	indexing linalg scan transpose \
 	reduce reduce_random \
 	image_link \
+	inspect layout \
 	declare overlap custom custom_shape custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg code kept emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \

@@ -336,7 +336,7 @@ uint64_t args_natural(enum param_kind kind, int64_t size)
 	return arg.kind ? args_tag(&arg) : 0;
 }
 
-static uint32_t pointee_dtypes(const char *type)
+uint32_t args_element_dtypes(const char *type, size_t len)
 {
 #define BIT(dtype) ((uint32_t)1 << (dtype))
 	/* char is not here: as in C, anything may be looked at as bytes. */
@@ -359,14 +359,14 @@ static uint32_t pointee_dtypes(const char *type)
 #undef BIT
 	static const char *const qualifiers[] = {"const ", "volatile "};
 	for (size_t i = 0; type && i < countof(qualifiers); i++) {
-		size_t len = strlen(qualifiers[i]);
-		if (strncmp(type, qualifiers[i], len) == 0) {
-			type += len;
+		size_t word = strlen(qualifiers[i]);
+		if (word <= len && memcmp(type, qualifiers[i], word) == 0) {
+			type += word;
+			len -= word;
 		}
 	}
 	for (size_t i = 0; type && i < countof(rows); i++) {
-		size_t len = strlen(rows[i].name);
-		if (strncmp(type, rows[i].name, len) == 0 && strcmp(type + len, " *") == 0) {
+		if (len == strlen(rows[i].name) && memcmp(type, rows[i].name, len) == 0) {
 			return rows[i].dtypes;
 		}
 	}
@@ -376,7 +376,9 @@ static uint32_t pointee_dtypes(const char *type)
 uint32_t args_dtypes(const struct param *param)
 {
 	if (param->kind == PARAM_POINTER) {
-		return pointee_dtypes(param->type);
+		size_t len = param->type ? strlen(param->type) : 0;
+		bool plain = len > 2 && strcmp(param->type + len - 2, " *") == 0;
+		return plain ? args_element_dtypes(param->type, len - 2) : UINT32_MAX;
 	}
 	return param->kind == PARAM_UNKNOWN && param->size == 8 ? UINT32_MAX : 0;
 }

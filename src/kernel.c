@@ -458,6 +458,26 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	return kz_launch(kernel, kz_dim(blocks, 1, 1), kz_dim(block, 1, 1), options, err, args);
 }
 
+/* Drivers before 11.8 know nothing of clusters, and have no kernels that want them. */
+static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
+{
+	static const CUfunction_attribute extents[3] = {
+		CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+		CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+	};
+	const struct drv *drv = kernel->module->device->drv;
+	int value = 0;
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->cluster_required = value;
+	}
+	for (size_t i = 0; i < countof(extents); i++) {
+		if (drv->FuncGetAttribute(&value, extents[i], kernel->handle) == CUDA_SUCCESS) {
+			info->cluster[i] = value;
+		}
+	}
+}
+
 static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
@@ -474,12 +494,16 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 			return st;
 		}
 	}
+	int64_t most = dev->info.shared_per_block_optin > dev->info.shared_per_block
+		? dev->info.shared_per_block_optin : dev->info.shared_per_block;
 	*info = (kz_kernel_info){
 		.size = sizeof(*info), .registers = value[0],
 		.max_threads_per_block = (int32_t)kernel->max_threads, .shared_size = value[1],
 		.local_size = value[2], .constant_size = value[3], .ptx_version = value[4],
 		.binary_version = value[5], .param_count = (int64_t)kernel->param_count,
+		.dynamic_shared_size = most - value[1],
 	};
+	read_cluster(kernel, info);
 	return KZ_OK;
 }
 

@@ -44,7 +44,9 @@
  *                   find and load nvJitLink; link.[ch]: one call of it; link_log.[ch]: what
  *                   linkers say
  *     parts.[ch]    what a linker is given, taken apart; symbols.c: what it defines and needs
- *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
+ *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself;
+ *                   variable.c: its variables
+ *     cubin.[ch]    sections of a cubin by name; resources.[ch]: what ptxas gave each kernel
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
  *
@@ -59,8 +61,9 @@
  *                   shelf.[ch] bins.[ch]: what is free in them; source.[ch]: where they have it from
  *     pinned.c      pinned host memory
  *     image.c       images: compiled, not loaded; link.c: several become one
+ *     inspect.c     what is in an image; layout.c: a struct on the host against the device's
  *     diagnostic.c  a log -> a list of diagnostics
- *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
+ *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting
  *     strided.[ch]  elements at strides: where they lie, moving those of the host

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "module.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more */
@@ -17,11 +16,11 @@ enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more *
 
 /* Whether a name, "f" or "f<float>", is of a template of the source.  A template has code only for
  * the instances that the compiler was told of. */
-static bool is_template(const struct kz_module *mod, const char *name)
+static bool is_template(const struct kz_image *image, const char *name)
 {
 	name += strncmp(name, "::", 2) == 0 ? 2 : 0;
-	for (size_t i = 0; i < mod->image->source.count; i++) {
-		const struct scan_kernel *kernel = &mod->image->source.kernels[i];
+	for (size_t i = 0; i < image->source.count; i++) {
+		const struct scan_kernel *kernel = &image->source.kernels[i];
 		size_t len = strlen(kernel->name);
 		if (kernel->is_template && strncmp(name, kernel->name, len) == 0) {
 			const char *end = name + len + strspn(name + len, " \t\n");
@@ -34,31 +33,31 @@ static bool is_template(const struct kz_module *mod, const char *name)
 }
 
 /* "doublify, halve (did you mean 'doublify'?)" */
-static void list_kernels(struct str *list, const struct kz_module *mod, const char *name)
+static void list_kernels(struct str *list, const struct rtc_image *image, const char *name)
 {
-	const char *nearest = rtc_image_nearest(&mod->image->rtc, name);
-	for (size_t i = 0; i < mod->image->rtc.kernel_count && list->len < LIST_MAX; i++) {
-		str_addf(list, "%s%s", i ? ", " : "", mod->image->rtc.kernels[i].name);
+	const char *nearest = rtc_image_nearest(image, name);
+	for (size_t i = 0; i < image->kernel_count && list->len < LIST_MAX; i++) {
+		str_addf(list, "%s%s", i ? ", " : "", image->kernels[i].name);
 	}
-	if (nearest && mod->image->rtc.kernel_count == 1) {
+	if (nearest && image->kernel_count == 1) {
 		str_add(list, " (did you mean it?)");
 	} else if (nearest) {
 		str_addf(list, " (did you mean '%s'?)", nearest);
 	}
 }
 
-kz_status missing_kernel(const struct kz_module *mod, const char *name, kz_error *err)
+kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err)
 {
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	if (mod->image->rtc.kernel_count == 0) {
+	if (image->rtc.kernel_count == 0) {
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has no kernels", name);
 	} else {
-		list_kernels(&list, mod, name);
+		list_kernels(&list, &image->rtc, name);
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
 			list.data ? list.data : "?");
 	}
-	if (mine && is_template(mod, name)) {
+	if (mine && is_template(image, name)) {
 		error_add_hint(err, "it is a template: list the instance, \"f<float>\", in "
 			"kz_compile_options.instances");
 	}
@@ -68,56 +67,37 @@ kz_status missing_kernel(const struct kz_module *mod, const char *name, kz_error
 
 /* Variables */
 
-static bool word_is(const char *word, size_t len, const char *text)
+static const char *nearest_variable(const struct rtc_image *image, const char *name)
 {
-	return len == strlen(text) && memcmp(word, text, len) == 0;
+	const char *nearest = NULL;
+	size_t limit = strlen(name) / 3 + 1;
+	for (size_t i = 0; i < image->variable_count; i++) {
+		const char *other = image->variables[i].name;
+		size_t distance = str_distance(name, strlen(name), other, strlen(other));
+		if (distance < limit) {
+			limit = distance;
+			nearest = other;
+		}
+	}
+	return nearest;
 }
 
-/*
- * The name that a line of PTX declares as a variable of the module; NULL if it declares none.
- * NVRTC writes one declaration per line: `.visible .global .align 4 .b8 table[16] = {...};`, and
- * what is at the beginning of a line with these words is never inside a function.
- */
-static const char *declared_name(const char *line, size_t *len)
+static void list_variables(struct str *list, const struct rtc_image *image, const char *name)
 {
-	bool is_variable = false;
-	for (;;) {
-		line += strspn(line, " \t");
-		*len = strcspn(line, " \t\r\n[;=");
-		if (*line == '.') {
-			if (word_is(line, *len, ".param")) {
-				return NULL;
-			}
-			is_variable |= word_is(line, *len, ".global")
-				|| word_is(line, *len, ".const");
-		} else if (!isdigit((unsigned char)*line)) {
-			return is_variable && *len > 0 ? line : NULL;
-		}
-		line += *len;
+	const char *nearest = nearest_variable(image, name);
+	for (size_t i = 0; i < image->variable_count && list->len < LIST_MAX; i++) {
+		str_addf(list, "%s%s", i ? ", " : "", image->variables[i].name);
+	}
+	if (nearest) {
+		str_addf(list, " (did you mean '%s'?)", nearest);
 	}
 }
 
-static void list_variables(struct str *list, const char *ptx)
-{
-	for (const char *line = ptx; *line && list->len < LIST_MAX;) {
-		size_t len;
-		const char *name = declared_name(line, &len);
-		if (name) {
-			str_add(list, list->len ? ", " : "");
-			str_addn(list, name, len);
-		}
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
-}
-
-kz_status missing_variable(const struct kz_module *mod, const char *name, kz_error *err)
+kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err)
 {
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	if (mod->image->rtc.is_ptx) {
-		list_variables(&list, mod->image->rtc.data);
-	}
+	list_variables(&list, &image->rtc, name);
 	if (list.len) {
 		error_set(err, KZ_NOT_FOUND, "no variable '%s'; this module has: %s", name,
 			list.data);
@@ -125,8 +105,8 @@ kz_status missing_variable(const struct kz_module *mod, const char *name, kz_err
 		error_set(err, KZ_NOT_FOUND, "no variable '%s' in this module", name);
 	}
 	if (mine) {
-		error_add_hint(err, "a variable in a namespace goes by its symbol; one that no "
-			"kernel uses may have been left out by the compiler");
+		error_add_hint(err, "one that no kernel uses may have been left out by the "
+			"compiler");
 	}
 	str_free(&list);
 	return KZ_NOT_FOUND;

@@ -374,7 +374,7 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	}
 	const struct rtc_kernel *info = rtc_image_kernel(&mod->image->rtc, name);
 	if (!info) {
-		return missing_kernel(mod, name, err);
+		return missing_kernel(mod->image, name, err);
 	}
 	struct kz_kernel *kernel = &mod->kernels[info - mod->image->rtc.kernels];
 	if ((st = device_enter(mod->device, &scope, err))) {
@@ -418,87 +418,4 @@ const char *kz_module_arch(const kz_module *mod)
 kz_device *kz_module_device(const kz_module *mod)
 {
 	return mod ? mod->device : NULL;
-}
-
-/* Where a variable lies; *address is 0 if the module has none of that name. */
-static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_module *mod,
-	const char *name, kz_error *err)
-{
-	struct device_scope scope;
-	size_t bytes = 0;
-	kz_status st = device_enter(mod->device, &scope, err);
-	if (st) {
-		return st;
-	}
-	CUresult code = mod->device->drv->ModuleGetGlobal(address, &bytes, mod->handle, name);
-	device_leave(mod->device, &scope);
-	*size = (int64_t)bytes;
-	if (code == CUDA_ERROR_NOT_FOUND) {
-		return missing_variable(mod, name, err);
-	}
-	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
-}
-
-kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz_error *err)
-{
-	CUdeviceptr address = 0;
-	struct memory *memory = NULL;
-	int64_t size = 0;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(mod, "a module", err))
-	    || (st = object_check(name, "the name of a variable", err))
-	    || (st = find_global(&address, &size, mod, name, err))
-	    || (st = memory_of_module(&memory, mod, address, size, err))) {
-		return st;
-	}
-	st = buffer_take(out, memory, 0, size, err);
-	if (st) {
-		memory_release(memory);
-	}
-	return st;
-}
-
-/* A buffer over the whole variable, if its size is what the caller says.  Kernels use variables
- * behind our back, in any stream: wait for them. */
-static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name, int64_t size,
-	kz_error *err)
-{
-	kz_status st = kz_module_global(out, mod, name, err);
-	if (st == KZ_OK && (st = kz_device_synchronize(mod->device, err))) {
-		kz_buffer_release(*out);
-		*out = NULL;
-	}
-	if (st == KZ_OK && kz_buffer_size(*out) != size) {
-		st = error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
-			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
-			(long long)size);
-		kz_buffer_release(*out);
-		*out = NULL;
-	}
-	return st;
-}
-
-kz_status kz_module_set_global(kz_module *mod, const char *name, const void *from, int64_t size,
-	kz_error *err)
-{
-	kz_buffer *buffer = NULL;
-	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (st == KZ_OK) {
-		st = kz_copy_htod(buffer, 0, from, size, err);
-		kz_buffer_release(buffer);
-	}
-	return st;
-}
-
-kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64_t size,
-	kz_error *err)
-{
-	kz_buffer *buffer = NULL;
-	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (st == KZ_OK) {
-		st = kz_copy_dtoh(to, size, buffer, 0, err);
-		kz_buffer_release(buffer);
-	}
-	return st;
 }

@@ -59,8 +59,8 @@ kz_status image_compile(struct kz_image **out, const char *source,
 /* missing.c */
 
 /* There is none of that name: KZ_NOT_FOUND, with those that there are. */
-kz_status missing_kernel(const struct kz_module *mod, const char *name, kz_error *err);
-kz_status missing_variable(const struct kz_module *mod, const char *name, kz_error *err);
+kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err);
+kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err);
 
 /* args.c */
 
@@ -82,5 +82,8 @@ uint64_t args_natural(enum param_kind kind, int64_t size);
 /* What struct param.dtypes is: those that may lie behind a pointer of this C type; all for one that
  * we cannot judge, and for what may be a pointer. */
 uint32_t args_dtypes(const struct param *param);
+/* The same for an element of that type, "const float", len characters; all for one that we cannot
+ * judge. */
+uint32_t args_element_dtypes(const char *type, size_t len);
 
 #endif

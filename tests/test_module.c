@@ -342,7 +342,7 @@ START_TEST(a_variable_of_another_size_or_name_is_refused)
 	ck_assert_int_eq(kz_module_global(&buffer, mod, "gg", &err), KZ_NOT_FOUND);
 	ck_assert_ptr_null(buffer);
 	ck_assert_ptr_nonnull(strstr(err.message, "no variable 'gg'"));
-	ck_assert_ptr_nonnull(strstr(err.hint, "namespace"));
+	ck_assert_ptr_nonnull(strstr(err.hint, "left out"));
 	teardown();
 }
 END_TEST

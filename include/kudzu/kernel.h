@@ -307,6 +307,10 @@ typedef struct kz_kernel_info {
 	int32_t ptx_version;           /**< 10 * major + minor */
 	int32_t binary_version;
 	int64_t param_count;           /**< -1 if nobody can tell */
+	int64_t dynamic_shared_size;   /**< the most of it that a launch can ask for; see
+	                                    kz_launch_options */
+	int32_t cluster_required;      /**< nonzero: it launches only in clusters of blocks */
+	int32_t cluster[3];            /**< those that the source asks for, in blocks; 0: none */
 } kz_kernel_info;
 
 #ifdef __cplusplus

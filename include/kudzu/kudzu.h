@@ -15,6 +15,7 @@
  *   ops.h       operations on arrays      eval.h     expressions as strings
  *   custom.h    kernels from a line of C  image.h    compile without a device
  *   diagnostic.h compilers' errors as data
+ *   inspect.h   what is in an image       layout.h   a struct on host and device
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -36,8 +37,10 @@
 #include <kudzu/eval.h>
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
+#include <kudzu/inspect.h>
 #include <kudzu/join.h>
 #include <kudzu/kernel.h>
+#include <kudzu/layout.h>
 #include <kudzu/linalg.h>
 #include <kudzu/link.h>
 #include <kudzu/memory.h>

@@ -15,6 +15,7 @@
  *
  * Any thread may compile; a module may be used from any thread.
  */
+#include <kudzu/dtype.h>
 #include <kudzu/image.h>
 #include <kudzu/memory.h>
 
@@ -111,7 +112,7 @@ KZ_API kz_device *kz_module_device(const kz_module *mod);
  * streams; kz_module_set_global and kz_module_get_global wait for all work on the device.
  *
  * @param out set to a buffer over it, which keeps the module alive; NULL on failure.
- * @param name as in the source, for extern "C" and plain variables at file scope.
+ * @param name as in the source ("gain", "ns::table"), or the symbol of the image.
  * @return KZ_OK; KZ_NOT_FOUND.
  * Ownership: give it back with kz_buffer_release.
  */
@@ -129,6 +130,25 @@ KZ_API KZ_NODISCARD kz_status kz_module_set_global(kz_module *mod, const char *n
 /** Read a variable of a module; as kz_module_set_global. */
 KZ_API KZ_NODISCARD kz_status kz_module_get_global(kz_module *mod, const char *name, void *to,
 	int64_t size, kz_error *err);
+
+/**
+ * Write a variable of a module, with its type checked as well as its size.
+ *
+ * The dtypes that fit are those that an array could have whose address goes to a kernel as a pointer
+ * to that type: KZ_I32 and KZ_U32 for int, KZ_F32 and KZ_C64 for float; a registered struct for a
+ * struct of that name.  A type that is not known (see kz_variable_info) is not checked.
+ *
+ * @param from `count` values.
+ * @param count elements: all of the variable.
+ * @return KZ_OK; KZ_ARGUMENT for values of another type; KZ_RANGE for more or fewer of them;
+ *         KZ_NOT_FOUND; KZ_INVALID.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
+	const void *from, int64_t count, kz_error *err);
+
+/** Read a variable of a module; as kz_module_set_values. */
+KZ_API KZ_NODISCARD kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
+	void *to, int64_t count, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,22 @@ extern "C" __global__ void doublify(float *a)
 }
 )";
 
+namespace ns {
+struct point {
+	double x;
+	unsigned id;
+	bool seen;
+};
+} // namespace ns
+
+static const char points[] =
+	"namespace ns { struct point { double x; unsigned id; bool seen; }; }";
+
+static bool layouts_agree(kz_error *err)
+{
+	return kz_layout_check(points, nullptr, KZ_LAYOUT(ns::point, x, id, seen), err) == KZ_OK;
+}
+
 int main()
 {
 	float host[16];
@@ -27,7 +43,8 @@ int main()
 	kz_array *a = nullptr;
 	kz_kernel *doublify = nullptr;
 
-	if (kz_device_open(&dev, nullptr, &err)
+	if (!layouts_agree(&err)
+	    || kz_device_open(&dev, nullptr, &err)
 	    || kz_module_compile(&mod, dev, source, nullptr, &err)
 	    || kz_module_kernel(&doublify, mod, "doublify", &err)
 	    || kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4, 4), host, sizeof(host), &err)
