@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "kernels.h"
 #include "module.h"
 
@@ -35,20 +36,6 @@ struct kernel_table {
 	int64_t compiled_count;
 	int64_t hit_count;
 };
-
-/* FNV-1a by 8 bytes, finished as splitmix64 is. */
-static uint64_t hash_of(const void *key, size_t size)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ size;
-	const char *at = key;
-	for (; size; at += size < 8 ? size : 8, size -= size < 8 ? size : 8) {
-		uint64_t word = 0;
-		memcpy(&word, at, size < 8 ? size : 8);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
-	}
-	return hash ^ hash >> 32;
-}
 
 /* The table of a device, made by whoever needs it first. */
 static struct kernel_table *table_of(struct kz_device *dev)
@@ -118,7 +105,7 @@ static void entry_free(struct entry *entry)
 /* The entry of a key, a new one if there is none; NULL when memory runs out.  Under the lock. */
 static struct entry *find_or_add(struct kernel_table *table, const struct kernels_want *want)
 {
-	uint64_t hash = hash_of(want->key, want->size);
+	uint64_t hash = hash_of(want->key, want->size).low;
 	if (!grow(table)) {
 		return NULL;
 	}
