@@ -75,11 +75,12 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	nvjitlink.c parts.c symbols.c link_log.c link.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	cubin.c variable.c resources.c \
-	image.c image_ptx.c image_cubin.c pack.c)
+	image.c image_ptx.c image_cubin.c pack.c \
+	includes.c reach.c compiler.c key.c cache.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \
-	image.c module.c missing.c kernel.c args.c format.c diagnose.c \
+	image.c compiled.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	diagnostic.c \
 	link.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
@@ -286,6 +287,8 @@ $(BUILD)/bench/bench_array: private LDFLAGS += $(BUILD)/bench/array_loops.o -fop
 wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)}",$(if \
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
+# What tests compile is kept beside them, for the next test: each is a process of its own.
+test-cache = KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 60
@@ -312,19 +315,19 @@ check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
 # A suite at a time, so that -j runs several at once.
-run-suite = @$(nvrtc) $(patience) CK_RUN_SUITE=$* $(retry) $<
+run-suite = @$(nvrtc) $(test-cache) $(patience) CK_RUN_SUITE=$* $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
 	$(run-suite)
 check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
 	$(run-suite)
 .PHONY: check-large
 check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
-	@$(nvrtc) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
+	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
 check-samples: $(SAMPLES:%=check-sample-%)
 check-readme: $(BUILD)/docs/examples/errors lib
-	$(call step,$@,$(nvrtc) .ci/check-readme $<)
+	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-readme $<)
 check-sample-%: $(BUILD)/samples/% lib
-	$(call step,sample $*,$(nvrtc) .ci/check-sample $* $<)
+	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx.def $(BUILD)/config
@@ -489,9 +492,9 @@ $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fu
 bench-programs := $(BENCHES:%=$(BUILD)/bench/%)
 .PHONY: bench gpu-report
 bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU
-	@$(nvrtc) bench/run.sh $(BUILD)
+	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD)
 gpu-report: all $(sample-programs) $(bench-programs) $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so ## tests, compute-sanitizer and benchmarks on a GPU
-	@$(nvrtc) bench/gpu_report.sh $(BUILD)
+	@$(nvrtc) KUDZU_CACHE=0 bench/gpu_report.sh $(BUILD)
 
 # --- Installing ----------------------------------------------------------------------------------
 

@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "compiled.h"
 #include "module.h"
+#include "rtc/cache.h"
 #include "rtc/keep.h"
 
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
@@ -87,12 +89,12 @@ static kz_status read_options(struct rtc_request *request, const kz_compile_opti
 	return KZ_OK;
 }
 
-static kz_status compile_request(struct kz_image **out, const struct rtc_request *request,
+kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
 	kz_error *err)
 {
 	struct rtc_image image;
 	kz_status st;
-	if ((st = rtc_compile(&image, request, err)) || (st = image_take(out, &image, err))) {
+	if ((st = cache_compile(&image, key, request, err)) || (st = image_take(out, &image, err))) {
 		return st;
 	}
 	if (!scan_source(&(*out)->source, request->source)) {
@@ -122,7 +124,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 		}
 		request.name = kept;
 	}
-	st = compile_request(out, &request, err);
+	st = compiled_get(out, &request, err);
 	mem_free(kept);
 	return st;
 }

@@ -51,6 +51,12 @@ struct kz_module {
 /* Takes what is in *image, whatever happens. */
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
 
+struct key;
+
+/* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says. */
+kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
+	kz_error *err);
+
 /* Compile for a device of this compute capability; without one (0) the options or a default say
  * for what. */
 kz_status image_compile(struct kz_image **out, const char *source,

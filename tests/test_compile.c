@@ -3,6 +3,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/compiled.h"
 #include "support.h"
 
 #include <check.h>
@@ -303,6 +304,7 @@ START_TEST(want_of_memory_leaves_nothing)
 	for (n = 0; n < 5000; n++) {
 		kz_image *image = NULL;
 		kz_module *mod = NULL;
+		compiled_clear();
 		mem_fail_after(n);
 		kz_status st = kz_compile(&image, doublify, NULL, &err);
 		if (st == KZ_OK) {

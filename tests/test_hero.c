@@ -3,6 +3,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/compiled.h"
 #include "support.h"
 
 #include <check.h>
@@ -54,6 +55,7 @@ START_TEST(hero_survives_every_failing_allocation)
 	long n;
 	support_select(_i);
 	for (n = 0; n < 5000; n++) {
+		compiled_clear();
 		mem_fail_after(n);
 		status = run_hero(said, sizeof(said));
 		bool failed = mem_has_failed();

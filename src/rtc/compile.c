@@ -101,7 +101,7 @@ static kz_status check_options(const struct rtc_request *request, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status check_request(const struct rtc_request *request, kz_error *err)
+kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
 {
 	kz_status status;
 	if (!request->source) {
@@ -524,7 +524,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	kz_status status;
 
 	*out = (struct rtc_image){0};
-	if ((status = check_request(request, err)) || (status = nvrtc_open(&job.nvrtc, err))
+	if ((status = rtc_request_check(request, err)) || (status = nvrtc_open(&job.nvrtc, err))
 	    || (status = choose_arch(&job, err))) {
 		return status;
 	}

@@ -94,6 +94,9 @@ struct rtc_request {
  */
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
 
+/* What can be said against a request without a compiler: KZ_INVALID, as rtc_compile gives it. */
+kz_status rtc_request_check(const struct rtc_request *request, kz_error *err);
+
 /* What an image that came from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.
  * Takes a copy of the data.  KZ_BAD_IMAGE if it is neither. */
 kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The images that this process has compiled, or read from disk: a table from requests to images.
+ *
+ * A request is compared as it is, all of its texts.  That is enough where the output depends on
+ * nothing else.  Where files are read the entry has the hash of the key (rtc/key.c) as well, and a
+ * hit is one only if the files of now give the same: their times are looked at, and what has changed
+ * is read.
+ *
+ * The first thread with a request puts an entry without an image in the table and compiles without
+ * the lock; others with the same request wait for that, and if it fails each goes on for itself,
+ * since each needs an error of its own.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "compiled.h"
+#include "rtc/cache.h"
+
+#include <string.h>
+
+#define BUCKETS 1024
+#define COUNT_MAX 4096
+#define SIZE_MAX_ALL (INT64_C(64) << 20)
+
+struct entry {
+	struct entry *next;
+	struct hash hash;       /* of the request */
+	char *request;
+	size_t request_size;
+	struct kz_image *image; /* NULL while it is being made */
+	bool on_disk;           /* `key` depends on files */
+	struct hash key;
+	int64_t size;
+	uint64_t used;          /* by the table's clock */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct entry *buckets[BUCKETS];
+	uint64_t clock;
+	int64_t count;
+	int64_t size;
+	int64_t hits;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* A request as the table knows it. */
+struct wanted {
+	struct str bytes;
+	struct hash hash;
+};
+
+/* Where the entry of a request is, or would be. */
+static struct entry **find(const struct wanted *wanted)
+{
+	struct entry **at = &table.buckets[wanted->hash.low % BUCKETS];
+	while (*at && !(hash_equal((*at)->hash, wanted->hash)
+			&& (*at)->request_size == wanted->bytes.len
+			&& memcmp((*at)->request, wanted->bytes.data, wanted->bytes.len) == 0)) {
+		at = &(*at)->next;
+	}
+	return at;
+}
+
+static void entry_free(struct entry *entry)
+{
+	kz_image_release(entry->image);
+	mem_free(entry->request);
+	mem_free(entry);
+}
+
+/* Take an entry out; its image may live on elsewhere. */
+static void drop(struct entry **at)
+{
+	struct entry *entry = *at;
+	*at = entry->next;
+	table.count -= entry->image != NULL;
+	table.size -= entry->size;
+	entry_free(entry);
+}
+
+static void drop_oldest(void)
+{
+	struct entry **oldest = NULL;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry **at = &table.buckets[i]; *at; at = &(*at)->next) {
+			if ((*at)->image && (!oldest || (*at)->used < (*oldest)->used)) {
+				oldest = at;
+			}
+		}
+	}
+	if (oldest) {
+		drop(oldest);
+	}
+}
+
+/* An entry for a request that this thread is to compile; without one it is compiled all the same. */
+static void add(const struct wanted *wanted)
+{
+	struct entry *entry = mem_zalloc(1, sizeof(*entry));
+	char *copy = entry ? mem_alloc(wanted->bytes.len) : NULL;
+	if (!copy) {
+		mem_free(entry);
+		return;
+	}
+	memcpy(copy, wanted->bytes.data, wanted->bytes.len);
+	entry->hash = wanted->hash;
+	entry->request = copy;
+	entry->request_size = wanted->bytes.len;
+	*find(wanted) = entry;
+}
+
+/* Wait until nobody is making the image of a request; whether anybody was. */
+static bool wait_for_others(const struct wanted *wanted)
+{
+	bool waited = false;
+	for (struct entry *entry = *find(wanted); entry && !entry->image; entry = *find(wanted)) {
+		pthread_cond_wait(&table.changed, &table.lock);
+		waited = true;
+	}
+	return waited;
+}
+
+/* What was made goes into the entry, if there is one. */
+static void settle(const struct wanted *wanted, struct kz_image *image, const struct key *key)
+{
+	pthread_mutex_lock(&table.lock);
+	struct entry **at = find(wanted);
+	struct entry *entry = *at;
+	if (entry && !entry->image && (!image || !key->bytes.len)) {
+		drop(at);
+	} else if (entry && !entry->image) {
+		entry->image = kz_image_retain(image);
+		entry->on_disk = key->on_disk;
+		entry->key = hash_of(key->bytes.data, key->bytes.len);
+		entry->size = (int64_t)(image->rtc.size + entry->request_size);
+		entry->used = ++table.clock;
+		table.count++;
+		table.size += entry->size;
+	}
+	while (table.count > 1 && (table.count > COUNT_MAX || table.size > SIZE_MAX_ALL)) {
+		drop_oldest();
+	}
+	pthread_cond_broadcast(&table.changed);
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* Whether the files of now give the key that an image was made under. */
+static bool is_current(const struct rtc_request *request, struct hash made_under)
+{
+	const struct compiler *compiler;
+	bool current = false;
+	for (int paths = 0; paths < 2 && !current; paths++) {
+		struct key key = {.bytes = STR_INIT};
+		if (compiler_get(&compiler, NULL) == KZ_OK
+		    && key_make(&key, request, compiler, paths) && !key.why_not) {
+			current = hash_equal(made_under, hash_of(key.bytes.data, key.bytes.len));
+		}
+		key_free(&key);
+	}
+	return current;
+}
+
+/* Look for an image in the table; the lock is held, and given back for a look at files.  If there is
+ * none that holds, and nobody is making one, *mine says that this thread is to settle what it makes. */
+static struct kz_image *look(const struct wanted *wanted, const struct rtc_request *request,
+	bool *mine)
+{
+	bool waited = wait_for_others(wanted);
+	struct entry *entry = *find(wanted);
+	if (entry) {
+		struct kz_image *image = kz_image_retain(entry->image);
+		struct hash key = entry->key;
+		bool fixed = !entry->on_disk;
+		entry->used = ++table.clock;
+		if (!fixed) {
+			pthread_mutex_unlock(&table.lock);
+			fixed = is_current(request, key);
+			pthread_mutex_lock(&table.lock);
+		}
+		if (fixed) {
+			table.hits++;
+			return image;
+		}
+		struct entry **at = find(wanted);
+		if (*at && (*at)->image == image) {
+			drop(at);
+		}
+		kz_image_release(image);
+	}
+	*mine = !waited && !*find(wanted);
+	if (*mine) {
+		add(wanted);
+	}
+	return NULL;
+}
+
+kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err)
+{
+	struct wanted wanted = {.bytes = STR_INIT};
+	struct key key = {.bytes = STR_INIT};
+	bool mine = false;
+	*out = NULL;
+	if (rtc_request_check(request, NULL) == KZ_OK && key_add_request(&wanted.bytes, request)) {
+		wanted.hash = hash_of(wanted.bytes.data, wanted.bytes.len);
+		pthread_mutex_lock(&table.lock);
+		*out = look(&wanted, request, &mine);
+		pthread_mutex_unlock(&table.lock);
+	}
+	kz_status st = *out ? KZ_OK : image_make(out, &key, request, err);
+	if (mine) {
+		settle(&wanted, *out, &key);
+	}
+	key_free(&key);
+	str_free(&wanted.bytes);
+	return st;
+}
+
+void compiled_clear(void)
+{
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry **at = &table.buckets[i]; *at;) {
+			if ((*at)->image) {
+				drop(at);
+			} else {
+				at = &(*at)->next;
+			}
+		}
+	}
+	pthread_mutex_unlock(&table.lock);
+}
+
+void compiled_counts(struct compiled_counts *out)
+{
+	pthread_mutex_lock(&table.lock);
+	*out = (struct compiled_counts){table.hits, table.count, table.size};
+	pthread_mutex_unlock(&table.lock);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a source text asks the preprocessor for.
+ *
+ * No text is preprocessed here: wherever the letters "include" or "embed" stand, with a name in
+ * quotes or angle brackets after them, that name counts.  So #include, #include_next, #embed,
+ * __has_include(...) and %:include are found however they are written, under any #if, and so are a
+ * few names that are none, which does no harm: a file too many is looked at.  Only an #include
+ * whose name is no literal needs a look at what stands before it.
+ *
+ * Backslashes at the ends of lines may cut any word in two; a text with such is scanned without
+ * them.
+ */
+#include "../base/common.h"
+
+#include "includes.h"
+
+#include "../base/alloc.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct scanner {
+	struct includes *out;
+	const char *begin;
+	const char *end;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Blanks of a line, and comments. */
+static const char *skip_blanks(const struct scanner *in, const char *at)
+{
+	while (at < in->end) {
+		if (*at == ' ' || *at == '\t' || *at == '\v' || *at == '\f') {
+			at++;
+		} else if (in->end - at > 3 && at[0] == '/' && at[1] == '*') {
+			const char *close = memmem(at + 2, (size_t)(in->end - at) - 2, "*/", 2);
+			at = close ? close + 2 : in->end;
+		} else {
+			break;
+		}
+	}
+	return at;
+}
+
+static bool has_name(const struct str *names, const char *name, size_t len)
+{
+	for (const char *at = names->data; at && at < names->data + names->len;
+		at += strlen(at) + 1) {
+		if (strncmp(at, name, len) == 0 && at[len] == '\0') {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The name that begins at a quote or bracket; false if none does. */
+static bool take_name(const struct scanner *in, const char *at)
+{
+	if (at >= in->end || (*at != '"' && *at != '<')) {
+		return false;
+	}
+	char close = *at == '"' ? '"' : '>';
+	const char *end = at + 1;
+	while (end < in->end && *end != close && *end != '\n' && *end != '\0') {
+		end++;
+	}
+	size_t len = (size_t)(end - at);
+	if (end < in->end && *end == close && len > 1 && !has_name(&in->out->names, at, len)) {
+		str_addn(&in->out->names, at, len);
+		str_addc(&in->out->names, '\0');
+	}
+	return true;
+}
+
+/* Whether the word at `at` is that of a directive: # or %: is before it, or a comment, behind which
+ * either may be. */
+static bool is_directive(const struct scanner *in, const char *at)
+{
+	while (at > in->begin && (at[-1] == ' ' || at[-1] == '\t')) {
+		at--;
+	}
+	return at > in->begin
+	       && (at[-1] == '#' || at[-1] == ':' || (at[-1] == '/' && at - in->begin > 1 && at[-2] == '*'));
+}
+
+/* The letters of `word` are at `at`; what follows them? */
+static void take_word(const struct scanner *in, const char *at, size_t len)
+{
+	const char *next = at + len;
+	if (in->end - next >= 5 && memcmp(next, "_next", 5) == 0) {
+		next += 5;
+	}
+	if (next < in->end && is_word(*next)) {
+		return; /* the beginning of another word */
+	}
+	next = skip_blanks(in, next);
+	bool asks = at - in->begin >= 6 && memcmp(at - 6, "__has_", 6) == 0;
+	if (asks && next < in->end && *next == '(') {
+		next = skip_blanks(in, next + 1);
+	}
+	if (next < in->end && is_word(*next) && (asks || is_directive(in, at))) {
+		in->out->has_macro = true;
+	}
+	take_name(in, next);
+}
+
+static void find_names(const struct scanner *in, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *at = in->begin;
+		(at = memmem(at, (size_t)(in->end - at), word, len)) != NULL; at += len) {
+		take_word(in, at, len);
+	}
+}
+
+static bool has_any(const struct scanner *in, const char *const *words)
+{
+	for (; *words; words++) {
+		if (memmem(in->begin, (size_t)(in->end - in->begin), *words, strlen(*words))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The text without backslashes at ends of lines; NULL when memory runs out. */
+static char *without_splices(size_t *out_size, const char *text, size_t size)
+{
+	char *copy = mem_alloc(size + 1);
+	size_t used = 0;
+	for (size_t i = 0; i < size && copy; i++) {
+		size_t gap = text[i] != '\\' ? 0
+			: i + 1 < size && text[i + 1] == '\n' ? 2
+			: i + 2 < size && text[i + 1] == '\r' && text[i + 2] == '\n' ? 3 : 0;
+		if (gap) {
+			i += gap - 1;
+		} else {
+			copy[used++] = text[i];
+		}
+	}
+	*out_size = used;
+	return copy;
+}
+
+bool includes_scan(struct includes *out, const char *text, size_t size)
+{
+	/* Also with their beginnings pasted to them. */
+	static const char *const times[] = {"DATE__", "TIME__", "TIMESTAMP__", NULL};
+	static const char *const places[] = {"FILE__", "__builtin_FILE", "FILE_NAME__", "assert",
+		"source_location", NULL};
+	char *copy = NULL;
+	*out = (struct includes){.names = STR_INIT};
+	if (memmem(text, size, "\\\n", 2) || memmem(text, size, "\\\r\n", 3)) {
+		copy = without_splices(&size, text, size);
+		if (!copy) {
+			return false;
+		}
+		text = copy;
+	}
+	struct scanner in = {out, text, text + size};
+	find_names(&in, "include");
+	find_names(&in, "embed");
+	out->has_time = has_any(&in, times);
+	out->has_place = has_any(&in, places);
+	mem_free(copy);
+	if (out->names.failed) {
+		includes_free(out);
+		return false;
+	}
+	return true;
+}
+
+void includes_free(struct includes *includes)
+{
+	str_free(&includes->names);
+}

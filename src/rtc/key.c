@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The key of a compile.
+ *
+ * It is a list of parts: a name, a zero, the number of bytes, the bytes.  The source and the options
+ * are in it as they are, headers by their hash: a key says for itself what it is about, which is
+ * what `kudzu cache why` lives on.
+ *
+ * Paths of include folders are left out as long as none can get into the output, so that a project
+ * that moves finds its images again.  Where they can (debug information, __FILE__), or did (in a
+ * warning), they are the last part.
+ */
+#include "../base/common.h"
+
+#include "key.h"
+
+#include "../base/alloc.h"
+#include "../base/dl.h"
+#include "reach.h"
+
+#include <kudzu/version.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Change it with the meaning of a part. */
+#define FORMAT "1"
+
+/* A new field must get into the key, too: see key_add_request. */
+_Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
+
+static void add_part(struct str *out, const char *name, const void *data, uint64_t size)
+{
+	str_addn(out, name, strlen(name) + 1);
+	str_addn(out, (const char *)&size, sizeof(size));
+	str_addn(out, data, (size_t)size);
+}
+
+static void add_text(struct str *out, const char *name, const char *text)
+{
+	add_part(out, name, text, strlen(text));
+}
+
+/* A part that is written piece by piece: begin it, add, end it. */
+static size_t begin_part(struct str *out, const char *name)
+{
+	add_part(out, name, "", 0);
+	return out->len;
+}
+
+static void end_part(struct str *out, size_t begin)
+{
+	uint64_t size = out->len - begin;
+	if (!out->failed) {
+		memcpy(out->data + begin - sizeof(size), &size, sizeof(size));
+	}
+}
+
+/* Texts, each with its zero. */
+static void add_list(struct str *out, const char *name, const char *const *texts, size_t count)
+{
+	size_t begin = begin_part(out, name);
+	for (size_t i = 0; i < count; i++) {
+		str_addn(out, texts[i], strlen(texts[i]) + 1);
+	}
+	end_part(out, begin);
+}
+
+static void add_options(struct str *out, const struct rtc_request *request)
+{
+	size_t begin = begin_part(out, "options");
+	str_addf(out, "%s%s%s%s%s", request->line_info ? "line info, " : "",
+		request->debug ? "debug, " : "", request->fast_math ? "fast math, " : "",
+		request->no_prelude ? "no prelude, " : "",
+		request->relocatable ? "relocatable, " : "");
+	str_addf(out, "fast compile %d, registers %d, std %s", request->fast_compile,
+		request->max_registers, request->std ? request->std : "default");
+	str_addc(out, '\0');
+	for (size_t i = 0; i < request->option_count; i++) {
+		str_addn(out, request->options[i], strlen(request->options[i]) + 1);
+	}
+	end_part(out, begin);
+}
+
+static void add_arch(struct str *out, const struct rtc_request *request)
+{
+	size_t begin = begin_part(out, "architecture");
+	if (request->arch) {
+		str_add(out, request->arch);
+	} else {
+		str_addf(out, "for %d", request->device_cc);
+	}
+	str_add(out, request->ptx_only ? ", PTX" : "");
+	end_part(out, begin);
+}
+
+static void add_memory_headers(struct str *out, const struct rtc_request *request)
+{
+	size_t begin = begin_part(out, "headers in memory");
+	for (size_t i = 0; i < request->header_count; i++) {
+		const char *name = request->header_names[i];
+		size_t size = strlen(request->header_texts[i]);
+		struct hash hash = hash_of(request->header_texts[i], size);
+		str_addn(out, name, strlen(name) + 1);
+		str_addn(out, (const char *)&size, sizeof(size));
+		str_addn(out, (const char *)&hash, sizeof(hash));
+	}
+	end_part(out, begin);
+}
+
+bool key_add_request(struct str *out, const struct rtc_request *request)
+{
+	add_text(out, "name", request->name ? request->name : "kernel.cu");
+	add_text(out, "source", request->source);
+	add_arch(out, request);
+	add_options(out, request);
+	add_list(out, "defines", request->defines, request->define_count);
+	add_list(out, "instances", request->instances, request->instance_count);
+	add_memory_headers(out, request);
+	return !out->failed;
+}
+
+/* Which build of this library.  False: it has no build id, and cannot be told from others. */
+static bool add_code(struct str *out)
+{
+	static const char version[] = {KZ_VERSION_MAJOR, KZ_VERSION_MINOR, KZ_VERSION_PATCH};
+	uint8_t id[DL_BUILD_ID_SIZE];
+	size_t size = dl_build_id(id, FORMAT);
+	size_t begin = begin_part(out, "kudzu");
+	str_addn(out, version, sizeof(version));
+	str_addn(out, (const char *)id, size);
+	end_part(out, begin);
+	return size > 0;
+}
+
+static void add_files(struct str *out, const struct reach *reach)
+{
+	size_t begin = begin_part(out, "headers");
+	for (size_t i = 0; i < reach->count; i++) {
+		const struct reach_file *file = &reach->files[i];
+		str_addn(out, file->label, strlen(file->label) + 1);
+		str_addn(out, (const char *)&file->size, sizeof(file->size));
+		str_addn(out, (const char *)&file->hash, sizeof(file->hash));
+	}
+	end_part(out, begin);
+	add_part(out, "CUDA headers", &reach->cuda, reach->cuda_count ? sizeof(reach->cuda) : 0);
+}
+
+static void add_paths(struct str *out, const struct rtc_request *request)
+{
+	size_t begin = begin_part(out, "include folders");
+	char *cwd = getcwd(NULL, 0); /* relative paths begin there */
+	str_add(out, cwd ? cwd : "?");
+	str_addc(out, '\0');
+	free(cwd);
+	for (size_t i = 0; i < request->include_count; i++) {
+		str_addn(out, request->include_dirs[i], strlen(request->include_dirs[i]) + 1);
+	}
+	end_part(out, begin);
+}
+
+bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler,
+	bool paths)
+{
+	struct reach reach;
+	*out = (struct key){.bytes = STR_INIT};
+	reach_find(&reach, request, compiler->include_dirs, compiler->include_count);
+	str_addn(&out->bytes, KEY_KIND, sizeof(KEY_KIND));
+	add_text(&out->bytes, "format", FORMAT);
+	out->is_unnamed = !add_code(&out->bytes);
+	add_text(&out->bytes, "compiler", compiler->identity);
+	add_list(&out->bytes, "CUDA folders", compiler->include_dirs, compiler->include_count);
+	key_add_request(&out->bytes, request);
+	add_files(&out->bytes, &reach);
+	out->why_not = reach.why_not;
+	out->on_disk = reach.on_disk;
+	out->has_paths = paths || request->line_info || request->debug
+		|| (reach.has_place && request->include_count > 0);
+	if (out->has_paths) {
+		add_paths(&out->bytes, request);
+	}
+	bool ok = !reach.no_memory && !out->bytes.failed;
+	reach_free(&reach);
+	if (!ok) {
+		key_free(out);
+	}
+	return ok;
+}
+
+void key_free(struct key *key)
+{
+	str_free(&key->bytes);
+}
+
+bool key_next(struct key_part *out, size_t *at, const void *key, size_t size)
+{
+	const char *bytes = key;
+	uint64_t part_size;
+	if (*at == 0) {
+		if (size < sizeof(KEY_KIND) || memcmp(bytes, KEY_KIND, sizeof(KEY_KIND)) != 0) {
+			return false;
+		}
+		*at = sizeof(KEY_KIND);
+	}
+	const char *name = bytes + *at;
+	size_t left = size - *at;
+	size_t len = strnlen(name, left);
+	if (len == left || left - len - 1 < sizeof(part_size)) {
+		return false;
+	}
+	memcpy(&part_size, name + len + 1, sizeof(part_size));
+	left -= len + 1 + sizeof(part_size);
+	if (part_size > left) {
+		return false;
+	}
+	*out = (struct key_part){name, name + len + 1 + sizeof(part_size), (size_t)part_size};
+	*at = size - left + (size_t)part_size;
+	return true;
+}
+
+bool key_find(struct key_part *out, const void *key, size_t size, const char *name)
+{
+	for (size_t at = 0; key_next(out, &at, key, size);) {
+		if (strcmp(out->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
