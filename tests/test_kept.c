@@ -122,31 +122,25 @@ static void age(void)
 	jit_fake_features("+sse2,+cx16");
 }
 
-static void age_a_bit(void)
-{
-	jit_fake_features("+sse2,+cx16,+sse3");
-}
-
 static const struct {
 	const char *name;
 	const char *comment;
 	void (*change)(void);
 } changes[] = {
-	{"k", "// comment", NULL},
-	{"k", "// commenT", NULL},
-	{"k", " ", NULL},
-	{"k_", "", NULL},
+	{"k", "//2", NULL},
+	{"k", "//1 ", NULL},
+	{"k", "   ", NULL},
+	{"K", "//1", NULL},
 	{"k", ".entry other() { ret; }", NULL},
 	{"k", ".global .u32 v;", NULL},
-	{"k", "", widen},
-	{"k", "", forget_width},
-	{"k", "", age},
-	{"k", "", age_a_bit},
+	{"k", "//1", widen},
+	{"k", "//1", forget_width},
+	{"k", "//1", age},
 };
 
 START_TEST(code_is_made_again_when_what_it_depends_on_changes)
 {
-	ck_assert_uint_eq(run("k", ""), 1);
+	ck_assert_uint_eq(run("k", "//1"), 1);
 	if (changes[_i].change) {
 		changes[_i].change();
 	}
@@ -154,7 +148,36 @@ START_TEST(code_is_made_again_when_what_it_depends_on_changes)
 	ck_assert_uint_eq(run(changes[_i].name, changes[_i].comment), 0);
 	setenv("KUDZU_CPU_WIDTH", "1", 1);
 	jit_fake_features(NULL);
-	ck_assert_uint_eq(run("k", ""), 0);
+	ck_assert_uint_eq(run("k", "//1"), 0);
+}
+END_TEST
+
+START_TEST(kernels_of_one_module_are_apart)
+{
+	for (int i = 0; i < 2; i++) {
+		machine_open(HEAD ".entry a(.param .u64 p) { .reg .b64 %a; ld.param.u64 %a, [p];\n"
+			"st.u32 [%a], 1; ret; }\n.entry b(.param .u64 p) { .reg .b64 %a;\n"
+			"ld.param.u64 %a, [p]; st.u32 [%a], 2; ret; }");
+		for (uint32_t k = 0; k < 2; k++) {
+			machine_compile(k == 0 ? "a" : "b");
+			ck_assert_int_eq(machine.kernel.is_kept, i > 0);
+			ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+			ck_assert_uint_eq(machine.memory[0], k + 1);
+		}
+		machine_close();
+	}
+}
+END_TEST
+
+/* Code of one machine is never run on another: features as text, not as a number of them. */
+START_TEST(code_for_other_features_is_not_found)
+{
+	static const char *const features[] = {"+sse2,+cx16,+sse3", "+sse2,+cx16,+mmx,"};
+	ck_assert_uint_eq(strlen(features[0]), strlen(features[1]));
+	for (int i = 0; i < 4; i++) {
+		jit_fake_features(features[i % 2]);
+		ck_assert_uint_eq(run("k", ""), i < 2);
+	}
 }
 END_TEST
 
@@ -388,6 +411,8 @@ Suite *kept_suite(void)
 	tcase_add_test(tc, without_a_cache_every_process_compiles);
 	tcase_add_loop_test(tc, code_is_made_again_when_what_it_depends_on_changes, 0,
 		countof(changes));
+	tcase_add_test(tc, kernels_of_one_module_are_apart);
+	tcase_add_test(tc, code_for_other_features_is_not_found);
 	tcase_add_test(tc, a_key_names_the_code_generator);
 	tcase_add_test(tc, keys_of_a_large_module_are_short);
 	tcase_add_loop_test(tc, a_kept_kernel_is_like_a_compiled_one, 0, 5);
