@@ -97,12 +97,14 @@ static bool read_symbols(struct loader *l)
 			return false;
 		}
 		const Elf64_Shdr *names = &l->sections[section->sh_link];
+		if (names->sh_size == 0 || !has(l, names->sh_offset, names->sh_size)) {
+			return false;
+		}
 		l->symbols = *section;
 		l->symbol_count = section->sh_size / sizeof(Elf64_Sym);
 		l->names = (const char *)l->bytes + names->sh_offset;
 		l->names_size = names->sh_size;
-		return names->sh_size > 0 && has(l, names->sh_offset, names->sh_size)
-			&& l->names[names->sh_size - 1] == '\0';
+		return l->names[names->sh_size - 1] == '\0';
 	}
 	return false;
 }
