@@ -126,7 +126,8 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
-	04_double 05_devices 06_fused 07_npy 08_heat
+	04_double 05_devices 06_fused 07_npy 08_heat \
+	09_template 10_reload
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
@@ -419,7 +420,7 @@ lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_DRIVER) $(CLI)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check $(wildcard bench/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check $(wildcard bench/*.sh tests/samples/*.sh))
 
 # Random programs for as long as one likes; SECONDS is how many, SEED where to begin.
 .PHONY: fuzz-diff
