@@ -62,8 +62,8 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	indexing.h linalg.h scan.h \
 	eval.h \
 	custom.h \
-	link.h \
 	inspect.h layout.h \
+	link.h bundle.h \
 	)
 BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
@@ -72,7 +72,7 @@ DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	hints.c keep.c \
 	elf.c ptx_text.c \
-	nvjitlink.c parts.c symbols.c link_log.c link.c \
+	nvjitlink.c parts.c symbols.c link_log.c link.c ptx_version.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	cubin.c variable.c resources.c \
 	image.c image_ptx.c image_cubin.c pack.c \
@@ -82,7 +82,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	inspect.c layout.c global.c \
 	image.c compiled.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	diagnostic.c \
-	link.c \
+	link.c load.c bundle.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
@@ -144,8 +144,8 @@ SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan 
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan transpose \
 	reduce reduce_random \
-	image_link \
 	inspect layout \
+	image_link load bundle \
 	declare overlap custom custom_shape custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg code kept emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \

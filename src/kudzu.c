@@ -47,6 +47,9 @@
  *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself;
  *                   variable.c: its variables
  *     cubin.[ch]    sections of a cubin by name; resources.[ch]: what ptxas gave each kernel
+ *     ptx_version.[ch]
+ *                   versions of PTX, and the drivers that know them
+ *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
  *
@@ -64,6 +67,9 @@
  *     inspect.c     what is in an image; layout.c: a struct on the host against the device's
  *     diagnostic.c  a log -> a list of diagnostics
  *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is instead
+ *     load.[ch]     bytes of any format -> an image that a device takes; bundle.c: files with
+ *                   images for several devices
+ *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting
  *     strided.[ch]  elements at strides: where they lie, moving those of the host

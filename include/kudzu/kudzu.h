@@ -26,6 +26,7 @@
  * the same time unless its header says so.
  */
 #include <kudzu/array.h>
+#include <kudzu/bundle.h>
 #include <kudzu/create.h>
 #include <kudzu/custom.h>
 #include <kudzu/device.h>

@@ -46,17 +46,32 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
 	const char *source, const kz_compile_options *options, kz_error *err);
 
 /**
- * Load an image that is already compiled: PTX text or a cubin.
+ * Load an image that is already compiled.
  *
- * @param image host memory, copied.
+ * It may be PTX text, a cubin, a fat binary (compressed or not) or a bundle, of which the entry is
+ * taken that suits the device best, or LTO-IR, an object or a library, which nvJitLink links first.
+ * PTX that is newer than the driver is made a cubin by nvJitLink, where that is installed;
+ * kz_module_log says so.
+ *
+ * @param data host memory, copied.
  * @param size bytes; PTX needs no terminating zero.
  * @return KZ_OK; KZ_BAD_IMAGE with the line for PTX that the device refuses; KZ_UNSUPPORTED, with
  *         the line, for PTX that is valid, but asks for what the CPU device cannot do; KZ_VERSION
- *         for PTX that is newer than the driver; KZ_INVALID.
+ *         for PTX that is newer than the driver, and for what has nothing for the device;
+ *         KZ_LINK, KZ_NO_COMPILER for what has to be linked; KZ_INVALID; KZ_NO_MEMORY.
  * Ownership: give it back with kz_module_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
 	int64_t size, kz_error *err);
+
+/**
+ * Load what a file holds; see kz_module_load.
+ *
+ * @return as kz_module_load; KZ_NOT_FOUND, KZ_PERMISSION, KZ_IO as the system says.
+ * Ownership: give it back with kz_module_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_load_file(kz_module **out, kz_device *dev,
+	const char *path, kz_error *err);
 
 /**
  * Load a compiled image: what kz_module_load does with the bytes of one, but the module shares the

@@ -259,6 +259,9 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 		status = image_read_ptx(out, copy, err);
 	} else if (size >= 4 && memcmp(copy, "\177ELF", 4) == 0) {
 		status = image_read_cubin(out, err);
+	} else if (size >= 4 && memcmp(copy, "\xed\x43\x4e\x7f", 4) == 0) {
+		out->is_lto = true;
+		status = KZ_OK;
 	} else {
 		status = error_set(err, KZ_BAD_IMAGE,
 			"expected PTX (text that begins with .version) or a cubin, found neither");
