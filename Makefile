@@ -127,7 +127,8 @@ CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
-	09_template 10_reload
+	09_template 10_reload \
+	11_bundle
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
