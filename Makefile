@@ -80,7 +80,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \
-	image.c compiled.c module.c missing.c kernel.c args.c format.c diagnose.c \
+	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	diagnostic.c \
 	link.c load.c bundle.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
@@ -134,7 +134,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file hash store drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
-	rtc_pack \
+	rtc_pack loaded \
 	rtc_resources \
 	rtc_hints diagnostic rtc_keep libraries \
 	elementwise_errors \

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "kernels.h"
+#include "loaded.h"
 #include "objects.h"
 
 #include <stdio.h>
@@ -225,6 +226,7 @@ static void device_free(struct kz_device *dev)
 		return;
 	}
 	kernels_free(dev);
+	loaded_free(dev);
 	stream_finish(&dev->stream);
 	mempool_finish(&dev->pools[MEMPOOL_DEVICE]);
 	mempool_finish(&dev->pools[MEMPOOL_PINNED]);

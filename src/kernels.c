@@ -96,7 +96,7 @@ static bool grow(struct kernel_table *table)
 static void entry_free(struct entry *entry)
 {
 	if (entry) {
-		kz_module_release(entry->module);
+		module_drop(entry->module);
 		mem_free(entry->key);
 		mem_free(entry);
 	}

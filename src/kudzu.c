@@ -52,6 +52,11 @@
  *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
+ *     includes.[ch] what a source text includes
+ *     reach.[ch]    the files that a compile may read
+ *     compiler.[ch] which NVRTC it is, exactly
+ *     key.[ch]      everything that an image depends on
+ *     cache.[ch]    compile, unless it was compiled before
  *
  * src/ - one file per public header, and what they share
  *     objects.h     the structs behind the handles, and who keeps whom alive
@@ -66,6 +71,7 @@
  *     image.c       images: compiled, not loaded; link.c: several become one
  *     inspect.c     what is in an image; layout.c: a struct on the host against the device's
  *     diagnostic.c  a log -> a list of diagnostics
+ *     compiled.[ch] images in memory; loaded.[ch]: modules that callers share
  *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is instead
  *     load.[ch]     bytes of any format -> an image that a device takes; bundle.c: files with
  *                   images for several devices

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "load.h"
+#include "loaded.h"
 #include "module.h"
 
 #include <stdlib.h>
@@ -30,6 +31,9 @@
 struct kz_module *module_retain(struct kz_module *mod)
 {
 	atomic_fetch_add(&mod->refs, 1);
+	if (mod->is_shared) {
+		device_retain(mod->device);
+	}
 	return mod;
 }
 
@@ -39,11 +43,8 @@ static void kernel_finish(struct kz_kernel *kernel)
 	mem_free(kernel->signature);
 }
 
-void kz_module_release(kz_module *mod)
+static void module_free(struct kz_module *mod)
 {
-	if (!mod || atomic_fetch_sub(&mod->refs, 1) != 1) {
-		return;
-	}
 	struct device_scope scope;
 	if (mod->handle && device_enter_quietly(mod->device, &scope)) {
 		/* Launches in flight run code of this module. */
@@ -57,15 +58,43 @@ void kz_module_release(kz_module *mod)
 	mem_free(mod->kernels);
 	kz_image_release(mod->image);
 	pthread_mutex_destroy(&mod->lock);
-	if (!mod->is_the_devices) {
-		device_release(mod->device);
-	}
 	mem_free(mod);
+}
+
+void module_drop(struct kz_module *mod)
+{
+	if (mod && atomic_fetch_sub(&mod->refs, 1) == 1) {
+		module_free(mod);
+	}
+}
+
+void kz_module_release(kz_module *mod)
+{
+	if (!mod) {
+		return;
+	}
+	struct kz_device *dev = mod->device;
+	bool counted = mod->is_shared;
+	if (atomic_fetch_sub(&mod->refs, 1) == 1) {
+		counted |= !mod->is_the_devices;
+		module_free(mod);
+	}
+	if (counted) {
+		device_release(dev);
+	}
+}
+
+void module_share(struct kz_module *mod)
+{
+	atomic_fetch_add(&mod->refs, 1); /* the table's */
+	mod->is_the_devices = mod->is_shared = true;
 }
 
 void module_forget_device(struct kz_module *mod)
 {
-	mod->is_the_devices = true;
+	if (!mod->is_shared) {
+		mod->is_the_devices = true;
+	}
 	device_release(mod->device);
 }
 
@@ -182,9 +211,9 @@ static kz_status create(struct kz_module **out, struct kz_device *dev, struct kz
 	return KZ_OK;
 }
 
-/* Load an image; one that the driver refuses for its version is made another. */
-static kz_status module_create(struct kz_module **out, struct kz_device *dev,
-	struct kz_image *image, kz_error *err)
+/* One that the driver refuses for its version is made another. */
+kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err)
 {
 	kz_error refusal = KZ_ERROR_INIT;
 	struct kz_image *other = NULL;
@@ -223,7 +252,7 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	st = image_compile(&image, source, options, dev->info.compute_capability, dev->ptx_only,
 		err);
 	if (st == KZ_OK) {
-		st = module_create(out, dev, image, err);
+		st = loaded_get(out, dev, image, err);
 	}
 	kz_image_release(image);
 	return st;

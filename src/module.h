@@ -44,6 +44,10 @@ struct kz_module {
 	struct kz_kernel *kernels;  /* one per kernel of the image */
 	pthread_mutex_t lock;       /* guards the making of kernels */
 	bool is_the_devices;        /* it holds no count on its device */
+	bool is_shared;             /* it is in the table of loaded.c; each user's count is one on the
+	                               device, too */
+	struct kz_module *next_loaded;
+	uint64_t last_use;          /* by the table's clock */
 };
 
 /* image.c */
@@ -61,6 +65,17 @@ kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_re
  * for what. */
 kz_status image_compile(struct kz_image **out, const char *source,
 	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err);
+
+/* module.c */
+
+/* Load an image; the caller has the module alone. */
+kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err);
+/* Give a count of the table of loaded modules to a module that its caller has alone. */
+void module_share(struct kz_module *mod);
+/* Give back a count that holds none on the device: the table's, or one after
+ * module_forget_device.  NULL is fine. */
+void module_drop(struct kz_module *mod);
 
 /* missing.c */
 

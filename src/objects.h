@@ -79,6 +79,7 @@ struct kz_device {
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
+	_Atomic(struct loaded *) loaded; /* modules that are shared; see loaded.c */
 };
 
 struct kz_buffer {
@@ -341,7 +342,8 @@ struct memory *pinned_find(struct pinned_list *list, const void *pointer);
 /* module.c */
 
 struct kz_module *module_retain(struct kz_module *mod);
-/* Give back the module's count on its device, which from now on outlives it. */
+/* Give back the caller's count on the device, which from now on outlives the module; module_drop ends
+ * it. */
 void module_forget_device(struct kz_module *mod);
 
 #endif
