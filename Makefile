@@ -160,7 +160,7 @@ SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
-SUPPORT_kudzu := $(addprefix tests/,support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
+SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
 SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
@@ -363,8 +363,11 @@ $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) -DSUITES='$(patsubst %,X(%),$(SUITES_$*) $(HAND_$*))' -c -o $@ $<
 # The runners hold the library's objects, not the library: tests see what is inside.
+# Those of tests/calls.c stand before the C library's.
+WRAPPED := openat fstat fstatat readv writev pread pwrite close fcntl mkdirat unlinkat renameat \
+	futimens dup3 fdopendir readdir
 $(BUILD)/check_kudzu: $(call runner,kudzu,$(LIB))
-	$(call say,LD)$(LINK) -o $@ $^ $(CHECK_LIBS) $(LIBS)
+	$(call say,LD)$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call runner,cpu,$(CPU_DRIVER)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs \
 		$(CHECK_LIBS) $(LIBS)

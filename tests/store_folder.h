@@ -3,66 +3,40 @@
 #define STORE_FOLDER_H
 
 /* A new folder for the store of each test: a checked fixture, and short forms of what tests do. */
-#include "../src/base/alloc.h"
 #include "../src/base/store_inner.h"
 
 #include <check.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static char store_outside[64]; /* a folder for the test alone, of mode 700 */
-static char store_path[96];    /* the store's, in it; not there at first */
-static char store_value[64];   /* what get_text found */
+extern char store_outside[64]; /* a folder for the test alone, of mode 700 */
+extern char store_path[96];    /* the store's, in it; not there at first */
+extern char store_value[64];   /* what get_text found */
 
-static inline void store_folder_create(void)
-{
-	strcpy(store_outside, "/tmp/kudzu-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(store_outside));
-	snprintf(store_path, sizeof(store_path), "%s/cache", store_outside);
-}
+void store_folder_create(void);
+void store_folder_remove(void);
+/* Remove a folder and all that is in it. */
+void remove_all(const char *path);
 
-static inline int store_remove_one(const char *path, const struct stat *st, int kind,
-	struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
+/* A store in store_path that is on; 0: of the default size. */
+struct store *store_create(int64_t size_max);
 
-static inline void store_folder_remove(void)
-{
-	nftw(store_outside, store_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+bool put_text(struct store *store, const char *key, const char *value);
+enum store_result get_text(struct store *store, const char *key);
 
-static inline struct store *store_create_sized(int64_t size_max)
-{
-	struct store *store;
-	ck_assert(store_open(&store, &(struct store_options){store_path, size_max}));
-	ck_assert_msg(!store_off(store), "%s", store_off(store));
-	return store;
-}
+/* Values that tell what they are: of a number, and of any size. */
+void fill_value(char *value, size_t size, unsigned number);
+bool put_number(struct store *store, unsigned number, size_t size);
+/* STORE_HIT for the right value, STORE_RESULT_COUNT for a wrong one, else what store_get said. */
+enum store_result get_number(struct store *store, unsigned number, size_t size);
+/* The key of a number; its size. */
+size_t number_key(char key[32], unsigned number);
 
-static inline struct store *store_create(void)
-{
-	return store_create_sized(0);
-}
+/* The path of the file of a key. */
+const char *entry_path(const void *key, size_t key_size);
+/* In the store's folder: unfinished files; bytes of all entries, in blocks. */
+int count_temporary(void);
+int64_t count_bytes(void);
 
-static inline bool put_text(struct store *store, const char *key, const char *value)
-{
-	return store_put(store, key, strlen(key), value, strlen(value));
-}
-
-static inline enum store_result get_text(struct store *store, const char *key)
-{
-	char *value;
-	size_t size;
-	enum store_result result = store_get(store, key, strlen(key), &value, &size);
-	snprintf(store_value, sizeof(store_value), "%s", value ? value : "");
-	mem_free(value);
-	return result;
-}
+/* A number from the environment, for tests that can be longer. */
+long test_count(const char *variable, long usual);
 
 #endif

@@ -36,7 +36,7 @@ int64_t store_now(void)
 	return now.tv_sec;
 }
 
-/* A wait that can end has to ask again and again: first soon, then every 20 ms. */
+/* EAGAIN: somebody has it.  A wait that can end has to ask again and again: first soon, then every 20 ms. */
 int store_lock_byte(int fd, int64_t byte, int wait_ms)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -46,7 +46,7 @@ int store_lock_byte(int fd, int64_t byte, int wait_ms)
 		if (errno == EINTR && interrupted++ < TRIES) {
 			continue;
 		}
-		if ((errno != EAGAIN && errno != EACCES) || left_us <= 0) {
+		if (errno != EAGAIN || left_us <= 0) {
 			return errno;
 		}
 		nanosleep(&(struct timespec){0, (long)pause_us * 1000}, NULL);

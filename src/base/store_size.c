@@ -31,6 +31,8 @@ enum {
 	EVICT_WAIT_MS = 500,
 	START_PERCENT = 95, /* of the limit: begin to remove there */
 	LEAVE_PERCENT = 85,
+	SUM_UNKNOWN = -1,
+	SUM_FAILED = -2,
 };
 
 #define STATE_MAGIC UINT64_C(0x31657a6973647a6b) /* "kzdsize1" */
@@ -58,13 +60,13 @@ static int open_state(const struct store *store, int folder)
 	return fd;
 }
 
-/* The sum, -1 if there is none to be trusted. */
+/* The sum, SUM_UNKNOWN if there is none to be trusted. */
 static int64_t read_sum(int fd)
 {
 	struct state state;
 	if (pread(fd, &state, sizeof(state), 0) != sizeof(state) || state.magic != STATE_MAGIC
 		|| state.sum < 0 || state.check != state_check(state.sum)) {
-		return -1;
+		return SUM_UNKNOWN;
 	}
 	return state.sum;
 }
@@ -75,16 +77,16 @@ static bool write_sum(int fd, int64_t sum)
 	return pwrite(fd, &state, sizeof(state), 0) == sizeof(state);
 }
 
-/* Add to the sum; what it is then, -1 if it is not known. */
+/* Add to the sum; what it is then, SUM_UNKNOWN, or SUM_FAILED if it cannot be changed now. */
 static int64_t add_to_sum(int fd, int64_t size)
 {
-	int why = store_lock_byte(fd, LOCK_SUM, SUM_WAIT_MS);
-	if (why == EAGAIN || why == EACCES) {
-		return -1;
+	/* Where there are no locks it may go wrong a little, until it is counted anew. */
+	if (store_lock_byte(fd, LOCK_SUM, SUM_WAIT_MS) == EAGAIN) {
+		return SUM_FAILED;
 	}
 	int64_t sum = read_sum(fd);
 	if (sum >= 0 && (!size64_add(&sum, sum, size) || !write_sum(fd, sum))) {
-		sum = -1;
+		sum = SUM_FAILED;
 	}
 	store_unlock_byte(fd, LOCK_SUM);
 	return sum;
@@ -180,22 +182,21 @@ static int64_t count_anew(struct store *store, int folder, int fd, int64_t befor
 	}
 	mem_free(survey.victims);
 	if (store_lock_byte(fd, LOCK_SUM, SUM_WAIT_MS) == EAGAIN) {
-		return -1;
+		return SUM_FAILED;
 	}
 	int64_t now = read_sum(fd), sum = survey.sum + size;
 	sum += before >= 0 && now > before ? now - before : 0;
 	bool written = write_sum(fd, sum);
 	store_unlock_byte(fd, LOCK_SUM);
-	return written ? sum : -1;
+	return written ? sum : SUM_FAILED;
 }
 
-/* The sum afterwards; -1 when another one has been at it for too long. */
+/* The sum afterwards; as it was when another one is at it. */
 static int64_t evict(struct store *store, int folder, int fd, int64_t sum, int64_t size)
 {
 	/* While there is room there is no need to wait for who is making more. */
 	int wait_ms = sum < 0 || sum > store->size_max ? EVICT_WAIT_MS : 0;
-	int why = store_lock_byte(fd, LOCK_EVICT, wait_ms);
-	if (why == EAGAIN || why == EACCES) {
+	if (store_lock_byte(fd, LOCK_EVICT, wait_ms) == EAGAIN) {
 		return sum;
 	}
 	int64_t now = read_sum(fd);
@@ -218,7 +219,7 @@ bool store_make_room(struct store *store, int folder, int64_t size)
 	}
 	size = divide_up(size, STORE_BLOCK) * STORE_BLOCK;
 	int64_t sum = add_to_sum(fd, size);
-	if (sum < 0 || sum > percent_of(store->size_max, START_PERCENT)) {
+	if (sum == SUM_UNKNOWN || sum > percent_of(store->size_max, START_PERCENT)) {
 		sum = evict(store, folder, fd, sum, size);
 	}
 	close(fd);
