@@ -154,7 +154,9 @@ DIR *__wrap_fdopendir(int fd)
 		errno = plan.error;
 		return NULL;
 	}
-	return __real_fdopendir(fd);
+	DIR *list = __real_fdopendir(fd);
+	finish(action, 0);
+	return list;
 }
 
 struct dirent *__real_readdir(DIR *list);
@@ -166,7 +168,9 @@ struct dirent *__wrap_readdir(DIR *list)
 		errno = plan.error;
 		return NULL;
 	}
-	return __real_readdir(list);
+	struct dirent *entry = __real_readdir(list);
+	finish(action, 0);
+	return entry;
 }
 
 typedef ssize_t transfer(int fd, const struct iovec *parts, int count);

@@ -30,7 +30,7 @@
 enum {
 	TOUCH_S = 3600,
 	/* Above this, the head is read first: the size of a strange file is not to be believed. */
-	READ_AT_ONCE = 1 << 20,
+	READ_AT_ONCE = 1 << 16,
 };
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
 #define ENTRY_MAX (INT64_C(1) << 30)

@@ -201,11 +201,11 @@ static bool is_folder_of(const struct store *store, const struct stat *st)
 }
 
 /* Whether the descriptor is still that of our folder: programs close what they do not know, and
- * open other files under its number. */
+ * open other files under its number.  One that cannot be looked at (ESTALE) is open, and ours. */
 static bool is_still_ours(const struct store *store, int fd)
 {
 	struct stat st;
-	return fd >= 0 && fstat(fd, &st) == 0 && is_folder_of(store, &st);
+	return fd >= 0 && (fstat(fd, &st) == 0 ? is_folder_of(store, &st) : errno != EBADF);
 }
 
 /* Whether the path still leads to it. */

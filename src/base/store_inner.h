@@ -45,7 +45,6 @@ extern struct store_tune {
 enum {
 	STORE_VERSION = 1,
 	STORE_NAME_SIZE = 48,
-	STORE_FAN_OUT = 256,
 	STORE_BLOCK = 4096,
 };
 void store_name(char name[STORE_NAME_SIZE], struct hash hash);
@@ -90,7 +89,7 @@ void store_recount(struct store *store, int folder);
 /* store_walk.c: every file that has the name of an entry, until `each` returns false. */
 struct store_file {
 	int folder; /* the two-letter one */
-	int number; /* its name */
+	const char *folder_name;
 	const char *name;
 };
 bool store_files(int folder, bool (*each)(void *arg, const struct store_file *file), void *arg);

@@ -137,8 +137,8 @@ static bool survey_add(void *arg, const struct store_file *file)
 		victim->used_ns = is_future ? 0
 			: st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
 		victim->size = size;
-		snprintf(victim->name, sizeof(victim->name), "%02x/%.40s",
-			(unsigned)file->number & 0xff, file->name);
+		snprintf(victim->name, sizeof(victim->name), "%.2s/%.40s",
+			file->folder_name, file->name);
 	}
 	return true;
 }

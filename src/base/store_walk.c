@@ -25,26 +25,42 @@ static DIR *open_list(int folder, const char *name)
 	return list;
 }
 
+/* The files of one two-letter folder; *going is whether `each` wants more. */
+static bool folder_files(int folder, const char *name, bool *going,
+	bool (*each)(void *arg, const struct store_file *file), void *arg)
+{
+	DIR *list = open_list(folder, name);
+	if (!list) {
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+	}
+	for (struct dirent *entry; *going && (entry = readdir(list));) {
+		if (store_is_entry_name(entry->d_name)) {
+			struct store_file file = {dirfd(list), name, entry->d_name};
+			*going = each(arg, &file);
+		}
+	}
+	closedir(list);
+	return true;
+}
+
+static bool is_folder_name(const char *name)
+{
+	return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
+}
+
 bool store_files(int folder, bool (*each)(void *arg, const struct store_file *file), void *arg)
 {
 	bool going = true, complete = true;
-	for (int i = 0; i < STORE_FAN_OUT && going; i++) {
-		char name[3];
-		snprintf(name, sizeof(name), "%02x", (unsigned)i & 0xff);
-		DIR *list = open_list(folder, name);
-		if (!list) {
-			complete = complete && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
-			continue;
+	DIR *list = open_list(folder, ".");
+	for (struct dirent *entry; list && going && (entry = readdir(list));) {
+		if (is_folder_name(entry->d_name)) {
+			complete &= folder_files(folder, entry->d_name, &going, each, arg);
 		}
-		for (struct dirent *entry; going && (entry = readdir(list));) {
-			if (store_is_entry_name(entry->d_name)) {
-				struct store_file file = {dirfd(list), i, entry->d_name};
-				going = each(arg, &file);
-			}
-		}
+	}
+	if (list) {
 		closedir(list);
 	}
-	return complete;
+	return list && complete;
 }
 
 void store_sweep(struct store *store, int folder)
@@ -95,9 +111,9 @@ bool store_clear(struct store *store, int64_t *count)
 		return !store_off(store) && errno == ENOENT;
 	}
 	bool complete = store_files(folder, remove_entry, &clearing);
-	for (int i = 0; i < STORE_FAN_OUT; i++) {
+	for (unsigned i = 0; i <= 0xff; i++) {
 		char name[3];
-		snprintf(name, sizeof(name), "%02x", (unsigned)i & 0xff);
+		snprintf(name, sizeof(name), "%02x", i & 0xff);
 		unlinkat(folder, name, AT_REMOVEDIR); /* unless something came */
 	}
 	store_recount(store, folder);
