@@ -206,6 +206,9 @@ static kz_status run_driver(struct linking *linking, struct driver_link *link, k
 		st = driver_ok(linking, link, link->drv->LinkComplete(link->state, &data, &size),
 			"cuLinkComplete", err);
 	}
+	if (st == KZ_OK && (!data || size == 0)) {
+		return error_set(err, KZ_LINK, "the driver's linker made nothing of the images");
+	}
 	if (st == KZ_OK) {
 		linking->linked.data = mem_alloc(size + 1);
 		linking->linked.log = link->info_log[0] ? mem_strdup(link->info_log) : NULL;

@@ -6,6 +6,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/base/file.h"
 #include "../src/base/str.h"
 #include "support.h"
 
@@ -109,12 +110,316 @@ START_TEST(several_sources_become_one_module)
 }
 END_TEST
 
+/* A library as ar makes it: a header of 60 characters before each member. */
+static void add_member(struct str *library, const char *name, const void *data, size_t size)
+{
+	str_addf(library, "%s%-16s%-12d%-6d%-6d%-8d%-10zu`\n", library->len ? "" : "!<arch>\n", name,
+		0, 0, 0, 100644, size);
+	str_addn(library, data, size);
+	str_add(library, size % 2 ? "\n" : "");
+}
+
+static char *read_object(size_t *size)
+{
+	char *data = NULL;
+	ok(file_read(&data, size, KZ_TEST_DIR "/fatbin/add_two.obj", &err));
+	return data;
+}
+
+static const char user_source[] =
+	"extern __device__ int base_value;\n"
+	"extern __device__ int add_two(int x);\n"
+	"extern __device__ int from_ptx(int x);\n"
+	"extern \"C\" __global__ void run(int *out) { *out = from_ptx(add_two(base_value)); }\n";
+
+/* The member "clash.ptx" defines what is there already: nobody needs it, nobody takes it. */
+static void make_library(struct str *library)
+{
+	static const char names[] = "a_very_long_name_of_a_member.ptx/\n";
+	kz_image *needed = compile("__device__ int from_ptx(int x) { return 100 * x; }\n",
+		"compute_75");
+	kz_image *clash = compile("__device__ int base_value = 1;\n"
+		"__device__ int nobody_needs_this(int x) { return x; }\n", "compute_75");
+	size_t size;
+	char *object = read_object(&size);
+	add_member(library, "/", "\0\0\0\0", 4);
+	add_member(library, "//", names, sizeof(names) - 1);
+	add_member(library, "clash.ptx/", kz_image_data(clash, NULL), (size_t)kz_image_size(clash));
+	add_member(library, "words.txt/", "no code", 7);
+	add_member(library, "/0", kz_image_data(needed, NULL), (size_t)kz_image_size(needed));
+	kz_image_release(needed);
+	kz_image_release(clash);
+	mem_free(object);
+}
+
+START_TEST(objects_and_libraries_give_what_is_needed_of_them)
+{
+	struct str library = STR_INIT;
+	size_t size;
+	char *object = read_object(&size);
+	kz_image *user = compile(user_source, _i ? "lto_75" : "compute_75");
+	make_library(&library);
+	for (int d = 0; d < support_device_count(); d++) {
+		kz_device *dev = support_open(d);
+		const kz_link_input inputs[] = {
+			{.name = "libfast.a", .data = library.data, .size = (int64_t)library.len},
+			{.name = "user", .image = user},
+			{.name = KZ_TEST_DIR "/fatbin/add_two.obj"},
+		};
+		kz_image *linked = NULL;
+		kz_module *mod = NULL;
+		kz_kernel *run = NULL;
+		int out = 0;
+		ok(kz_link(&linked, dev, inputs, 3, NULL, &err));
+		ok(kz_module_load_image(&mod, dev, linked, &err));
+		ok(kz_module_kernel(&run, mod, "run", &err));
+		ok(kz_launch(run, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+			KZ_ARGS(KZ_OUT(&out, sizeof(out)))));
+		ck_assert_int_eq(out, 4200);
+		kz_module_release(mod);
+		kz_image_release(linked);
+		support_close(dev);
+	}
+	kz_image_release(user);
+	mem_free(object);
+	str_free(&library);
+}
+END_TEST
+
+/* Linked for a device, or, d < 0, for sm_80 without one. */
+static kz_status link_two(kz_image **out, int d, const char *a, const char *a_arch, const char *b,
+	const char *b_arch)
+{
+	kz_device *dev = d < 0 ? NULL : support_open(d);
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_image *first = compile(a, a_arch);
+	kz_image *second = compile(b, b_arch);
+	const kz_link_input inputs[] = {
+		{.name = "a.cu", .image = first}, {.name = "b.cu", .image = second},
+	};
+	options.arch = d < 0 ? "sm_80" : NULL;
+	kz_status st = kz_link(out, dev, inputs, 2, &options, &err);
+	kz_image_release(first);
+	kz_image_release(second);
+	kz_device_close(dev);
+	return st;
+}
+
+static const struct {
+	const char *a;
+	const char *b;
+	const char *message;
+	const char *log;     /* a line of it */
+} broken[] = {
+	{"namespace m { extern __device__ float f(const int *p, float x); }\n"
+	 "__global__ void k(float *x) { *x = m::f(0, *x); }\n",
+	 "__device__ float f(float x) { return x; }\n",
+	 "undefined symbol 'm::f(const int *, float)'", "(_ZN1m1fEPKif)"},
+	{"__device__ float f(float x) { return x; }\n__global__ void k(float *x) { *x = f(*x); }\n",
+	 "__device__ float f(float x) { return -x; }\n__global__ void l(float *x) { *x = f(*x); }\n",
+	 "symbol 'f(float)' is defined", "(_Z1ff)"},
+	{"__device__ int count = 1;\n__global__ void k(int *x) { *x = count; }\n",
+	 "__device__ int count = 2;\n__global__ void l(int *x) { *x = count; }\n",
+	 "symbol 'count' is defined", "(count)"},
+	{"extern \"C\" __global__ void k(int *x) { *x = 1; }\n",
+	 "extern \"C\" __global__ void k(int *x) { *x = 2; }\n",
+	 "symbol 'k' is defined", "(k)"},
+};
+
+/* For each of the above, what the two are compiled to. */
+static const char *const broken_ways[][2] = {
+	{"compute_75", "compute_75"}, {"lto_75", "lto_75"}, {"lto_75", "compute_75"},
+	{"sm_80", "sm_80"},
+};
+
+START_TEST(symbols_at_fault_are_named)
+{
+	size_t index = (size_t)_i / countof(broken_ways);
+	const char *const *way = broken_ways[(size_t)_i % countof(broken_ways)];
+	bool is_cubin = strcmp(way[0], "sm_80") == 0;
+	for (int d = is_cubin ? -1 : support_device_count() - 1; d >= -1; d--) {
+		kz_image *linked = NULL;
+		if (index == 1 && strcmp(way[0], way[1]) != 0) {
+			continue; /* of the LTO-IR nothing is left that is called f */
+		}
+		kz_status st = link_two(&linked, d, broken[index].a, way[0], broken[index].b, way[1]);
+		ck_assert_msg(st == KZ_LINK, "device %d, %s: %d %s", d, way[0], st, err.message);
+		ck_assert_msg(strstr(err.message, broken[index].message) != NULL, "%s", err.message);
+		ck_assert_msg(err.log && strstr(err.log, broken[index].log), "%s", err.log);
+		ck_assert_ptr_null(linked);
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
+START_TEST(a_gpu_gets_a_cubin_without_being_there)
+{
+	static const char *const archs[][3] = {
+		{"sm_80", "sm_80", "sm_80"}, {"compute_75", "sm_80", "lto_80"},
+		{"lto_75", "lto_75", "lto_75"}, {"sm_80", "compute_80", "compute_75"},
+	};
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_link_input inputs[] = {{.name = "main"}, {.name = "twice"}, {.name = "half"}};
+	kz_image *linked = NULL;
+	inputs[0].image = compile(main_source, archs[_i][0]);
+	inputs[1].image = compile(twice_source, archs[_i][1]);
+	inputs[2].image = compile(half_source, archs[_i][2]);
+	options.arch = "sm_86";
+	options.line_info = _i % 2;
+	options.max_registers = 32;
+	ok(kz_link(&linked, NULL, inputs, 3, &options, &err));
+	ck_assert_int_eq(kz_image_get_kind(linked), KZ_IMAGE_CUBIN);
+	ck_assert_str_eq(kz_image_arch(linked), "sm_86");
+	ck_assert_int_eq(kz_image_kernel_count(linked), 1);
+	ck_assert_str_eq(kz_image_kernel_name(linked, 0), "apply");
+	ck_assert_msg(strncmp(kz_image_linker(linked), "nvJitLink ", 10) == 0, "%s",
+		kz_image_linker(linked));
+	for (int i = 0; i < 3; i++) {
+		kz_image_release((kz_image *)inputs[i].image);
+	}
+	kz_image_release(linked);
+}
+END_TEST
+
+START_TEST(without_nvjitlink_the_driver_links_or_the_error_says_what_to_install)
+{
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_device *dev = support_open_stub("cc=80");
+	kz_image *image = compile(twice_source, "compute_75");
+	kz_image *lto = compile(twice_source, "lto_75");
+	kz_link_input input = {.name = "twice", .image = image};
+	kz_image *linked = NULL;
+	setenv("KUDZU_NVJITLINK", "/nowhere", 1);
+	ok(kz_link(&linked, dev, &input, 1, NULL, &err));
+	ck_assert_str_eq(kz_image_linker(linked), "the driver's linker");
+	kz_image_release(linked);
+	options.arch = "sm_80";
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_NO_COMPILER, "/nowhere");
+	options.linker = KZ_LINKER_NVJITLINK;
+	ck_assert_int_eq(kz_link(&linked, dev, &input, 1, &options, &err), KZ_NO_COMPILER);
+	ck_assert_msg(strstr(err.hint, "nvidia-nvjitlink") != NULL, "%s", err.hint);
+	ck_assert_msg(strstr(err.log, "/nowhere") != NULL, "%s", err.log);
+	kz_error_clear(&err);
+	input.image = lto;
+	fails(kz_link(&linked, dev, &input, 1, NULL, &err), KZ_NO_COMPILER, "nvJitLink");
+	options.linker = KZ_LINKER_DRIVER;
+	fails(kz_link(&linked, dev, &input, 1, &options, &err), KZ_UNSUPPORTED, "LTO-IR");
+	kz_image_release(image);
+	kz_image_release(lto);
+	support_close_stub(dev);
+}
+END_TEST
+
+START_TEST(failures_of_the_drivers_linker_are_errors)
+{
+	static const char *const scripts[] = {
+		"cc=80;fail=cuLinkCreate:2", "cc=80;fail=cuLinkAddData:218",
+		"cc=80;fail=cuLinkComplete:300", "cc=80;missing=cuLinkCreate_v2",
+	};
+	static const kz_status want[] = {
+		KZ_DEVICE_MEMORY, KZ_BAD_IMAGE, KZ_COMPILE, KZ_UNSUPPORTED,
+	};
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_device *dev = support_open_stub(scripts[_i]);
+	kz_image *image = compile(twice_source, "compute_75");
+	const kz_link_input input = {.name = "twice", .image = image};
+	kz_image *linked = NULL;
+	options.linker = KZ_LINKER_DRIVER;
+	kz_status st = kz_link(&linked, dev, &input, 1, &options, &err);
+	ck_assert_msg(st == want[_i], "%d %s", st, err.message);
+	ck_assert_ptr_null(linked);
+	kz_error_clear(&err);
+	kz_image_release(image);
+	support_close_stub(dev);
+}
+END_TEST
+
+START_TEST(what_cannot_be_linked_is_refused)
+{
+	static const char future[] = ".version 9.9\n.target sm_80\n.address_size 64\n";
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_image *image = compile(twice_source, "compute_75");
+	kz_image *newer = compile(twice_source, "sm_90");
+	kz_link_input input = {.image = image};
+	kz_image *linked = NULL;
+	fails(kz_link(&linked, NULL, &input, 1, NULL, &err), KZ_INVALID, "expected a device");
+	options.arch = "native";
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "\"native\"");
+	options.arch = "sm_52";
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_VERSION, "");
+	options.arch = "sm_80";
+	fails(kz_link(&linked, NULL, NULL, 1, &options, &err), KZ_INVALID, "inputs");
+	fails(kz_link(&linked, NULL, &input, 0, &options, &err), KZ_INVALID, "got 0");
+	options.linker = KZ_LINKER_DRIVER;
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "needs a device");
+	options.linker = 7;
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "");
+	options.linker = KZ_LINKER_ANY;
+	input = (kz_link_input){.name = NULL};
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "input 1 has no");
+	input = (kz_link_input){.name = "/nowhere/at/all"};
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_NOT_FOUND, "/nowhere");
+	input = (kz_link_input){.image = image, .data = "x", .size = 1};
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "expected one");
+	input = (kz_link_input){.name = "words", .data = "words", .size = 5};
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_BAD_IMAGE, "'words' is none");
+	input = (kz_link_input){.name = "f", .data = future, .size = sizeof(future)};
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_VERSION,
+		"the PTX is of version 9.9, the linker knows versions up to 9");
+	static const char *const bad[] = {"-no-such-option", NULL};
+	options.nvjitlink_options = bad;
+	input = (kz_link_input){.image = image};
+	ck_assert_int_eq(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID);
+	ck_assert_msg(strstr(err.log, "-no-such-option") != NULL, "%s", err.log);
+	kz_error_clear(&err);
+	kz_image_release(image);
+	kz_image_release(newer);
+}
+END_TEST
+
+START_TEST(every_failing_allocation_becomes_an_error)
+{
+	const char *arch = _i ? "lto_75" : "compute_75";
+	kz_link_input inputs[] = {{.name = "main"}, {.name = "twice"}, {.name = "half"}};
+	kz_device *dev = support_open(0);
+	bool failed = true;
+	long n;
+	inputs[0].image = compile(main_source, arch);
+	inputs[1].image = compile(twice_source, arch);
+	inputs[2].image = compile(half_source, arch);
+	for (n = 0; failed && n < 10000; n++) {
+		kz_image *linked = NULL;
+		mem_fail_after(n);
+		kz_status st = kz_link(&linked, dev, inputs, 3, NULL, &err);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_msg(st == err.status, "%d but %s", (int)st, err.message);
+		ck_assert_msg(st == KZ_OK || (failed && st == KZ_NO_MEMORY), "%s", err.message);
+		kz_image_release(linked);
+		kz_error_clear(&err);
+	}
+	ck_assert_int_gt(n, 10);
+	for (int i = 0; i < 3; i++) {
+		kz_image_release((kz_image *)inputs[i].image);
+	}
+	support_close(dev);
+}
+END_TEST
+
 Suite *image_link_suite(void);
 Suite *image_link_suite(void)
 {
 	Suite *suite = suite_create("image_link");
 	TCase *tc = tcase_create("link");
 	tcase_add_loop_test(tc, several_sources_become_one_module, 0, countof(ways));
+	tcase_add_loop_test(tc, objects_and_libraries_give_what_is_needed_of_them, 0, 2);
+	tcase_add_loop_test(tc, symbols_at_fault_are_named, 0,
+		countof(broken) * countof(broken_ways));
+	tcase_add_loop_test(tc, a_gpu_gets_a_cubin_without_being_there, 0, 4);
+	tcase_add_test(tc, without_nvjitlink_the_driver_links_or_the_error_says_what_to_install);
+	tcase_add_loop_test(tc, failures_of_the_drivers_linker_are_errors, 0, 4);
+	tcase_add_test(tc, what_cannot_be_linked_is_refused);
+	tcase_add_loop_test(tc, every_failing_allocation_becomes_an_error, 0, 2);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

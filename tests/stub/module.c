@@ -304,3 +304,56 @@ CUresult do_FuncGetParamInfo(CUfunction function, size_t index, size_t *offset, 
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
+
+/* The stub's linker: what comes out is what was put in last. */
+struct CUlinkState_st {
+	char *image;
+	size_t size;
+};
+
+CUresult do_LinkCreate(unsigned int count, CUjit_option *options, void **values,
+	CUlinkState *state)
+{
+	(void)count, (void)options, (void)values;
+	CUresult code = stub_enter_context(DRV_cuLinkCreate);
+	if (!code) {
+		*state = stub_create(STUB_LINK, sizeof(**state));
+		code = *state ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	return code;
+}
+
+CUresult do_LinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
+	const char *name, unsigned int count, CUjit_option *options, void **values)
+{
+	(void)type, (void)name, (void)count, (void)options, (void)values;
+	CUresult code = stub_enter_context(DRV_cuLinkAddData);
+	char *copy = code ? NULL : malloc(size);
+	if (!copy) {
+		return code ? code : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	free(state->image);
+	state->image = memcpy(copy, data, size);
+	state->size = size;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_LinkComplete(CUlinkState state, void **image, size_t *size)
+{
+	CUresult code = stub_enter_context(DRV_cuLinkComplete);
+	if (!code) {
+		*image = state->image;
+		*size = state->size;
+	}
+	return code;
+}
+
+CUresult do_LinkDestroy(CUlinkState state)
+{
+	CUresult code = stub_enter_context(DRV_cuLinkDestroy);
+	if (!code) {
+		free(state->image);
+		stub_release(STUB_LINK, state);
+	}
+	return code;
+}

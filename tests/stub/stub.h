@@ -43,6 +43,7 @@ enum stub_kind {
 	STUB_MODULE,
 	STUB_CONTEXT,
 	STUB_GRAPH,
+	STUB_LINK,
 	STUB_KIND_COUNT
 };
 

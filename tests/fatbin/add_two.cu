@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// The source of add_two.obj, as nvcc 13.0 made it: nvcc -dc -gencode
+// arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80; then, without the code for
+// the host: objcopy --only-section=__nv_relfatbin
+__device__ int base_value = 40;
+__device__ int add_two(int x) { return x + 2; }
