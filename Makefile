@@ -70,7 +70,7 @@ BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
-	hints.c keep.c \
+	hints.c keep.c pch.c \
 	elf.c ptx_text.c \
 	nvjitlink.c parts.c symbols.c link_log.c link.c ptx_version.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
@@ -136,7 +136,7 @@ SUITES_kudzu := base error file hash store store_calls drv codes abi rtc_signatu
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack loaded \
 	rtc_resources \
-	rtc_hints diagnostic rtc_keep libraries \
+	rtc_hints diagnostic rtc_keep rtc_pch libraries \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \

@@ -79,6 +79,7 @@ static kz_status read_options(struct rtc_request *request, const kz_compile_opti
 	request->fast_math = options->fast_math != 0;
 	request->no_prelude = options->no_prelude != 0;
 	request->relocatable = options->relocatable != 0;
+	request->pch = options->pch != 0;
 	request->fast_compile = options->fast_compile;
 	request->max_registers = options->max_registers;
 	request->std = options->std;

@@ -70,6 +70,10 @@ typedef struct kz_compile_options {
 	int keep_source;                  /**< nonzero: for line_info and debug, the source is a
 	                                       file: the one that `name` says, if it has this text,
 	                                       else one in the folder "sources" of the cache */
+	int pch;                          /**< nonzero: the headers that the source begins with are
+	                                       kept as the compiler read them, for the next source of
+	                                       this process that begins with the same; their warnings
+	                                       are told once.  It pays with heavy headers, as CUB's */
 	void *reserved[4];
 } kz_compile_options;
 

@@ -20,6 +20,7 @@
 #include "headers.h"
 #include "image.h"
 #include "job.h"
+#include "pch.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -533,6 +534,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 		return error_no_memory(err);
 	}
 	job.tail = scan.complete;
+	job.pch = request->pch ? pch_folder(job.nvrtc, request) : NULL;
 	if (!(status = job_prepare(&job, err)) && !(status = run(&job, &out->log, err))) {
 		status = assemble(out, &job, err);
 	}

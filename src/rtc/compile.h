@@ -81,6 +81,7 @@ struct rtc_request {
 	bool fast_math;
 	bool no_prelude;
 	bool relocatable;                  /* -rdc=true */
+	bool pch;                          /* precompile the headers that the source begins with */
 	int fast_compile;                  /* 0 to 3: 0, min, mid, max */
 	int max_registers;                 /* 0: no limit */
 	const char *std;                   /* "c++20"; NULL: NVRTC's default */

@@ -349,11 +349,13 @@ static void render_block(struct str *out, const struct block *block, const char 
 	render_lines(out, block->after, block->end);
 }
 
-/* Errors about what we added, and warnings that it was defined again. */
+/* Errors about what we added, warnings that it was defined again, or not precompiled. */
 static bool is_ours(const struct head *head)
 {
+	bool of_pch = head->severity == SEVERITY_WARNING
+		      && (slice_has(head->message, "precompiled header") || slice_has(head->message, "PCH "));
 	bool of_name = head->file.len == strlen(NAME_FILE) && slice_starts(head->file, NAME_FILE);
-	return of_name || (slice_starts(head->number, "#47-D")
+	return of_name || of_pch || (slice_starts(head->number, "#47-D")
 			   && slice_has(head->message, HEADERS_PRELUDE));
 }
 

@@ -17,6 +17,7 @@
 #include "../base/alloc.h"
 #include "../base/str.h"
 #include "headers.h"
+#include "pch.h"
 #include "thread.h"
 
 #include <stdatomic.h>
@@ -134,6 +135,12 @@ static bool options_build(struct options *options, struct job *job)
 	options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
 		job->nvrtc->include_count);
 	options_add_fields(options, request);
+	if (job->pch) {
+		options_add(options, "--pch", "");
+		options_add(options, "--pch-dir=", job->pch);
+		options_add(options, "--pch-messages=false", "");
+		options_add(options, "--pch-verbose=false", "");
+	}
 	options_add_all(options, "", request->options, request->option_count);
 	return !options->no_memory;
 }
@@ -207,6 +214,20 @@ static bool add_names(struct job *job, nvrtcProgram program)
 	return true;
 }
 
+static nvrtcResult compile_program(const struct call *call, nvrtcProgram program)
+{
+	const struct job *job = call->job;
+	if (job->pch) {
+		pch_begin();
+	}
+	nvrtcResult code = job->nvrtc->CompileProgram(program, (int)call->options->count,
+		(const char *const *)call->options->items);
+	if (job->pch) {
+		pch_end(job->nvrtc, program);
+	}
+	return code;
+}
+
 static void *thread_main(void *data)
 {
 	const struct call *call = data;
@@ -220,9 +241,7 @@ static void *thread_main(void *data)
 		return NULL;
 	}
 	if (add_names(job, program)) {
-		bool done = check(job, nvrtc->CompileProgram(program, (int)call->options->count,
-					       (const char *const *)call->options->items),
-			"nvrtcCompileProgram");
+		bool done = check(job, compile_program(call, program), "nvrtcCompileProgram");
 		job->log = fetch(job, program, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
 			&size);
 		if (done) {
@@ -248,6 +267,19 @@ static bool unlearn_extra(const struct job *job)
 	return false;
 }
 
+/* If it is the precompiled headers that do not work: the folder is gone, an option not known. */
+static bool drop_pch(struct job *job)
+{
+	bool at_fault = job->pch && job->code != 0 && job->log
+			&& (job->code == JOB_INVALID_OPTION ? strstr(job->log, "--pch")
+							     : strstr(job->log, "PCH directory"));
+	if (at_fault) {
+		mem_free(job->pch);
+		job->pch = NULL;
+	}
+	return at_fault;
+}
+
 kz_status job_run(struct job *job, kz_error *err)
 {
 	kz_status status;
@@ -269,7 +301,7 @@ kz_status job_run(struct job *job, kz_error *err)
 		str_free(&source);
 		headers_free(&headers);
 		options_free(&options);
-	} while (!status && unlearn_extra(job));
+	} while (!status && (unlearn_extra(job) || drop_pch(job)));
 	return status || !job->no_memory ? status : error_no_memory(err);
 }
 
@@ -360,5 +392,7 @@ void job_finish(struct job *job)
 		job_drop_name(job, job->name_count - 1);
 	}
 	mem_free(job->names);
+	mem_free(job->pch);
 	job->names = NULL;
+	job->pch = NULL;
 }

@@ -41,6 +41,7 @@ struct job {
 	bool is_lto;        /* LTO-IR is wanted: the architecture is "lto_90" */
 	bool prelude;       /* include it */
 	bool tail;          /* add the line that the probes need */
+	char *pch;          /* the folder of precompiled headers; NULL: none */
 	struct job_name *names;
 	size_t name_count;
 

@@ -14,11 +14,9 @@
 #include "../base/hash.h"
 #include "../base/str.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Whether a file has just this text; KZ_NO_MEMORY or KZ_OK. */
 static kz_status file_has(bool *same, const char *path, const char *text, kz_error *err)
@@ -38,27 +36,6 @@ static kz_status file_has(bool *same, const char *path, const char *text, kz_err
 	return st == KZ_NO_MEMORY ? error_no_memory(err) : KZ_OK;
 }
 
-/* Make a folder and those above it, for nobody else to see. */
-static kz_status make_folders(char *path, kz_error *err)
-{
-	for (char *end = path; *end;) {
-		end += strspn(end, "/");
-		end += strcspn(end, "/");
-		char saved = *end;
-		*end = '\0';
-		int result = mkdir(path, 0700);
-		int code = errno;
-		bool there = result == 0 || file_is_folder(path);
-		if (!there) {
-			kz_status st = error_os(err, code, "mkdir", "cannot make the folder '%s'", path);
-			*end = saved;
-			return st;
-		}
-		*end = saved;
-	}
-	return KZ_OK;
-}
-
 /* "folder/sources/HASH-kernel.cu" */
 static char *kept_path(const char *folder, const char *source, const char *name)
 {
@@ -75,7 +52,7 @@ static kz_status write_file(const char *path, const char *text, kz_error *err)
 {
 	struct file_writer file;
 	char *folder = file_folder(path);
-	kz_status st = folder ? make_folders(folder, err) : error_no_memory(err);
+	kz_status st = folder ? file_make_folders(folder, err) : error_no_memory(err);
 	mem_free(folder);
 	if (st || (st = file_begin(&file, path, err))) {
 		return st;

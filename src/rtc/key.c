@@ -74,6 +74,7 @@ static void add_options(struct str *out, const struct rtc_request *request)
 		request->debug ? "debug, " : "", request->fast_math ? "fast math, " : "",
 		request->no_prelude ? "no prelude, " : "",
 		request->relocatable ? "relocatable, " : "");
+	str_add(out, request->pch ? "pch, " : ""); /* without the warnings of some headers */
 	str_addf(out, "fast compile %d, registers %d, std %s", request->fast_compile,
 		request->max_registers, request->std ? request->std : "default");
 	str_addc(out, '\0');

@@ -38,6 +38,10 @@ static const struct dl_row rows[] = {
 	ROW(GetCUBIN, false),
 	ROW(GetLTOIRSize, false),
 	ROW(GetLTOIR, false),
+	ROW(GetPCHCreateStatus, false),
+	ROW(GetPCHHeapSizeRequired, false),
+	ROW(GetPCHHeapSize, false),
+	ROW(SetPCHHeapSize, false),
 	ROW(GetNumSupportedArchs, false),
 	ROW(GetSupportedArchs, false),
 };

@@ -31,6 +31,10 @@ struct nvrtc {
 	nvrtcResult (*GetCUBIN)(nvrtcProgram program, char *cubin);
 	nvrtcResult (*GetLTOIRSize)(nvrtcProgram program, size_t *size);
 	nvrtcResult (*GetLTOIR)(nvrtcProgram program, char *lto);
+	nvrtcResult (*GetPCHCreateStatus)(nvrtcProgram program);
+	nvrtcResult (*GetPCHHeapSizeRequired)(nvrtcProgram program, size_t *size);
+	nvrtcResult (*GetPCHHeapSize)(size_t *size);
+	nvrtcResult (*SetPCHHeapSize)(size_t size); /* these four, or none */
 	nvrtcResult (*GetNumSupportedArchs)(int *count);
 	nvrtcResult (*GetSupportedArchs)(int *archs);
 
