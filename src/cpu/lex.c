@@ -22,7 +22,8 @@ void lex_init(struct lexer *lexer, const char *text, size_t size)
 bool token_is(const struct token *token, const char *text)
 {
 	return (token->kind == TOKEN_WORD || token->kind == TOKEN_PUNCT)
-		&& strlen(text) == token->len && memcmp(token->text, text, token->len) == 0;
+		&& token->text[0] == text[0] && strlen(text) == token->len
+		&& memcmp(token->text, text, token->len) == 0;
 }
 
 static bool is_digit(char c)
