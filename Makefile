@@ -161,7 +161,7 @@ SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
-SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,support.c machine.c grid.c ints.c forms.c forms_int.c \
+SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,store_folder.c support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
 	corpus_random.c corpus_cg.c corpus_texture.c)
