@@ -21,6 +21,7 @@ if [ $# -gt 1 ]; then
 	KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
 	"$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cuda
+	"$build/bench/bench_modules" cuda
 	"$build/bench/bench_array" cuda
 else
 	bench/launch.sh "$build"
@@ -28,6 +29,8 @@ else
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
 	"$build/bench/bench_cold" cpu
+	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_modules" cuda
+	KUDZU_CACHE=0 "$build/bench/bench_modules" cpu
 	"$build/bench/bench_array" cpu 1
 	[ "$(nproc)" = 1 ] || "$build/bench/bench_array" cpu
 	if python3 -c 'import numpy' 2>/dev/null; then

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What big modules cost.
+ *
+ *	bench_modules [DEVICE]     DEVICE as kz_device_open takes it; "cpu" if left out
+ *
+ * From an image in memory to a kernel that can be launched, for one kernel of a module of K against
+ * the only one of a module of one, in turns; and a launch with 10,000 kernels loaded against one
+ * with none but its own.
+ */
+#include "bench.h"
+
+#include <string.h>
+
+enum { ROUNDS = 21, LAUNCHES = 2000, LOADED = 10, LOADED_KERNELS = 1000 };
+
+static char *write_source(int count)
+{
+	size_t room = (size_t)count * 256 + 1, len = 0;
+	char *text = malloc(room);
+	for (int i = 0; text && i < count; i++) {
+		len += (size_t)snprintf(text + len, room - len,
+			"extern \"C\" __global__ void k%d(float *x, const float *y, float a, int n)\n"
+			"{\n"
+			"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+			"	if (i < n) { x[i] = a * y[i] + x[i] * %d.5f; }\n"
+			"}\n", i, i);
+	}
+	return text;
+}
+
+/* Load an image and make its first kernel ready; the seconds, negative where it failed. */
+static double load_one(kz_module **out, kz_device *dev, const void *image, int64_t size,
+	kz_error *err)
+{
+	kz_kernel *kernel = NULL;
+	double begin = bench_now();
+	kz_status st = kz_module_load(out, dev, image, size, err);
+	st = st ? st : kz_module_kernel(&kernel, *out, "k0", err);
+	return st ? -1 : bench_now() - begin;
+}
+
+static kz_status compile(kz_module **out, kz_device *dev, int count, kz_error *err)
+{
+	char *source = write_source(count);
+	kz_status st = kz_module_compile(out, dev, source ? source : "", NULL, err);
+	free(source);
+	return st;
+}
+
+/* One of `count` against one of one. */
+static int compare_loads(kz_device *dev, kz_module *one, kz_module *many, int count, kz_error *err)
+{
+	double ratio[ROUNDS], big[ROUNDS], small[ROUNDS];
+	kz_module *images[] = {one, many};
+	char name[64];
+	for (int round = 0; round < ROUNDS; round++) {
+		double times[2];
+		for (int i = 0; i < 2; i++) {
+			kz_module *mod = NULL;
+			int64_t size;
+			const void *image = kz_module_image(images[i], &size);
+			times[i] = load_one(&mod, dev, image, size, err);
+			kz_module_release(mod);
+			if (times[i] < 0) {
+				return bench_fail(err);
+			}
+		}
+		small[round] = 1e3 * times[0];
+		big[round] = 1e3 * times[1];
+		ratio[round] = times[1] / times[0];
+	}
+	snprintf(name, sizeof(name), "modules %d", count);
+	bench_report(name, "load, one kernel ready", "ms", big, ROUNDS);
+	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
+	bench_report(name, "ratio", "1", ratio, ROUNDS);
+	return 0;
+}
+
+/* Seconds for one; the first of all, which find caches cold, are not counted. */
+static double launches(kz_device *dev, kz_kernel *kernel, kz_array *x, kz_error *err)
+{
+	double begin = 0;
+	kz_status st = KZ_OK;
+	for (int i = -LAUNCHES / 10; !st && i < LAUNCHES; i++) {
+		begin = i == 0 ? bench_now() : begin;
+		st = kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(32, 1, 1), NULL, err,
+			KZ_ARGS(x, x, 1.0f, 32));
+	}
+	st = st ? st : kz_device_synchronize(dev, err);
+	return st ? -1 : (bench_now() - begin) / LAUNCHES;
+}
+
+/* A launch among many kernels against one among few. */
+static int compare_launches(kz_device *dev, kz_module *one, kz_module *many, kz_error *err)
+{
+	double ratio[ROUNDS], with[ROUNDS];
+	kz_module *loaded[LOADED];
+	kz_kernel *kernel = NULL;
+	kz_array *x = NULL;
+	int64_t size;
+	const void *image = kz_module_image(many, &size);
+	if (kz_module_kernel(&kernel, one, "k0", err)
+	    || kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(32), err)
+	    || launches(dev, kernel, x, err) < 0) {
+		return bench_fail(err);
+	}
+	int failed = 0;
+	for (int round = 0; !failed && round < ROUNDS; round++) {
+		double few = launches(dev, kernel, x, err);
+		memset(loaded, 0, sizeof(loaded));
+		for (int i = 0; !failed && i < LOADED; i++) {
+			failed = load_one(&loaded[i], dev, image, size, err) < 0;
+		}
+		double crowd = failed ? -1 : launches(dev, kernel, x, err);
+		for (int i = 0; i < LOADED; i++) {
+			kz_module_release(loaded[i]);
+		}
+		with[round] = 1e6 * crowd;
+		ratio[round] = crowd / few;
+		failed = failed || few < 0 || crowd < 0;
+	}
+	kz_array_release(x);
+	if (failed) {
+		return bench_fail(err);
+	}
+	bench_report("modules 10000 loaded", "launch", "us", with, ROUNDS);
+	bench_report("modules 10000 loaded", "ratio of a launch", "1", ratio, ROUNDS);
+	return 0;
+}
+
+static int run(kz_device *dev, kz_error *err)
+{
+	static const int counts[] = {10, 100, LOADED_KERNELS};
+	kz_module *one = NULL, *many = NULL;
+	int failed = compile(&one, dev, 1, err) ? bench_fail(err) : 0;
+	for (size_t i = 0; !failed && i < sizeof(counts) / sizeof(*counts); i++) {
+		kz_module_release(many);
+		failed = compile(&many, dev, counts[i], err) ? bench_fail(err)
+			: compare_loads(dev, one, many, counts[i], err);
+	}
+	failed = failed || compare_launches(dev, one, many, err);
+	kz_module_release(many);
+	kz_module_release(one);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	if (kz_device_open(&dev, argc > 1 ? argv[1] : "cpu", &err)) {
+		return bench_fail(&err);
+	}
+	int failed = run(dev, &err);
+	kz_device_close(dev);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
