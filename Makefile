@@ -70,7 +70,7 @@ BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
-	hints.c keep.c pch.c \
+	hints.c blame.c keep.c pch.c \
 	elf.c ptx_text.c \
 	nvjitlink.c parts.c symbols.c link_log.c link.c ptx_version.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
@@ -477,7 +477,7 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 	@mkdir -p $(BUILD)/lists && printf 'float a, raw const int *x' >$(BUILD)/lists/1 && \
 	printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$(BUILD)/lists/2
 	$(call libfuzzer,$<,$(BUILD)/lists)
-$(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/headers.c \
+$(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/blame.c rtc/headers.c \
 		error.c dtype.c declare.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl

@@ -34,6 +34,7 @@
  *     scan.[ch]     find the kernels in a source text
  *     job.[ch]      one call of NVRTC, on a thread with a big stack
  *     diag.[ch]     NVRTC's log -> diagnostics as gcc writes them
+ *     blame.[ch]    which line of source a line of PTX comes from
  *     pch.[ch]      precompiled headers
  *     keep.[ch]     sources in files, for debuggers
  *     hints.[ch]    what to do about errors; hints.def: the rules

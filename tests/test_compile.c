@@ -59,6 +59,15 @@ START_TEST(an_image_takes_no_device_and_no_driver)
 }
 END_TEST
 
+START_TEST(without_the_compiler_the_error_says_what_to_do)
+{
+	kz_image *image = NULL;
+	setenv("KUDZU_NVRTC", "/nowhere", 1);
+	fails(kz_compile(&image, "// new", NULL, &err), KZ_NO_COMPILER, "KUDZU_NVRTC='/nowhere'");
+	ck_assert_ptr_null(image);
+}
+END_TEST
+
 START_TEST(the_architecture_says_what_the_image_is)
 {
 	static const struct {
@@ -328,6 +337,7 @@ Suite *compile_suite(void)
 	TCase *tc = tcase_create("images");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, an_image_takes_no_device_and_no_driver);
+	tcase_add_test(tc, without_the_compiler_the_error_says_what_to_do);
 	tcase_add_test(tc, the_architecture_says_what_the_image_is);
 	tcase_add_test(tc, options_change_what_is_compiled);
 	tcase_add_test(tc, a_fast_compile_does_less);

@@ -251,6 +251,34 @@ START_TEST(bad_requests_are_refused_with_a_reason)
 }
 END_TEST
 
+/* What the assembler refuses is in the source somewhere. */
+START_TEST(errors_of_the_assembler_have_their_place_in_the_source)
+{
+	struct rtc_request request = {
+		.source = "#include \"bad.h\"\n" K "k(int *p)\n{\n\t*p = 1;\n\tasm(\"foo %0;\" :: "
+			"\"r\"(*p));\n}\n",
+		.name = "mine.cu",
+		.arch = "sm_90",
+		.header_names = (const char *const[]){"bad.h"},
+		.header_texts = (const char *const[]){
+			"#pragma once\n__device__ void bad()\n{\n\tasm(\"bar;\");\n}\n"},
+		.header_count = 1,
+	};
+	fails(&request, KZ_COMPILE, "'foo'");
+	ck_assert_str_eq(err.file, "mine.cu");
+	ck_assert_int_eq(err.line, 5);
+	ck_assert_int_eq(err.column, 2);
+	ck_assert_ptr_nonnull(strstr(err.log, "mine.cu:5:2: error: "));
+	ck_assert_ptr_nonnull(strstr(err.log, "\tasm(\"foo %0;\""));
+	ck_assert_ptr_nonnull(strstr(err.log, " of the PTX: foo %r"));
+	kz_error_clear(&err);
+	request.source = "#include \"bad.h\"\n" K "k(int *p)\n{\n\tbad();\n}\n";
+	fails(&request, KZ_COMPILE, "'bar'");
+	ck_assert_msg(strstr(err.file, "bad.h") != NULL, "%s", err.file);
+	ck_assert_int_eq(err.line, 4);
+}
+END_TEST
+
 START_TEST(warnings_of_a_success_are_kept)
 {
 	struct rtc_request request = {.source = K "k() { int unused; }", PTX};
@@ -449,6 +477,7 @@ Suite *rtc_compile_suite(void)
 	tcase_add_test(tc, the_architecture_follows_the_rule);
 	tcase_add_loop_test(tc, errors_have_their_place_and_message, 0, (int)countof(errors));
 	tcase_add_loop_test(tc, bad_requests_are_refused_with_a_reason, 0, (int)countof(bad));
+	tcase_add_test(tc, errors_of_the_assembler_have_their_place_in_the_source);
 	tcase_add_test(tc, warnings_of_a_success_are_kept);
 	tcase_add_test(tc, defines_headers_and_options_reach_the_compiler);
 	tcase_add_test(tc, an_instance_may_be_asked_for_twice);

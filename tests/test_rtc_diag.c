@@ -12,7 +12,11 @@
 
 static const char *const folders[] = {"/a", "/b"};
 
-static const struct diag_context context = {"k.cu", "struct P{int x;}\n\n", folders, 2};
+static const char ptx[] =
+	".visible .entry k()\n{\n\t.loc\t2 9 1\n\tret;\n}\n.visible .entry l()\n{\n\t.loc 1 1 8\n"
+	"\tfoo %r1;\n}\n\t.file\t1 \"/a/b/k.cu\"\n\t.file 2 \"/a/other.h\"\n";
+
+static const struct diag_context context = {"k.cu", "struct P{int x;}\n\n", folders, 2, ptx};
 
 /* The first error is shown as LINE:COLUMN message; "" where there is none. */
 static const struct {
@@ -77,6 +81,13 @@ static const struct {
 	{"ptxas application ptx input, line 23; error   : Unknown modifier '.bar'\n"
 	 "ptxas fatal   : Ptx assembly aborted due to errors\n",
 		"k.cu: error: Unknown modifier '.bar'\n", "0:0 Unknown modifier '.bar'", NULL},
+	{"ptxas application ptx input, line 9; error   : Not a name: 'foo'\n",
+		"k.cu:1:8: error: Not a name: 'foo'\n  struct P{int x;}\n         ^\n"
+		"k.cu: note: line 9 of the PTX: foo %r1;\n", "1:8 Not a name: 'foo'", NULL},
+	{"ptxas application ptx input, line 4; error   : m\n",
+		"/a/other.h:9: error: m\nk.cu: note: line 4 of the PTX: ret;\n", "9:0 m", NULL},
+	{"ptxas application ptx input, line 6; error   : m\n",
+		"k.cu: error: m\nk.cu: note: line 6 of the PTX: .visible .entry l()\n", "0:0 m", NULL},
 	{"ptxas info    : Used 8 registers\n", "ptxas info    : Used 8 registers\n", "", NULL},
 	{"nvrtc: error: unrecognized option -O3 found\n",
 		"nvrtc: error: unrecognized option -O3 found\n",
@@ -153,7 +164,7 @@ END_TEST
 
 START_TEST(a_rejected_name_is_told_by_its_whole_expression)
 {
-	const char *log = logs[12].log;
+	const char *log = logs[15].log;
 	ck_assert(diag_rejects_name(log, "&p<decltype(kk)>"));
 	ck_assert(!diag_rejects_name(log, "&p<decltype(k)>"));
 	ck_assert(!diag_rejects_name(log, "&p<decltype(kk)"));

@@ -315,11 +315,17 @@ static bool prelude_at_fault(const struct diag *diag)
 	return false;
 }
 
-/* After a failure: take out what we added and what is at fault; true if that is worth a try. */
+/* After a failure: take out what we added and what is at fault, or have it said where in the source
+ * the assembler found it; true if that is worth a try. */
 static bool job_simplify(struct job *job, const struct diag *diag)
 {
 	if (job->code != JOB_COMPILATION || !job->log) {
 		return false;
+	}
+	bool has_lines = job->locate || job->request->line_info || job->request->debug;
+	if (!has_lines && strstr(job->log, "ptxas application ptx input, line ")) {
+		job->locate = true;
+		return true;
 	}
 	if (job->tail && strstr(job->log, JOB_TAIL_FILE "(")) {
 		drop_probes(job);
@@ -348,7 +354,8 @@ static bool read_log(struct diag *out, const struct job *job)
 			? request->include_dirs[i]
 			: job->nvrtc->include_dirs[i - request->include_count];
 	}
-	struct diag_context context = {job_source_name(job), request->source, folders, count};
+	struct diag_context context = {job_source_name(job), request->source, folders, count,
+		job->ptx};
 	bool ok = diag_read(out, job->log ? job->log : "", &context);
 	mem_free(folders);
 	return ok;

@@ -20,6 +20,7 @@
 
 #include "../base/alloc.h"
 #include "../base/str.h"
+#include "blame.h"
 #include "headers.h"
 #include "hints.h"
 
@@ -61,6 +62,7 @@ struct head {
 	struct slice number;  /* "#177-D", empty if none */
 	struct slice message;
 	bool at_end;          /* "At end of source" */
+	int ptx_line;         /* of the PTX, for what the assembler says; else 0 */
 };
 
 static bool slice_has(struct slice slice, const char *text)
@@ -150,8 +152,11 @@ static bool read_head(struct head *out, struct slice line)
 	}
 	if (slice_starts(line, "ptxas")) {
 		const char *semicolon = memchr(line.text, ';', line.len);
+		const char *number = memmem(line.text, line.len, " line ", 6);
+		int ptx_line = number && semicolon > number ? atoi(number + 6) : 0;
 		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
 		line = slice_skip(line, skip);
+		out->ptx_line = ptx_line;
 		return read_message(out, slice_trim(line));
 	}
 	if (slice_starts(line, "Note #")) {
@@ -285,6 +290,7 @@ struct block {
 	const char *more;     /* the lines between the head and the excerpt */
 	const char *after;    /* the lines after the caret */
 	const char *end;      /* where the next block begins */
+	bool is_placed;       /* by us: the excerpt is not of the log */
 };
 
 /* Read a block whose head has been read; *log is behind the head. */
@@ -363,7 +369,7 @@ static const char *find_hint(const struct block *block)
 {
 	const struct head *head = &block->head;
 	const char *end = block->excerpt.text ? block->excerpt.text - 2 : block->end;
-	bool whole = !head->at_end; /* then the excerpt is not of the log */
+	bool whole = !block->is_placed;
 	return hints_find(&(struct hint_error){
 		.message = head->message.text,
 		.message_len = whole ? (size_t)(end - head->message.text) : head->message.len,
@@ -413,8 +419,54 @@ static void render_searched(struct str *out, const struct head *head,
 /* An error at the end of the source gets its last line as the place. */
 static void place_at_end(struct block *block, const struct diag_context *context)
 {
+	block->more = block->after = block->end;
 	block->excerpt = source_end(context->source, &block->head.line);
 	block->caret = block->excerpt.len;
+	block->is_placed = true;
+}
+
+/* Whether a path is the source's name, made absolute or not. */
+static bool is_source(struct slice path, const char *name)
+{
+	size_t len = strlen(name);
+	return path.len >= len && memcmp(path.text + path.len - len, name, len) == 0
+	       && (path.len == len || path.text[path.len - len - 1] == '/');
+}
+
+/* Line `number` of the source, if numbers are those of its own lines; text NULL if not. */
+static struct slice source_line(const char *source, int number)
+{
+	struct slice line = {NULL, 0};
+	if (strstr(source, "#line")) {
+		return line;
+	}
+	for (int i = 0; i < number; i++) {
+		if (!next_line(&source, &line)) {
+			return (struct slice){NULL, 0};
+		}
+	}
+	return line;
+}
+
+/* An error of the assembler gets the line of source that its line of PTX comes from. */
+static void place_by_ptx(struct block *block, const struct diag_context *context,
+	struct blame *blame)
+{
+	block->more = block->after = block->end;
+	block->is_placed = true;
+	if (!blame_line(blame, context->ptx, block->head.ptx_line) || blame->file_len == 0) {
+		return;
+	}
+	block->head.file = (struct slice){blame->file, blame->file_len};
+	block->head.line = blame->line;
+	if (is_source(block->head.file, context->name)) {
+		block->head.file = (struct slice){NULL, 0};
+		block->excerpt = source_line(context->source, blame->line);
+		block->caret = blame->column > 0 ? (size_t)blame->column - 1 : 0;
+	}
+	if (block->caret > block->excerpt.len) {
+		block->caret = block->excerpt.len;
+	}
 }
 
 bool diag_read(struct diag *out, const char *log, const struct diag_context *context)
@@ -437,12 +489,18 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 		if (is_ours(&block.head)) {
 			continue;
 		}
+		struct blame blame = {0};
 		if (block.head.at_end) {
-			block.more = block.after = block.end;
 			place_at_end(&block, context);
+		} else if (block.head.ptx_line > 0 && context->ptx) {
+			place_by_ptx(&block, context, &blame);
 		}
 		ok = take_error(out, &block, context->name);
 		render_block(&text, &block, context->name);
+		if (blame.text_len > 0) {
+			str_addf(&text, "%s: note: line %d of the PTX: %.*s\n", context->name,
+				block.head.ptx_line, (int)blame.text_len, blame.text);
+		}
 		render_searched(&text, &block.head, context);
 	}
 	out->text = str_take(&text);

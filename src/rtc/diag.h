@@ -10,6 +10,7 @@ struct diag_context {
 	const char *source; /* for errors at its end */
 	const char *const *include_dirs; /* for a header that is not there */
 	size_t include_count;
+	const char *ptx;    /* that the assembler refused; may be NULL */
 };
 
 struct diag {

@@ -135,6 +135,9 @@ static bool options_build(struct options *options, struct job *job)
 	options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
 		job->nvrtc->include_count);
 	options_add_fields(options, request);
+	if (job->locate) {
+		options_add(options, "-lineinfo", "");
+	}
 	if (job->pch) {
 		options_add(options, "--pch", "");
 		options_add(options, "--pch-dir=", job->pch);
@@ -246,6 +249,8 @@ static void *thread_main(void *data)
 			&size);
 		if (done) {
 			fetch_results(job, program);
+		} else {
+			job->ptx = fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
 		}
 	}
 	nvrtc->DestroyProgram(&program);

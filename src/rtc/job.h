@@ -40,6 +40,7 @@ struct job {
 	char arch[24];
 	bool is_lto;        /* LTO-IR is wanted: the architecture is "lto_90" */
 	bool prelude;       /* include it */
+	bool locate;        /* add line information, to tell where PTX comes from */
 	bool tail;          /* add the line that the probes need */
 	char *pch;          /* the folder of precompiled headers; NULL: none */
 	struct job_name *names;
@@ -49,7 +50,7 @@ struct job {
 	int code;           /* an nvrtcResult */
 	const char *call;   /* that returned it */
 	char *log;
-	char *ptx;          /* zero-terminated; NULL if there is none */
+	char *ptx;          /* zero-terminated; NULL if there is none; also one that ptxas refuses */
 	char *cubin;        /* NULL if there is none */
 	size_t cubin_size;
 	char *lto;          /* NULL if there is none */
