@@ -132,7 +132,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_modules
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
-SUITES_kudzu := base error file hash store store_calls drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
+SUITES_kudzu := base error file hash store store_calls store_race drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack loaded \
 	rtc_resources \

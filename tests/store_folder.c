@@ -19,6 +19,8 @@ char store_value[64];
 
 void store_folder_create(void)
 {
+	unsetenv("KUDZU_CACHE"); /* what tests of others may need */
+	unsetenv("KUDZU_CACHE_DIR");
 	unsetenv("KUDZU_CACHE_SIZE");
 	strcpy(store_outside, "/tmp/kudzu-test-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(store_outside));

@@ -36,11 +36,13 @@ int64_t store_now(void)
 	return now.tv_sec;
 }
 
-/* EAGAIN: somebody has it.  A wait that can end has to ask again and again: first soon, then every 20 ms. */
+/* EAGAIN: somebody has it.  A wait that can end has to ask again and again: first soon, then less
+ * often, up to 200 times a wait. */
 int store_lock_byte(int fd, int64_t byte, int wait_ms)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 	int64_t left_us = (int64_t)wait_ms * 1000, pause_us = 20;
+	int64_t pause_max_us = min64(left_us / 200 + 20, 20000);
 	int interrupted = 0;
 	while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
 		if (errno == EINTR && interrupted++ < TRIES) {
@@ -51,7 +53,7 @@ int store_lock_byte(int fd, int64_t byte, int wait_ms)
 		}
 		nanosleep(&(struct timespec){0, (long)pause_us * 1000}, NULL);
 		left_us -= pause_us;
-		pause_us = min64(pause_us * 2, 20000);
+		pause_us = min64(pause_us * 2, pause_max_us);
 	}
 	return 0;
 }
