@@ -146,7 +146,7 @@ SUITES_kudzu := base error file hash store store_calls store_race drv codes abi 
 	indexing linalg scan transpose \
 	reduce reduce_random \
 	inspect layout \
-	image_link load bundle \
+	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction
 SUITES_cpu := lex parse check flatten flat_stack cfg code kept emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
@@ -443,7 +443,8 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
-.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack
+.PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack \
+	fuzz-bundle
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c image.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -488,6 +489,14 @@ $(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) $(addprefix src/rtc/,pack.c i
 		signature.c demangle.c type.c) src/error.c src/drv/codes.c
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+fuzz-bundle: $(BUILD)/fuzz_bundle $(BUILD)/samples/11_bundle ## any bytes as bundles and to link, likewise
+	@mkdir -p $(BUILD)/bundles && cp tests/fatbin/* $(BUILD)/bundles && \
+	ar rc $(BUILD)/bundles/library.a tests/fatbin/*.obj tests/ptx/valid/*/input.ptx && \
+	$(nvrtc) $(BUILD)/samples/11_bundle write $(BUILD)/bundles/sample
+	$(call libfuzzer,$<,$(BUILD)/bundles)
+$(BUILD)/fuzz_bundle: tests/fuzz/fuzz_bundle.c $(LIB) $(BUILD)/folders.flags
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude \
+		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl

@@ -82,8 +82,10 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 		out->where = take_quoted(&at, end);
 		out->first = take_quoted(&at, end);
 		if (out->form == FORM_AGAIN) {
-			const char *colon = memchr(line, ':', (size_t)(end - line));
-			out->where = (struct piece){line, (int)(colon - line)};
+			/* The input comes first: "b.lto: link error: ..." */
+			const char *colon = memchr(line, ':', (size_t)(at - line));
+			bool is_input = colon && memmem(line, (size_t)(at - line), "link error", 10);
+			out->where = (struct piece){line, is_input ? (int)(colon - line) : 0};
 		}
 		return out->symbol.len > 0;
 	}
@@ -135,8 +137,8 @@ static void add_finding(struct str *out, const struct finding *finding)
 		str_addf(out, "' is defined in '%.*s' and in '%.*s'", first.len, first.text,
 			where.len, where.text);
 	} else {
-		str_addf(out, "' is defined more than once, again in '%.*s'", where.len,
-			where.text);
+		str_addf(out, where.len ? "' is defined more than once, again in '%.*s'"
+			: "' is defined more than once%.*s", where.len, where.text);
 	}
 }
 
