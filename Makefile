@@ -129,7 +129,8 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
 	11_bundle
-BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_modules
+BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_modules \
+	bench_link
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := base error file hash store store_calls store_race drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "objects.h"
+#include "rtc/nvjitlink.h"
 #include "rtc/nvrtc.h"
 
 #include <stdlib.h>
@@ -274,6 +275,22 @@ static void look_at_compiler(struct kz_diagnosis *diagnosis)
 	look_at_headers(diagnosis, nvrtc);
 }
 
+/* Only some need it. */
+static void look_at_linker(struct kz_diagnosis *diagnosis)
+{
+	const struct nvjitlink *linker;
+	kz_error err = KZ_ERROR_INIT;
+	if (nvjitlink_open(&linker, &err)) {
+		add_error(diagnosis, KZ_VERDICT_NOTE, "nvjitlink", "",
+			"install nvJitLink (NVIDIA's nvidia-nvjitlink wheel, or the CUDA toolkit) to "
+			"link LTO-IR, and to load PTX that is newer than the driver", &err);
+		kz_error_clear(&err);
+		return;
+	}
+	add(diagnosis, KZ_VERDICT_OK, "nvjitlink",
+		TEXT(diagnosis, "%u.%u, %s", linker->major, linker->minor, linker->path), NULL);
+}
+
 /* The path itself or, if there is none, the nearest one above it that exists. */
 static char *existing_path(const char *path)
 {
@@ -324,6 +341,7 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 	look_at_gpus(diagnosis);
 	look_at_choice(diagnosis);
 	look_at_compiler(diagnosis);
+	look_at_linker(diagnosis);
 	look_at_cache(diagnosis);
 	if (diagnosis->no_memory) {
 		kz_diagnosis_release(diagnosis);

@@ -206,6 +206,20 @@ START_TEST(a_repair_that_is_refused_too_says_why)
 }
 END_TEST
 
+START_TEST(without_nvjitlink_a_source_is_compiled_to_a_cubin)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_module *mod = NULL;
+	setenv("KUDZU_NVJITLINK", "/nowhere", 1);
+	kz_device *dev = support_open_stub("version=12040;cc=89;fail=cuModuleLoadDataEx:222@1");
+	options.arch = "compute_75";
+	ok(kz_module_compile(&mod, dev, source, &options, &err));
+	ck_assert_str_eq(kz_module_arch(mod), "sm_89");
+	kz_module_release(mod);
+	support_close_stub(dev);
+}
+END_TEST
+
 START_TEST(versions_of_ptx_are_read)
 {
 	ck_assert_int_eq(ptx_version_of("// words\n.version 8.7\n"), 87);
@@ -260,6 +274,7 @@ Suite *load_suite(void)
 	tcase_add_loop_test(tc, ptx_that_is_newer_than_the_driver_becomes_a_cubin, 0,
 		countof(repairs));
 	tcase_add_test(tc, a_repair_that_is_refused_too_says_why);
+	tcase_add_test(tc, without_nvjitlink_a_source_is_compiled_to_a_cubin);
 	tcase_add_test(tc, versions_of_ptx_are_read);
 	suite_add_tcase(suite, tc);
 	return suite;
