@@ -19,13 +19,6 @@ void lex_init(struct lexer *lexer, const char *text, size_t size)
 	*lexer = (struct lexer){text, text + size, text, 1};
 }
 
-bool token_is(const struct token *token, const char *text)
-{
-	return (token->kind == TOKEN_WORD || token->kind == TOKEN_PUNCT)
-		&& token->text[0] == text[0] && strlen(text) == token->len
-		&& memcmp(token->text, text, token->len) == 0;
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';

@@ -5,6 +5,8 @@
 /* PTX text to tokens, one at a time.  The text is borrowed and needs no terminating zero. */
 #include "ptx.h"
 
+#include <string.h>
+
 enum token_kind {
 	TOKEN_END,
 	TOKEN_WORD,    /* add.s32 .reg %r1 $label_2 _ : names, opcodes, directives */
@@ -37,6 +39,13 @@ void lex_init(struct lexer *lexer, const char *text, size_t size);
 /* At the end of the text this gives TOKEN_END, again and again. */
 bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag);
 
-bool token_is(const struct token *token, const char *text); /* a word or a punctuation mark */
+/* Whether it is this word or punctuation mark.  Inline, and the first letter first: the parser asks
+ * about every token many times. */
+static inline bool token_is(const struct token *token, const char *text)
+{
+	return (token->kind == TOKEN_WORD || token->kind == TOKEN_PUNCT)
+		&& token->text[0] == text[0] && strlen(text) == token->len
+		&& memcmp(token->text, text, token->len) == 0;
+}
 
 #endif

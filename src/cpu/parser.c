@@ -91,11 +91,6 @@ void advance(struct parser *p)
 	}
 }
 
-bool at(const struct parser *p, const char *text)
-{
-	return token_is(&p->token, text);
-}
-
 bool at_end(const struct parser *p)
 {
 	return p->token.kind == TOKEN_END;

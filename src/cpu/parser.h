@@ -97,7 +97,10 @@ void parser_free(struct parser *p);
 
 /* Tokens.  take_... go to the next one, and fail when the token at hand is none of that kind. */
 void advance(struct parser *p);
-bool at(const struct parser *p, const char *text);
+static inline bool at(const struct parser *p, const char *text)
+{
+	return token_is(&p->token, text);
+}
 bool at_end(const struct parser *p);
 bool at_directive(const struct parser *p); /* .something */
 bool accept(struct parser *p, const char *text);
