@@ -252,8 +252,7 @@ static void write_body(struct str *text, int which)
 		"st.u32 [%a], 1;",
 		"L: ld.volatile.global.u32 %r1, [%a]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
 		"mov.u32 %r1, %tid.x; bar.sync 0; st.u32 [%a], %r1;",
-		"mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;\n"
-			"st.u32 [%a], %r1;",
+		"mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;",
 	};
 	str_add(text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r<9>;\n"
 		".reg .pred %p<9>; .reg .f32 %f; ld.param.u64 %a, [p];\n");
