@@ -123,7 +123,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
-CLI := $(addprefix src/cli/,main.c cpu.c doctor.c)
+CLI := $(addprefix src/cli/,main.c compile.c cpu.c doctor.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
@@ -312,8 +312,11 @@ sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 run: all $(sample-programs) ## build and run the samples
 	@for sample in $(sample-programs); do echo "$$sample"; $(nvrtc) $$sample || exit 1; done
 
+.PHONY: check-cli
+check-cli: all
+	$(call step,$@,$(nvrtc) tests/cli/check_compile $(BUILD))
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin
-check: check-unit check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,$(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
+check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,$(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -425,7 +428,7 @@ lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_DRIVER) $(CLI)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check $(wildcard bench/*.sh tests/samples/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/cli/check_compile $(wildcard bench/*.sh tests/samples/*.sh))
 
 # Random programs for as long as one likes; SECONDS is how many, SEED where to begin.
 .PHONY: fuzz-diff

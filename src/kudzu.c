@@ -183,7 +183,7 @@
  *
  * src/cli/ - the command `kudzu`
  *     main.c        finds the command; cli.h
- *     cpu.c doctor.c
+ *     compile.c cpu.c doctor.c
  *                   kudzu cpu, kudzu doctor
  */
 #include "base/common.h"

@@ -10,6 +10,7 @@
 #include <kudzu/kudzu.h>
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -25,6 +26,19 @@ static const struct command {
 	const char *summary;
 	const char *details;
 } commands[] = {
+	{"compile", compile_main, INT_MAX, "compile [OPTION...] FILE...",
+		"compile files ahead, in several processes",
+		"Compiles each FILE as a program does that gives the file's name as the source's: for the\n"
+		"device that programs get by default or by KUDZU_DEVICE.  What comes out is in the cache,\n"
+		"and such a program starts without compiling.  Errors and warnings go to standard error.\n"
+		"\n"
+		"  -a, --arch ARCH  compile for ARCH, sm_90, compute_75 or lto_90, without a device\n"
+		"  -o IMAGE         with -a and one FILE: write the image there, too\n"
+		"  -I FOLDER        search FOLDER for headers\n"
+		"  -D MACRO[=TEXT]  define a macro\n"
+		"  -j, --jobs N     use N processes; else one for each core\n"
+		"\n"
+		"The exit status is 0 if all files compile, else 1.\n"},
 	{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
 		"run a program of the CUDA driver API on the CPU",
 		"Runs PROGRAM with the driver of the CPU device in the place of NVIDIA's: it is the\n"
