@@ -9,13 +9,17 @@
 #include "../src/base/alloc.h"
 #include "../src/base/dl.h"
 #include "../src/base/str.h"
+#include "../src/cpu/check.h"
 #include "../src/cpu/code.h"
+#include "../src/cpu/flatten.h"
 #include "../src/cpu/kept.h"
+#include "../src/cpu/parse.h"
 #include "machine.h"
 #include "store_folder.h"
 
 #include <check.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,6 +379,40 @@ START_TEST(of_processes_that_start_at_once_one_compiles)
 }
 END_TEST
 
+/* Its own module, as threads of a program have. */
+static void *compile_in_thread(void *arg)
+{
+	const char *text = arg;
+	struct ptx_module module = {.version = 0};
+	struct ptx_diag diag = {.line = 0};
+	struct jit *jit = NULL;
+	struct jit_kernel kernel;
+	bool ok = parse_module(&module, text, strlen(text), &diag)
+		&& check_module(&module, &diag) && flatten_module(&module, &diag)
+		&& jit_create(&jit, &module, &diag)
+		&& jit_compile(&kernel, jit, module.funcs[0], &diag);
+	jit_release(jit);
+	parse_free(&module);
+	return ok ? arg : NULL;
+}
+
+START_TEST(of_threads_that_start_at_once_one_compiles)
+{
+	char text[1024];
+	pthread_t threads[PROCESSES];
+	write_text(text, "k", "");
+	for (int i = 0; i < PROCESSES; i++) {
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_in_thread, text), 0);
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		void *result;
+		ck_assert_int_eq(pthread_join(threads[i], &result), 0);
+		ck_assert_ptr_nonnull(result);
+	}
+	ck_assert_uint_eq(jit_made_count(), 1);
+}
+END_TEST
+
 /* Whichever request fails: the kernel is there, or memory has run out. */
 START_TEST(memory_may_run_out)
 {
@@ -417,6 +455,7 @@ Suite *kept_suite(void)
 	tcase_add_test(tc, a_damaged_entry_is_made_again);
 	tcase_add_test(tc, what_our_loader_refuses_is_kept_too);
 	tcase_add_test(tc, of_processes_that_start_at_once_one_compiles);
+	tcase_add_test(tc, of_threads_that_start_at_once_one_compiles);
 	tcase_add_test(tc, memory_may_run_out);
 	suite_add_tcase(suite, tc);
 	return suite;
