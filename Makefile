@@ -53,7 +53,7 @@ else
 
 HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h stream.h memory.h \
 	image.h module.h kernel.h diagnose.h shape.h preprocessor.h \
-	array.h view.h join.h \
+	array.h view.h join.h warm.h \
 	pool.h pinned.h \
 	diagnostic.h \
 	npy.h dlpack.h create.h \
@@ -83,6 +83,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c \
 	diagnostic.c \
 	link.c load.c bundle.c \
+	warm.c warm_request.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
@@ -123,17 +124,17 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
-CLI := $(addprefix src/cli/,main.c compile.c cpu.c doctor.c)
+CLI := $(addprefix src/cli/,main.c compile.c cpu.c doctor.c worker.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
 	11_bundle
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_modules \
-	bench_link
+	bench_link bench_warm
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
-SUITES_kudzu := base error file hash store store_calls store_race drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
+SUITES_kudzu := warm base error file hash store store_calls store_race drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack loaded \
 	rtc_resources \

@@ -77,7 +77,7 @@
  *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is instead
  *     load.[ch]     bytes of any format -> an image that a device takes; bundle.c: files with
  *                   images for several devices
- *     module.[ch]   load images, find kernels and variables; missing.c: what there is instead
+ *     warm.[ch]     many sources compiled ahead by processes; warm_request.c: what they are told
  *     kernel.c      launch; args.c: check and convert the arguments
  *     shape.[ch]    shapes, lists of axes, broadcasting
  *     strided.[ch]  elements at strides: where they lie, moving those of the host
@@ -183,8 +183,8 @@
  *
  * src/cli/ - the command `kudzu`
  *     main.c        finds the command; cli.h
- *     compile.c cpu.c doctor.c
- *                   kudzu cpu, kudzu doctor
+ *     compile.c cpu.c doctor.c worker.c
+ *                   kudzu compile, cpu, doctor, and what kz_warm_up starts
  */
 #include "base/common.h"
 

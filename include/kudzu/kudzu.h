@@ -56,5 +56,6 @@
 #include <kudzu/stream.h>
 #include <kudzu/version.h>
 #include <kudzu/view.h>
+#include <kudzu/warm.h>
 
 #endif

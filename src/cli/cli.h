@@ -19,5 +19,6 @@ typedef int cli_command(int argc, char **argv);
 cli_command compile_main;
 cli_command cpu_main;
 cli_command doctor_main;
+cli_command worker_main;
 
 #endif

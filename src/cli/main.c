@@ -59,6 +59,10 @@ static const struct command {
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},
+	{"worker", worker_main, 0, "worker",
+		"compile for a program that warms up",
+		"Started by kz_warm_up, which compiles many sources in several processes; of no use\n"
+		"from the shell.\n"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
