@@ -131,7 +131,8 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	09_template 10_reload \
 	11_bundle
 BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_modules \
-	bench_link bench_warm
+	bench_link bench_warm \
+	bench_cache
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
@@ -278,6 +279,9 @@ $(BUILD)/docs/examples/%: docs/examples/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample)
 $(BUILD)/bench/%: bench/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) $(LIBS)
+# The store is inside the library.
+$(BUILD)/bench/bench_cache: $(call objects,$(BASE))
+$(BUILD)/bench/bench_cache: private LDFLAGS += $(call objects,$(BASE))
 # The loops that bench_array is compared with: all that the compiler can do.
 $(BUILD)/bench/array_loops.o: bench/array_loops.c bench/array_loops.h $(BUILD)/config
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -O3 -march=native -fopenmp -c \
