@@ -55,7 +55,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	image.h module.h kernel.h diagnose.h shape.h preprocessor.h \
 	array.h view.h join.h warm.h \
 	pool.h pinned.h \
-	diagnostic.h \
+	diagnostic.h cache.h \
 	npy.h dlpack.h create.h \
 	ops.h \
 	reduce.h \
@@ -80,7 +80,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \
-	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c \
+	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c cache.c \
 	diagnostic.c \
 	link.c load.c bundle.c \
 	warm.c warm_request.c \
@@ -124,7 +124,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
-CLI := $(addprefix src/cli/,main.c compile.c cpu.c doctor.c worker.c)
+CLI := $(addprefix src/cli/,main.c cache.c compile.c cpu.c doctor.c worker.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
@@ -137,7 +137,7 @@ BENCHES := bench_launch bench_pool bench_compile bench_cold bench_array bench_mo
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
-	rtc_pack loaded \
+	rtc_pack loaded cache \
 	rtc_resources \
 	rtc_hints diagnostic rtc_keep rtc_pch libraries \
 	elementwise_errors \
@@ -296,7 +296,7 @@ wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)}",$(if \
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
 # What tests compile is kept beside them, for the next test: each is a process of its own.
-test-cache = KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
+test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 60
@@ -326,7 +326,7 @@ check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
 # A suite at a time, so that -j runs several at once.
-run-suite = @$(nvrtc) $(test-cache) $(patience) CK_RUN_SUITE=$* $(retry) $<
+run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
 	$(run-suite)
 check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "objects.h"
+#include "rtc/cache.h"
 #include "rtc/nvjitlink.h"
 #include "rtc/nvrtc.h"
 
@@ -303,6 +304,34 @@ static char *existing_path(const char *path)
 	return existing;
 }
 
+static bool add_size(void *arg, const struct store_entry *entry)
+{
+	*(int64_t *)arg += entry->size + (int64_t)entry->key_size;
+	return true;
+}
+
+/* A folder that could be used: is it? */
+static void describe_cache(struct kz_diagnosis *diagnosis, const char *path, bool is_there)
+{
+	struct store *store = cache_store();
+	const char *off = store ? store_off(store) : NULL;
+	int64_t size = 0;
+	diagnosis->no_memory |= !store;
+	if (off) {
+		add(diagnosis, KZ_VERDICT_NOTE, "cache", TEXT(diagnosis, "%s: off: %s", path, off),
+			NULL);
+	} else if (!is_there) {
+		add(diagnosis, KZ_VERDICT_OK, "cache", TEXT(diagnosis, "%s (not there yet)", path),
+			NULL);
+	} else if (store && store_walk(store, add_size, &size)) {
+		add(diagnosis, KZ_VERDICT_OK, "cache", TEXT(diagnosis, "%s, %.1f MiB", path,
+			(double)size / (1 << 20)), NULL);
+	} else {
+		add(diagnosis, KZ_VERDICT_NOTE, "cache", TEXT(diagnosis, "%s: cannot be read",
+			path), NULL);
+	}
+}
+
 static void look_at_cache(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "set KUDZU_CACHE_DIR to a folder of your own";
@@ -318,8 +347,7 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 		add(diagnosis, KZ_VERDICT_PROBLEM, "cache", TEXT(diagnosis, "%s: '%s' is %s", path,
 			existing, file_is_folder(existing) ? "not writable" : "no folder"), fix);
 	} else {
-		add(diagnosis, KZ_VERDICT_OK, "cache", TEXT(diagnosis, "%s%s", path,
-			strcmp(existing, path) == 0 ? "" : " (not there yet)"), NULL);
+		describe_cache(diagnosis, path, strcmp(existing, path) == 0);
 	}
 	mem_free(existing);
 	mem_free(path);

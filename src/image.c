@@ -54,7 +54,7 @@ static size_t list_count(const char *const *list)
 	return count;
 }
 
-static kz_status read_options(struct rtc_request *request, const kz_compile_options *options,
+kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
@@ -116,7 +116,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	};
 	char *kept = NULL;
 	kz_status st;
-	if (options && (st = read_options(&request, options, err))) {
+	if (options && (st = image_read_options(&request, options, err))) {
 		return st;
 	}
 	if (options && options->keep_source && source && (request.line_info || request.debug)) {

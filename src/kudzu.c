@@ -113,6 +113,7 @@
  *     custom.[ch]   users' kernels: custom_text.c: their text; custom_bind.c: their arguments;
  *                   custom_elementwise.c custom_reduction.c: the two kinds
  *     diagnose.c    what works on this machine
+ *     cache.c       figures of the cache, and why it misses
  *     kudzu.c       this file
  *
  * src/cpu/ - libkudzu-cpu.so: a CUDA driver whose device is the processor
@@ -183,8 +184,8 @@
  *
  * src/cli/ - the command `kudzu`
  *     main.c        finds the command; cli.h
- *     compile.c cpu.c doctor.c worker.c
- *                   kudzu compile, cpu, doctor, and what kz_warm_up starts
+ *     cache.c compile.c cpu.c doctor.c worker.c
+ *                   kudzu cache, compile, cpu, doctor, and what kz_warm_up starts
  */
 #include "base/common.h"
 

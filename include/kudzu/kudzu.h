@@ -14,7 +14,7 @@
  *   pool.h      memory pools, figures     pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings
  *   custom.h    kernels from a line of C  image.h    compile without a device
- *   diagnostic.h compilers' errors as data
+ *   diagnostic.h compilers' errors as data  cache.h  figures of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
@@ -27,6 +27,7 @@
  */
 #include <kudzu/array.h>
 #include <kudzu/bundle.h>
+#include <kudzu/cache.h>
 #include <kudzu/create.h>
 #include <kudzu/custom.h>
 #include <kudzu/device.h>

@@ -26,6 +26,16 @@ static const struct command {
 	const char *summary;
 	const char *details;
 } commands[] = {
+	{"cache", cache_main, INT_MAX, "cache list|stats|clear|why FILE",
+		"look into the cache of compiled kernels",
+		"list: what is in the cache on disk: kind, bytes, last use, architecture, name.\n"
+		"stats: where it is, how much there is of each kind, and how much there may be.\n"
+		"clear: remove everything.\n"
+		"why [-I FOLDER]... [-D NAME=VALUE]... [--arch=ARCH] [--name=NAME] FILE: whether FILE,\n"
+		"compiled for the device that programs get, is there, and if not what is different\n"
+		"from the entry that is most like it.\n"
+		"\n"
+		"The exit status is 0; 1 if the cache cannot be read, and if `why` finds no hit.\n"},
 	{"compile", compile_main, INT_MAX, "compile [OPTION...] FILE...",
 		"compile files ahead, in several processes",
 		"Compiles each FILE as a program does that gives the file's name as the source's: for the\n"
