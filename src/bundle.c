@@ -213,7 +213,7 @@ static kz_status compile(struct kz_image **out, const struct header *header, con
 kz_status bundle_pick(struct kz_image **out, const struct rtc_target *target, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
-	struct header header;
+	struct header header = {.count = 0};
 	struct row best = {.size = 0};
 	struct str list = STR_INIT;
 	int rank;

@@ -187,6 +187,34 @@ static kz_status driver_ok(struct linking *linking, struct driver_link *link, CU
 		: device_ok(linking->dev, code, call, err);
 }
 
+static kz_status add_to_driver(struct linking *linking, struct driver_link *link,
+	const struct part *part, kz_error *err)
+{
+	bool is_ptx = part->kind == RTC_PTX;
+	CUresult code = link->drv->LinkAddData(link->state,
+		is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, (void *)part->data,
+		part->size + is_ptx, part->name, 0, NULL, NULL);
+	return driver_ok(linking, link, code, "cuLinkAddData", err);
+}
+
+/* A copy of what the driver made, and of its warnings. */
+static kz_status take_from_driver(struct rtc_linked *out, const struct driver_link *link,
+	const void *data, size_t size, kz_error *err)
+{
+	if (!data || size == 0) {
+		return error_set(err, KZ_LINK, "the driver's linker made nothing of the images");
+	}
+	out->data = mem_alloc(size + 1);
+	out->log = link->info_log[0] ? mem_strdup(link->info_log) : NULL;
+	if (!out->data || (link->info_log[0] && !out->log)) {
+		return error_no_memory(err);
+	}
+	memcpy(out->data, data, size);
+	out->data[size] = '\0';
+	out->size = size;
+	return KZ_OK;
+}
+
 /* The context is current. */
 static kz_status run_driver(struct linking *linking, struct driver_link *link, kz_error *err)
 {
@@ -195,31 +223,15 @@ static kz_status run_driver(struct linking *linking, struct driver_link *link, k
 	kz_status st = driver_ok(linking, link, link->drv->LinkCreate(link->option_count,
 		link->options, link->values, &link->state), "cuLinkCreate", err);
 	for (struct part *part = linking->parts.first; part && st == KZ_OK; part = part->next) {
-		bool is_ptx = part->kind == RTC_PTX;
 		if (part->is_taken && !part_is_lto(part)) {
-			st = driver_ok(linking, link, link->drv->LinkAddData(link->state,
-				is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, (void *)part->data,
-				part->size + is_ptx, part->name, 0, NULL, NULL), "cuLinkAddData", err);
+			st = add_to_driver(linking, link, part, err);
 		}
 	}
 	if (st == KZ_OK) {
 		st = driver_ok(linking, link, link->drv->LinkComplete(link->state, &data, &size),
 			"cuLinkComplete", err);
 	}
-	if (st == KZ_OK && (!data || size == 0)) {
-		return error_set(err, KZ_LINK, "the driver's linker made nothing of the images");
-	}
-	if (st == KZ_OK) {
-		linking->linked.data = mem_alloc(size + 1);
-		linking->linked.log = link->info_log[0] ? mem_strdup(link->info_log) : NULL;
-		if (!linking->linked.data || (link->info_log[0] && !linking->linked.log)) {
-			return error_no_memory(err);
-		}
-		memcpy(linking->linked.data, data, size);
-		linking->linked.data[size] = '\0';
-		linking->linked.size = size;
-	}
-	return st;
+	return st ? st : take_from_driver(&linking->linked, link, data, size, err);
 }
 
 static kz_status by_driver(struct linking *linking, kz_error *err)
@@ -244,8 +256,9 @@ static kz_status by_driver(struct linking *linking, kz_error *err)
 	mem_free(link.error_log);
 	mem_free(link.info_log);
 	device_leave(linking->dev, &scope);
+	bool had_lto = linking->target.ptx_only && find_part(&linking->parts, true);
 	snprintf(linking->linker, sizeof(linking->linker), "%sthe driver's linker",
-		linking->target.ptx_only && find_part(&linking->parts, true) ? "nvJitLink and " : "");
+		had_lto ? "nvJitLink and " : "");
 	return st;
 }
 

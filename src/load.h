@@ -2,7 +2,7 @@
 #ifndef LOAD_H
 #define LOAD_H
 
-/* Bytes of any format -> an image that a device loads, and what helps when its driver refuses it. */
+/* Bytes of any format -> an image that a device loads; what helps when its driver refuses it. */
 #include "module.h"
 #include "rtc/parts.h"
 
@@ -20,9 +20,9 @@ kz_status load_linked(struct kz_image **out, struct kz_device *dev, const char *
 	const void *data, size_t size, kz_error *err);
 
 /*
- * The driver refused an image with the error in `refusal`.  Where that is a matter of versions, make
- * another image that it should take; else say more in `refusal` of what does not fit.  False if
- * there is no other image.
+ * The driver refused an image with the error in `refusal`.  Where that is a matter of versions,
+ * make another image that it should take; else say more in `refusal` of what does not fit.  False
+ * if there is no other image.
  */
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *refusal);

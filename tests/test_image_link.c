@@ -113,8 +113,8 @@ END_TEST
 /* A library as ar makes it: a header of 60 characters before each member. */
 static void add_member(struct str *library, const char *name, const void *data, size_t size)
 {
-	str_addf(library, "%s%-16s%-12d%-6d%-6d%-8d%-10zu`\n", library->len ? "" : "!<arch>\n", name,
-		0, 0, 0, 100644, size);
+	str_add(library, library->len ? "" : "!<arch>\n");
+	str_addf(library, "%-16s%-12d%-6d%-6d%-8d%-10zu`\n", name, 0, 0, 0, 100644, size);
 	str_addn(library, data, size);
 	str_add(library, size % 2 ? "\n" : "");
 }
@@ -216,7 +216,8 @@ static const struct {
 	 "__device__ float f(float x) { return x; }\n",
 	 "undefined symbol 'm::f(const int *, float)'", "(_ZN1m1fEPKif)"},
 	{"__device__ float f(float x) { return x; }\n__global__ void k(float *x) { *x = f(*x); }\n",
-	 "__device__ float f(float x) { return -x; }\n__global__ void l(float *x) { *x = f(*x); }\n",
+	 "__device__ float f(float x) { return -x; }\n"
+	 "__global__ void l(float *x) { *x = f(*x); }\n",
 	 "symbol 'f(float)' is defined", "(_Z1ff)"},
 	{"__device__ int count = 1;\n__global__ void k(int *x) { *x = count; }\n",
 	 "__device__ int count = 2;\n__global__ void l(int *x) { *x = count; }\n",
@@ -242,9 +243,11 @@ START_TEST(symbols_at_fault_are_named)
 		if (index == 1 && strcmp(way[0], way[1]) != 0) {
 			continue; /* of the LTO-IR nothing is left that is called f */
 		}
-		kz_status st = link_two(&linked, d, broken[index].a, way[0], broken[index].b, way[1]);
+		kz_status st = link_two(&linked, d, broken[index].a, way[0], broken[index].b,
+			way[1]);
 		ck_assert_msg(st == KZ_LINK, "device %d, %s: %d %s", d, way[0], st, err.message);
-		ck_assert_msg(strstr(err.message, broken[index].message) != NULL, "%s", err.message);
+		ck_assert_msg(strstr(err.message, broken[index].message) != NULL, "%s",
+			err.message);
 		ck_assert_msg(err.log && strstr(err.log, broken[index].log), "%s", err.log);
 		ck_assert_ptr_null(linked);
 		kz_error_clear(&err);
@@ -406,6 +409,152 @@ START_TEST(every_failing_allocation_becomes_an_error)
 }
 END_TEST
 
+/* Functions that call each other, spread over sources at random. */
+enum { FUNCTIONS = 8, SOURCES = 4, THREADS = 32 };
+
+struct program {
+	uint32_t seed;
+	uint32_t factor[FUNCTIONS];
+	bool calls[FUNCTIONS][FUNCTIONS]; /* only functions before it */
+	int home[FUNCTIONS];              /* its source; the kernel is in source 0 */
+};
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 12;
+}
+
+static void make_program(struct program *p)
+{
+	for (int i = 0; i < FUNCTIONS; i++) {
+		p->factor[i] = next_random(&p->seed) % 1000;
+		p->home[i] = (int)(next_random(&p->seed) % (SOURCES - 1)) + 1;
+		for (int j = 0; j < i; j++) {
+			p->calls[i][j] = next_random(&p->seed) % 3 == 0;
+		}
+	}
+}
+
+/* What function `i` gives, on the host. */
+static uint32_t reference(const struct program *p, int i, uint32_t x)
+{
+	uint32_t sum = x * p->factor[i] + x * 3;
+	for (int j = 0; j < i; j++) {
+		sum += p->calls[i][j] ? reference(p, j, x + (uint32_t)i) : 0;
+	}
+	return sum;
+}
+
+/* A template makes the same weak function in several of them. */
+static void write_source(struct str *out, const struct program *p, int home)
+{
+	str_add(out, "template <int N> __device__ __noinline__ unsigned times(unsigned x)"
+		" { return x * N; }\n");
+	for (int i = 0; i < FUNCTIONS; i++) {
+		str_addf(out, "extern __device__ unsigned f%d(unsigned x);\n", i);
+	}
+	for (int i = 0; i < FUNCTIONS; i++) {
+		if (p->home[i] != home) {
+			continue;
+		}
+		str_addf(out, "__device__ unsigned f%d(unsigned x)\n{\n"
+			"\treturn x * %u + times<3>(x)", i, p->factor[i]);
+		for (int j = 0; j < i; j++) {
+			str_addf(out, p->calls[i][j] ? " + f%d(x + %d)" : "", j, i);
+		}
+		str_add(out, ";\n}\n");
+	}
+	if (home == 0) {
+		str_addf(out, "extern \"C\" __global__ void run(unsigned *out)"
+			" { out[threadIdx.x] = f%d(threadIdx.x); }\n", FUNCTIONS - 1);
+	}
+}
+
+/* Compile the sources: the kernel's to LTO-IR or PTX, the others likewise or to PTX. */
+static void compile_program(kz_link_input *inputs, struct program *p, struct str *library)
+{
+	bool lto_kernel = next_random(&p->seed) % 2;
+	bool lto_all = lto_kernel && next_random(&p->seed) % 2;
+	for (int home = 0; home < SOURCES; home++) {
+		struct str text = STR_INIT;
+		write_source(&text, p, home);
+		kz_image *image = compile(text.data,
+			lto_all || (lto_kernel && home == 0) ? "lto_75" : "compute_75");
+		inputs[home] = (kz_link_input){.name = "source", .image = image};
+		if (home > 0 && !lto_all && next_random(&p->seed) % 2) {
+			add_member(library, "m.ptx/", kz_image_data(image, NULL),
+				(size_t)kz_image_size(image));
+			kz_image_release(image);
+			inputs[home] = (kz_link_input){.name = NULL};
+		}
+		str_free(&text);
+	}
+}
+
+/* Those that are left, and the library, in another order. */
+static int shuffle(kz_link_input *inputs, struct program *p, const struct str *library)
+{
+	int count = 0;
+	for (int i = 0; i < SOURCES; i++) {
+		if (inputs[i].image) {
+			inputs[count++] = inputs[i];
+		}
+	}
+	if (library->len) {
+		inputs[count++] = (kz_link_input){.name = "lib.a", .data = library->data,
+			.size = (int64_t)library->len};
+	}
+	for (int i = count - 1; i > 0; i--) {
+		int other = (int)(next_random(&p->seed) % (uint32_t)(i + 1));
+		kz_link_input swapped = inputs[i];
+		inputs[i] = inputs[other];
+		inputs[other] = swapped;
+	}
+	return count;
+}
+
+static void run_program(kz_device *dev, const struct program *p, const kz_link_input *inputs,
+	int count, int seed)
+{
+	kz_image *linked = NULL;
+	kz_module *mod = NULL;
+	kz_kernel *run = NULL;
+	uint32_t out[THREADS] = {0};
+	int bad = 0;
+	ok(kz_link(&linked, dev, inputs, count, NULL, &err));
+	ok(kz_module_load_image(&mod, dev, linked, &err));
+	ok(kz_module_kernel(&run, mod, "run", &err));
+	ok(kz_launch(run, kz_dim(1, 1, 1), kz_dim(THREADS, 1, 1), NULL, &err,
+		KZ_ARGS(KZ_OUT(out, sizeof(out)))));
+	for (uint32_t i = 0; i < THREADS; i++) {
+		bad += out[i] != reference(p, FUNCTIONS - 1, i);
+	}
+	ck_assert_msg(bad == 0, "seed %d: %d of %d values are wrong", seed, bad, THREADS);
+	kz_module_release(mod);
+	kz_image_release(linked);
+}
+
+START_TEST(functions_in_any_order_in_any_place_find_each_other)
+{
+	struct program p = {.seed = (uint32_t)_i * 7919 + 1};
+	kz_link_input inputs[SOURCES + 1];
+	struct str library = STR_INIT;
+	make_program(&p);
+	compile_program(inputs, &p, &library);
+	int count = shuffle(inputs, &p, &library);
+	for (int d = 0; d < support_device_count(); d++) {
+		kz_device *dev = support_open(d);
+		run_program(dev, &p, inputs, count, _i);
+		support_close(dev);
+	}
+	for (int i = 0; i < count; i++) {
+		kz_image_release((kz_image *)inputs[i].image);
+	}
+	str_free(&library);
+}
+END_TEST
+
 Suite *image_link_suite(void);
 Suite *image_link_suite(void)
 {
@@ -413,6 +562,7 @@ Suite *image_link_suite(void)
 	TCase *tc = tcase_create("link");
 	tcase_add_loop_test(tc, several_sources_become_one_module, 0, countof(ways));
 	tcase_add_loop_test(tc, objects_and_libraries_give_what_is_needed_of_them, 0, 2);
+	tcase_add_loop_test(tc, functions_in_any_order_in_any_place_find_each_other, 0, 12);
 	tcase_add_loop_test(tc, symbols_at_fault_are_named, 0,
 		countof(broken) * countof(broken_ways));
 	tcase_add_loop_test(tc, a_gpu_gets_a_cubin_without_being_there, 0, 4);

@@ -100,8 +100,8 @@ static const struct {
 	enum rtc_kind kind;
 	int arch;
 } order[] = {
-	{RTC_CUBIN, 86}, {RTC_CUBIN, 80}, {RTC_PTX, 86}, {RTC_PTX, 80}, {RTC_PTX, 52}, {RTC_LTO, 86},
-	{RTC_LTO, 75},
+	{RTC_CUBIN, 86}, {RTC_CUBIN, 80}, {RTC_PTX, 86}, {RTC_PTX, 80}, {RTC_PTX, 52},
+	{RTC_LTO, 86}, {RTC_LTO, 75},
 };
 
 START_TEST(the_rule_is_exact_cubin_lower_minor_ptx_lto)

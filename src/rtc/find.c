@@ -20,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const toolkit_places[] = {"/lib64", "/lib", "/targets/" FIND_TARGET "/lib", NULL};
+static const char *const toolkit_places[] = {
+	"/lib64", "/lib", "/targets/" FIND_TARGET "/lib", NULL,
+};
 static const char *const environment_places[] = {
 	"/lib/python3*/site-packages/nvidia/cu*/lib",
 	"/lib/python3*/site-packages/nvidia/*/lib",

@@ -84,7 +84,8 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 		if (out->form == FORM_AGAIN) {
 			/* The input comes first: "b.lto: link error: ..." */
 			const char *colon = memchr(line, ':', (size_t)(at - line));
-			bool is_input = colon && memmem(line, (size_t)(at - line), "link error", 10);
+			bool is_input = colon
+				&& memmem(line, (size_t)(at - line), "link error", 10);
 			out->where = (struct piece){line, is_input ? (int)(colon - line) : 0};
 		}
 		return out->symbol.len > 0;

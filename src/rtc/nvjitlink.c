@@ -17,8 +17,8 @@
 #include <string.h>
 
 static const char hint_missing[] =
-	"install the CUDA toolkit or NVIDIA's nvidia-nvjitlink wheel, or set KUDZU_NVJITLINK to the "
-	"library or its folder";
+	"install the CUDA toolkit or NVIDIA's nvidia-nvjitlink wheel, or set KUDZU_NVJITLINK to "
+	"the library or its folder";
 
 #define ROW(name, needed) {"nvJitLink" #name, offsetof(struct nvjitlink, name), needed}
 static const struct dl_row rows[] = {
@@ -88,7 +88,8 @@ static kz_status fail_to_find(struct find *find, kz_error *err)
 	bool mine = error_is_clean(err);
 	const char *named = secure_getenv(what.variable);
 	if (named && named[0]) {
-		error_set(err, KZ_NO_COMPILER, "no usable nvJitLink in KUDZU_NVJITLINK='%s'", named);
+		error_set(err, KZ_NO_COMPILER, "no usable nvJitLink in KUDZU_NVJITLINK='%s'",
+			named);
 	} else {
 		error_set(err, KZ_NO_COMPILER, "nvJitLink, NVIDIA's linker, was not found");
 	}

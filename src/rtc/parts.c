@@ -76,7 +76,8 @@ enum rtc_kind rtc_kind_of(const void *data, size_t size)
 	if (fatbin_is(data, size)) {
 		return RTC_FATBIN;
 	}
-	if (begins(data, size, ARCHIVE_MAGIC, MAGIC_SIZE) || begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
+	if (begins(data, size, ARCHIVE_MAGIC, MAGIC_SIZE)
+	    || begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
 		return RTC_LIBRARY;
 	}
 	if (begins(data, size, LTO_MAGIC, sizeof(LTO_MAGIC) - 1)) {
