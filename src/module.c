@@ -15,6 +15,7 @@
 #include "load.h"
 #include "loaded.h"
 #include "module.h"
+#include "rtc/blame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,26 @@ static void add_instruction(struct str *out, const char *text, int line)
 	}
 }
 
+/* Add where a refused line of PTX is, and what is there: in the source, if the PTX has line
+ * information. */
+static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
+	const char *words, size_t words_len)
+{
+	struct blame blame;
+	char *file = blame_line(&blame, ptx, line) && blame.file_len > 0
+		? mem_strndup(blame.file, blame.file_len) : NULL;
+	error_add_place(err, file ? file : "ptx", file ? blame.line : line, file ? blame.column : 0);
+	if (file) {
+		str_addf(text, "%s:%d:%d: error: %.*s\nptx:%d: note: ", file, blame.line,
+			blame.column, (int)words_len, words, line);
+	} else {
+		str_addf(text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
+	}
+	add_instruction(text, ptx, line);
+	str_addc(text, '\n');
+	mem_free(file);
+}
+
 /* Say what the driver disliked about an image: its log, and for PTX the line. */
 static void explain_refusal(kz_error *err, const struct kz_module *mod, const char *log)
 {
@@ -152,10 +173,7 @@ static void explain_refusal(kz_error *err, const struct kz_module *mod, const ch
 	if (mod->image->rtc.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
 		snprintf(err->message, sizeof(err->message), "%.*s",
 			(int)(words_len < 256 ? words_len : 256), words);
-		error_add_place(err, "ptx", line, 0);
-		str_addf(&text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
-		add_instruction(&text, mod->image->rtc.data, line);
-		str_addc(&text, '\n');
+		add_ptx_place(&text, err, mod->image->rtc.data, line, words, words_len);
 	} else if (*log) {
 		str_add(&text, log);
 	}

@@ -74,6 +74,25 @@ START_TEST(a_compile_error_says_where_and_shows_the_line)
 }
 END_TEST
 
+/* Whether it is the assembler that refuses it, or the driver. */
+START_TEST(an_error_in_inline_ptx_has_its_line_of_source)
+{
+	setup(_i);
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.name = "inline.cu";
+	options.line_info = 1;
+	kz_status st = kz_module_compile(&mod, dev,
+		"__global__ void k(int *p)\n{\n\t*p = 1;\n\tasm(\"nonsense;\");\n}\n", &options, &err);
+	ck_assert(st == KZ_COMPILE || st == KZ_BAD_IMAGE || st == KZ_UNSUPPORTED);
+	ck_assert_ptr_nonnull(err.file);
+	ck_assert_msg(strstr(err.file, "inline.cu") != NULL, "%s", err.file);
+	ck_assert_int_eq(err.line, 4);
+	ck_assert_ptr_nonnull(strstr(err.log, "inline.cu:4:2: error: "));
+	ck_assert_ptr_nonnull(strstr(err.log, "nonsense"));
+	teardown();
+}
+END_TEST
+
 START_TEST(bad_arguments_are_refused)
 {
 	setup(_i);
@@ -413,6 +432,7 @@ Suite *module_suite(void)
 {
 	static const TTest *const *const tests[] = {
 		&a_compile_error_says_where_and_shows_the_line, &bad_arguments_are_refused,
+		&an_error_in_inline_ptx_has_its_line_of_source,
 		&an_empty_source_is_a_module_without_kernels,
 		&a_template_without_that_instance_is_told_from_a_misspelt_name,
 		&a_missing_variable_names_those_that_there_are,

@@ -94,7 +94,8 @@ typedef struct kz_error {
 	char *file;          /**< owned: source file where a kernel is at fault, NULL if none */
 	int32_t line;        /**< line in that file from 1, 0 if unknown */
 	int32_t column;      /**< byte column in that line from 1, 0 if unknown */
-	char *log;           /**< owned: the full log of the compiler or driver, NULL if none */
+	char *log;           /**< owned: the full log of the compiler or driver, NULL if none;
+	                          kz_diagnostics_create makes a list of it */
 	char message[320];   /**< one line, no period, UTF-8 */
 	uint64_t reserved[8];
 } kz_error;
