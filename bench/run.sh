@@ -32,12 +32,9 @@ else
 	"$build/bench/bench_cold" cpu
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_modules" cuda
 	KUDZU_CACHE=0 "$build/bench/bench_modules" cpu
-<<<<<<< HEAD
 	"$build/bench/bench_warm"
-=======
 	"$build/bench/bench_cache"
 	"$build/bench/bench_cache" many
->>>>>>> 6c3382a (bench: what the cache on disk costs)
 	"$build/bench/bench_array" cpu 1
 	[ "$(nproc)" = 1 ] || "$build/bench/bench_array" cpu
 	if python3 -c 'import numpy' 2>/dev/null; then
