@@ -52,6 +52,7 @@ static const struct field {
 	OPTION('r', NUMBER, max_registers),
 	OPTION('R', NUMBER, relocatable),
 	OPTION('k', NUMBER, keep_source),
+	OPTION('P', NUMBER, pch),
 #undef OPTION
 };
 _Static_assert(offsetof(kz_compile_options, reserved) == 120 && sizeof(int) == sizeof(int32_t),
