@@ -11,6 +11,10 @@
  * What is in a file is remembered for the process, with the times of the file: they say whether it
  * is still the same.  A file that has just been changed may change again within one tick of its
  * times, so it is read each time until it has come to rest.
+ *
+ * CUDA's own headers are many, and change only when another CUDA is installed: what each of them
+ * brings with it is found once per process.  Names in them are still looked for in the caller's
+ * folders, for what is there may come first.
  */
 #include "../base/common.h"
 
@@ -36,6 +40,15 @@
 
 static const char changed[] = "a header changed while it was read";
 
+/* What a CUDA header brings with it.  CUDA's own headers are looked at once per process. */
+struct closure {
+	struct closure *next;
+	char *key;              /* the folders and the name */
+	struct hash hash;       /* names and contents */
+	int64_t count;          /* of headers */
+	struct includes includes; /* all that they name */
+};
+
 /* What is known of a file. */
 struct facts {
 	struct facts *next;
@@ -51,9 +64,11 @@ static struct {
 	pthread_mutex_t lock;
 	struct map by_inode;
 	struct facts *all;
+	struct map by_name;
+	struct closure *closures;
 	size_t count;
 	uint64_t walks;
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER, .by_inode = MAP_INIT};
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER, .by_inode = MAP_INIT, .by_name = MAP_INIT};
 
 /* A folder that is searched. */
 struct root {
@@ -72,17 +87,20 @@ struct text {
 };
 
 struct search {
+	struct hash_state cuda;
 	struct reach *out;
 	const struct rtc_request *request;
 	struct arena arena;
 	struct root *roots;
 	size_t root_count;
+	size_t cuda_begin; /* of the roots, those of CUDA are the last */
 	struct map names;  /* looked for in the roots */
+	struct str *collected; /* each of them, as in struct includes; may be NULL */
+	struct map folders; /* below roots: is_there or is_missing */
 	struct map paths;  /* looked at */
 	struct map places; /* device, inode and path of files that were taken */
 	struct text *first;
 	struct text **end;
-	struct hash_state cuda;
 	size_t file_count;
 	size_t cap;
 };
@@ -135,6 +153,8 @@ static bool has_rested(const struct stat *id)
 	return to_ns(id->st_ctim) < rest && to_ns(id->st_mtim) < rest;
 }
 
+static void closure_free(struct closure *closure);
+
 static void forget_all(void)
 {
 	while (known.all) {
@@ -143,8 +163,14 @@ static void forget_all(void)
 		includes_free(&facts->includes);
 		mem_free(facts);
 	}
+	while (known.closures) {
+		struct closure *closure = known.closures;
+		known.closures = closure->next;
+		closure_free(closure);
+	}
 	map_free(&known.by_inode);
-	known.by_inode = (struct map)MAP_INIT;
+	map_free(&known.by_name);
+	known.by_inode = known.by_name = (struct map)MAP_INIT;
 	known.count = 0;
 }
 
@@ -366,6 +392,29 @@ static bool is_in_memory(const struct rtc_request *request, const char *name)
 	return false;
 }
 
+static char is_there[] = "there";
+static char is_missing[] = "missing";
+
+/* Whether the first folder of a name is there below a root; true for a name without one. */
+static bool has_first_folder(struct search *search, const struct root *root, const char *name)
+{
+	size_t len = strcspn(name, "/");
+	struct stat id;
+	if (!name[len]) {
+		return true;
+	}
+	char *path = arena_printf(&search->arena, "%s/%.*s", root->path, (int)len, name);
+	char *known_to_be = path ? map_get(&search->folders, path) : NULL;
+	if (path && !known_to_be) {
+		known_to_be = stat(path, &id) == 0 ? is_there : is_missing;
+		path = map_put(&search->folders, path, known_to_be) ? path : NULL;
+	}
+	search->out->no_memory |= !path;
+	return path && known_to_be == is_there;
+}
+
+static void add_closure(struct search *search, const char *name);
+
 /* A name with its quote or bracket. */
 static void look_for(struct search *search, const struct text *text, const char *quoted)
 {
@@ -374,17 +423,29 @@ static void look_for(struct search *search, const struct text *text, const char 
 		return;
 	}
 	if (name[0] == '/') {
-		look_at(search, name, name, false);
+		look_at(search, name, name, text->is_cuda);
 		return;
 	}
 	if (text->folder && quoted[0] == '"') {
 		look_below(search, text->folder, text->label, name, text->is_cuda);
 	}
-	if (!is_over(search) && mark(search, &search->names, name)) {
-		for (size_t i = 0; i < search->root_count && !is_over(search); i++) {
-			const struct root *root = &search->roots[i];
+	if (is_over(search) || !mark(search, &search->names, name)) {
+		return;
+	}
+	if (search->collected) {
+		str_addn(search->collected, quoted, strlen(quoted) + 1);
+	}
+	/* What a CUDA header names is not looked for beside the source. */
+	size_t begin = text->is_cuda && search->cuda_begin > 0 ? 1 : 0;
+	size_t end = search->request->source ? search->cuda_begin : search->root_count;
+	for (size_t i = begin; i < end && !is_over(search); i++) {
+		const struct root *root = &search->roots[i];
+		if (!text->is_cuda || has_first_folder(search, root, name)) {
 			look_below(search, root->path, root->label, name, root->is_cuda);
 		}
+	}
+	if (end < search->root_count && !text->is_cuda && !is_over(search)) {
+		add_closure(search, name);
 	}
 }
 
@@ -395,6 +456,109 @@ static void look_for_all(struct search *search, const struct text *text)
 		at += strlen(names->data + at) + 1) {
 		look_for(search, text, names->data + at);
 	}
+}
+
+/* CUDA's own headers */
+
+static void begin_search(struct search *search)
+{
+	search->end = &search->first;
+	hash_begin(&search->cuda);
+}
+
+static void end_search(struct search *search)
+{
+	search->out->cuda = hash_end(&search->cuda);
+	map_free(&search->names);
+	map_free(&search->folders);
+	map_free(&search->paths);
+	map_free(&search->places);
+	arena_free(&search->arena);
+}
+
+/* Look for a header and what it names among CUDA's. */
+static bool find_closure(struct closure *closure, const struct search *outer, const char *name)
+{
+	static const struct rtc_request nothing = {.source = NULL};
+	struct reach out = {0};
+	struct search search = {.out = &out, .request = &nothing, .arena = ARENA_INIT};
+	struct text nowhere = {.is_cuda = true};
+	begin_search(&search);
+	search.collected = &closure->includes.names;
+	search.roots = outer->roots + outer->cuda_begin;
+	search.root_count = outer->root_count - outer->cuda_begin;
+	char *quoted = arena_printf(&search.arena, "<%s", name);
+	out.no_memory = !quoted;
+	if (quoted) {
+		look_for(&search, &nowhere, quoted);
+	}
+	for (const struct text *text = search.first; text && !is_over(&search); text = text->next) {
+		look_for_all(&search, text);
+	}
+	end_search(&search);
+	closure->hash = out.cuda;
+	closure->count = out.cuda_count;
+	closure->includes.has_place = out.has_place;
+	bool ok = !out.no_memory && !out.why_not && !closure->includes.names.failed;
+	reach_free(&out);
+	return ok;
+}
+
+static void closure_free(struct closure *closure)
+{
+	if (closure) {
+		includes_free(&closure->includes);
+		mem_free(closure->key);
+		mem_free(closure);
+	}
+}
+
+/* Taken from what is known, else found; NULL: it cannot be. */
+static struct closure *closure_of(const struct search *search, const char *name)
+{
+	struct str key = STR_INIT;
+	for (size_t i = search->cuda_begin; i < search->root_count; i++) {
+		str_addf(&key, "%s:", search->roots[i].path);
+	}
+	str_add(&key, name);
+	char *text = str_take(&key);
+	struct closure *closure = text ? map_get(&known.by_name, text) : NULL;
+	if (closure || !text) {
+		mem_free(text);
+		return closure;
+	}
+	closure = mem_zalloc(1, sizeof(*closure));
+	if (!closure) {
+		mem_free(text);
+		return NULL;
+	}
+	closure->key = text;
+	if (!find_closure(closure, search, name) || !map_put(&known.by_name, text, closure)) {
+		closure_free(closure);
+		return NULL;
+	}
+	closure->next = known.closures;
+	known.closures = closure;
+	known.count++;
+	return closure;
+}
+
+static void add_closure(struct search *search, const char *name)
+{
+	const struct closure *closure = closure_of(search, name);
+	if (!closure) {
+		search->out->no_memory = true; /* or CUDA's headers cannot be read: no key either way */
+		return;
+	}
+	search->out->on_disk = true;
+	if (closure->count == 0) {
+		return;
+	}
+	hash_add(&search->cuda, name, strlen(name) + 1);
+	hash_add(&search->cuda, &closure->hash, sizeof(closure->hash));
+	search->out->cuda_count += closure->count;
+	/* The caller's folders may have a header of a name in there. */
+	push_text(search, &closure->includes, NULL, "", true);
 }
 
 /* Options */
@@ -470,6 +634,7 @@ static void add_roots(struct search *search, const char *const *cuda_dirs, size_
 			add_root(search, folder, "option", i, false);
 		}
 	}
+	search->cuda_begin = search->root_count;
 	for (size_t i = 0; i < cuda_count; i++) {
 		add_root(search, cuda_dirs[i], "cuda", i, true);
 	}
@@ -549,8 +714,7 @@ void reach_find(struct reach *out, const struct rtc_request *request,
 {
 	struct search search = {.out = out, .request = request, .arena = ARENA_INIT};
 	*out = (struct reach){0};
-	search.end = &search.first;
-	hash_begin(&search.cuda);
+	begin_search(&search);
 	add_roots(&search, cuda_dirs, cuda_count);
 	if (!out->no_memory) {
 		pthread_mutex_lock(&known.lock);
@@ -561,11 +725,7 @@ void reach_find(struct reach *out, const struct rtc_request *request,
 		search_all(&search);
 		pthread_mutex_unlock(&known.lock);
 	}
-	out->cuda = hash_end(&search.cuda);
-	map_free(&search.names);
-	map_free(&search.paths);
-	map_free(&search.places);
-	arena_free(&search.arena);
+	end_search(&search);
 }
 
 void reach_free(struct reach *reach)
