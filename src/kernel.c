@@ -478,6 +478,24 @@ static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
 	}
 }
 
+/* What our own driver tells; to others these are no attributes. */
+static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
+{
+	const struct drv *drv = kernel->module->device->drv;
+	int value = 0;
+	if (!kernel->module->device->ptx_only) {
+		return;
+	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->code_size = value;
+	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->width = value;
+	}
+}
+
 static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
@@ -504,6 +522,7 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 		.dynamic_shared_size = most - value[1],
 	};
 	read_cluster(kernel, info);
+	read_code(kernel, info);
 	return KZ_OK;
 }
 

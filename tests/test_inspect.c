@@ -270,6 +270,9 @@ START_TEST(a_kernel_tells_how_much_shared_memory_a_launch_can_ask_for)
 	ck_assert_int_ge(info.dynamic_shared_size, limits.shared_per_block);
 	ck_assert_int_eq(info.cluster_required, 0);
 	ck_assert_int_eq(info.cluster[0] + info.cluster[1] + info.cluster[2], 0);
+	bool is_cpu = strcmp(support_device_name(_i), "cpu") == 0;
+	ck_assert(is_cpu ? info.code_size > 10 && info.code_size < 100000 : info.code_size == 0);
+	ck_assert(is_cpu ? info.width >= 1 && info.width <= 32 : info.width == 0);
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	options.shared_size = info.dynamic_shared_size;
 	int32_t out = 0;

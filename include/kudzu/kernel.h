@@ -311,6 +311,9 @@ typedef struct kz_kernel_info {
 	                                    kz_launch_options */
 	int32_t cluster_required;      /**< nonzero: it launches only in clusters of blocks */
 	int32_t cluster[3];            /**< those that the source asks for, in blocks; 0: none */
+	int64_t code_size;             /**< machine code that the CPU device made; 0: not told */
+	int32_t width;                 /**< threads that it runs at once, as lanes; 0: not told */
+	int32_t reserved;
 } kz_kernel_info;
 
 #ifdef __cplusplus

@@ -38,6 +38,11 @@ static int register_count(const struct ptx_func *func)
 	return func->reg_count < 16 ? 16 : func->reg_count > 64 ? 64 : (int)func->reg_count;
 }
 
+static bool is_compiled(const struct function *function)
+{
+	return atomic_load_explicit(&function->is_compiled, memory_order_acquire);
+}
+
 CUresult function_get_attribute(const char *call, const struct function *function,
 	CUfunction_attribute attribute, int *out)
 {
@@ -81,6 +86,12 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		*out = 0;
+		break;
+	case CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE:
+		*out = is_compiled(function) ? (int)function->kernel.code_size : 0;
+		break;
+	case CU_FUNC_ATTRIBUTE_KUDZU_WIDTH:
+		*out = is_compiled(function) ? (int)function->kernel.width : 0;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
