@@ -113,6 +113,7 @@ START_TEST(options_reach_the_worker)
 	options.arch = "compute_80";
 	options.std = "c++14";
 	options.line_info = 1;
+	options.pch = 1;
 	options.max_registers = 40;
 	ck_assert_int_eq(kz_warm_up(NULL, two, 2, 2, &result, &err), KZ_COMPILE); /* "M" is 1 */
 	static const char *const better[] = {"N=FOUR", "M=", NULL};
