@@ -19,7 +19,8 @@ static const char source[] =
 static const char *const instances[] = {"scale<float, 4>", "scale<int, -1>", NULL};
 
 /* Run one instance over 0, 1, 2, ... */
-static kz_status run(kz_device *dev, kz_module *mod, const char *name, kz_dtype dtype, kz_error *err)
+static kz_status run(kz_device *dev, kz_module *mod, const char *name, kz_dtype dtype,
+	kz_error *err)
 {
 	kz_kernel *kernel = NULL;
 	kz_array *x = NULL;

@@ -2,8 +2,8 @@
 /*
  * A struct on the host against the same on the device.
  *
- * NVRTC knows no offsetof, but a pointer to a member is its offset, and a constant one is in the PTX
- * as the value of a variable.  So a few lines are added to the source: a variable with the size and
+ * NVRTC knows no offsetof, but a pointer to a member is its offset, and a constant one is in PTX as
+ * the value of a variable.  So a few lines are added to the source: a variable with the size and
  * alignment of the struct, and for each member one with its offset, size and kind; the source is
  * compiled to PTX, and the values are read there.  Each question is a line of a file of its own, so
  * that an error of the compiler tells which of them the source has no answer to.
@@ -68,8 +68,8 @@ static void write_questions(struct str *text, const char *source, const kz_layou
 	}
 }
 
-/* The numbers of a variable of PTX, `.b8 name[24] = {4, 0, ...};` or `.u64 name[2] = {24, 8};`, where
- * zeros at the end are left out. */
+/* The numbers of a variable of PTX, `.b8 name[24] = {4, 0, ...};` or `.u64 name[2] = {24, 8};`,
+ * where zeros at the end are left out. */
 static bool read_values(uint64_t values[VALUES_MAX], const char *ptx, const char *name)
 {
 	unsigned char bytes[VALUES_MAX * 8] = {0};

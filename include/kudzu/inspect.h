@@ -4,7 +4,7 @@
 
 /*
  * What is in an image: kernels with their parameters, variables with their types, and what the
- * compiler gave each kernel.  None of it needs a device; kz_module_get_image gives that of a module.
+ * compiler gave each kernel.  None of it needs a device; kz_module_get_image gives a module's.
  *
  *	kz_resources r = KZ_RESOURCES_INIT;
  *	for (int64_t i = 0; i < kz_image_kernel_count(image); i++) {

@@ -52,9 +52,9 @@ typedef struct kz_layout {
 } kz_layout;
 
 /**
- * KZ_LAYOUT(type, member, ...): describe a struct with 1 to 63 of its members, by the name that it has
- * in the program and in the source of the kernel.  A bit-field is no member that has an offset.  The
- * list of members lives until the end of the enclosing block (in C++: of the full expression).
+ * KZ_LAYOUT(type, member, ...): describe a struct with 1 to 63 of its members, by the name that it
+ * has in the program and in the source of the kernel.  A bit-field is no member that has an offset.
+ * The list of members lives until the end of the enclosing block (in C++: of the full expression).
  */
 #ifndef __cplusplus
 #define KZ_LAYOUT(type, ...) \
@@ -82,8 +82,8 @@ typedef struct kz_layout {
  * Compare a struct of the program with the one that a kernel's source declares under the same name:
  * its size and alignment, and of each member given the offset, the size and, for numbers, the kind.
  *
- * The source is compiled once more for it, as kz_compile does with these options; a cache of compiled
- * images has the answer the next time.
+ * The source is compiled once more for it, as kz_compile does with these options; the cache of
+ * compiled images has the answer the next time.
  *
  * @param source of the kernels; it declares the struct or includes what does.
  * @param options as for kz_module_compile; NULL for the defaults.

@@ -149,8 +149,8 @@ KZ_API KZ_NODISCARD kz_status kz_module_get_global(kz_module *mod, const char *n
 /**
  * Write a variable of a module, with its type checked as well as its size.
  *
- * The dtypes that fit are those that an array could have whose address goes to a kernel as a pointer
- * to that type: KZ_I32 and KZ_U32 for int, KZ_F32 and KZ_C64 for float; a registered struct for a
+ * The dtypes that fit are those that an array could have whose address goes to a kernel as a
+ * pointer to that type: KZ_I32 and KZ_U32 for int, KZ_F32 and KZ_C64 for float; a registered struct for a
  * struct of that name.  A type that is not known (see kz_variable_info) is not checked.
  *
  * @param from `count` values.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sections of a cubin are found by name through a map: a module of a thousand kernels has several
- * thousand.
+ * The sections of a cubin are found by name through a map: a module of a thousand kernels has
+ * several thousand.
  */
 #include "../base/common.h"
 

@@ -187,7 +187,8 @@ static void take_bound(struct declaration *declaration, const struct ptx_token *
 	declaration->count = good ? declaration->count * bound : -1;
 }
 
-static void take_word(struct declaration *declaration, const struct ptx_token *word, const char **at)
+static void take_word(struct declaration *declaration, const struct ptx_token *word,
+	const char **at)
 {
 	if (ptx_token_is(word, ".align")) {
 		struct ptx_token number = ptx_next_token(at);
