@@ -118,14 +118,34 @@ static void find_names(const struct scanner *in, const char *word)
 	}
 }
 
-static bool has_any(const struct scanner *in, const char *const *words)
+/* Whether the text goes on with a word at `at`, or has it just before. */
+static bool is_at(const struct scanner *in, const char *at, const char *word)
 {
-	for (; *words; words++) {
-		if (memmem(in->begin, (size_t)(in->end - in->begin), *words, strlen(*words))) {
-			return true;
+	size_t len = strlen(word);
+	return (size_t)(in->end - at) >= len && memcmp(at, word, len) == 0;
+}
+
+static bool is_before(const struct scanner *in, const char *at, const char *word)
+{
+	size_t len = strlen(word);
+	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
+}
+
+/* __DATE__, __FILE__ and the like, also with their beginnings pasted to them.  All have an underscore,
+ * which memchr finds far sooner than anything finds words. */
+static void find_macros(const struct scanner *in)
+{
+	struct includes *out = in->out;
+	for (const char *at = in->begin; (at = memchr(at, '_', (size_t)(in->end - at))); at++) {
+		if (is_at(in, at, "__")) {
+			out->has_time |= is_before(in, at, "DATE") || is_before(in, at, "TIME")
+				|| is_before(in, at, "TIMESTAMP");
+			out->has_place |= is_before(in, at, "FILE");
 		}
+		out->has_place |= is_at(in, at, "_FILE") || is_at(in, at, "_location")
+			|| is_at(in, at, "_NAME__");
 	}
-	return false;
+	out->has_place |= memmem(in->begin, (size_t)(in->end - in->begin), "assert", 6) != NULL;
 }
 
 /* The text without backslashes at ends of lines; NULL when memory runs out. */
@@ -149,10 +169,6 @@ static char *without_splices(size_t *out_size, const char *text, size_t size)
 
 bool includes_scan(struct includes *out, const char *text, size_t size)
 {
-	/* Also with their beginnings pasted to them. */
-	static const char *const times[] = {"DATE__", "TIME__", "TIMESTAMP__", NULL};
-	static const char *const places[] = {"FILE__", "__builtin_FILE", "FILE_NAME__", "assert",
-		"source_location", NULL};
 	char *copy = NULL;
 	*out = (struct includes){.names = STR_INIT};
 	if (memmem(text, size, "\\\n", 2) || memmem(text, size, "\\\r\n", 3)) {
@@ -165,8 +181,7 @@ bool includes_scan(struct includes *out, const char *text, size_t size)
 	struct scanner in = {out, text, text + size};
 	find_names(&in, "include");
 	find_names(&in, "embed");
-	out->has_time = has_any(&in, times);
-	out->has_place = has_any(&in, places);
+	find_macros(&in);
 	mem_free(copy);
 	if (out->names.failed) {
 		includes_free(out);
