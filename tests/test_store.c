@@ -640,6 +640,29 @@ START_TEST(a_lost_or_damaged_sum_is_counted_anew)
 }
 END_TEST
 
+/* Somebody has the lock for removing, and does not get on: stopped, perhaps. */
+START_TEST(the_limit_holds_while_nothing_can_be_removed)
+{
+	enum { SIZE = 3000, LIMIT = 50 * 4096 };
+	struct store *store = store_create(LIMIT);
+	char path[160];
+	ck_assert(put_number(store, 0, SIZE));
+	snprintf(path, sizeof(path), "%s/state.1", store_path);
+	int fd = open(path, O_RDWR);
+	ck_assert_int_eq(store_lock_byte(fd, 1, 0), 0);
+	unsigned stored = 1;
+	while (stored < 60 && put_number(store, stored, SIZE)) {
+		stored++;
+	}
+	ck_assert_uint_eq(stored, 50);
+	ck_assert_int_le(count_bytes(), LIMIT);
+	ck_assert_int_eq(get_number(store, 0, SIZE), STORE_HIT);
+	close(fd);
+	ck_assert(put_number(store, 60, SIZE));
+	store_close(store);
+}
+END_TEST
+
 START_TEST(what_is_larger_than_half_the_store_is_not_stored)
 {
 	struct store *store = store_create(100000);
@@ -705,6 +728,7 @@ static void add_size(TCase *tc)
 	tcase_add_test(tc, other_files_in_the_folder_are_left_alone);
 	tcase_add_test(tc, what_was_used_least_recently_goes_first);
 	tcase_add_test(tc, a_lost_or_damaged_sum_is_counted_anew);
+	tcase_add_test(tc, the_limit_holds_while_nothing_can_be_removed);
 	tcase_add_test(tc, what_is_larger_than_half_the_store_is_not_stored);
 	tcase_add_test(tc, files_of_other_versions_are_kept_apart_and_go_when_they_are_old);
 }
