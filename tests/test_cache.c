@@ -10,6 +10,7 @@
 #include "../src/base/alloc.h"
 #include "../src/compiled.h"
 #include "../src/rtc/cache.h"
+#include "../src/rtc/nvrtc.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>
@@ -138,6 +139,54 @@ START_TEST(the_second_process_compiles_nothing)
 	ck_assert_str_eq(second.name, "k<int>");
 	ck_assert_str_eq(second.log, first.log);
 	ck_assert_ptr_nonnull(strstr(second.log, "unused"));
+}
+END_TEST
+
+static bool has_nvrtc(void)
+{
+	char line[512];
+	bool found = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	ck_assert_ptr_nonnull(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		found |= strstr(line, "/libnvrtc") != NULL;
+	}
+	fclose(maps);
+	return found;
+}
+
+START_TEST(a_hit_loads_no_compiler)
+{
+	const struct wish wish = {K("31"), NULL};
+	struct told told;
+	ck_assert_int_eq(compile(&wish).compiles, 1);
+	compile_image(&told, &wish);
+	ck_assert_int_eq(told.disk_hits, 1);
+	ck_assert_int_eq(told.value, 31);
+	ck_assert(!has_nvrtc());
+	compile_image(&told, &(struct wish){K("32"), NULL});
+	ck_assert(has_nvrtc());
+}
+END_TEST
+
+/* What looks like the newest NVRTC and is none: who compiles is another, under whose name nothing
+ * can be kept without loading both. */
+START_TEST(what_another_compiler_made_is_not_kept)
+{
+	const struct wish wish = {K("33"), NULL};
+	struct nvrtc_place place;
+	char text[9000], link[700];
+	ck_assert(nvrtc_locate(&place));
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	write_text("libnvrtc.so.99", text);
+	snprintf(link, sizeof(link), "%s/libnvrtc.so.1", folder);
+	ck_assert_int_eq(symlink(place.path, link), 0);
+	setenv("KUDZU_NVRTC", folder, 1);
+	nvrtc_place_free(&place);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(compile(&wish).compiles, 1);
+	}
 }
 END_TEST
 
@@ -447,7 +496,8 @@ Suite *cache_suite(void);
 Suite *cache_suite(void)
 {
 	static const TTest *const *const tests[] = {
-		&the_second_process_compiles_nothing, &the_second_compile_of_a_process_is_from_memory,
+		&the_second_process_compiles_nothing, &a_hit_loads_no_compiler,
+		&what_another_compiler_made_is_not_kept, &the_second_compile_of_a_process_is_from_memory,
 		&each_option_that_changes_is_a_miss, &another_source_is_a_miss_and_why_says_where,
 		&an_edited_header_is_a_miss_in_both_processes,
 		&a_header_that_appears_in_front_of_another_is_a_miss, &a_project_may_move,

@@ -326,7 +326,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 			break;
 		}
 	}
-	ck_assert_int_gt(failed, 10);
+	ck_assert_int_gt(failed, 3); /* a cache does without memory */
 	kz_array_release(array);
 	kz_array_release(turned);
 	kz_array_release(mask);

@@ -282,7 +282,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 			break;
 		}
 	}
-	ck_assert_int_gt(failed, 10);
+	ck_assert_int_gt(failed, 3); /* a cache does without memory */
 	kz_array_release(x);
 	kz_array_release(turned);
 	teardown();

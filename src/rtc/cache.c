@@ -130,6 +130,7 @@ static kz_status make(struct rtc_image *out, struct key *key, struct store *stor
 	struct hash before = hash_of(key->bytes.data, key->bytes.len);
 	bool known = !key->on_disk || (remake(key, request, compiler, key->has_paths)
 		&& hash_equal(before, hash_of(key->bytes.data, key->bytes.len)));
+	known = known && compiler_was_used(compiler);
 	if (known && !key->has_paths && log_has_paths(out, request)) {
 		known = remake(key, request, compiler, true);
 	}

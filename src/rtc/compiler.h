@@ -7,12 +7,16 @@
 #include "../base/error.h"
 
 struct compiler {
-	char identity[160];              /* one line: version, sizes and hashes of its files */
+	char identity[160];              /* one line: sizes and hashes of its files */
+	const char *path;
 	const char *const *include_dirs; /* of CUDA's headers */
 	size_t include_count;
 };
 
-/* Found once per process.  As nvrtc_open. */
+/* Found once per process, and as a rule without loading NVRTC.  As nvrtc_open. */
 kz_status compiler_get(const struct compiler **out, kz_error *err);
+
+/* Whether it is the one that has compiled: the file may have been one that does not load. */
+bool compiler_was_used(const struct compiler *compiler);
 
 #endif

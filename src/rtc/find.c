@@ -11,6 +11,7 @@
 
 #include "find.h"
 
+#include "../base/alloc.h"
 #include "../base/dl.h"
 #include "../base/file.h"
 
@@ -53,6 +54,12 @@ static bool is_done(const struct find *find)
 static void try_library(struct find *find, const char *path)
 {
 	char why[512];
+	if (find->look_only) {
+		find->found = strchr(path, '/') && file_is_regular(path);
+		find->path = find->found ? mem_strdup(path) : NULL;
+		find->no_memory |= find->found && !find->path;
+		return;
+	}
 	void *object = dl_open(path, why, sizeof(why));
 	if (!object) {
 		find_note(find, path, why);

@@ -31,6 +31,9 @@ struct find_what {
 struct find {
 	const struct find_what *what;
 	void *arg;       /* take's */
+	bool look_only;  /* open nothing: the first file with such a name is it; what only the loader
+	                    could find is not looked for */
+	char *path;      /* of that file; freed with mem_free */
 	bool found;
 	bool no_memory;
 	struct str log;  /* a line for each thing that was tried */

@@ -327,10 +327,46 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	return status;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct nvrtc *loaded;
+
+const struct nvrtc *nvrtc_loaded(void)
+{
+	pthread_mutex_lock(&mutex);
+	const struct nvrtc *nvrtc = loaded;
+	pthread_mutex_unlock(&mutex);
+	return nvrtc;
+}
+
+bool nvrtc_locate(struct nvrtc_place *out)
+{
+	struct nvrtc nvrtc = {.path = NULL};
+	struct find find = {.what = &what, .look_only = true, .log = STR_INIT};
+	find_library(&find);
+	nvrtc.path = find.path;
+	char *real = find.path ? realpath(find.path, NULL) : NULL;
+	bool ok = real && !find.no_memory && find_includes(&nvrtc, real);
+	*out = (struct nvrtc_place){nvrtc.path, nvrtc.include_dirs, nvrtc.include_count};
+	if (!ok) {
+		nvrtc_place_free(out);
+	}
+	free(real);
+	str_free(&find.log);
+	return ok;
+}
+
+void nvrtc_place_free(struct nvrtc_place *place)
+{
+	for (size_t i = 0; i < place->include_count; i++) {
+		mem_free(place->include_dirs[i]);
+	}
+	mem_free(place->include_dirs);
+	mem_free(place->path);
+	*place = (struct nvrtc_place){.path = NULL};
+}
+
 kz_status nvrtc_open(const struct nvrtc **out, kz_error *err)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static struct nvrtc *loaded;
 	kz_status status = KZ_OK;
 
 	pthread_mutex_lock(&mutex);

@@ -55,4 +55,20 @@ struct nvrtc {
  */
 kz_status nvrtc_open(const struct nvrtc **out, kz_error *err);
 
+/* What nvrtc_open has loaded, NULL before. */
+const struct nvrtc *nvrtc_loaded(void);
+
+/*
+ * Look where nvrtc_open would, but load nothing, which would take some milliseconds: the path and
+ * the include folders.  It is the same library unless the file is none, or another; compare the
+ * paths once there is need to load it.  False if only the loader could find it, or if there is none.
+ */
+struct nvrtc_place {
+	char *path;
+	char **include_dirs;
+	size_t include_count;
+};
+bool nvrtc_locate(struct nvrtc_place *out);
+void nvrtc_place_free(struct nvrtc_place *place);
+
 #endif
