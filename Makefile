@@ -302,11 +302,13 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 export CK_DEFAULT_TIMEOUT ?= 60
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops eval_values eval_chain reduce_random pycuda \
-	pycuda_views linalg scan view_random transpose custom_shape promote
+	pycuda_views linalg scan view_random transpose custom_shape promote libraries rtc_hints
 SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
 	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
-	custom_reduction reduce elementwise_errors
+	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
+	rtc_pack rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
+	diagnostic layout inspect bundle load image_link codes abi args dtype
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
