@@ -390,6 +390,46 @@ START_TEST(launch_gives_each_worker_a_share)
 }
 END_TEST
 
+struct pair {
+	atomic_bool second;
+	atomic_uint threads;
+};
+
+/* Block 0 waits for block 1, which another worker must do. */
+static uint32_t count_in_two_blocks(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	(void)frame;
+	struct pair *pair = param(warp);
+	if (resume == 0) {
+		atomic_fetch_add(&pair->threads, last_of(warp) - warp->first);
+	}
+	if (warp->ctaid[0] == 1) {
+		atomic_store(&pair->second, true);
+	}
+	if (warp->ctaid[0] == 0 && !atomic_load(&pair->second)) {
+		warp->yield = RT_YIELD_SPIN;
+		return 1;
+	}
+	return RT_DONE;
+}
+
+/* Seven threads have rooms for small blocks; one of them then gets a big one. */
+START_TEST(launch_of_few_blocks_comes_after_one_of_many)
+{
+	teardown();
+	ck_assert(fault_install());
+	ck_assert(pool_create(&pool, 8));
+	ck_assert(launcher_create(&launcher, pool));
+	for (int i = 0; i < 50; i++) {
+		struct queue queue = {.count = 0};
+		struct pair pair = {.threads = 0};
+		ck_assert_int_eq(run(look_at_queue, 32, QUEUE, 32, &queue), 0);
+		ck_assert_int_eq(run(count_in_two_blocks, 32, 2, 1024, &pair), 0);
+		ck_assert_uint_eq(atomic_load(&pair.threads), 2048);
+	}
+}
+END_TEST
+
 /* Warps of all blocks take turns: each spins until it is its turn. */
 static uint32_t take_turns(struct rt_warp *warp, void *frame, uint32_t resume)
 {
@@ -710,6 +750,7 @@ Suite *launch_suite(void)
 	tcase_add_test(tc, launch_lets_blocks_wait_for_each_other);
 	tcase_add_test(tc, launch_begins_blocks_in_order_where_they_may_wait);
 	tcase_add_test(tc, launch_gives_each_worker_a_share);
+	tcase_add_test(tc, launch_of_few_blocks_comes_after_one_of_many);
 	tcase_add_loop_test(tc, launch_reports_deadlocks_and_traps, 0, n);
 	tcase_add_test(tc, launch_does_not_wait_for_exited_members_of_a_warp);
 	tcase_add_loop_test(tc, launch_stops_all_blocks_when_one_has_failed, 0, 2);
