@@ -308,7 +308,8 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
 	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_pack rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
-	diagnostic layout inspect bundle load image_link codes abi args dtype
+	diagnostic layout inspect bundle load image_link codes abi args dtype \
+	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
@@ -417,6 +418,7 @@ check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
 check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed
 	@command -v llvm-config-14 >/dev/null || { echo 'LLVM 14 is not installed'; exit 0; }; \
+	[ "$$(.ci/find-llvm)" != llvm-config-14 ] || { echo 'LLVM 14 is what all is built with'; exit 0; }; \
 	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14 \
 		SKIP='ulp emit_size fuzz_diff'
 check-headers: ## each public header alone, C11 and C++17, with every compiler there is
