@@ -190,7 +190,7 @@ SOVERSION := $(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 
 MODE_debug := -O0 -g3
 MODE_release := -O2 -g
-MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address
+MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 MODE_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 MODE_tsan := -O1 -g -fsanitize=thread
 $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan or tsan))
@@ -402,9 +402,9 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 # --- Checks for developers -----------------------------------------------------------------------
 
 # .ci/run has done the first one: DONE=check.
-STEPS = $(filter-out $(DONE),check) check-clang check-asan check-ubsan check-tsan check-nocpu check-llvm14 lint \
+STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
 	check-headers check-symbols check-install
-.PHONY: check-all $(STEPS) check-fresh
+.PHONY: check-all $(STEPS) check-ubsan check-fresh
 check-all: ## all of the checks below but check-fresh, with both compilers and the sanitizers
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
 		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
@@ -412,7 +412,7 @@ check-all: ## all of the checks below but check-fresh, with both compilers and t
 	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 check-clang: ## the tests, built with clang
 	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang SKIP='$(SKIP_tsan)'
-check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer; -ubsan, -tsan too
+check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan); -ubsan, -tsan too
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
