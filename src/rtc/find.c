@@ -188,3 +188,24 @@ void find_library(struct find *find)
 		try_library(find, *name);
 	}
 }
+
+kz_status find_failed(struct find *find, const char *name, const char *what_it_is, const char *hint,
+	kz_error *err)
+{
+	if (find->no_memory) {
+		return error_no_memory(err);
+	}
+	bool mine = error_is_clean(err);
+	const char *variable = find->what->variable;
+	const char *named = secure_getenv(variable);
+	if (named && named[0]) {
+		error_set(err, KZ_NO_COMPILER, "no usable %s in %s='%s'", name, variable, named);
+	} else {
+		error_set(err, KZ_NO_COMPILER, "%s, NVIDIA's %s, was not found", name, what_it_is);
+	}
+	if (mine) {
+		error_add_hint(err, hint);
+		error_take_log(err, str_take(&find->log));
+	}
+	return KZ_NO_COMPILER;
+}

@@ -45,6 +45,11 @@ void find_library(struct find *find);
 /* Look in one more place, a folder or a library, that the caller knows of. */
 void find_in(struct find *find, const char *named);
 
+/* Say that it was not found: KZ_NO_COMPILER with the log, or that memory ran out.  "NVRTC", and what
+ * it is: "runtime compiler". */
+kz_status find_failed(struct find *find, const char *name, const char *what_it_is, const char *hint,
+	kz_error *err);
+
 /* A line of the log: what was tried and why it is not it. */
 void find_note(struct find *find, const char *path, const char *why);
 

@@ -80,26 +80,6 @@ static void find_beside_nvrtc(struct find *find)
 	mem_free(folder);
 }
 
-static kz_status fail_to_find(struct find *find, kz_error *err)
-{
-	if (find->no_memory) {
-		return error_no_memory(err);
-	}
-	bool mine = error_is_clean(err);
-	const char *named = secure_getenv(what.variable);
-	if (named && named[0]) {
-		error_set(err, KZ_NO_COMPILER, "no usable nvJitLink in KUDZU_NVJITLINK='%s'",
-			named);
-	} else {
-		error_set(err, KZ_NO_COMPILER, "nvJitLink, NVIDIA's linker, was not found");
-	}
-	if (mine) {
-		error_add_hint(err, hint_missing);
-		error_take_log(err, str_take(&find->log));
-	}
-	return KZ_NO_COMPILER;
-}
-
 static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 {
 	struct nvjitlink *linker = mem_zalloc(1, sizeof(*linker));
@@ -117,7 +97,7 @@ static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 	if (find.found && !find.no_memory) {
 		*out = linker;
 	} else {
-		status = fail_to_find(&find, err);
+		status = find_failed(&find, "nvJitLink", "linker", hint_missing, err);
 		mem_free(linker->path);
 		mem_free(linker);
 	}

@@ -281,25 +281,6 @@ static bool find_header_version(struct nvrtc *nvrtc)
 	return true;
 }
 
-static kz_status fail_to_find(struct find *find, kz_error *err)
-{
-	if (find->no_memory) {
-		return error_no_memory(err);
-	}
-	bool mine = error_is_clean(err);
-	const char *named = secure_getenv(what.variable);
-	if (named && named[0]) {
-		error_set(err, KZ_NO_COMPILER, "no usable NVRTC in KUDZU_NVRTC='%s'", named);
-	} else {
-		error_set(err, KZ_NO_COMPILER, "NVRTC, NVIDIA's runtime compiler, was not found");
-	}
-	if (mine) {
-		error_add_hint(err, hint_missing);
-		error_take_log(err, str_take(&find->log));
-	}
-	return KZ_NO_COMPILER;
-}
-
 static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 {
 	struct candidate candidate = {.nvrtc = mem_zalloc(1, sizeof(struct nvrtc))};
@@ -319,7 +300,7 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	if (find.found && !find.no_memory) {
 		*out = candidate.nvrtc;
 	} else {
-		status = fail_to_find(&find, err);
+		status = find_failed(&find, "NVRTC", "runtime compiler", hint_missing, err);
 		nvrtc_free(candidate.nvrtc);
 	}
 	str_free(&find.log);
