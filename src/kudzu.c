@@ -9,6 +9,7 @@
  *     common.h      attributes, countof, overflow-checked sizes
  *     alloc.[ch]    the heap, with a hook that makes the n-th request fail
  *     arena.[ch]    memory that is freed all at once
+ *     cores.h       how many cores there are
  *     dl.[ch]       shared objects found at run time
  *     error.[ch]    fill in a kz_error
  *     file.[ch]     read files, take paths apart, find the cache folder

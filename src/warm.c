@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/cores.h"
 #include "base/dl.h"
 #include "base/file.h"
 #include "rtc/cache.h"
@@ -22,7 +23,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -147,18 +147,6 @@ static void lose_worker(struct warm_up *warm, struct worker *worker)
 	}
 }
 
-static bool send_all(int fd, const void *from, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t count = send(fd, (const char *)from + done, size - done, MSG_NOSIGNAL);
-		if (count < 0 && errno != EINTR) {
-			return false;
-		}
-		done += count > 0 ? (size_t)count : 0;
-	}
-	return true;
-}
-
 /* Give it something to do, or tell it that there is nothing more. */
 static void feed(struct warm_up *warm, struct worker *worker)
 {
@@ -171,7 +159,7 @@ static void feed(struct warm_up *warm, struct worker *worker)
 		return;
 	}
 	warm_write(&bytes, &warm->requests[warm->next]);
-	if (bytes.failed || !send_all(worker->fd, bytes.data, bytes.len)) {
+	if (bytes.failed || !warm_send(worker->fd, bytes.data, bytes.len)) {
 		lose_worker(warm, worker); /* somebody else may do it */
 	} else {
 		worker->item = warm->next;
@@ -248,16 +236,9 @@ static void listen_to_workers(struct warm_up *warm)
 	}
 }
 
-static int64_t own_cores(void)
-{
-	cpu_set_t set;
-	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-	return count > 0 ? count : 1;
-}
-
 static void run_workers(struct warm_up *warm, int64_t processes)
 {
-	int64_t want = processes > 0 ? processes : own_cores();
+	int64_t want = processes > 0 ? processes : cores_available();
 	struct store *store = cache_store();
 	want = min64(min64(want, warm->count), MOST_WORKERS);
 	char *program = want > 1 && store && !store_off(store) ? find_program() : NULL;

@@ -29,6 +29,9 @@ void warm_write(struct str *out, const struct warm_request *request);
 bool warm_read(struct warm_request *out, const char *bytes, size_t size);
 void warm_free(struct warm_request *request);
 
+/* Send all of it; false when the other end is gone. */
+bool warm_send(int socket, const void *from, size_t size);
+
 /* Compile it, on this thread. */
 kz_status warm_compile(enum warm_answer *answer, const struct warm_request *request, kz_error *err);
 

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* More than any source has. */
@@ -226,10 +227,10 @@ static bool read_all(int fd, void *to, size_t size)
 	return true;
 }
 
-static bool write_all(int fd, const void *from, size_t size)
+bool warm_send(int socket, const void *from, size_t size)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t count = write(fd, (const char *)from + done, size - done);
+		ssize_t count = send(socket, (const char *)from + done, size - done, MSG_NOSIGNAL);
 		if (count < 0 && errno != EINTR) {
 			return false;
 		}
@@ -251,7 +252,7 @@ static bool serve(int fd, uint64_t size)
 		(void)warm_compile(&answer, &request, NULL);
 		warm_free(&request);
 		char letter = (char)answer;
-		ok = write_all(fd, &letter, 1);
+		ok = warm_send(fd, &letter, 1);
 	}
 	mem_free(bytes);
 	return ok;
@@ -262,7 +263,7 @@ int kz_warm_up_serve(int socket)
 	uint8_t hello[WARM_HELLO_SIZE];
 	uint64_t size;
 	warm_hello(hello);
-	bool ok = write_all(socket, hello, sizeof(hello));
+	bool ok = warm_send(socket, hello, sizeof(hello));
 	while (ok && read_all(socket, &size, sizeof(size))) {
 		ok = serve(socket, size);
 	}

@@ -15,6 +15,7 @@
 #include "pool.h"
 
 #include "../base/alloc.h"
+#include "../base/cores.h"
 #include "settings.h"
 
 #include <sched.h>
@@ -57,17 +58,9 @@ struct pool {
 #define relax() atomic_signal_fence(memory_order_seq_cst)
 #endif
 
-/* Cores that this process may use. */
-static unsigned own_cores(void)
-{
-	cpu_set_t set;
-	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-	return count > 0 ? (unsigned)count : 1;
-}
-
 unsigned pool_cores(void)
 {
-	return (unsigned)settings_get(SETTING_THREADS, own_cores());
+	return (unsigned)settings_get(SETTING_THREADS, cores_available());
 }
 
 static uint64_t now_ns(void)
@@ -216,7 +209,7 @@ bool pool_create(struct pool **out, unsigned size)
 		return false;
 	}
 	pool->size = size;
-	pool->is_watchful = size <= own_cores();
+	pool->is_watchful = size <= cores_available();
 	pool->threads = threads;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->posted, NULL);
