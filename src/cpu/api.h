@@ -254,8 +254,6 @@ struct function {
 	struct ptx_func *ptx;
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
-	bool in_order;              /* blocks may wait for others; if compiled */
-	bool is_straight;           /* it ends after as many instructions as it has; if compiled */
 	atomic_ullong short_blocks; /* so many do not keep the thread that launches them */
 	struct jit_kernel kernel;
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */

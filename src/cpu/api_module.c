@@ -380,9 +380,7 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 		|| ((module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
 		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
 	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
-		function->is_straight = function->kernel.is_straight;
-		function->in_order = function->kernel.in_order;
-		atomic_store(&function->short_blocks, function->is_straight ? UINT64_MAX : 0);
+		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
 	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
 	return ok;

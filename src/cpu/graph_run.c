@@ -283,7 +283,7 @@ static bool is_quick(const struct work *work)
 {
 	return work->kind != WORK_KERNEL || (work_is_quick(work)
 		&& atomic_load_explicit(&work->kernel.function->is_compiled, memory_order_acquire)
-		&& work->kernel.function->is_straight);
+		&& work->kernel.function->kernel.is_straight);
 }
 
 bool graph_run_is_quick(const struct graph_run *run)

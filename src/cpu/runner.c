@@ -134,7 +134,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
-		.in_order = function->in_order,
+		.in_order = function->kernel.in_order,
 		.cooperative = kernel->is_cooperative
 	};
 }

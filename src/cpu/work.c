@@ -220,7 +220,8 @@ static void share_copy(struct context *context, const struct box *box)
 	};
 	bool has_helpers = copy.parts > 1 && pool_post(pool, copy_parts, &copy, copy.parts - 1);
 	copy_parts(&copy, 0);
-	while (has_helpers && !pool_close(pool, 0)) {
+	if (has_helpers) {
+		pool_close(pool, 0);
 	}
 }
 
