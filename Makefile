@@ -108,7 +108,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
-	kept.c code.c jit_link.c jit.c \
+	kept.c code.c jit_link.c jit_dump.c jit.c \
 	image.c link_scan.c link.c \
 	capacity.c \
 	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
@@ -151,7 +151,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	inspect layout \
 	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction
-SUITES_cpu := lex parse check flatten flat_stack cfg code kept emit emit_flow emit_call syntax cpu_memory \
+SUITES_cpu := lex parse check flatten flat_stack cfg code kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \

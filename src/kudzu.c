@@ -147,7 +147,8 @@
  *                   emit_base.c: addresses that LLVM makes vectors of
  *     kept.[ch]     compiled kernels in the cache on disk
  *     code.[ch]     object files -> code that can run
- *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker
+ *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker; jit_dump.[ch]: what
+ *                   becomes of a kernel, as text
  *     image.[ch]
  *                   the PTX in what programs load: text, fat binaries
  *     link.[ch] link_scan.[ch]

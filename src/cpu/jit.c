@@ -25,6 +25,7 @@
 #include "code.h"
 #include "emit.h"
 #include "jit.h"
+#include "jit_dump.h"
 #include "jit_link.h"
 #include "kept.h"
 #include "lower.h"
@@ -414,6 +415,10 @@ static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef
 		return false;
 	}
 	constrain_code(jit, ir);
+	if (jit_dump_is_on() && !jit_dump(machine, ir, func, diag)) {
+		return false;
+	}
+	jit->is_deep = false;
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, out)) {
 		return fail_message(diag, func->line, "generate code", message);
 	}
@@ -540,7 +545,7 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 	struct kept kept;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
 	double start = now_ms();
-	if (!kept_find(&kept, jit->key)) {
+	if (jit_dump_is_on() || !kept_find(&kept, jit->key)) {
 		return false;
 	}
 	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
