@@ -64,6 +64,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	custom.h \
 	inspect.h layout.h \
 	link.h bundle.h \
+	ffi.h \
 	)
 BASE := $(addprefix src/base/,lz4.c fatbin.c \
 	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
@@ -83,6 +84,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c cache.c \
 	diagnostic.c \
 	link.c load.c bundle.c \
+	ffi.c \
 	warm.c warm_request.c \
 	shape.c strided.c array.c span.c transfer.c across.c \
 	npy.c npy_parse.c npz.c zip.c inflate.c \
@@ -323,8 +325,8 @@ run: all $(sample-programs) ## build and run the samples
 .PHONY: check-cli
 check-cli: all
 	$(call step,$@,$(nvrtc) tests/cli/check_compile $(BUILD))
-.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin
-check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,$(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
+.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin check-ffi
+check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -344,6 +346,8 @@ check-sample-%: $(BUILD)/samples/% lib
 	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
+check-ffi: lib
+	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx.def $(BUILD)/config
 	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
 docs/ptx.md: $(BUILD)/docs/ptx FORCE

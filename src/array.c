@@ -367,6 +367,30 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 	return st;
 }
 
+kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *length,
+	kz_error *err)
+{
+	kz_status st;
+	size_t room = buffer && size > 0 ? (size_t)size : 0;
+	struct str text = STR_INIT;
+	if (room > 0) {
+		buffer[0] = '\0';
+	}
+	if (!(st = object_check(array, "an array", err))) {
+		st = array_text(&text, array, err);
+	}
+	if (!st && room > 0) {
+		size_t len = text.len < room ? text.len : room - 1;
+		memcpy(buffer, text.data, len);
+		buffer[len] = '\0';
+	}
+	if (length) {
+		*length = st ? 0 : (int64_t)text.len;
+	}
+	str_free(&text);
+	return st;
+}
+
 /* What an array says about itself */
 
 kz_dtype kz_array_dtype(const kz_array *array)

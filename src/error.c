@@ -170,6 +170,72 @@ const char *kz_error_message(const kz_error *err)
 	return err ? err->message : "";
 }
 
+kz_domain kz_error_domain(const kz_error *err)
+{
+	return err ? err->domain : KZ_DOMAIN_LIBRARY;
+}
+
+int32_t kz_error_code(const kz_error *err)
+{
+	return err ? err->code : 0;
+}
+
+uint32_t kz_error_flags(const kz_error *err)
+{
+	return err ? err->flags : 0;
+}
+
+static const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+const char *kz_error_name(const kz_error *err)
+{
+	return text_or_empty(err ? err->name : NULL);
+}
+
+const char *kz_error_call(const kz_error *err)
+{
+	return text_or_empty(err ? err->call : NULL);
+}
+
+const char *kz_error_hint(const kz_error *err)
+{
+	return text_or_empty(err ? err->hint : NULL);
+}
+
+const char *kz_error_file(const kz_error *err)
+{
+	return text_or_empty(err ? err->file : NULL);
+}
+
+int32_t kz_error_line(const kz_error *err)
+{
+	return err ? err->line : 0;
+}
+
+int32_t kz_error_column(const kz_error *err)
+{
+	return err ? err->column : 0;
+}
+
+const char *kz_error_log(const kz_error *err)
+{
+	return text_or_empty(err ? err->log : NULL);
+}
+
+kz_error *kz_error_create(void)
+{
+	return mem_zalloc(1, sizeof(kz_error));
+}
+
+void kz_error_release(kz_error *err)
+{
+	kz_error_clear(err);
+	mem_free(err);
+}
+
 static const struct {
 	const char *name;
 	const char *text;

@@ -115,6 +115,7 @@
  *                   custom_elementwise.c custom_reduction.c: the two kinds
  *     diagnose.c    what works on this machine
  *     cache.c       figures of the cache, and why it misses
+ *     ffi.c         what callers need that have no C compiler
  *     kudzu.c       this file
  *
  * src/cpu/ - libkudzu-cpu.so: a CUDA driver whose device is the processor

@@ -25,7 +25,7 @@ kz_shape kz_shape_from(const int64_t *dims, int64_t ndim)
 
 kz_axes kz_axes_from(const int64_t *items, int64_t count)
 {
-	kz_axes axes = {.count = items || count == 0 ? count : -2};
+	kz_axes axes = {.count = items || count == 0 || count == -1 ? count : -2};
 	for (int64_t i = 0; items && i < count && i < KZ_MAX_DIMS; i++) {
 		axes.items[i] = items[i];
 	}

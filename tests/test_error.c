@@ -52,6 +52,32 @@ START_TEST(a_cleared_error_can_be_used_again)
 }
 END_TEST
 
+START_TEST(functions_read_every_field)
+{
+	kz_error *err = kz_error_create();
+	ck_assert(error_is_clean(err));
+	ck_assert_str_eq(kz_error_name(err), "");
+	ck_assert_str_eq(kz_error_file(err), "");
+	ck_assert_str_eq(kz_error_log(err), "");
+	error_foreign(err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", KZ_ERROR_STICKY, "message");
+	error_add_place(err, "a.cu", 3, 4);
+	error_add_hint(err, "hint");
+	error_take_log(err, mem_strdup("log"));
+	ck_assert_int_eq(kz_error_domain(err), KZ_DOMAIN_DRIVER);
+	ck_assert_int_eq(kz_error_code(err), 700);
+	ck_assert_uint_eq(kz_error_flags(err), KZ_ERROR_STICKY);
+	ck_assert_str_eq(kz_error_name(err), "NAME");
+	ck_assert_str_eq(kz_error_call(err), "call");
+	ck_assert_str_eq(kz_error_hint(err), "hint");
+	ck_assert_str_eq(kz_error_file(err), "a.cu");
+	ck_assert_int_eq(kz_error_line(err), 3);
+	ck_assert_int_eq(kz_error_column(err), 4);
+	ck_assert_str_eq(kz_error_log(err), "log");
+	kz_error_release(err);
+	kz_error_release(NULL);
+}
+END_TEST
+
 START_TEST(a_copy_owns_its_texts)
 {
 	kz_error err = KZ_ERROR_INIT, copy = KZ_ERROR_INIT;
@@ -232,6 +258,7 @@ Suite *error_suite(void)
 	tcase_add_test(tc, the_first_failure_wins);
 	tcase_add_test(tc, every_function_takes_no_error);
 	tcase_add_test(tc, a_cleared_error_can_be_used_again);
+	tcase_add_test(tc, functions_read_every_field);
 	tcase_add_test(tc, a_copy_owns_its_texts);
 	tcase_add_test(tc, a_message_that_is_too_long_ends_between_characters);
 	tcase_add_test(tc, a_message_is_one_line_whatever_is_in_it);

@@ -52,6 +52,7 @@ START_TEST(lists_are_the_macros)
 	ck_assert_int_eq(KZ_AXES().count, 0);
 	ck_assert_int_eq(kz_axes_from(NULL, 0).count, 0);
 	ck_assert_int_eq(kz_axes_from(NULL, 2).count, -2);
+	ck_assert_int_eq(kz_axes_from(NULL, -1).count, KZ_ALL_AXES.count);
 }
 END_TEST
 

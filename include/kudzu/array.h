@@ -200,6 +200,17 @@ KZ_API KZ_NODISCARD kz_status kz_array_host(void **out, kz_array *array, kz_erro
  */
 KZ_API KZ_NODISCARD kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err);
 
+/**
+ * Write what kz_array_print prints into a buffer, as snprintf does.
+ *
+ * @param buffer where to, host memory; NULL to learn the length.
+ * @param size bytes that fit, the terminating zero included.
+ * @param length set to the bytes that the whole text takes, without the terminating zero; 0 on
+ *        failure.  May be NULL.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_format(kz_array *array, char *buffer, int64_t size,
+	int64_t *length, kz_error *err);
+
 KZ_API kz_dtype kz_array_dtype(const kz_array *array);       /**< Return the element type. */
 KZ_API kz_shape kz_array_shape(const kz_array *array);       /**< Return the shape. */
 KZ_API int kz_array_ndim(const kz_array *array);             /**< Return how many extents. */

@@ -141,6 +141,32 @@ KZ_API kz_status kz_error_status(const kz_error *err);
 /** Return err->message; "" for NULL.  Ownership: borrowed until the error changes. */
 KZ_API const char *kz_error_message(const kz_error *err);
 
+/*
+ * The fields, for callers that cannot read the struct; text is borrowed until the error changes.
+ * Each takes NULL and answers as for an error that says KZ_OK.
+ */
+KZ_API kz_domain kz_error_domain(const kz_error *err);       /**< Return err->domain. */
+KZ_API int32_t kz_error_code(const kz_error *err);           /**< Return err->code. */
+KZ_API uint32_t kz_error_flags(const kz_error *err);         /**< Return err->flags. */
+KZ_API const char *kz_error_name(const kz_error *err);       /**< Return err->name; "" for none. */
+KZ_API const char *kz_error_call(const kz_error *err);       /**< Return err->call; "" for none. */
+KZ_API const char *kz_error_hint(const kz_error *err);       /**< Return err->hint; "" for none. */
+KZ_API const char *kz_error_file(const kz_error *err);       /**< Return err->file; "" for none. */
+KZ_API int32_t kz_error_line(const kz_error *err);           /**< Return err->line. */
+KZ_API int32_t kz_error_column(const kz_error *err);         /**< Return err->column. */
+KZ_API const char *kz_error_log(const kz_error *err);        /**< Return err->log; "" for none. */
+
+/**
+ * Allocate an error value, as KZ_ERROR_INIT says, for callers that cannot declare one.
+ *
+ * @return the error; NULL when memory runs out, which every function takes.
+ * Ownership: give it back with kz_error_release.
+ */
+KZ_API kz_error *kz_error_create(void);
+
+/** Clear an error of kz_error_create and give it back.  NULL is fine. */
+KZ_API void kz_error_release(kz_error *err);
+
 /** Return the name of a status, "KZ_INVALID"; "KZ_UNKNOWN" for one that is none.  Static. */
 KZ_API const char *kz_status_name(kz_status status);
 

@@ -54,7 +54,7 @@ typedef struct kz_vars {
 	size_t count;
 } kz_vars;
 
-static inline kz_var kz_var_make(const char *name, kz_arg value)
+KZ_INLINE kz_var kz_var_make(const char *name, kz_arg value)
 {
 	kz_var var = {name, value};
 	return var;
@@ -102,7 +102,7 @@ KZ_API KZ_NODISCARD kz_status kz_eval_prepare(kz_device *dev, const char *text,
 	const kz_op_options *options, kz_error *err, kz_vars vars);
 
 /** Stand for an array without gaps in kz_eval_prepare. */
-static inline kz_arg kz_arg_array_of(kz_dtype dtype)
+KZ_INLINE kz_arg kz_arg_array_of(kz_dtype dtype)
 {
 	return kz_arg_uint(KZ_ARG_ARRAY_OF, dtype, 0);
 }
@@ -116,7 +116,7 @@ static inline kz_arg kz_arg_array_of(kz_dtype dtype)
  */
 #ifndef __cplusplus
 #define KZ_VAR_DEFINE(suffix, type) \
-	static inline kz_var kz_var_##suffix(type value, const char *name) \
+	KZ_INLINE kz_var kz_var_##suffix(type value, const char *name) \
 	{ \
 		return kz_var_make(name, kz_arg_##suffix(value)); \
 	}
@@ -141,7 +141,7 @@ KZ_VAR_DEFINE(host, const volatile void *)
 KZ_VAR_DEFINE(self, kz_arg)
 #undef KZ_VAR_DEFINE
 
-static inline kz_var kz_var_keep(kz_var value, const char *name)
+KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 {
 	(void)name;
 	return value;

@@ -41,7 +41,7 @@ typedef struct kz_dim3 {
 } kz_dim3;
 
 /** Make a kz_dim3. */
-static inline kz_dim3 kz_dim(int64_t x, int64_t y, int64_t z)
+KZ_INLINE kz_dim3 kz_dim(int64_t x, int64_t y, int64_t z)
 {
 	kz_dim3 dim = {x, y, z};
 	return dim;
@@ -91,27 +91,27 @@ typedef struct kz_args {
 } kz_args;
 
 /* One constructor per kind; KZ_ARG picks by type. */
-static inline kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
+KZ_INLINE kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
 	kz_arg arg = {kind, width, {0}, {0}};
 	return arg;
 }
 
-static inline kz_arg kz_arg_int(int64_t value, int32_t width)
+KZ_INLINE kz_arg kz_arg_int(int64_t value, int32_t width)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_INT, width);
 	arg.value.i = value;
 	return arg;
 }
 
-static inline kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
+KZ_INLINE kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
 {
 	kz_arg arg = kz_arg_make(kind, width);
 	arg.value.u = value;
 	return arg;
 }
 
-static inline kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
+KZ_INLINE kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
 {
 	kz_arg arg = kz_arg_make(kind, 0);
 	arg.size = size;
@@ -120,12 +120,12 @@ static inline kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value
 }
 
 #define KZ_ARG_DEFINE_INT(name, type) \
-	static inline kz_arg kz_arg_##name(type value) \
+	KZ_INLINE kz_arg kz_arg_##name(type value) \
 	{ \
 		return kz_arg_int((int64_t)value, (int32_t)sizeof(type)); \
 	}
 #define KZ_ARG_DEFINE_UINT(name, type) \
-	static inline kz_arg kz_arg_##name(type value) \
+	KZ_INLINE kz_arg kz_arg_##name(type value) \
 	{ \
 		return kz_arg_uint(KZ_ARG_UINT, (uint64_t)value, (int32_t)sizeof(type)); \
 	}
@@ -142,21 +142,21 @@ KZ_ARG_DEFINE_UINT(ullong, unsigned long long)
 #undef KZ_ARG_DEFINE_INT
 #undef KZ_ARG_DEFINE_UINT
 
-static inline kz_arg kz_arg_char(char value)
+KZ_INLINE kz_arg kz_arg_char(char value)
 {
 	kz_arg arg = kz_arg_make((char)-1 < 0 ? KZ_ARG_INT : KZ_ARG_UINT, 1);
 	arg.value.i = value;
 	return arg;
 }
 
-static inline kz_arg kz_arg_f32(float value)
+KZ_INLINE kz_arg kz_arg_f32(float value)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_F32, (int32_t)sizeof(value));
 	arg.value.f = value;
 	return arg;
 }
 
-static inline kz_arg kz_arg_f64(double value)
+KZ_INLINE kz_arg kz_arg_f64(double value)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_F64, (int32_t)sizeof(value));
 	arg.value.d = value;
@@ -164,7 +164,7 @@ static inline kz_arg kz_arg_f64(double value)
 }
 
 /** Make a complex operand of array operations; C's complex numbers are taken as they are. */
-static inline kz_arg kz_arg_complex(double real, double imaginary)
+KZ_INLINE kz_arg kz_arg_complex(double real, double imaginary)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_COMPLEX, 0);
 	arg.value.d = real;
@@ -172,22 +172,22 @@ static inline kz_arg kz_arg_complex(double real, double imaginary)
 	return arg;
 }
 
-static inline kz_arg kz_arg_array(const kz_array *value)
+KZ_INLINE kz_arg kz_arg_array(const kz_array *value)
 {
 	return kz_arg_pointer(KZ_ARG_ARRAY, value, 0);
 }
 
-static inline kz_arg kz_arg_buffer(const kz_buffer *value)
+KZ_INLINE kz_arg kz_arg_buffer(const kz_buffer *value)
 {
 	return kz_arg_pointer(KZ_ARG_BUFFER, value, 0);
 }
 
-static inline kz_arg kz_arg_host(const volatile void *value)
+KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 {
 	return kz_arg_pointer(KZ_ARG_POINTER, value, 0);
 }
 
-static inline kz_arg kz_arg_self(kz_arg value)
+KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 {
 	return value;
 }
@@ -213,18 +213,18 @@ static inline kz_arg kz_arg_self(kz_arg value)
  * cast it.  The list lives until the end of the enclosing block (in C++: of the full expression).
  */
 #ifndef __cplusplus
-static inline kz_arg kz_arg_bool(_Bool value)
+KZ_INLINE kz_arg kz_arg_bool(_Bool value)
 {
 	return kz_arg_uint(KZ_ARG_BOOL, value, (int32_t)sizeof(value));
 }
 
-static inline kz_arg kz_arg_c64(float _Complex value)
+KZ_INLINE kz_arg kz_arg_c64(float _Complex value)
 {
 	union { float _Complex value; float parts[2]; } both = {value};
 	return kz_arg_complex((double)both.parts[0], (double)both.parts[1]);
 }
 
-static inline kz_arg kz_arg_c128(double _Complex value)
+KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 {
 	union { double _Complex value; double parts[2]; } both = {value};
 	return kz_arg_complex(both.parts[0], both.parts[1]);

@@ -16,6 +16,7 @@
  *   custom.h    kernels from a line of C  image.h    compile without a device
  *   diagnostic.h compilers' errors as data  cache.h  figures of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
+ *   ffi.h       without a C compiler
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -37,6 +38,7 @@
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
 #include <kudzu/eval.h>
+#include <kudzu/ffi.h>
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/inspect.h>

@@ -81,7 +81,7 @@ extern "C" {
  */
 KZ_API kz_shape kz_shape_from(const int64_t *dims, int64_t ndim);
 
-/** Make a list of axes, as kz_shape_from makes a shape. */
+/** Make a list of axes, as kz_shape_from makes a shape; (NULL, -1) is KZ_ALL_AXES. */
 KZ_API kz_axes kz_axes_from(const int64_t *items, int64_t count);
 
 /**

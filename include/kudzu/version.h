@@ -18,6 +18,20 @@
 #define KZ_NODISCARD
 #endif
 
+/**
+ * Marks functions that are written in the headers.  Programs compile them as part of their own; the
+ * library has each under its name too, for callers that have no compiler (ffi.h).
+ */
+#if defined(__cplusplus)
+#define KZ_INLINE inline
+#elif defined(KZ_DEFINE_INLINE)
+#define KZ_INLINE KZ_API extern inline
+#elif defined(__GNUC__)
+#define KZ_INLINE __attribute__((__always_inline__)) inline
+#else
+#define KZ_INLINE static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -56,23 +56,23 @@ typedef struct kz_slices {
 	int64_t count;
 } kz_slices;
 
-static inline kz_slice kz_slice_make(kz_slice_kind kind, int64_t start, int64_t stop, int64_t step)
+KZ_INLINE kz_slice kz_slice_make(kz_slice_kind kind, int64_t start, int64_t stop, int64_t step)
 {
 	kz_slice slice = {kind, 0, start, stop, step};
 	return slice;
 }
 
-static inline kz_slice kz_slice_range(int64_t start, int64_t stop, int64_t step)
+KZ_INLINE kz_slice kz_slice_range(int64_t start, int64_t stop, int64_t step)
 {
 	return kz_slice_make(KZ_SLICE_RANGE, start, stop, step);
 }
 
-static inline kz_slice kz_slice_index(int64_t index)
+KZ_INLINE kz_slice kz_slice_index(int64_t index)
 {
 	return kz_slice_make(KZ_SLICE_INDEX, index, 0, 0);
 }
 
-static inline kz_slice kz_slice_self(kz_slice slice)
+KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 {
 	return slice;
 }

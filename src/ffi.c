@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For callers without a C compiler: the functions that the headers write out, here once more as
+ * symbols of the library, and the sizes of the public structs.
+ *
+ * KZ_DEFINE_INLINE makes KZ_INLINE `extern inline`, by which C puts a definition here; that is why
+ * it comes before everything else.
+ */
+#define KZ_DEFINE_INLINE
+#include "base/common.h"
+
+#include <kudzu/ffi.h>
+#include <kudzu/kudzu.h>
+
+#include <string.h>
+
+/* S: begins with its size. */
+#define STRUCTS(X, S) \
+	X(kz_error) X(kz_shape) X(kz_axes) X(kz_dim3) X(kz_arg) X(kz_args) X(kz_var) X(kz_vars) \
+	X(kz_arrays) X(kz_slice) X(kz_slices) X(kz_layout) X(kz_layout_member) \
+	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
+	X(kz_kernel_stats) X(kz_memory_stats) X(kz_live_memory) \
+	X(kz_warm_up_source) X(kz_warm_up_result) \
+	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
+	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
+	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
+	S(kz_reduce_options) S(kz_scan_options) S(kz_allocator)
+
+static const struct {
+	const char *name;
+	size_t size;
+	bool sized;
+} structs[] = {
+#define X(type) {#type, sizeof(type), false},
+#define S(type) {#type, sizeof(type), true},
+	STRUCTS(X, S)
+#undef X
+#undef S
+};
+
+#define S(type) static_assert(offsetof(type, size) == 0, "its size comes first");
+#define X(type)
+STRUCTS(X, S)
+#undef X
+#undef S
+
+size_t kz_struct_init(void *out, size_t size, const char *name)
+{
+	size_t i = 0;
+	while (i < countof(structs) && (!name || strcmp(structs[i].name, name) != 0)) {
+		i++;
+	}
+	if (i == countof(structs)) {
+		return 0;
+	}
+	size_t needed = structs[i].size;
+	if (out && size >= needed) {
+		memset(out, 0, needed);
+		if (structs[i].sized) {
+			memcpy(out, &needed, sizeof(needed));
+		}
+	}
+	return needed;
+}
