@@ -106,7 +106,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
 	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
-	emit_warp.c emit_async.c emit_matrix.c \
+	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \

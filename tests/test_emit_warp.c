@@ -78,6 +78,24 @@ START_TEST(shuffles_follow_the_pseudo_code)
 }
 END_TEST
 
+/* In a warp that is whole, and in one that is not. */
+START_TEST(shuffles_by_a_number_from_a_register)
+{
+	const struct shuffle *s = &shuffles[_i];
+	char text[200];
+	snprintf(text, sizeof(text), "min.u32 %%r5, %%r0, 0; add.u32 %%r5, %%r5, %d;\n"
+		"shfl.sync.%s.b32 %%r3|%%p3, %%r1, %%r5, %d, -1;", s->b, s->mode, s->c);
+	run_on_values(32, 40, "", text);
+	for (uint32_t t = 0; t < 40; t++) {
+		bool in_range;
+		uint32_t from = t / 32 * 32 + (uint32_t)source_of(s, (int)t % 32, &in_range);
+		from = from < 40 ? from : t; /* nobody there */
+		ck_assert_msg(grid.memory[t][0] == value_of(from) && grid.memory[t][1] == in_range,
+			"thread %u: %#x, %u", t, grid.memory[t][0], grid.memory[t][1]);
+	}
+}
+END_TEST
+
 /* Each thread its own source, clamp and segments. */
 START_TEST(shuffles_take_other_operands_in_each_thread)
 {
@@ -235,6 +253,7 @@ static const struct way {
 	uint32_t (*set_of)(uint32_t thread);
 } ways[] = {
 	{32, "", "-1", "", everybody},
+	{32, "min.u32 %r8, %r0, 0; sub.u32 %r8, %r8, 1;", "%r8", "", everybody},
 	{20, "", "-1", "", low_half},
 	{20, "", "0xfffff", "", low_half},
 	/* both sides of a branch, the same instruction twice */
@@ -403,6 +422,7 @@ Suite *emit_warp_suite(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, shuffles_follow_the_pseudo_code, 0, countof(shuffles));
+	tcase_add_loop_test(tc, shuffles_by_a_number_from_a_register, 0, countof(shuffles));
 	tcase_add_test(tc, shuffles_take_other_operands_in_each_thread);
 	tcase_add_loop_test(tc, collectives_work_on_whoever_is_there, 0,
 		countof(collectives) * countof(ways));

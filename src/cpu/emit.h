@@ -66,6 +66,7 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
+	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
 
@@ -245,8 +246,19 @@ void emit_blocks(struct emit *e);
 void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
 	unsigned count);
 LLVMValueRef emit_collected(struct emit *e, unsigned word);
+LLVMValueRef emit_exchanged(struct emit *e, unsigned word); /* those in the exchange */
 /* Put down one word for the scheduler. */
 void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value);
+
+/* emit_meet.c: what a whole warp does together.  Instead of emit_collect, if that is true; `members`
+ * may be NULL. */
+bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
+	LLVMValueRef *words);
+/* A result of it; NULL if results are in the exchange. */
+LLVMValueRef emit_met(struct emit *e, unsigned word);
+/* Whether a block begins with results of it; for a converged one, fetch them from the exchange. */
+bool emit_has_results(struct emit *e, size_t block);
+void emit_fetch_results(struct emit *e);
 
 /* What the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);

@@ -417,6 +417,9 @@ void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
 	LLVMBasicBlockRef wait = emit_block(e, "wait");
 	LLVMBuildCondBr(e->builder, done, on, wait);
 	emit_enter(e, on);
+	if (!e->is_diverged && emit_has_results(e, block_after(e))) {
+		emit_fetch_results(e);
+	}
 	emit_goto(e, block_after(e));
 	emit_enter(e, wait);
 	if (e->width > 1) {
@@ -522,7 +525,8 @@ static void enter_diverged(struct emit *e, size_t block)
 	emit_enter(e, some);
 	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, number(e, UINT32_MAX));
-	LLVMBuildCondBr(e->builder, all, e->blocks[block], body);
+	/* results of a diverged warp are in the exchange */
+	LLVMBuildCondBr(e->builder, all, emit_has_results(e, block) ? body : e->blocks[block], body);
 
 	emit_enter(e, body);
 	e->mask = mask;

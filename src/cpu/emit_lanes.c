@@ -167,6 +167,12 @@ void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value)
 
 LLVMValueRef emit_collected(struct emit *e, unsigned word)
 {
+	LLVMValueRef met = emit_met(e, word);
+	return met ? met : emit_exchanged(e, word);
+}
+
+LLVMValueRef emit_exchanged(struct emit *e, unsigned word)
+{
 	assert(word < RT_WORDS);
 	LLVMValueRef place = exchange_place(e, word_offset(word));
 	LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i32, place, "");
@@ -189,7 +195,9 @@ void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValue
 
 void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
+	if (!emit_meet(e, COLLECT_SYNC, &inst->operands[0], NULL)) {
+		emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
+	}
 }
 
 /* W = 32: who runs this now.  W = 1: who of the warp comes here before it stands still. */

@@ -16,7 +16,11 @@
 static void collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
 	LLVMValueRef *words, unsigned count)
 {
-	if (index < inst->operand_count) {
+	bool is_named = index < inst->operand_count;
+	if (emit_meet(e, what, is_named ? &inst->operands[index] : NULL, words)) {
+		return;
+	}
+	if (is_named) {
 		emit_collect(e, what, emit_use(e, &inst->operands[index], PTX_U32), words, count);
 	} else if (e->width > 1) {
 		emit_collect(e, what, emit_splat(e, emit_active(e)), words, count);

@@ -48,6 +48,36 @@ static inline uint32_t collect_what(enum collect op, uint32_t details)
 	return (uint32_t)op | details << COLLECT_SHIFT;
 }
 
+/* PTX ISA 9.7.9.6: the thread that `lane` reads from; in range or not. */
+static inline uint32_t collect_shfl_source(enum collect_shfl mode, uint32_t lane, uint32_t b,
+	uint32_t c, bool *in_range)
+{
+	uint32_t offset = b & 31;
+	uint32_t mask = c >> 8 & 31;
+	uint32_t least = lane & mask;
+	uint32_t most = least | (c & 31 & ~mask);
+	uint32_t from = lane;
+	switch (mode) {
+	case SHFL_UP:
+		from = lane - offset;
+		*in_range = (int32_t)from >= (int32_t)most;
+		break;
+	case SHFL_DOWN:
+		from = lane + offset;
+		*in_range = from <= most;
+		break;
+	case SHFL_BFLY:
+		from = lane ^ offset;
+		*in_range = from <= most;
+		break;
+	case SHFL_IDX:
+		from = least | (offset & ~mask);
+		*in_range = from <= most;
+		break;
+	}
+	return *in_range ? from : lane;
+}
+
 /* rt_calls.collect. */
 uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes);
 /* Threads have exited: release those who waited for nobody else. */

@@ -24,36 +24,6 @@ static void give(struct rt_exchange *x, uint32_t set, unsigned word, uint32_t va
 	}
 }
 
-/* PTX ISA 9.7.9.6: the thread that `lane` reads from; in range or not. */
-static uint32_t shfl_source(enum collect_shfl mode, uint32_t lane, uint32_t b, uint32_t c,
-	bool *in_range)
-{
-	uint32_t offset = b & 31;
-	uint32_t mask = c >> 8 & 31;
-	uint32_t least = lane & mask;
-	uint32_t most = least | (c & 31 & ~mask);
-	uint32_t from = lane;
-	switch (mode) {
-	case SHFL_UP:
-		from = lane - offset;
-		*in_range = (int32_t)from >= (int32_t)most;
-		break;
-	case SHFL_DOWN:
-		from = lane + offset;
-		*in_range = from <= most;
-		break;
-	case SHFL_BFLY:
-		from = lane ^ offset;
-		*in_range = from <= most;
-		break;
-	case SHFL_IDX:
-		from = least | (offset & ~mask);
-		*in_range = from <= most;
-		break;
-	}
-	return *in_range ? from : lane;
-}
-
 static void shuffle(struct rt_exchange *x, uint32_t set, uint32_t details)
 {
 	uint32_t values[RT_GROUP];
@@ -63,7 +33,7 @@ static void shuffle(struct rt_exchange *x, uint32_t set, uint32_t details)
 			continue;
 		}
 		bool in_range = false;
-		uint32_t from = shfl_source((enum collect_shfl)details, i, x->words[1][i],
+		uint32_t from = collect_shfl_source((enum collect_shfl)details, i, x->words[1][i],
 			x->words[2][i], &in_range);
 		x->words[0][i] = values[from < RT_GROUP && has(set, from) ? from : i];
 		x->words[1][i] = in_range;
