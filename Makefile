@@ -96,7 +96,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	eval_lex.c eval_parse.c eval.c \
 	overlap.c declare.c custom.c custom_text.c custom_bind.c custom_elementwise.c custom_reduction.c \
 	)
-CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
+CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_part.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
 	parse_call.c check.c check_operand.c check_call.c \
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
 	flat_inst.c \
@@ -110,14 +110,14 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
-	kept.c code.c jit_link.c jit_dump.c jit.c \
+	kept.c outline.c code.c jit_link.c jit_dump.c jit.c \
 	image.c link_scan.c link.c \
 	capacity.c \
 	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
 	work.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
-	api_image.c api_module.c api_library.c api_link.c \
+	api_image.c api_kernel.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
 	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
 	api_mapping.c api_ipc.c \
@@ -153,7 +153,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	inspect layout \
 	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction
-SUITES_cpu := lex parse check flatten flat_stack cfg code kept jit_dump emit emit_flow emit_call syntax cpu_memory \
+SUITES_cpu := lex parse outline check flatten flat_stack cfg code kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \

@@ -123,7 +123,7 @@
  *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
  *     parser.[ch] parse.[ch] parse_expr.c parse_reg.c parse_var.c parse_body.c parse_call.c
- *                   tokens -> module
+ *                   tokens -> module; parse_part.c: kernels that are read late
  *     check.[ch]    what is not supported, and rules; checker.h check_operand.c: operands and
  *                   their types; check_call.c: calls
  *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;
@@ -147,6 +147,7 @@
  *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
  *     kept.[ch]     compiled kernels in the cache on disk
+ *     outline.[ch]  texts that were found good, so that they need not be read whole again
  *     code.[ch]     object files -> code that can run
  *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker; jit_dump.[ch]: what
  *                   becomes of a kernel, as text
@@ -176,6 +177,7 @@
  *     capture.[ch]  what streams are asked to do becomes nodes of graphs; tail.[ch]: the nodes
  *                   that the next one depends on
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
+ *                   api_kernel.c: kernels of modules;
  *                   api_array.h: arrays, textures; api_pool.h: memory pools;
  *                   api_fetch.c: what kernels ask for; api_ipc.c api_pool_ipc.c: what
  *                   processes have together

@@ -230,13 +230,15 @@ CUmemoryPool mempool_of(const struct memory_range *range);
 
 struct module {
 	struct object object;
-	pthread_mutex_t lock;       /* of the jit */
+	pthread_mutex_t lock;       /* of the jit and the parser */
 	struct ptx_module ptx;
 	struct jit *jit;
 	uint64_t memory;            /* of its variables, 0 if it has none */
 	uint8_t **globals;          /* by ptx_module.vars */
-	struct function *functions;
+	struct outline *outline;    /* NULL: all of the text has been read */
+	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
 	size_t function_count;
+	struct module *plan;        /* of a library: which has the same places; NULL: of none */
 	struct library *library;    /* whose kernels these are, without a context */
 };
 
@@ -252,6 +254,7 @@ struct function {
 	CUfunction handle;
 	struct module *module;
 	struct ptx_func *ptx;
+	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
 	atomic_ullong short_blocks; /* so many do not keep the thread that launches them */

@@ -191,16 +191,14 @@ API(cuLibraryUnload, CUlibrary handle)
 	return CUDA_SUCCESS;
 }
 
-/* Hand what was set for the kernels on to their functions. */
-static void inherit(struct module *module, const struct module *plan)
+/* Hand what was set for the kernels on to their functions, those read later included. */
+static void inherit(struct module *module, struct module *plan)
 {
+	module->plan = plan;
 	for (size_t i = 0; i < module->function_count; i++) {
-		struct function *function = &module->functions[i];
-		const struct function *kernel = &plan->functions[i];
-		function->max_dynamic = kernel->max_dynamic;
-		function->carveout = kernel->carveout;
-		function->hints[0] = kernel->hints[0];
-		function->hints[1] = kernel->hints[1];
+		if (module->functions[i] != NULL) {
+			kernel_inherit(module->functions[i]);
+		}
 	}
 }
 
@@ -261,10 +259,7 @@ CUresult kernel_function(const char *call, struct context *context, struct funct
 {
 	struct module *module;
 	CUresult result = library_module(call, kernel->module->library, context, &module);
-	if (result == CUDA_SUCCESS) {
-		*out = &module->functions[kernel - kernel->module->functions];
-	}
-	return result;
+	return result == CUDA_SUCCESS ? module_function(call, module, kernel->place, out) : result;
 }
 
 API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
@@ -277,9 +272,10 @@ API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct function *kernel = module_find_function(library->plan, name);
+	struct function *kernel;
+	result = module_find_function(__func__, library->plan, name, &kernel);
 	*out = kernel != NULL ? (CUkernel)(void *)kernel->handle : NULL;
-	return kernel != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_NOT_FOUND,
+	return result != CUDA_SUCCESS || kernel != NULL ? result : api_fail(CUDA_ERROR_NOT_FOUND,
 		"%s: the library has no kernel '%s'", __func__, name);
 }
 
@@ -301,7 +297,12 @@ API(cuLibraryEnumerateKernels, CUkernel *out, unsigned int count, CUlibrary hand
 		return result;
 	}
 	for (size_t i = 0; i < count && i < library->plan->function_count; i++) {
-		out[i] = (CUkernel)(void *)library->plan->functions[i].handle;
+		struct function *kernel;
+		result = module_function(__func__, library->plan, i, &kernel);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+		out[i] = (CUkernel)(void *)kernel->handle;
 	}
 	return CUDA_SUCCESS;
 }
@@ -456,15 +457,14 @@ API(cuKernelSetAttribute, CUfunction_attribute attribute, int value, CUkernel ha
 		return result;
 	}
 	struct library *library = kernel->module->library;
-	size_t index = (size_t)(kernel - library->plan->functions);
 	pthread_mutex_lock(&library->lock);
 	result = function_set_attribute(__func__, kernel, attribute, value);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < library->loaded_count; i++) {
 		struct module *module = handle_get(library->loaded[i].module, API_MODULE);
-		if (module != NULL
-		    && !(module->functions[index].attributes_set & 1u << attribute)) {
-			function_set_attribute(__func__, &module->functions[index], attribute,
-				value);
+		struct function *function = module != NULL
+			? module_known_function(module, kernel->place) : NULL;
+		if (function != NULL && !(function->attributes_set & 1u << attribute)) {
+			function_set_attribute(__func__, function, attribute, value);
 		}
 	}
 	pthread_mutex_unlock(&library->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
- * when it is first asked for.  What is wrong with the PTX is told as ptxas does, with the line, in
+ * when it is first asked for.  Of a big text that was good before only what is outside of kernels
+ * is read (outline.c), and each kernel when it is asked for.  What is wrong with the PTX is told as ptxas does, with the line, in
  * the log buffer of the caller and in the driver's log.
  *
  * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
@@ -14,6 +15,7 @@
 #include "../base/alloc.h"
 #include "check.h"
 #include "flatten.h"
+#include "outline.h"
 #include "parse.h"
 
 #include <inttypes.h>
@@ -133,89 +135,13 @@ static bool create_vars(struct module *module, struct context *context,
 	return ok;
 }
 
-/* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
-static const char *add_part(char *out, size_t size, const char *part)
-{
-	const char *digits = part + (*part == 'L'); /* static */
-	char *text;
-	size_t len = strlen(out);
-	unsigned long count = strtoul(digits, &text, 10);
-	if (*digits < '1' || *digits > '9' || count > strlen(text) || count + len + 32 > size) {
-		return NULL;
-	}
-	bool unnamed = strncmp(text, "_GLOBAL__N_", 11) == 0;
-	snprintf(out + len, size - len, "%s%.*s", len > 0 ? "::" : "",
-		unnamed ? 21 : (int)count, unnamed ? "(anonymous namespace)" : text);
-	return text + count;
-}
-
-/*
- * What a symbol is called in the source: "ns::scale<...>" for "_ZN2ns5scaleIfEEvPT_".  Kernels are
- * functions at namespace scope, so this little of the C++ ABI is enough; where it is not, the
- * symbol itself.
- */
-static void write_name(char *out, size_t size, const char *symbol)
-{
-	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
-	bool nested = next != NULL && *next == 'N';
-	out[0] = '\0';
-	if (next != NULL) {
-		next = add_part(out, size, next + nested);
-	}
-	while (nested && next != NULL && *next != 'E' && *next != 'I') {
-		next = add_part(out, size, next);
-	}
-	if (next == NULL) {
-		snprintf(out, size, "%s", symbol);
-	} else if (*next == 'I') {
-		size_t len = strlen(out);
-		snprintf(out + len, size - len, "<...>");
-	}
-}
-
-static bool create_functions(struct module *module, enum api_kind kind, struct ptx_diag *diag)
-{
-	const struct ptx_module *ptx = &module->ptx;
-	module->functions = mem_zalloc(ptx->func_count + 1, sizeof(*module->functions));
-	if (module->functions == NULL) {
-		return ptx_no_memory(diag);
-	}
-	for (size_t i = 0; i < ptx->func_count; i++) {
-		struct ptx_func *func = ptx->funcs[i];
-		if (!func->is_entry || func->is_extern) {
-			continue;
-		}
-		if (func->param_size > LAUNCH_MAX_PARAMS || func->shared_size > LAUNCH_MAX_SHARED) {
-			return ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
-				" and %zu of shared memory; at most %d and %d fit", func->name,
-				func->param_size, func->shared_size, LAUNCH_MAX_PARAMS,
-				LAUNCH_MAX_SHARED);
-		}
-		struct function *function = &module->functions[module->function_count++];
-		int left = LAUNCH_DEFAULT_SHARED - (int)func->shared_size;
-		function->module = module;
-		function->ptx = func;
-		write_name(function->name, sizeof(function->name), func->name);
-		function->max_dynamic = left > 0 ? left : 0;
-		function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
-		function->handle = handle_create(kind, function);
-		if (function->handle == NULL) {
-			return ptx_no_memory(diag);
-		}
-	}
-	return true;
-}
-
 void module_release(struct module *module)
 {
-	for (size_t i = 0; i < module->function_count; i++) {
-		handle_release(module->functions[i].handle);
-		mem_free(module->functions[i].old.params);
-	}
+	kernels_free(module);
 	jit_release(module->jit);
-	mem_free(module->functions);
 	mem_free(module->globals);
 	parse_free(&module->ptx);
+	outline_release(module->outline);
 	pthread_mutex_destroy(&module->lock);
 	mem_free(module);
 }
@@ -244,6 +170,47 @@ void module_free(struct object *object)
 	module_release(module);
 }
 
+static bool read_all(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+{
+	bool ok = parse_module(&module->ptx, text, size, diag)
+		&& check_module(&module->ptx, diag)
+		&& flatten_module(&module->ptx, diag)
+		&& kernels_create(module, diag);
+	if (ok) {
+		outline_remember(&module->ptx, text);
+	}
+	return ok;
+}
+
+/* Of a text that was read before only what is not in a kernel. */
+static bool read_outline(struct module *module, struct ptx_diag *diag)
+{
+	const struct outline *outline = module->outline;
+	return parse_outline(&module->ptx, outline->text, outline->size, outline->hash,
+			outline->parts, outline->count, diag)
+		&& check_module(&module->ptx, diag)
+		&& flatten_module(&module->ptx, diag)
+		&& kernels_create(module, diag);
+}
+
+static bool read_ptx(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+{
+	module->outline = outline_find(text, size);
+	if (module->outline == NULL) {
+		return read_all(module, text, size, diag);
+	}
+	if (read_outline(module, diag)) {
+		return true;
+	}
+	/* Another text with the same hash: whatever it is, we can tell. */
+	outline_release(module->outline);
+	module->outline = NULL;
+	kernels_free(module);
+	parse_free(&module->ptx);
+	*diag = (struct ptx_diag){0};
+	return read_all(module, text, size, diag);
+}
+
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
 	struct jit_options *options, struct module **out)
 {
@@ -255,11 +222,8 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	bool ok = parse_module(&module->ptx, text, size, &diag)
-		&& check_module(&module->ptx, &diag)
-		&& flatten_module(&module->ptx, &diag)
-		&& (context == NULL || create_vars(module, context, options, &diag))
-		&& create_functions(module, context != NULL ? API_FUNCTION : API_KERNEL, &diag);
+	bool ok = read_ptx(module, text, size, &diag)
+		&& (context == NULL || create_vars(module, context, options, &diag));
 	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE)) {
 		ok = ptx_no_memory(&diag);
 	}
@@ -424,16 +388,6 @@ CUresult function_find(const char *call, struct context *context, const void *ha
 	return result == CUDA_SUCCESS ? function_compile(call, *out) : result;
 }
 
-struct function *module_find_function(struct module *module, const char *name)
-{
-	for (size_t i = 0; i < module->function_count; i++) {
-		if (strcmp(module->functions[i].ptx->name, name) == 0) {
-			return &module->functions[i];
-		}
-	}
-	return NULL;
-}
-
 API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
 {
 	struct module *module;
@@ -445,12 +399,15 @@ API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
 	if (name == NULL || *name == '\0') {
 		return api_null(__func__, "the name");
 	}
-	struct function *function = module_find_function(module, name);
-	if (function == NULL) {
+	struct function *function;
+	result = module_find_function(__func__, module, name, &function);
+	if (result == CUDA_SUCCESS && function == NULL) {
 		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no kernel '%s'", __func__,
 			name);
 	}
-	result = function_compile(__func__, function);
+	if (result == CUDA_SUCCESS) {
+		result = function_compile(__func__, function);
+	}
 	if (result == CUDA_SUCCESS) {
 		*out = function->handle;
 	}
@@ -504,7 +461,9 @@ API(cuModuleEnumerateFunctions, CUfunction *out, unsigned int count, CUmodule ha
 	struct module *module;
 	CUresult result = api_need(find_module(__func__, handle, &module), __func__, out);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count && i < module->function_count; i++) {
-		out[i] = module->functions[i].handle;
+		struct function *function;
+		result = module_function(__func__, module, i, &function);
+		out[i] = result == CUDA_SUCCESS ? function->handle : NULL;
 	}
 	return result;
 }

@@ -49,8 +49,19 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	struct jit_options *options, struct module **out);
 /* Free a module that was created without a context. */
 void module_release(struct module *module);
-/* A kernel of a module by name, NULL if there is none. */
-struct function *module_find_function(struct module *module, const char *name);
+/* api_kernel.c: a kernel of a module by name, NULL if there is none. */
+CUresult module_find_function(const char *call, struct module *module, const char *name,
+	struct function **out);
+/* By its place below module->function_count. */
+CUresult module_function(const char *call, struct module *module, size_t place,
+	struct function **out);
+/* The same, NULL if nobody has asked for it before. */
+struct function *module_known_function(struct module *module, size_t place);
+/* The module's text has been read: make places for its kernels, and those that are known. */
+bool kernels_create(struct module *module, struct ptx_diag *diag);
+void kernels_free(struct module *module);
+/* Take over what was set for the kernel of a library that this function is. */
+void kernel_inherit(struct function *function);
 /* Where a variable is and how big; what the caller does not want to know is NULL. */
 CUresult module_global(const char *call, struct module *module, const char *name,
 	CUdeviceptr *out, size_t *size);

@@ -321,19 +321,24 @@ static bool keep_refusal(struct ptx_module *module, struct ptx_func *func, struc
 	return true;
 }
 
-bool check_module(struct ptx_module *module, struct ptx_diag *diag)
+bool check_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
-	for (size_t i = 0; i < module->func_count; i++) {
-		struct ptx_func *func = module->funcs[i];
-		for (size_t j = 0; j < func->inst_count; j++) {
-			if (check_inst(module, func, &func->insts[j], diag)) {
-				continue;
-			}
-			if (func->is_entry || !diag->unsupported
-			    || !keep_refusal(module, func, diag)) {
-				return false;
-			}
+	for (size_t i = 0; i < func->inst_count; i++) {
+		if (check_inst(module, func, &func->insts[i], diag)) {
+			continue;
+		}
+		if (func->is_entry || !diag->unsupported || !keep_refusal(module, func, diag)) {
+			return false;
 		}
 	}
 	return true;
+}
+
+bool check_module(struct ptx_module *module, struct ptx_diag *diag)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < module->func_count; i++) {
+		ok = check_function(module, module->funcs[i], diag);
+	}
+	return ok;
 }

@@ -165,23 +165,31 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 	return !f.failed;
 }
 
+static bool promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	bool has_arguments = func->is_entry ? needs_work(func) : !func->is_extern;
+	return !has_arguments || flat_promote(module, func) || ptx_no_memory(diag);
+}
+
 static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx_diag *diag)
 {
-	for (size_t i = 0; i < module->func_count; i++) {
-		struct ptx_func *func = module->funcs[i];
-		bool has_arguments = func->is_entry ? needs_work(func) : !func->is_extern;
-		if (has_arguments && !flat_promote(module, func)) {
-			return ptx_no_memory(diag);
-		}
+	bool ok = true;
+	for (size_t i = 0; ok && i < module->func_count; i++) {
+		ok = promote(module, module->funcs[i], diag);
 	}
-	for (size_t i = 0; i < module->func_count; i++) {
+	for (size_t i = 0; ok && i < module->func_count; i++) {
 		struct ptx_func *func = module->funcs[i];
-		if (func->is_entry && needs_work(func)
-		    && !flatten_kernel(module, func, kinds, diag)) {
-			return false;
-		}
+		ok = !func->is_entry || !needs_work(func)
+			|| flatten_kernel(module, func, kinds, diag);
 	}
-	return true;
+	return ok;
+}
+
+bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct map none = MAP_INIT;
+	return promote(module, func, diag)
+		&& (!needs_work(func) || flatten_kernel(module, func, &none, diag));
 }
 
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)

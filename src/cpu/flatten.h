@@ -12,5 +12,7 @@
 /* The module is a checked one.  False, with the reason in diag, if a kernel calls what does not
  * exist or is not supported, or memory runs out.  Functions get their addresses, too. */
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag);
+/* The same of a kernel that was parsed later, in a module where no function's address is taken. */
+bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 
 #endif

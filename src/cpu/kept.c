@@ -25,7 +25,7 @@ struct value {
 };
 
 /* NULL: nothing is kept, or there is no memory. */
-static struct store *open_store(void)
+struct store *kept_store(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct store *store;
@@ -39,7 +39,7 @@ static struct store *open_store(void)
 
 bool kept_is_on(void)
 {
-	return open_store() != NULL;
+	return kept_store() != NULL;
 }
 
 static void add(struct str *key, const void *data, size_t size)
@@ -75,7 +75,7 @@ bool kept_find(struct kept *out, const struct str *key)
 {
 	size_t size;
 	struct value value;
-	struct store *store = key->len > 0 ? open_store() : NULL;
+	struct store *store = key->len > 0 ? kept_store() : NULL;
 	*out = (struct kept){.width = 0};
 	if (!store || store_get(store, key->data, key->len, &out->memory, &size) != STORE_HIT) {
 		return false;
@@ -99,7 +99,7 @@ bool kept_find(struct kept *out, const struct str *key)
 
 void kept_put(const struct str *key, const struct kept *kept)
 {
-	struct store *store = key->len > 0 ? open_store() : NULL;
+	struct store *store = key->len > 0 ? kept_store() : NULL;
 	struct value value = {kept->frame_size, kept->width, kept->is_straight,
 		kept->in_order};
 	struct str text = STR_INIT;
@@ -115,7 +115,7 @@ void kept_put(const struct str *key, const struct kept *kept)
 
 struct store_lock *kept_lock(const struct str *key)
 {
-	struct store *store = key->len > 0 ? open_store() : NULL;
+	struct store *store = key->len > 0 ? kept_store() : NULL;
 	return store ? store_lock(store, key->data, key->len) : NULL;
 }
 

@@ -19,6 +19,8 @@ struct kept {
 	char *memory;       /* of kept_find: what holds the object; freed with mem_free */
 };
 
+/* The cache, NULL if nothing is kept. */
+struct store *kept_store(void);
 /* Whether anything is kept; opens the cache. */
 bool kept_is_on(void);
 

@@ -8,6 +8,8 @@
 
 #include "parser.h"
 
+#include "../base/alloc.h"
+
 #include <string.h>
 
 enum {
@@ -126,8 +128,12 @@ static void parse_definition(struct parser *p, struct ptx_func *func)
 /* A function by name: a new one, or the one that was declared before without a body. */
 static struct ptx_func *function_add(struct parser *p, const char *name)
 {
+	if (p->part) {
+		return p->read = parser_alloc(p, 1, sizeof(*p->read));
+	}
 	const struct symbol *old = name ? map_get(&p->global->names, name) : NULL;
 	if (old && old->func && old->func->is_extern) {
+		p->module->is_separable &= !old->func->is_entry;
 		return old->func;
 	}
 	struct symbol *symbol = symbol_add(p, p->global, name, SYMBOL_FUNC);
@@ -140,15 +146,23 @@ static struct ptx_func *function_add(struct parser *p, const char *name)
 	return *slot;
 }
 
-static void parse_function(struct parser *p, bool is_entry)
+/* What must be the same before and after a kernel, or the kernel cannot be left out. */
+static size_t count_global(const struct parser *p)
+{
+	return p->vars.count + p->shared.count + p->files.count;
+}
+
+/* Behind .entry or .func; `start` is the first word of the head. */
+static void parse_function(struct parser *p, bool is_entry, const struct token *start)
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
-	size_t return_size;
+	size_t return_size, before = count_global(p);
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
 		from.returns = parse_params(p, &from.return_count, &return_size);
 	}
 	from.line = p->token.line;
+	struct token name = p->token;
 	from.name = take_name(p);
 	struct ptx_func *old = function_add(p, from.name);
 	if (at(p, "(")) {
@@ -169,6 +183,10 @@ static void parse_function(struct parser *p, bool is_entry)
 		if (has_body) {
 			expect(p, "{");
 			parse_definition(p, old);
+		}
+		if (is_entry && has_body && !p->failed) {
+			part_add(p, start, &name, old);
+			p->module->is_separable &= count_global(p) == before;
 		}
 	}
 	p->regs.count = 0; /* those of a declaration's parameters */
@@ -309,7 +327,7 @@ static void parse_address_size(struct parser *p)
 }
 
 /* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
-static bool parse_definition_or_variable(struct parser *p)
+bool parse_definition_or_variable(struct parser *p)
 {
 	static const struct {
 		const char *word;
@@ -317,6 +335,7 @@ static bool parse_definition_or_variable(struct parser *p)
 	} spaces[] = {{".const", PTX_CONST}, {".global", PTX_GLOBAL}, {".shared", PTX_SHARED},
 		{".local", PTX_LOCAL}};
 	bool is_extern = false, is_visible = false, prefix = true;
+	const struct token start = p->token;
 	while (prefix) {
 		is_extern |= at(p, ".extern");
 		is_visible |= at(p, ".visible") || at(p, ".weak") || at(p, ".common");
@@ -330,9 +349,9 @@ static bool parse_definition_or_variable(struct parser *p)
 		}
 	}
 	if (accept(p, ".entry")) {
-		parse_function(p, true);
+		parse_function(p, true, &start);
 	} else if (accept(p, ".func")) {
-		parse_function(p, false);
+		parse_function(p, false, &start);
 	} else {
 		return false;
 	}
@@ -394,10 +413,12 @@ static void settle_alias(struct parser *p, const struct alias *alias)
 	to->index = index;
 }
 
-static void parse_top(struct parser *p)
+void parse_top(struct parser *p)
 {
 	while (!at_end(p)) {
-		if (accept(p, ".target")) {
+		if (part_is_left_out(p)) {
+			part_leave_out(p);
+		} else if (accept(p, ".target")) {
 			parse_target(p);
 		} else if (accept(p, ".address_size")) {
 			parse_address_size(p);
@@ -436,25 +457,42 @@ static void add_special_registers(struct parser *p)
 	add_special_vectors(p);
 }
 
+void parse_begin(struct parser *p, struct ptx_module *out, const char *text, size_t size,
+	struct ptx_diag *diag)
+{
+	p->module = out;
+	p->diag = diag;
+	p->text = text;
+	lex_init(&p->lexer, text, size);
+	p->token.line = 1;
+	scope_enter(p);
+	p->global = p->scope;
+	if (!p->failed) {
+		add_special_registers(p);
+	}
+	advance(p);
+	parse_version(p);
+}
+
+void parse_end(struct parser *p)
+{
+	struct ptx_module *out = p->module;
+	out->vars = list_keep(p, &p->vars, sizeof(*out->vars), &out->var_count);
+	out->shared = list_keep(p, &p->shared, sizeof(*out->shared), &out->shared_count);
+	out->funcs = list_keep(p, &p->funcs, sizeof(*out->funcs), &out->func_count);
+	out->files = list_keep(p, &p->files, sizeof(*out->files), &out->file_count);
+	out->parts = list_keep(p, &p->parts, sizeof(*out->parts), &out->part_count);
+	out->is_separable &= !p->names_kernel;
+}
+
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
 {
+	struct parser p = {.module = NULL};
 	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash_of(text, size),
-		.text_size = size};
-	struct parser p = {.module = out, .diag = diag};
-	lex_init(&p.lexer, text, size);
-	p.token.line = 1;
-	scope_enter(&p);
-	p.global = p.scope;
-	if (!p.failed) {
-		add_special_registers(&p);
-	}
-	advance(&p);
-	parse_version(&p);
+		.text_size = size, .is_separable = true};
+	parse_begin(&p, out, text, size, diag);
 	parse_top(&p);
-	out->vars = list_keep(&p, &p.vars, sizeof(*out->vars), &out->var_count);
-	out->shared = list_keep(&p, &p.shared, sizeof(*out->shared), &out->shared_count);
-	out->funcs = list_keep(&p, &p.funcs, sizeof(*out->funcs), &out->func_count);
-	out->files = list_keep(&p, &p.files, sizeof(*out->files), &out->file_count);
+	parse_end(&p);
 	parser_free(&p);
 	if (p.failed) {
 		parse_free(out);
@@ -464,6 +502,10 @@ bool parse_module(struct ptx_module *out, const char *text, size_t size, struct 
 
 void parse_free(struct ptx_module *module)
 {
+	if (module->parser) {
+		parser_free(module->parser);
+		mem_free(module->parser);
+	}
 	arena_free(&module->arena);
 	*module = (struct ptx_module){.arena = ARENA_INIT};
 }

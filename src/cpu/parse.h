@@ -10,4 +10,15 @@
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag);
 void parse_free(struct ptx_module *module); /* an empty module is fine */
 
+/*
+ * Of a text that was found good before, with the parts that were found then: read all but those.
+ * In their places funcs has the same empty kernel, until parse_part makes one of them a real one.
+ * Text and parts are borrowed until parse_free.
+ */
+bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	const struct ptx_part *parts, size_t count, struct ptx_diag *diag);
+/* NULL if memory runs out, or the text is not what it was. */
+struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *part,
+	struct ptx_diag *diag);
+
 #endif

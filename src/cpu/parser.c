@@ -78,7 +78,8 @@ void parser_free(struct parser *p)
 	}
 	map_free(&p->opcodes);
 	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
-		&p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars, &p->insts, &p->labels, &p->fixups};
+		&p->params, &p->relocs, &p->aliases, &p->parts, &p->regs, &p->func_vars, &p->insts,
+		&p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
 		mem_free(lists[i]->data);
 	}
@@ -138,6 +139,7 @@ char *take_name(struct parser *p)
 	char *name = arena_strndup(&p->module->arena, p->token.text, p->token.len);
 	p->name_line = p->token.line;
 	p->name_column = p->token.column;
+	p->name_at = (size_t)(p->token.text - p->text);
 	if (!name) {
 		parser_no_memory(p);
 	}
@@ -248,6 +250,7 @@ static struct symbol *symbol_put(struct parser *p, struct scope *scope, const ch
 	}
 	symbol->kind = kind;
 	symbol->line = p->name_line;
+	symbol->at = p->name_at;
 	return symbol;
 }
 
@@ -317,6 +320,12 @@ static struct symbol *range_find(struct parser *p, struct scope *scope, const ch
 	return symbol;
 }
 
+/* What is global and comes behind the part at hand, which is read late, has not been there for it. */
+static bool is_too_late(const struct parser *p, const struct symbol *symbol)
+{
+	return p->part && symbol->at > p->part->offset;
+}
+
 struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len)
 {
 	for (; scope; scope = scope->outer) {
@@ -324,7 +333,8 @@ struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *na
 		if (!symbol) {
 			symbol = range_find(p, scope, name, len);
 		}
-		if (symbol) {
+		if (symbol && !(scope == p->global && is_too_late(p, symbol))) {
+			p->names_kernel |= symbol->func && symbol->func->is_entry;
 			return symbol;
 		}
 	}

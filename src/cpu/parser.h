@@ -29,6 +29,7 @@ enum symbol_kind {
 struct symbol {
 	enum symbol_kind kind;
 	int line;
+	size_t at;      /* of a global one: where in the text */
 	unsigned index;
 	uint64_t count;
 	enum ptx_type type;
@@ -73,12 +74,19 @@ struct parser {
 	struct token token;
 	int name_line;            /* where the name stands that symbol_add is given */
 	int name_column;
+	size_t name_at;
 	bool failed;
+	bool names_kernel;        /* something that has been read names one */
+	const char *text;
+	const struct ptx_part *part;  /* the one that is read by itself, NULL if none is */
+	struct ptx_func *read;        /* and what it came to */
+	const struct ptx_part *gap;   /* the next one that parse_outline leaves out, until: */
+	const struct ptx_part *gap_end;
 	struct scope *global;
 	struct scope *scope;      /* the innermost open one */
 	struct scope *newest;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
-	struct list vars, shared, funcs, files, params, relocs, aliases;
+	struct list vars, shared, funcs, files, params, relocs, aliases, parts;
 	/* of the function at hand */
 	struct ptx_func *func;
 	struct scope *func_scope;
@@ -125,6 +133,21 @@ struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *nam
 	enum symbol_kind kind);
 /* What a name means in a scope and those around it, NULL if nothing. */
 struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len);
+
+/* parse.c: the stages of parse_module: up to .version, the rest, handing it over. */
+void parse_begin(struct parser *p, struct ptx_module *out, const char *text, size_t size,
+	struct ptx_diag *diag);
+void parse_top(struct parser *p);
+void parse_end(struct parser *p);
+/* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
+bool parse_definition_or_variable(struct parser *p);
+
+/* parse_part.c: a kernel whose head began with `start` has been read. */
+void part_add(struct parser *p, const struct token *start, const struct token *name,
+	const struct ptx_func *func);
+/* Whether the next thing is to be left out; do so. */
+bool part_is_left_out(const struct parser *p);
+void part_leave_out(struct parser *p);
 
 /* parse_expr.c */
 struct constant {

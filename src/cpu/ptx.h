@@ -350,6 +350,17 @@ struct ptx_func {
 	int line;
 };
 
+/* A kernel within the text: from the first word of its head to the next thing behind its body. */
+struct ptx_part {
+	uint64_t offset;
+	uint64_t size;
+	uint64_t name;                /* offset */
+	uint32_t name_size;
+	uint32_t index;               /* in ptx_module.funcs */
+	uint32_t line;                /* of its first word */
+	uint32_t end_line;            /* of what comes behind it */
+};
+
 struct ptx_module {
 	struct arena arena;
 	struct hash text_hash;  /* of all of its text */
@@ -364,6 +375,10 @@ struct ptx_module {
 	size_t func_count;
 	const char **files;           /* .file N "name": files[N], NULL where absent */
 	size_t file_count;
+	struct ptx_part *parts;       /* the kernels, in order of appearance */
+	size_t part_count;
+	bool is_separable;            /* each part can be read by itself, see parse_outline */
+	struct parser *parser;        /* by parse_outline, for parse_part */
 };
 
 /* Functions that are declared .extern and that the device has: name, and the sizes of results and

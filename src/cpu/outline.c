@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A list of the texts that were used last, and entries of the store: the parts of a text, and their
+ * order by name.  A text is known by its hash; that it is the same one is checked again by whoever
+ * reads a part of it, so that a text made to have the hash of another one gains nothing: what is
+ * wrong with it is found when a kernel is asked for, not when it is loaded.
+ *
+ * Nothing here can fail a load: what is not known is read whole.
+ */
+#include "../base/common.h"
+
+#include "outline.h"
+
+#include "../base/alloc.h"
+#include "../base/dl.h"
+#include "../base/store.h"
+#include "../base/str.h"
+#include "kept.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of less, all is read as fast as this here is. */
+enum { LEAST_PARTS = 4, LEAST_SIZE = 8192 };
+enum { MOST_OUTLINES = 64, MOST_TEXT = 64 << 20 };
+
+static const char kind[] = "outline";
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of all counts */
+static struct outline *newest;
+
+static void outline_free(struct outline *outline)
+{
+	if (outline) {
+		mem_free(outline->text);
+		mem_free(outline->parts);
+		mem_free(outline->by_name);
+		mem_free(outline);
+	}
+}
+
+static void release_locked(struct outline *outline)
+{
+	if (--outline->refs == 0) {
+		outline_free(outline);
+	}
+}
+
+void outline_release(struct outline *outline)
+{
+	if (outline) {
+		pthread_mutex_lock(&lock);
+		release_locked(outline);
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+/* Those beyond the first few, or the first bytes, of the list. */
+static void drop_old(void)
+{
+	size_t count = 0, size = 0;
+	for (struct outline **at = &newest; *at;) {
+		struct outline *outline = *at;
+		count++;
+		size += outline->size;
+		if (count > 1 && (count > MOST_OUTLINES || size > MOST_TEXT)) {
+			*at = outline->next;
+			release_locked(outline);
+		} else {
+			at = &outline->next;
+		}
+	}
+}
+
+void outline_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	while (newest) {
+		struct outline *outline = newest;
+		newest = outline->next;
+		release_locked(outline);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Take the outline of a text out of the list; the lock is held. */
+static struct outline *take_out(size_t size, struct hash hash)
+{
+	for (struct outline **at = &newest; *at; at = &(*at)->next) {
+		struct outline *outline = *at;
+		if (outline->size == size && hash_equal(outline->hash, hash)) {
+			*at = outline->next;
+			return outline;
+		}
+	}
+	return NULL;
+}
+
+/* Put an outline in front, taking one count, and give another to the caller; if there is one of the
+ * same text by now, that one instead. */
+static struct outline *put_in(struct outline *outline)
+{
+	pthread_mutex_lock(&lock);
+	struct outline *other = take_out(outline->size, outline->hash);
+	if (other) {
+		release_locked(outline);
+		outline = other;
+	}
+	outline->next = newest;
+	newest = outline;
+	outline->refs++;
+	drop_old();
+	pthread_mutex_unlock(&lock);
+	return outline;
+}
+
+static struct outline *find_in_memory(size_t size, struct hash hash)
+{
+	pthread_mutex_lock(&lock);
+	struct outline *outline = take_out(size, hash);
+	if (outline) {
+		outline->next = newest;
+		newest = outline;
+		outline->refs++;
+	}
+	pthread_mutex_unlock(&lock);
+	return outline;
+}
+
+/* With places for `count` parts. */
+static struct outline *create(const char *text, size_t size, struct hash hash, size_t count)
+{
+	struct outline *outline = mem_zalloc(1, sizeof(*outline));
+	if (!outline) {
+		return NULL;
+	}
+	*outline = (struct outline){.refs = 1, .hash = hash, .size = size, .count = count,
+		.text = mem_alloc(size), .parts = mem_zalloc(count, sizeof(*outline->parts)),
+		.by_name = mem_zalloc(count, sizeof(*outline->by_name))};
+	if (!outline->text || !outline->parts || !outline->by_name) {
+		outline_free(outline);
+		return NULL;
+	}
+	memcpy(outline->text, text, size);
+	return outline;
+}
+
+static int compare_names(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+	return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
+static int compare_parts(const void *a, const void *b, void *text)
+{
+	const struct ptx_part *one = *(const struct ptx_part *const *)a;
+	const struct ptx_part *other = *(const struct ptx_part *const *)b;
+	return compare_names((const char *)text + one->name, one->name_size,
+		(const char *)text + other->name, other->name_size);
+}
+
+static bool sort(struct outline *outline)
+{
+	const struct ptx_part **parts = mem_zalloc(outline->count, sizeof(*parts));
+	for (size_t i = 0; parts && i < outline->count; i++) {
+		parts[i] = &outline->parts[i];
+	}
+	if (parts) {
+		qsort_r(parts, outline->count, sizeof(*parts), compare_parts, outline->text);
+	}
+	for (size_t i = 0; parts && i < outline->count; i++) {
+		outline->by_name[i] = (uint32_t)(parts[i] - outline->parts);
+	}
+	mem_free(parts);
+	return parts;
+}
+
+size_t outline_kernel(const struct outline *outline, const char *name)
+{
+	size_t begin = 0, end = outline->count, name_size = strlen(name);
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		const struct ptx_part *part = &outline->parts[outline->by_name[middle]];
+		int order = compare_names(name, name_size, outline->text + part->name,
+			part->name_size);
+		if (order == 0) {
+			return outline->by_name[middle];
+		}
+		begin = order > 0 ? middle + 1 : begin;
+		end = order > 0 ? end : middle;
+	}
+	return outline->count;
+}
+
+/* On disk */
+
+/* False: nothing is kept.  The library's build decides on what is good, and on the layout. */
+static bool make_key(struct str *out, size_t size, struct hash hash)
+{
+	uint8_t id[DL_BUILD_ID_SIZE];
+	uint64_t numbers[] = {size, hash.high, hash.low};
+	size_t id_size = kept_store() ? dl_build_id(id, kind) : 0;
+	str_addn(out, kind, sizeof(kind));
+	str_addn(out, (const char *)numbers, sizeof(numbers));
+	str_addn(out, (const char *)id, id_size);
+	return id_size > 0 && !out->failed;
+}
+
+static bool is_sound(const struct outline *outline)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < outline->count; i++) {
+		const struct ptx_part *part = &outline->parts[i];
+		ok = part->name <= outline->size && part->name_size <= outline->size - part->name
+			&& outline->by_name[i] < outline->count;
+	}
+	return ok;
+}
+
+static struct outline *find_on_disk(const char *text, size_t size, struct hash hash)
+{
+	enum { EACH = sizeof(struct ptx_part) + sizeof(uint32_t) };
+	struct str key = STR_INIT;
+	char *value = NULL;
+	size_t value_size = 0;
+	struct outline *outline = NULL;
+	if (make_key(&key, size, hash)
+	    && store_get(kept_store(), key.data, key.len, &value, &value_size) == STORE_HIT
+	    && value_size >= EACH && value_size % EACH == 0) {
+		outline = create(text, size, hash, value_size / EACH);
+	}
+	if (outline) {
+		size_t parts_size = outline->count * sizeof(*outline->parts);
+		memcpy(outline->parts, value, parts_size);
+		memcpy(outline->by_name, value + parts_size, value_size - parts_size);
+		if (!is_sound(outline)) {
+			outline_free(outline);
+			outline = NULL;
+		}
+	}
+	mem_free(value);
+	str_free(&key);
+	return outline;
+}
+
+static void put_on_disk(const struct outline *outline)
+{
+	struct str key = STR_INIT, value = STR_INIT;
+	str_addn(&value, (const char *)outline->parts, outline->count * sizeof(*outline->parts));
+	str_addn(&value, (const char *)outline->by_name,
+		outline->count * sizeof(*outline->by_name));
+	if (make_key(&key, outline->size, outline->hash) && !value.failed) {
+		(void)store_put(kept_store(), key.data, key.len, value.data, value.len);
+	}
+	str_free(&key);
+	str_free(&value);
+}
+
+struct outline *outline_find(const char *text, size_t size)
+{
+	if (size < LEAST_SIZE) {
+		return NULL;
+	}
+	struct hash hash = hash_of(text, size);
+	struct outline *outline = find_in_memory(size, hash);
+	if (!outline && (outline = find_on_disk(text, size, hash))) {
+		outline = put_in(outline);
+	}
+	return outline;
+}
+
+/* Pointers to functions are numbered over all kernels, so they must be read together. */
+static bool takes_addresses(const struct ptx_module *module)
+{
+	bool takes = false;
+	for (size_t i = 0; i < module->func_count; i++) {
+		takes |= module->funcs[i]->address != 0;
+	}
+	return takes;
+}
+
+void outline_remember(const struct ptx_module *module, const char *text)
+{
+	size_t count = module->part_count;
+	if (!module->is_separable || count < LEAST_PARTS || module->text_size < LEAST_SIZE
+	    || takes_addresses(module)) {
+		return;
+	}
+	struct outline *outline = create(text, module->text_size, module->text_hash, count);
+	if (!outline) {
+		return;
+	}
+	memcpy(outline->parts, module->parts, count * sizeof(*outline->parts));
+	if (sort(outline)) {
+		put_on_disk(outline);
+		outline_release(put_in(outline));
+	} else {
+		outline_free(outline);
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_OUTLINE_H
+#define CPU_OUTLINE_H
+
+/*
+ * Big texts that were found good, and where their kernels are: in memory for this process, in the
+ * cache on disk for the next one.  Whoever loads one again need not read all of it (parse_part.c).
+ */
+#include "ptx.h"
+
+struct outline {
+	struct outline *next;    /* of those in memory; the rest of it nobody changes */
+	size_t refs;
+	struct hash hash;
+	char *text;
+	size_t size;
+	struct ptx_part *parts;  /* in order of appearance */
+	uint32_t *by_name;       /* their numbers */
+	size_t count;
+};
+
+/* The outline of a text, to be released; NULL: it is not known, or there is no memory. */
+struct outline *outline_find(const char *text, size_t size);
+/* The module was read from this text and is good in all ways: remember it, if that pays. */
+void outline_remember(const struct ptx_module *module, const char *text);
+void outline_release(struct outline *outline); /* NULL is fine */
+
+/* The number of a kernel, outline->count if there is none of that name. */
+size_t outline_kernel(const struct outline *outline, const char *name);
+
+/* Forget what is in memory. */
+void outline_forget(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels that are read late.  A text that was found good once has its kernels in known places:
+ * reading it again leaves them out, and each is read when it is asked for, so that what a big module
+ * costs is what is used of it.
+ *
+ * The one idea: a kernel depends on what stands before it in the module, and nothing depends on a
+ * kernel.  Where that is not so (a kernel that is declared first, or named by another, or has
+ * variables of the module in its body) the module is not separable, and is always read whole.  What
+ * stands behind the kernel is there, too, when it is read late, and looked at by nobody
+ * (symbol_find).
+ */
+#include "../base/common.h"
+
+#include "parser.h"
+
+#include "../base/alloc.h"
+
+#include <string.h>
+
+/* In place of each kernel that is not read yet; nobody changes it. */
+static struct ptx_func no_kernel = {.name = "", .is_entry = true, .is_extern = true};
+
+void part_add(struct parser *p, const struct token *start, const struct token *name,
+	const struct ptx_func *func)
+{
+	struct ptx_part *part = p->part ? NULL : list_add(p, &p->parts, sizeof(*part));
+	if (part) {
+		*part = (struct ptx_part){
+			.offset = (uint64_t)(start->text - p->text),
+			.size = (uint64_t)(p->token.text - start->text),
+			.name = (uint64_t)(name->text - p->text),
+			.name_size = (uint32_t)name->len,
+			.index = (uint32_t)func->index,
+			.line = (uint32_t)start->line,
+			.end_line = (uint32_t)p->token.line,
+		};
+	}
+}
+
+bool part_is_left_out(const struct parser *p)
+{
+	return p->gap < p->gap_end && (uint64_t)(p->token.text - p->text) == p->gap->offset;
+}
+
+static bool fail_other(struct ptx_diag *diag)
+{
+	return ptx_fail(diag, 1, 1, "the text is not the one that was checked");
+}
+
+/* Go on at `offset`, which is on line `line`. */
+static void seek(struct parser *p, uint64_t offset, uint32_t line)
+{
+	const char *at = p->text + offset;
+	const char *before = memrchr(p->text, '\n', offset);
+	p->lexer.next = at;
+	p->lexer.line = (int)line;
+	p->lexer.line_start = before ? before + 1 : p->text;
+	advance(p);
+}
+
+void part_leave_out(struct parser *p)
+{
+	const struct ptx_part *part = p->gap++;
+	uint64_t left = (uint64_t)(p->lexer.end - p->token.text);
+	struct ptx_func **slot = list_add(p, &p->funcs, sizeof(*slot));
+	if (slot && part->size <= left && part->index == p->funcs.count - 1) {
+		*slot = &no_kernel;
+		seek(p, part->offset + part->size, part->end_line);
+	} else {
+		parser_fail(p, "the text is not the one that was checked");
+	}
+}
+
+bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	const struct ptx_part *parts, size_t count, struct ptx_diag *diag)
+{
+	struct parser *p = mem_zalloc(1, sizeof(*p));
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
+		.parser = p};
+	if (!p) {
+		return ptx_no_memory(diag);
+	}
+	parse_begin(p, out, text, size, diag);
+	p->gap = parts;
+	p->gap_end = parts + count;
+	parse_top(p);
+	parse_end(p);
+	bool ok = !p->failed && (p->gap == p->gap_end || fail_other(diag));
+	if (!ok) {
+		parse_free(out);
+	}
+	return ok;
+}
+
+/* Nothing may be left of a part that failed. */
+static void forget_part(struct parser *p)
+{
+	struct list *lists[] = {&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts,
+		&p->labels, &p->fixups};
+	for (size_t i = 0; i < countof(lists); i++) {
+		lists[i]->count = 0;
+	}
+	p->scope = p->global;
+	while (p->newest != p->global) {
+		map_free(&p->newest->names);
+		p->newest = p->newest->previous;
+	}
+	p->failed = false;
+	p->part = NULL;
+}
+
+struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *part,
+	struct ptx_diag *diag)
+{
+	struct parser *p = module->parser;
+	if (part->offset > module->text_size || part->size > module->text_size - part->offset
+	    || part->index >= module->func_count) {
+		fail_other(diag);
+		return NULL;
+	}
+	p->part = part;
+	p->diag = diag;
+	p->read = NULL;
+	p->lexer.end = p->text + part->offset + part->size;
+	seek(p, part->offset, part->line);
+	if (!p->failed && !parse_definition_or_variable(p)) {
+		fail_expected(p, "a kernel");
+	}
+	struct ptx_func *func = p->failed ? NULL : p->read;
+	forget_part(p);
+	if (func) {
+		func->index = part->index;
+		module->funcs[part->index] = func;
+	} else if (!diag->message[0]) {
+		fail_other(diag); /* no kernel, but something else that may stand there */
+	}
+	return func;
+}
