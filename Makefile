@@ -247,8 +247,10 @@ $(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cpu/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): $(BUILD)/llvm.flags
 
+# nodelete: drivers do not survive dlclose, so they and the cache's folder are kept; what knows of
+# them must stay too, for the next dlopen to find them.
 $(BUILD)/libkudzu.so.$(VERSION): $(call objects,$(LIB)) src/kudzu.map
-	$(call say,LD)$(SHARED) -Wl,-soname,libkudzu.so.$(SOVERSION) \
+	$(call say,LD)$(SHARED) -Wl,-soname,libkudzu.so.$(SOVERSION) -Wl,-z,nodelete \
 		-Wl,--version-script=src/kudzu.map -o $@ $(filter %.o,$^) $(LIBS)
 $(BUILD)/libkudzu.so: $(BUILD)/libkudzu.so.$(VERSION)
 	@ln -sf libkudzu.so.$(VERSION) $(BUILD)/libkudzu.so.$(SOVERSION)
@@ -325,8 +327,8 @@ run: all $(sample-programs) ## build and run the samples
 .PHONY: check-cli
 check-cli: all
 	$(call step,$@,$(nvrtc) tests/cli/check_compile $(BUILD))
-.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin check-ffi
-check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin)) ## run the tests, the samples, the README
+.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin check-ffi check-citizen
+check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -346,6 +348,11 @@ check-sample-%: $(BUILD)/samples/% lib
 	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
+CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload)
+$(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
+	$(build-sample) -ldl
+check-citizen: lib $(CITIZEN)
+	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
 check-ffi: lib
 	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx.def $(BUILD)/config
@@ -445,7 +452,7 @@ lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/cli/check_compile $(wildcard bench/*.sh tests/samples/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/citizen/check tests/cli/check_compile $(wildcard bench/*.sh tests/samples/*.sh))
 
 # Random programs for as long as one likes; SECONDS is how many, SEED where to begin.
 .PHONY: fuzz-diff
@@ -567,7 +574,7 @@ clean: ## remove what was built (build/nvrtc, the wheels, stays)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_DRIVER) $(CLI) $(STUB) \
 	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
--include $(addsuffix .d,$(sample-programs) $(bench-programs) $(BUILD)/docs/examples/errors)
+-include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(BUILD)/docs/examples/errors)
 
 endif
 

@@ -7,6 +7,7 @@
 #include "arena.h"
 
 #include "alloc.h"
+#include "str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,10 +85,10 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, format, args);
+	int len = str_formatv(NULL, 0, format, args);
 	char *text = len < 0 ? NULL : arena_alloc(arena, (size_t)len + 1, 1);
 	if (text) {
-		vsnprintf(text, (size_t)len + 1, format, again);
+		str_formatv(text, (size_t)len + 1, format, again);
 	}
 	va_end(again);
 	va_end(args);

@@ -6,6 +6,7 @@
 #include "error.h"
 
 #include "alloc.h"
+#include "str.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void message_cut(char *message, size_t size)
 
 static void message_write(char *message, size_t size, const char *format, va_list args)
 {
-	int len = vsnprintf(message, size, format, args);
+	int len = str_formatv(message, size, format, args);
 	if (len >= (int)size) {
 		message_cut(message, size);
 	}

@@ -4,7 +4,9 @@
 
 #include "alloc.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Make room for `more` bytes and the zero. */
@@ -67,14 +69,59 @@ void str_addv(struct str *s, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, format, args);
+	int len = str_formatv(NULL, 0, format, args);
 	if (len < 0) {
 		s->failed = true;
 	} else if (str_reserve(s, (size_t)len)) {
-		vsnprintf(s->data + s->len, (size_t)len + 1, format, again);
+		str_formatv(s->data + s->len, (size_t)len + 1, format, again);
 		s->len += (size_t)len;
 	}
 	va_end(again);
+}
+
+/* What newlocale gives for "C" is static in glibc; elsewhere it may fail, and the program's stays. */
+struct locales {
+	locale_t c;
+	locale_t before;
+};
+
+static struct locales locale_enter(void)
+{
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	return (struct locales){c, c ? uselocale(c) : (locale_t)0};
+}
+
+static void locale_leave(struct locales locales)
+{
+	if (locales.c) {
+		uselocale(locales.before);
+		freelocale(locales.c);
+	}
+}
+
+int str_formatv(char *out, size_t size, const char *format, va_list args)
+{
+	struct locales locales = locale_enter();
+	int len = vsnprintf(out, size, format, args);
+	locale_leave(locales);
+	return len;
+}
+
+int str_format(char *out, size_t size, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = str_formatv(out, size, format, args);
+	va_end(args);
+	return len;
+}
+
+double str_number(const char *text, char **end)
+{
+	struct locales locales = locale_enter();
+	double number = strtod(text, end);
+	locale_leave(locales);
+	return number;
 }
 
 void str_clear(struct str *s)

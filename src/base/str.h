@@ -27,6 +27,11 @@ void str_addn(struct str *s, const char *text, size_t len);
 void str_addc(struct str *s, char c);
 void str_addf(struct str *s, const char *format, ...) printf_like(2, 3);
 void str_addv(struct str *s, const char *format, va_list args) printf_like(2, 0);
+/* snprintf, with numbers as in the C locale, whatever the program's is. */
+int str_format(char *out, size_t size, const char *format, ...) printf_like(3, 4);
+int str_formatv(char *out, size_t size, const char *format, va_list args) printf_like(3, 0);
+/* strtod, likewise. */
+double str_number(const char *text, char **end);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);
 

@@ -7,6 +7,7 @@
  */
 #include "../base/common.h"
 
+#include "../base/str.h"
 #include "api.h"
 #include "capacity.h"
 
@@ -158,9 +159,9 @@ static void read_cpuinfo(const char *key, char *value, size_t size)
 static int clock_khz(void)
 {
 	char text[64];
-	double mhz = 0;
 	read_cpuinfo("cpu MHz", text, sizeof(text));
-	return sscanf(text, "%lf", &mhz) == 1 && mhz > 0 && mhz < 1e6 ? (int)(mhz * 1000) : 1000000;
+	double mhz = str_number(text, NULL);
+	return mhz > 0 && mhz < 1e6 ? (int)(mhz * 1000) : 1000000;
 }
 
 static int cache_size(void)

@@ -9,6 +9,7 @@
  */
 #include "../base/common.h"
 
+#include "../base/str.h"
 #include "checker.h"
 #include "ptx_mma.h"
 
@@ -60,7 +61,7 @@ static void describe(struct checker *c, const struct ptx_operand *o, char text[s
 		snprintf(text, size, "%lld", (long long)o->value);
 		break;
 	case PTX_FLOAT:
-		snprintf(text, size, "the floating-point constant %g", o->real);
+		str_format(text, size, "the floating-point constant %g", o->real);
 		break;
 	case PTX_SREG:
 		snprintf(text, size, "special register %s", sregs[o->sreg]);

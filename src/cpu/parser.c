@@ -8,6 +8,7 @@
 #include "parser.h"
 
 #include "../base/alloc.h"
+#include "../base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void fail_text(struct parser *p, int line, int column, bool unsupported,
 	if (p->failed) {
 		return;
 	}
-	vsnprintf(text, sizeof(text), format, args);
+	str_formatv(text, sizeof(text), format, args);
 	if (unsupported) {
 		ptx_unsupported(p->diag, line, column, "%s", text);
 	} else {

@@ -13,6 +13,7 @@
 #include "print.h"
 
 #include "../base/alloc.h"
+#include "../base/str.h"
 #include "fault.h"
 
 #include <string.h>
@@ -164,7 +165,7 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 	} else {
 		double value;
 		take(args, &value, sizeof(value));
-		len = snprintf(out, room, spec, c->width, c->precision, value);
+		len = str_format(out, room, spec, c->width, c->precision, value);
 	}
 	text->failed |= len < 0;
 	text->len += len > 0 ? (size_t)len : 0;

@@ -8,6 +8,8 @@
 
 #include "ptx.h"
 
+#include "../base/str.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +99,7 @@ static bool diag_fill(struct ptx_diag *diag, int line, int column, bool unsuppor
 	const char *format, va_list args)
 {
 	*diag = (struct ptx_diag){.line = line, .column = column, .unsupported = unsupported};
-	vsnprintf(diag->message, sizeof(diag->message), format, args);
+	str_formatv(diag->message, sizeof(diag->message), format, args);
 	return false;
 }
 

@@ -16,6 +16,7 @@
 #include "runner.h"
 
 #include "../base/alloc.h"
+#include "../base/str.h"
 #include "flatten.h"
 #include "queue.h"
 #include "settings.h"
@@ -227,7 +228,7 @@ static void cancel_late(struct device *device)
 {
 	uint64_t time = queue_time();
 	char why[96];
-	snprintf(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
+	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
 	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
 		if (time - runner->begun > device->timeout) {
