@@ -134,7 +134,8 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	11_bundle
 BENCHES := bench_launch bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
-	bench_cache
+	bench_cache \
+	bench_cpu
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
@@ -292,6 +293,21 @@ $(BUILD)/bench/array_loops.o: bench/array_loops.c bench/array_loops.h $(BUILD)/c
 		-o $@ $<
 $(BUILD)/bench/bench_array: $(BUILD)/bench/array_loops.o
 $(BUILD)/bench/bench_array: private LDFLAGS += $(BUILD)/bench/array_loops.o -fopenmp
+# The same for bench_cpu, once more as for a machine with AVX2.
+cpu-objects := $(patsubst %,$(BUILD)/bench/cpu_%.o,loops-native loops-avx2 limits jobs worker engine_c \
+	engine_kudzu engine_opencl)
+$(BUILD)/bench/cpu_loops-native.o: private EXTRA = -O3 -march=native -DENDING=native
+$(BUILD)/bench/cpu_loops-avx2.o: private EXTRA = -O3 -march=x86-64-v3 -DENDING=avx2
+$(BUILD)/bench/cpu_limits.o: private EXTRA = -O3 -march=native
+$(BUILD)/bench/cpu_worker.o: $(wildcard bench/cpu_kernels.c*)
+$(BUILD)/bench/cpu_loops-native.o $(BUILD)/bench/cpu_loops-avx2.o: $(BUILD)/bench/cpu_loops-%.o: \
+		bench/cpu_loops.c
+$(filter-out %-native.o %-avx2.o,$(cpu-objects)): $(BUILD)/bench/cpu_%.o: bench/cpu_%.c
+$(cpu-objects): bench/cpu_sha256.h $(wildcard bench/cpu_*.h) bench/bench.h $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -Iinclude -O2 $(EXTRA) -c -o $@ \
+		$(filter %.c,$^)
+$(BUILD)/bench/bench_cpu: $(cpu-objects)
+$(BUILD)/bench/bench_cpu: private LDFLAGS += $(cpu-objects) -pthread
 
 # --- Running and testing -------------------------------------------------------------------------
 
