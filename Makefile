@@ -135,7 +135,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 BENCHES := bench_launch bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
 	bench_cache \
-	bench_cpu
+	bench_cpu bench_nvcc
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \

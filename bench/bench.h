@@ -10,13 +10,15 @@
  * by taking turns in one process and summarizing the ratio of each round, never by dividing
  * medians.
  */
-#define _GNU_SOURCE 1 /* dladdr, RTLD_NOLOAD */
+#define _GNU_SOURCE 1 /* dladdr, RTLD_NOLOAD, nftw */
 
 #include <kudzu/kudzu.h>
 
+#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static inline double bench_clock(clockid_t clock)
@@ -70,6 +72,21 @@ static inline void bench_report(const char *name, const char *what, const char *
 		printf(",\"low\":%.6g,\"high\":%.6g", samples[k - 1], samples[count - k]);
 	}
 	printf(",\"rounds\":%d}\n", count);
+}
+
+static inline int bench_remove_one(const char *path, const struct stat *st, int kind,
+	struct FTW *where)
+{
+	(void)st;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+/* Remove a folder of ours with all that is in it. */
+static inline void bench_remove(const char *folder)
+{
+	nftw(folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Say what failed; the exit status of a benchmark that could not run. */

@@ -14,23 +14,13 @@
 #include "../src/base/store.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROUNDS = 41, KEYS = 64, SIZE = 8192, FEW = 1000, MANY = 100000, SMALL = 2000 };
 
 static char folder[64];
 static char value[SIZE];
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
 
 static size_t make_key(char key[32], int number)
 {
@@ -193,7 +183,7 @@ int main(int argc, char **argv)
 	}
 	memset(value, 'x', sizeof(value));
 	int failed = argc > 1 && strcmp(argv[1], "many") == 0 ? run_many() : run();
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	bench_remove(folder);
 	if (failed) {
 		fprintf(stderr, "bench_cache: the store in %s failed\n", folder);
 	}

@@ -10,7 +10,6 @@
  */
 #include "bench.h"
 
-#include <ftw.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,14 +194,6 @@ static int run_kernel(const char *device, const struct kernel *k)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 int main(int argc, char **argv)
 {
 	for (int i = 0; argc == 4 && i < KERNELS; i++) {
@@ -220,7 +211,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < KERNELS && !failed; i++) {
 		failed = run_kernel(argc > 1 ? argv[1] : "cpu", &kernels[i]);
 	}
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	bench_remove(folder);
 	if (failed) {
 		fprintf(stderr, "bench_cold: a child failed\n");
 	}

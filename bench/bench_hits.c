@@ -146,7 +146,7 @@ static int run_second(int kind, double cold)
 
 int main(int argc, char **argv)
 {
-	char folder[] = "/tmp/bench-hits-XXXXXX", command[64];
+	char folder[] = "/tmp/bench-hits-XXXXXX";
 	int status = EXIT_SUCCESS;
 	if (argc == 3) {
 		return run_disk((int)strtol(argv[1], NULL, 10), strtod(argv[2], NULL));
@@ -164,6 +164,6 @@ int main(int argc, char **argv)
 			status = run_second(kind, cold);
 		}
 	}
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) == 0 ? status : EXIT_FAILURE;
+	bench_remove(folder);
+	return status;
 }

@@ -8,20 +8,10 @@
  */
 #include "bench.h"
 
-#include <ftw.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROUNDS = 7, SOURCES = 8 };
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
 
 /* Seconds for SOURCES new texts; below 0 on failure. */
 static double warm_up(int64_t processes, kz_warm_up_result *result, kz_error *err)
@@ -70,6 +60,6 @@ int main(void)
 		return EXIT_FAILURE;
 	}
 	int failed = measure(&err);
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	bench_remove(folder);
 	return failed ? bench_fail(&err) : EXIT_SUCCESS;
 }
