@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Worker threads, parked on a condition variable.  The caller posts a job for the first so many
- * threads, which is what it has work for, and starts on the job itself.  A thread always is the
- * same worker, so that what it has in its cache may be what it gets again.  When the caller's own call comes back nothing is left to hand out: it closes the job and
- * waits for the threads that have joined, not for those that are still waking up.  A short job
- * therefore never costs a thread switch.
+ * Worker threads.  The caller posts a job for the first so many of them, which is what it has work
+ * for, and starts on the job itself.  A thread always is the same worker, so that what it has in its
+ * cache may be what it gets again.  When the caller's own call comes back nothing is left to hand
+ * out: it closes the job and waits for the threads that have joined, not for those that are still
+ * waking up.  A short job therefore never costs a thread switch.
+ *
+ * All that there is to know of the current job is in one word, pool.state: its number, whether it is
+ * open, for how many threads, and how many are in it.  Threads join and leave by changing that word;
+ * there is a lock only for those who sleep.
  *
  * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
  * each other for a while before they sleep, as long as every thread has a core: also a thread that
@@ -26,26 +30,36 @@
 
 #define LOOKOUT_NS 50000
 #define LOOKS_PER_CLOCK 32
+#define CACHE_LINE 64
+
+/* The parts of pool.state. */
+#define STATE_ACTIVE UINT64_C(0xfff)        /* threads that have joined and not left */
+#define STATE_HELPERS_SHIFT 12              /* threads that may join: 1 to this, each once */
+#define STATE_HELPERS UINT64_C(0xfff)
+#define STATE_OPEN (UINT64_C(1) << 24)
+#define STATE_JOB_SHIFT 32                  /* the number of the job */
 
 struct worker_thread {
 	struct pool *pool;
 	unsigned index;
 	cpu_set_t cores;          /* that it may use */
 	pthread_t thread;
+	atomic_bool sleeps;       /* or is about to */
+	pthread_cond_t posted;
 };
 
 struct pool {
-	pthread_mutex_t lock;     /* of everything below */
-	bool busy;                /* from pool_post to the end of pool_close */
-	pthread_cond_t posted;
-	pthread_cond_t left;
-	pool_job *job;            /* NULL: closed */
+	uint8_t before[CACHE_LINE]; /* so that what threads look at has a cache line of its own */
+	atomic_ullong state;
+	pool_job *job;            /* written only while nobody can join */
 	void *arg;
-	atomic_ullong ticket;     /* number of the job; read without the lock, too */
-	int core;                 /* that the job was posted from */
-	unsigned helpers;         /* the threads that may join: 1 to this, each once */
-	atomic_uint active;       /* threads that have joined and not left; likewise */
-	bool stop;
+	atomic_int core;          /* that the job was posted from */
+	uint8_t behind[CACHE_LINE];
+	atomic_bool busy;         /* from pool_post to the end of pool_close; owns `started` */
+	pthread_mutex_t lock;     /* of those who sleep */
+	pthread_cond_t left;
+	atomic_bool is_awaited;   /* somebody sleeps until all have left */
+	atomic_bool stop;
 	bool is_watchful;         /* there is a core for each thread */
 	unsigned size;
 	unsigned started;         /* threads, the caller not counted */
@@ -70,13 +84,28 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
-/* Look out for the next job, without the lock. */
-static void await_ticket(struct pool *pool, uint64_t last)
+static unsigned active(uint64_t state)
+{
+	return (unsigned)(state & STATE_ACTIVE);
+}
+
+static unsigned helpers_of(uint64_t state)
+{
+	return (unsigned)(state >> STATE_HELPERS_SHIFT & STATE_HELPERS);
+}
+
+static uint64_t job_of(uint64_t state)
+{
+	return state >> STATE_JOB_SHIFT;
+}
+
+/* Look out for another job than the last one. */
+static void await_job(struct pool *pool, uint64_t last)
 {
 	const uint64_t until = now_ns() + LOOKOUT_NS;
 	do {
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (atomic_load_explicit(&pool->ticket, memory_order_relaxed) != last) {
+			if (job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
 				return;
 			}
 			relax();
@@ -84,14 +113,14 @@ static void await_ticket(struct pool *pool, uint64_t last)
 	} while (now_ns() < until);
 }
 
-/* Look out for the last one to leave, without the lock. */
+/* Look out for the last one to leave. */
 static void await_leaving(struct pool *pool, uint64_t deadline)
 {
 	const uint64_t longest = now_ns() + LOOKOUT_NS;
 	const uint64_t until = deadline > 0 && deadline < longest ? deadline : longest;
 	do {
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (atomic_load_explicit(&pool->active, memory_order_relaxed) == 0) {
+			if (active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
 				return;
 			}
 			relax();
@@ -117,23 +146,46 @@ static void step_aside(struct worker_thread *self, int core)
 	}
 }
 
-/* Wait for what may be another job.  The lock is held, but not meanwhile. */
-static void rest(struct worker_thread *self, bool is_watchful)
+/* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after that, and
+ * we look for it after we have set that: one of us sees the other. */
+static void sleep_until(struct worker_thread *self, uint64_t last)
 {
 	struct pool *pool = self->pool;
-	uint64_t last = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
-	int core = pool->core;
-	if (!is_watchful) {
-		pthread_cond_wait(&pool->posted, &pool->lock);
-		return;
-	}
-	pthread_mutex_unlock(&pool->lock);
-	step_aside(self, core);
-	await_ticket(pool, last);
 	pthread_mutex_lock(&pool->lock);
+	atomic_store(&self->sleeps, true);
+	while (job_of(atomic_load(&pool->state)) == last && !atomic_load(&pool->stop)) {
+		pthread_cond_wait(&self->posted, &pool->lock);
+	}
+	atomic_store(&self->sleeps, false);
+	pthread_mutex_unlock(&pool->lock);
 }
 
-/* One thread's life.  The lock is held except while the job runs. */
+/* Become active in a job, unless it has been closed. */
+static bool join(struct pool *pool, uint64_t state)
+{
+	const uint64_t job = job_of(state);
+	while (job_of(state) == job && (state & STATE_OPEN)) {
+		unsigned long long seen = state;
+		if (atomic_compare_exchange_weak_explicit(&pool->state, &seen, state + 1,
+				memory_order_acquire, memory_order_relaxed)) {
+			return true;
+		}
+		state = seen;
+	}
+	return false;
+}
+
+static void leave(struct pool *pool)
+{
+	uint64_t before = atomic_fetch_sub(&pool->state, 1);
+	if (active(before) == 1 && atomic_load(&pool->is_awaited)) {
+		pthread_mutex_lock(&pool->lock);
+		pthread_cond_signal(&pool->left);
+		pthread_mutex_unlock(&pool->lock);
+	}
+}
+
+/* One thread's life. */
 static void *thread_main(void *arg)
 {
 	struct worker_thread *self = arg;
@@ -144,27 +196,27 @@ static void *thread_main(void *arg)
 	if (sched_getaffinity(0, sizeof(self->cores), &self->cores) != 0) {
 		CPU_ZERO(&self->cores);
 	}
-	pthread_mutex_lock(&pool->lock);
-	while (!pool->stop) {
-		bool is_mine = pool->ticket != seen && self->index <= pool->helpers;
-		pool_job *job = pool->job;
-		void *job_arg = pool->arg;
-		seen = pool->ticket;
-		is_watchful |= is_mine && pool->is_watchful;
-		if (!is_mine || job == NULL) {
-			rest(self, is_watchful);
+	while (!atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
+		uint64_t state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+		if (job_of(state) == seen) {
+			if (is_watchful) {
+				step_aside(self, atomic_load_explicit(&pool->core,
+					memory_order_relaxed));
+				await_job(pool, seen);
+			} else {
+				sleep_until(self, seen);
+			}
 			is_watchful = false;
 			continue;
 		}
-		pool->active++;
-		pthread_mutex_unlock(&pool->lock);
-		job(job_arg, self->index);
-		pthread_mutex_lock(&pool->lock);
-		if (--pool->active == 0) {
-			pthread_cond_signal(&pool->left);
+		seen = job_of(state);
+		bool is_mine = self->index <= helpers_of(state);
+		is_watchful |= is_mine && pool->is_watchful;
+		if (is_mine && join(pool, state)) {
+			pool->job(pool->arg, self->index);
+			leave(pool);
 		}
 	}
-	pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
 
@@ -191,7 +243,9 @@ static void start_threads(struct pool *pool, unsigned count)
 		struct worker_thread *next = &pool->threads[pool->started];
 		next->pool = pool;
 		next->index = pool->started + 1;
+		pthread_cond_init(&next->posted, NULL);
 		if (!pool_start_thread(&next->thread, thread_main, next)) {
+			pthread_cond_destroy(&next->posted);
 			break;
 		}
 		pool->started++;
@@ -212,7 +266,6 @@ bool pool_create(struct pool **out, unsigned size)
 	pool->is_watchful = size <= cores_available();
 	pool->threads = threads;
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->posted, NULL);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -222,20 +275,31 @@ bool pool_create(struct pool **out, unsigned size)
 	return true;
 }
 
+/* Wake those of the first so many threads that sleep. */
+static void wake(struct pool *pool, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct worker_thread *thread = &pool->threads[i];
+		if (atomic_load(&thread->sleeps)) {
+			pthread_mutex_lock(&pool->lock);
+			pthread_cond_signal(&thread->posted);
+			pthread_mutex_unlock(&pool->lock);
+		}
+	}
+}
+
 void pool_release(struct pool *pool)
 {
 	if (pool == NULL) {
 		return;
 	}
-	pthread_mutex_lock(&pool->lock);
-	pool->stop = true;
-	pthread_cond_broadcast(&pool->posted);
-	pthread_mutex_unlock(&pool->lock);
+	atomic_store(&pool->stop, true);
+	wake(pool, pool->started);
 	for (unsigned i = 0; i < pool->started; i++) {
 		pthread_join(pool->threads[i].thread, NULL);
+		pthread_cond_destroy(&pool->threads[i].posted);
 	}
 	pthread_cond_destroy(&pool->left);
-	pthread_cond_destroy(&pool->posted);
 	pthread_mutex_destroy(&pool->lock);
 	mem_free(pool->threads);
 	mem_free(pool);
@@ -248,44 +312,56 @@ unsigned pool_size(const struct pool *pool)
 
 bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers)
 {
-	pthread_mutex_lock(&pool->lock);
-	bool is_free = !pool->busy;
-	if (is_free && helpers > 0) {
-		uint64_t most = pool->size - 1;
-		start_threads(pool, (unsigned)(helpers < most ? helpers : most));
-		is_free = pool->started > 0;
+	uint64_t most = pool->size - 1;
+	unsigned want = (unsigned)(helpers < most ? helpers : most);
+	if (want == 0 || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+		return false;
 	}
-	if (is_free && helpers > 0) {
-		pool->busy = true;
-		pool->job = job;
-		pool->arg = arg;
-		pool->core = sched_getcpu();
-		pool->ticket++;
-		pool->helpers = (unsigned)(helpers < pool->started ? helpers : pool->started);
-		pthread_cond_broadcast(&pool->posted);
+	start_threads(pool, want);
+	if (pool->started == 0) {
+		atomic_store_explicit(&pool->busy, false, memory_order_release);
+		return false;
 	}
-	pthread_mutex_unlock(&pool->lock);
-	return is_free && helpers > 0;
+	want = want < pool->started ? want : pool->started;
+	pool->job = job;
+	pool->arg = arg;
+	atomic_store_explicit(&pool->core, sched_getcpu(), memory_order_relaxed);
+	uint64_t number = job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) + 1;
+	atomic_store(&pool->state, number << STATE_JOB_SHIFT | STATE_OPEN
+		| (uint64_t)want << STATE_HELPERS_SHIFT);
+	wake(pool, want);
+	return true;
 }
 
-bool pool_close(struct pool *pool, uint64_t deadline)
+/* Sleep until all have left, or until a time; `leave` looks for us after that. */
+static void sleep_until_left(struct pool *pool, uint64_t deadline)
 {
 	const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
 		.tv_nsec = (long)(deadline % 1000000000)};
 	int late = 0;
 	pthread_mutex_lock(&pool->lock);
-	pool->job = NULL;
-	if (pool->is_watchful && pool->active > 0) {
-		pthread_mutex_unlock(&pool->lock);
-		await_leaving(pool, deadline);
-		pthread_mutex_lock(&pool->lock);
-	}
-	while (pool->active > 0 && late == 0) {
+	atomic_store(&pool->is_awaited, true);
+	while (active(atomic_load(&pool->state)) > 0 && late == 0) {
 		late = deadline > 0 ? pthread_cond_timedwait(&pool->left, &pool->lock, &until)
 			: pthread_cond_wait(&pool->left, &pool->lock);
 	}
-	bool done = pool->active == 0;
-	pool->busy = !done;
+	atomic_store(&pool->is_awaited, false);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+bool pool_close(struct pool *pool, uint64_t deadline)
+{
+	uint64_t state = atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN,
+		memory_order_acq_rel);
+	if (active(state) > 0 && pool->is_watchful) {
+		await_leaving(pool, deadline);
+	}
+	if (active(atomic_load_explicit(&pool->state, memory_order_acquire)) > 0) {
+		sleep_until_left(pool, deadline);
+	}
+	bool done = active(atomic_load_explicit(&pool->state, memory_order_acquire)) == 0;
+	if (done) {
+		atomic_store_explicit(&pool->busy, false, memory_order_release);
+	}
 	return done;
 }
