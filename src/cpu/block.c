@@ -299,39 +299,56 @@ static bool at_whole_barrier(const struct rt_warp *warp, uint32_t id)
 		&& id < BLOCK_BARRIERS && warp->bar_red == RT_RED_NONE;
 }
 
-/* Resume all warps.  True if all came back with the same number, and that is RT_DONE or they all
- * wait at one barrier for the whole block. */
-static bool run_round(struct block *block)
+static void start_warp(const struct block *block, struct slot *slot)
 {
-	struct slot *first = &block->slots[0];
-	uint32_t next = resume_warp(block, first);
-	uint32_t id = first->warp.bar_id;
-	bool same = next == RT_DONE
-		|| (next != RT_SWEEP && at_whole_barrier(&first->warp, id));
-	for (uint32_t i = 1; i < block->slot_count; i++) {
-		struct slot *slot = &block->slots[i];
-		same &= resume_warp(block, slot) == next
-			&& (next == RT_DONE || at_whole_barrier(&slot->warp, id));
+	memcpy(slot->warp.ctaid, block->ctaid, sizeof(slot->warp.ctaid));
+	slot->warp.exited = 0;
+	slot->warp.lane = RT_GROUP;
+	slot->warp.step = 0;
+	slot->warp.ready = slot->warp.alive;
+	slot->resume = 0;
+}
+
+/* Whether all warps have come back with the same number, and wait at one barrier for the whole
+ * block. */
+static bool is_at_one_barrier(const struct block *block)
+{
+	const struct slot *first = &block->slots[0];
+	bool same = first->resume != RT_SWEEP;
+	for (uint32_t i = 0; i < block->slot_count && same; i++) {
+		const struct slot *slot = &block->slots[i];
+		same = slot->resume == first->resume
+			&& at_whole_barrier(&slot->warp, first->warp.bar_id);
 	}
 	return same;
 }
 
-void block_start(struct block *block, const uint32_t ctaid[3])
+/* Resume all warps.  True if all have ended, or all are at one place.  The first time each is set up
+ * just before it runs, since most run to their end. */
+static bool run_round(struct block *block)
 {
+	const bool is_first = !block->has_begun;
+	uint32_t ends = 0;
+	block->has_begun = true;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		struct slot *slot = &block->slots[i];
-		memcpy(slot->warp.ctaid, ctaid, sizeof(slot->warp.ctaid));
-		slot->warp.exited = 0;
-		slot->warp.lane = RT_GROUP;
-		slot->warp.step = 0;
-		slot->warp.ready = slot->warp.alive;
-		slot->resume = 0;
+		if (is_first) {
+			start_warp(block, slot);
+		}
+		ends += resume_warp(block, slot) == RT_DONE;
 	}
+	return ends == 0 ? is_at_one_barrier(block) : ends == block->slot_count;
+}
+
+void block_start(struct block *block, const uint32_t ctaid[3])
+{
+	memcpy(block->ctaid, ctaid, sizeof(block->ctaid));
 	for (uint32_t g = 0; g < group_count(block); g++) {
 		block->exchanges[g].here = 0;
 		block->exchanges[g].released = 0;
 		block->exchanges[g].absent = ~existing(block, g);
 	}
+	block->has_begun = false;
 	block->is_mixed = false;
 }
 

@@ -47,6 +47,8 @@ struct block {
 	struct rt_exchange *exchanges;   /* one per group */
 	const atomic_uint *stop;         /* not 0: give up */
 	struct slot *current;            /* the warp that runs, or has failed */
+	uint32_t ctaid[3];
+	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
 	struct books books;
 };
