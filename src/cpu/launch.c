@@ -24,20 +24,23 @@
 #include <string.h>
 #include <time.h>
 
+#define CACHE_LINE 64
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
 
 struct worker {
+	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
+	uint64_t end;
+	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
 	struct fault_catch fault;
 	struct room own;
 	struct room *room;        /* that it works in */
-	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
-	uint64_t end;
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
 	bool in_block;            /* the one before `at` has begun */
 	uint32_t ctaid[3];        /* of block `at` */
 	uint8_t *signal_stack;
+	uint8_t last[CACHE_LINE];
 };
 
 /* A place of a cooperative launch. */
@@ -62,6 +65,7 @@ struct job {
 	bool has_helpers;
 	bool has_left;            /* worker 0 has, or does not wait for the others */
 	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none */
+	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
 	uint64_t seen;            /* the clock when it last looked */
 	unsigned blocks_per_look;
 	unsigned blocks_to_look;
@@ -344,23 +348,23 @@ static void run_blocks(struct job *job, struct worker *w)
 {
 	while (!has_failed(job)) {
 		if (!w->in_block) {
-			if (w->at == w->to && !take_blocks(job, w)) {
+			if ((w->at == w->to && !take_blocks(job, w))
+			    || must_leave(job, w, false)) {
 				return;
 			}
 			begin_block(job, w);
 		}
 		enum block_end end = block_step(&w->room->block);
 		w->in_block = end == BLOCK_SPINS;
-		if (end != BLOCK_DONE && end != BLOCK_SPINS) {
-			fail_block(job, &w->room->block, end);
-			return;
-		}
-		if (must_leave(job, w, end == BLOCK_SPINS)) {
-			return;
-		}
 		if (end == BLOCK_SPINS) {
+			if (must_leave(job, w, true)) {
+				return;
+			}
 			// It waits for another block, whose worker may need this core.
 			sched_yield();
+		} else if (end != BLOCK_DONE) {
+			fail_block(job, &w->room->block, end);
+			return;
 		}
 	}
 }
@@ -492,10 +496,9 @@ static uint64_t share_start(const struct job *job, unsigned index)
 
 static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 {
-	if (!room_prepare(room, &job->layout, job->launch.total_shared)) {
+	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
 		return false;
 	}
-	room_bind(room, &job->layout, &job->launch, sm);
 	room->block.run = job->request->run;
 	room->block.stop = &job->failure;
 	return true;
@@ -581,7 +584,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	job->deadline = deadline;
-	job->blocks_per_look = job->blocks_to_look = 1;
+	job->blocks_per_look = 1;
+	job->blocks_to_look = 2; // not before the first block
 	atomic_store(&launcher->is_running, true);
 	job->has_helpers = want > 1 && pool_post(launcher->pool, work, job, want - 1);
 	work(job, 0);

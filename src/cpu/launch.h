@@ -54,8 +54,8 @@ void launcher_release(struct launcher *launcher); /* NULL is fine */
  * LAUNCH_OUT_OF_RESOURCES: nothing has run.  Any other error: the kernel has run and failed, as
  * *out says; its memory is in an unknown state.
  *
- * After the deadline (nanoseconds of CLOCK_MONOTONIC; 0: none) this returns LAUNCH_UNFINISHED at the
- * next end of a block, or where a block waits; then some thread must call launch_continue,
+ * After the deadline (nanoseconds of CLOCK_MONOTONIC; 0: none) this returns LAUNCH_UNFINISHED before
+ * the next block, or where a block waits; then some thread must call launch_continue,
  * which returns when the grid has ended.  Until then the request and *out must stay.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,

@@ -38,7 +38,6 @@ static bool grow_slots(struct room *room, uint32_t count)
 		mem_free(room->block.slots);
 		room->block.slots = slots;
 		room->slot_cap = count;
-		room->layout.width = 0;
 	}
 	room->block.slot_count = count;
 	return true;
@@ -93,18 +92,6 @@ static bool grow_area(struct room_area *area, size_t size)
 	return true;
 }
 
-static bool grow_scratch(struct room *room, const struct room_layout *layout)
-{
-	const uint8_t *frames = room->frames.data;
-	const uint8_t *local = room->local.data;
-	bool ok = grow_area(&room->frames, layout->frames_size)
-		&& grow_area(&room->local, layout->local_size);
-	if (room->frames.data != frames || room->local.data != local) {
-		room->layout.width = 0;
-	}
-	return ok;
-}
-
 static bool get_exchanges(struct room *room)
 {
 	struct block *block = &room->block;
@@ -131,17 +118,12 @@ bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t
 		&& out->frames_size <= MAX_SCRATCH && out->local_size <= MAX_SCRATCH;
 }
 
-bool room_prepare(struct room *room, const struct room_layout *layout, size_t shared_size)
-{
-	uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
-	return get_exchanges(room) && grow_slots(room, warps) && resize_shared(room, shared_size)
-		&& grow_scratch(room, layout);
-}
-
 static void bind_slot(struct room *room, uint32_t i)
 {
 	const struct room_layout *layout = &room->layout;
 	struct slot *slot = &room->block.slots[i];
+	slot->warp.launch = room->launch;
+	slot->warp.sm = room->sm;
 	uint32_t first = i * layout->width;
 	uint32_t left = layout->threads - first;
 	uint32_t lanes = left < layout->width ? left : layout->width;
@@ -155,23 +137,32 @@ static void bind_slot(struct room *room, uint32_t i)
 	slot->frame = room->frames.data + i * layout->frame_stride;
 }
 
-/* Fill in what stays the same for all blocks; most of it, for all launches of one shape. */
-void room_bind(struct room *room, const struct room_layout *layout, const struct rt_launch *launch,
-	uint32_t sm)
+bool room_set_up(struct room *room, const struct room_layout *layout, size_t shared_size,
+	const struct rt_launch *launch, uint32_t sm)
 {
+	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
 	struct block *block = &room->block;
-	bool same = memcmp(&room->layout, layout, sizeof(*layout)) == 0;
-	room->layout = *layout;
 	room->fail.code = 0;
+	if (memcmp(&room->layout, layout, sizeof(*layout)) == 0 && room->launch == launch
+	    && room->asked_shared == shared_size && room->sm == sm) {
+		return true;
+	}
+	room->layout.width = 0;
+	if (!get_exchanges(room) || !grow_slots(room, warps) || !resize_shared(room, shared_size)
+	    || !grow_area(&room->frames, layout->frames_size)
+	    || !grow_area(&room->local, layout->local_size)) {
+		return false;
+	}
+	room->layout = *layout;
+	room->asked_shared = shared_size;
+	room->launch = launch;
+	room->sm = sm;
 	block->width = layout->width;
 	block->threads = layout->threads;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
-		block->slots[i].warp.launch = launch;
-		block->slots[i].warp.sm = sm;
-		if (!same) {
-			bind_slot(room, i);
-		}
+		bind_slot(room, i);
 	}
+	return true;
 }
 
 void room_free(struct room *room)

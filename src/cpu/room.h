@@ -36,17 +36,20 @@ struct room {
 	struct room_area frames;
 	struct room_area local;
 	struct rt_fail fail;
-	struct room_layout layout; /* that the slots are set up for */
+	/* What the slots are set up for; width 0: nothing. */
+	struct room_layout layout;
+	size_t asked_shared;
+	const struct rt_launch *launch;
+	uint32_t sm;
 };
 
 /* False: no such block can be had, sizes overflow. */
 bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t frame_size,
 	size_t local_size);
-/* Get the memory; false when there is none.  Starts from a room that is all zero. */
-bool room_prepare(struct room *room, const struct room_layout *layout, size_t shared_size);
-/* Set up the warps, for a launch on worker `sm`. */
-void room_bind(struct room *room, const struct room_layout *layout, const struct rt_launch *launch,
-	uint32_t sm);
+/* Get the memory and set up the warps, for a launch on worker `sm`; false when there is none.  Starts
+ * from a room that is all zero, and does nothing if all is as it was the last time. */
+bool room_set_up(struct room *room, const struct room_layout *layout, size_t shared_size,
+	const struct rt_launch *launch, uint32_t sm);
 void room_free(struct room *room);
 
 #endif
