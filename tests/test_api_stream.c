@@ -430,6 +430,21 @@ static void keep_status(CUstream stream, CUresult status, void *data)
 	atomic_fetch_add((_Atomic uint32_t *)data, 1);
 }
 
+START_TEST(big_grids_of_short_kernels_do_not_hold_up_the_program)
+{
+	const uint32_t blocks = 1 << 22;
+	CUdeviceptr word = (uintptr_t)&words[DONE];
+	uint32_t one = 1;
+	void *values[] = {&word, &one};
+	for (int i = 0; i < 100; i++) {
+		OK(launch_one("add", NULL, values));
+	}
+	OK(cuLaunchKernel(kernel(wait_module, "add"), blocks, 1, 1, 1, 1, 1, 0, NULL, values, NULL));
+	FAILS(NOT_READY, cuStreamQuery(NULL));
+	OK(cuStreamSynchronize(NULL));
+}
+END_TEST
+
 START_TEST(callbacks_are_told_how_the_stream_fares)
 {
 	CUstream stream = new_stream(0);
@@ -619,6 +634,7 @@ Suite *api_stream_suite(void)
 	tcase_add_test(tc, events_of_contexts_survive_want_of_memory);
 	tc = add_case(suite, "host functions", wait_setup, teardown);
 	tcase_add_test(tc, host_functions_run_on_another_thread_in_order);
+	tcase_add_test(tc, big_grids_of_short_kernels_do_not_hold_up_the_program);
 	tcase_add_test(tc, callbacks_are_told_how_the_stream_fares);
 	tc = add_case(suite, "ends", wait_setup, teardown);
 	tcase_add_test(tc, destroyed_stream_does_what_it_was_given);

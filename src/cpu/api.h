@@ -257,7 +257,8 @@ struct function {
 	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
-	atomic_ullong short_blocks; /* so many do not keep the thread that launches them */
+	atomic_ullong short_blocks; /* so many do not keep the thread that launches them; of a
+	                             * straight kernel, UINT64_MAX: nobody has measured it */
 	struct jit_kernel kernel;
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;

@@ -27,6 +27,8 @@
 
 /* How long a kernel may hold up the call that launches it. */
 #define BUDGET_NS UINT64_C(200000)
+/* One of so many times fewer blocks than it has time for ends within it, whatever data it has. */
+#define SURELY 8
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct runner {
@@ -34,7 +36,9 @@ struct runner {
 	struct runner **link;
 	struct context *context;
 	struct function *function;
-	uint64_t begun;           /* when, in nanoseconds */
+	uint64_t begun;           /* when, in nanoseconds, for the watchdog */
+	bool is_timed;
+	uint64_t start;           /* the same for the budget */
 	struct launcher *launcher;
 	struct launch_request request;
 	struct launch_failure failure;
@@ -74,7 +78,7 @@ static struct runner *runner_create(struct device *device)
 struct runner *runner_take(struct context *context)
 {
 	struct device *device = context->device;
-	const uint64_t time = queue_time();
+	const uint64_t time = device->has_watchdog ? queue_time() : 0;
 	pthread_mutex_lock(&device->lock);
 	struct runner *runner = device->runners;
 	if (runner != NULL) {
@@ -161,19 +165,41 @@ static void keep_failure(struct runner *runner, CUresult result)
 		failure->what, *where != '\0' ? ", which is " : "", where, failure->where);
 }
 
+/* A kernel that always has as many instructions, and far fewer blocks than were quick once, needs no
+ * clock: two readings are a tenth of the shortest launch. */
+static bool is_surely_short(const struct kernel_work *kernel)
+{
+	const struct function *function = kernel->function;
+	uint64_t blocks = atomic_load_explicit(&function->short_blocks, memory_order_relaxed);
+	return function->kernel.is_straight && blocks != UINT64_MAX
+		&& work_blocks(kernel) <= blocks / SURELY;
+}
+
 /* How many blocks would have ended within the budget, had each taken as long as these. */
 static uint64_t short_blocks(const struct runner *runner)
 {
 	const uint32_t *grid = runner->request.grid;
-	double spent = (double)(queue_time() - runner->begun) + 1;
+	double spent = (double)(queue_time() - runner->start) + 1;
 	double blocks = (double)grid[0] * grid[1] * grid[2] * ((double)BUDGET_NS / spent);
-	return blocks < 0x1p63 ? (uint64_t)blocks : UINT64_MAX;
+	return blocks < 0x1p63 ? (uint64_t)blocks : UINT64_MAX - 1;
+}
+
+/* What always has as many instructions is as quick as it was once: what took longer was not its. */
+static void keep_time(const struct runner *runner)
+{
+	atomic_ullong *place = &runner->function->short_blocks;
+	uint64_t blocks = short_blocks(runner);
+	uint64_t known = atomic_load_explicit(place, memory_order_relaxed);
+	if (!runner->function->kernel.is_straight || known == UINT64_MAX || blocks > known) {
+		atomic_store_explicit(place, blocks, memory_order_relaxed);
+	}
 }
 
 static void end(struct runner *runner, CUresult result)
 {
-	atomic_store_explicit(&runner->function->short_blocks, short_blocks(runner),
-		memory_order_relaxed);
+	if (runner->is_timed) {
+		keep_time(runner);
+	}
 	if (result != CUDA_SUCCESS) {
 		keep_failure(runner, result);
 	}
@@ -189,8 +215,10 @@ bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
 		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
 	}
 	init_request(runner, &work->kernel);
+	runner->is_timed = !is_surely_short(&work->kernel);
+	runner->start = runner->is_timed ? queue_time() : 0;
 	CUresult result = launch_run(runner->launcher, &runner->request,
-		runner->begun + BUDGET_NS, &runner->failure);
+		runner->is_timed ? runner->start + BUDGET_NS : 0, &runner->failure);
 	*out = CUDA_SUCCESS;
 	if (result == LAUNCH_UNFINISHED) {
 		return false;
