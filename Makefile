@@ -245,7 +245,8 @@ $(BUILD)/%.o: %.c $(BUILD)/config
 $(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(DRV)): $(BUILD)/folders.flags
 $(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
-$(BUILD)/src/cpu/%.o: private EXTRA = @$(BUILD)/llvm.flags
+# The handlers of faults must not call malloc, which the other models of thread-local memory may.
+$(BUILD)/src/cpu/%.o: private EXTRA = @$(BUILD)/llvm.flags -ftls-model=initial-exec
 $(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): $(BUILD)/llvm.flags
 
 # nodelete: drivers do not survive dlclose, so they and the cache's folder are kept; what knows of

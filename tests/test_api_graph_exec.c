@@ -2,6 +2,8 @@
 /* Executable graphs: launches in streams, changes, memory, events, failures. */
 #include "api_graph.h"
 
+#include <signal.h>
+
 enum { BEGUN, GO, OTHER, DONE };
 
 /* A graph that is one kernel, which sets words[BEGUN] and waits for words[GO]. */
@@ -182,6 +184,42 @@ START_TEST(failing_node_poisons_the_context_and_drops_the_rest)
 	ck_assert_uint_eq(atomic_load(&words[DONE]), 0);
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
+}
+END_TEST
+
+static void block_all_signals(void *unused)
+{
+	sigset_t all;
+	(void)unused;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+START_TEST(faults_in_graphs_are_errors_where_signals_are_blocked)
+{
+	sigset_t now;
+	CUgraph graph = new_graph();
+	CUDA_KERNEL_NODE_PARAMS params = add_params(NULL);
+	CUgraphNode node = add_plus(graph, NULL, 0, (uintptr_t)&words[DONE], 1);
+	params.func = kernel(wait_module, "fail");
+	OK(cuGraphAddKernelNode_v2(&node, graph, &node, 1, &params));
+	block_all_signals(NULL);
+	cuGraphLaunch(new_exec(graph), NULL);
+	ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &now), 0);
+	ck_assert_int_eq(sigismember(&now, SIGSEGV), 1);
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(atomic_load(&words[DONE]), 1);
+}
+END_TEST
+
+START_TEST(faults_behind_host_functions_that_block_signals_are_errors)
+{
+	CUstream stream = new_stream(0);
+	launch_meet(stream, BEGUN, GO);
+	OK(cuLaunchHostFunc(stream, block_all_signals, NULL));
+	OK(cuLaunchKernel(kernel(wait_module, "fail"), 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+	atomic_store(&words[GO], 1);
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 }
 END_TEST
 
@@ -456,6 +494,8 @@ Suite *api_graph_exec_suite(void)
 	tcase_add_test(tc, blocks_may_be_counted_after_a_graph_is_made);
 	tcase_add_test(tc, host_functions_run_behind_what_they_depend_on);
 	tcase_add_test(tc, failing_node_poisons_the_context_and_drops_the_rest);
+	tcase_add_test(tc, faults_in_graphs_are_errors_where_signals_are_blocked);
+	tcase_add_test(tc, faults_behind_host_functions_that_block_signals_are_errors);
 	tcase_add_test(tc, graph_whose_kernel_or_event_has_gone_is_refused);
 	tc = add_case(suite, "events", graph_setup, teardown);
 	tcase_add_test(tc, graphs_record_events_and_wait_for_them);

@@ -34,10 +34,10 @@ static struct chain {
 	bool is_buried;   /* removed, but somebody may still pass on to us */
 } chains[FAULTS];
 
-static _Thread_local struct fault_catch *volatile armed
-	__attribute__((tls_model("initial-exec")));
-static _Thread_local volatile int held __attribute__((tls_model("initial-exec")));
-static _Thread_local volatile bool passing __attribute__((tls_model("initial-exec")));
+static _Thread_local struct fault_catch *volatile armed;
+static _Thread_local volatile int held;
+static _Thread_local volatile bool passing;
+static _Thread_local bool is_open; /* none of the signals is blocked, and nobody else's code runs */
 
 static void pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
 {
@@ -143,13 +143,20 @@ void fault_remove(void)
 bool fault_unblock(sigset_t *old)
 {
 	bool was_blocked = false;
-	if (pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0) {
+	if (is_open || pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0) {
 		return false;
 	}
 	for (size_t i = 0; i < FAULTS; i++) {
 		was_blocked |= sigismember(old, fault_signals[i]) == 1;
 	}
 	return was_blocked;
+}
+
+bool fault_stay_open(bool open)
+{
+	bool before = is_open;
+	is_open = open;
+	return before;
 }
 
 enum { IDLE, ARMED, INTERRUPTING };

@@ -42,6 +42,9 @@ void fault_remove(void);
 /* This thread only.  A fault whose signal is blocked ends the process.  True if one of them was
  * blocked: then the mask in *old is to be put back. */
 bool fault_unblock(sigset_t *old);
+/* Whether fault_unblock has nothing to do on this thread, which asks the system each time: nothing
+ * is blocked, and until this is called again no code but ours runs on it.  What was. */
+bool fault_stay_open(bool open);
 void fault_arm(struct fault_catch *target);
 void fault_disarm(struct fault_catch *target);
 

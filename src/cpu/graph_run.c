@@ -9,6 +9,7 @@
 #include "graph_run.h"
 
 #include "../base/alloc.h"
+#include "fault.h"
 #include "queue.h"
 
 #include <stdlib.h>
@@ -354,12 +355,9 @@ static void set(struct mark *mark)
 	queue_tell();
 }
 
-void graph_run_execute(struct graph_run *run, struct context *context)
+static void execute_items(struct graph_run *run, struct context *context)
 {
 	size_t next = 0;
-	queue_lock();
-	wait_for(context, run->after);
-	queue_unlock();
 	for (size_t i = 0; i < run->plan->count; i++) {
 		const struct work *work = &run->plan->items[i]->work;
 		if (!has_event(run->plan->items[i])) {
@@ -374,6 +372,31 @@ void graph_run_execute(struct graph_run *run, struct context *context)
 			wait_for(context, mark);
 		}
 		queue_unlock();
+	}
+}
+
+/* The signals of faults are unblocked once for all kernels, unless there is code of the program. */
+static void execute_together(struct graph_run *run, struct context *context)
+{
+	sigset_t mask;
+	bool was_blocked = fault_unblock(&mask);
+	bool was_open = fault_stay_open(true);
+	execute_items(run, context);
+	fault_stay_open(was_open);
+	if (was_blocked) {
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	}
+}
+
+void graph_run_execute(struct graph_run *run, struct context *context)
+{
+	queue_lock();
+	wait_for(context, run->after);
+	queue_unlock();
+	if (run->plan->has_waits) {
+		execute_items(run, context);
+	} else {
+		execute_together(run, context);
 	}
 	queue_lock();
 	set(run->done);

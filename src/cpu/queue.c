@@ -20,6 +20,7 @@
 #include "queue.h"
 
 #include "../base/alloc.h"
+#include "fault.h"
 #include "runner.h"
 
 #include <time.h>
@@ -423,6 +424,7 @@ static void run_left(struct stream *stream)
 static void *thread_main(void *arg)
 {
 	struct stream *stream = arg;
+	fault_stay_open(true); // as pool_start_thread starts them
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		queue_wait(thread_may_go_on, stream, 0);

@@ -123,7 +123,7 @@ static struct {
 	atomic_ullong end;        /* 0: nothing moves */
 	atomic_uint count;        /* of the moves that have ended */
 } moving;
-static _Thread_local volatile unsigned seen __attribute__((tls_model("initial-exec")));
+static _Thread_local volatile unsigned seen;
 
 static bool copy_pages(const uint8_t *from, size_t size, int file, off_t offset)
 {

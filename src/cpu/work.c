@@ -394,6 +394,7 @@ static void run_kernel(struct context *context, const struct work *work)
 
 static void run_host(const struct work *work, CUresult status)
 {
+	fault_stay_open(false);
 	api_set_in_callback(true);
 	if (work->kind == WORK_CALLBACK) {
 		work->callback.function(work->callback.stream, status, work->callback.data);
