@@ -132,7 +132,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
 	11_bundle
-BENCHES := bench_launch bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
+BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
 	bench_cache \
 	bench_cpu bench_nvcc
