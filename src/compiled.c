@@ -7,6 +7,8 @@
  * hit is one only if the files of now give the same: their times are looked at, and what has changed
  * is read.
  *
+ * An image that somebody has is known by its bytes: by some of them first, then by all.
+ *
  * The first thread with a request puts an entry without an image in the table and compiles without
  * the lock; others with the same request wait for that, and if it fails each goes on for itself,
  * since each needs an error of its own.
@@ -215,6 +217,60 @@ kz_status compiled_get(struct kz_image **out, const struct rtc_request *request,
 		settle(&wanted, *out, &key);
 	}
 	key_free(&key);
+	str_free(&wanted.bytes);
+	return st;
+}
+
+/* What stands for the bytes of an image in the table: size, beginning and end. */
+static bool want_bytes(struct wanted *wanted, const char *data, size_t size)
+{
+	enum { EDGE = 256 };
+	size_t edge = size < EDGE ? size : EDGE;
+	wanted->bytes = (struct str)STR_INIT;
+	str_add(&wanted->bytes, "bytes");
+	str_addn(&wanted->bytes, (const char *)&size, sizeof(size));
+	str_addn(&wanted->bytes, data, edge);
+	str_addn(&wanted->bytes, data + size - edge, edge);
+	wanted->hash = hash_of(wanted->bytes.data, wanted->bytes.len);
+	return !wanted->bytes.failed;
+}
+
+/* Images of the same edges push each other out. */
+static void keep_bytes(const struct wanted *wanted, struct kz_image *image)
+{
+	const struct key key = {.bytes = wanted->bytes};
+	pthread_mutex_lock(&table.lock);
+	struct entry **at = find(wanted);
+	if (*at) {
+		drop(at);
+	}
+	add(wanted);
+	pthread_mutex_unlock(&table.lock);
+	settle(wanted, image, &key);
+}
+
+kz_status compiled_load(struct kz_image **out, const void *data, size_t size, kz_error *err)
+{
+	struct wanted wanted;
+	bool known = want_bytes(&wanted, data, size);
+	pthread_mutex_lock(&table.lock);
+	struct entry *entry = known ? *find(&wanted) : NULL;
+	struct kz_image *image = entry ? kz_image_retain(entry->image) : NULL;
+	if (image) {
+		entry->used = ++table.clock;
+	}
+	pthread_mutex_unlock(&table.lock);
+	if (image && memcmp(image->rtc.data, data, size) == 0) {
+		*out = image;
+		str_free(&wanted.bytes);
+		return KZ_OK;
+	}
+	kz_image_release(image);
+	kz_status st = kz_image_create(out, data, (int64_t)size, err);
+	/* Its own bytes end with a zero, as a text that was given with its zero does. */
+	if (st == KZ_OK && known && size - (*out)->rtc.size <= 1) {
+		keep_bytes(&wanted, *out);
+	}
 	str_free(&wanted.bytes);
 	return st;
 }

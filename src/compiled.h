@@ -8,6 +8,9 @@
 /* The image of a request, from memory if it is there, else by image_make. */
 kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err);
 
+/* The image of these bytes, which are PTX, a cubin or LTO-IR: one that there was, or a new one. */
+kz_status compiled_load(struct kz_image **out, const void *data, size_t size, kz_error *err);
+
 /* Forget all. */
 void compiled_clear(void);
 

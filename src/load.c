@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "compiled.h"
 #include "rtc/arch.h"
 #include "rtc/ptx_version.h"
 
@@ -59,7 +60,7 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 	case RTC_LIBRARY:
 		return load_linked(out, dev, name, data, size, err);
 	default:
-		return kz_image_create(out, data, (int64_t)size, err);
+		return compiled_load(out, data, size, err);
 	}
 }
 

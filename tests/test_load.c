@@ -234,6 +234,53 @@ START_TEST(versions_of_ptx_are_read)
 }
 END_TEST
 
+/* PTX whose constant is at its middle, where the first look at it does not go. */
+static void write_constant(char ptx[2048], char digit)
+{
+	snprintf(ptx, 2048, ".version 7.0\n.target sm_75\n.address_size 64\n// %0500d\n"
+		".visible .entry k(.param .u64 p) { .reg .b64 %%d; .reg .b32 %%r;\n"
+		"ld.param.u64 %%d, [p]; mov.u32 %%r, %c; st.global.u32 [%%d], %%r; ret; }\n"
+		"// %0500d\n", 0, digit, 0);
+}
+
+START_TEST(bytes_that_are_nearly_the_same_are_another_image)
+{
+	static const char digits[] = {'1', '1', '2', '2', '1'};
+	kz_device *dev = support_open(0);
+	char ptx[2048];
+	for (size_t i = 0; i < countof(digits); i++) {
+		kz_module *mod = NULL;
+		kz_kernel *kernel = NULL;
+		int value = 0;
+		write_constant(ptx, digits[i]);
+		ok(kz_module_load(&mod, dev, ptx, (int64_t)(strlen(ptx) + i % 2), &err));
+		ok(kz_module_kernel(&kernel, mod, "k", &err));
+		ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+			KZ_ARGS(KZ_OUT(&value, sizeof(value)))));
+		ck_assert_int_eq(value, digits[i] - '0');
+		kz_module_release(mod);
+		memset(ptx, 'x', sizeof(ptx));
+	}
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(bytes_that_were_loaded_before_are_the_same_image)
+{
+	kz_module *modules[2];
+	kz_device *dev = support_open(0);
+	char ptx[2048];
+	write_constant(ptx, '1');
+	for (int i = 0; i < 2; i++) {
+		ok(kz_module_load(&modules[i], dev, ptx, (int64_t)strlen(ptx), &err));
+	}
+	ck_assert_ptr_eq(kz_module_image(modules[0], NULL), kz_module_image(modules[1], NULL));
+	kz_module_release(modules[0]);
+	kz_module_release(modules[1]);
+	support_close(dev);
+}
+END_TEST
+
 START_TEST(every_failing_allocation_of_a_load_becomes_an_error)
 {
 	static const char *const files[] = {"/fatbin/zstd.fatbin", "/fatbin/plain.fatbin"};
@@ -267,6 +314,8 @@ Suite *load_suite(void)
 	tcase_add_test(tc, every_kind_of_image_loads_from_a_file);
 	tcase_add_test(tc, a_fat_binary_without_anything_for_the_device_says_what_it_has);
 	tcase_add_test(tc, files_that_are_no_images_are_refused);
+	tcase_add_test(tc, bytes_that_are_nearly_the_same_are_another_image);
+	tcase_add_test(tc, bytes_that_were_loaded_before_are_the_same_image);
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("versions");

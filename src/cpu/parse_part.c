@@ -59,17 +59,22 @@ static void seek(struct parser *p, uint64_t offset, uint32_t line)
 	advance(p);
 }
 
+/* All that come one right after the other. */
 void part_leave_out(struct parser *p)
 {
-	const struct ptx_part *part = p->gap++;
-	uint64_t left = (uint64_t)(p->lexer.end - p->token.text);
-	struct ptx_func **slot = list_add(p, &p->funcs, sizeof(*slot));
-	if (slot && part->size <= left && part->index == p->funcs.count - 1) {
+	uint64_t size = (uint64_t)(p->lexer.end - p->text);
+	const struct ptx_part *part;
+	do {
+		part = p->gap++;
+		struct ptx_func **slot = list_add(p, &p->funcs, sizeof(*slot));
+		if (!slot || part->size > size - part->offset
+		    || part->index != p->funcs.count - 1) {
+			parser_fail(p, "the text is not the one that was checked");
+			return;
+		}
 		*slot = &no_kernel;
-		seek(p, part->offset + part->size, part->end_line);
-	} else {
-		parser_fail(p, "the text is not the one that was checked");
-	}
+	} while (p->gap < p->gap_end && p->gap->offset == part->offset + part->size);
+	seek(p, part->offset + part->size, part->end_line);
 }
 
 bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
