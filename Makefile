@@ -101,7 +101,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
 	flat_inst.c \
 	lower.c \
-	cfg.c spin.c \
+	cfg.c spin.c split.c \
 	heap.c print.c rt.c settings.c \
 	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
@@ -109,7 +109,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
+	emit_math.c emit_mem.c emit_local.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
 	kept.c outline.c code.c jit_link.c jit_dump.c jit.c \
 	image.c link_scan.c link.c \
 	capacity.c \
@@ -159,7 +159,7 @@ SUITES_cpu := lex parse outline check flatten flat_stack cfg code kept jit_dump 
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_base emit_async emit_size mma
+	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_base emit_async emit_size mma
 # Run by hand.
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
@@ -330,7 +330,7 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_pack rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
-	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide
+	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
@@ -491,7 +491,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 .PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack \
 	fuzz-bundle
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
-	cfg.c spin.c image.c link.c link_scan.c),$(CPU_DRIVER))
+	cfg.c spin.c split.c image.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
 	-artifact_prefix=$(BUILD)/ $2
 fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)

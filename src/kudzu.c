@@ -132,6 +132,7 @@
  *     lower.[ch]    waits and exits become simple ends of blocks
  *     cfg.[ch]      basic blocks, post-dominators, live registers
  *     spin.[ch]     loops in which threads may wait
+ *     split.[ch]    whether the .local memory of a warp can lie word by word
  *     heap.[ch]     malloc and free of kernels; print.[ch]: their printf
  *     rt.[ch]       what compiled kernels and the C code around them agree on;
  *                   rt_collect.[ch] rt_warp.c: what the threads of a warp do together;
@@ -142,7 +143,7 @@
  *                   the texture unit as plain C
  *     emit.[ch]     kernel -> LLVM IR; a file for each family of instructions:
  *                   emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c emit_half.c
- *                   emit_fp8.c emit_video.c emit_math.c emit_mem.c emit_wide.c emit_atom.c
+ *                   emit_fp8.c emit_video.c emit_math.c emit_mem.c emit_local.c emit_wide.c emit_atom.c
  *                   emit_flow.c emit_lanes.c emit_warp.c emit_meet.c emit_async.c emit_matrix.c
  *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of

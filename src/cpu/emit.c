@@ -15,6 +15,7 @@
 #include "../base/alloc.h"
 #include "emit.h"
 #include "spin.h"
+#include "split.h"
 
 #include <string.h>
 
@@ -438,6 +439,7 @@ static bool emit_init(struct emit *e)
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
 		&& e->kept && e->written && spin_find(func, e->spins);
 	if (ok) {
+		e->splits = e->width > 1 && split_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
 	}

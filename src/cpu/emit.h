@@ -66,6 +66,7 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
+	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
 	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
@@ -167,6 +168,9 @@ LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a gener
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_space *space, LLVMTypeRef type);
+LLVMValueRef emit_local_base(struct emit *e);    /* of lane 0 */
+LLVMValueRef emit_local_stride(struct emit *e);  /* bytes from lane to lane, a scalar */
+void emit_note_local(struct emit *e, LLVMValueRef access);
 LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
 LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
@@ -274,12 +278,25 @@ struct emit_lanes {
 void emit_lanes_begin(struct emit *e, struct emit_lanes *l);
 void emit_lanes_end(struct emit *e, const struct emit_lanes *l);
 
+/* Words from a vector of places, in some lanes; zeros in the others. */
+LLVMValueRef emit_gather(struct emit *e, LLVMValueRef places, LLVMValueRef lanes);
+
 /* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
  * from the addresses `at` (i64 of lanes) on. */
 void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
 	unsigned count);
 void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
 	const LLVMValueRef *values, unsigned count);
+/* What each lane does by itself, in a function of C: put down where and `count` values, call the
+ * function of struct rt_calls at `slot`, take results. */
+void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count);
+void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store);
+LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part);
+
+/* emit_local.c: ld and st with such an address, of a warp. */
+bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand);
+void emit_local_load(struct emit *e, const struct ptx_inst *inst);
+void emit_local_store(struct emit *e, const struct ptx_inst *inst);
 emit_fn emit_add, emit_addc, emit_sub, emit_subc, emit_mul, emit_mul24, emit_mad, emit_madc,
 	emit_mad24, emit_div, emit_rem, emit_sad, emit_abs, emit_neg, emit_minmax, emit_dp4a,
 	emit_dp2a, emit_video, emit_video_parts, emit_vmad;

@@ -129,6 +129,13 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	return is_void ? NULL : LLVMBuildLoad2(e->builder, result, all, "");
 }
 
+LLVMValueRef emit_gather(struct emit *e, LLVMValueRef places, LLVMValueRef lanes)
+{
+	LLVMTypeRef types[] = {e->v.i32, LLVMTypeOf(places)};
+	LLVMValueRef args[] = {places, number(e, sizeof(uint32_t)), lanes, LLVMConstNull(e->v.i32)};
+	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
+}
+
 /* --- The exchange --- */
 
 /* The lanes' places in an array of struct rt_exchange. */

@@ -106,10 +106,7 @@ static LLVMValueRef permute(struct emit *e, LLVMValueRef value, LLVMValueRef fro
 	LLVMBuildStore(e->builder, value, room);
 	LLVMValueRef base = ir_bitcast(e, room, LLVMPointerType(e->s.i32, 0));
 	LLVMValueRef places = LLVMBuildGEP2(e->builder, e->s.i32, base, &from, 1, "");
-	LLVMTypeRef types[] = {e->v.i32, LLVMTypeOf(places)};
-	LLVMValueRef args[] = {places, number(e, sizeof(uint32_t)), emit_int(e, 1, 1),
-		LLVMGetUndef(e->v.i32)};
-	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
+	return emit_gather(e, places, emit_int(e, 1, 1));
 }
 
 /* What collect_shfl_source does, for all lanes. */

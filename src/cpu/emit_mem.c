@@ -4,7 +4,7 @@
  * Memory: addresses, loads and stores, and the special registers, which are loads too.
  *
  * Generic, .global, .const and .param addresses are host addresses; so are .local ones, in the
- * thread's own part of warp->local.  A .shared address is an offset from warp->shared, 32 bits of
+ * thread's own part of warp->local, but where that is split (emit_local.c).  A .shared address is an offset from warp->shared, 32 bits of
  * it; cvta adds or subtracts the base.  Both it and the displacement are taken as signed, which is
  * the sum modulo 4 GiB for every address that exists, and cannot leave the guards of launch.c.
  *
@@ -61,7 +61,7 @@ static LLVMValueRef shared_base(struct emit *e)
 	return entry_pointer(e, &e->shared, e->warp, offsetof(struct rt_warp, shared));
 }
 
-static LLVMValueRef local_base(struct emit *e)
+LLVMValueRef emit_local_base(struct emit *e)
 {
 	return entry_pointer(e, &e->local, e->warp, offsetof(struct rt_warp, local));
 }
@@ -76,7 +76,7 @@ LLVMValueRef emit_calls_base(struct emit *e)
 	return emit_field(e, launch_base(e), offsetof(struct rt_launch, calls), e->ptr);
 }
 
-static LLVMValueRef local_stride(struct emit *e)
+LLVMValueRef emit_local_stride(struct emit *e)
 {
 	return emit_field(e, e->warp, offsetof(struct rt_warp, local_stride), e->s.i64);
 }
@@ -85,13 +85,13 @@ static LLVMValueRef local_stride(struct emit *e)
 static LLVMValueRef local_offset(struct emit *e)
 {
 	LLVMValueRef lane = ir_zext(e, emit_lane_number(e), e->i64);
-	return ir_mul(e, lane, emit_splat(e, local_stride(e)));
+	return ir_mul(e, lane, emit_splat(e, emit_local_stride(e)));
 }
 
 /* The local memory of a lane that is a scalar. */
 static LLVMValueRef own_local(struct emit *e)
 {
-	return e->lane ? emit_at(e, local_base(e), local_offset(e), e->s.i8) : local_base(e);
+	return e->lane ? emit_at(e, emit_local_base(e), local_offset(e), e->s.i8) : emit_local_base(e);
 }
 
 /* A variable of the module: loaded in the entry each time, early-cse keeps one. */
@@ -131,8 +131,11 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 	if (var->space == PTX_SHARED) {
 		return emit_int(e, 64, var->offset);
 	}
+	if (var->space == PTX_LOCAL && e->splits) {
+		return emit_int(e, 64, var->offset);
+	}
 	if (var->space == PTX_LOCAL && emit_is_vector(e)) {
-		LLVMValueRef base = emit_splat(e, pointer_bits(e, local_base(e)));
+		LLVMValueRef base = emit_splat(e, pointer_bits(e, emit_local_base(e)));
 		return ir_add(e, ir_add(e, base, local_offset(e)), emit_int(e, 64, var->offset));
 	}
 
@@ -251,6 +254,11 @@ static void note_space(struct emit *e, enum ptx_space space, LLVMValueRef access
 	set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
 }
 
+void emit_note_local(struct emit *e, LLVMValueRef access)
+{
+	note_space(e, PTX_LOCAL, access);
+}
+
 /* The operands of a vector access, or the one of a plain access. */
 static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_operand **parts)
 {
@@ -367,7 +375,9 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
-	if (emit_is_vector(e) && is_plain(inst)) {
+	if (emit_is_local(e, inst, &inst->operands[1])) {
+		emit_local_load(e, inst);
+	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
 	} else {
 		emit_each_lane(e, inst, ld_lane);
@@ -409,7 +419,9 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 
 void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
-	if (emit_is_vector(e) && is_plain(inst)) {
+	if (emit_is_local(e, inst, &inst->operands[0])) {
+		emit_local_store(e, inst);
+	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
 	} else {
 		emit_each_lane(e, inst, st_lane);
@@ -447,8 +459,8 @@ LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address)
 
 static LLVMValueRef is_local(struct emit *e, LLVMValueRef address)
 {
-	LLVMValueRef base = ir_add(e, all_bits(e, local_base(e)), local_offset(e));
-	return is_within(e, address, base, emit_splat(e, local_stride(e)));
+	LLVMValueRef base = ir_add(e, all_bits(e, emit_local_base(e)), local_offset(e));
+	return is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
 }
 
 static LLVMValueRef is_param(struct emit *e, LLVMValueRef address)

@@ -165,33 +165,43 @@ static size_t values_of(unsigned part)
 	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
 }
 
-static void move_each(const struct wide *w, bool store)
+void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count)
 {
-	struct emit *e = w->e;
-	put_array(e, offsetof(struct rt_lanes, at), w->at);
-	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, w->size),
-		emit_scalar(e, 32, w->count), emit_scalar(e, 32, store)};
-	emit_rt_call(e, offsetof(struct rt_calls, move_lanes),
-		LLVMVoidTypeInContext(e->context), args, countof(args));
+	put_array(e, offsetof(struct rt_lanes, at), at);
+	for (unsigned i = 0; i < count; i++) {
+		put_array(e, values_of(i), values[i]);
+	}
+}
+
+void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store)
+{
+	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, size),
+		emit_scalar(e, 32, count), emit_scalar(e, 32, store)};
+	emit_rt_call(e, slot, LLVMVoidTypeInContext(e->context), args, countof(args));
+}
+
+LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
+{
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, array(e, values_of(part), type), "");
+	LLVMSetAlignment(value, sizeof(uint64_t));
+	return value;
 }
 
 static void load_each(struct wide *w)
 {
 	struct emit *e = w->e;
-	move_each(w, false);
+	emit_put_lanes(e, w->at, NULL, 0);
+	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), w->size, w->count, false);
 	LLVMTypeRef type = LLVMVectorType(w->one, e->width);
 	for (unsigned i = 0; i < w->count; i++) {
-		w->values[i] = LLVMBuildLoad2(e->builder, type, array(e, values_of(i), type), "");
-		LLVMSetAlignment(w->values[i], sizeof(uint64_t));
+		w->values[i] = emit_take_lanes(e, type, i);
 	}
 }
 
 static void store_each(struct wide *w)
 {
-	for (unsigned i = 0; i < w->count; i++) {
-		put_array(w->e, values_of(i), w->values[i]);
-	}
-	move_each(w, true);
+	emit_put_lanes(w->e, w->at, w->values, w->count);
+	emit_call_lanes(w->e, offsetof(struct rt_calls, move_lanes), w->size, w->count, true);
 }
 
 /* --- Either --- */

@@ -158,19 +158,42 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 /* Accesses of kernels, which order them in ways that the thread sanitizer cannot see. */
 #define OF_KERNELS __attribute__((no_sanitize("thread")))
 
-/* Inlined with a constant size, so that an element is one access. */
-OF_KERNELS static inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
+OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lane,
+	size_t size, uint32_t count, bool store)
+{
+	uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
+	warp->lane = lane;
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
+		memcpy(store ? memory + i * size : value, store ? value : memory + i * size, size);
+	}
+}
+
+/* Inlined with a constant size, so that an element is one access, and with constants for what is
+ * most frequent. */
+OF_KERNELS static always_inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, uint32_t count, bool store)
 {
-	for (; lanes != 0; lanes &= lanes - 1) {
-		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-		uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
-		warp->lane = lane;
-		for (uint32_t i = 0; i < count; i++) {
-			uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
-			memcpy(store ? memory + i * size : value, store ? value : memory + i * size,
-				size);
+	if (lanes == UINT32_MAX) {
+		for (uint32_t lane = 0; lane < RT_MAX_WIDTH; lane++) {
+			move_lane(warp, arrays, lane, size, count, store);
 		}
+		return;
+	}
+	for (; lanes != 0; lanes &= lanes - 1) {
+		move_lane(warp, arrays, (uint32_t)__builtin_ctz(lanes), size, count, store);
+	}
+}
+
+OF_KERNELS static always_inline void move_counted(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count, bool store)
+{
+	if (count == 1 && store) {
+		move_lanes(warp, arrays, lanes, size, 1, true);
+	} else if (count == 1) {
+		move_lanes(warp, arrays, lanes, size, 1, false);
+	} else {
+		move_lanes(warp, arrays, lanes, size, count, store);
 	}
 }
 
@@ -179,17 +202,71 @@ OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arra
 {
 	switch (size) {
 	case 1:
-		move_lanes(warp, arrays, lanes, 1, count, store);
+		move_counted(warp, arrays, lanes, 1, count, store);
 		break;
 	case 2:
-		move_lanes(warp, arrays, lanes, 2, count, store);
+		move_counted(warp, arrays, lanes, 2, count, store);
 		break;
 	case 4:
-		move_lanes(warp, arrays, lanes, 4, count, store);
+		move_counted(warp, arrays, lanes, 4, count, store);
 		break;
 	default:
-		move_lanes(warp, arrays, lanes, 8, count, store);
+		move_counted(warp, arrays, lanes, 8, count, store);
 		break;
+	}
+}
+
+/* Byte `offset` of a lane's memory.  Behind the end of it lies what its offset would be if it was in
+ * one piece: mostly nothing. */
+static uint8_t *local_byte(const struct rt_warp *warp, uint32_t lane, uint64_t offset)
+{
+	uint64_t stride = warp->local_stride;
+	return offset < stride
+		? warp->local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4
+		: warp->local + lane * stride + offset;
+}
+
+/* Some bytes, wherever they are. */
+static void move_bytes(struct rt_warp *warp, uint32_t lane, uint64_t offset, uint8_t *value,
+	size_t size, bool store)
+{
+	warp->lane = lane;
+	for (size_t i = 0; i < size; i++) {
+		uint8_t *memory = local_byte(warp, lane, offset + i);
+		*(store ? memory : value + i) = *(store ? value + i : memory);
+	}
+}
+
+/* Elements of up to a word that are where they should be are one access. */
+static always_inline void move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	size_t size, uint32_t count, bool store)
+{
+	uint64_t end = warp->local_stride;
+	uint8_t *local = warp->local;
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t offset = arrays->at[lane] + i * size;
+			uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
+			uint8_t *memory = local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4;
+			if (unlikely(size > 4 || offset >= end || offset % size != 0)) {
+				move_bytes(warp, lane, offset, value, size, store);
+			} else {
+				memcpy(store ? memory : value, store ? value : memory, size);
+			}
+		}
+	}
+}
+
+static void rt_move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count, uint32_t store)
+{
+	if (size == 4 && store) {
+		move_local(warp, arrays, lanes, 4, count, true);
+	} else if (size == 4) {
+		move_local(warp, arrays, lanes, 4, count, false);
+	} else {
+		move_local(warp, arrays, lanes, size, count, store);
 	}
 }
 
@@ -208,4 +285,5 @@ const struct rt_calls rt_calls = {
 	.copy = rt_copy,
 	.move_lanes = rt_move_lanes,
 	.mbarrier = mbarrier_do,
+	.move_local = rt_move_local,
 };

@@ -183,6 +183,9 @@ struct rt_calls {
 	/* See rt_mbarrier.h. */
 	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
 		uint64_t argument);
+	/* As move_lanes, in .local memory that lies word by word: addresses are offsets. */
+	void (*move_local)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t size, uint32_t count, uint32_t store);
 };
 
 /* The table that every launch points to. */
