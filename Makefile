@@ -431,7 +431,7 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-symbols check-install
+	check-headers check-docs check-symbols check-install
 .PHONY: check-all $(STEPS) check-clang check-ubsan check-fresh
 check-all: ## all of the checks below but check-clang and check-fresh
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
@@ -449,6 +449,13 @@ check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is i
 	[ "$$(.ci/find-llvm)" != llvm-config-14 ] || { echo 'LLVM 14 is what all is built with'; exit 0; }; \
 	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14 \
 		SKIP='ulp emit_size fuzz_diff'
+.PHONY: docs
+doxygen = mkdir -p $(BUILD)/docs && { cat docs/Doxyfile; echo OUTPUT_DIRECTORY=$(BUILD)/docs; \
+	echo $1; } | doxygen -
+docs: ## the reference of the API as pages, by Doxygen
+	$(call say,DOXYGEN)$(call doxygen) && echo '$(BUILD)/docs/html/index.html'
+check-docs: ## everything public is documented: Doxygen has no warning
+	$(call step,$@,$(call doxygen,WARN_AS_ERROR=FAIL_ON_WARNINGS))
 check-headers: ## each public header alone, C11 and C++17, with every compiler there is
 	$(call step,$@,.ci/check-headers)
 check-symbols: lib ## the libraries export what they should, nothing else

@@ -68,22 +68,22 @@ typedef struct kz_device_info {
 	size_t size;                   /**< sizeof(kz_device_info); set by KZ_DEVICE_INFO_INIT */
 	int32_t compute_capability;    /**< 10 * major + minor: 89 */
 	int32_t driver_version;        /**< 1000 * major + 10 * minor: 13000 */
-	int32_t multiprocessors;
-	int32_t warp_size;
-	int64_t max_threads_per_block;
-	int64_t max_block[3];
-	int64_t max_grid[3];
+	int32_t multiprocessors;       /**< the CPU device has one for each core */
+	int32_t warp_size;             /**< threads; 32 */
+	int64_t max_threads_per_block; /**< of any kernel; a kernel may have less */
+	int64_t max_block[3];          /**< threads along x, y, z */
+	int64_t max_grid[3];           /**< blocks along x, y, z */
 	int64_t shared_per_block;      /**< without asking */
 	int64_t shared_per_block_optin; /**< the most that a kernel can ask for */
-	int64_t constant_memory;
+	int64_t constant_memory;       /**< for __constant__ variables of a module */
 	int64_t total_memory;          /**< 0 if the driver cannot tell, as all fields below */
-	int32_t clock_khz;
-	int32_t memory_clock_khz;
+	int32_t clock_khz;             /**< of the multiprocessors, at most */
+	int32_t memory_clock_khz;      /**< of the memory, at most */
 	int32_t concurrent_kernels;    /**< 0 or 1 */
 	int32_t cooperative_launch;    /**< 0 or 1 */
 	int32_t managed_memory;        /**< 0 or 1 */
 	int32_t memory_pools;          /**< 0 or 1 */
-	uint8_t uuid[16];
+	uint8_t uuid[16];              /**< the same in every process of this machine */
 } kz_device_info;
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ typedef enum kz_verdict {
 
 /** One thing that was looked at.  All text is borrowed from the diagnosis. */
 typedef struct kz_finding {
-	kz_verdict verdict;
+	kz_verdict verdict; /**< as it should be, missing, broken */
 	const char *topic; /**< "driver", "device", "nvrtc", "headers", "llvm", "choice", "cache", ... */
 	const char *text;  /**< what was found, one line */
 	const char *fix;   /**< what to do; NULL if nothing, never for a problem */

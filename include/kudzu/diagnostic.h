@@ -30,7 +30,7 @@ typedef enum kz_severity {
 
 /** One diagnostic.  New fields may come at its end. */
 typedef struct kz_diagnostic {
-	kz_severity severity;
+	kz_severity severity; /**< error, warning, note */
 	int32_t line;        /**< from 1; 0 if unknown */
 	int32_t column;      /**< byte of the line, from 1; 0 if unknown */
 	const char *file;    /**< as the compiler was told it, or found it; NULL if unknown */

@@ -16,18 +16,18 @@ extern "C" {
 typedef uint32_t kz_dtype;
 
 #define KZ_BOOL ((kz_dtype)1) /**< 1 byte, 0 or 1 */
-#define KZ_I8 ((kz_dtype)2)
-#define KZ_I16 ((kz_dtype)3)
-#define KZ_I32 ((kz_dtype)4)
-#define KZ_I64 ((kz_dtype)5)
-#define KZ_U8 ((kz_dtype)6)
-#define KZ_U16 ((kz_dtype)7)
-#define KZ_U32 ((kz_dtype)8)
-#define KZ_U64 ((kz_dtype)9)
+#define KZ_I8 ((kz_dtype)2)    /**< signed, 1 byte */
+#define KZ_I16 ((kz_dtype)3)   /**< signed, 2 bytes */
+#define KZ_I32 ((kz_dtype)4)   /**< signed, 4 bytes */
+#define KZ_I64 ((kz_dtype)5)   /**< signed, 8 bytes */
+#define KZ_U8 ((kz_dtype)6)    /**< unsigned, 1 byte */
+#define KZ_U16 ((kz_dtype)7)   /**< unsigned, 2 bytes */
+#define KZ_U32 ((kz_dtype)8)   /**< unsigned, 4 bytes */
+#define KZ_U64 ((kz_dtype)9)   /**< unsigned, 8 bytes */
 #define KZ_F16 ((kz_dtype)10)  /**< IEEE binary16, `__half` in a kernel */
 #define KZ_BF16 ((kz_dtype)11) /**< bfloat16, `__nv_bfloat16` in a kernel */
-#define KZ_F32 ((kz_dtype)12)
-#define KZ_F64 ((kz_dtype)13)
+#define KZ_F32 ((kz_dtype)12)  /**< float */
+#define KZ_F64 ((kz_dtype)13)  /**< double */
 #define KZ_C64 ((kz_dtype)14)  /**< two floats, real part first */
 #define KZ_C128 ((kz_dtype)15) /**< two doubles, real part first */
 

@@ -44,16 +44,17 @@ extern "C" {
 
 /** A variable of an expression: a name, letters of ASCII, digits and _, and a value. */
 typedef struct kz_var {
-	const char *name;
+	const char *name;  /**< as the expression has it */
 	kz_arg value;      /**< KZ_ARG(x): an array or a number */
 } kz_var;
 
 /** A list of variables, as KZ_VARS makes it. */
 typedef struct kz_vars {
-	const kz_var *items;
-	size_t count;
+	const kz_var *items; /**< `count` of them, borrowed */
+	size_t count;        /**< 0 to 64 by KZ_VARS; any number otherwise */
 } kz_vars;
 
+/** Make a variable; `name` is borrowed. */
 KZ_INLINE kz_var kz_var_make(const char *name, kz_arg value)
 {
 	kz_var var = {name, value};
@@ -107,13 +108,9 @@ KZ_INLINE kz_arg kz_arg_array_of(kz_dtype dtype)
 	return kz_arg_uint(KZ_ARG_ARRAY_OF, dtype, 0);
 }
 
+/** kz_arg_array_of(), to stand beside KZ_VAR. */
 #define KZ_ARRAY_OF(dtype) kz_arg_array_of(dtype)
 
-/**
- * Capture 0 to 64 C variables with their names: KZ_VARS(a, b, n).  What has no name of its own, and
- * what is a macro, gets one by KZ_VAR: KZ_VARS(a, KZ_VAR("n", 2 * count)).  The list lives until the
- * end of the enclosing block (in C++: of the full expression).
- */
 #ifndef __cplusplus
 #define KZ_VAR_DEFINE(suffix, type) \
 	KZ_INLINE kz_var kz_var_##suffix(type value, const char *name) \
@@ -141,12 +138,14 @@ KZ_VAR_DEFINE(host, const volatile void *)
 KZ_VAR_DEFINE(self, kz_arg)
 #undef KZ_VAR_DEFINE
 
+/** Return what is a variable already, for KZ_VARS. */
 KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 {
 	(void)name;
 	return value;
 }
 
+/** A variable with a name, "n", and its value: an array or a number. */
 #define KZ_VAR(name, value) kz_var_make((name), KZ_ARG(value))
 #define KZ_VAR_NAMED(x) _Generic((x), kz_var: kz_var_keep, \
 	_Bool: kz_var_bool, char: kz_var_char, \
@@ -158,6 +157,11 @@ KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 	float _Complex: kz_var_c64, double _Complex: kz_var_c128, \
 	kz_array *: kz_var_array, const kz_array *: kz_var_array, \
 	kz_arg: kz_var_self, default: kz_var_host)(x, #x)
+/**
+ * Capture 0 to 64 C variables with their names: KZ_VARS(a, b, n).  What has no name of its own, and
+ * what is a macro, gets one by KZ_VAR: KZ_VARS(a, KZ_VAR("n", 2 * count)).  The list lives until the
+ * end of the enclosing block (in C++: of the full expression).
+ */
 #define KZ_VARS(...) KZ_PP_CAT(KZ_VARS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
 #define KZ_VARS_1(...) ((kz_vars){NULL, 0})
 #define KZ_VARS_0(...) ((kz_vars){ \

@@ -49,7 +49,7 @@ typedef struct kz_compile_options {
 	size_t size;                      /**< sizeof(kz_compile_options) */
 	const char *name;                 /**< file name in diagnostics; NULL: "kernel.cu" */
 	const char *const *include_dirs;  /**< searched first, in this order */
-	const char *const *header_names;  /**< headers in memory: what #include says ... */
+	const char *const *header_names;  /**< headers in memory: what `#include` says ... */
 	const char *const *header_texts;  /**< ... and their texts, in the same order */
 	const char *const *defines;       /**< "N=4" or "DEBUG" */
 	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */

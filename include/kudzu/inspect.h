@@ -56,8 +56,8 @@ typedef struct kz_variable_info {
 	const char *name;        /**< as in the source: "ns::table" */
 	const char *symbol;      /**< in the image: "_ZN2ns5tableE" */
 	const char *type;        /**< "float [16]"; NULL if not known: of images that were compiled
-	                              elsewhere, and where the source has it within an #if */
-	kz_variable_space space;
+	                              elsewhere, and where the source has it within an `#if` */
+	kz_variable_space space; /**< which memory it is in */
 	int32_t align;           /**< bytes; 0 if not known */
 	int64_t byte_size;       /**< of all of it */
 } kz_variable_info;

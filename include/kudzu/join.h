@@ -32,8 +32,8 @@ extern "C" {
 
 /** A list of arrays, as KZ_ARRAYS makes it. */
 typedef struct kz_arrays {
-	kz_array *const *items;
-	int64_t count;
+	kz_array *const *items; /**< `count` of them, borrowed */
+	int64_t count;          /**< of arrays, from 1 */
 } kz_arrays;
 
 /**

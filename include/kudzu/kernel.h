@@ -37,7 +37,9 @@ extern "C" {
 
 /** Three extents: of a grid in blocks, of a block in threads. */
 typedef struct kz_dim3 {
-	int64_t x, y, z;
+	int64_t x; /**< the fastest, from 1 */
+	int64_t y; /**< from 1 */
+	int64_t z; /**< the slowest, from 1 */
 } kz_dim3;
 
 /** Make a kz_dim3. */
@@ -81,22 +83,23 @@ typedef struct kz_arg {
 		float f;
 		double d;
 		const void *p;
-	} value;
+	} value;           /**< the member that `kind` says */
 } kz_arg;
 
 /** A list of arguments, as KZ_ARGS makes it. */
 typedef struct kz_args {
-	const kz_arg *items;
-	size_t count;
+	const kz_arg *items; /**< `count` of them, borrowed */
+	size_t count;        /**< 0 to 64 by KZ_ARGS; any number otherwise */
 } kz_args;
 
-/* One constructor per kind; KZ_ARG picks by type. */
+/** Make an argument without a value.  Of the functions below KZ_ARG picks one by type. */
 KZ_INLINE kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
 	kz_arg arg = {kind, width, {0}, {0}};
 	return arg;
 }
 
+/** Make a signed integer of `width` bytes. */
 KZ_INLINE kz_arg kz_arg_int(int64_t value, int32_t width)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_INT, width);
@@ -104,6 +107,7 @@ KZ_INLINE kz_arg kz_arg_int(int64_t value, int32_t width)
 	return arg;
 }
 
+/** Make an unsigned integer, a bool or a device address; `width` is 0 for an address. */
 KZ_INLINE kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
 {
 	kz_arg arg = kz_arg_make(kind, width);
@@ -111,6 +115,7 @@ KZ_INLINE kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
 	return arg;
 }
 
+/** Make any kind that points to `size` bytes; borrowed. */
 KZ_INLINE kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
 {
 	kz_arg arg = kz_arg_make(kind, 0);
@@ -142,6 +147,7 @@ KZ_ARG_DEFINE_UINT(ullong, unsigned long long)
 #undef KZ_ARG_DEFINE_INT
 #undef KZ_ARG_DEFINE_UINT
 
+/** Make a char, signed or not as the compiler has it. */
 KZ_INLINE kz_arg kz_arg_char(char value)
 {
 	kz_arg arg = kz_arg_make((char)-1 < 0 ? KZ_ARG_INT : KZ_ARG_UINT, 1);
@@ -149,6 +155,7 @@ KZ_INLINE kz_arg kz_arg_char(char value)
 	return arg;
 }
 
+/** Make a float. */
 KZ_INLINE kz_arg kz_arg_f32(float value)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_F32, (int32_t)sizeof(value));
@@ -156,6 +163,7 @@ KZ_INLINE kz_arg kz_arg_f32(float value)
 	return arg;
 }
 
+/** Make a double. */
 KZ_INLINE kz_arg kz_arg_f64(double value)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_F64, (int32_t)sizeof(value));
@@ -172,21 +180,25 @@ KZ_INLINE kz_arg kz_arg_complex(double real, double imaginary)
 	return arg;
 }
 
+/** Pass the address of an array; borrowed. */
 KZ_INLINE kz_arg kz_arg_array(const kz_array *value)
 {
 	return kz_arg_pointer(KZ_ARG_ARRAY, value, 0);
 }
 
+/** Pass the address of a buffer; borrowed. */
 KZ_INLINE kz_arg kz_arg_buffer(const kz_buffer *value)
 {
 	return kz_arg_pointer(KZ_ARG_BUFFER, value, 0);
 }
 
+/** Make a C pointer, of which launches accept only NULL. */
 KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 {
 	return kz_arg_pointer(KZ_ARG_POINTER, value, 0);
 }
 
+/** Return what is an argument already, for KZ_ARG. */
 KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 {
 	return value;
@@ -208,22 +220,21 @@ KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 /** Pass host memory that the kernel changes: copied both ways. */
 #define KZ_INOUT(pointer, bytes) kz_arg_pointer(KZ_ARG_INOUT, pointer, (int64_t)(bytes))
 
-/**
- * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own:
- * cast it.  The list lives until the end of the enclosing block (in C++: of the full expression).
- */
 #ifndef __cplusplus
+/** Make a bool. */
 KZ_INLINE kz_arg kz_arg_bool(_Bool value)
 {
 	return kz_arg_uint(KZ_ARG_BOOL, value, (int32_t)sizeof(value));
 }
 
+/** Make a complex operand; kz_arg_complex. */
 KZ_INLINE kz_arg kz_arg_c64(float _Complex value)
 {
 	union { float _Complex value; float parts[2]; } both = {value};
 	return kz_arg_complex((double)both.parts[0], (double)both.parts[1]);
 }
 
+/** Make a complex operand; kz_arg_complex. */
 KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 {
 	union { double _Complex value; double parts[2]; } both = {value};
@@ -241,6 +252,10 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 	kz_array *: kz_arg_array, const kz_array *: kz_arg_array, \
 	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
 	kz_arg: kz_arg_self, default: kz_arg_host)(x)
+/**
+ * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own:
+ * cast it.  The list lives until the end of the enclosing block (in C++: of the full expression).
+ */
 #define KZ_ARGS(...) KZ_PP_CAT(KZ_ARGS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
 #define KZ_ARGS_1(...) ((kz_args){NULL, 0})
 #define KZ_ARGS_0(...) \
@@ -303,9 +318,10 @@ typedef struct kz_kernel_info {
 	int32_t max_threads_per_block; /**< for this kernel */
 	int64_t shared_size;           /**< static shared memory per block */
 	int64_t local_size;            /**< local memory per thread */
-	int64_t constant_size;
+	int64_t constant_size;         /**< constant memory of the user's */
 	int32_t ptx_version;           /**< 10 * major + minor */
-	int32_t binary_version;
+	int32_t binary_version;        /**< of machine code, as ptx_version; on the CPU device that of
+	                                    its compute capability */
 	int64_t param_count;           /**< -1 if nobody can tell */
 	int64_t dynamic_shared_size;   /**< the most of it that a launch can ask for; see
 	                                    kz_launch_options */

@@ -36,10 +36,10 @@ typedef enum kz_layout_kind {
 
 /** A member, as the host has it. */
 typedef struct kz_layout_member {
-	const char *name;
+	const char *name;    /**< as the source of the kernel has it */
 	size_t offset;       /**< bytes */
 	size_t size;         /**< bytes */
-	kz_layout_kind kind;
+	kz_layout_kind kind; /**< what numbers it has */
 } kz_layout_member;
 
 /** A struct, as the host has it. */
@@ -47,7 +47,7 @@ typedef struct kz_layout {
 	const char *type;    /**< as the source of the kernel calls it */
 	size_t size;         /**< bytes */
 	size_t align;        /**< bytes */
-	const kz_layout_member *members;
+	const kz_layout_member *members; /**< `count` of them, borrowed */
 	size_t count;        /**< of members */
 } kz_layout;
 

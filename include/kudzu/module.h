@@ -53,7 +53,7 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
  * PTX that is newer than the driver is made a cubin by nvJitLink, where that is installed;
  * kz_module_log says so.
  *
- * @param data host memory, copied.
+ * @param image host memory, copied.
  * @param size bytes; PTX needs no terminating zero.
  * @return KZ_OK; KZ_BAD_IMAGE with the line for PTX that the device refuses; KZ_UNSUPPORTED, with
  *         the line, for PTX that is valid, but asks for what the CPU device cannot do; KZ_VERSION

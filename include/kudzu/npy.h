@@ -113,7 +113,7 @@ KZ_API KZ_NODISCARD kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device
 /** One array of a .npz file to write. */
 typedef struct kz_npz_item {
 	const char *name; /**< without ".npy" */
-	kz_array *array;
+	kz_array *array;  /**< any strides; borrowed */
 } kz_npz_item;
 
 /**

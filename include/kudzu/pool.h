@@ -125,7 +125,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_print_leaks(kz_device *dev, FILE *stream
  * KZ_ALLOCATOR_INIT.  The callbacks may be called by any thread, several at once.
  */
 typedef struct kz_allocator {
-	size_t size;
+	size_t size; /**< sizeof(kz_allocator) */
 	/**
 	 * Find memory that kernels and copies of the device can use, in `stream` at once.
 	 *

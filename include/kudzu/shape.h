@@ -56,6 +56,7 @@ typedef struct kz_axes {
  */
 #ifdef __cplusplus
 #define KZ_AXES(...) kz_axes_capture(__VA_ARGS__)
+/** All axes, in order. */
 #define KZ_ALL_AXES (kz_axes{-1, {0}})
 template <class... T>
 constexpr kz_axes kz_axes_capture(T... items)
@@ -68,6 +69,7 @@ constexpr kz_axes kz_axes_capture(T... items)
 #define KZ_AXES_1(...) ((kz_axes){0, {0}})
 #define KZ_AXES_0(...) \
 	((kz_axes){KZ_SHAPE_NDIM(KZ_PP_COUNT(__VA_ARGS__)), {__VA_ARGS__}})
+/** All axes, in order. */
 #define KZ_ALL_AXES ((kz_axes){-1, {0}})
 #endif
 

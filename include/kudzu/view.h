@@ -45,33 +45,37 @@ typedef enum kz_slice_kind {
 typedef struct kz_slice {
 	int32_t kind;     /**< kz_slice_kind */
 	int32_t reserved;
-	int64_t start;
-	int64_t stop;
+	int64_t start;    /**< the first index, or the only one; KZ_OMIT: the end where `step` begins */
+	int64_t stop;     /**< the first index behind; KZ_OMIT: the other end */
 	int64_t step;     /**< not 0 */
 } kz_slice;
 
 /** A list of slices, as KZ_AT makes it. */
 typedef struct kz_slices {
-	const kz_slice *items;
-	int64_t count;
+	const kz_slice *items; /**< `count` of them, borrowed */
+	int64_t count;         /**< of slices, from 0 */
 } kz_slices;
 
+/** Make a slice of any kind. */
 KZ_INLINE kz_slice kz_slice_make(kz_slice_kind kind, int64_t start, int64_t stop, int64_t step)
 {
 	kz_slice slice = {kind, 0, start, stop, step};
 	return slice;
 }
 
+/** Make start:stop:step of Python; KZ_SLICE. */
 KZ_INLINE kz_slice kz_slice_range(int64_t start, int64_t stop, int64_t step)
 {
 	return kz_slice_make(KZ_SLICE_RANGE, start, stop, step);
 }
 
+/** Make one index, whose axis goes; KZ_INDEX. */
 KZ_INLINE kz_slice kz_slice_index(int64_t index)
 {
 	return kz_slice_make(KZ_SLICE_INDEX, index, 0, 0);
 }
 
+/** Return the slice itself, for KZ_AT. */
 KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 {
 	return slice;
