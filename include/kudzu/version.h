@@ -2,16 +2,22 @@
 #ifndef KUDZU_VERSION_H
 #define KUDZU_VERSION_H
 
+/*
+ * Which version this is, and what the declarations of all headers have in front.
+ */
 #include <stddef.h>
 
-/** The version of these headers; the Makefile reads it from here. */
+/** The version of these headers, which the Makefile reads from here: other numbers, other ABI. */
 #define KZ_VERSION_MAJOR 0
+/** What is new since the major one; while that is 0, another ABI, too. */
 #define KZ_VERSION_MINOR 1
+/** What was repaired since the minor one. */
 #define KZ_VERSION_PATCH 0
 
 /** Marks what the shared library exports. */
 #if defined(__GNUC__)
 #define KZ_API __attribute__((visibility("default")))
+/** Warns of calls whose status nobody looks at. */
 #define KZ_NODISCARD __attribute__((warn_unused_result))
 #else
 #define KZ_API
