@@ -80,15 +80,15 @@ static bool open_job(const struct cpu_job *job)
 	return true;
 }
 
-static void run_phase(int phase)
+static void run_phase(int phase, int threads)
 {
-	struct cpu_part own = {phase, 0, loops.threads};
+	struct cpu_part own = {phase, 0, threads};
 	loops.phase = phase;
-	for (int i = 1; i < loops.threads; i++) {
+	for (int i = 1; i < threads; i++) {
 		sem_post(&loops.go[i]);
 	}
 	loops.loop(loops.buffers, &own);
-	for (int i = 1; i < loops.threads; i++) {
+	for (int i = 1; i < threads; i++) {
 		sem_wait(&loops.done);
 	}
 }
@@ -98,7 +98,7 @@ static bool run_loop(const struct cpu_job *job, cpu_loop *loop, int calls)
 	loops.loop = loop;
 	for (int call = 0; call < calls; call++) {
 		for (int phase = 0; phase < job->phases; phase++) {
-			run_phase(phase);
+			run_phase(phase, job->alone ? 1 : loops.threads);
 		}
 	}
 	return true;

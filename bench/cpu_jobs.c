@@ -90,9 +90,10 @@ static bool make_add(struct cpu_job *job, int count)
 {
 	struct cpu_launch *launch = add_launch(job, "vecadd", count / 256, 256);
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), BUFFER(2), INT(count));
-	job->bytes = 12.0 * count;
+	job->bytes = 16.0 * count;
 	job->lanes = count;
 	job->memory = count;
+	job->alone = count == SMALL;
 	job->check = check_add;
 	return add_floats(job, 0, count) && add_floats(job, 1, count)
 		&& add_buffer(job, 2, (size_t)count * sizeof(float));
@@ -188,7 +189,7 @@ static bool make_matmul(struct cpu_job *job)
 	launch->grid[1] = MATMUL / TILE;
 	launch->block[1] = TILE;
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), BUFFER(2), INT(MATMUL));
-	job->bytes = 12.0 * COUNT;
+	job->bytes = 16.0 * COUNT;
 	job->lanes = (double)COUNT * MATMUL;
 	job->memory = COUNT;
 	job->check = check_matmul;
@@ -227,7 +228,7 @@ static bool make_mandelbrot(struct cpu_job *job)
 	launch->grid[1] = MANDELBROT / 8;
 	launch->block[1] = 8;
 	SET_ARGS(launch, BUFFER(0), INT(MANDELBROT), INT(MANDELBROT), INT(MANDELBROT_LIMIT));
-	job->bytes = 4.0 * MANDELBROT * MANDELBROT;
+	job->bytes = 8.0 * MANDELBROT * MANDELBROT;
 	for (int i = 0; i < MANDELBROT * MANDELBROT; i++) {
 		/* a*a, +b*b, compare; -b*b, +cx; a*b, 2*+cy; i++, i < limit */
 		job->lanes += 8.0 * mandelbrot_at(i % MANDELBROT, i / MANDELBROT);
@@ -267,7 +268,7 @@ static bool make_nbody(struct cpu_job *job)
 	struct cpu_launch *launch = add_launch(job, "nbody", NBODY / 256, 256);
 	launch->shared_size = 256 * 4 * sizeof(float);
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), INT(NBODY));
-	job->bytes = 28.0 * NBODY;
+	job->bytes = 40.0 * NBODY;
 	job->lanes = 13.0 * NBODY * NBODY; /* the reciprocal square root is one */
 	job->memory = NBODY;
 	job->check = check_nbody;
@@ -291,7 +292,7 @@ static bool make_transpose(struct cpu_job *job)
 	launch->grid[1] = TRANSPOSE / 32;
 	launch->block[1] = 8;
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), INT(TRANSPOSE), INT(TRANSPOSE));
-	job->bytes = 8.0 * COUNT;
+	job->bytes = 12.0 * COUNT;
 	job->memory = COUNT;
 	job->check = check_transpose;
 	return add_floats(job, 0, COUNT) && add_buffer(job, 1, COUNT * sizeof(float));
@@ -321,7 +322,7 @@ static bool make_stencil(struct cpu_job *job)
 	launch->block[1] = 8;
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), INT(STENCIL_X), INT(STENCIL_Y), INT(STENCIL_Z),
 		DOUBLE(0.1));
-	job->bytes = 16.0 * COUNT;
+	job->bytes = 24.0 * COUNT;
 	job->lanes = 2 * 7.0 * COUNT;
 	job->memory = 2 * COUNT;
 	job->check = check_stencil;
@@ -359,7 +360,7 @@ static bool make_scan(struct cpu_job *job)
 	SET_ARGS(sums, BUFFER(2), BUFFER(3), {ARG_NULL, 0});
 	SET_ARGS(whole, BUFFER(1), BUFFER(3));
 	job->phases = 3;
-	job->bytes = 8.0 * SCAN;
+	job->bytes = 12.0 * SCAN;
 	job->lanes = SCAN;
 	job->memory = SCAN;
 	job->check = check_scan;
@@ -463,7 +464,7 @@ static bool make_bitonic(struct cpu_job *job)
 	enum { COUNT = BITONIC * BITONIC_BLOCKS, PASSES = 45 };
 	struct cpu_launch *launch = add_launch(job, "bitonic", BITONIC_BLOCKS, BITONIC);
 	SET_ARGS(launch, BUFFER(0), BUFFER(1));
-	job->bytes = 8.0 * COUNT;
+	job->bytes = 12.0 * COUNT;
 	job->lanes = (double)PASSES * COUNT; /* a minimum or a maximum for each */
 	job->memory = COUNT;
 	job->check = check_bitonic;
@@ -530,7 +531,7 @@ static bool make_sha256(struct cpu_job *job)
 {
 	struct cpu_launch *launch = add_launch(job, "sha256", SHA / 128, 128);
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), INT(SHA));
-	job->bytes = 96.0 * SHA;
+	job->bytes = 128.0 * SHA;
 	/* For each of two blocks 64 rounds of 14 operations, 7 additions, and 48 words of 12. */
 	job->lanes = 2.0 * SHA * (64 * 21 + 48 * 12);
 	job->memory = 16 * SHA;
@@ -599,7 +600,7 @@ static bool make_spmv(struct cpu_job *job)
 	for (int i = 0; made && i < SPMV; i++) {
 		x[i] = random_float((uint32_t)i + 7);
 	}
-	job->bytes = 12.0 * count + 20.0 * SPMV;
+	job->bytes = 12.0 * count + 28.0 * SPMV;
 	job->lanes = 2.0 * count;
 	job->memory = 2 * count;
 	job->check = check_spmv;

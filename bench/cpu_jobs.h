@@ -71,7 +71,8 @@ struct cpu_job {
 	int launch_count;
 	cpu_loop *loop, *loop_avx2;
 	int phases;
-	double bytes;  /* that must come from memory and go there, at least */
+	bool alone;    /* the loop is too short to be shared */
+	double bytes;  /* from memory and to it, at least; what is written is read before */
 	double lanes;  /* additions, multiplications and so on, each on 32 bits; 64 bits are 2 */
 	int memory;    /* elements of the triad to compare with */
 	double floor;  /* over gcc; 0: none */

@@ -37,12 +37,9 @@ LOOP(vecadd)
 	add(buffers[2], buffers[0], buffers[1], first(part, BIG), last(part, BIG));
 }
 
-/* Too short to be shared. */
 LOOP(vecadd_small)
 {
-	if (part->thread == 0) {
-		add(buffers[2], buffers[0], buffers[1], 0, SMALL);
-	}
+	add(buffers[2], buffers[0], buffers[1], first(part, SMALL), last(part, SMALL));
 }
 
 LOOP(saxpy)

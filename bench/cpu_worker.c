@@ -179,7 +179,7 @@ static bool obey(const struct cpu_engine *engine, struct cpu_job *job, char *lin
 	}
 	bool opened = open_and_check(engine, job, (int)first);
 	if (opened) {
-		printf("ok %.9g %.9g %.9g %d\n", engine == &engine_triad ? 12.0 * job->memory : job->bytes,
+		printf("ok %.9g %.9g %.9g %d\n", engine == &engine_triad ? 16.0 * job->memory : job->bytes,
 			engine == &engine_vector ? LIMIT_LANES : job->lanes, job->floor, job->scales);
 	}
 	return opened;

@@ -1,33 +1,52 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: bench/run.sh BUILD [GPU]
+# usage: bench/run.sh BUILD [kernels | rest | gpu]
 #
-# Run the benchmarks that need no GPU, or, with a second argument, those that do.  The output is
-# one JSON object a line, the machine first; bench/results/ keeps it by date.
+# Run the benchmarks: kernels and launches on the CPU device (minutes), the rest of those that need no GPU, both if
+# nothing is named, or those that need one.  The output is one JSON object a line, the machine first;
+# bench/results/ keeps it by date, bench/table.sh makes tables of it.
+#
+# The kernels' times for one thread are the clock's; BENCH_CPU=-p takes the processor's, for a machine
+# that is not alone.
 
 set -eu
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
-cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+what=${2:-all}
 
-printf '{"case":"machine","date":"%s","version":"%s","cpu":"%s","cores":%s}\n' \
-	"$(date -u +%Y-%m-%d)" "$("$build/kudzu" --version)" "$cpu" "$(nproc)"
+# version NAME COMMAND...: a member of the machine's line, if there is such a thing
+version() {
+	name=$1
+	shift
+	if found=$("$@" 2>/dev/null); then
+		printf ',"%s":"%s"' "$name" "$found"
+	fi
+}
 
-if [ $# -gt 1 ]; then
-	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
-		sed 's/\(.*\), \(.*\)/{"case":"machine","gpu":"\1","driver":"\2"}/'
-	"$build/bench/bench_launch" pairs
-	KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
-	"$build/bench/bench_compile" cuda
-	"$build/bench/bench_cold" cuda
-	"$build/bench/bench_modules" cuda
-	"$build/bench/bench_array" cuda
-else
+machine() {
+	cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+	printf '{"case":"machine","date":"%s","version":"%s","cpu":"%s","cores":%s' \
+		"$(date -u +%Y-%m-%d)" "$("$build/kudzu" --version)" "$cpu" "$(nproc)"
+	version gcc gcc -dumpfullversion
+	version llvm "$(.ci/find-llvm)" --version
+	# shellcheck disable=SC2016 # dpkg's dollar
+	version pocl dpkg-query -W -f '${source:Upstream-Version}' pocl-opencl-icd
+	echo '}'
+}
+
+kernels() {
+	# shellcheck disable=SC2086 # options, or nothing
+	"$build/bench/bench_cpu" ${BENCH_CPU:-}
+	"$build/bench/bench_latency"
+}
+
+rest() {
 	bench/launch.sh "$build"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
+	"$build/bench/bench_nvcc"
 	"$build/bench/bench_hits"
 	"$build/bench/bench_link"
 	"$build/bench/bench_cold" cpu
@@ -41,4 +60,26 @@ else
 	if python3 -c 'import numpy' 2>/dev/null; then
 		OPENBLAS_NUM_THREADS=1 python3 bench/array_numpy.py
 	fi
-fi
+}
+
+gpu() {
+	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
+		sed 's/\(.*\), \(.*\)/{"case":"machine","gpu":"\1","driver":"\2"}/'
+	"$build/bench/bench_launch" pairs
+	KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
+	"$build/bench/bench_compile" cuda
+	"$build/bench/bench_cold" cuda
+	"$build/bench/bench_modules" cuda
+	"$build/bench/bench_array" cuda
+}
+
+machine
+case $what in
+kernels | rest | gpu)
+	$what
+	;;
+*)
+	kernels
+	rest
+	;;
+esac

@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: bench/table.sh FILE         the results in FILE as tables, in Markdown
+#        bench/table.sh -w PAGE      write them anew into PAGE, at each <!-- bench/table.sh FILE -->
+#        bench/table.sh -c PAGE      fail if PAGE has not what -w would write
+#
+# FILE has the lines that bench/run.sh writes.  Kernels (bench_cpu) are a table with a row each, what a
+# launch takes (bench_latency) another one; other lines are left out.  A page's tables end at
+# <!-- end -->.
+
+set -eu
+
+table() {
+	[ -e "$1" ] || return 0
+	awk '
+	# A value of a line; these objects are flat, and no string has a quote in it.
+	function value(key, found) {
+		if (!match($0, "\"" key "\":(\"[^\"]*\"|[^,}]*)")) {
+			return ""
+		}
+		found = substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
+		gsub("\"", "", found)
+		return found
+	}
+	# Three digits, as people read them.
+	function short(x) {
+		if (x == "") {
+			return "-"
+		}
+		x += 0
+		return x >= 100 ? sprintf("%.0f", x) : x >= 10 ? sprintf("%.1f", x) \
+			: x >= 0.1 ? sprintf("%.2f", x) : sprintf("%.3f", x)
+	}
+	# With its goal, and in bold what misses it; `sign` is 1 where less is better.
+	function against(x, goal, sign) {
+		if (x == "" || goal + 0 == 0) {
+			return short(x)
+		}
+		if (sign * x <= sign * goal) {
+			return short(x) " (" goal ")"
+		}
+		return "**" short(x) "** (" goal ")"
+	}
+	function limit(name, memory, vector, best) {
+		memory = got[name, "share of memory\047s bandwidth"]
+		vector = got[name, "share of the vector units"]
+		if (memory == "" || vector == "") {
+			return "-"
+		}
+		best = memory + 0 > vector + 0 ? memory : vector
+		return sprintf("%s%s, %.2g %%", best < 0.1 ? "neither: " : "",
+			best == memory ? "memory" : "vector units", 100 * best)
+	}
+	value("case") == "machine" && value("date") != "" {
+		machine = value("date") ", " value("cpu") ", " value("cores") " cores"
+		for (i = split("gcc llvm pocl", parts); i > 0; i--) {
+			other = value(parts[i]) == "" ? other : ", " parts[i] " " value(parts[i]) other
+		}
+		sub("gcc ", "GCC ", other)
+		sub("llvm ", "LLVM ", other)
+		sub("pocl ", "PoCL ", other)
+	}
+	value("case") ~ /^cpu: / {
+		name = substr(value("case"), 6)
+		if (!(name in known)) {
+			known[name] = 1
+			names[++count] = name
+		}
+		if (value("what") == "goal") {
+			goal[name] = value("kudzu/gcc")
+			scale[name] = value("one thread/two")
+		} else {
+			got[name, value("what")] = value("median")
+		}
+	}
+	value("case") ~ /^latency/ && value("unit") ~ /^(us|ns|ms)$/ {
+		what = value("case") == "latency" ? value("what") : value("case")
+		sub("latency: ", "", what)
+		latency[++latencies] = "| " what " | " short(value("median")) " " value("unit") " |"
+	}
+	END {
+		if (machine != "") {
+			print "Medians of ratios of times, less is better but for the last but one column;" \
+				" " machine other ".\n"
+		}
+		if (count) {
+			print "| kernel, one thread | us | over gcc -O3 (goal) | over width 1 | over PoCL |" \
+				" with AVX2, over gcc | two threads, over gcc | two threads faster by | nearest limit |"
+			print "|---|---|---|---|---|---|---|---|---|"
+		}
+		for (i = 1; i <= count; i++) {
+			n = names[i]
+			printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", n,
+				short(got[n, "kudzu"]), against(got[n, "kudzu/gcc"], goal[n], 1),
+				short(got[n, "kudzu/w1"]), short(got[n, "kudzu/pocl"]),
+				short(got[n, "kudzu-avx2/gcc-avx2"]), short(got[n, "kudzu-2/gcc-2"]),
+				against(got[n, "one thread/two"], scale[n], -1), limit(n)
+		}
+		if (latencies) {
+			print (count ? "\n" : "") "| launch | |\n|---|---|"
+		}
+		for (i = 1; i <= latencies; i++) {
+			print latency[i]
+		}
+	}' "$1"
+}
+
+# The page with its tables as they should be.
+page() {
+	inside=
+	while IFS= read -r line; do
+		case $line in
+		'<!-- bench/table.sh '*' -->')
+			file=${line#'<!-- bench/table.sh '}
+			printf '%s\n' "$line"
+			table "${file%' -->'}"
+			inside=1
+			;;
+		'<!-- end -->')
+			inside=
+			;;
+		esac
+		[ -n "$inside" ] || printf '%s\n' "$line"
+	done <"$1"
+}
+
+cd "$(dirname "$0")/.."
+case $1 in
+-w)
+	page "$2" >"$2.new"
+	mv "$2.new" "$2"
+	;;
+-c)
+	page "$2" | diff -u "$2" - || { echo "$2: run bench/table.sh -w $2" >&2; exit 1; }
+	;;
+*)
+	table "$1"
+	;;
+esac
