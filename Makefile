@@ -200,7 +200,9 @@ $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan
 $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+# The source folder's own name is in nothing that is built: the same sources give the same bytes.
 COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread -Iinclude \
+	-ffile-prefix-map=$(CURDIR)=. \
 	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP
 # What is cached is only good for the build that made it, which its id tells.
 LINK = $(CC) -pthread $(MODE_$(MODE)) $(CFLAGS) -Wl,--build-id $(LDFLAGS)
@@ -224,7 +226,7 @@ step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
 
 # --- Building ------------------------------------------------------------------------------------
 
-.PHONY: FORCE all lib run install uninstall clean
+.PHONY: FORCE all lib run install uninstall dist clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
 lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names)) ## build the libraries
 
@@ -261,7 +263,7 @@ $(BUILD)/libkudzu.so: $(BUILD)/libkudzu.so.$(VERSION)
 $(BUILD)/libkudzu.a: $(call objects,$(LIB))
 	@rm -f $@
 	$(call say,AR)$(LD) -r -o $(BUILD)/libkudzu.o $^ && \
-		objcopy --localize-hidden $(BUILD)/libkudzu.o && $(AR) rcs $@ $(BUILD)/libkudzu.o
+		objcopy --localize-hidden $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) $(BUILD)/llvm.libs src/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu.map \
@@ -270,9 +272,9 @@ $(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) $(BUILD)/llvm.libs src/k
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
-# It finds its library in the build folder, and in every PREFIX, moved or not.
+# It finds its library in the build folder, and where both are installed, moved or not.
 $(BUILD)/kudzu: $(call objects,$(CLI)) $(BUILD)/libkudzu.so
-	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$(LIBDIR)' \
+	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR)):$(LIBDIR)" \
 		-o $@ $(filter %.o,$^) -L$(BUILD) -lkudzu $(LIBS)
 
 # Samples, examples and benchmarks are built as a user would build them.
@@ -432,8 +434,8 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-asan check-tsan check-nocpu check-llvm14 lint \
 	check-headers check-docs check-symbols check-install
-.PHONY: check-all $(STEPS) check-clang check-ubsan check-fresh
-check-all: ## all of the checks below but check-clang and check-fresh
+.PHONY: check-all $(STEPS) check-clang check-ubsan check-fresh check-abi check-reproducible
+check-all: ## all of the checks below but check-clang, -fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
 		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
 		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
@@ -460,8 +462,12 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 	$(call step,$@,.ci/check-headers)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
-check-install: ## install, build programs against it, run them without the build, uninstall
-	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' $(nvrtc) tests/install/check $(BUILD)/install)
+check-install: all ## install, build programs against it, run them without the build, uninstall
+	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' $(nvrtc) tests/install/check $(BUILD)/install $(if $(filter release,$(MODE)),$(BUILD)))
+check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
+	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
+check-reproducible: ## two builds in different folders give the same bytes
+	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
 check-fresh: ## make setup run check in a new bare Debian 12 (root, debootstrap, network)
 	@.ci/check-fresh
 
@@ -570,31 +576,42 @@ gpu-report: all $(sample-programs) $(bench-programs) $(BUILD)/check_kudzu $(BUIL
 
 LINKS := $(LIBDIR)/libkudzu.so $(LIBDIR)/libkudzu.so.$(SOVERSION)
 LIBRARIES := libkudzu.so.$(VERSION) libkudzu.a $(cpu-driver)
+PKGCONFIG := kudzu.pc kudzu-static.pc
+CMAKE := kudzuConfig.cmake kudzuConfigVersion.cmake
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(LINKS) \
-	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) pkgconfig/kudzu.pc) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
+		$(addprefix cmake/kudzu/,$(CMAKE))) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%))
 
-$(BUILD)/kudzu.pc: src/kudzu.pc.in FORCE
+# The CMake file finds the others from where it is itself.
+$(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: src/%.in FORCE
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' \
 		-e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-		-e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' $< >$@
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
+		-e "s|@LIBDIR_TO_INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" \
+		$< >$@
 ldconfig = $(if $(DESTDIR),,@if [ "$$(id -u)" = 0 ]; then /sbin/ldconfig; fi)
-install: all $(BUILD)/kudzu.pc ## install into PREFIX, below DESTDIR
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR)/kudzu \
-		$(MANDIR)/man1)
+install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX, below DESTDIR
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/kudzu \
+		$(INCLUDEDIR)/kudzu $(MANDIR)/man1)
 	install $(BUILD)/kudzu $(DESTDIR)$(BINDIR)
 	install -m 644 $(addprefix $(BUILD)/,$(LIBRARIES)) $(DESTDIR)$(LIBDIR)
 	for link in $(LINKS); do ln -sf libkudzu.so.$(VERSION) $(DESTDIR)$$link || exit 1; done
 	$(if $(cpu-driver),install -d $(DESTDIR)$(LIBDIR)/kudzu-cpu)
 	for name in $(cpu-names); do \
 		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
-	install -m 644 $(BUILD)/kudzu.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(addprefix $(BUILD)/,$(PKGCONFIG)) $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
 	install -m 644 docs/kudzu.1 $(DESTDIR)$(MANDIR)/man1
 	$(ldconfig)
+dist: ## the sources as build/kudzu-VERSION.tar.gz, from git
+	@mkdir -p build
+	git archive --format=tar --prefix=kudzu-$(VERSION)/ HEAD | gzip -n9 >build/kudzu-$(VERSION).tar.gz
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu; do \
+	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu; do \
 		[ ! -d $(DESTDIR)$$folder ] || rmdir $(DESTDIR)$$folder; done
 	$(ldconfig)
 clean: ## remove what was built (build/nvrtc, the wheels, stays)

@@ -12,8 +12,34 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The program is the first object; one that needs no loader has none. */
+static int needs_loader(struct dl_phdr_info *info, size_t info_size, void *data)
+{
+	(void)info_size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		*(bool *)data |= info->dlpi_phdr[i].p_type == PT_INTERP;
+	}
+	return 1;
+}
+
+/*
+ * A program that was linked with -static has a C library inside, and what it loads brings another
+ * one, which is not set up: the objects that we load crash while they are loaded.
+ */
+static bool is_static_program(void)
+{
+	bool dynamic = false;
+	dl_iterate_phdr(needs_loader, &dynamic);
+	return !dynamic;
+}
+
 void *dl_open(const char *path, char *why, size_t why_size)
 {
+	if (is_static_program()) {
+		snprintf(why, why_size, "%s: a program that is linked with -static cannot load it; "
+			"link libkudzu.a alone statically", path);
+		return NULL;
+	}
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!object && why_size > 0) {
 		const char *reason = dlerror();
@@ -47,7 +73,7 @@ char *dl_path(const void *address)
 	Dl_info info;
 	struct link_map *map;
 	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP)) {
-		return NULL;
+		return is_static_program() ? program_path() : NULL;
 	}
 	if (!map->l_name[0]) {
 		return program_path();
