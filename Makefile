@@ -126,7 +126,8 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
-CLI := $(addprefix src/cli/,main.c cache.c compile.c cpu.c doctor.c worker.c)
+CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
+	cache.c compile.c cpu.c doctor.c run.c run_values.c run_show.c worker.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
@@ -153,7 +154,8 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	reduce reduce_random \
 	inspect layout \
 	rtc_parts image_link load bundle \
-	declare overlap custom custom_shape custom_reduction
+	declare overlap custom custom_shape custom_reduction \
+	argument parameters
 SUITES_cpu := lex parse outline check flatten flat_stack cfg code kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
@@ -166,7 +168,8 @@ SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 # Random programs, and what runs and compares them.
 GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
-SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c)
+SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c) \
+	$(addprefix src/cli/,numeral.c argument.c parameters.c report.c)
 SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,store_folder.c support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
@@ -345,7 +348,8 @@ run: all $(sample-programs) ## build and run the samples
 
 .PHONY: check-cli
 check-cli: all
-	$(call step,$@,$(nvrtc) tests/cli/check_compile $(BUILD))
+	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
+	$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD))
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin check-ffi check-citizen
 check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
@@ -482,7 +486,7 @@ lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/citizen/check tests/cli/check_compile $(wildcard bench/*.sh tests/samples/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/citizen/check $(wildcard tests/cli/*) $(wildcard bench/*.sh tests/samples/*.sh))
 
 # Random programs for as long as one likes; SECONDS is how many, SEED where to begin.
 .PHONY: fuzz-diff
@@ -502,7 +506,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_D
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
 .PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack \
-	fuzz-bundle
+	fuzz-bundle fuzz-argument
 fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
 	cfg.c spin.c split.c image.c link.c link_scan.c),$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
@@ -538,6 +542,16 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 	$(call libfuzzer,$<,$(BUILD)/lists)
 $(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/blame.c rtc/headers.c \
 		error.c dtype.c declare.c)
+	@mkdir -p $(@D)
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, likewise
+	@mkdir -p $(BUILD)/words && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_argument.c | \
+	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
+	printf '%s' "$$text" >$(BUILD)/words/$$name; done; \
+	printf 'k(float *, int)\n__global__ void k(float *x, int n) {}' >$(BUILD)/words/kernel
+	$(call libfuzzer,$<,$(BUILD)/words)
+$(BUILD)/fuzz_argument: tests/fuzz/fuzz_argument.c $(BASE) $(addprefix src/,drv/codes.c error.c dtype.c \
+		cli/numeral.c cli/argument.c cli/parameters.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 fuzz-pack: $(BUILD)/fuzz_pack ## any bytes as packed images, likewise

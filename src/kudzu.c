@@ -190,6 +190,10 @@
  *
  * src/cli/ - the command `kudzu`
  *     main.c        finds the command; cli.h
+ *     report.[ch]   what commands say of errors, in colours
+ *     source.[ch]   files with kernels, options to compile them with
+ *     run.[ch]      kudzu run: its words; numeral.[ch] argument.[ch]: the kernel's arguments;
+ *                   parameters.[ch]: what it takes; run_values.c: arrays; run_show.c: what it prints
  *     cache.c compile.c cpu.c doctor.c worker.c
  *                   kudzu cache, compile, cpu, doctor, and what kz_warm_up starts
  */

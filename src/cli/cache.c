@@ -3,23 +3,19 @@
  * kudzu cache: shows what is in the cache on disk, empties it, and tells why a compile is not a hit.
  */
 #include "cli.h"
+#include "report.h"
+#include "source.h"
 
-#include <kudzu/kudzu.h>
-
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define LIST_MAX 64
-
 static int fail(kz_error *err)
 {
-	kz_error_print(err, stderr);
+	report_error(err);
 	kz_error_clear(err);
 	return CLI_FAILED;
 }
@@ -110,109 +106,65 @@ static int clear_main(void)
 	return CLI_OK;
 }
 
-/* A whole file, freed with free; NULL, with errno, if it cannot be read. */
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	size_t size = 0;
-	if (!file) {
-		return NULL;
-	}
-	ssize_t length = getdelim(&text, &size, '\0', file);
-	bool failed = ferror(file);
-	fclose(file);
-	if (failed) {
-		free(text);
-		return NULL;
-	}
-	return length < 0 ? strdup("") : text;
-}
-
-/* What the words after `why` say. */
-struct question {
-	const char *file;
-	kz_compile_options options;
-	const char *include_dirs[LIST_MAX + 1];
-	const char *defines[LIST_MAX + 1];
-	int include_count;
-	int define_count;
-};
-
-static bool add_word(const char **list, int *count, const char *word)
-{
-	if (*count == LIST_MAX) {
-		fprintf(stderr, "kudzu cache why: more than %d folders or defines\n", LIST_MAX);
-		return false;
-	}
-	list[(*count)++] = word;
-	return true;
-}
-
-static bool read_question(struct question *question, int argc, char **argv)
+/* What the words after `why` say; NULL if they make no sense. */
+static const char *read_question(struct source_options *question, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"arch", required_argument, NULL, 'a'},
+		{"std", required_argument, NULL, 's'},
 		{"name", required_argument, NULL, 'n'},
 		{NULL, 0, NULL, 0},
 	};
-	bool ok = true;
-	for (int c; ok && (c = getopt_long(argc, argv, "I:D:", options, NULL)) != -1;) {
-		switch (c) {
-		case 'I':
-			ok = add_word(question->include_dirs, &question->include_count, optarg);
-			break;
-		case 'D':
-			ok = add_word(question->defines, &question->define_count, optarg);
-			break;
-		case 'a':
-			question->options.arch = optarg;
-			break;
-		case 'n':
-			question->options.name = optarg;
-			break;
-		default:
-			return false;
+	for (int c; (c = getopt_long(argc, argv, "I:D:a:", options, NULL)) != -1;) {
+		if (c == 'n') {
+			question->compile.name = optarg;
+		} else if (!source_options_take(question, c, optarg)) {
+			return NULL;
 		}
 	}
-	if (ok && optind + 1 != argc) {
+	if (optind + 1 != argc) {
 		fprintf(stderr, "kudzu cache why: expected one file; see `kudzu help cache`\n");
-		return false;
+		return NULL;
 	}
-	question->file = ok ? argv[optind] : NULL;
-	question->options.include_dirs = question->include_dirs;
-	question->options.defines = question->defines;
-	return ok;
+	return argv[optind];
 }
 
-static int why_main(int argc, char **argv)
+static int why(const struct source_options *question, const char *source)
 {
-	static char name[] = "kudzu cache why";
-	struct question question = {.options = KZ_COMPILE_OPTIONS_INIT};
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	char text[4096];
-	argv[0] = name;
-	optind = 0; /* begin again, with other words */
-	if (!read_question(&question, argc, argv)) {
-		return CLI_USAGE;
-	}
-	char *source = read_file(question.file);
-	if (!source) {
-		fprintf(stderr, "kudzu cache why: cannot read '%s': %s\n", question.file,
-			strerror(errno));
-		return CLI_FAILED;
-	}
-	int status = CLI_OK;
+	int status;
 	if (kz_device_open(&dev, NULL, &err)
-	    || kz_cache_why(text, sizeof(text), dev, source, &question.options, &err)) {
+	    || kz_cache_why(text, sizeof(text), dev, source, &question->compile, &err)) {
 		status = fail(&err);
 	} else {
 		fputs(text, stdout);
 		status = strncmp(text, "hit", 3) == 0 ? CLI_OK : CLI_FAILED;
 	}
 	kz_device_close(dev);
-	free(source);
+	return status;
+}
+
+static int why_main(int argc, char **argv)
+{
+	static char name[] = "kudzu cache why";
+	struct source_options question;
+	struct source source;
+	int status = CLI_USAGE;
+	argv[0] = name;
+	optind = 0; /* begin again, with other words */
+	if (!source_options_init(&question, argc)) {
+		fprintf(stderr, "%s: out of memory\n", name);
+		status = CLI_FAILED;
+	} else {
+		const char *file = read_question(&question, argc, argv);
+		if (file && source_open(&source, "cache why", file)) {
+			status = why(&question, source.data);
+			source_close(&source);
+		}
+	}
+	source_options_finish(&question);
 	return status;
 }
 

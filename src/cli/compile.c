@@ -1,98 +1,138 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu compile: compiles files, in several processes at once, and leaves what comes out in the
- * cache, where the programs that run them find it.
+ * kudzu compile: compiles files and leaves what comes out in the cache, where the programs that run
+ * them find it; or writes it to a file.
  *
- * NVRTC reads headers one thread at a time, so that threads would wait for each other; processes do
- * not.  Process p of n takes the files p, p + n, ...  Each says what is wrong in one write, so that
- * the errors of two files do not mix.
+ * Several files are compiled by kz_warm_up, in several processes.  It tells of one failure, and a
+ * user wants to see all: so each file is compiled once more here, which for the good ones takes what
+ * is in the cache, and for the bad ones is the price of their messages.
  */
 #include "cli.h"
+#include "report.h"
+#include "source.h"
 
-#include <kudzu/kudzu.h>
-
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MAX_JOBS 1024
 
+static char name[] = "kudzu compile"; /* getopt's messages begin with it */
+
 struct task {
-	kz_compile_options options;
-	const char **include_dirs; /* of the options; lists that end with NULL */
-	const char **defines;
-	const char *output;        /* NULL: only the cache */
+	struct source_options source;
+	const char *output;       /* NULL: only the cache */
+	char arch[32];            /* of the options, where the output decides on it */
 	char **files;
 	int count;
-	long jobs;
+	int64_t jobs;             /* 0: as many as there are cores */
+	struct source *sources;   /* of the files; without data: it cannot be read */
+	kz_compile_options *each; /* for each of them, with its name */
 };
 
-/* One write for all of it; colours and such are for others. */
-static void print_error(const kz_error *err)
+/* The command line */
+
+static bool read_jobs(struct task *task, const char *text)
 {
-	size_t size = kz_error_format(err, NULL, 0) + 1;
-	char *text = malloc(size);
-	if (text) {
-		kz_error_format(err, text, size);
-		fwrite(text, 1, size - 1, stderr);
-	} else {
-		kz_error_print(err, stderr);
+	char *end = NULL;
+	task->jobs = strtol(text, &end, 10);
+	if (end == text || *end || task->jobs < 1 || task->jobs > MAX_JOBS) {
+		fprintf(stderr, "%s: expected 1 to %d jobs, got '%s'\n", name, MAX_JOBS, text);
+		return false;
 	}
-	free(text);
+	return true;
 }
 
-static void print_problem(const char *path, int code)
+/* False, after saying why, for words that are no options. */
+static bool read_words(struct task *task, int argc, char **argv)
 {
-	fprintf(stderr, "kudzu compile: %s: %s\n", path, strerror(code));
+	static const struct option options[] = {
+		{"arch", required_argument, NULL, 'a'},
+		{"std", required_argument, NULL, 's'},
+		{"jobs", required_argument, NULL, 'j'},
+		{"output", required_argument, NULL, 'o'},
+		{NULL, 0, NULL, 0},
+	};
+	argv[0] = name;
+	optind = 0; /* another list of words than the one before */
+	for (int c; (c = getopt_long(argc, argv, "a:j:o:I:D:", options, NULL)) != -1;) {
+		if (c == 'o') {
+			task->output = optarg;
+		} else if (c == 'j' ? !read_jobs(task, optarg)
+				: !source_options_take(&task->source, c, optarg)) {
+			return false;
+		}
+	}
+	task->files = argv + optind;
+	task->count = argc - optind;
+	return true;
 }
 
-/* The text of a file, zero-terminated; NULL, after saying why. */
-static char *read_file(const char *path)
+/* What an output is to be, by its name: its architecture begins so. */
+static const char *prefix_of(const char *output)
 {
-	size_t size = 0;
-	size_t room = 65536;
-	char *text = malloc(room);
-	errno = 0;
-	FILE *file = text ? fopen(path, "re") : NULL;
-	while (file && text) {
-		size_t got = fread(text + size, 1, room - size - 1, file);
-		size += got;
-		if (got == 0) {
-			break;
-		}
-		if (size + 1 == room) {
-			room *= 2;
-			char *grown = realloc(text, room);
-			if (!grown) {
-				free(text);
-			}
-			text = grown;
+	static const struct {
+		const char *suffix;
+		const char *prefix;
+	} kinds[] = {{".ptx", "compute_"}, {".cubin", "sm_"}, {".ltoir", "lto_"}};
+	const char *suffix = strrchr(output, '.');
+	for (size_t i = 0; suffix && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(suffix, kinds[i].suffix) == 0) {
+			return kinds[i].prefix;
 		}
 	}
-	if (!file || !text || ferror(file)) {
-		print_problem(path, errno ? errno : ENOMEM);
-		free(text);
-		text = NULL;
-	} else {
-		text[size] = '\0';
-	}
-	if (file) {
-		fclose(file);
-	}
-	return text;
+	return NULL;
 }
+
+/* The architecture that suits the output: that of --arch, of this kind.  False: there is none. */
+static bool choose_arch(struct task *task)
+{
+	const char *prefix = prefix_of(task->output);
+	const char *arch = task->source.compile.arch;
+	const char *number = arch ? strchr(arch, '_') : NULL;
+	if (prefix && number) {
+		snprintf(task->arch, sizeof(task->arch), "%s%s", prefix, number + 1);
+		task->source.compile.arch = task->arch;
+		return true;
+	}
+	if (prefix && !arch && strcmp(prefix, "lto_") == 0) {
+		/* As PTX, the oldest: the linker makes newer code of it. */
+		task->source.compile.arch = "lto_75";
+	}
+	return task->source.compile.arch || (prefix && strcmp(prefix, "compute_") == 0);
+}
+
+/* Whether the options go together; says what does not. */
+static bool check_task(struct task *task)
+{
+	const char *problem = NULL;
+	if (task->count == 0) {
+		problem = "no file given";
+	} else if (task->output && task->count > 1) {
+		problem = "-o is for one file";
+	} else if (task->output && !choose_arch(task)) {
+		problem = "-o needs an architecture, -a sm_90 for a .cubin; what else it is may be "
+			"said by its name, .ptx or .ltoir";
+	}
+	if (problem) {
+		fprintf(stderr, "%s: %s\n", name, problem);
+	}
+	return !problem;
+}
+
+/* Compiling */
 
 /* For an architecture: no device is needed. */
-static bool compile_image(const struct task *task, const char *source, kz_error *err)
+static bool compile_image(const struct task *task, const char *source,
+	const kz_compile_options *options, kz_error *err)
 {
 	kz_image *image = NULL;
-	kz_status st = kz_compile(&image, source, &task->options, err);
+	kz_status st = kz_compile(&image, source, options, err);
 	if (st == KZ_OK) {
-		fputs(kz_image_log(image), stderr);
+		report_log(kz_image_log(image));
 	}
 	if (st == KZ_OK && task->output) {
 		st = kz_image_save(image, task->output, err);
@@ -102,173 +142,95 @@ static bool compile_image(const struct task *task, const char *source, kz_error 
 }
 
 /* As a program does that compiles for its device. */
-static bool compile_module(const struct task *task, kz_device *dev, const char *source,
+static bool compile_module(kz_device *dev, const char *source, const kz_compile_options *options,
 	kz_error *err)
 {
 	kz_module *mod = NULL;
-	kz_status st = kz_module_compile(&mod, dev, source, &task->options, err);
+	kz_status st = kz_module_compile(&mod, dev, source, options, err);
 	if (st == KZ_OK) {
-		fputs(kz_module_log(mod), stderr);
+		report_log(kz_module_log(mod));
 	}
 	kz_module_release(mod);
 	return st == KZ_OK;
 }
 
-static bool compile_file(struct task *task, kz_device *dev, const char *path)
+static bool compile_file(const struct task *task, kz_device *dev, int index)
 {
 	kz_error err = KZ_ERROR_INIT;
-	char *source = read_file(path);
-	bool ok = source != NULL;
-	task->options.name = path;
-	if (source) {
-		ok = dev ? compile_module(task, dev, source, &err)
-			 : compile_image(task, source, &err);
-	}
-	print_error(&err);
+	const char *source = task->sources[index].data;
+	const kz_compile_options *options = &task->each[index];
+	bool ok = !source || (dev ? compile_module(dev, source, options, &err)
+		: compile_image(task, source, options, &err));
+	report_error(&err);
 	kz_error_clear(&err);
-	free(source);
 	return ok;
 }
 
-/* The files of one process; true if all compile. */
-static bool compile_share(struct task *task, long process)
+/* Into the cache, several at a time.  What fails here fails again below, and is told there. */
+static void warm_up(const struct task *task, kz_device *dev)
+{
+	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
+	kz_warm_up_source *list = calloc((size_t)task->count, sizeof(*list));
+	int64_t count = 0;
+	for (int i = 0; list && i < task->count; i++) {
+		if (task->sources[i].data) {
+			list[count++] = (kz_warm_up_source){task->sources[i].data, &task->each[i]};
+		}
+	}
+	/* Without a cache on disk it would all be done twice. */
+	if (count > 1 && task->jobs != 1 && kz_cache_stats(&figures, NULL) == KZ_OK
+	    && !figures.why_off) {
+		(void)!kz_warm_up(dev, list, count, task->jobs, NULL, NULL);
+	}
+	free(list);
+}
+
+static bool open_sources(struct task *task)
+{
+	bool ok = true; /* what can be read is compiled in any case */
+	for (int i = 0; i < task->count; i++) {
+		ok = source_open(&task->sources[i], "compile", task->files[i]) && ok;
+		task->each[i] = task->source.compile;
+		task->each[i].name = task->files[i];
+	}
+	return ok;
+}
+
+static int compile_all(struct task *task)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	bool ok = true;
-	if (!task->options.arch && kz_device_open(&dev, NULL, &err)) {
-		print_error(&err);
+	bool readable = open_sources(task), ok = true;
+	if (!task->source.compile.arch && !task->output && kz_device_open(&dev, NULL, &err)) {
+		report_error(&err);
 		kz_error_clear(&err);
-		return false;
-	}
-	for (long i = process; i < task->count; i += task->jobs) {
-		ok = compile_file(task, dev, task->files[i]) && ok;
+		ok = false;
+	} else {
+		warm_up(task, dev);
+		for (int i = 0; i < task->count; i++) {
+			ok = compile_file(task, dev, i) && ok;
+		}
 	}
 	kz_device_close(dev);
-	return ok;
-}
-
-/* The first process is this one. */
-static bool compile_all(struct task *task)
-{
-	bool ok = true;
-	pid_t children[MAX_JOBS];
-	long started = 1;
-	for (; started < task->jobs; started++) {
-		children[started] = fork();
-		if (children[started] == 0) {
-			_exit(compile_share(task, started) ? CLI_OK : CLI_FAILED);
-		}
-		if (children[started] < 0) {
-			break;
-		}
+	for (int i = 0; i < task->count; i++) {
+		source_close(&task->sources[i]);
 	}
-	/* What no process was started for is done here. */
-	for (long i = started; i < task->jobs; i++) {
-		ok = compile_share(task, i) && ok;
-	}
-	ok = compile_share(task, 0) && ok;
-	for (long i = 1; i < started; i++) {
-		int status = -1;
-		while (waitpid(children[i], &status, 0) < 0 && errno == EINTR) {
-		}
-		ok = ok && WIFEXITED(status) && WEXITSTATUS(status) == CLI_OK;
-	}
-	return ok;
-}
-
-static void list_add(const char **list, const char *text)
-{
-	while (*list) {
-		list++;
-	}
-	*list = text;
-}
-
-/* False, after saying why, for words that are no options. */
-static bool read_options(struct task *task, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"arch", required_argument, NULL, 'a'},
-		{"jobs", required_argument, NULL, 'j'},
-		{NULL, 0, NULL, 0},
-	};
-	static char name[] = "kudzu compile";
-	char *end = NULL;
-	int option;
-	argv[0] = name; /* getopt's messages begin with it */
-	optind = 0;     /* another list of words than the one before */
-	while ((option = getopt_long(argc, argv, "a:j:o:I:D:", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			task->options.arch = optarg;
-			break;
-		case 'j':
-			task->jobs = strtol(optarg, &end, 10);
-			if (end == optarg || *end || task->jobs < 1 || task->jobs > MAX_JOBS) {
-				fprintf(stderr, "%s: expected 1 to %d jobs, got '%s'\n", name,
-					MAX_JOBS, optarg);
-				return false;
-			}
-			break;
-		case 'o':
-			task->output = optarg;
-			break;
-		case 'I':
-			list_add(task->include_dirs, optarg);
-			break;
-		case 'D':
-			list_add(task->defines, optarg);
-			break;
-		default:
-			return false;
-		}
-	}
-	task->files = argv + optind;
-	task->count = argc - optind;
-	return true;
-}
-
-/* Whether the options go together; says what does not. */
-static bool check_task(struct task *task)
-{
-	const char *problem = NULL;
-	if (task->count == 0) {
-		problem = "no file given";
-	} else if (task->output && !task->options.arch) {
-		problem = "-o needs an architecture, -a sm_90 or -a compute_75";
-	} else if (task->output && task->count > 1) {
-		problem = "-o is for one file";
-	}
-	if (problem) {
-		fprintf(stderr, "kudzu compile: %s\n", problem);
-		return false;
-	}
-	if (task->jobs == 0) {
-		task->jobs = sysconf(_SC_NPROCESSORS_ONLN);
-	}
-	task->jobs = task->jobs < 1 ? 1 : task->jobs > MAX_JOBS ? MAX_JOBS : task->jobs;
-	task->jobs = task->jobs > task->count ? task->count : task->jobs;
-	return true;
+	return !readable ? CLI_USAGE : ok ? CLI_OK : CLI_FAILED;
 }
 
 int compile_main(int argc, char **argv)
 {
-	struct task task = {
-		.options = KZ_COMPILE_OPTIONS_INIT,
-		.include_dirs = calloc((size_t)argc + 1, sizeof(char *)),
-		.defines = calloc((size_t)argc + 1, sizeof(char *)),
-	};
-	int status = CLI_USAGE;
-	task.options.include_dirs = task.include_dirs;
-	task.options.defines = task.defines;
-	if (!task.include_dirs || !task.defines) {
-		fprintf(stderr, "kudzu compile: out of memory\n");
-		status = CLI_FAILED;
-	} else if (read_options(&task, argc, argv) && check_task(&task)) {
-		status = compile_all(&task) ? CLI_OK : CLI_FAILED;
+	struct task task = {.sources = calloc((size_t)argc, sizeof(*task.sources)),
+		.each = calloc((size_t)argc, sizeof(*task.each))};
+	int status = CLI_FAILED;
+	if (!source_options_init(&task.source, argc) || !task.sources || !task.each) {
+		fprintf(stderr, "%s: out of memory\n", name);
+	} else {
+		status = read_words(&task, argc, argv) && check_task(&task) ? compile_all(&task)
+			: CLI_USAGE;
 	}
-	free(task.include_dirs);
-	free(task.defines);
+	source_options_finish(&task.source);
+	free(task.sources);
+	free(task.each);
 	return status;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kudzu doctor: prints what kz_diagnose finds, one line each with the texts aligned, what failed
- * followed by the reasons and the remedy; then the verdict, which is the exit status too.
+ * followed by the reasons and the remedy; then the verdict, which is the exit status too.  With
+ * --json the same for programs.
  */
 #include "cli.h"
+#include "report.h"
 
 #include <kudzu/kudzu.h>
 
@@ -21,13 +23,6 @@ static const struct look {
 	[KZ_VERDICT_NOTE] = {"--", "\033[33m"},
 	[KZ_VERDICT_PROBLEM] = {"!!", "\033[31m"},
 };
-
-/* https://no-color.org: set and not empty, whatever it says. */
-static bool wants_colour(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-	return !(no_color && *no_color) && isatty(STDOUT_FILENO);
-}
 
 static int topic_width(const kz_diagnosis *diagnosis)
 {
@@ -57,7 +52,7 @@ static void print_log(const char *log, int width)
 
 static void print_findings(const kz_diagnosis *diagnosis)
 {
-	bool colour = wants_colour();
+	bool colour = report_wants_colour(STDOUT_FILENO);
 	int width = topic_width(diagnosis);
 	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
 		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
@@ -76,18 +71,76 @@ static void print_findings(const kz_diagnosis *diagnosis)
 	printf("  kernels can%s run here\n", usable ? "" : "not");
 }
 
+/* A string of JSON; null for NULL.  What is not ASCII is UTF-8 already. */
+static void print_string(const char *text)
+{
+	if (!text) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\') {
+			printf("\\%c", c);
+		} else if (c < 0x20) {
+			printf("\\u%04x", c);
+		} else {
+			putchar(c);
+		}
+	}
+	putchar('"');
+}
+
+static void print_member(const char *name, const char *text, const char *end)
+{
+	printf("      \"%s\": ", name);
+	print_string(text);
+	printf("%s\n", end);
+}
+
+static void print_json(const kz_diagnosis *diagnosis)
+{
+	static const char *const verdicts[] = {
+		[KZ_VERDICT_OK] = "ok", [KZ_VERDICT_NOTE] = "note", [KZ_VERDICT_PROBLEM] = "problem",
+	};
+	int64_t count = kz_diagnosis_count(diagnosis);
+	printf("{\n  \"version\": ");
+	print_string(kz_version_string());
+	printf(",\n  \"usable\": %s,\n  \"findings\": [\n",
+		kz_diagnosis_usable(diagnosis) ? "true" : "false");
+	for (int64_t i = 0; i < count; i++) {
+		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
+		printf("    {\n");
+		print_member("verdict", verdicts[finding->verdict], ",");
+		print_member("topic", finding->topic, ",");
+		print_member("text", finding->text, ",");
+		print_member("fix", finding->fix, ",");
+		print_member("log", finding->log, "");
+		printf("    }%s\n", i + 1 < count ? "," : "");
+	}
+	printf("  ]\n}\n");
+}
+
 int doctor_main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
 	kz_error err = KZ_ERROR_INIT;
 	kz_diagnosis *diagnosis = NULL;
+	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	if (argc == 2 && !json) {
+		fprintf(stderr, "kudzu doctor: unexpected argument '%s'\n", argv[1]);
+		return CLI_USAGE;
+	}
 	if (kz_diagnose(&diagnosis, &err)) {
-		kz_error_print(&err, stderr);
+		report_error(&err);
 		kz_error_clear(&err);
 		return CLI_FAILED;
 	}
-	print_findings(diagnosis);
+	if (json) {
+		print_json(diagnosis);
+	} else {
+		print_findings(diagnosis);
+	}
 	int status = kz_diagnosis_usable(diagnosis) ? CLI_OK : CLI_FAILED;
 	kz_diagnosis_release(diagnosis);
 	return status;

@@ -31,24 +31,28 @@ static const struct command {
 		"list: what is in the cache on disk: kind, bytes, last use, architecture, name.\n"
 		"stats: where it is, how much there is of each kind, and how much there may be.\n"
 		"clear: remove everything.\n"
-		"why [-I FOLDER]... [-D NAME=VALUE]... [--arch=ARCH] [--name=NAME] FILE: whether FILE,\n"
-		"compiled for the device that programs get, is there, and if not what is different\n"
-		"from the entry that is most like it.\n"
+		"why [-I FOLDER]... [-D NAME=VALUE]... [--arch ARCH] [--std STD] [--name NAME] FILE:\n"
+		"whether FILE, compiled for the device that programs get, is there, and if not what is\n"
+		"different from the entry that is most like it.\n"
 		"\n"
-		"The exit status is 0; 1 if the cache cannot be read, and if `why` finds no hit.\n"},
+		"The exit status is 0; 1 if the cache cannot be read, and if `why` finds no hit; 2 for\n"
+		"words that make no sense, and a FILE that cannot be read.\n"},
 	{"compile", compile_main, INT_MAX, "compile [OPTION...] FILE...",
-		"compile files ahead, in several processes",
+		"compile files ahead, in several processes, or to PTX and cubins",
 		"Compiles each FILE as a program does that gives the file's name as the source's: for the\n"
 		"device that programs get by default or by KUDZU_DEVICE.  What comes out is in the cache,\n"
 		"and such a program starts without compiling.  Errors and warnings go to standard error.\n"
 		"\n"
+		"  -o IMAGE         write the image of one FILE there; its name says what it is to be,\n"
+		"                   .ptx, .cubin or .ltoir\n"
 		"  -a, --arch ARCH  compile for ARCH, sm_90, compute_75 or lto_90, without a device\n"
-		"  -o IMAGE         with -a and one FILE: write the image there, too\n"
 		"  -I FOLDER        search FOLDER for headers\n"
 		"  -D MACRO[=TEXT]  define a macro\n"
+		"  --std STD        c++11 to c++20\n"
 		"  -j, --jobs N     use N processes; else one for each core\n"
 		"\n"
-		"The exit status is 0 if all files compile, else 1.\n"},
+		"The exit status is 0 if all files compile; 1 if one does not; 2 for words that make no\n"
+		"sense, and a FILE that cannot be read.\n"},
 	{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
 		"run a program of the CUDA driver API on the CPU",
 		"Runs PROGRAM with the driver of the CPU device in the place of NVIDIA's: it is the\n"
@@ -57,18 +61,49 @@ static const struct command {
 		"are; programs of the CUDA runtime (cudart) do not.\n"
 		"\n"
 		"The exit status is that of PROGRAM; 127 if there is none, 126 if it cannot be run.\n"},
-	{"doctor", doctor_main, 0, "doctor",
+	{"doctor", doctor_main, 1, "doctor [--json]",
 		"find out whether kernels can run here, and if not, why",
 		"Looks at drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and\n"
 		"the cache folder.  Each line begins with `ok`, `--` (missing, but nothing needs it\n"
 		"here) or `!!` (does not work); the reason and what to do follow.  Colours appear on\n"
-		"a terminal, unless NO_COLOR is set.\n"
+		"a terminal, unless NO_COLOR is set.  With --json the same is printed as JSON, where\n"
+		"the verdicts are ok, note and problem.\n"
 		"\n"
 		"The exit status is 0 if kernels can be compiled, and run on the device that\n"
 		"programs get by default or by KUDZU_DEVICE, else 1.\n"},
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},
+	{"run", run_main, INT_MAX, "run [OPTION...] FILE [ARG...]",
+		"launch a kernel of a file, with arguments from the shell",
+		"Compiles FILE (`-` is standard input; PTX and cubins are loaded), launches a kernel of\n"
+		"it, and prints the arrays.  A file with one kernel needs no --kernel; without arguments\n"
+		"the parameters are listed, with a call to begin with.  Without --grid and --block there\n"
+		"is a thread for each element of the largest array.\n"
+		"\n"
+		"  i32:5  f32:2.5  f32:1,2,3,4   a number of a type; a small vector (float4)\n"
+		"  5  2.5  null                  a number of the parameter's type; no array\n"
+		"  f32[16]  f64[8x8]=FILL        an array of zeros, or of FILL: arange, random, random:SEED,\n"
+		"                                eye, one number for all, or as many as there are elements\n"
+		"  @FILE.npy                     an array from a file\n"
+		"\n"
+		"Types are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64 and c128.\n"
+		"\n"
+		"  -k, --kernel NAME             the kernel; 'f<float, 4>' makes an instance of a template\n"
+		"  --grid X[,Y[,Z]]              blocks\n"
+		"  --block X[,Y[,Z]]             threads of a block\n"
+		"  --shared N                    bytes of dynamic shared memory\n"
+		"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
+		"  --time N                      launch N times more, and print how long it takes\n"
+		"  --watch                       run again whenever FILE changes, until interrupted\n"
+		"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
+		"  --check                       checked memory accesses, where the device has them\n"
+		"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
+		"                                as for `kudzu compile`\n"
+		"\n"
+		"The exit status is 0; 1 if the file does not compile or the kernel fails; 2 for words\n"
+		"that make no sense, files that cannot be read, a kernel that is not there, arguments that\n"
+		"it does not take, a grid that cannot be, and arrays that are too large.\n"},
 	{"worker", worker_main, 0, "worker",
 		"compile for a program that warms up",
 		"Started by kz_warm_up, which compiles many sources in several processes; of no use\n"
@@ -97,7 +132,7 @@ static int print_help(void)
 		"\n"
 		"commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		printf("  %-28s%s\n", commands[i].synopsis, commands[i].summary);
+		printf("  %-34s%s\n", commands[i].synopsis, commands[i].summary);
 	}
 	return CLI_OK;
 }

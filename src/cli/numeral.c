@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers in texts, and as the elements of arrays.
+ *
+ * Integers are read as a sign and 64 bits, so that all of int64 and uint64 are exact.  float16 and
+ * bfloat16 are made of a double by the one rule that both have: a mantissa of so many bits, rounded
+ * to even, below an exponent with such a bias.
+ */
+#include "numeral.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What integers of a type can be. */
+static const struct {
+	int64_t min;
+	uint64_t max;
+} limits[] = {
+	[KZ_BOOL] = {0, 1},
+	[KZ_I8] = {INT8_MIN, INT8_MAX},
+	[KZ_I16] = {INT16_MIN, INT16_MAX},
+	[KZ_I32] = {INT32_MIN, INT32_MAX},
+	[KZ_I64] = {INT64_MIN, INT64_MAX},
+	[KZ_U8] = {0, UINT8_MAX},
+	[KZ_U16] = {0, UINT16_MAX},
+	[KZ_U32] = {0, UINT32_MAX},
+	[KZ_U64] = {0, UINT64_MAX},
+};
+
+bool numeral_is_integer(kz_dtype dtype)
+{
+	return dtype >= KZ_BOOL && dtype <= KZ_U64;
+}
+
+uint64_t numeral_max(kz_dtype dtype)
+{
+	return numeral_is_integer(dtype) ? limits[dtype].max : dtype == KZ_F16 ? 65504 : UINT64_MAX;
+}
+
+/* Floats */
+
+/* A double as a float of 16 bits. */
+static uint16_t narrow(double value, int mantissa, int bias)
+{
+	int exponent;
+	uint32_t infinite = (uint32_t)(2 * bias + 1) << mantissa;
+	uint32_t sign = signbit(value) ? 0x8000 : 0;
+	uint32_t bits;
+	if (isnan(value)) {
+		return (uint16_t)(sign | infinite | 1u << (mantissa - 1));
+	}
+	value = fabs(value);
+	(void)frexp(value, &exponent);
+	if (value == 0 || isinf(value)) {
+		bits = value == 0 ? 0 : infinite;
+	} else if (exponent < 2 - bias) {
+		bits = (uint32_t)nearbyint(ldexp(value, bias - 1 + mantissa));
+	} else if (exponent > bias + 1) {
+		bits = infinite;
+	} else {
+		/* A mantissa that is rounded up to the next power of two carries into the exponent. */
+		bits = (uint32_t)(exponent + bias - 2) << mantissa;
+		bits += (uint32_t)nearbyint(ldexp(value, mantissa + 1 - exponent));
+	}
+	return (uint16_t)(sign | bits);
+}
+
+/* One float, or one half of a complex number. */
+static size_t store_float(void *out, kz_dtype dtype, double value, float single)
+{
+	uint16_t bits;
+	switch (dtype) {
+	case KZ_F64:
+	case KZ_C128:
+		memcpy(out, &value, sizeof(value));
+		return sizeof(value);
+	case KZ_F32:
+	case KZ_C64:
+		memcpy(out, &single, sizeof(single));
+		return sizeof(single);
+	default:
+		bits = dtype == KZ_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
+		memcpy(out, &bits, sizeof(bits));
+		return sizeof(bits);
+	}
+}
+
+static void store_real(void *out, kz_dtype dtype, double value, float single)
+{
+	memset(out, 0, (size_t)kz_dtype_size(dtype));
+	store_float(out, dtype, value, single);
+}
+
+/* Whether a finite number becomes an infinite element. */
+static bool is_beyond(kz_dtype dtype, double value, float single)
+{
+	return isfinite(value)
+		&& ((dtype == KZ_F16 && fabs(value) >= 65520)
+			|| (dtype == KZ_BF16 && fabs(value) >= 0x1.ffp127)
+			|| ((dtype == KZ_F32 || dtype == KZ_C64) && isinf(single)));
+}
+
+/* How much of a text looks like a number, for messages. */
+static size_t word_length(const char *text)
+{
+	size_t length = strcspn(text, ",");
+	return length ? length : *text != '\0';
+}
+
+static bool refuse(char *why, size_t why_size, const char *expected, const char *text,
+	size_t *length)
+{
+	*length = word_length(text);
+	if (*length == 0 || *text == ',') {
+		snprintf(why, why_size, "expected %s", expected);
+	} else {
+		snprintf(why, why_size, "expected %s, got '%.*s'", expected,
+			(int)(*length < 60 ? *length : 60), text);
+	}
+	return false;
+}
+
+static bool does_not_fit(char *why, size_t why_size, kz_dtype dtype, const char *text, size_t length)
+{
+	int shown = (int)(length < 60 ? length : 60);
+	if (numeral_is_integer(dtype)) {
+		snprintf(why, why_size, "%.*s does not fit %s, which goes from %" PRId64 " to %" PRIu64,
+			shown, text, kz_dtype_name(dtype), limits[dtype].min, limits[dtype].max);
+	} else {
+		snprintf(why, why_size, "%.*s does not fit %s", shown, text, kz_dtype_name(dtype));
+	}
+	return false;
+}
+
+/* Only what begins as a number: strtod would skip blanks. */
+static bool read_real(double *value, float *single, const char *text, const char **end)
+{
+	char *stop = NULL;
+	if (isspace((unsigned char)*text)) {
+		return false;
+	}
+	*value = strtod(text, &stop);
+	*single = strtof(text, NULL); /* rounded once */
+	*end = stop;
+	return stop != text;
+}
+
+/* The imaginary part behind the real one: +2j; none is 0. */
+static bool read_imaginary(double *value, float *single, const char **end)
+{
+	const char *stop;
+	*value = 0;
+	*single = 0;
+	if (**end != '+' && **end != '-') {
+		return true;
+	}
+	if (!read_real(value, single, *end, &stop) || *stop != 'j') {
+		return false;
+	}
+	*end = stop + 1;
+	return true;
+}
+
+static bool read_float(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
+	size_t why_size)
+{
+	bool complex = dtype == KZ_C64 || dtype == KZ_C128;
+	const char *expected = complex ? "a number such as 2.5 or 1+2j" : "a number";
+	double value[2] = {0, 0};
+	float single[2] = {0, 0};
+	const char *end;
+	if (!read_real(&value[0], &single[0], text, &end)
+	    || (complex && !read_imaginary(&value[1], &single[1], &end))) {
+		return refuse(why, why_size, expected, text, length);
+	}
+	*length = (size_t)(end - text);
+	if (is_beyond(dtype, value[0], single[0]) || is_beyond(dtype, value[1], single[1])
+	    || (isinf(value[0]) && isdigit((unsigned char)end[-1]))) {
+		return does_not_fit(why, why_size, dtype, text, *length);
+	}
+	size_t size = store_float(out, dtype, value[0], single[0]);
+	if (complex) {
+		store_float((char *)out + size, dtype, value[1], single[1]);
+	}
+	return true;
+}
+
+/* Integers */
+
+static bool read_integer(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
+	size_t why_size)
+{
+	const char *digits = text + (*text == '-' || *text == '+');
+	bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')
+		&& isxdigit((unsigned char)digits[2]);
+	char *end = NULL;
+	if (!isdigit((unsigned char)*digits)) {
+		return refuse(why, why_size, "an integer", text, length);
+	}
+	errno = 0;
+	unsigned long long size = strtoull(digits, &end, hex ? 16 : 10);
+	if (*end == '.' || *end == 'e' || *end == 'E') {
+		return refuse(why, why_size, "an integer", text, length);
+	}
+	*length = (size_t)(end - text);
+	bool fits = errno == 0 && (*text == '-'
+		? size <= 0 - (unsigned long long)limits[dtype].min : size <= limits[dtype].max);
+	if (!fits) {
+		return does_not_fit(why, why_size, dtype, text, *length);
+	}
+	numeral_store(out, dtype, *text == '-' ? 0 - (uint64_t)size : size);
+	return true;
+}
+
+static bool read_bool(void *out, const char *text, size_t *length, char *why, size_t why_size)
+{
+	static const char *const words[] = {"0", "1", "false", "true"};
+	*length = word_length(text);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strlen(words[i]) == *length && strncmp(text, words[i], *length) == 0) {
+			numeral_store(out, KZ_BOOL, i % 2);
+			return true;
+		}
+	}
+	return refuse(why, why_size, "0, 1, false or true", text, length);
+}
+
+bool numeral_read(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
+	size_t why_size)
+{
+	if (dtype == KZ_BOOL) {
+		return read_bool(out, text, length, why, why_size);
+	}
+	return numeral_is_integer(dtype) ? read_integer(out, dtype, text, length, why, why_size)
+		: read_float(out, dtype, text, length, why, why_size);
+}
+
+void numeral_store(void *out, kz_dtype dtype, uint64_t value)
+{
+	uint32_t word = (uint32_t)value;
+	uint16_t half = (uint16_t)value;
+	uint8_t byte = (uint8_t)value;
+	if (!numeral_is_integer(dtype)) {
+		store_real(out, dtype, (double)value, (float)value);
+		return;
+	}
+	switch (kz_dtype_size(dtype)) {
+	case 8:
+		memcpy(out, &value, 8);
+		break;
+	case 4:
+		memcpy(out, &word, 4);
+		break;
+	case 2:
+		memcpy(out, &half, 2);
+		break;
+	default:
+		memcpy(out, &byte, 1);
+	}
+}
+
+void numeral_store_fraction(void *out, kz_dtype dtype, uint64_t bits)
+{
+	/* As many bits as the mantissa has, so that nothing is rounded up to 1. */
+	int kept = dtype == KZ_F16 ? 11 : dtype == KZ_BF16 ? 8
+		: dtype == KZ_F32 || dtype == KZ_C64 ? 24 : 53;
+	double value = ldexp((double)(bits >> (64 - kept)), -kept);
+	store_real(out, dtype, value, (float)value);
+}

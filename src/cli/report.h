@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+/* What commands say on standard error, and whether in colours. */
+#include <kudzu/error.h>
+
+#include <stdbool.h>
+
+/* Whether what goes to this file of the process may have colours: a terminal, and no NO_COLOR. */
+bool report_wants_colour(int fd);
+
+/* Print an error, or a log of the compiler's, on standard error; on a terminal coloured as gcc does.
+ * One write, so that the errors of two processes do not mix. */
+void report_error(const kz_error *err);
+void report_log(const char *log);
+
+/* Text with the colours of gcc's diagnostics, or without; freed with free, NULL without memory. */
+char *report_colour(const char *text, bool colour);
+
+/* "kudzu run: MESSAGE", then the text with a caret under the part that it is about. */
+void report_place(const char *command, const char *message, const char *text, size_t offset,
+	size_t length);
+
+/* What an error means for the exit status: CLI_USAGE if other words on the command line would do
+ * better, else CLI_FAILED. */
+int report_status(const kz_error *err);
+
+/* Fill in an error, as the library does when memory runs out; KZ_NO_MEMORY. */
+kz_status report_no_memory(kz_error *err);
+
+#endif

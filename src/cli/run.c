@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kudzu run: launches a kernel of a file, with arguments from the command line.
+ *
+ * All words are read first, so that a slip of the pen costs no compile.  Then, once, or with --watch
+ * again for each change of the file: open the device, compile, make the arguments, launch, print.
+ */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include "cli.h"
+#include "report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static char name[] = "kudzu run"; /* getopt's messages begin with it */
+
+/* The command line */
+
+static bool read_count(int64_t *out, const char *option, const char *text, const char *expected)
+{
+	char *end = NULL;
+	errno = 0;
+	long long value = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
+	if (errno || value < 0 || *end) {
+		fprintf(stderr, "%s: --%s: expected %s, got '%s'\n", name, option, expected, text);
+		return false;
+	}
+	*out = value;
+	return true;
+}
+
+/* "8,8" */
+static bool read_dim(kz_dim3 *out, const char *option, const char *text)
+{
+	int64_t *const extents[] = {&out->x, &out->y, &out->z};
+	char message[96];
+	char *end = NULL;
+	const char *at = text;
+	*out = kz_dim(1, 1, 1);
+	for (size_t i = 0; i < 3; i++) {
+		errno = 0;
+		*extents[i] = isdigit((unsigned char)*at) ? strtoll(at, &end, 10) : -1;
+		if (errno || *extents[i] < 0 || (*end && (*end != ',' || i == 2))) {
+			break;
+		}
+		if (!*end) {
+			return true;
+		}
+		at = end + 1;
+	}
+	size_t length = strcspn(at, ",");
+	snprintf(message, sizeof(message), "--%s: expected one to three numbers, as in 8 or 16,16",
+		option);
+	report_place("run", message, text, (size_t)(at - text), length);
+	return false;
+}
+
+static bool read_out(struct run *run, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	struct run_out *out = &run->outs[run->out_count];
+	size_t length = equals ? (size_t)(equals - text) : 0;
+	if (length == 0 || length >= sizeof(out->name) || equals[1] == '\0') {
+		fprintf(stderr, "%s: --out: expected PARAMETER=FILE, as in y=result.npy, got '%s'\n",
+			name, text);
+		return false;
+	}
+	if (run->out_count == RUN_MAX) {
+		fprintf(stderr, "%s: more than %d times --out\n", name, RUN_MAX);
+		return false;
+	}
+	memcpy(out->name, text, length);
+	out->name[length] = '\0';
+	out->path = equals + 1;
+	run->out_count++;
+	return true;
+}
+
+/* There is nothing yet that would look at KUDZU_CHECK; to ignore the question would be a lie. */
+static bool refuse_check(void)
+{
+	fprintf(stderr, "%s: --check: this version of the CPU device has no checked mode\n", name);
+	return false;
+}
+
+static bool read_option(struct run *run, int option, char *value)
+{
+	switch (option) {
+	case 'k':
+		run->kernel = value;
+		return true;
+	case 'g':
+		return run->has_grid = read_dim(&run->grid, "grid", value);
+	case 'b':
+		return run->has_block = read_dim(&run->block, "block", value);
+	case 'm':
+		return read_count(&run->shared_size, "shared", value, "bytes, 0 or more");
+	case 'o':
+		return read_out(run, value);
+	case 't':
+		return read_count(&run->times, "time", value, "a number of launches");
+	case 'w':
+		return run->watch = true;
+	case 'd':
+		run->device = value;
+		return true;
+	case 'c':
+		return refuse_check();
+	default:
+		return source_options_take(&run->source, option, value);
+	}
+}
+
+static bool read_arguments(struct run *run)
+{
+	if (run->count > RUN_MAX) {
+		fprintf(stderr, "%s: %zu arguments, and a kernel takes at most %d\n", name, run->count,
+			RUN_MAX);
+		return false;
+	}
+	for (size_t i = 0; i < run->count; i++) {
+		struct argument_fault fault;
+		if (!argument_parse(&run->arguments[i], run->words[i], &fault)) {
+			char message[256];
+			snprintf(message, sizeof(message), "argument %zu: %s", i + 1, fault.message);
+			report_place("run", message, run->words[i], fault.offset, fault.length);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool read_words(struct run *run, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"kernel", required_argument, NULL, 'k'},
+		{"grid", required_argument, NULL, 'g'},
+		{"block", required_argument, NULL, 'b'},
+		{"shared", required_argument, NULL, 'm'},
+		{"out", required_argument, NULL, 'o'},
+		{"time", required_argument, NULL, 't'},
+		{"watch", no_argument, NULL, 'w'},
+		{"device", required_argument, NULL, 'd'},
+		{"check", no_argument, NULL, 'c'},
+		{"arch", required_argument, NULL, 'a'},
+		{"std", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	argv[0] = name;
+	optind = 0; /* another list of words than the one before */
+	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
+		if (!read_option(run, c, optarg)) {
+			return false;
+		}
+	}
+	if (optind == argc) {
+		fprintf(stderr, "%s: no file given; see `kudzu help run`\n", name);
+		return false;
+	}
+	run->file = argv[optind];
+	run->words = argv + optind + 1;
+	run->count = (size_t)(argc - optind - 1);
+	if (run->watch && strcmp(run->file, "-") == 0) {
+		fprintf(stderr, "%s: --watch needs a file, standard input does not change\n", name);
+		return false;
+	}
+	return read_arguments(run);
+}
+
+/* One run */
+
+/* Tells what is wrong; for an argument, with its word. */
+static int fail(const struct run *run, kz_error *err)
+{
+	size_t index = 0;
+	if (err->status == KZ_ARGUMENT && sscanf(err->message, "argument %zu of", &index) == 1
+	    && index >= 1 && index <= run->count) {
+		const char *word = run->words[index - 1];
+		report_place("run", err->message, word, 0, strlen(word));
+	} else if (report_status(err) == CLI_USAGE) {
+		fprintf(stderr, "%s: %s\n", name, err->message);
+	} else {
+		report_error(err);
+	}
+	int status = report_status(err);
+	kz_error_clear(err);
+	return status;
+}
+
+kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
+	kz_error *err)
+{
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.shared_size = run->shared_size;
+	return kz_launch_args(kernel, run->grid, run->block, &options, values->args, run->count, err);
+}
+
+/* Where nothing is said: a thread for each element of the largest array. */
+static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_values *values)
+{
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	int64_t count = run_values_count(values);
+	if (!run->has_block) {
+		int64_t most = kz_kernel_describe(kernel, &info, NULL) == KZ_OK
+			&& info.max_threads_per_block < 256 ? info.max_threads_per_block : 256;
+		run->block = kz_dim(count < 1 ? 1 : count < most ? count : most, 1, 1);
+	}
+	if (!run->has_grid) {
+		int64_t threads = run->block.x > 0 ? run->block.x : 1;
+		run->grid = kz_dim(count < 1 ? 1 : (count - 1) / threads + 1, 1, 1);
+	}
+	if (count > 0 && (!run->has_grid || !run->has_block)) {
+		fprintf(stderr, "%s: --grid %" PRId64 " --block %" PRId64 ", one thread for each "
+			"element of the largest array\n", name, run->grid.x, run->block.x);
+	}
+}
+
+static bool check_outs(const struct run *run, const struct parameters *parameters)
+{
+	for (int i = 0; i < run->out_count; i++) {
+		int index = parameters_find(parameters, run->outs[i].name);
+		if (index < 0) {
+			(void)sscanf(run->outs[i].name, "arg%d", &index);
+			index--;
+		}
+		const char *problem = index < 0 || (size_t)index >= run->count ? "no parameter '%s'"
+			: run->arguments[index].kind != ARGUMENT_ARRAY
+				&& run->arguments[index].kind != ARGUMENT_FILE
+			? "the argument for '%s' is no array" : NULL;
+		if (problem) {
+			fprintf(stderr, "%s: --out: ", name);
+			fprintf(stderr, problem, run->outs[i].name);
+			fputc('\n', stderr);
+			return false;
+		}
+	}
+	return true;
+}
+
+static kz_status launch(struct run *run, kz_device *dev, kz_kernel *kernel,
+	const struct run_values *values, const struct parameters *parameters, kz_error *err)
+{
+	kz_status st;
+	choose_extents(run, kernel, values);
+	fflush(stdout); /* what the kernel prints comes after */
+	if ((st = run_launch(run, kernel, values, err)) || (st = kz_device_synchronize(dev, err))
+	    || (st = run_show(run, values, parameters, err))) {
+		return st;
+	}
+	return run->times ? run_time(run, dev, kernel, values, err) : KZ_OK;
+}
+
+static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
+	const struct source *source)
+{
+	struct parameters parameters;
+	struct run_values values;
+	kz_error err = KZ_ERROR_INIT;
+	int status = CLI_OK;
+	parameters_read(&parameters, kz_kernel_signature(kernel),
+		source->is_image ? NULL : source->data);
+	if (!check_outs(run, &parameters)) {
+		return CLI_USAGE;
+	}
+	if (run_values_create(&values, dev, run, &parameters, &err)) {
+		const char *word = run->words[values.failed];
+		report_place("run", err.message, word, 0, strlen(word));
+		status = report_status(&err);
+		kz_error_clear(&err);
+	} else if (launch(run, dev, kernel, &values, &parameters, &err)) {
+		status = fail(run, &err);
+	}
+	run_values_finish(&values);
+	return status;
+}
+
+/* Whether this only asks what there is to run. */
+static bool is_question(const struct run *run)
+{
+	return run->count == 0 && !run->has_grid && !run->has_block && !run->times
+		&& run->out_count == 0 && run->shared_size == 0;
+}
+
+/* Whether a kernel takes nothing, so that there is nothing to ask. */
+static bool takes_nothing(kz_kernel *kernel)
+{
+	struct parameters parameters;
+	parameters_read(&parameters, kz_kernel_signature(kernel), NULL);
+	return parameters.known && parameters.count == 0;
+}
+
+static int run_module(struct run *run, kz_device *dev, kz_module *mod, const struct source *source)
+{
+	int64_t count = kz_module_kernel_count(mod);
+	kz_error err = KZ_ERROR_INIT;
+	kz_kernel *kernel = NULL;
+	if (count == 0 && !run->kernel) {
+		fprintf(stderr, "%s: there is no kernel in '%s'%s\n", name, run->file,
+			!source->is_image && strstr(source->data, "template")
+			? "; an instance of a template is chosen by --kernel 'f<float>'" : "");
+		return CLI_USAGE;
+	}
+	if (!run->kernel && count > 1 && !is_question(run)) {
+		fprintf(stderr, "%s: there are %" PRId64 " kernels in '%s': choose one by --kernel\n",
+			name, count, run->file);
+		return CLI_USAGE;
+	}
+	if ((run->kernel || count == 1) && kz_module_kernel(&kernel, mod,
+			run->kernel ? run->kernel : kz_module_kernel_name(mod, 0), &err)) {
+		return fail(run, &err);
+	}
+	if (is_question(run) && !(kernel && takes_nothing(kernel))) {
+		run_list(run, mod, source);
+		return CLI_OK;
+	}
+	return run_kernel(run, dev, kernel, source);
+}
+
+static int run_once(struct run *run)
+{
+	struct source source;
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	const char *instance = run->kernel && strchr(run->kernel, '<') ? run->kernel : NULL;
+	int status;
+	if (!source_open(&source, "run", run->file)) {
+		return CLI_USAGE;
+	}
+	if (kz_device_open(&dev, run->device, &err)
+	    || source_load(&mod, dev, &source, &run->source, instance, &err)) {
+		status = fail(run, &err);
+	} else {
+		report_log(kz_module_log(mod));
+		status = run_module(run, dev, mod, &source);
+	}
+	kz_module_release(mod);
+	kz_device_close(dev);
+	source_close(&source);
+	return status;
+}
+
+/* Again and again */
+
+/* What tells one state of a file from the next. */
+static struct stat state_of(const char *path)
+{
+	struct stat state;
+	memset(&state, 0, sizeof(state));
+	(void)stat(path, &state); /* a file that is not there is a state, too */
+	return state;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_size == b->st_size
+		&& a->st_mtim.tv_sec == b->st_mtim.tv_sec
+		&& a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Until it is interrupted. */
+static void watch(struct run *run)
+{
+	const struct timespec pause = {.tv_nsec = 100000000};
+	for (;;) {
+		struct stat before = state_of(run->file), now;
+		(void)run_once(run);
+		fflush(stdout);
+		do {
+			nanosleep(&pause, NULL);
+			now = state_of(run->file);
+		} while (is_same(&before, &now) || now.st_ino == 0);
+		fprintf(stderr, "%s: '%s' has changed\n", name, run->file);
+	}
+}
+
+int run_main(int argc, char **argv)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int status = CLI_FAILED;
+	if (!run || !source_options_init(&run->source, argc)) {
+		fprintf(stderr, "%s: out of memory\n", name);
+	} else if (!read_words(run, argc, argv)) {
+		status = CLI_USAGE;
+	} else if (run->watch) {
+		watch(run);
+	} else {
+		status = run_once(run);
+	}
+	if (run) {
+		source_options_finish(&run->source);
+	}
+	free(run);
+	return status;
+}

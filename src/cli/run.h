@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+/* What the files of `kudzu run` share. */
+#include "argument.h"
+#include "parameters.h"
+#include "source.h"
+
+#define RUN_MAX PARAMETERS_MAX
+
+/* --out NAME=FILE */
+struct run_out {
+	char name[64];
+	const char *path;
+};
+
+/* What the command line asks for. */
+struct run {
+	const char *file;
+	const char *kernel; /* NULL: the only one */
+	const char *device; /* NULL: the default */
+	struct source_options source;
+	kz_dim3 grid, block;
+	bool has_grid, has_block;
+	int64_t shared_size;
+	int64_t times;      /* --time; 0: not asked for */
+	bool watch;
+	struct run_out outs[RUN_MAX];
+	int out_count;
+	char **words;       /* the arguments of the kernel ... */
+	size_t count;
+	struct argument arguments[RUN_MAX]; /* ... and what they say */
+};
+
+/* The arguments on the device, as a launch takes them. */
+struct run_values {
+	kz_arg args[RUN_MAX];
+	kz_array *arrays[RUN_MAX]; /* NULL for what is none */
+	char *bytes[RUN_MAX];      /* what small vectors are; else NULL */
+	size_t failed;             /* the argument that could not be made */
+};
+
+kz_status run_values_create(struct run_values *out, kz_device *dev, const struct run *run,
+	const struct parameters *parameters, kz_error *err);
+void run_values_finish(struct run_values *values);
+/* Bytes and elements: of all arrays, and of the largest. */
+int64_t run_values_size(const struct run_values *values);
+int64_t run_values_count(const struct run_values *values);
+
+/* Print the parameters of the kernels of a module, each with a call that can be pasted. */
+void run_list(const struct run *run, kz_module *mod, const struct source *source);
+/* Print the arrays after a launch, and save those of --out. */
+kz_status run_show(const struct run *run, const struct run_values *values,
+	const struct parameters *parameters, kz_error *err);
+/* Launch again and again, and print how long it takes. */
+kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
+	const struct run_values *values, kz_error *err);
+kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
+	kz_error *err);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kudzu run: what it prints: parameters with an example, arrays, times.
+ *
+ * The example is a call that works as it stands: one block of 256 threads, arrays of as many
+ * elements, and 16 for every integer, which is the side of a square of that size.
+ */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXAMPLE_COUNT = 256, EXAMPLE_NUMBER = 16 };
+
+/* Parameters */
+
+/* What types are called here; a pointer's type is without its star. */
+static const struct {
+	const char *type;
+	const char *ours;
+	bool is_float;
+} spellings[] = {
+	{"float", "f32", true}, {"double", "f64", true}, {"__half", "f16", true},
+	{"__nv_bfloat16", "bf16", true}, {"bool", "bool", false}, {"char", "i8", false},
+	{"signed char", "i8", false}, {"unsigned char", "u8", false}, {"short", "i16", false},
+	{"unsigned short", "u16", false}, {"int", "i32", false}, {"unsigned int", "u32", false},
+	{"long", "i64", false}, {"unsigned long", "u64", false}, {"long long", "i64", false},
+	{"unsigned long long", "u64", false}, {"void", "u8", false},
+	{"float2", "f32", true}, {"float4", "f32", true}, {"int2", "i32", false},
+	{"int4", "i32", false}, {"double2", "f64", true},
+};
+
+/* An argument that such a parameter takes; "?" for one that nobody can guess. */
+static void example(char *out, size_t size, const char *type)
+{
+	size_t length = strlen(type);
+	bool pointer = length > 0 && type[length - 1] == '*';
+	bool constant = strncmp(type, "const ", 6) == 0;
+	type += pointer && constant ? 6 : 0;
+	length = strcspn(type, "*");
+	while (length > 0 && type[length - 1] == ' ') {
+		length--;
+	}
+	snprintf(out, size, "?");
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
+		const char *name = spellings[i].ours;
+		if (strlen(spellings[i].type) != length
+		    || strncmp(spellings[i].type, type, length) != 0) {
+			continue;
+		}
+		bool is_bool = strcmp(name, "bool") == 0;
+		if (pointer) {
+			snprintf(out, size, "%s[%d]%s", name, EXAMPLE_COUNT, !constant ? "=0"
+				: is_bool || strcmp(name, "i8") == 0 ? "=1" : "=arange");
+		} else if (type[length - 1] != '2' && type[length - 1] != '4') {
+			snprintf(out, size, "%s:%d", name, is_bool ? 1 : spellings[i].is_float ? 2
+				: EXAMPLE_NUMBER);
+		} else {
+			snprintf(out, size, "%s:1,2%s", name, type[length - 1] == '4' ? ",3,4" : "");
+		}
+		return;
+	}
+}
+
+/* A word as the shell takes it: in quotes if it is not plain. */
+static void print_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		"_-+=:,./@%[]";
+	/* Brackets are a pattern, which stands for itself where no file matches. */
+	if (*word && strspn(word, plain) == strlen(word) && !strchr(word, '[')) {
+		fputs(word, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *word; word++) {
+		fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stdout);
+	}
+	putchar('\'');
+}
+
+static void print_options(const struct run *run)
+{
+	const char *const *lists[] = {run->source.include_dirs, run->source.defines};
+	for (size_t k = 0; k < 2; k++) {
+		for (const char *const *item = lists[k]; *item; item++) {
+			printf(" -%c ", "ID"[k]);
+			print_word(*item);
+		}
+	}
+	const char *const values[] = {run->device, run->source.compile.arch, run->source.compile.std};
+	static const char *const names[] = {"device", "arch", "std"};
+	for (size_t k = 0; k < 3; k++) {
+		if (values[k]) {
+			printf(" --%s ", names[k]);
+			print_word(values[k]);
+		}
+	}
+}
+
+static void print_example(const struct run *run, kz_kernel *kernel, bool alone,
+	const struct parameters *parameters, const char *source)
+{
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	bool guessed = true;
+	char text[64];
+	int threads = kz_kernel_describe(kernel, &info, NULL) == KZ_OK
+		&& info.max_threads_per_block < EXAMPLE_COUNT ? info.max_threads_per_block
+		: EXAMPLE_COUNT;
+	bool square = threads == EXAMPLE_COUNT && source && strstr(source, "threadIdx.y");
+	printf("  kudzu run ");
+	print_word(run->file);
+	print_options(run);
+	if (!alone) {
+		printf(" --kernel ");
+		print_word(kz_kernel_name(kernel));
+	}
+	printf(square ? " --grid 1 --block 16,16" : " --grid 1 --block %d", threads);
+	for (size_t i = 0; i < parameters->count; i++) {
+		example(text, sizeof(text), parameters->items[i].type);
+		putchar(' ');
+		print_word(text);
+		guessed = guessed && strcmp(text, "?") != 0;
+	}
+	printf("%s\n", guessed ? "" : "   # with an argument for each '?'");
+}
+
+static void list_kernel(const struct run *run, kz_kernel *kernel, bool alone, const char *source)
+{
+	struct parameters parameters;
+	int width = 0;
+	parameters_read(&parameters, kz_kernel_signature(kernel), source);
+	printf("%s\n", kz_kernel_signature(kernel));
+	for (size_t i = 0; i < parameters.count; i++) {
+		int length = (int)strlen(parameters.items[i].name);
+		width = length > width ? length : width;
+	}
+	for (size_t i = 0; i < parameters.count; i++) {
+		const struct parameter *parameter = &parameters.items[i];
+		printf("  %-*s  %s\n", width, parameter->name,
+			*parameter->type ? parameter->type : "(type not known)");
+	}
+	print_example(run, kernel, alone, &parameters, source);
+}
+
+void run_list(const struct run *run, kz_module *mod, const struct source *source)
+{
+	const char *text = source->is_image ? NULL : source->data;
+	int64_t count = kz_module_kernel_count(mod);
+	for (int64_t i = 0; i < (run->kernel ? 1 : count); i++) {
+		const char *name = run->kernel ? run->kernel : kz_module_kernel_name(mod, i);
+		kz_kernel *kernel = NULL;
+		if (kz_module_kernel(&kernel, mod, name, NULL) == KZ_OK) {
+			list_kernel(run, kernel, count == 1 && !run->kernel, text);
+		}
+	}
+}
+
+/* Arrays */
+
+/* "x = [0. 1. 2.]", the lines below the first one moved to the right as well. */
+static kz_status print_array(const char *name, kz_array *array, kz_error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	if (!file) {
+		return report_no_memory(err);
+	}
+	kz_status st = kz_array_print(array, file, err);
+	if (fclose(file) && st == KZ_OK) {
+		st = report_no_memory(err);
+	}
+	int indent = (int)strlen(name) + 3;
+	for (char *line = text, *end; st == KZ_OK && *line; line = end) {
+		end = line + strcspn(line, "\n");
+		int length = (int)(end - line);
+		if (line == text) {
+			printf("%s = %.*s\n", name, length, line);
+		} else {
+			printf("%*s%.*s\n", length ? indent : 0, "", length, line);
+		}
+		end += *end == '\n';
+	}
+	free(text);
+	return st;
+}
+
+static kz_status save(const struct run *run, size_t index, const char *name, kz_array *array,
+	kz_error *err)
+{
+	char number[32];
+	snprintf(number, sizeof(number), "arg%zu", index + 1);
+	for (int i = 0; i < run->out_count; i++) {
+		const struct run_out *out = &run->outs[i];
+		if (strcmp(out->name, name) == 0 || strcmp(out->name, number) == 0) {
+			kz_status st = kz_array_save(array, out->path, err);
+			if (st) {
+				return st;
+			}
+		}
+	}
+	return KZ_OK;
+}
+
+kz_status run_show(const struct run *run, const struct run_values *values,
+	const struct parameters *parameters, kz_error *err)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		const char *name = parameters->items[i].name;
+		kz_status st = KZ_OK;
+		if (values->arrays[i] && ((st = print_array(name, values->arrays[i], err))
+				|| (st = save(run, i, name, values->arrays[i], err)))) {
+			return st;
+		}
+	}
+	return KZ_OK;
+}
+
+/* Times */
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static void print_time(double ms)
+{
+	if (ms < 1) {
+		printf("%.3g us", 1e3 * ms);
+	} else if (ms < 1e3) {
+		printf("%.3g ms", ms);
+	} else {
+		printf("%.3g s", 1e-3 * ms);
+	}
+}
+
+static void print_bytes(double bytes)
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+	size_t unit = 0;
+	while (bytes >= 1000 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		bytes /= 1000;
+		unit++;
+	}
+	printf("%.4g %s", bytes, units[unit]);
+}
+
+static void print_times(double *times, int64_t count, int64_t size)
+{
+	qsort(times, (size_t)count, sizeof(*times), compare);
+	double median = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+	printf("%" PRId64 " launch%s: median ", count, count == 1 ? "" : "es");
+	print_time(median);
+	printf(", min ");
+	print_time(times[0]);
+	if (size > 0 && median > 0) {
+		printf("; ");
+		print_bytes((double)size);
+		printf(" of arrays, %.3g GB/s if each is touched once", 1e-6 * (double)size / median);
+	}
+	putchar('\n');
+}
+
+static kz_status time_one(double *out, const struct run *run, kz_kernel *kernel,
+	const struct run_values *values, kz_event *start, kz_event *stop, kz_error *err)
+{
+	kz_status st;
+	if ((st = kz_event_record(start, NULL, err)) || (st = run_launch(run, kernel, values, err))
+	    || (st = kz_event_record(stop, NULL, err)) || (st = kz_event_synchronize(stop, err))) {
+		return st;
+	}
+	return kz_event_elapsed_ms(out, start, stop, err);
+}
+
+kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
+	const struct run_values *values, kz_error *err)
+{
+	kz_event *start = NULL, *stop = NULL;
+	kz_status st;
+	double *times = calloc((size_t)run->times, sizeof(*times));
+	if (!times) {
+		return report_no_memory(err);
+	}
+	st = kz_event_create(&start, dev, err);
+	st = st ? st : kz_event_create(&stop, dev, err);
+	for (int64_t i = 0; i < run->times && st == KZ_OK; i++) {
+		st = time_one(&times[i], run, kernel, values, start, stop, err);
+	}
+	if (st == KZ_OK) {
+		print_times(times, run->times, run_values_size(values));
+	}
+	kz_event_release(start);
+	kz_event_release(stop);
+	free(times);
+	return st;
+}

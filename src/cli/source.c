@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files with kernels.  What a file is, it says itself: images begin with a magic number, PTX with
+ * .version behind comments; all else is CUDA C++.
+ */
+#include "source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_stream(FILE *file, size_t *size)
+{
+	size_t room = 65536, used = 0;
+	char *data = malloc(room);
+	while (data) {
+		size_t got = fread(data + used, 1, room - used - 1, file);
+		used += got;
+		if (got == 0) {
+			break;
+		}
+		if (room - used < 2) {
+			char *grown = realloc(data, room *= 2);
+			if (!grown) {
+				free(data);
+			}
+			data = grown;
+		}
+	}
+	if (data && ferror(file)) {
+		free(data);
+		return NULL;
+	}
+	if (data) {
+		data[used] = '\0';
+		*size = used;
+	}
+	return data;
+}
+
+char *source_read(const char *path, size_t *size)
+{
+	if (strcmp(path, "-") == 0) {
+		return read_stream(stdin, size);
+	}
+	FILE *file = fopen(path, "re");
+	if (!file) {
+		return NULL;
+	}
+	char *data = read_stream(file, size);
+	int code = errno;
+	fclose(file);
+	errno = code;
+	return data;
+}
+
+static bool is_ptx(const char *text)
+{
+	for (;;) {
+		text += strspn(text, " \t\r\n");
+		if (strncmp(text, "//", 2) == 0) {
+			text += strcspn(text, "\n");
+		} else if (strncmp(text, "/*", 2) == 0 && strstr(text, "*/")) {
+			text = strstr(text, "*/") + 2;
+		} else {
+			return strncmp(text, ".version", 8) == 0;
+		}
+	}
+}
+
+static bool is_image(const struct source *source)
+{
+	/* No text has a zero byte: whatever that is, the library says more of it than the compiler. */
+	return is_ptx(source->data) || memchr(source->data, 0, source->size);
+}
+
+bool source_open(struct source *out, const char *command, const char *path)
+{
+	*out = (struct source){.path = path};
+	out->data = source_read(path, &out->size);
+	if (!out->data) {
+		fprintf(stderr, "kudzu %s: cannot read '%s': %s\n", command, path, strerror(errno));
+		return false;
+	}
+	out->is_image = is_image(out);
+	return true;
+}
+
+void source_close(struct source *source)
+{
+	free(source->data);
+	source->data = NULL;
+}
+
+bool source_options_init(struct source_options *options, int words)
+{
+	options->compile = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
+	options->include_dirs = calloc((size_t)words + 1, sizeof(char *));
+	options->defines = calloc((size_t)words + 1, sizeof(char *));
+	options->compile.include_dirs = options->include_dirs;
+	options->compile.defines = options->defines;
+	return options->include_dirs && options->defines;
+}
+
+void source_options_finish(struct source_options *options)
+{
+	free(options->include_dirs);
+	free(options->defines);
+}
+
+static void list_add(const char **list, const char *text)
+{
+	while (*list) {
+		list++;
+	}
+	*list = text;
+}
+
+bool source_options_take(struct source_options *options, int option, char *value)
+{
+	switch (option) {
+	case 'I':
+		list_add(options->include_dirs, value);
+		return true;
+	case 'D':
+		list_add(options->defines, value);
+		return true;
+	case 'a':
+		options->compile.arch = value;
+		return true;
+	case 's':
+		options->compile.std = value;
+		return true;
+	default:
+		return false;
+	}
+}
+
+kz_status source_load(kz_module **out, kz_device *dev, const struct source *source,
+	const struct source_options *options, const char *instance, kz_error *err)
+{
+	const char *instances[] = {instance, NULL};
+	kz_compile_options compile = options->compile;
+	if (source->is_image) {
+		return kz_module_load(out, dev, source->data, (int64_t)source->size, err);
+	}
+	compile.name = strcmp(source->path, "-") == 0 ? "<stdin>" : source->path;
+	compile.instances = instance ? instances : NULL;
+	return kz_module_compile(out, dev, source->data, &compile, err);
+}
