@@ -127,7 +127,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
-	cache.c compile.c cpu.c doctor.c run.c run_values.c run_show.c worker.c)
+	cache.c compile.c cpu.c doctor.c dump.c run.c run_values.c run_show.c worker.c)
 sources := $(LIB) $(CPU_DRIVER) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \

@@ -194,8 +194,8 @@
  *     source.[ch]   files with kernels, options to compile them with
  *     run.[ch]      kudzu run: its words; numeral.[ch] argument.[ch]: the kernel's arguments;
  *                   parameters.[ch]: what it takes; run_values.c: arrays; run_show.c: what it prints
- *     cache.c compile.c cpu.c doctor.c worker.c
- *                   kudzu cache, compile, cpu, doctor, and what kz_warm_up starts
+ *     cache.c compile.c cpu.c doctor.c dump.c worker.c
+ *                   kudzu cache, compile, cpu, doctor, dump, and what kz_warm_up starts
  */
 #include "base/common.h"
 

@@ -71,6 +71,20 @@ static const struct command {
 		"\n"
 		"The exit status is 0 if kernels can be compiled, and run on the device that\n"
 		"programs get by default or by KUDZU_DEVICE, else 1.\n"},
+	{"dump", dump_main, INT_MAX, "dump [OPTION...] FILE",
+		"show what the CPU device makes of a kernel",
+		"Prints what becomes of the kernels of FILE, CUDA C++ or PTX, on the way to the\n"
+		"processor.\n"
+		"\n"
+		"  --stage STAGE    ptx: what NVRTC makes (the default); llvm: LLVM's code after its\n"
+		"                   passes; asm: the processor's\n"
+		"  -k, --kernel NAME\n"
+		"                   only this kernel; 'f<float>' makes an instance of a template\n"
+		"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
+		"                   as for `kudzu compile`\n"
+		"\n"
+		"The exit status is 0; 1 if FILE does not compile; 2 for words that make no sense, a\n"
+		"FILE that cannot be read, and a kernel that is not there.\n"},
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},

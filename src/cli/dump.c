@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kudzu dump: what the CPU device makes of a file's kernels: PTX, LLVM's code, assembly.
+ *
+ * The driver writes the last two itself, for who sets KUDZU_CPU_DUMP to a folder.  So there is a
+ * folder for the time of the command; the kernels are asked for, which compiles them, and the files
+ * are printed.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+#include "report.h"
+#include "source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char name[] = "kudzu dump"; /* getopt's messages begin with it */
+
+/* A stage, and how the driver's files for it end; NULL: PTX is not the driver's. */
+static const struct stage {
+	const char *name;
+	const char *suffix;
+} stages[] = {{"ptx", NULL}, {"llvm", "ll"}, {"asm", "s"}};
+
+struct dump {
+	const struct stage *stage;
+	const char *kernel; /* NULL: all */
+	struct source_options source;
+	char folder[PATH_MAX]; /* empty: there is none */
+};
+
+static bool read_stage(struct dump *dump, const char *text)
+{
+	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
+		if (strcmp(text, stages[i].name) == 0) {
+			dump->stage = &stages[i];
+			return true;
+		}
+	}
+	fprintf(stderr, "%s: expected a stage, ptx, llvm or asm, got '%s'\n", name, text);
+	return false;
+}
+
+static bool read_words(struct dump *dump, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"stage", required_argument, NULL, 'S'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"arch", required_argument, NULL, 'a'},
+		{"std", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	argv[0] = name;
+	optind = 0; /* another list of words than the one before */
+	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
+		if (c == 'k') {
+			dump->kernel = optarg;
+		} else if (c == 'S' ? !read_stage(dump, optarg)
+				: !source_options_take(&dump->source, c, optarg)) {
+			return false;
+		}
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "%s: expected one file, got %d; see `kudzu help dump`\n", name,
+			argc - optind);
+		return false;
+	}
+	return true;
+}
+
+/* The driver's folder */
+
+static bool make_folder(struct dump *dump)
+{
+	const char *tmp = getenv("TMPDIR");
+	snprintf(dump->folder, sizeof(dump->folder), "%s/kudzu-dump-XXXXXX",
+		tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dump->folder)) {
+		fprintf(stderr, "%s: cannot make the folder '%s': %s\n", name, dump->folder,
+			strerror(errno));
+		dump->folder[0] = '\0';
+		return false;
+	}
+	return setenv("KUDZU_CPU_DUMP", dump->folder, 1) == 0;
+}
+
+static void remove_folder(struct dump *dump)
+{
+	DIR *folder = *dump->folder ? opendir(dump->folder) : NULL;
+	if (!folder) {
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] != '.') {
+			(void)unlinkat(dirfd(folder), entry->d_name, 0);
+		}
+	}
+	closedir(folder);
+	(void)rmdir(dump->folder);
+}
+
+/* The driver cuts what is longer. */
+static bool print_file(const struct dump *dump, const char *symbol)
+{
+	char path[PATH_MAX + 256];
+	size_t size = 0;
+	snprintf(path, sizeof(path), "%s/%.200s.%s", dump->folder, symbol, dump->stage->suffix);
+	char *text = source_read(path, &size);
+	if (!text) {
+		fprintf(stderr, "%s: the CPU device has written no '%s': %s\n", name, path,
+			strerror(errno));
+		return false;
+	}
+	fwrite(text, 1, size, stdout);
+	free(text);
+	return true;
+}
+
+/* PTX */
+
+/* From the line that declares an entry to its closing brace. */
+static bool print_entry(const char *ptx, const char *symbol)
+{
+	size_t length = strlen(symbol);
+	for (const char *at = ptx; (at = strstr(at, ".entry ")); at++) {
+		const char *start = at, *end = strchr(at, '{');
+		if (strncmp(at + 7, symbol, length) != 0 || !end || !strchr("( \t\n", at[7 + length])) {
+			continue;
+		}
+		while (start > ptx && start[-1] != '\n') {
+			start--;
+		}
+		for (int depth = 1; depth > 0 && *end++;) {
+			depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
+		}
+		printf("%.*s\n", (int)(end + 1 - start), start);
+		return true;
+	}
+	fprintf(stderr, "%s: there is no entry '%s' in the PTX\n", name, symbol);
+	return false;
+}
+
+static const char *symbol_of(const kz_image *image, const char *kernel)
+{
+	for (int64_t i = 0; i < kz_image_kernel_count(image); i++) {
+		if (strcmp(kz_image_kernel_name(image, i), kernel) == 0) {
+			return kz_image_kernel_symbol(image, i);
+		}
+	}
+	return kernel;
+}
+
+static int print_kernel(const struct dump *dump, kz_module *mod, const char *kernel_name,
+	kz_error *err)
+{
+	kz_kernel *kernel = NULL;
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	if (kz_module_kernel(&kernel, mod, kernel_name, err)
+	    || kz_kernel_describe(kernel, &info, err)) {
+		return report_status(err);
+	}
+	const char *symbol = symbol_of(kz_module_get_image(mod), kz_kernel_name(kernel));
+	bool ok = dump->stage->suffix ? print_file(dump, symbol)
+		: print_entry(kz_module_image(mod, NULL), symbol);
+	return ok ? CLI_OK : CLI_FAILED;
+}
+
+static int print_module(const struct dump *dump, kz_module *mod, kz_error *err)
+{
+	int64_t size = 0;
+	int status = CLI_OK;
+	if (dump->kernel) {
+		return print_kernel(dump, mod, dump->kernel, err);
+	}
+	if (!dump->stage->suffix) {
+		const char *text = kz_module_image(mod, &size);
+		fwrite(text, 1, (size_t)size, stdout);
+		return CLI_OK;
+	}
+	if (kz_module_kernel_count(mod) == 0) {
+		fprintf(stderr, "%s: there is no kernel in the file\n", name);
+		return CLI_USAGE;
+	}
+	for (int64_t i = 0; i < kz_module_kernel_count(mod) && status == CLI_OK; i++) {
+		status = print_kernel(dump, mod, kz_module_kernel_name(mod, i), err);
+	}
+	return status;
+}
+
+static int dump_file(struct dump *dump, const char *path)
+{
+	struct source source;
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	const char *instance = dump->kernel && strchr(dump->kernel, '<') ? dump->kernel : NULL;
+	int status = CLI_FAILED;
+	if (!source_open(&source, "dump", path)) {
+		return CLI_USAGE;
+	}
+	if (dump->stage->suffix && !make_folder(dump)) {
+		source_close(&source);
+		return CLI_FAILED;
+	}
+	if (kz_device_open(&dev, "cpu", &err)
+	    || source_load(&mod, dev, &source, &dump->source, instance, &err)) {
+		status = report_status(&err);
+	} else {
+		report_log(kz_module_log(mod));
+		status = print_module(dump, mod, &err);
+	}
+	report_error(&err);
+	kz_error_clear(&err);
+	kz_module_release(mod);
+	kz_device_close(dev);
+	source_close(&source);
+	remove_folder(dump);
+	return status;
+}
+
+int dump_main(int argc, char **argv)
+{
+	struct dump *dump = calloc(1, sizeof(*dump));
+	int status = CLI_FAILED;
+	if (!dump || !source_options_init(&dump->source, argc)) {
+		fprintf(stderr, "%s: out of memory\n", name);
+	} else {
+		dump->stage = &stages[0];
+		status = read_words(dump, argc, argv) ? dump_file(dump, argv[optind]) : CLI_USAGE;
+	}
+	if (dump) {
+		source_options_finish(&dump->source);
+	}
+	free(dump);
+	return status;
+}
