@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: bench/run.sh BUILD [kernels | rest | gpu]
+# usage: bench/run.sh BUILD [cpu | rest | gpu]
 #
 # Run the benchmarks: kernels and launches on the CPU device (minutes), the rest of those that need no GPU, both if
 # nothing is named, or those that need one.  The output is one JSON object a line, the machine first;
@@ -35,23 +35,23 @@ machine() {
 	echo '}'
 }
 
-kernels() {
+cpu() {
 	# shellcheck disable=SC2086 # options, or nothing
 	"$build/bench/bench_cpu" ${BENCH_CPU:-}
 	"$build/bench/bench_latency"
+	"$build/bench/bench_cold" cpu
+	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
+	"$build/bench/bench_nvcc"
+	KUDZU_CACHE=0 "$build/bench/bench_modules" cpu
 }
 
 rest() {
 	bench/launch.sh "$build"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
-	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
-	"$build/bench/bench_nvcc"
 	"$build/bench/bench_hits"
 	"$build/bench/bench_link"
-	"$build/bench/bench_cold" cpu
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_modules" cuda
-	KUDZU_CACHE=0 "$build/bench/bench_modules" cpu
 	"$build/bench/bench_warm"
 	"$build/bench/bench_cache"
 	"$build/bench/bench_cache" many
@@ -75,11 +75,11 @@ gpu() {
 
 machine
 case $what in
-kernels | rest | gpu)
+cpu | rest | gpu)
 	$what
 	;;
 *)
-	kernels
+	cpu
 	rest
 	;;
 esac

@@ -5,15 +5,38 @@
 #        bench/table.sh -w PAGE      write them anew into PAGE, at each <!-- bench/table.sh FILE -->
 #        bench/table.sh -c PAGE      fail if PAGE has not what -w would write
 #
-# FILE has the lines that bench/run.sh writes.  Kernels (bench_cpu) are a table with a row each, what a
-# launch takes (bench_latency) another one; other lines are left out.  A page's tables end at
-# <!-- end -->.
+# FILE has the lines that bench/run.sh writes.  Kernels (bench_cpu) are a table with a row each; some
+# other lines, named below, are a second one.  A page's tables end at <!-- end -->.
 
 set -eu
 
 table() {
 	[ -e "$1" ] || return 0
 	awk '
+	# The lines that the second table has: case, what, and how it says that.
+	BEGIN {
+		labels = split( \
+			"latency|kz_launch, sync|a kernel that does nothing, launched and waited for\n" \
+			"latency|kz_launch of six arguments, sync|... with six arguments\n" \
+			"latency|cuLaunchKernel, sync|... by the driver itself\n" \
+			"latency|cuLaunchKernel, 4096 blocks, sync|... of 4096 blocks\n" \
+			"latency|cuGraphLaunch of 100, sync|... a graph of 100 of them\n" \
+			"latency|kz_apply, 16 floats|an operation on 16 floats, to a new array\n" \
+			"cold cpu|process start to result|from process start to the result of the " \
+				"program above, nothing cached\n" \
+			"cold cpu|kz_device_open|... of these: opening the device\n" \
+			"cold cpu|kz_module_compile|... loading NVRTC and compiling\n" \
+			"cold cpu|kz_module_kernel|... LLVM, PTX to machine code\n" \
+			"warm cpu|process start to result|the same process, started again\n" \
+			"compile saxpy|kudzu/bare|a compile, over bare nvrtcCompileProgram\n" \
+			"over nvcc: saxpy|kudzu/nvcc|a new process that compiles, over nvcc\n" \
+			"over nvcc: saxpy with cuda_fp16.h|kudzu/nvcc|... with cuda_fp16.h\n" \
+			"modules 1000, new|ratio|loading a module of 1000 kernels and making one " \
+				"ready, over a module of one\n" \
+			"modules 1000, loaded before|ratio|... that was loaded before\n" \
+			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, " \
+				"over one among few", label, "\n")
+	}
 	# A value of a line; these objects are flat, and no string has a quote in it.
 	function value(key, found) {
 		if (!match($0, "\"" key "\":(\"[^\"]*\"|[^,}]*)")) {
@@ -74,10 +97,11 @@ table() {
 			got[name, value("what")] = value("median")
 		}
 	}
-	value("case") ~ /^latency/ && value("unit") ~ /^(us|ns|ms)$/ {
-		what = value("case") == "latency" ? value("what") : value("case")
-		sub("latency: ", "", what)
-		latency[++latencies] = "| " what " | " short(value("median")) " " value("unit") " |"
+	{
+		key = value("case") "|" value("what")
+		if (!(key in one) && value("median") != "") {
+			one[key] = short(value("median")) (value("unit") ~ /s$/ ? " " value("unit") : "")
+		}
 	}
 	END {
 		if (machine != "") {
@@ -97,11 +121,14 @@ table() {
 				short(got[n, "kudzu-avx2/gcc-avx2"]), short(got[n, "kudzu-2/gcc-2"]),
 				against(got[n, "one thread/two"], scale[n], -1), limit(n)
 		}
-		if (latencies) {
-			print (count ? "\n" : "") "| launch | |\n|---|---|"
+		for (i = 1; i <= labels; i++) {
+			split(label[i], parts, "|")
+			if (one[parts[1] "|" parts[2]] != "") {
+				rows = rows "| " parts[3] " | " one[parts[1] "|" parts[2]] " |\n"
+			}
 		}
-		for (i = 1; i <= latencies; i++) {
-			print latency[i]
+		if (rows != "") {
+			printf "%s| | |\n|---|---|\n%s", count ? "\n" : "", rows
 		}
 	}' "$1"
 }
