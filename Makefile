@@ -102,15 +102,10 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	flat_inst.c \
 	lower.c \
 	cfg.c spin.c split.c \
-	heap.c print.c rt.c settings.c \
+	heap.c print.c rt.c features.c settings.c \
 	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
-	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
-	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
-	emit_half.c emit_fp8.c emit_video.c \
-	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
-	kept.c outline.c code.c jit_link.c jit_dump.c jit.c \
+	kept.c outline.c code.c jit_open.c jit.c \
 	image.c link_scan.c link.c \
 	capacity.c \
 	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
@@ -126,9 +121,19 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_log.c api_misc.c \
 	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
 	api_capture.c api_stream_attr.c exports.c)
+# What needs LLVM, and what that needs of the rest.  In tests both are one.
+LLVM_PART := $(addprefix src/cpu/,\
+	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
+	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
+	emit_half.c emit_fp8.c emit_video.c \
+	emit_tex.c \
+	emit_math.c emit_mem.c emit_local.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
+	jit_link.c jit_dump.c jit_llvm.c)
+LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c features.c settings.c code.c)
+CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
 	cache.c compile.c cpu.c doctor.c dump.c run.c run_values.c run_show.c worker.c)
-sources := $(LIB) $(CPU_DRIVER) $(CLI)
+sources := $(LIB) $(CPU_ALL) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
@@ -156,7 +161,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction \
 	argument parameters
-SUITES_cpu := lex parse outline check flatten flat_stack cfg code kept jit_dump emit emit_flow emit_call syntax cpu_memory \
+SUITES_cpu := lex parse outline check flatten flat_stack cfg code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
@@ -216,7 +221,7 @@ LIBS += -ldl -lm
 # To carry the tests to a machine without Check: CHECK_LIBS='-l:libcheck.a -lsubunit -lrt -lm'.
 CHECK_LIBS = $$(pkg-config --libs check)
 
-cpu-driver := $(if $(filter 0,$(CPU)),,libkudzu-cpu.so)
+cpu-driver := $(if $(filter 0,$(CPU)),,libkudzu-cpu.so libkudzu-cpu-llvm.so)
 cpu-names := $(if $(cpu-driver),kudzu-cpu/libcuda.so.1 kudzu-cpu/libcuda.so)
 objects = $(patsubst %.c,$(BUILD)/%.o,$1)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $1 $(@:$(BUILD)/%=%);)
@@ -251,8 +256,9 @@ $(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(DRV)): $(BUILD)/folders.flags
 $(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
-$(BUILD)/src/cpu/%.o: private EXTRA = @$(BUILD)/llvm.flags -ftls-model=initial-exec
-$(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): $(BUILD)/llvm.flags
+$(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): private EXTRA = -ftls-model=initial-exec
+$(call objects,$(LLVM_PART)): private EXTRA = @$(BUILD)/llvm.flags
+$(call objects,$(LLVM_PART)): $(BUILD)/llvm.flags
 
 # nodelete: drivers do not survive dlclose, so they and the cache's folder are kept; what knows of
 # them must stay too, for the next dlopen to find them.
@@ -268,10 +274,14 @@ $(BUILD)/libkudzu.a: $(call objects,$(LIB))
 	$(call say,AR)$(LD) -r -o $(BUILD)/libkudzu.o $^ && \
 		objcopy --localize-hidden $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
-$(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) $(BUILD)/llvm.libs src/kudzu-cpu.map
+$(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) src/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu.map \
-		-Wl,-z,nodelete \
-		-o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+		-Wl,-z,nodelete -o $@ $(filter %.o,$^) $(LIBS)
+# LLVM takes 15 ms to load, so it is in a library of its own, for kernels that are not cached.
+$(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(LLVM_PART) $(LLVM_SHARED)) $(BUILD)/llvm.libs \
+		src/kudzu-cpu-llvm.map
+	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu-llvm.map \
+		-Wl,-z,nodelete -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
@@ -414,7 +424,7 @@ WRAPPED := openat fstat fstatat readv writev pread pwrite close fcntl mkdirat un
 	futimens dup3 fdopendir readdir
 $(BUILD)/check_kudzu: $(call runner,kudzu,$(LIB))
 	$(call say,LD)$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(CHECK_LIBS) $(LIBS)
-$(BUILD)/check_cpu: $(call runner,cpu,$(CPU_DRIVER)) $(BUILD)/llvm.libs
+$(BUILD)/check_cpu: $(call runner,cpu,$(CPU_ALL)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs \
 		$(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
@@ -480,7 +490,7 @@ check-fresh: ## make setup run check in a new bare Debian 12 (root, debootstrap,
 # times as long as these; `make lint LINT_STEPS=225000` before a release.
 LINT_STEPS ?= 40000
 lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
-lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_DRIVER) $(CLI)))
+lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_ALL) $(CLI)))
 	@echo 'PASS: $@'
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude \
@@ -493,14 +503,14 @@ lint-shell:
 SECONDS ?= 3600
 fuzz-diff: $(BUILD)/fuzz_diff ## random programs for SECONDS=3600, from SEED= on
 	@$(nvrtc) $< $(SECONDS) $(SEED)
-$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c $(GENERATOR) $(CPU_DRIVER)) $(BUILD)/llvm.libs
+$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c $(GENERATOR) $(CPU_ALL)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
 
 # Which instructions those programs have, without running them.
 .PHONY: fuzz-count
 fuzz-count: $(BUILD)/fuzz_count
 	@$< 1000 $(SEED)
-$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_DRIVER)) $(BUILD)/llvm.libs
+$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_ALL)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
@@ -631,7 +641,7 @@ uninstall: ## remove what install put there
 clean: ## remove what was built (build/nvrtc, the wheels, stays)
 	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
 
--include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_DRIVER) $(CLI) $(STUB) \
+-include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_ALL) $(CLI) $(STUB) \
 	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
 -include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(BUILD)/docs/examples/errors)
 

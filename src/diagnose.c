@@ -142,16 +142,25 @@ static void look_at_gpus(struct kz_diagnosis *diagnosis)
 	}
 }
 
-/* LLVM is a part of the CPU driver; `drv` is NULL where that does not load. */
+/* The CPU driver loads LLVM when there is something to compile, and to say its version; `drv` is
+ * NULL where the driver itself does not load. */
 static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 {
 	CUdevice device;
 	int version = 0;
+	CUresult result = CUDA_SUCCESS;
 	if (drv && drv->DeviceGet(&device, 0) == CUDA_SUCCESS) {
-		(void)drv->DeviceGetAttribute(&version, CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION,
-			device);
+		result = drv->DeviceGetAttribute(&version,
+			CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION, device);
 	}
-	if (version > 0) {
+	if (result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) {
+		kz_error err = KZ_ERROR_INIT;
+		drv_fail(drv, result, "cuDeviceGetAttribute", &err);
+		error_add_hint(&err, "install the LLVM library that the log names, or build Kudzu"
+			" with the LLVM that there is");
+		add_error(diagnosis, KZ_VERDICT_PROBLEM, "llvm", "", "install Kudzu again", &err);
+		kz_error_clear(&err);
+	} else if (version > 0) {
 		add(diagnosis, KZ_VERDICT_OK, "llvm", TEXT(diagnosis, "%d.%d.%d", version / 10000,
 			version / 100 % 100, version % 100), NULL);
 	} else {
@@ -166,10 +175,7 @@ static void look_at_cpu(struct kz_diagnosis *diagnosis)
 	kz_error err = KZ_ERROR_INIT;
 	struct drv *drv = NULL;
 	if (drv_open(&drv, DRV_CPU, &err)) {
-		if (err.log && strstr(err.log, "libLLVM")) {
-			error_add_hint(&err, "install the LLVM library that the CPU driver names, "
-				"or build Kudzu with the LLVM that there is");
-		} else if (err.status == KZ_INVALID) {
+		if (err.status == KZ_INVALID) {
 			error_add_hint(&err, "correct the variable that the log names, or unset it");
 		}
 		add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,

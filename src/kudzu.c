@@ -118,7 +118,8 @@
  *     ffi.c         what callers need that have no C compiler
  *     kudzu.c       this file
  *
- * src/cpu/ - libkudzu-cpu.so: a CUDA driver whose device is the processor
+ * src/cpu/ - libkudzu-cpu.so: a CUDA driver whose device is the processor, and what it loads when
+ * there is something to compile, libkudzu-cpu-llvm.so
  *     ptx.[ch]      a PTX module as data; ptx.def: the instructions
  *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
@@ -138,6 +139,7 @@
  *                   rt_collect.[ch] rt_warp.c: what the threads of a warp do together;
  *                   rt_mbarrier.[ch]: barriers in shared memory; rt_mma.[ch] rt_matrix.c:
  *                   matrices of a warp
+ *     features.[ch] which instructions of the processor code may use
  *     settings.[ch] what the user may set, by environment variables
  *     texture.[ch] surface.c
  *                   the texture unit as plain C
@@ -150,7 +152,9 @@
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again
  *     code.[ch]     object files -> code that can run
- *     jit.[ch]      LLVM IR -> machine code; jit_link.[ch]: LLVM's own linker; jit_dump.[ch]: what
+ *     jit.[ch]      kernels -> machine code, from the cache or by LLVM; jit_open.c: load what needs
+ *                   LLVM, libkudzu-cpu-llvm.so: emit.[ch]; jit_llvm.[ch]: LLVM IR -> object files;
+ *                   jit_link.[ch]: LLVM's own linker; jit_dump.[ch]: what
  *                   becomes of a kernel, as text
  *     image.[ch]
  *                   the PTX in what programs load: text, fat binaries

@@ -3,8 +3,11 @@
 #include "../src/base/common.h"
 
 #include "../src/base/alloc.h"
+#include "../src/base/file.h"
+#include "store_folder.h"
 #include "support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,6 +117,33 @@ START_TEST(what_the_loader_says_is_shown)
 	ck_assert_ptr_nonnull(strstr(find("nvrtc", "")->log, "No such file"));
 	ck_assert_ptr_null(find("kudzu", "")->log);
 	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+/* A CPU driver alone in a folder: it works, but for compiling. */
+START_TEST(a_driver_without_its_code_generator_is_a_problem)
+{
+	static const char from[] = KZ_TEST_BUILD "/libkudzu-cpu.so";
+	char path[128], *data;
+	size_t size;
+	struct file_writer file;
+	if (access(from, F_OK) != 0) {
+		return; /* built without LLVM */
+	}
+	store_folder_create();
+	snprintf(path, sizeof(path), "%s/libkudzu-cpu.so", store_outside);
+	ok(file_read(&data, &size, from, &err));
+	ok(file_begin(&file, path, &err));
+	ok(file_add(&file, data, size, &err));
+	ok(file_commit(&file, &err));
+	mem_free(data);
+	setenv("KUDZU_CPU_DRIVER", path, 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	ck_assert_int_eq(find("device", "cpu")->verdict, KZ_VERDICT_OK);
+	ck_assert_int_eq(find("llvm", "compiler")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(strstr(find("llvm", "")->log, "libkudzu-cpu-llvm.so"));
+	kz_diagnosis_release(diagnosis);
+	store_folder_remove();
 }
 END_TEST
 
@@ -284,6 +314,7 @@ Suite *diagnose_suite(void)
 	tcase_add_test(tc, nothing_in_place_of_a_diagnosis_is_no_crash);
 	tcase_add_loop_test(tc, every_problem_has_a_fix_that_can_be_followed, 0, countof(unusable));
 	tcase_add_test(tc, what_the_loader_says_is_shown);
+	tcase_add_test(tc, a_driver_without_its_code_generator_is_a_problem);
 	tcase_add_test(tc, a_machine_with_nothing_is_diagnosed_too);
 	tcase_add_test(tc, what_is_missing_but_not_needed_is_a_note);
 	tcase_add_test(tc, a_device_that_does_not_open_is_a_problem_with_its_reason);

@@ -3,6 +3,7 @@
 
 #include "api.h"
 
+#include "../src/cpu/features.h"
 #include "../src/cpu/settings.h"
 
 #include <stdlib.h>
@@ -28,6 +29,12 @@ static const struct {
 	TIMEOUT("2", 2000000001), TIMEOUT("0.5", 500000001), TIMEOUT("1e9", 1000000000000000001),
 	TIMEOUT("0", 0), TIMEOUT("-2", 0), TIMEOUT("2s", 0), TIMEOUT("inf", 0), TIMEOUT("2e9", 0),
 #define WIDTH(text, value) {"KUDZU_CPU_WIDTH", SETTING_WIDTH, text, value}
+#define FEATURES(text, value) {"KUDZU_CPU_FEATURES", SETTING_FEATURES, text, value}
+	FEATURES("native", FEATURES_NATIVE), FEATURES("avx9", 0), FEATURES("AVX2", 0),
+	FEATURES("avx2 ", 0), FEATURES("avx2,fma", 0),
+#ifdef __x86_64__
+	FEATURES("sse2", FEATURES_SSE2), FEATURES("avx2", FEATURES_AVX2),
+#endif
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
 };
 

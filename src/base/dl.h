@@ -20,6 +20,8 @@ char *dl_path(const void *address);
  */
 #define DL_BUILD_ID_SIZE 64
 size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address);
+/* The same of a file, which is not loaded; 0 also if it cannot be read. */
+size_t dl_file_id(uint8_t out[DL_BUILD_ID_SIZE], const char *path);
 
 /* Fill a table of function pointers: one row per symbol, `slot` is an offset in the table.  A
  * missing symbol leaves NULL; the first missing one that is needed is returned, else NULL. */

@@ -177,11 +177,17 @@ static int cache_size(void)
 }
 
 /* 190107 for 19.1.7 */
-static int llvm_version(void)
+static CUresult llvm_version(const char *call, int *out)
 {
 	int major = 0, minor = 0, patch = 0;
-	(void)sscanf(jit_llvm_version(), "%d.%d.%d", &major, &minor, &patch);
-	return 10000 * major + 100 * minor + patch;
+	struct ptx_diag diag = {0};
+	const char *version = jit_llvm_version(&diag);
+	if (version == NULL) {
+		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag.message);
+	}
+	(void)sscanf(version, "%d.%d.%d", &major, &minor, &patch);
+	*out = 10000 * major + 100 * minor + patch;
+	return CUDA_SUCCESS;
 }
 
 API(cuDeviceGetCount, int *out)
@@ -256,8 +262,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 		*out = 1;
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION:
-		*out = llvm_version();
-		return CUDA_SUCCESS;
+		return llvm_version(__func__, out);
 	default:
 		break;
 	}

@@ -108,6 +108,9 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 	if (diag->no_memory) {
 		return api_no_memory(call);
 	}
+	if (diag->no_compiler) {
+		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag->message);
+	}
 	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
 		diag->line, diag->message);
 	if (options != NULL) {

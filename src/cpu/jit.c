@@ -1,76 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * LLVM IR to machine code, for the processor that we run on.
+ * Kernels to machine code: from the cache, else by LLVM.
  *
- * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, the
- * target machine makes an object file in memory, and code.c loads that; LLVM's own linker does where
- * that cannot (jit_link.c).  The short list makes code as fast as -O2 in half the time, because the
- * IR is low-level already: registers become values (sroa), what address arithmetic repeats goes
- * away (early-cse), and with a loop in the kernel invariants leave it (licm).
+ * What is here decides how a kernel is compiled; jit_llvm.c, which is in a library of its own, does
+ * it and gives back an object file; code.c loads that, or LLVM's own linker where code.c cannot.
  *
  * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
  * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
  * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
  * Those for blocks of one warp run all of it per call, if the user has not said otherwise.
- *
- * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
- * and error values everywhere else keep it from doing so.
  */
 #include "../base/common.h"
 
 #include "../base/alloc.h"
-#include "../base/dl.h"
 #include "cfg.h"
 #include "code.h"
-#include "emit.h"
+#include "features.h"
 #include "jit.h"
-#include "jit_dump.h"
-#include "jit_link.h"
+#include "jit_llvm.h"
 #include "kept.h"
 #include "lower.h"
 #include "settings.h"
 #include "spin.h"
 
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Core.h>
-#include <llvm-c/Error.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
-#if LLVM_VERSION_MAJOR >= 18
-#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
-#else
-#define INSTCOMBINE "instcombine"
-#endif
-
-static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
-static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-/* Branches are tidied first: instcombine moves code into those that only lead back. */
-static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-static const char vector_passes[] = "function(early-cse,loop-vectorize,slp-vectorizer," INSTCOMBINE
-	",simplifycfg)";
-static const char tangle_passes[] = "function(sroa)";
-
-/* Instructions: of PTX, and of LLVM after its passes, of which a lane loop or a vector of 64-bit
- * values makes many from one. */
-enum { HUGE_KERNEL = 10000, HUGE_IR = 60000 };
+/* Instructions of PTX. */
+enum { HUGE_KERNEL = 10000 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
-
-/* Bytes of the stack that compiled code may take: it runs on threads of the program, too. */
-#define MOST_STACK "1000000"
 
 /* Of what a kernel is called in its object file. */
 #define SYMBOL_SIZE 48
@@ -83,19 +45,11 @@ struct loaded {
 
 struct jit {
 	struct ptx_module *module;
-	LLVMContextRef context;     /* NULL until there is something to compile, as what follows */
-	LLVMTargetRef target;
-	LLVMTargetMachineRef machine;
-	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
-	LLVMTargetDataRef layout;
-	char *triple;
+	const struct jit_llvm_calls *calls; /* NULL until there is something to compile, as llvm */
+	struct jit_llvm *llvm;
 	struct loaded *loaded;
-	struct jit_linker *linker;      /* of what code.c has refused; NULL until there is some */
-	bool is_deep;               /* LLVM has said so: the code needs more than MOST_STACK */
-	bool is_huge;               /* too much IR for the width that was tried */
 	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
 	const struct str *key;      /* of the call that is running: where to keep the code */
-	struct ptx_diag *diag;
 };
 
 static const char *faked_features;
@@ -111,117 +65,37 @@ unsigned long jit_made_count(void)
 	return made_count;
 }
 
-const char *jit_llvm_version(void)
+const char *jit_llvm_version(struct ptx_diag *diag)
 {
-	return LLVM_VERSION_STRING;
+	const struct jit_llvm_calls *calls = jit_open(diag);
+	return calls ? calls->version : NULL;
 }
 
-static void init_llvm(void)
+static enum features_level level(void)
 {
-	LLVMInitializeNativeTarget();
-	LLVMInitializeNativeAsmPrinter();
-	LLVMInitializeNativeAsmParser();
-}
-
-/* Takes the message. */
-static bool fail_message(struct ptx_diag *diag, int line, const char *what, char *message)
-{
-	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message ? message : "no reason given");
-	LLVMDisposeMessage(message);
-	return false;
-}
-
-static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
-{
-	struct jit *jit = data;
-	/* The only warning there is: it was asked for by constrain_code. */
-	jit->is_deep = jit->is_deep || LLVMGetDiagInfoSeverity(info) == LLVMDSWarning;
-	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !jit->diag || jit->diag->message[0]) {
-		return;
-	}
-
-	char *message = LLVMGetDiagInfoDescription(info);
-	ptx_fail(jit->diag, 0, 0, "LLVM: %s", message);
-	LLVMDisposeMessage(message);
-}
-
-static char *host_features;
-
-static void find_features(void)
-{
-	host_features = LLVMGetHostCPUFeatures();
-}
-
-/* They come from CPUID.  The processor's name would say less: an LLVM older than the processor
- * calls it generic. */
-static const char *features(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, find_features);
-	return faked_features ? faked_features : host_features;
-}
-
-static bool create_machine(LLVMTargetMachineRef *out, struct jit *jit, LLVMCodeGenOptLevel level,
-	struct ptx_diag *diag)
-{
-	*out = LLVMCreateTargetMachine(jit->target, jit->triple, "generic", features(), level,
-		LLVMRelocPIC, LLVMCodeModelJITDefault);
-	return *out || ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", jit->triple);
-}
-
-static bool find_target(struct jit *jit, struct ptx_diag *diag)
-{
-	char *message = NULL;
-	jit->triple = LLVMGetDefaultTargetTriple();
-	if (LLVMGetTargetFromTriple(jit->triple, &jit->target, &message)) {
-		return fail_message(diag, 0, "find a target", message);
-	}
-	if (!create_machine(&jit->machine, jit, LLVMCodeGenLevelDefault, diag)) {
-		return false;
-	}
-	jit->layout = LLVMCreateTargetDataLayout(jit->machine);
-	return true;
-}
-
-static void stop_llvm(struct jit *jit)
-{
-	if (jit->layout) {
-		LLVMDisposeTargetData(jit->layout);
-	}
-	if (jit->machine) {
-		LLVMDisposeTargetMachine(jit->machine);
-	}
-	if (jit->quick) {
-		LLVMDisposeTargetMachine(jit->quick);
-	}
-	if (jit->triple) {
-		LLVMDisposeMessage(jit->triple);
-	}
-	if (jit->context) {
-		LLVMContextDispose(jit->context);
-	}
-	jit->layout = NULL;
-	jit->machine = NULL;
-	jit->quick = NULL;
-	jit->triple = NULL;
-	jit->context = NULL;
+	return (enum features_level)settings_get(SETTING_FEATURES, FEATURES_NATIVE);
 }
 
 /* When the first kernel is compiled: a module whose kernels were kept needs none of it. */
 static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	if (jit->context) {
+	struct str features = STR_INIT;
+	if (jit->llvm) {
 		return true;
 	}
-	pthread_once(&once, init_llvm);
-	jit->context = LLVMContextCreate();
-	LLVMContextSetDiagnosticHandler(jit->context, note_diagnostic, jit);
-	if (!find_target(jit, diag)) {
-		stop_llvm(jit);
+	jit->calls = jit_open(diag);
+	if (!jit->calls) {
 		return false;
 	}
-	return true;
+	if (faked_features) {
+		str_add(&features, faked_features);
+	} else {
+		features_limit(&features, jit->calls->host_features(), level());
+	}
+	bool ok = features.failed ? ptx_no_memory(diag)
+		: jit->calls->create(&jit->llvm, features.data ? features.data : "", diag);
+	str_free(&features);
+	return ok;
 }
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag)
@@ -247,8 +121,9 @@ void jit_release(struct jit *jit)
 		mem_free(jit->loaded);
 		jit->loaded = next;
 	}
-	jit_linker_release(jit->linker);
-	stop_llvm(jit);
+	if (jit->llvm) {
+		jit->calls->release(jit->llvm);
+	}
 	mem_free(jit);
 }
 
@@ -281,23 +156,6 @@ static bool is_straight(const struct ptx_module *module, const struct ptx_func *
 			return false;
 		}
 	}
-	return true;
-}
-
-/* Release builds trust emit.c. */
-#ifdef NDEBUG
-static const bool verifies = false;
-#else
-static const bool verifies = true;
-#endif
-
-static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
-{
-	char *message = NULL;
-	if (verifies && LLVMVerifyModule(ir, LLVMReturnStatusAction, &message)) {
-		return fail_message(diag, func->line, "verify our code", message);
-	}
-	LLVMDisposeMessage(message);
 	return true;
 }
 
@@ -334,101 +192,6 @@ static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
 	return jit->width > 0 ? jit->width : is_for(func, RT_MAX_WIDTH) ? RT_MAX_WIDTH : 1;
 }
 
-static bool run_passes(struct jit *jit, LLVMModuleRef ir, const char *symbol,
-	const struct ptx_func *func, struct ptx_diag *diag)
-{
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	bool loops = has_loop(func);
-	bool vectors = loops && is_for(func, 1) && !is_huge(func);
-	const char *passes = has_many_edges(func) ? tangle_passes
-		: vectors ? lone_passes : loops ? loop_passes : straight_passes;
-	LLVMErrorRef error = LLVMRunPasses(ir, passes, jit->machine, options);
-	if (vectors && !error) {
-		emit_base_addresses(LLVMGetNamedFunction(ir, symbol));
-		error = LLVMRunPasses(ir, vector_passes, jit->machine, options);
-	}
-	LLVMDisposePassBuilderOptions(options);
-	return !error || jit_linker_fail(diag, func->line, "optimise", error);
-}
-
-/* Instructions of all functions, or HUGE_IR if that is fewer. */
-static size_t ir_size(LLVMModuleRef ir)
-{
-	size_t count = 0;
-	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
-		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
-		for (; block && count < HUGE_IR; block = LLVMGetNextBasicBlock(block)) {
-			LLVMValueRef inst = LLVMGetFirstInstruction(block);
-			for (; inst; inst = LLVMGetNextInstruction(inst)) {
-				count++;
-			}
-		}
-	}
-	return count < HUGE_IR ? count : HUGE_IR;
-}
-
-/* Scheduling and allocating registers take more than linear time, which few huge kernels are
- * worth. */
-static LLVMTargetMachineRef machine_for(struct jit *jit, LLVMModuleRef ir,
-	const struct ptx_func *func, struct ptx_diag *diag)
-{
-	if (!is_huge(func) && ir_size(ir) < HUGE_IR) {
-		return jit->machine;
-	}
-	if (!jit->quick) {
-		create_machine(&jit->quick, jit, LLVMCodeGenLevelNone, diag);
-	}
-	return jit->quick;
-}
-
-/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the function
- * touch every page of what it takes, so that on a small thread it meets the guard, not memory of
- * somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to code, and the
- * two may be mapped further apart. */
-static void constrain_code(struct jit *jit, LLVMModuleRef ir)
-{
-	static const char *const attributes[][2] = {
-		{"warn-stack-size", MOST_STACK},
-		{"probe-stack", "inline-asm"},
-		{"no-jump-tables", "true"},
-	};
-	LLVMValueRef fn = LLVMGetFirstFunction(ir);
-	for (; fn; fn = LLVMGetNextFunction(fn)) {
-		for (size_t i = 0; i < countof(attributes); i++) {
-			const char *name = attributes[i][0], *value = attributes[i][1];
-			LLVMAddAttributeAtIndex(fn,
-				(LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-				LLVMCreateStringAttribute(jit->context, name,
-					(unsigned)strlen(name), value, (unsigned)strlen(value)));
-		}
-	}
-	jit->is_deep = false;
-}
-
-/* Machine code.  False, without a word in diag, where it would need too much stack. */
-static bool make_object(LLVMMemoryBufferRef *out, struct jit *jit, LLVMModuleRef ir,
-	const struct ptx_func *func, struct ptx_diag *diag)
-{
-	char *message = NULL;
-	LLVMTargetMachineRef machine = machine_for(jit, ir, func, diag);
-	if (!machine) {
-		return false;
-	}
-	constrain_code(jit, ir);
-	if (jit_dump_is_on() && !jit_dump(machine, ir, func, diag)) {
-		return false;
-	}
-	jit->is_deep = false;
-	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, out)) {
-		return fail_message(diag, func->line, "generate code", message);
-	}
-	made_count++;
-	if (jit->is_deep) {
-		LLVMDisposeMemoryBuffer(*out);
-	}
-	return !jit->is_deep;
-}
-
 /* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
 static void write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *func)
 {
@@ -453,10 +216,65 @@ static bool load_object(struct jit_kernel *out, struct jit *jit, const void *obj
 		jit->loaded = loaded;
 	} else {
 		mem_free(loaded);
-		ok = jit_linker_add(&address, &jit->linker, object, size, symbol, diag);
+		ok = start_llvm(jit, diag)
+			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);
 	}
 	out->run = ok ? (rt_kernel *)address : NULL;
 	return ok;
+}
+
+/* Load the object that LLVM has made, and keep it.  Takes it. */
+static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
+		.in_order = out->in_order, .frame_size = out->frame_size, .object = object->data,
+		.size = object->size, .maker = jit->calls->address};
+	made_count++;
+	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
+	if (ok) {
+		kept_put(jit->key, &kept);
+	}
+	jit->calls->free_object(object);
+	return ok;
+}
+
+static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+{
+	char symbol[SYMBOL_SIZE];
+	write_symbol(symbol, func);
+	struct jit_object object;
+	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
+		.width = width, .has_loop = has_loop(func), .is_huge = is_huge(func),
+		.is_tangled = has_many_edges(func)};
+	order.is_vector = order.has_loop && !order.is_huge && is_for(func, 1);
+	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
+	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
+		.in_order = spin_is_possible(func), .frame_size = object.frame_size,
+		.emit_ms = object.emit_ms, .compile_ms = object.compile_ms};
+	return outcome != JIT_MADE ? outcome
+		: take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
+}
+
+static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (!start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
+		|| !cfg_build(jit->module, func, diag)))) {
+		return false;
+	}
+	uint32_t width = width_for(jit, func);
+	enum jit_outcome outcome = compile_width(out, jit, func, width, diag);
+	if (width > 1 && (outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP)) {
+		/* The registers of 32 lanes are 32 times as large. */
+		outcome = compile_width(out, jit, func, 1, diag);
+	}
+	if (outcome == JIT_TOO_DEEP) {
+		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " JIT_MOST_STACK
+			" bytes of stack", func->name);
+	}
+	return outcome == JIT_MADE;
 }
 
 static double now_ms(void)
@@ -466,78 +284,18 @@ static double now_ms(void)
 	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
 }
 
-/* Load the object that LLVM has made, and keep it.  Takes it. */
-static bool take_object(struct jit_kernel *out, struct jit *jit, LLVMMemoryBufferRef object,
-	const struct ptx_func *func, struct ptx_diag *diag)
-{
-	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
-		.in_order = out->in_order, .frame_size = out->frame_size, .object = LLVMGetBufferStart(object),
-		.size = LLVMGetBufferSize(object)};
-	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
-	if (ok) {
-		kept_put(jit->key, &kept);
-	}
-	LLVMDisposeMemoryBuffer(object);
-	return ok;
-}
-
-static bool compile_width(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
-	uint32_t width, struct ptx_diag *diag)
-{
-	double start = now_ms();
-	char symbol[SYMBOL_SIZE];
-	write_symbol(symbol, func);
-	LLVMMemoryBufferRef object;
-	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(func->name, jit->context);
-	LLVMSetTarget(ir, jit->triple);
-	LLVMSetModuleDataLayout(ir, jit->layout);
-
-	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
-		.in_order = spin_is_possible(func)};
-	bool ok = emit_kernel(&out->frame_size, ir, symbol, out->width, jit->module, func, diag)
-		&& verify(ir, func, diag)
-		&& run_passes(jit, ir, symbol, func, diag);
-	jit->is_huge = ok && width > 1 && ir_size(ir) >= HUGE_IR;
-	ok = ok && !jit->is_huge;
-	double emitted = now_ms();
-	ok = ok && make_object(&object, jit, ir, func, diag)
-		&& take_object(out, jit, object, func, diag);
-
-	out->emit_ms = emitted - start;
-	out->compile_ms = now_ms() - emitted;
-	LLVMDisposeModule(ir);
-	return ok;
-}
-
-static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
-	struct ptx_diag *diag)
-{
-	jit->is_deep = false;
-	if (!start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
-		|| !cfg_build(jit->module, func, diag)))) {
-		return false;
-	}
-	uint32_t width = width_for(jit, func);
-	bool ok = compile_width(out, jit, func, width, diag);
-	if (!ok && (jit->is_huge || (jit->is_deep && width > 1))) {
-		/* The registers of 32 lanes are 32 times as large. */
-		jit->is_deep = false;
-		ok = compile_width(out, jit, func, 1, diag);
-	}
-	if (!ok && jit->is_deep) {
-		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " MOST_STACK
-			" bytes of stack", func->name);
-	}
-	return ok;
-}
-
-/* What of the code generator decides on the code.  Our own part of it is in every key. */
+/* What of the code generator decides on the code, known without loading it: its build id, and what
+ * the processor can do.  That of LLVM is in what is kept. */
 static void describe_generator(struct str *out)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
-	size_t size = dl_build_id(id, (const void *)(uintptr_t)LLVMContextCreate);
-	str_addf(out, "LLVM %s %s ", jit_llvm_version(), features());
+	size_t size = jit_open_id(id);
 	str_addn(out, (const char *)id, size);
+	if (faked_features) {
+		str_add(out, faked_features);
+	} else {
+		features_describe(out, level());
+	}
 }
 
 static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
@@ -545,7 +303,7 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 	struct kept kept;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
 	double start = now_ms();
-	if (jit_dump_is_on() || !kept_find(&kept, jit->key)) {
+	if (settings_dump_folder() || !kept_find(&kept, jit->key)) {
 		return false;
 	}
 	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
@@ -565,7 +323,6 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 		kept_key(&key, jit->module, func, jit->width, &generator);
 	}
 	jit->key = &key;
-	jit->diag = diag;
 	bool ok = find_kept(out, jit, func);
 	if (!ok) {
 		struct store_lock *lock = kept_lock(&key);
@@ -573,7 +330,6 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 		kept_unlock(lock);
 	}
 	jit->key = NULL;
-	jit->diag = NULL;
 	str_free(&generator);
 	str_free(&key);
 	return ok;

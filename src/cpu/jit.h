@@ -33,8 +33,8 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag);
 void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */
 
-/* "19.1.7", static. */
-const char *jit_llvm_version(void);
+/* "19.1.7", static; NULL, with the reason in diag, if LLVM's part cannot be loaded. */
+const char *jit_llvm_version(struct ptx_diag *diag);
 
 /* Tests: objects that LLVM has made in this process. */
 unsigned long jit_made_count(void);

@@ -10,26 +10,15 @@
 #include "jit_dump.h"
 
 #include "../base/file.h"
+#include "settings.h"
 
 #include <llvm-c/Core.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a kernel's name in a file's: mangled names are longer than files' may be. */
 enum { NAME_MAX_SIZE = 200, PATH_SIZE = 4096 };
-
-static const char *folder(void)
-{
-	const char *value = getenv("KUDZU_CPU_DUMP");
-	return value && *value ? value : NULL;
-}
-
-bool jit_dump_is_on(void)
-{
-	return folder() != NULL;
-}
 
 static bool write_file(const struct ptx_func *func, const char *suffix, const char *text,
 	size_t size, struct ptx_diag *diag)
@@ -37,7 +26,7 @@ static bool write_file(const struct ptx_func *func, const char *suffix, const ch
 	char path[PATH_SIZE];
 	kz_error err = KZ_ERROR_INIT;
 	struct file_writer file;
-	int length = snprintf(path, sizeof(path), "%s/%.*s.%s", folder(), NAME_MAX_SIZE,
+	int length = snprintf(path, sizeof(path), "%s/%.*s.%s", settings_dump_folder(), NAME_MAX_SIZE,
 		func->name, suffix);
 	if (length >= (int)sizeof(path)) {
 		return ptx_fail(diag, func->line, 0, "KUDZU_CPU_DUMP: the name is too long");

@@ -7,13 +7,9 @@
 
 #include <llvm-c/TargetMachine.h>
 
-/* Whether KUDZU_CPU_DUMP names a folder: then nothing may come from the cache, whose entries have
- * no IR. */
-bool jit_dump_is_on(void);
-
 /*
  * Write KERNEL.ll and KERNEL.s, the IR as it goes to the code generator and what that makes of it,
- * into the folder; files of that name are replaced.  The module stays as it is.  False, with the
+ * into settings_dump_folder(); files of that name are replaced.  The module stays as it is.  False, with the
  * reason in diag, when they cannot be made or written.
  */
 bool jit_dump(LLVMTargetMachineRef machine, LLVMModuleRef ir, const struct ptx_func *func,

@@ -5,6 +5,10 @@
  * the layout of a value here leaves old entries behind.  The text of the module is in it as a hash:
  * a module may have a thousand kernels, and each has an entry.
  *
+ * LLVM is not loaded to find an entry, nor is it known which one would be.  So an entry names the
+ * file of the LLVM that made it, and its build id: if that file is another one now the entry is a
+ * miss.  If it is gone the code is as good as it was.
+ *
  * The store is opened when the first kernel is compiled, and stays open, as the library does.
  */
 #include "kept.h"
@@ -22,6 +26,8 @@ struct value {
 	uint32_t width;
 	uint16_t is_straight;
 	uint16_t in_order;
+	uint32_t id_size;   /* behind this: the build id of LLVM, */
+	uint32_t path_size; /* and its file, zero-terminated; then the object */
 };
 
 /* NULL: nothing is kept, or there is no memory. */
@@ -71,6 +77,21 @@ void kept_key(struct str *out, const struct ptx_module *module, const struct ptx
 	}
 }
 
+/* Whether the LLVM that made an entry is still the same, or gone; *skip becomes the size of what names
+ * it. */
+static bool is_maker_here(const struct value *value, const char *text, size_t size, size_t *skip)
+{
+	uint8_t id[DL_BUILD_ID_SIZE];
+	size_t id_size = value->id_size, path_size = value->path_size;
+	if (id_size > sizeof(id) || path_size > size || id_size > size - path_size
+	    || path_size == 0 || text[id_size + path_size - 1] != '\0') {
+		return false;
+	}
+	*skip = id_size + path_size;
+	size_t now = dl_file_id(id, text + id_size);
+	return now == 0 || (now == id_size && memcmp(id, text, now) == 0);
+}
+
 bool kept_find(struct kept *out, const struct str *key)
 {
 	size_t size;
@@ -84,7 +105,10 @@ bool kept_find(struct kept *out, const struct str *key)
 	if (size >= sizeof(value)) {
 		memcpy(&value, out->memory, sizeof(value));
 	}
-	if (value.width != 1 && value.width != RT_MAX_WIDTH) {
+	size_t skip = 0;
+	const char *text = out->memory + sizeof(value);
+	if ((value.width != 1 && value.width != RT_MAX_WIDTH)
+	    || !is_maker_here(&value, text, size - sizeof(value), &skip)) {
 		mem_free(out->memory);
 		return false;
 	}
@@ -92,25 +116,31 @@ bool kept_find(struct kept *out, const struct str *key)
 	out->is_straight = value.is_straight;
 	out->in_order = value.in_order;
 	out->frame_size = value.frame_size;
-	out->object = out->memory + sizeof(value);
-	out->size = size - sizeof(value);
+	out->object = text + skip;
+	out->size = size - sizeof(value) - skip;
 	return true;
 }
 
 void kept_put(const struct str *key, const struct kept *kept)
 {
 	struct store *store = key->len > 0 ? kept_store() : NULL;
-	struct value value = {kept->frame_size, kept->width, kept->is_straight,
-		kept->in_order};
+	char *path = store ? dl_path(kept->maker) : NULL;
+	uint8_t id[DL_BUILD_ID_SIZE];
 	struct str text = STR_INIT;
-	if (store) {
-		add(&text, &value, sizeof(value));
-		add(&text, kept->object, kept->size);
+	if (!path) {
+		return;
 	}
-	if (store && !text.failed) {
+	struct value value = {kept->frame_size, kept->width, kept->is_straight, kept->in_order,
+		(uint32_t)dl_build_id(id, kept->maker), (uint32_t)strlen(path) + 1};
+	add(&text, &value, sizeof(value));
+	add(&text, id, value.id_size);
+	add(&text, path, value.path_size);
+	add(&text, kept->object, kept->size);
+	if (!text.failed) {
 		(void)store_put(store, key->data, key->len, text.data, text.len);
 	}
 	str_free(&text);
+	mem_free(path);
 }
 
 struct store_lock *kept_lock(const struct str *key)

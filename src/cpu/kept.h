@@ -16,6 +16,7 @@ struct kept {
 	size_t frame_size;
 	const void *object; /* the object file */
 	size_t size;
+	const void *maker;  /* for kept_put: an address in LLVM */
 	char *memory;       /* of kept_find: what holds the object; freed with mem_free */
 };
 
@@ -25,9 +26,9 @@ struct store *kept_store(void);
 bool kept_is_on(void);
 
 /*
- * All that the code of a kernel depends on: this library, the module's text, the kernel, the width
- * that is asked for, and the code generator, which `generator` describes: its version and the
- * features of the processor.  Empty if memory runs out: then the other functions do nothing.
+ * What the code of a kernel depends on: this library, the module's text, the kernel, the width that
+ * is asked for, and the code generator, which `generator` describes: its build id and the features
+ * of the processor.  LLVM itself is not in it but in what is kept.  Empty if memory runs out: then the other functions do nothing.
  */
 void kept_key(struct str *out, const struct ptx_module *module, const struct ptx_func *func,
 	uint32_t width, const struct str *generator);

@@ -412,6 +412,7 @@ struct ptx_diag {
 	bool no_memory;
 	bool unsupported;             /* valid PTX that this device does not run */
 	bool newer;                   /* PTX of a version that is not known here */
+	bool no_compiler;             /* LLVM's part cannot be loaded */
 	char message[256];            /* "unknown instruction 'foo.u32'" */
 };
 

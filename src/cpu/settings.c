@@ -7,6 +7,7 @@
 
 #include "settings.h"
 
+#include "features.h"
 #include "rt.h"
 
 #include <ctype.h>
@@ -89,6 +90,8 @@ static const struct {
 	[SETTING_THREADS] = {"KUDZU_CPU_THREADS", parse_threads, "a number from 1 to 1024"},
 	[SETTING_TIMEOUT] = {"KUDZU_CPU_TIMEOUT", parse_seconds, "seconds, such as 2 or 0.5"},
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", parse_width, "1 or 32"},
+	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
+		"sse2, sse4, avx, avx2, avx512 or native"},
 };
 
 uint64_t settings_get(enum setting which, uint64_t otherwise)
@@ -96,6 +99,12 @@ uint64_t settings_get(enum setting which, uint64_t otherwise)
 	uint64_t value;
 	const char *text = getenv(settings[which].name);
 	return text != NULL && settings[which].parse(text, &value) ? value : otherwise;
+}
+
+const char *settings_dump_folder(void)
+{
+	const char *value = getenv("KUDZU_CPU_DUMP");
+	return value && *value ? value : NULL;
 }
 
 bool settings_check(char *why, size_t size)

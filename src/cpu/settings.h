@@ -10,12 +10,17 @@ enum setting {
 	SETTING_THREADS,
 	SETTING_TIMEOUT, /* nanoseconds */
 	SETTING_WIDTH,   /* lanes */
+	SETTING_FEATURES, /* enum features_level */
 };
 
 #define SETTINGS_MAX_THREADS 1024
 
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
+
+/* KUDZU_CPU_DUMP, NULL if it is not set: where to write what becomes of kernels.  Then nothing may
+ * come from the cache, whose entries have no IR. */
+const char *settings_dump_folder(void);
 
 /* Whether all of them make sense; if not, why not, in a line.  cuInit asks. */
 bool settings_check(char *why, size_t size);
