@@ -4,8 +4,8 @@
  *
  *	bench_cpu [-p] [-r ROUNDS] [CASE [SIDE,...]]
  *
- * CASE is part of a job's name (cpu_jobs.c).  A side is a process that runs the job its way; all take
- * turns, so that ratios are of neighbours in time.  Without SIDEs all of them:
+ * CASE is part of a job's name (cpu_jobs.c).  A side is a process that runs the job its way; all
+ * take turns, so that ratios are of neighbours in time.  Without SIDEs all of them:
  *
  *	kudzu, w1      the library as it is; with KUDZU_CPU_WIDTH=1, thread after thread
  *	gcc            the same work as C, gcc -O3 -march=native
@@ -30,7 +30,8 @@ enum { MIN_ROUNDS = 7, MAX_ROUNDS = 41, DEFAULT_ROUNDS = 15 };
 #define WARM_SECONDS 20e-3 /* what takes longer needs nothing to warm up */
 
 enum which {
-	KUDZU, GCC, W1, POCL, TRIAD, VECTOR, KUDZU_AVX2, GCC_AVX2, KUDZU_2, GCC_2, POCL_2, SIDE_COUNT
+	KUDZU, GCC, W1, POCL, TRIAD, VECTOR, KUDZU_AVX2, GCC_AVX2, KUDZU_2, GCC_2, POCL_2,
+	SIDE_COUNT
 };
 
 static const struct side {
@@ -94,7 +95,8 @@ static bool run_side(struct bench *bench, enum which which, int warm, int calls,
 		return false;
 	}
 	bench->wall[which][round] = wall;
-	bench->time[which][round] = bench->by_processor && sides[which].threads == 1 ? processors : wall;
+	bool by_processor = bench->by_processor && sides[which].threads == 1;
+	bench->time[which][round] = by_processor ? processors : wall;
 	return true;
 }
 
@@ -269,5 +271,6 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	return run(&bench, optind < argc ? argv[optind] : "", optind + 1 < argc ? argv[optind + 1] : NULL);
+	return run(&bench, optind < argc ? argv[optind] : "",
+		optind + 1 < argc ? argv[optind + 1] : NULL);
 }

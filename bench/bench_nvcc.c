@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A compile that nobody did before, in a new process, over nvcc's: what PyCUDA starts for each source.
+ * A compile that nobody did before, in a new process, over nvcc's: what PyCUDA starts for each one.
  *
  *	bench_nvcc      says so and does nothing where there is no nvcc
  *

@@ -34,8 +34,8 @@ static bool start(int threads)
 {
 	static char source[20000];
 	(void)threads;
-	snprintf(source, sizeof(source), "__constant__ unsigned sha_k[64] = {%s};\n#line 1\n%s", cpu_sha256,
-		cpu_kernels_cu);
+	snprintf(source, sizeof(source), "__constant__ unsigned sha_k[64] = {%s};\n#line 1\n%s",
+		cpu_sha256, cpu_kernels_cu);
 	return succeeded(kz_device_open(&own.dev, "cpu", &own.err))
 		&& succeeded(kz_module_compile(&own.mod, own.dev, source, NULL, &own.err));
 }

@@ -19,23 +19,25 @@ enum { CL_DEVICE_TYPE_CPU = 1 << 1, CL_MEM_READ_WRITE = 1 << 0, CL_TRUE = 1,
 #define OPENCL(X) \
 	X(int, clGetPlatformIDs, (unsigned, cl_object *, unsigned *)) \
 	X(int, clGetDeviceIDs, (cl_object, uint64_t, unsigned, cl_object *, unsigned *)) \
-	X(cl_object, clCreateContext, (const void *, unsigned, const cl_object *, void *, void *, int *)) \
+	X(cl_object, clCreateContext, \
+		(const void *, unsigned, const cl_object *, void *, void *, int *)) \
 	X(cl_object, clCreateCommandQueue, (cl_object, cl_object, uint64_t, int *)) \
 	X(cl_object, clCreateProgramWithSource, \
 		(cl_object, unsigned, const char **, const size_t *, int *)) \
-	X(int, clBuildProgram, (cl_object, unsigned, const cl_object *, const char *, void *, void *)) \
+	X(int, clBuildProgram, \
+		(cl_object, unsigned, const cl_object *, const char *, void *, void *)) \
 	X(int, clGetProgramBuildInfo, (cl_object, cl_object, unsigned, size_t, void *, size_t *)) \
 	X(cl_object, clCreateKernel, (cl_object, const char *, int *)) \
 	X(int, clReleaseKernel, (cl_object)) \
 	X(int, clSetKernelArg, (cl_object, unsigned, size_t, const void *)) \
 	X(cl_object, clCreateBuffer, (cl_object, uint64_t, size_t, void *, int *)) \
 	X(int, clReleaseMemObject, (cl_object)) \
-	X(int, clEnqueueWriteBuffer, (cl_object, cl_object, unsigned, size_t, size_t, const void *, \
-		unsigned, const cl_object *, cl_object *)) \
-	X(int, clEnqueueReadBuffer, (cl_object, cl_object, unsigned, size_t, size_t, void *, unsigned, \
-		const cl_object *, cl_object *)) \
-	X(int, clEnqueueNDRangeKernel, (cl_object, cl_object, unsigned, const size_t *, const size_t *, \
-		const size_t *, unsigned, const cl_object *, cl_object *)) \
+	X(int, clEnqueueWriteBuffer, (cl_object, cl_object, unsigned, size_t, size_t, \
+		const void *, unsigned, const cl_object *, cl_object *)) \
+	X(int, clEnqueueReadBuffer, (cl_object, cl_object, unsigned, size_t, size_t, \
+		void *, unsigned, const cl_object *, cl_object *)) \
+	X(int, clEnqueueNDRangeKernel, (cl_object, cl_object, unsigned, const size_t *, \
+		const size_t *, const size_t *, unsigned, const cl_object *, cl_object *)) \
 	X(int, clFinish, (cl_object))
 
 static struct {

@@ -54,7 +54,8 @@ static bool add_words(struct cpu_job *job, int index, int count, uint32_t mask)
 	return made;
 }
 
-static struct cpu_launch *add_launch(struct cpu_job *job, const char *kernel, int blocks, int threads)
+static struct cpu_launch *add_launch(struct cpu_job *job, const char *kernel, int blocks,
+	int threads)
 {
 	struct cpu_launch *launch = &job->launches[job->launch_count++];
 	*launch = (struct cpu_launch){
@@ -365,7 +366,8 @@ static bool make_scan(struct cpu_job *job)
 	job->memory = SCAN;
 	job->check = check_scan;
 	return add_words(job, 0, SCAN, 0x3ff) && add_buffer(job, 1, SCAN * sizeof(int))
-		&& add_buffer(job, 2, BLOCKS * sizeof(int)) && add_buffer(job, 3, BLOCKS * sizeof(int));
+		&& add_buffer(job, 2, BLOCKS * sizeof(int))
+		&& add_buffer(job, 3, BLOCKS * sizeof(int));
 }
 
 /* Levels by a queue, which neither the kernel nor the loop has; 0 without memory. */
@@ -410,7 +412,8 @@ static bool add_rows(struct cpu_job *job, int rows, int average)
 	if (made) {
 		row[0] = 0;
 		for (int i = 0; i < rows; i++) {
-			row[i + 1] = row[i] + (int)(random_bits((uint32_t)i) % (uint32_t)(2 * average));
+			uint32_t length = random_bits((uint32_t)i) % (uint32_t)(2 * average);
+			row[i + 1] = row[i] + (int)length;
 		}
 	}
 	return made && add_words(job, 1, row[rows], (uint32_t)rows - 1);

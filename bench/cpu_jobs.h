@@ -3,8 +3,8 @@
 #define CPU_JOBS_H
 
 /*
- * What bench_cpu runs: a job is the data that some kernels work on, their launches, the same work as
- * a plain C loop, and a check of the results that knows of neither.
+ * What bench_cpu runs: a job is the data that some kernels work on, their launches, the same work
+ * as a plain C loop, and a check of the results that knows of neither.
  *
  * A job is data only, so that each engine (the library, gcc's loops, OpenCL) runs it its own way.
  */

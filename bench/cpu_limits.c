@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the machine can do, for bench_cpu to say how far from it a kernel is: the triad of the STREAM
- * benchmark, and as many multiplications and additions as the vector units take.
+ * What the machine can do, for bench_cpu to say how far from it a kernel is: the triad of the
+ * STREAM benchmark, and as many multiplications and additions as the vector units take.
  */
 #include "cpu_jobs.h"
 

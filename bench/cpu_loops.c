@@ -2,8 +2,8 @@
 /*
  * The work of bench_cpu's kernels as plain C, for the compiler to make the best of.
  *
- * The build compiles this file twice, with -march=native and for AVX2, and gives the names an ending
- * by LOOP.  Each thread takes its share of the rows.  Strict: no -ffast-math.
+ * The build compiles this file twice, with -march=native and for AVX2, and gives the names an
+ * ending by LOOP.  Each thread takes its share of the rows.  Strict: no -ffast-math.
  */
 #include "cpu_jobs.h"
 
@@ -94,7 +94,8 @@ LOOP(mandelbrot)
 	/* Rows in turns: those in the middle take longest. */
 	for (int y = part->thread; y < N; y += part->threads) {
 		for (int x = 0; x < N; x++) {
-			float cx = -2 + 3.f * (float)x / N, cy = -1 + 2.f * (float)y / N, a = 0, b = 0;
+			float cx = -2 + 3.f * (float)x / N, cy = -1 + 2.f * (float)y / N;
+			float a = 0, b = 0;
 			int i = 0;
 			while (a * a + b * b < 4 && i < MANDELBROT_LIMIT) {
 				float t = a * a - b * b + cx;

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define EMBED(name, file) \
-	__asm__(".section .rodata\n.globl " #name "\n" #name ":\n.incbin \"bench/" file "\"\n.byte 0\n" \
-		".text\n");
+	__asm__(".section .rodata\n.globl " #name "\n" #name ":\n" \
+		".incbin \"bench/" file "\"\n.byte 0\n.text\n");
 EMBED(cpu_kernels_cu, "cpu_kernels.cu")
 EMBED(cpu_kernels_cl, "cpu_kernels.cl")
 EMBED(cpu_sha256, "cpu_sha256.h")
@@ -109,7 +109,8 @@ bool cpu_worker_opened(struct cpu_worker *worker, struct cpu_work *out)
 	return opened;
 }
 
-bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall, double *processors)
+bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall,
+	double *processors)
 {
 	double numbers[2];
 	bool ran = fprintf(worker->to, "run %d %d\n", warm, calls) > 0 && fflush(worker->to) == 0
@@ -164,7 +165,8 @@ static bool run_and_tell(const struct cpu_engine *engine, const struct cpu_job *
 static bool obey(const struct cpu_engine *engine, struct cpu_job *job, char *line)
 {
 	char *rest = strchr(line, ' ');
-	long first = rest ? strtol(rest, &rest, 10) : 0, second = rest ? strtol(rest, &rest, 10) : 0;
+	long first = rest ? strtol(rest, &rest, 10) : 0;
+	long second = rest ? strtol(rest, &rest, 10) : 0;
 	if (line[0] == 'r') {
 		return run_and_tell(engine, job, (int)first, (int)second);
 	}
@@ -179,8 +181,9 @@ static bool obey(const struct cpu_engine *engine, struct cpu_job *job, char *lin
 	}
 	bool opened = open_and_check(engine, job, (int)first);
 	if (opened) {
-		printf("ok %.9g %.9g %.9g %d\n", engine == &engine_triad ? 16.0 * job->memory : job->bytes,
-			engine == &engine_vector ? LIMIT_LANES : job->lanes, job->floor, job->scales);
+		double bytes = engine == &engine_triad ? 16.0 * job->memory : job->bytes;
+		double lanes = engine == &engine_vector ? LIMIT_LANES : job->lanes;
+		printf("ok %.9g %.9g %.9g %d\n", bytes, lanes, job->floor, job->scales);
 	}
 	return opened;
 }

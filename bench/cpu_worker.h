@@ -31,7 +31,8 @@ bool cpu_worker_send_open(struct cpu_worker *worker, int job);
 bool cpu_worker_opened(struct cpu_worker *worker, struct cpu_work *out);
 
 /* Seconds of one call, of `calls` in a row after `warm` more: on the clock and of processors. */
-bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall, double *processors);
+bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall,
+	double *processors);
 
 bool cpu_worker_close(struct cpu_worker *worker);
 
