@@ -138,6 +138,8 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
 	11_bundle
+# Programs whose text and output the pages of docs show.
+EXAMPLES := errors troubles tutorial handling
 BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
 	bench_cache \
@@ -360,8 +362,8 @@ run: all $(sample-programs) ## build and run the samples
 check-cli: all
 	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
 	$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD))
-.PHONY: check check-unit check-kudzu check-cpu check-samples check-readme check-layers check-ptx-md check-dropin check-ffi check-citizen
-check: check-unit check-cli check-samples check-readme check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
+.PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-ptx-md check-dropin check-ffi check-citizen
+check: check-unit check-cli check-samples check-pages check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -375,8 +377,8 @@ check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
 check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
 	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
 check-samples: $(SAMPLES:%=check-sample-%)
-check-readme: $(BUILD)/docs/examples/errors lib
-	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-readme $<)
+check-pages: $(EXAMPLES:%=$(BUILD)/docs/examples/%) lib
+	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-pages $(BUILD))
 check-sample-%: $(BUILD)/samples/% lib
 	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
 check-layers:
@@ -643,7 +645,7 @@ clean: ## remove what was built (build/nvrtc, the wheels, stays)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_ALL) $(CLI) $(STUB) \
 	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
--include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(BUILD)/docs/examples/errors)
+-include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(EXAMPLES:%=$(BUILD)/docs/examples/%))
 
 endif
 
