@@ -15,13 +15,15 @@
  *	kudzu-2, gcc-2, pocl-2         with two threads, the others have one
  *
  * -p takes processors' time for one thread instead of the clock's: for a machine that is not alone.
- * Every side checks its results when it begins a job; one that fails is told and left out.
+ * Every side checks its results when it begins a job; one that fails is told and left out, and if it
+ * is ours the exit status is 1.
  */
 #include "bench.h"
 
 #include "cpu_jobs.h"
 #include "cpu_worker.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,6 +74,7 @@ struct bench {
 	struct cpu_worker workers[SIDE_COUNT];
 	bool has[SIDE_COUNT]; /* a worker; in this job */
 	bool in[SIDE_COUNT];
+	bool is_wrong;        /* ours was, in some job */
 	struct cpu_work work[SIDE_COUNT];
 	double wall[SIDE_COUNT][MAX_ROUNDS], time[SIDE_COUNT][MAX_ROUNDS]; /* below 0: not run */
 };
@@ -124,6 +127,8 @@ static void open_sides(struct bench *bench, int job)
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		bench->in[i] = bench->in[i]
 			&& cpu_worker_opened(&bench->workers[i], &bench->work[i]);
+		bench->is_wrong |= bench->has[i] && !bench->in[i]
+			&& strcmp(sides[i].engine, "kudzu") == 0;
 	}
 }
 
@@ -253,7 +258,7 @@ static int run(struct bench *bench, const char *case_part, const char *wanted)
 	if (failed) {
 		fprintf(stderr, "bench_cpu: a side failed\n");
 	}
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed || bench->is_wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -263,6 +268,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "--worker") == 0) {
 		return cpu_worker_main(argv[2], argv[3]);
 	}
+	signal(SIGPIPE, SIG_IGN); /* of a worker that died */
 	while ((option = getopt(argc, argv, "pr:")) != -1) {
 		bench.by_processor |= option == 'p';
 		bench.rounds = option == 'r' ? (int)strtol(optarg, NULL, 10) : bench.rounds;
