@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The doublify program in C++17: the public macros work there too.
+// The doublify program in C++17, and what else has macros: they work there too.
 
 #include <kudzu/kudzu.h>
 
 #include <cstdio>
+#include <initializer_list>
 
 static const char source[] = R"(
 extern "C" __global__ void doublify(float *a)
@@ -30,6 +31,58 @@ static bool layouts_agree(kz_error *err)
 	return kz_layout_check(points, nullptr, KZ_LAYOUT(ns::point, x, id, seen), err) == KZ_OK;
 }
 
+static const char shift[] = R"(
+struct step { int by; double factor; };
+__global__ void shift(float *a, step s, float f, bool on, const int *none)
+{
+	if (on && !none)
+		a[threadIdx.x] = a[threadIdx.x] * s.factor + s.by * f;
+}
+)";
+
+struct step {
+	int by;
+	double factor;
+};
+
+// Values of every kind as arguments, by name and by list.
+static kz_status shift_it(kz_device *dev, kz_array *a, kz_error *err)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_launch_options launch = KZ_LAUNCH_OPTIONS_INIT;
+	kz_module *mod = nullptr;
+	kz_kernel *kernel = nullptr;
+	step by = {3, 2.0};
+	kz_status st;
+	options.name = "shift.cu";
+	(st = kz_module_compile(&mod, dev, shift, &options, err))
+		|| (st = kz_module_kernel(&kernel, mod, "shift", err))
+		|| (st = kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(6, 1, 1), &launch, err,
+			KZ_ARGS(a, KZ_VALUE(by), KZ_F(0.5), true, nullptr)));
+	kz_module_release(mod);
+	return st;
+}
+
+// Views, operations, reductions, expressions.
+static bool arrays_work(kz_device *dev, kz_error *err)
+{
+	kz_array *a = nullptr, *part = nullptr, *sum = nullptr, *out = nullptr, *both = nullptr;
+	const float start[6] = {0, 1, 2, 3, 4, 5};
+	float host[2] = {0, 0};
+	short n = 2;
+	bool ok = !kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(2, 3), start, sizeof(start), err)
+		&& !shift_it(dev, a, err)  // 2a + 1.5
+		&& !kz_array_slice(&part, a, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), err)
+		&& !kz_sum(&sum, part, KZ_AXES(-1), err)
+		&& !kz_eval(&out, "sum / n + half", nullptr, err, KZ_VARS(sum, n, KZ_VAR("half", 0.5)))
+		&& !kz_array_concatenate(&both, KZ_ARRAYS(out, out), 0, nullptr, err)
+		&& !kz_array_get(out, host, sizeof(host), err);
+	for (kz_array *array : {a, part, sum, out, both}) {
+		kz_array_release(array);
+	}
+	return ok && host[0] == 4 && host[1] == 10;
+}
+
 int main()
 {
 	float host[16];
@@ -45,6 +98,7 @@ int main()
 
 	if (!layouts_agree(&err)
 	    || kz_device_open(&dev, nullptr, &err)
+	    || !arrays_work(dev, &err)
 	    || kz_module_compile(&mod, dev, source, nullptr, &err)
 	    || kz_module_kernel(&doublify, mod, "doublify", &err)
 	    || kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4, 4), host, sizeof(host), &err)
