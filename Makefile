@@ -148,7 +148,7 @@ BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
-	rtc_pack rtc_reach loaded cache \
+	rtc_pack rtc_reach rtc_key loaded cache \
 	rtc_resources \
 	rtc_hints diagnostic rtc_keep rtc_pch libraries \
 	elementwise_errors \

@@ -67,6 +67,33 @@ START_TEST(texts_tell_what_they_include)
 }
 END_TEST
 
+/* Words are looked for many letters at a time. */
+START_TEST(words_are_found_wherever_they_stand)
+{
+	static const char *const words[] = {"include \"a\"", "embed <a>", "assert", "\\\ninclude\"a\""};
+	int missed = 0;
+	for (size_t w = 0; w < countof(words); w++) {
+		size_t len = strlen(words[w]);
+		for (size_t size = len; size < 70; size++) {
+			for (size_t at = 0; at + len <= size; at++) {
+				struct includes found;
+				char *text = mem_alloc(size);
+				memset(text, "iesat"[at % 5], size);
+				memcpy(text + at, words[w], len);
+				if (at > 0) {
+					text[at - 1] = '#';
+				}
+				missed += !includes_scan(&found, text, size)
+					|| (w == 2 ? !found.has_place : found.names.len != 3);
+				includes_free(&found);
+				mem_free(text);
+			}
+		}
+	}
+	ck_assert_int_eq(missed, 0);
+}
+END_TEST
+
 /* The files of the caller's */
 
 static char folder[512];
@@ -271,6 +298,7 @@ Suite *rtc_reach_suite(void)
 	Suite *suite = suite_create("rtc_reach");
 	TCase *tc = tcase_create("reach");
 	tcase_add_loop_test(tc, texts_tell_what_they_include, 0, (int)countof(texts));
+	tcase_add_test(tc, words_are_found_wherever_they_stand);
 	tcase_add_loop_test(tc, no_file_that_nvrtc_opens_is_missed, 0,
 		CAN_TRACE ? (int)countof(sources) : 0);
 	tcase_add_test(tc, files_of_a_circle_are_found_once);

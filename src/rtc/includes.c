@@ -26,6 +26,40 @@ struct scanner {
 	const char *end;
 };
 
+/* Sixteen bytes at a time. */
+typedef uint8_t block __attribute__((vector_size(16)));
+
+static bool any_equal(const char *at, const char *after, block first, block last)
+{
+	block a, b;
+	uint64_t found[2];
+	memcpy(&a, at, sizeof(a));
+	memcpy(&b, after, sizeof(b));
+	a = (block)(a == first) & (block)(b == last);
+	memcpy(found, &a, sizeof(a));
+	return (found[0] | found[1]) != 0;
+}
+
+/* memmem, which goes byte by byte, takes longer for the few words looked for here than all else that
+ * a hit in the cache does.  So: where is the first letter, with the last one where it belongs? */
+static const char *find_word(const char *at, const char *end, const char *word, size_t len)
+{
+	block first = {0}, last = {0};
+	first += (uint8_t)word[0];
+	last += (uint8_t)word[len - 1];
+	while ((size_t)(end - at) >= len - 1 + sizeof(block)) {
+		if (any_equal(at, at + len - 1, first, last)) {
+			for (size_t i = 0; i < sizeof(block); i++) {
+				if (at[i] == word[0] && memcmp(at + i, word, len) == 0) {
+					return at + i;
+				}
+			}
+		}
+		at += sizeof(block);
+	}
+	return memmem(at, (size_t)(end - at), word, len);
+}
+
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
@@ -113,7 +147,7 @@ static void find_names(const struct scanner *in, const char *word)
 {
 	size_t len = strlen(word);
 	for (const char *at = in->begin;
-		(at = memmem(at, (size_t)(in->end - at), word, len)) != NULL; at += len) {
+		(at = find_word(at, in->end, word, len)) != NULL; at += len) {
 		take_word(in, at, len);
 	}
 }
@@ -145,7 +179,24 @@ static void find_macros(const struct scanner *in)
 		out->has_place |= is_at(in, at, "_FILE") || is_at(in, at, "_location")
 			|| is_at(in, at, "_NAME__");
 	}
-	out->has_place |= memmem(in->begin, (size_t)(in->end - in->begin), "assert", 6) != NULL;
+	out->has_place |= find_word(in->begin, in->end, "assert", 6) != NULL;
+}
+
+/* How many bytes at `at` are a backslash and the end of its line. */
+static size_t splice_size(const char *at, const char *end)
+{
+	return at[0] != '\\' ? 0 : end - at > 1 && at[1] == '\n' ? 2
+		: end - at > 2 && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
+}
+
+static bool has_splices(const char *text, const char *end)
+{
+	for (; (text = memchr(text, '\\', (size_t)(end - text))); text++) {
+		if (splice_size(text, end) > 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* The text without backslashes at ends of lines; NULL when memory runs out. */
@@ -154,9 +205,7 @@ static char *without_splices(size_t *out_size, const char *text, size_t size)
 	char *copy = mem_alloc(size + 1);
 	size_t used = 0;
 	for (size_t i = 0; i < size && copy; i++) {
-		size_t gap = text[i] != '\\' ? 0
-			: i + 1 < size && text[i + 1] == '\n' ? 2
-			: i + 2 < size && text[i + 1] == '\r' && text[i + 2] == '\n' ? 3 : 0;
+		size_t gap = splice_size(text + i, text + size);
 		if (gap) {
 			i += gap - 1;
 		} else {
@@ -171,7 +220,7 @@ bool includes_scan(struct includes *out, const char *text, size_t size)
 {
 	char *copy = NULL;
 	*out = (struct includes){.names = STR_INIT};
-	if (memmem(text, size, "\\\n", 2) || memmem(text, size, "\\\r\n", 3)) {
+	if (has_splices(text, text + size)) {
 		copy = without_splices(&size, text, size);
 		if (!copy) {
 			return false;

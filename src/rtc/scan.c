@@ -95,15 +95,13 @@ static void skip_comment(struct scanner *s)
 /* The end of a line that a backslash does not continue. */
 static const char *line_end(const char *at)
 {
-	while (*at && *at != '\n') {
-		if (*at == '\\' && at[1] == '\r' && at[2] == '\n') {
-			at += 2;
-		} else if (*at == '\\' && at[1]) {
-			at++;
-		}
-		at++;
+	const char *end = strchrnul(at, '\n');
+	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+		bool is_long = at[1] == '\r' && at[2] == '\n';
+		at += is_long ? 3 : at[1] ? 2 : 1;
+		end = at > end ? strchrnul(at, '\n') : end;
 	}
-	return at;
+	return end;
 }
 
 /* The end of a directive: of its line, where a comment may go over several. */
