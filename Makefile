@@ -137,7 +137,7 @@ sources := $(LIB) $(CPU_ALL) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
 	09_template 10_reload \
-	11_bundle
+	11_bundle 12_compile
 # Programs whose text and output the pages of docs show.
 EXAMPLES := errors troubles tutorial handling
 BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "compiled.h"
 #include "rtc/cache.h"
+#include "rtc/keep.h"
 
 #include <kudzu/cache.h>
 
@@ -345,6 +346,17 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 	return ok && !out->failed ? KZ_OK : error_no_memory(err);
 }
 
+/* With keep_source the code has another name for the source, which is in the key; see image.c. */
+static kz_status name_kept(char **kept, struct rtc_request *request,
+	const kz_compile_options *options, kz_error *err)
+{
+	bool keeps = options && options->keep_source && request->source
+		&& (request->line_info || request->debug);
+	kz_status st = keeps ? keep_path(kept, request->source, request->name, err) : KZ_OK;
+	request->name = *kept ? *kept : request->name;
+	return st;
+}
+
 kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
@@ -354,15 +366,19 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 		.ptx_only = dev && dev->ptx_only,
 	};
 	struct str found = STR_INIT;
+	char *kept = NULL;
 	kz_status st;
 	if (!text && size > 0) {
 		return error_set(err, KZ_INVALID, "expected %zu bytes for the answer, got NULL", size);
 	}
 	if ((options && (st = image_read_options(&request, options, err)))
+	    || (st = name_kept(&kept, &request, options, err))
 	    || (st = find_answer(&found, &request, err))) {
 		str_free(&found);
+		mem_free(kept);
 		return st;
 	}
+	mem_free(kept);
 	if (size > 0) {
 		size_t len = found.len < size ? found.len : size - 1;
 		memcpy(text, found.data, len);

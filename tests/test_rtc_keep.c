@@ -8,6 +8,8 @@
 #include "support.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +28,7 @@ static void setup(void)
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	setenv("KUDZU_CACHE_DIR", folder, 1);
+	setenv("KUDZU_CACHE", "1", 1);
 }
 
 static void teardown(void)
@@ -136,6 +139,80 @@ START_TEST(a_changed_file_is_written_again)
 }
 END_TEST
 
+/* Files below `path`, and their bytes in blocks. */
+static int64_t count_bytes(int *count, const char *path)
+{
+	int64_t sum = 0;
+	struct stat status;
+	struct dirent *entry;
+	DIR *at = opendir(path);
+	*count = 0;
+	ck_assert_ptr_nonnull(at);
+	while ((entry = readdir(at)) != NULL) {
+		ck_assert_int_eq(fstatat(dirfd(at), entry->d_name, &status, 0), 0);
+		if (S_ISREG(status.st_mode)) {
+			sum += (status.st_size + 4095) / 4096 * 4096;
+			++*count;
+		}
+	}
+	closedir(at);
+	return sum;
+}
+
+START_TEST(what_is_kept_has_a_limit)
+{
+	static char text[10000];
+	char *paths[12];
+	char *again = NULL;
+	int count;
+	struct stat first, last;
+	keep_size_max = 5 * 12288;
+	memset(text, 'x', sizeof(text) - 1);
+	for (int i = 0; i < 12; i++) {
+		text[0] = (char)('a' + i);
+		ok(keep_source(&paths[i], text, NULL, &err));
+		ck_assert(file_is(paths[i], text));
+		ck_assert_int_eq(i > 0 ? 0 : stat(paths[0], &first), 0);
+		usleep(5000); /* a tick of the clock */
+		text[0] = 'a'; /* is used again and again, and stays */
+		ok(keep_source(&again, text, NULL, &err));
+		ck_assert_str_eq(again, paths[0]);
+		mem_free(again);
+		usleep(5000);
+	}
+	for (int i = 0; i < 12; i++) {
+		ck_assert_int_eq(access(paths[i], F_OK) == 0, i == 0 || i > 7);
+	}
+	ck_assert_int_eq(stat(paths[0], &last), 0);
+	ck_assert_uint_eq(last.st_ino, first.st_ino);
+	char *sources = file_folder(paths[0]);
+	ck_assert_int_le(count_bytes(&count, sources), keep_size_max);
+	ck_assert_int_eq(count, 5);
+	mem_free(sources);
+	for (int i = 0; i < 12; i++) {
+		mem_free(paths[i]);
+	}
+}
+END_TEST
+
+START_TEST(why_knows_the_name_of_a_kept_source)
+{
+	kz_image *image = NULL;
+	char why[400];
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.keep_source = 1;
+	options.line_info = 1;
+	ok(kz_cache_why(why, sizeof(why), NULL, source, &options, &err));
+	ck_assert_int_eq(strncmp(why, "miss", 4), 0);
+	snprintf(why, sizeof(why), "%s/sources", folder);
+	ck_assert_int_ne(access(why, F_OK), 0);
+	ok(kz_compile(&image, source, &options, &err));
+	ok(kz_cache_why(why, sizeof(why), NULL, source, &options, &err));
+	ck_assert_str_eq(why, "hit\n");
+	kz_image_release(image);
+}
+END_TEST
+
 START_TEST(a_place_that_cannot_be_written_is_told)
 {
 	char *path = NULL;
@@ -175,6 +252,8 @@ Suite *rtc_keep_suite(void)
 	tcase_add_test(tc, a_file_that_has_the_source_is_named_itself);
 	tcase_add_test(tc, without_the_option_nothing_is_written);
 	tcase_add_test(tc, a_changed_file_is_written_again);
+	tcase_add_test(tc, what_is_kept_has_a_limit);
+	tcase_add_test(tc, why_knows_the_name_of_a_kept_source);
 	tcase_add_test(tc, a_place_that_cannot_be_written_is_told);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
 	suite_add_tcase(suite, tc);

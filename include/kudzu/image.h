@@ -69,7 +69,8 @@ typedef struct kz_compile_options {
 	                                       of other images; always so for "lto_90" */
 	int keep_source;                  /**< nonzero: for line_info and debug, the source is a
 	                                       file: the one that `name` says, if it has this text,
-	                                       else one in the folder "sources" of the cache */
+	                                       else one in the folder "sources" of the cache,
+	                                       which holds 64 MiB: the last that were used */
 	int pch;                          /**< nonzero: the headers that the source begins with are
 	                                       kept as the compiler read them, for the next source of
 	                                       this process that begins with the same; their warnings

@@ -11,5 +11,10 @@
  * `name` may be NULL.
  */
 kz_status keep_source(char **path, const char *source, const char *name, kz_error *err);
+/* The same path; nothing is written. */
+kz_status keep_path(char **path, const char *source, const char *name, kz_error *err);
+
+/* Bytes of all files in "sources"; tests change it. */
+extern int64_t keep_size_max;
 
 #endif

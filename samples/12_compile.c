@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compile without a device: on a build server, say.  For each architecture that is asked for the
+ * source becomes an image, PTX or a cubin, which is looked at and, with a folder as the argument,
+ * written to a file.
+ */
+#include <kudzu/kudzu.h>
+#include <stdio.h>
+
+static const char source[] =
+	"__constant__ float weights[4];\n"
+	"__global__ void blend(float *out, const float *a, const float *b, int n)\n"
+	"{\n"
+	"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"	if (i < n) {\n"
+	"		out[i] = weights[0] * a[i] + weights[1] * b[i];\n"
+	"	}\n"
+	"}\n"
+	"__global__ void clear(float *out) { out[threadIdx.x] = 0; }\n";
+
+static void show(const kz_image *image)
+{
+	char text[256];
+	kz_variable_info variable = KZ_VARIABLE_INFO_INIT;
+	printf("%s, %s:\n", kz_image_arch(image),
+		kz_image_get_kind(image) == KZ_IMAGE_PTX ? "PTX" : "machine code");
+	for (int64_t i = 0; i < kz_image_kernel_count(image); i++) {
+		kz_image_kernel_signature(image, i, text, sizeof(text));
+		printf("  %s\n", text);
+	}
+	for (int64_t i = 0; i < kz_image_variable_count(image); i++) {
+		if (!kz_image_variable(image, i, &variable, NULL)) {
+			printf("  %s: %s, %lld bytes\n", variable.name,
+				variable.type ? variable.type : "?", (long long)variable.byte_size);
+		}
+	}
+}
+
+static int compile(const char *arch, const char *folder, kz_error *err)
+{
+	char path[512];
+	kz_image *image = NULL;
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.arch = arch;
+	int failed = kz_compile(&image, source, &options, err);
+	if (!failed) {
+		show(image);
+	}
+	if (!failed && folder) {
+		snprintf(path, sizeof(path), "%s/blend.%s", folder, arch);
+		failed = kz_image_save(image, path, err);
+	}
+	kz_image_release(image);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const archs[] = {"compute_75", "sm_80"};
+	kz_error err = KZ_ERROR_INIT;
+	int failed = 0;
+	for (int i = 0; i < 2 && !failed; i++) {
+		failed = compile(archs[i], argc > 1 ? argv[1] : NULL, &err);
+	}
+	if (failed) {
+		kz_error_print(&err, stderr);
+		kz_error_clear(&err);
+	}
+	return failed ? 1 : 0;
+}
