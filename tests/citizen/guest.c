@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: guest sandbox|signals|locale|errors
+ * usage: guest sandbox|signals|locale|errors|exec|leave
  *
  * What a program expects of a library that lives in it: it runs where no process may be started, it
- * gives signals back as they were, its numbers do not depend on the locale, it prints nothing.
+ * gives signals back as they were, its numbers do not depend on the locale, it prints nothing, what
+ * it has open is not handed on, and the program may end at any time.
  * tests/citizen/check runs it, in the surroundings that each needs.
  */
 #define _GNU_SOURCE
 #include <kudzu/kudzu.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -268,12 +270,51 @@ static void errors(kz_device *dev)
 	kz_module_release(mod);
 }
 
+/* A program that is started has none of the library's descriptors. */
+static void exec(kz_device *none)
+{
+	enum { FDS = 256 };
+	int before[FDS];
+	kz_device *dev = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	(void)none;
+	for (int fd = 0; fd < FDS; fd++) {
+		before[fd] = fcntl(fd, F_GETFD);
+	}
+	CHECK_OK(kz_device_open(&dev, "cpu", &err));
+	run_kernel(dev);
+	for (int fd = 0; fd < FDS; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+		CHECK(flags == before[fd] || (flags & FD_CLOEXEC));
+	}
+	kz_device_close(dev);
+}
+
+/* The end comes while kernels run, with everything open. */
+static void leave(kz_device *dev)
+{
+	static const char source[] = "__global__ void wait(volatile int *a)\n"
+		"{ while (*a == 0) { } }";
+	kz_error err = KZ_ERROR_INIT;
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	kz_array *a = NULL;
+	if (!kz_module_compile(&mod, dev, source, NULL, &err)
+	    && !kz_module_kernel(&kernel, mod, "wait", &err)
+	    && !kz_array_zeros(&a, dev, KZ_I32, KZ_SHAPE(1), &err)) {
+		CHECK_OK(kz_launch(kernel, kz_dim(8, 1, 1), kz_dim(32, 1, 1), NULL, &err, KZ_ARGS(a)));
+	}
+	check_ok(__LINE__, &err);
+	exit(failures != 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(kz_device *dev);
 	int opens; /* its own device */
 } parts[] = {
 	{"sandbox", sandbox, 0}, {"signals", signals, 1}, {"locale", locale, 0}, {"errors", errors, 0},
+	{"exec", exec, 1}, {"leave", leave, 0},
 };
 
 int main(int argc, char **argv)
@@ -290,6 +331,6 @@ int main(int argc, char **argv)
 			return failures != 0;
 		}
 	}
-	fprintf(stderr, "usage: guest sandbox|signals|locale|errors\n");
+	fprintf(stderr, "usage: guest sandbox|signals|locale|errors|exec|leave\n");
 	return 2;
 }
