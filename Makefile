@@ -22,9 +22,11 @@ BINDIR ?= $(bindir)
 LIBDIR ?= $(libdir)
 INCLUDEDIR ?= $(includedir)
 MANDIR ?= $(mandir)
+datadir ?= $(PREFIX)/share
+DATADIR ?= $(datadir)
 
 # Recipes do not quote paths; one with a space would end up somewhere else.
-$(foreach v,BUILD BINDIR LIBDIR INCLUDEDIR MANDIR DESTDIR,\
+$(foreach v,BUILD BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR DESTDIR,\
 	$(if $(word 2,$($v)),$(error $v='$($v)': a path without spaces is needed)))
 
 .DEFAULT_GOAL := all
@@ -132,7 +134,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
-	cache.c compile.c cpu.c doctor.c dump.c run.c run_values.c run_show.c worker.c)
+	cache.c compile.c cpu.c doctor.c dump.c new.c run.c run_values.c run_show.c worker.c)
 sources := $(LIB) $(CPU_ALL) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \
@@ -257,6 +259,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config
 $(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(DRV)): $(BUILD)/folders.flags
 $(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
+$(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): private EXTRA = -ftls-model=initial-exec
 $(call objects,$(LLVM_PART)): private EXTRA = @$(BUILD)/llvm.flags
@@ -362,6 +365,7 @@ run: all $(sample-programs) ## build and run the samples
 check-cli: all
 	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
 	$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD))
+	$(call step,check-cli project,$(nvrtc) tests/cli/check_project $(BUILD))
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-ptx-md check-dropin check-ffi check-citizen
 check: check-unit check-cli check-samples check-pages check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
@@ -604,7 +608,10 @@ LINKS := $(LIBDIR)/libkudzu.so $(LIBDIR)/libkudzu.so.$(SOVERSION)
 LIBRARIES := libkudzu.so.$(VERSION) libkudzu.a $(cpu-driver)
 PKGCONFIG := kudzu.pc kudzu-static.pc
 CMAKE := kudzuConfig.cmake kudzuConfigVersion.cmake
-INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(LINKS) \
+# Where shells look for them.
+COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/site-functions/_kudzu \
+	fish/vendor_completions.d/kudzu.fish)
+INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
 	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
 		$(addprefix cmake/kudzu/,$(CMAKE))) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%))
@@ -620,7 +627,7 @@ $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: src/%.in FORCE
 ldconfig = $(if $(DESTDIR),,@if [ "$$(id -u)" = 0 ]; then /sbin/ldconfig; fi)
 install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX, below DESTDIR
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/kudzu \
-		$(INCLUDEDIR)/kudzu $(MANDIR)/man1)
+		$(INCLUDEDIR)/kudzu $(MANDIR)/man1 $(MANDIR)/man3)
 	install $(BUILD)/kudzu $(DESTDIR)$(BINDIR)
 	install -m 644 $(addprefix $(BUILD)/,$(LIBRARIES)) $(DESTDIR)$(LIBDIR)
 	for link in $(LINKS); do ln -sf libkudzu.so.$(VERSION) $(DESTDIR)$$link || exit 1; done
@@ -631,6 +638,10 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
 	install -m 644 docs/kudzu.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/kudzu.3 $(DESTDIR)$(MANDIR)/man3
+	set -- $(addprefix $(DESTDIR),$(COMPLETIONS)) && \
+	install -D -m 644 completions/kudzu.bash $$1 && \
+	install -D -m 644 completions/_kudzu $$2 && install -D -m 644 completions/kudzu.fish $$3
 	$(ldconfig)
 dist: ## the sources as build/kudzu-VERSION.tar.gz, from git
 	@mkdir -p build
@@ -654,4 +665,4 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\)[ :].*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 	@echo 'V=1 shows commands.  MODE=debug|release|asan|ubsan|tsan, CPU=0 (no LLVM), LLVM_CONFIG=,'
 	@echo 'CC=, CPPFLAGS=, CFLAGS=, LDFLAGS=, BUILD= (now $(BUILD)),'
-	@echo 'PREFIX= (now $(PREFIX)), LIBDIR=, INCLUDEDIR=, BINDIR=, MANDIR=, DESTDIR=.'
+	@echo 'PREFIX= (now $(PREFIX)), LIBDIR=, INCLUDEDIR=, BINDIR=, MANDIR=, DATADIR=, DESTDIR=.'

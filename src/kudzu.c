@@ -198,6 +198,7 @@
  *     source.[ch]   files with kernels, options to compile them with
  *     run.[ch]      kudzu run: its words; numeral.[ch] argument.[ch]: the kernel's arguments;
  *                   parameters.[ch]: what it takes; run_values.c: arrays; run_show.c: what it prints
+ *     new.c         kudzu new: the files of template/
  *     cache.c compile.c cpu.c doctor.c dump.c worker.c
  *                   kudzu cache, compile, cpu, doctor, dump, and what kz_warm_up starts
  */

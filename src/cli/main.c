@@ -88,6 +88,15 @@ static const struct command {
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},
+	{"new", new_main, 1, "new NAME",
+		"make a small project that uses the library",
+		"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu\n"
+		"and README.md.  NAME may be a path, whose last part is the program's name.\n"
+		"\n"
+		"  kudzu new demo && cd demo && make && ./demo\n"
+		"\n"
+		"The exit status is 0; 1 if the files cannot be written; 2 for a name that no program can\n"
+		"have, and one that is there already.\n"},
 	{"run", run_main, INT_MAX, "run [OPTION...] FILE [ARG...]",
 		"launch a kernel of a file, with arguments from the shell",
 		"Compiles FILE (`-` is standard input; PTX and cubins are loaded), launches a kernel of\n"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# Completion of `kudzu` for bash: commands, their options, and the files that they take.
+
+_kudzu_words() {
+	case $1 in
+	'') echo 'cache compile cpu doctor dump help new run --help --version' ;;
+	cache) echo 'list stats clear why -I -D --arch --std --name --help' ;;
+	compile) echo '-o --output -a --arch -I -D --std -j --jobs --help' ;;
+	doctor) echo '--json --help' ;;
+	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
+	help) echo 'cache compile cpu doctor dump help new run' ;;
+	run) echo '-k --kernel --grid --block --shared --out --time --watch --device --check -I -D -a --arch --std --help' ;;
+	*) echo '--help' ;;
+	esac
+}
+
+# What may follow an option; false if that is up to the user.
+_kudzu_values() {
+	case $1 in
+	--stage) echo 'ptx llvm asm' ;;
+	--device) echo 'cpu cuda cuda:0 cuda:1' ;;
+	--std) echo 'c++11 c++14 c++17 c++20' ;;
+	-a | --arch) echo 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' ;;
+	*) return 1 ;;
+	esac
+}
+
+_kudzu() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' values
+	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
+	COMPREPLY=()
+	if [ "$command" = cpu ] && [ "$word" != - ]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+	elif values=$(_kudzu_values "$before"); then
+		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
+	elif [ "$before" = -I ]; then
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+	elif [ "${word:0:1}" = @ ]; then
+		mapfile -t COMPREPLY < <(compgen -f -P @ -- "${word:1}")
+	else
+		mapfile -t COMPREPLY < <(compgen -W "$(_kudzu_words "$command")" -- "$word")
+		case $command in
+		cache | compile | dump | run)
+			[ "${word:0:1}" = - ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
+				< <(compgen -f -- "$word")
+			;;
+		esac
+	fi
+}
+
+complete -o filenames -F _kudzu kudzu

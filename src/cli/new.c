@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kudzu new: a folder with a small C project that uses the library.
+ *
+ * The files of src/cli/template are in this program as they are; the assembler includes them.  All
+ * that changes is the word @NAME@.
+ */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPLATES(X) \
+	X(makefile, "Makefile", "Makefile") X(main, "main.c", "main.c") \
+	X(kernel, "kernel.cu", "kernel.cu") X(readme, "README.md", "README.md") \
+	X(gitignore, "gitignore", ".gitignore")
+
+#define X(name, file, target) \
+	extern const char template_##name[] __attribute__((__visibility__("hidden"))); \
+	__asm__(".section .rodata\n" \
+		".hidden template_" #name "\n.globl template_" #name "\ntemplate_" #name ":\n" \
+		".incbin \"src/cli/template/" file "\"\n.byte 0\n.text\n");
+TEMPLATES(X)
+#undef X
+
+static const struct template {
+	const char *file;
+	const char *text;
+} templates[] = {
+#define X(name, file, target) {target, template_##name},
+	TEMPLATES(X)
+#undef X
+};
+
+/* What the Makefile calls by that name already. */
+static bool is_taken(const char *name)
+{
+	static const char *const taken[] = {"run", "clean", "Makefile", "main.c", "kernel.cu",
+		"kernel.inc", "README.md"};
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		if (strcmp(name, taken[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The program's name, the last part of the folder's; NULL, after saying why, if it cannot be one. */
+static const char *check_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	bool ok = isalnum((unsigned char)*name) && !is_taken(name);
+	for (const char *c = name; *c; c++) {
+		ok = ok && (isalnum((unsigned char)*c) || strchr("_-.", *c));
+	}
+	if (!ok) {
+		fprintf(stderr, "kudzu new: '%s' cannot be the name of a program: expected letters, "
+			"digits, _ - and .%s\n", name,
+			is_taken(name) ? ", and no name that the Makefile has" : "");
+	}
+	return ok ? name : NULL;
+}
+
+static bool fill(FILE *file, const char *text, const char *name)
+{
+	static const char mark[] = "@NAME@";
+	for (const char *at; (at = strstr(text, mark)); text = at + strlen(mark)) {
+		fwrite(text, 1, (size_t)(at - text), file);
+		fputs(name, file);
+	}
+	fputs(text, file);
+	return !ferror(file);
+}
+
+static bool write_template(const char *folder, const struct template *template, const char *name)
+{
+	size_t size = strlen(folder) + strlen(template->file) + 2;
+	char *path = malloc(size);
+	FILE *file = NULL;
+	if (path) {
+		snprintf(path, size, "%s/%s", folder, template->file);
+		file = fopen(path, "wxe");
+	}
+	bool ok = file && fill(file, template->text, name);
+	ok = (!file || fclose(file) == 0) && ok;
+	if (!ok) {
+		fprintf(stderr, "kudzu new: cannot write '%s/%s': %s\n", folder, template->file,
+			strerror(errno));
+	}
+	free(path);
+	return ok;
+}
+
+int new_main(int argc, char **argv)
+{
+	const char *folder = argc == 2 ? argv[1] : "";
+	if (argc != 2) {
+		fprintf(stderr, "kudzu new: expected a name; see `kudzu help new`\n");
+		return CLI_USAGE;
+	}
+	const char *name = check_name(folder);
+	if (!name) {
+		return CLI_USAGE;
+	}
+	if (mkdir(folder, 0777) != 0) {
+		int code = errno;
+		fprintf(stderr, "kudzu new: cannot make the folder '%s': %s\n", folder,
+			strerror(code));
+		return code == EEXIST ? CLI_USAGE : CLI_FAILED;
+	}
+	for (size_t i = 0; i < sizeof(templates) / sizeof(*templates); i++) {
+		if (!write_template(folder, &templates[i], name)) {
+			return CLI_FAILED;
+		}
+	}
+	printf("%s/ has Makefile, main.c and kernel.cu.  To begin:\n\n"
+		"  cd %s && make && ./%s\n", folder, folder, name);
+	return CLI_OK;
+}
