@@ -105,7 +105,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	lower.c \
 	cfg.c spin.c split.c \
 	heap.c print.c rt.c features.c settings.c \
-	rt_collect.c rt_warp.c rt_mbarrier.c rt_mma.c rt_matrix.c \
+	rt_collect.c rt_warp.c rt_atom.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
 	kept.c outline.c code.c jit_open.c jit.c \
 	image.c link_scan.c link.c \
@@ -170,7 +170,7 @@ SUITES_cpu := lex parse outline check flatten flat_stack cfg code features kept 
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_base emit_async emit_size mma
+	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_atom emit_base emit_async emit_size mma
 # Run by hand.
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
@@ -350,7 +350,7 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_pack rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
-	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local
+	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has

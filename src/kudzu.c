@@ -136,6 +136,7 @@
  *     split.[ch]    whether the .local memory of a warp can lie word by word
  *     heap.[ch]     malloc and free of kernels; print.[ch]: their printf
  *     rt.[ch]       what compiled kernels and the C code around them agree on;
+ *                   rt_atom.[ch]: atomic operations of a warp;
  *                   rt_collect.[ch] rt_warp.c: what the threads of a warp do together;
  *                   rt_mbarrier.[ch]: barriers in shared memory; rt_mma.[ch] rt_matrix.c:
  *                   matrices of a warp

@@ -102,6 +102,8 @@ LLVMValueRef emit_scalar(struct emit *e, unsigned bits, uint64_t value); /* not 
 LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name);
 /* W = 32: the lanes that run, as a scalar. */
 LLVMValueRef emit_active(struct emit *e);
+/* The first of them; 0 if there is none. */
+LLVMValueRef emit_first_lane(struct emit *e);
 /* The number of the lane: 0 at W = 1, a vector at W = 32. */
 LLVMValueRef emit_lane_number(struct emit *e);
 static inline bool emit_is_vector(const struct emit *e)
@@ -171,6 +173,9 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 LLVMValueRef emit_local_base(struct emit *e);    /* of lane 0 */
 LLVMValueRef emit_local_stride(struct emit *e);  /* bytes from lane to lane, a scalar */
 void emit_note_local(struct emit *e, LLVMValueRef access);
+/* The same as numbers, for all lanes. */
+LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *operand);
 LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
 LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once

@@ -5,9 +5,15 @@
  * one atomicrmw, any other a loop of compare-and-swap.  The shared memory of a block belongs to
  * the one worker that runs it, and a thread is only ever left at a yield: there, reading, computing
  * and writing is atomic already.
+ *
+ * A warp (W = 32) whose lanes have one address does integer operations once, on what its lanes have
+ * together; what each lane finds is what those before it have made of the memory.  Where addresses
+ * differ, and for sums of floats, whose order matters, a function of C goes from lane to lane
+ * (rt_atom.c).  The few operations that it does not know are made for each lane.
  */
 #include "../base/common.h"
 
+#include "rt_atom.h"
 #include "emit.h"
 
 #include <string.h>
@@ -40,22 +46,29 @@ struct access {
 	LLVMAtomicOrdering order;
 };
 
+/* The operation, and its order. */
+static void note_atom(struct access *access, const struct ptx_inst *inst)
+{
+	access->order = emit_order(inst);
+	if (access->order == LLVMAtomicOrderingNotAtomic) {
+		access->order = LLVMAtomicOrderingMonotonic;
+	}
+	char class = ptx_type_class(access->type);
+	for (size_t i = 0; i < countof(atoms); i++) {
+		if (ptx_has(&inst->mods, atoms[i].mod)) {
+			access->mod = atoms[i].mod;
+			access->rmw = class == 'f' ? atoms[i].f
+				: class == 's' ? atoms[i].s : atoms[i].u;
+		}
+	}
+}
+
 static struct access access_of(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, LLVMTypeRef as)
 {
 	struct access access = {.type = inst->types[0], .space = inst->space, .rmw = NO_RMW,
-		.as = as, .order = emit_order(inst)};
-	if (access.order == LLVMAtomicOrderingNotAtomic) {
-		access.order = LLVMAtomicOrderingMonotonic;
-	}
-	char class = ptx_type_class(access.type);
-	for (size_t i = 0; i < countof(atoms); i++) {
-		if (ptx_has(&inst->mods, atoms[i].mod)) {
-			access.mod = atoms[i].mod;
-			access.rmw = class == 'f' ? atoms[i].f
-				: class == 's' ? atoms[i].s : atoms[i].u;
-		}
-	}
+		.as = as};
+	note_atom(&access, inst);
 	access.place = emit_address(e, address, &access.space, as);
 	return access;
 }
@@ -264,14 +277,204 @@ static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], type, old);
 }
 
+/* --- A warp --- */
+
+enum { UNKNOWN = -1 };
+
+/* enum rt_atom, or UNKNOWN. */
+static int warp_op(const struct ptx_inst *inst)
+{
+	static const struct {
+		enum ptx_mod mod;
+		int u, s;
+	} ops[] = {
+		{PTX_MOD_ADD, RT_ATOM_ADD, RT_ATOM_ADD}, {PTX_MOD_AND, RT_ATOM_AND, RT_ATOM_AND},
+		{PTX_MOD_OR, RT_ATOM_OR, RT_ATOM_OR}, {PTX_MOD_XOR, RT_ATOM_XOR, RT_ATOM_XOR},
+		{PTX_MOD_MIN, RT_ATOM_UMIN, RT_ATOM_SMIN}, {PTX_MOD_MAX, RT_ATOM_UMAX, RT_ATOM_SMAX},
+		{PTX_MOD_EXCH, RT_ATOM_EXCH, RT_ATOM_EXCH}, {PTX_MOD_INC, RT_ATOM_INC, RT_ATOM_INC},
+		{PTX_MOD_DEC, RT_ATOM_DEC, RT_ATOM_DEC}, {PTX_MOD_CAS, RT_ATOM_CAS, RT_ATOM_CAS},
+	};
+	enum ptx_type type = inst->types[0];
+	unsigned size = ptx_type_size(type);
+	char class = ptx_type_class(type);
+	if ((size != 4 && size != 8) || emit_is_half(emit_half_type(type))) {
+		return UNKNOWN;
+	}
+	for (size_t i = 0; i < countof(ops); i++) {
+		if (ptx_has(&inst->mods, ops[i].mod)) {
+			bool is_sum = class == 'f' && ops[i].mod == PTX_MOD_ADD;
+			return is_sum ? RT_ATOM_FADD : class == 's' ? ops[i].s : ops[i].u;
+		}
+	}
+	return UNKNOWN;
+}
+
+/* Of operations that can be done once for all lanes: what changes nothing. */
+static bool neutral(int op, unsigned bits, uint64_t *out)
+{
+	uint64_t all = UINT64_MAX >> (64 - bits);
+	switch (op) {
+	case RT_ATOM_ADD:
+	case RT_ATOM_OR:
+	case RT_ATOM_XOR:
+	case RT_ATOM_UMAX:
+		*out = 0;
+		return true;
+	case RT_ATOM_AND:
+	case RT_ATOM_UMIN:
+		*out = all;
+		return true;
+	case RT_ATOM_SMIN:
+		*out = all >> 1;
+		return true;
+	case RT_ATOM_SMAX:
+		*out = ~(all >> 1) & all;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A warp's operation. */
+struct together {
+	const struct ptx_inst *inst;
+	int op;
+	bool has_result;
+	LLVMValueRef at;         /* addresses, i64 of lanes */
+	LLVMValueRef words[2];   /* operands, as integers of lanes */
+	unsigned count;
+	LLVMValueRef first;      /* the first lane that runs, a scalar */
+};
+
+/* What each lane finds: what `old` is after the lanes before it. */
+static LLVMValueRef found(struct emit *e, const struct access *access, LLVMValueRef old,
+	LLVMValueRef values, LLVMValueRef nothing)
+{
+	LLVMValueRef order[RT_MAX_WIDTH];
+	for (unsigned step = 0; step < RT_MAX_WIDTH; step = step ? 2 * step : 1) {
+		/* lane i takes in what lane i - step has; first of all everything moves on by one */
+		unsigned by = step ? step : 1;
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			order[i] = emit_scalar(e, 32, i >= by ? i - by : RT_MAX_WIDTH);
+		}
+		LLVMValueRef moved = LLVMBuildShuffleVector(e->builder, values, nothing,
+			LLVMConstVector(order, RT_MAX_WIDTH), "");
+		values = step ? apply(e, access, moved, values) : moved;
+	}
+	return apply(e, access, emit_splat(e, old), values);
+}
+
+static LLVMValueRef reduce(struct emit *e, int op, LLVMValueRef values)
+{
+	static const char *const names[] = {[RT_ATOM_ADD] = "llvm.vector.reduce.add",
+		[RT_ATOM_AND] = "llvm.vector.reduce.and", [RT_ATOM_OR] = "llvm.vector.reduce.or",
+		[RT_ATOM_XOR] = "llvm.vector.reduce.xor", [RT_ATOM_UMIN] = "llvm.vector.reduce.umin",
+		[RT_ATOM_UMAX] = "llvm.vector.reduce.umax",
+		[RT_ATOM_SMIN] = "llvm.vector.reduce.smin",
+		[RT_ATOM_SMAX] = "llvm.vector.reduce.smax"};
+	return ir_call1(e, names[op], values);
+}
+
+/* All lanes have one address. */
+static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64_t nothing)
+{
+	unsigned bits = ptx_type_bits(t->inst->types[0]);
+	struct access access = {.type = t->inst->types[0], .as = emit_int_type(e, bits)};
+	LLVMTypeRef one = LLVMGetElementType(access.as);
+	LLVMValueRef none = emit_int(e, bits, nothing);
+	LLVMValueRef values = t->words[0];
+	values = e->mask_lanes ? ir_select(e, e->mask_lanes, values, none) : values;
+	LLVMValueRef all = reduce(e, t->op, values);
+	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), t->first);
+	note_atom(&access, t->inst);
+	access.place = LLVMBuildIntToPtr(e->builder, at, LLVMPointerType(one, 0), "");
+	access.as = one;
+	LLVMValueRef old = t->inst->space == PTX_SHARED ? plain_update(e, &access, all)
+		: LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, all,
+			access.order, false);
+	return t->has_result ? found(e, &access, old, values, none) : NULL;
+}
+
+static LLVMValueRef update_each(struct emit *e, const struct together *t)
+{
+	unsigned size = ptx_type_size(t->inst->types[0]);
+	emit_put_lanes(e, t->at, t->words, t->count);
+	emit_call_lanes(e, offsetof(struct rt_calls, atom_lanes), size, (unsigned)t->op, false);
+	return t->has_result ? emit_take_lanes(e, emit_int_type(e, size * 8), 0) : NULL;
+}
+
+/* Whether all lanes that run have one address; a scalar. */
+static LLVMValueRef is_one_place(struct emit *e, const struct together *t)
+{
+	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
+	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, t->at, emit_splat(e, at));
+	apart = ir_and(e, ir_bitcast(e, apart, e->s.i32), emit_active(e));
+	LLVMValueRef none = emit_scalar(e, 32, 0);
+	LLVMValueRef one = ir_icmp(e, LLVMIntEQ, apart, none);
+	return e->mask ? ir_and(e, one, ir_icmp(e, LLVMIntNE, e->mask, none)) : one;
+}
+
+static LLVMValueRef update_together(struct emit *e, const struct together *t)
+{
+	uint64_t nothing;
+	if (!neutral(t->op, ptx_type_bits(t->inst->types[0]), &nothing)) {
+		return update_each(e, t);
+	}
+	LLVMBasicBlockRef one = emit_block(e, "one_place");
+	LLVMBasicBlockRef many = emit_block(e, "many_places");
+	LLVMBasicBlockRef after = emit_block(e, "updated");
+	LLVMBuildCondBr(e->builder, is_one_place(e, t), one, many);
+	emit_enter(e, one);
+	LLVMValueRef once = update_once(e, t, nothing);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, many);
+	LLVMValueRef each = update_each(e, t);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, after);
+	if (!t->has_result) {
+		return NULL;
+	}
+	LLVMValueRef old = LLVMBuildPhi(e->builder, LLVMTypeOf(once), "");
+	LLVMAddIncoming(old, &once, &one, 1);
+	LLVMAddIncoming(old, &each, &many, 1);
+	return old;
+}
+
+/* Do it for the warp; false if that has to be lane by lane. */
+static bool update_warp(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *to,
+	const struct ptx_operand *address, size_t values)
+{
+	struct together t = {.inst = inst, .op = warp_op(inst), .has_result = to != NULL};
+	enum ptx_type type = inst->types[0];
+	if (!emit_is_vector(e) || t.op == UNKNOWN) {
+		return false;
+	}
+	t.at = emit_lane_addresses(e, inst, address);
+	t.count = t.op == RT_ATOM_CAS ? 2 : 1;
+	for (unsigned i = 0; i < t.count; i++) {
+		t.words[i] = emit_bits(e, emit_use(e, &inst->operands[values + i], type));
+	}
+	t.first = emit_first_lane(e);
+	LLVMValueRef old = update_together(e, &t);
+	if (to) {
+		emit_def(e, to, type, emit_cast(e, old, emit_type(e, type)));
+	}
+	return true;
+}
+
 void emit_atom(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, atom_lane);
+	if (!update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
+		emit_each_lane(e, inst, atom_lane);
+	}
 }
 
 void emit_red(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, red_lane);
+	if (!update_warp(e, inst, NULL, &inst->operands[0], 1)) {
+		emit_each_lane(e, inst, red_lane);
+	}
 }
 
 void emit_atom_vector(struct emit *e, const struct ptx_inst *inst)
@@ -286,5 +489,7 @@ void emit_red_vector(struct emit *e, const struct ptx_inst *inst)
 
 void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, atom_cas_lane);
+	if (!update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
+		emit_each_lane(e, inst, atom_cas_lane);
+	}
 }

@@ -21,6 +21,16 @@ LLVMValueRef emit_active(struct emit *e)
 	return e->mask ? e->mask : number(e, UINT32_MAX);
 }
 
+LLVMValueRef emit_first_lane(struct emit *e)
+{
+	if (!e->mask) {
+		return number(e, 0);
+	}
+	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 0, false)};
+	LLVMValueRef first = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
+	return ir_mask(e, first, RT_MAX_WIDTH - 1);
+}
+
 void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 {
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);

@@ -124,11 +124,7 @@ static void move_common(struct local *l, bool store)
 static LLVMValueRef is_common(struct local *l)
 {
 	struct emit *e = l->e;
-	LLVMValueRef args[] = {emit_active(e), LLVMConstInt(e->s.i1, 0, false)};
-	LLVMValueRef first = e->mask ? ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2)
-		: emit_scalar(e, 32, 0);
-	first = e->mask ? ir_mask(e, first, RT_MAX_WIDTH - 1) : first;
-	l->common = LLVMBuildExtractElement(e->builder, l->at, first, "");
+	l->common = LLVMBuildExtractElement(e->builder, l->at, emit_first_lane(e), "");
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, l->at, emit_splat(e, l->common));
 	apart = ir_bitcast(e, apart, e->s.i32);
 	apart = e->mask ? ir_and(e, apart, e->mask) : apart;

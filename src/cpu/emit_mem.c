@@ -307,7 +307,7 @@ static bool is_plain(const struct ptx_inst *inst)
 }
 
 /* The lanes' host addresses: what emit_address does, for vectors. */
-static LLVMValueRef lane_addresses(struct emit *e, const struct ptx_inst *inst,
+LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand)
 {
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
@@ -365,7 +365,7 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 	if (is_common(address, count * ptx_type_size(type))) {
 		load_common(e, inst, values, count);
 	} else {
-		LLVMValueRef at = lane_addresses(e, inst, address);
+		LLVMValueRef at = emit_lane_addresses(e, inst, address);
 		emit_wide_load(e, type, at, values, (unsigned)count);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -413,7 +413,7 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < count; i++) {
 		values[i] = emit_use(e, &parts[i], type);
 	}
-	LLVMValueRef at = lane_addresses(e, inst, &inst->operands[0]);
+	LLVMValueRef at = emit_lane_addresses(e, inst, &inst->operands[0]);
 	emit_wide_store(e, type, at, values, (unsigned)count);
 }
 

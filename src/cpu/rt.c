@@ -9,6 +9,7 @@
  */
 #include "../base/common.h"
 
+#include "rt_atom.h"
 #include "rt_collect.h"
 #include "rt_mbarrier.h"
 #include "rt.h"
@@ -286,4 +287,5 @@ const struct rt_calls rt_calls = {
 	.move_lanes = rt_move_lanes,
 	.mbarrier = mbarrier_do,
 	.move_local = rt_move_local,
+	.atom_lanes = atom_lanes,
 };

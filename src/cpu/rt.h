@@ -186,6 +186,9 @@ struct rt_calls {
 	/* As move_lanes, in .local memory that lies word by word: addresses are offsets. */
 	void (*move_local)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t count, uint32_t store);
+	/* See rt_atom.h. */
+	void (*atom_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t size, uint32_t op, uint32_t unused);
 };
 
 /* The table that every launch points to. */
