@@ -144,7 +144,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 EXAMPLES := errors troubles tutorial handling
 BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
-	bench_cache \
+	bench_cache bench_jit \
 	bench_cpu bench_nvcc
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.

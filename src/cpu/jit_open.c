@@ -38,8 +38,8 @@ static const struct jit_llvm_calls *load(struct ptx_diag *diag)
 	if (!path) {
 		ptx_no_memory(diag);
 	} else if (!object) {
-		diag->no_compiler = true;
 		ptx_fail(diag, 0, 0, "cannot load the code generator: %s", why);
+		diag->no_compiler = true;
 	} else if (!calls) {
 		ptx_fail(diag, 0, 0, "'%s' is not the code generator of this library", path);
 		dl_close(object);
