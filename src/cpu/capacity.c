@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The size of the device's memory.  In a container the physical memory is not what a process may
- * use: its control group has the last word, or one that holds that group.
+ * use: its control group has the last word, or one that holds that group, or a limit of addresses
+ * (ulimit -v), of which the rest of the process needs some, too.
  */
 #include "../base/common.h"
 
@@ -12,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* The number in a file; SIZE_MAX if there is none, or "max". */
@@ -77,11 +79,20 @@ static size_t limit_of_groups(void)
 	return limit;
 }
 
+size_t capacity_addresses(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+		? (size_t)limit.rlim_cur / 4 : SIZE_MAX;
+}
+
 size_t capacity_bytes(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
 	long page = sysconf(_SC_PAGESIZE);
 	size_t limit = limit_of_groups();
 	size_t size = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+	size = limit < size ? limit : size;
+	limit = capacity_addresses();
 	return settings_get(SETTING_MEMORY, limit < size ? limit : size);
 }

@@ -21,6 +21,7 @@
 #include "memory.h"
 
 #include "../base/alloc.h"
+#include "capacity.h"
 #include "memory_map.h"
 
 #include <inttypes.h>
@@ -81,7 +82,8 @@ bool memory_create(struct memory **out, size_t limit)
 	memory->use.limit = limit;
 	for (size_t factor = OVERCOMMIT; factor > 0; factor /= 2) {
 		size_t size;
-		if (!size_mul(&size, round_up(limit, memory->page), factor)) {
+		if (!size_mul(&size, round_up(limit, memory->page), factor)
+		    || (factor > 1 && size > capacity_addresses())) {
 			continue;
 		}
 		void *base = mmap(NULL, size, PROT_NONE,
