@@ -32,7 +32,7 @@
 #define KZ_INLINE inline
 #elif defined(KZ_DEFINE_INLINE)
 #define KZ_INLINE KZ_API extern inline
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && !defined(__GNUC_GNU_INLINE__)
 #define KZ_INLINE __attribute__((__always_inline__)) inline
 #else
 #define KZ_INLINE static inline
