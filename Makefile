@@ -103,7 +103,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
 	flat_inst.c \
 	lower.c \
-	cfg.c spin.c split.c \
+	cfg.c spin.c split.c shape_class.c \
 	heap.c print.c rt.c features.c settings.c \
 	rt_collect.c rt_warp.c rt_atom.c rt_mbarrier.c rt_mma.c rt_matrix.c \
 	texture.c surface.c \
@@ -114,7 +114,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
 	work.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
-	api_image.c api_kernel.c api_module.c api_library.c api_link.c \
+	api_image.c api_kernel.c api_variant.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
 	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
 	api_mapping.c api_ipc.c \
@@ -125,13 +125,14 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	api_capture.c api_stream_attr.c exports.c)
 # What needs LLVM, and what that needs of the rest.  In tests both are one.
 LLVM_PART := $(addprefix src/cpu/,\
+	shape_pool.c shape_ops.c shape.c \
 	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
 	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_local.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
 	jit_link.c jit_dump.c jit_llvm.c)
-LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c features.c settings.c code.c)
+LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
 	cache.c compile.c cpu.c doctor.c dump.c new.c run.c run_values.c run_show.c worker.c)

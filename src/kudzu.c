@@ -134,6 +134,9 @@
  *     cfg.[ch]      basic blocks, post-dominators, live registers
  *     spin.[ch]     loops in which threads may wait
  *     split.[ch]    whether the .local memory of a warp can lie word by word
+ *     shape.[ch]    what the lanes of a warp have in common; shape_ops.c: what instructions make
+ *                   of that; shape_class.c: how blocks lie in warps; shape_pool.c: how far lanes are
+ *                   apart
  *     heap.[ch]     malloc and free of kernels; print.[ch]: their printf
  *     rt.[ch]       what compiled kernels and the C code around them agree on;
  *                   rt_atom.[ch]: atomic operations of a warp;
@@ -183,7 +186,7 @@
  *     capture.[ch]  what streams are asked to do becomes nodes of graphs; tail.[ch]: the nodes
  *                   that the next one depends on
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
- *                   api_kernel.c: kernels of modules;
+ *                   api_kernel.c api_variant.c: kernels of modules;
  *                   api_array.h: arrays, textures; api_pool.h: memory pools;
  *                   api_fetch.c: what kernels ask for; api_ipc.c api_pool_ipc.c: what
  *                   processes have together

@@ -54,12 +54,14 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 	struct ptx_diag diag = {.line = 0};
 	struct jit *jit = NULL;
 	struct jit_kernel kernel;
+	const uint32_t block[] = {threads, 1, 1};
+	unsigned class = shape_class_of(block);
 	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
 		&& lower_func(&module, module.funcs[0], &diag)
 		&& cfg_build(&module, module.funcs[0], &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], class, &diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
 	ck_assert_uint_eq(kernel.width, width);
 	CUresult result = launch(&kernel, module.funcs[0], threads);

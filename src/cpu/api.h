@@ -250,6 +250,13 @@ struct old_launch {
 	uint8_t *params;            /* NULL until one is set, then of the greatest size */
 };
 
+/* A kernel compiled for the blocks of one class; NULL after the last. */
+struct variant {
+	struct jit_kernel kernel;
+	unsigned class;
+	struct variant *next;
+};
+
 struct function {
 	CUfunction handle;
 	struct module *module;
@@ -260,6 +267,8 @@ struct function {
 	atomic_ullong short_blocks; /* so many do not keep the thread that launches them; of a
 	                             * straight kernel, UINT64_MAX: nobody has measured it */
 	struct jit_kernel kernel;
+	unsigned class;             /* of blocks that it is for; see shape.h */
+	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;
 	atomic_int hints[2];        /* non-portable cluster sizes, scheduling policy */

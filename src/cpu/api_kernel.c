@@ -141,6 +141,7 @@ void kernels_free(struct module *module)
 		if (function != NULL) {
 			handle_release(function->handle);
 			mem_free(function->old.params);
+			function_free_code(function);
 			mem_free(function);
 		}
 	}

@@ -152,6 +152,10 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		return result;
 	}
 	*out = (struct work){.kind = WORK_KERNEL, .kernel = *kernel};
+	if ((result = function_code(call, function, kernel->block, &out->kernel.code))
+			!= CUDA_SUCCESS) {
+		return result;
+	}
 	out->kernel.function = function;
 	out->kernel.params = parameters->bytes;
 	out->kernel.param_size = function->ptx->param_size;

@@ -337,12 +337,20 @@ API(cuModuleUnload, CUmodule handle)
 	return result;
 }
 
+/* Most blocks are whole rows of warps, of those that nobody has seen. */
+static unsigned likely_class(const struct ptx_func *func)
+{
+	return func->req_ntid[0] > 0 ? shape_class_of(func->req_ntid) : SHAPE_ROWS;
+}
+
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
+	function->class = likely_class(function->ptx);
 	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed)
 		|| ((module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
-		    && jit_compile(&function->kernel, module->jit, function->ptx, diag));
+		    && jit_compile(&function->kernel, module->jit, function->ptx, function->class,
+			diag));
 	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
 		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
 	}

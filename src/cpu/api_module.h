@@ -77,6 +77,10 @@ CUresult function_look_up(const char *call, struct context *context, const void 
 CUresult function_enter(const char *call, const void *handle, struct function **out);
 /* Compile it if that has not been done yet. */
 CUresult function_compile(const char *call, struct function *function);
+/* What runs blocks of this size, of a function that is compiled. */
+CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
+	const struct jit_kernel **out);
+void function_free_code(struct function *function);
 /* What a library's kernel is in a context. */
 CUresult kernel_function(const char *call, struct context *context, struct function *kernel,
 	struct function **out);

@@ -306,7 +306,8 @@ static void mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
 	}
 }
 
-static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read)
+/* Give the registers of the operands that are read, or of those that are written, a value. */
+static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read, bool value)
 {
 	const char *letter = ptx_rows[inst->op].operands;
 	for (size_t i = 0; i < inst->operand_count; i++) {
@@ -314,7 +315,7 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 		bool written = *letter && strchr(PTX_WRITTEN, *letter);
 		letter += *letter != '\0';
 		if (written != read) {
-			mark_operand(live, &inst->operands[i], read);
+			mark_operand(live, &inst->operands[i], value);
 		}
 	}
 }
@@ -322,13 +323,20 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
 {
 	if (!inst->has_guard && !is_wait(inst)) { /* under a guard the old value may stay */
-		mark_operands(live, inst, false);
+		mark_operands(live, inst, false, false);
 	}
 	if (!inst->is_second) {
-		mark_operands(live, inst, true);
+		mark_operands(live, inst, true, true);
 	}
 	if (inst->has_guard) {
 		set_bit(live, inst->guard, true);
+	}
+}
+
+void cfg_written(uint64_t *set, const struct ptx_inst *inst)
+{
+	if (!is_wait(inst)) {
+		mark_operands(set, inst, false, true);
 	}
 }
 

@@ -77,6 +77,20 @@ LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar)
 	return LLVMBuildShuffleVector(e->builder, first, none, LLVMConstNull(e->v.i32), "");
 }
 
+LLVMValueRef emit_spread(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	LLVMTypeRef type = LLVMTypeOf(base);
+	LLVMValueRef same = emit_splat(e, base);
+	if (!offsets) {
+		return same;
+	}
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = LLVMConstInt(type, (uint64_t)offsets[i], true);
+	}
+	return ir_add(e, same, LLVMConstVector(all, e->width));
+}
+
 LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value)
 {
 	return emit_const(e, emit_int_type(e, bits), value);
@@ -92,7 +106,7 @@ LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value)
 
 LLVMValueRef emit_lane_number(struct emit *e)
 {
-	if (e->lane || e->width == 1) {
+	if (!emit_is_vector(e)) {
 		return e->lane ? e->lane : emit_scalar(e, 32, 0);
 	}
 	LLVMValueRef all[RT_MAX_WIDTH];
@@ -277,7 +291,7 @@ void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
 	LLVMPositionBuilderAtEnd(e->builder, back);
 }
 
-static void call_emitter(struct emit *e, const struct ptx_inst *inst)
+static void call_plain(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emitters[inst->op]) {
 		emitters[inst->op](e, inst);
@@ -286,7 +300,25 @@ static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* W = 1: around the instruction. */
+/* W = 32: once for all lanes if they have it alike. */
+static void call_emitter(struct emit *e, const struct ptx_inst *inst)
+{
+	struct shape made = {.is_vector = true};
+	if (e->width > 1) {
+		made = shapes_result(&e->shapes, inst);
+	}
+	if (made.is_vector) {
+		call_plain(e, inst);
+		return;
+	}
+	e->offsets = made.offsets;
+	struct emit_mode vectors = emit_begin_once(e);
+	call_plain(e, inst);
+	emit_set_mode(e, vectors);
+	e->offsets = NULL;
+}
+
+/* Around the instruction: all lanes do it, or none. */
 static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
 {
 	LLVMBasicBlockRef then = emit_block(e, "then");
@@ -320,9 +352,9 @@ static void translate_inst(struct emit *e, const struct ptx_inst *inst)
 		call_emitter(e, inst);
 		return;
 	}
-	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
-	guard = inst->guard_negated ? ir_not(e, guard) : guard;
-	if (e->width == 1) {
+	bool all_or_none = e->width == 1 || emit_is_same(e, inst->guard);
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	if (all_or_none) {
 		branch_guarded(e, inst, guard);
 	} else {
 		mask_guarded(e, inst, guard);
@@ -377,6 +409,15 @@ static void make_function(struct emit *e, const char *symbol)
 	emit_blocks(e);
 }
 
+struct emit_mode emit_set_mode(struct emit *e, struct emit_mode mode)
+{
+	struct emit_mode old = {e->lane, e->once};
+	e->lane = mode.lane;
+	e->once = mode.once;
+	emit_set_types(e, emit_is_vector(e) ? &e->v : &e->s);
+	return old;
+}
+
 void emit_set_types(struct emit *e, const struct emit_types *types)
 {
 	e->i1 = types->i1;
@@ -422,7 +463,7 @@ static void note_order(struct emit *e)
 	}
 }
 
-static bool emit_init(struct emit *e)
+static bool emit_init(struct emit *e, unsigned class)
 {
 	make_types(e);
 	e->builder = LLVMCreateBuilderInContext(e->context);
@@ -437,7 +478,8 @@ static bool emit_init(struct emit *e)
 	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
-		&& e->kept && e->written && spin_find(func, e->spins);
+		&& e->kept && e->written && spin_find(func, e->spins)
+		&& (e->width == 1 || shapes_find(&e->shapes, func, class, e->spins));
 	if (ok) {
 		e->splits = e->width > 1 && split_is_possible(func);
 		note_order(e);
@@ -447,11 +489,12 @@ static bool emit_init(struct emit *e)
 }
 
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
-	const struct ptx_module *module, const struct ptx_func *func, struct ptx_diag *diag)
+	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
+	struct ptx_diag *diag)
 {
 	assert(width == 1 || width == RT_MAX_WIDTH);
 	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width};
-	bool ok = emit_init(&e);
+	bool ok = emit_init(&e, class);
 	if (ok) {
 		make_function(&e, symbol);
 		ok = !e.failed;
@@ -466,6 +509,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.spins);
 	mem_free(e.kept);
 	mem_free(e.written);
+	shapes_free(&e.shapes);
 	LLVMDisposeBuilder(e.builder);
 	return ok;
 }

@@ -14,6 +14,10 @@
  * a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for addresses
  * and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
+ * What all lanes have alike (shape.h) is one scalar at W = 32, too: such a register has a scalar for a
+ * slot, and an instruction that makes it is done once for the warp.  The functions that make
+ * instructions need not know: in a mode of its own, as within emit_each_lane, lanes are scalars.
+ *
  * At W = 32 every basic block is made twice.  The converged version is what W = 1 has: all lanes are
  * there, branches are branches.  A branch on which lanes part writes down, per block, the lanes that
  * are to run it, and goes to the diverged versions.  These follow each other in reverse post-order;
@@ -25,6 +29,7 @@
  */
 #include "ptx.h"
 #include "rt.h"
+#include "shape.h"
 
 #include <llvm-c/Core.h>
 
@@ -38,6 +43,7 @@ struct emit {
 	struct ptx_diag *diag;
 	bool failed;
 	unsigned width;                 /* 1 or 32 */
+	struct shapes shapes;           /* W = 32 */
 
 	LLVMContextRef context;
 	LLVMModuleRef ir;
@@ -63,6 +69,7 @@ struct emit {
 	bool in_frame;                  /* these have their slots in the frame */
 	LLVMValueRef entry_end;         /* the switch over resume points */
 	LLVMValueRef sregs[PTX_SREG_COUNT]; /* loaded in the entry when first used, */
+	LLVMValueRef bases[PTX_SREG_COUNT]; /* W = 32: of one lane, */
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
@@ -78,13 +85,16 @@ struct emit {
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	bool is_diverged;               /* the version being made */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
+	bool once;                      /* W = 32: values are of the warp, done for all lanes */
+	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
 };
 
-/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module;
- * *frame_size is what it keeps between calls. */
+/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module, for
+ * blocks of a class (see shape.h); *frame_size is what it keeps between calls. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
-	const struct ptx_module *module, const struct ptx_func *func, struct ptx_diag *diag);
+	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
+	struct ptx_diag *diag);
 
 /* emit_base.c: count addresses from pointers that loops do not change. */
 void emit_base_addresses(LLVMValueRef fn);
@@ -108,8 +118,20 @@ LLVMValueRef emit_first_lane(struct emit *e);
 LLVMValueRef emit_lane_number(struct emit *e);
 static inline bool emit_is_vector(const struct emit *e)
 {
-	return e->width > 1 && !e->lane;
+	return e->width > 1 && !e->lane && !e->once;
 }
+/* What values are: vectors, of one lane, or the warp's.  Gives the mode from before. */
+struct emit_mode {
+	LLVMValueRef lane;
+	bool once;
+};
+struct emit_mode emit_set_mode(struct emit *e, struct emit_mode mode);
+static inline struct emit_mode emit_begin_once(struct emit *e)
+{
+	return emit_set_mode(e, (struct emit_mode){NULL, true});
+}
+/* Scalars to lanes: the same for all, but for offsets; NULL: none. */
+LLVMValueRef emit_spread(struct emit *e, LLVMValueRef base, const int64_t *offsets);
 LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum ptx_type type);
 /* A value shorter than the register is extended, by its sign if the type has one. */
 void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
@@ -144,6 +166,15 @@ void emit_make_slots(struct emit *e);
 void emit_clear_slots(struct emit *e);
 LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type);
 void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value);
+/* Go to the mode of what is in a register's slot; gives the one from before. */
+struct emit_mode emit_slot_mode(struct emit *e, unsigned reg);
+/* W = 32: do all lanes have it alike? */
+static inline bool emit_is_same(const struct emit *e, unsigned reg)
+{
+	return e->width > 1 && shape_is_uniform(&e->shapes.regs[reg]);
+}
+/* An instruction's guard, a scalar if all lanes have it alike. */
+LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
 /* Write a slot, in the lanes that run. */
 void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot);
 

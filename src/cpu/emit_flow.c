@@ -40,8 +40,9 @@ static size_t pending_size(const struct emit *e)
 
 LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type)
 {
+	bool wide = emit_is_vector(e);
 	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
-	size_t size = type == PTX_PRED && e->width > 1 ? 4 : one * e->width;
+	size_t size = type == PTX_PRED && wide ? 4 : wide ? one * e->width : one;
 	size_t used = e->frame_size > 0 ? e->frame_size : pending_size(e);
 	size_t offset = round_up(used, size < 64 ? size : 64);
 	e->frame_size = offset + size;
@@ -53,23 +54,23 @@ static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, boo
 	size_t *offset)
 {
 	LLVMTypeRef as = emit_type(e, type);
-	bool is_pred = type == PTX_PRED;
-	LLVMTypeRef kept = is_pred ? (e->width > 1 ? e->s.i32 : e->s.i8) : as;
-	size_t unit = is_pred ? (e->width > 1 ? 4 : 1) : ptx_type_size(type);
-	size_t size = is_pred ? unit : unit * e->width;
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
 
 	*offset = round_up(*offset, unit);
 	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
 	*offset += size;
 	if (save) {
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
-		value = kept == as ? value : e->width > 1 ? ir_bitcast(e, value, kept)
+		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
 			: ir_zext(e, value, kept);
 		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)unit);
 	} else {
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
 		LLVMSetAlignment(value, (unsigned)unit);
-		value = kept == as ? value : e->width > 1 ? ir_bitcast(e, value, as)
+		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
 			: ir_trunc(e, value, as);
 		LLVMBuildStore(e->builder, value, slot);
 	}
@@ -81,9 +82,11 @@ static void move_regs(struct emit *e, const uint64_t *set, bool save)
 	if (e->in_frame) {
 		return;
 	}
-	for (size_t i = 0; i < e->func->reg_count; i++) {
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		if (has_bit(set, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
 			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
+			emit_set_mode(e, mode);
 		}
 	}
 	if (e->carry) {
@@ -234,7 +237,7 @@ static void end_parting(struct emit *e, const struct parting *p)
 	}
 }
 
-/* Branch on a scalar within converged code. */
+/* All lanes that run branch alike. */
 static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 {
 	LLVMBasicBlockRef then = emit_block(e, "then");
@@ -248,7 +251,7 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 
 void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 {
-	if (e->width == 1) {
+	if (LLVMTypeOf(condition) == e->s.i1) {
 		branch_one(e, condition, yes, no);
 		return;
 	}
@@ -293,7 +296,7 @@ static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks,
 void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
 	size_t other)
 {
-	if (e->width == 1) {
+	if (LLVMTypeOf(value) == e->s.i32) {
 		switch_one(e, value, blocks, count, other);
 		return;
 	}
@@ -331,9 +334,21 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	const struct ptx_block *block = &e->func->blocks[e->block];
-	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
-	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	LLVMValueRef guard = emit_use_guard(e, inst);
 	emit_branch(e, guard, target, block->succ[0]);
+}
+
+/* A scalar if all lanes have it alike. */
+static LLVMValueRef use_index(struct emit *e, const struct ptx_operand *operand)
+{
+	struct shape shape = {.is_vector = true};
+	if (e->width > 1) {
+		shape = shapes_operand(&e->shapes, operand);
+	}
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, shape_is_uniform(&shape)});
+	LLVMValueRef index = emit_use(e, operand, PTX_U32);
+	emit_set_mode(e, mode);
+	return index;
 }
 
 /* An index beyond the list is undefined in PTX; here it takes the first target. */
@@ -349,7 +364,7 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < list->count; i++) {
 		blocks[i] = (size_t)list->elements[i].value;
 	}
-	emit_switch(e, emit_use(e, &inst->operands[0], PTX_U32), blocks, list->count, blocks[0]);
+	emit_switch(e, use_index(e, &inst->operands[0]), blocks, list->count, blocks[0]);
 	mem_free(blocks);
 }
 

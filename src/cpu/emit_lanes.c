@@ -46,8 +46,7 @@ void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 	LLVMValueRef args[] = {l->left, LLVMConstInt(e->s.i1, 1, false)};
 	e->mask = NULL;
 	e->mask_lanes = NULL;
-	e->lane = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
-	emit_set_types(e, &e->s);
+	emit_set_mode(e, (struct emit_mode){ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2), false});
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), e->lane);
 }
 
@@ -58,10 +57,9 @@ void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
 	LLVMAddIncoming(l->left, &rest, &latch, 1);
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, number(e, 0)), l->head, l->after);
 	emit_enter(e, l->after);
-	e->lane = NULL;
+	emit_set_mode(e, (struct emit_mode){NULL, false});
 	e->mask = l->mask;
 	e->mask_lanes = l->mask_lanes;
-	emit_set_types(e, &e->v);
 }
 
 void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane)

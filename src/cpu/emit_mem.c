@@ -650,13 +650,10 @@ static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
 /* Loaded in the entry, for all lanes. */
 static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
 {
-	LLVMValueRef lane = e->lane;
 	LLVMBasicBlockRef back = emit_entry_visit(e);
-	e->lane = NULL;
-	emit_set_types(e, e->width > 1 ? &e->v : &e->s);
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
 	LLVMValueRef value = load_sreg(e, sreg);
-	e->lane = lane;
-	emit_set_types(e, emit_is_vector(e) ? &e->v : &e->s);
+	emit_set_mode(e, mode);
 	emit_entry_leave(e, back);
 	return value;
 }
@@ -675,10 +672,11 @@ LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
 		break;
 	}
 
-	if (!e->sregs[sreg]) {
-		e->sregs[sreg] = entry_sreg(e, sreg);
+	LLVMValueRef *cached = e->once ? &e->bases[sreg] : &e->sregs[sreg];
+	if (!*cached) {
+		*cached = entry_sreg(e, sreg);
 	}
-	LLVMValueRef value = e->sregs[sreg];
+	LLVMValueRef value = *cached;
 	return e->lane ? LLVMBuildExtractElement(e->builder, value, e->lane, "") : value;
 }
 

@@ -46,17 +46,26 @@ static bool uses_carry(const struct ptx_func *func)
 	return false;
 }
 
+/* In the mode of values in the slot. */
 static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
 {
 	return kept && e->in_frame ? emit_frame_slot(e, type)
 		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
 }
 
+struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
+{
+	bool once = e->width > 1 && !e->shapes.regs[reg].is_vector;
+	return emit_set_mode(e, (struct emit_mode){NULL, once});
+}
+
 void emit_make_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
-	for (size_t i = 0; i < func->reg_count; i++) {
+	for (unsigned i = 0; i < func->reg_count; i++) {
+		struct emit_mode mode = emit_slot_mode(e, i);
 		e->regs[i] = make_slot(e, func->regs[i].type, has_bit(e->kept, i));
+		emit_set_mode(e, mode);
 	}
 	if (uses_carry(func)) {
 		e->carry = make_slot(e, PTX_PRED, true);
@@ -66,32 +75,17 @@ void emit_make_slots(struct emit *e)
 void emit_clear_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
-	for (size_t i = 0; i < func->reg_count; i++) {
+	for (unsigned i = 0; i < func->reg_count; i++) {
 		if (has_bit(func->blocks[0].live_in, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, func->regs[i].type);
 			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
+			emit_set_mode(e, mode);
 		}
 	}
 	if (e->carry) {
 		emit_store_slot(e, emit_int(e, 1, 0), e->carry);
 	}
-}
-
-/* The whole register, all lanes of it. */
-static LLVMTypeRef slot_type(struct emit *e, enum ptx_type type)
-{
-	LLVMValueRef lane = e->lane;
-	const struct emit_types *now = lane ? &e->s : NULL;
-	if (now) {
-		e->lane = NULL;
-		emit_set_types(e, &e->v);
-	}
-	LLVMTypeRef all = emit_type(e, type);
-	if (now) {
-		e->lane = lane;
-		emit_set_types(e, now);
-	}
-	return all;
 }
 
 /* As one element: a place in the frame may have no better alignment. */
@@ -112,14 +106,51 @@ static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slo
 	return value;
 }
 
+/* The whole register, in the mode of its slot. */
+static LLVMValueRef load_reg(struct emit *e, unsigned reg)
+{
+	struct emit_mode mode = emit_slot_mode(e, reg);
+	LLVMTypeRef type = emit_type(e, e->func->regs[reg].type);
+	emit_set_mode(e, mode);
+	return load_slot(e, type, e->regs[reg]);
+}
+
+/* What a lane has of a scalar. */
+static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+{
+	LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(base));
+	LLVMValueRef lane = e->lane;
+	if (!offsets || e->once) {
+		return base;
+	}
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+	LLVMValueRef all = emit_spread(e, zero, offsets);
+	emit_set_mode(e, mode);
+	return ir_add(e, base, LLVMBuildExtractElement(e->builder, all, lane, ""));
+}
+
 LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
 {
-	LLVMTypeRef stored = slot_type(e, e->func->regs[reg].type);
-	LLVMValueRef value = load_slot(e, stored, e->regs[reg]);
-	if (e->lane) {
+	LLVMValueRef value = load_reg(e, reg);
+	const struct shape *shape = e->width > 1 ? &e->shapes.regs[reg] : NULL;
+	if (shape && !shape->is_vector) {
+		value = emit_is_vector(e) ? emit_spread(e, value, shape->offsets)
+			: add_offset(e, value, shape->offsets);
+	} else if (e->lane) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
+	assert(!e->once || !shape || !shape->is_vector);
 	return emit_resize(e, value, emit_type(e, type), false);
+}
+
+LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
+{
+	bool same = emit_is_same(e, inst->guard);
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){e->lane, e->once || same});
+	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
+	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	emit_set_mode(e, mode);
+	return guard;
 }
 
 static void store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
@@ -131,6 +162,10 @@ static void store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
+	if (e->once) {
+		store_whole(e, value, slot);
+		return;
+	}
 	if (e->lane) {
 		type = LLVMVectorType(type, e->width);
 		LLVMValueRef old = load_slot(e, type, slot);
@@ -162,6 +197,13 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
+	if (e->once && e->shapes.regs[reg].is_vector) {
+		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+		emit_def_reg(e, reg, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
+		emit_set_mode(e, mode);
+		return;
+	}
+	assert(e->once || e->width == 1 || e->shapes.regs[reg].is_vector);
 	if (has_bit(e->kept, reg) || e->written[reg] == e->body) {
 		emit_store_slot(e, value, e->regs[reg]);
 	} else {

@@ -49,6 +49,7 @@ struct jit {
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
+	unsigned class;             /* of blocks, of the call that is running: see shape.h */
 	const struct str *key;      /* of the call that is running: where to keep the code */
 };
 
@@ -246,7 +247,7 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	write_symbol(symbol, func);
 	struct jit_object object;
 	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
-		.width = width, .has_loop = has_loop(func), .is_huge = is_huge(func),
+		.width = width, .class = jit->class, .has_loop = has_loop(func), .is_huge = is_huge(func),
 		.is_tangled = has_many_edges(func)};
 	order.is_vector = order.has_loop && !order.is_huge && is_for(func, 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
@@ -314,13 +315,14 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 	return ok;
 }
 
-bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	struct ptx_diag *diag)
 {
 	struct str key = STR_INIT, generator = STR_INIT;
+	jit->class = class;
 	if (kept_is_on()) {
 		describe_generator(&generator);
-		kept_key(&key, jit->module, func, jit->width, &generator);
+		kept_key(&key, jit->module, func, jit->width, jit->class, &generator);
 	}
 	jit->key = &key;
 	bool ok = find_kept(out, jit, func);

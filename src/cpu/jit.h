@@ -9,6 +9,7 @@
  */
 #include "ptx.h"
 #include "rt.h"
+#include "shape.h"
 
 struct jit;
 
@@ -27,9 +28,10 @@ struct jit_kernel {
 };
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
-/* A function as flatten.c leaves it, or lowered and cut into blocks.  False, with the reason in
+/* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class (shape.h;
+ * SHAPE_ANY serves all, and not fast; what runs one lane per call is for all, too).  False, with the reason in
  * diag, when LLVM cannot do it. */
-bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	struct ptx_diag *diag);
 void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */
 

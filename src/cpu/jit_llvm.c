@@ -301,7 +301,8 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 {
 	double start = now_ms();
 	const struct ptx_func *func = order->func;
-	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->module, func, diag)
+	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
+			func, diag)
 	    || !verify(ir, func, diag) || !run_passes(llvm, ir, order, diag)) {
 		return JIT_FAILED;
 	}

@@ -54,12 +54,12 @@ static void add(struct str *key, const void *data, size_t size)
 }
 
 void kept_key(struct str *out, const struct ptx_module *module, const struct ptx_func *func,
-	uint32_t width, const struct str *generator)
+	uint32_t width, unsigned class, const struct str *generator)
 {
 	static const char kind[] = "cpu";
 	uint8_t id[DL_BUILD_ID_SIZE];
 	uint64_t numbers[] = {module->text_size, module->text_hash.high, module->text_hash.low,
-		func->index, width, 0, generator->len};
+		func->index, width, 0, generator->len, class};
 	size_t size = dl_build_id(id, kind);
 	*out = (struct str)STR_INIT;
 	if (size == 0) {

@@ -26,12 +26,12 @@ struct store *kept_store(void);
 bool kept_is_on(void);
 
 /*
- * What the code of a kernel depends on: this library, the module's text, the kernel, the width that
- * is asked for, and the code generator, which `generator` describes: its build id and the features
+ * What the code of a kernel depends on: this library, the module's text, the kernel, the width and
+ * the class of blocks that are asked for, and the code generator, which `generator` describes: its build id and the features
  * of the processor.  LLVM itself is not in it but in what is kept.  Empty if memory runs out: then the other functions do nothing.
  */
 void kept_key(struct str *out, const struct ptx_module *module, const struct ptx_func *func,
-	uint32_t width, const struct str *generator);
+	uint32_t width, unsigned class, const struct str *generator);
 
 /* False: not there. */
 bool kept_find(struct kept *out, const struct str *key);

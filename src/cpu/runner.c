@@ -127,9 +127,9 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 	runner->function = kernel->function;
 	runner->request = (struct launch_request){
 		.name = function->name,
-		.run = function->kernel.run,
-		.width = function->kernel.width,
-		.frame_size = function->kernel.frame_size,
+		.run = kernel->code->run,
+		.width = kernel->code->width,
+		.frame_size = kernel->code->frame_size,
 		.local_size = function->ptx->local_size,
 		.stack_size = stack_size(runner->context, function->ptx),
 		.host = &runner->context->host,
@@ -139,7 +139,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
-		.in_order = function->kernel.in_order,
+		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
 }
