@@ -597,7 +597,7 @@ bench-programs := $(BENCHES:%=$(BUILD)/bench/%)
 bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU: tables, and JSON lines in BUILD/bench.ndjson
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
 	@bench/table.sh $(BUILD)/bench.ndjson
-bench-cpu: all $(addprefix $(BUILD)/bench/bench_,cpu latency cold compile nvcc modules) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
+bench-cpu: all $(addprefix $(BUILD)/bench/bench_,cpu latency launch pool cold compile nvcc modules) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
 gpu-report: all $(sample-programs) $(bench-programs) $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so ## tests, compute-sanitizer and benchmarks on a GPU

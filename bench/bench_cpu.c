@@ -201,6 +201,10 @@ static void report_job(const struct bench *bench, const char *name)
 		report_ratio(name, "one thread/two", bench->wall[KUDZU], 1, bench->wall[KUDZU_2], 1,
 			bench->rounds);
 	}
+	if (bench->in[GCC] && bench->in[GCC_2]) {
+		report_ratio(name, "gcc, one thread/two", bench->wall[GCC], 1, bench->wall[GCC_2], 1,
+			bench->rounds);
+	}
 	if (bench->in[KUDZU]) {
 		printf("{\"case\":\"%s\",\"what\":\"goal\",\"kudzu/gcc\":%g,\"one thread/two\":%g}\n",
 			name, bench->work[KUDZU].floor, bench->work[KUDZU].scales ? 1.9 : 0);

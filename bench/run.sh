@@ -39,6 +39,7 @@ cpu() {
 	# shellcheck disable=SC2086 # options, or nothing
 	"$build/bench/bench_cpu" ${BENCH_CPU:-}
 	"$build/bench/bench_latency"
+	bench/launch.sh "$build"
 	"$build/bench/bench_cold" cpu
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_compile" cuda
 	"$build/bench/bench_nvcc"
@@ -46,7 +47,6 @@ cpu() {
 }
 
 rest() {
-	bench/launch.sh "$build"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
 	"$build/bench/bench_hits"
@@ -55,9 +55,14 @@ rest() {
 	"$build/bench/bench_warm"
 	"$build/bench/bench_cache"
 	"$build/bench/bench_cache" many
+	echo '{"case":"machine","threads":1}'
 	"$build/bench/bench_array" cpu 1
-	[ "$(nproc)" = 1 ] || "$build/bench/bench_array" cpu
+	if [ "$(nproc)" != 1 ]; then
+		echo "{\"case\":\"machine\",\"threads\":$(nproc)}"
+		"$build/bench/bench_array" cpu
+	fi
 	if python3 -c 'import numpy' 2>/dev/null; then
+		echo '{"case":"machine","threads":1,"what":"numpy"}'
 		OPENBLAS_NUM_THREADS=1 python3 bench/array_numpy.py
 	fi
 }

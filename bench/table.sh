@@ -13,29 +13,46 @@ set -eu
 table() {
 	[ -e "$1" ] || return 0
 	awk '
-	# The lines that the second table has: case, what, and how it says that.
+	# What the second table has: case, what, and how it says that.
 	BEGIN {
 		labels = split( \
-			"latency|kz_launch, sync|a kernel that does nothing, launched and waited for\n" \
+			"cold cpu|process start to result|from process start to the result of the " \
+				"program above, CPU device, nothing cached\n" \
+			"cold cpu|kz_device_open|... of these: opening the device\n" \
+			"cold cpu|kz_module_compile|... loading NVRTC and compiling\n" \
+			"cold cpu|kz_module_kernel|... LLVM, PTX to machine code\n" \
+			"warm cpu|process start to result|the same process, started again\n" \
+			"latency|kz_launch, sync|a kernel that does nothing, launched and waited for, " \
+				"CPU device\n" \
 			"latency|kz_launch of six arguments, sync|... with six arguments\n" \
 			"latency|cuLaunchKernel, sync|... by the driver itself\n" \
 			"latency|cuLaunchKernel, 4096 blocks, sync|... of 4096 blocks\n" \
 			"latency|cuGraphLaunch of 100, sync|... a graph of 100 of them\n" \
 			"latency|kz_apply, 16 floats|an operation on 16 floats, to a new array\n" \
-			"cold cpu|process start to result|from process start to the result of the " \
-				"program above, nothing cached\n" \
-			"cold cpu|kz_device_open|... of these: opening the device\n" \
-			"cold cpu|kz_module_compile|... loading NVRTC and compiling\n" \
-			"cold cpu|kz_module_kernel|... LLVM, PTX to machine code\n" \
-			"warm cpu|process start to result|the same process, started again\n" \
-			"compile saxpy|kudzu/bare|a compile, over bare nvrtcCompileProgram\n" \
-			"over nvcc: saxpy|kudzu/nvcc|a new process that compiles, over nvcc\n" \
-			"over nvcc: saxpy with cuda_fp16.h|kudzu/nvcc|... with cuda_fp16.h\n" \
+			"array: 2 * a to a new array, float32, 16|kudzu|`2*a` on 16 floats, CPU " \
+				"device: new array, launch, result, release\n" \
+			"launch|kudzu - bare|a checked launch of six arguments, beyond the bare driver " \
+				"call, on a driver that does nothing\n" \
+			"pool|alloc+free|a buffer created and released, its size in the pool\n" \
+			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, " \
+				"over one among few\n" \
 			"modules 1000, new|ratio|loading a module of 1000 kernels and making one " \
 				"ready, over a module of one\n" \
 			"modules 1000, loaded before|ratio|... that was loaded before\n" \
-			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, " \
-				"over one among few", label, "\n")
+			"compile saxpy|kudzu/bare|a compile, over bare `nvrtcCompileProgram` with the " \
+				"same options: saxpy\n" \
+			"compile fp16|kudzu/bare|... with `cuda_fp16.h`\n" \
+			"over nvcc: saxpy|kudzu/nvcc|a new process that compiles, over nvcc: saxpy\n" \
+			"over nvcc: saxpy with cuda_fp16.h|kudzu/nvcc|... with `cuda_fp16.h`\n" \
+			"hits: no header|disk/compile|a source that was compiled before, in another " \
+				"process: its image from disk, over a compile\n" \
+			"hits: cuda_fp16.h|disk/compile|... with `cuda_fp16.h`\n" \
+			"hits: cub/block/block_reduce.cuh|disk/compile|... with a CUB block header\n" \
+			"hits: cuda_fp16.h|disk/preprocess|... with `cuda_fp16.h`, over the " \
+				"`nvcc --preprocess` that PyCUDA does\n" \
+			"warm up: 8 sources, 2 processes|processes/one after the other|eight kernels " \
+				"with `cooperative_groups.h`: two processes of `kz_warm_up` over one " \
+				"after the other", label, "\n")
 	}
 	# A value of a line; these objects are flat, and no string has a quote in it.
 	function value(key, found) {
@@ -52,8 +69,8 @@ table() {
 			return "-"
 		}
 		x += 0
-		return x >= 100 ? sprintf("%.0f", x) : x >= 10 ? sprintf("%.1f", x) \
-			: x >= 0.1 ? sprintf("%.2f", x) : sprintf("%.3f", x)
+		return x < 0.02 && x > 0 ? sprintf("1/%.0f", 1 / x) : x >= 100 ? sprintf("%.0f", x) \
+			: x >= 10 ? sprintf("%.1f", x) : x >= 0.1 ? sprintf("%.2f", x) : sprintf("%.3f", x)
 	}
 	# With its goal, and in bold what misses it; `sign` is 1 where less is better.
 	function against(x, goal, sign) {
@@ -75,14 +92,23 @@ table() {
 		return sprintf("%s%s, %.2g %%", best < 0.1 ? "neither: " : "",
 			best == memory ? "memory" : "vector units", 100 * best)
 	}
+	value("case") == "machine" && value("threads") != "" {
+		threads = value("threads")
+	}
 	value("case") == "machine" && value("date") != "" {
-		machine = value("date") ", " value("cpu") ", " value("cores") " cores"
-		for (i = split("gcc llvm pocl", parts); i > 0; i--) {
-			other = value(parts[i]) == "" ? other : ", " parts[i] " " value(parts[i]) other
+		machine = "[" value("date") "](" FILENAME "), " value("cpu") ", " value("cores") " cores"
+		other = ""
+		for (i = split("gcc GCC llvm LLVM pocl PoCL", parts) - 1; i > 0; i -= 2) {
+			if (value(parts[i]) != "") {
+				other = ", " parts[i + 1] " " value(parts[i]) other
+			}
 		}
-		sub("gcc ", "GCC ", other)
-		sub("llvm ", "LLVM ", other)
-		sub("pocl ", "PoCL ", other)
+	}
+	value("case") ~ /^array: / && value("what") == "kudzu/gcc" {
+		if (!(threads in arrays)) {
+			counts[++groups] = threads
+		}
+		array[threads, ++arrays[threads]] = value("median") + 0
 	}
 	value("case") ~ /^cpu: / {
 		name = substr(value("case"), 6)
@@ -99,14 +125,34 @@ table() {
 	}
 	{
 		key = value("case") "|" value("what")
-		if (!(key in one) && value("median") != "") {
-			one[key] = short(value("median")) (value("unit") ~ /s$/ ? " " value("unit") : "")
+		number = value("median") == "" ? value("value") : value("median")
+		unit = value("unit")
+		if (!(key in one) && number != "") {
+			one[key] = short(number) (unit ~ /s$/ ? " " unit : "")
 		}
+	}
+	# The cases of one number of threads, in order, as a line.
+	function array_row(t, n, i, k, x, within) {
+		n = arrays[t]
+		for (i = 2; i <= n; i++) {
+			x = array[t, i]
+			for (k = i - 1; k > 0 && array[t, k] > x; k--) {
+				array[t, k + 1] = array[t, k]
+			}
+			array[t, k + 1] = x
+		}
+		for (i = 1; i <= n; i++) {
+			within += array[t, i] <= 1.25
+		}
+		return "| " n " array operations and reductions on the CPU device, over gcc -O3, " t \
+			" thread" (t == 1 ? "" : "s") " | " short(array[t, 1]) " to " short(array[t, n]) \
+			", median " short((array[t, int((n + 1) / 2)] + array[t, int(n / 2) + 1]) / 2) \
+			"; " within " cases at most 1.25 |\n"
 	}
 	END {
 		if (machine != "") {
-			print "Medians of ratios of times, less is better but for the last but one column;" \
-				" " machine other ".\n"
+			print machine other "; medians" (count ? ", of ratios less is better but for how " \
+				"much faster two threads are" : "") ".\n"
 		}
 		if (count) {
 			print "| kernel, one thread | us | over gcc -O3 (goal) | over width 1 | over PoCL |" \
@@ -126,6 +172,9 @@ table() {
 			if (one[parts[1] "|" parts[2]] != "") {
 				rows = rows "| " parts[3] " | " one[parts[1] "|" parts[2]] " |\n"
 			}
+		}
+		for (i = 1; i <= groups; i++) {
+			rows = rows array_row(counts[i])
 		}
 		if (rows != "") {
 			printf "%s| | |\n|---|---|\n%s", count ? "\n" : "", rows
