@@ -6,7 +6,8 @@
 #        bench/table.sh -c PAGE      fail if PAGE has not what -w would write
 #
 # FILE has the lines that bench/run.sh writes.  Kernels (bench_cpu) are a table with a row each; some
-# other lines, named below, are a second one.  A page's tables end at <!-- end -->.
+# other lines, named below, are a second one.  What misses its goal, or is behind width 1 or PoCL, is in
+# bold.  A page's tables end at <!-- end -->.
 
 set -eu
 
@@ -81,6 +82,10 @@ table() {
 			return short(x) " (" goal ")"
 		}
 		return "**" short(x) "** (" goal ")"
+	}
+	# In bold where the other one is faster.
+	function beside(x) {
+		return x + 0 > 1 ? "**" short(x) "**" : short(x)
 	}
 	function limit(name, memory, vector, best) {
 		memory = got[name, "share of memory\047s bandwidth"]
@@ -163,7 +168,7 @@ table() {
 			n = names[i]
 			printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", n,
 				short(got[n, "kudzu"]), against(got[n, "kudzu/gcc"], goal[n], 1),
-				short(got[n, "kudzu/w1"]), short(got[n, "kudzu/pocl"]),
+				beside(got[n, "kudzu/w1"]), beside(got[n, "kudzu/pocl"]),
 				short(got[n, "kudzu-avx2/gcc-avx2"]), short(got[n, "kudzu-2/gcc-2"]),
 				against(got[n, "one thread/two"], scale[n], -1), limit(n)
 		}
