@@ -693,6 +693,32 @@ START_TEST(a_locale_with_a_comma_changes_nothing)
 }
 END_TEST
 
+START_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
+{
+	char text[16] = "xxxxxxxxxxxxxxx";
+	int64_t length = -1;
+	setup(_i);
+	kz_array *array = counted(KZ_SHAPE(4));
+	ok(kz_array_format(array, NULL, 0, &length, &err));
+	ck_assert_int_eq(length, 10);
+	ok(kz_array_format(array, text, 10, NULL, &err));
+	ck_assert_str_eq(text, "[0 1 2 3]");
+	ck_assert_int_eq(text[10], 'x');
+	ok(kz_array_format(array, text, 11, NULL, &err));
+	ck_assert_str_eq(text, printed(array));
+	ok(kz_array_format(array, text, -1, &length, &err));
+	fails(kz_array_format(NULL, text, 11, &length, &err), KZ_INVALID,
+		"expected an array, got NULL");
+	ck_assert_str_eq(text, "");
+	ck_assert_int_eq(length, 0);
+	mem_fail_after(1);
+	ck_assert_int_eq(kz_array_format(array, text, 11, NULL, NULL), KZ_NO_MEMORY);
+	mem_fail_after(-1);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_print_that_fails_says_why)
 {
 	setup(_i);
@@ -729,6 +755,7 @@ Suite *array_suite(void)
 		&doubles_are_printed_short_and_aligned, &each_type_is_printed_in_its_own_way,
 		&one_element_alone_has_no_brackets, &shapes_are_printed_in_brackets_and_shortened,
 		&a_strided_view_is_printed_as_its_elements, &a_locale_with_a_comma_changes_nothing,
+		&an_array_prints_into_a_buffer_as_far_as_it_fits,
 		&a_print_that_fails_says_why,
 	};
 	Suite *s = suite_create("array");
