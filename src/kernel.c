@@ -494,6 +494,10 @@ static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
 			kernel->handle) == CUDA_SUCCESS) {
 		info->width = value;
 	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_TIER,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->tier = value;
+	}
 }
 
 static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)

@@ -108,6 +108,7 @@ static uint32_t width_of(const char *line, unsigned count)
 	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
 	memcpy(&value, &machine.memory[1], sizeof(value));
 	ck_assert_float_eq(value, (float)count);
+	ck_assert_int_eq(machine.kernel.is_quick, machine.kernel.width == 1);
 	machine_close();
 	str_free(&text);
 	return machine.kernel.width;
@@ -156,6 +157,28 @@ START_TEST(huge_kernels_run_one_lane_at_a_time)
 }
 END_TEST
 
+/* Refused before LLVM has seen any of it. */
+START_TEST(kernels_that_memory_is_not_enough_for_are_refused)
+{
+	struct str text = STR_INIT;
+	setenv("KUDZU_CPU_MEMORY", "100M", 1);
+	str_add(&text, HEAD ".entry k() { .reg .f32 %f; mov.f32 %f, 0f00000000;\n");
+	for (int i = 0; i < 20000; i++) {
+		str_add(&text, "add.f32 %f, %f, 0f3F800000;\n");
+	}
+	str_add(&text, "ret; }");
+	machine_open(text.data);
+	ck_assert(!jit_compile(&machine.kernel, machine.jit, machine.module.funcs[0],
+		&machine.diag));
+	ck_assert(machine.diag.no_memory);
+	ck_assert_str_eq(machine.diag.message, "to compile 'k', of 20002 instructions, may take 78"
+		" MiB of memory; half of what there is is 50");
+	ck_assert_uint_eq(jit_made_count(), 0);
+	machine_close();
+	str_free(&text);
+}
+END_TEST
+
 static void set_width(void)
 {
 	setenv("KUDZU_CPU_WIDTH", "32", 1);
@@ -170,6 +193,7 @@ Suite *emit_size_suite(void)
 	tcase_add_test(tc, registers_of_one_block_do_not_live_in_others);
 	tcase_add_test(tc, many_registers_that_live_long_stay_in_memory);
 	tcase_add_test(tc, tangled_kernels_run_one_lane_at_a_time);
+	tcase_add_test(tc, kernels_that_memory_is_not_enough_for_are_refused);
 	tcase_add_test(tc, huge_kernels_run_one_lane_at_a_time);
 	suite_add_tcase(suite, tc);
 	return suite;

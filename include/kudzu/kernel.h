@@ -329,7 +329,8 @@ typedef struct kz_kernel_info {
 	int32_t cluster[3];            /**< those that the source asks for, in blocks; 0: none */
 	int64_t code_size;             /**< machine code that the CPU device made; 0: not told */
 	int32_t width;                 /**< threads that it runs at once, as lanes; 0: not told */
-	int32_t reserved;
+	int32_t tier;                  /**< 1: the CPU device compiled it with care; 2: in a hurry,
+	                                    since it is very big; 0: not told */
 } kz_kernel_info;
 
 #ifdef __cplusplus

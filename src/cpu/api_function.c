@@ -93,6 +93,9 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 	case CU_FUNC_ATTRIBUTE_KUDZU_WIDTH:
 		*out = is_compiled(function) ? (int)function->kernel.width : 0;
 		break;
+	case CU_FUNC_ATTRIBUTE_KUDZU_TIER:
+		*out = is_compiled(function) ? 1 + function->kernel.is_quick : 0;
+		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
 			(int)attribute);

@@ -106,7 +106,7 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 {
 	char text[512];
 	if (diag->no_memory) {
-		return api_no_memory(call);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: %s", call, diag->message);
 	}
 	if (diag->no_compiler) {
 		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag->message);

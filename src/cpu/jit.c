@@ -14,6 +14,7 @@
 #include "../base/common.h"
 
 #include "../base/alloc.h"
+#include "capacity.h"
 #include "cfg.h"
 #include "code.h"
 #include "features.h"
@@ -33,6 +34,10 @@
 enum { HUGE_KERNEL = 10000 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
+
+/* Bytes that LLVM takes for an instruction of PTX at most, by measurement (bench_jit): of huge
+ * kernels, and of those for 32 lanes.  Up to FEW_BYTES nobody asks how many there are. */
+enum { HUGE_BYTES = 4 << 10, WIDE_BYTES = 32 << 10, FEW_BYTES = 64 << 20 };
 
 /* Of what a kernel is called in its object file. */
 #define SYMBOL_SIZE 48
@@ -229,7 +234,7 @@ static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_obje
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
-		.in_order = out->in_order, .frame_size = out->frame_size, .object = object->data,
+		.in_order = out->in_order, .is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
 		.size = object->size, .maker = jit->calls->address};
 	made_count++;
 	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
@@ -252,10 +257,26 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	order.is_vector = order.has_loop && !order.is_huge && is_for(func, 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
-		.in_order = spin_is_possible(func), .frame_size = object.frame_size,
+		.in_order = spin_is_possible(func), .is_quick = object.is_quick,
+		.frame_size = object.frame_size,
 		.emit_ms = object.emit_ms, .compile_ms = object.compile_ms};
 	return outcome != JIT_MADE ? outcome
 		: take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
+}
+
+/* Whether there is memory enough to compile a kernel: half of what the device may have. */
+static bool fits_memory(const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+{
+	size_t each = width > 1 ? WIDE_BYTES : HUGE_BYTES;
+	size_t need = func->inst_count < SIZE_MAX / each ? func->inst_count * each : SIZE_MAX;
+	if (need <= FEW_BYTES || need <= capacity_bytes() / 2) {
+		return true;
+	}
+	ptx_fail(diag, func->line, 0, "to compile '%s', of %zu instructions, may take %zu MiB of"
+		" memory; half of what there is is %zu", func->name, func->inst_count, need >> 20,
+		capacity_bytes() >> 21);
+	diag->no_memory = true;
+	return false;
 }
 
 static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
@@ -266,6 +287,9 @@ static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 		return false;
 	}
 	uint32_t width = width_for(jit, func);
+	if (!fits_memory(func, width, diag)) {
+		return false;
+	}
 	enum jit_outcome outcome = compile_width(out, jit, func, width, diag);
 	if (width > 1 && (outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP)) {
 		/* The registers of 32 lanes are 32 times as large. */
@@ -308,7 +332,8 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 		return false;
 	}
 	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
-		.in_order = kept.in_order, .frame_size = kept.frame_size, .is_kept = true};
+		.in_order = kept.in_order, .is_quick = kept.is_quick,
+		.frame_size = kept.frame_size, .is_kept = true};
 	bool ok = load_object(out, jit, kept.object, kept.size, func, &diag);
 	out->load_ms = now_ms() - start;
 	mem_free(kept.memory);

@@ -20,6 +20,7 @@ struct jit_kernel {
 	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
+	bool is_quick;         /* it is so big that LLVM was in a hurry: slower code */
 	bool is_kept;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR and passes, */

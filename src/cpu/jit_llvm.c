@@ -284,6 +284,7 @@ static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm,
 		return JIT_TOO_DEEP;
 	}
 	out->owner = buffer;
+	out->is_quick = machine == llvm->quick;
 	out->data = LLVMGetBufferStart(buffer);
 	out->size = LLVMGetBufferSize(buffer);
 	return JIT_MADE;

@@ -32,6 +32,7 @@ struct jit_object {
 	size_t size;
 	void *owner;           /* what holds it */
 	size_t frame_size;
+	bool is_quick;         /* LLVM was in a hurry */
 	double emit_ms;        /* IR and passes */
 	double compile_ms;     /* code generation */
 };

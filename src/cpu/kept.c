@@ -25,7 +25,8 @@ struct value {
 	uint64_t frame_size;
 	uint32_t width;
 	uint16_t is_straight;
-	uint16_t in_order;
+	uint8_t in_order;
+	uint8_t is_quick;
 	uint32_t id_size;   /* behind this: the build id of LLVM, */
 	uint32_t path_size; /* and its file, zero-terminated; then the object */
 };
@@ -115,6 +116,7 @@ bool kept_find(struct kept *out, const struct str *key)
 	out->width = value.width;
 	out->is_straight = value.is_straight;
 	out->in_order = value.in_order;
+	out->is_quick = value.is_quick;
 	out->frame_size = value.frame_size;
 	out->object = text + skip;
 	out->size = size - sizeof(value) - skip;
@@ -131,6 +133,7 @@ void kept_put(const struct str *key, const struct kept *kept)
 		return;
 	}
 	struct value value = {kept->frame_size, kept->width, kept->is_straight, kept->in_order,
+		kept->is_quick,
 		(uint32_t)dl_build_id(id, kept->maker), (uint32_t)strlen(path) + 1};
 	add(&text, &value, sizeof(value));
 	add(&text, id, value.id_size);

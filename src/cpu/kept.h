@@ -13,6 +13,7 @@ struct kept {
 	uint32_t width;
 	bool is_straight;
 	bool in_order;
+	bool is_quick;
 	size_t frame_size;
 	const void *object; /* the object file */
 	size_t size;
