@@ -349,7 +349,7 @@ SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
 	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
 	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_pack rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
+	rtc_pack rtc_key rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
 	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))

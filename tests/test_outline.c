@@ -13,6 +13,7 @@
 #include "store_folder.h"
 
 #include <glob.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -357,6 +358,51 @@ START_TEST(what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late)
 }
 END_TEST
 
+enum { THREADS = 4, TURNS = 6 };
+
+/* Load the module, with others; every kernel of one that all have, and a few of its own. */
+static void *use(void *shared)
+{
+	char *wrong = NULL;
+	if (cuCtxSetCurrent(context) != CUDA_SUCCESS) {
+		return "context";
+	}
+	for (int turn = 0; turn < TURNS && !wrong; turn++) {
+		CUmodule own = NULL;
+		CUfunction functions[12];
+		wrong = cuModuleLoadData(&own, text) != CUDA_SUCCESS
+			|| cuModuleEnumerateFunctions(functions, 12, shared) != CUDA_SUCCESS
+			|| cuModuleGetFunction(functions, own, "k3") != CUDA_SUCCESS
+			|| cuModuleUnload(own) != CUDA_SUCCESS ? "call" : NULL;
+		if (turn % 2) {
+			outline_forget();
+		}
+	}
+	return wrong;
+}
+
+START_TEST(threads_may_read_kernels_at_once)
+{
+	pthread_t threads[THREADS];
+	void *wrong = NULL, *said;
+	write_module(12, "");
+	OK(cuModuleUnload(load_text(text)));
+	CUmodule shared = load_text(text);
+	for (int i = 0; i < THREADS; i++) {
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, use, shared), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &said);
+		wrong = said ? said : wrong;
+	}
+	ck_assert_msg(!wrong, "%s", (const char *)wrong);
+	for (int i = 0; i < 12; i++) {
+		ck_assert_uint_eq(run(shared, i), 2 * (unsigned)(i + 7));
+	}
+	OK(cuModuleUnload(shared));
+}
+END_TEST
+
 START_TEST(memory_may_run_out_when_a_kernel_is_read)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -396,6 +442,7 @@ Suite *outline_suite(void)
 	tcase_add_test(driver, kernels_that_are_read_late_are_found_and_counted);
 	tcase_add_test(driver, what_cannot_run_is_refused_each_time);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
+	tcase_add_test(driver, threads_may_read_kernels_at_once);
 	tcase_add_test(driver, memory_may_run_out_when_a_kernel_is_read);
 	suite_add_tcase(suite, driver);
 	return suite;
