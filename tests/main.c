@@ -16,6 +16,9 @@
 /* As `kudzu worker`: of this build, as the library in here is.  One of the runners has no library. */
 int kz_warm_up_serve(int socket) __attribute__((weak));
 
+/* As a program that says whether it has a store; see test_store_owner.c. */
+int store_owner_tell(void) __attribute__((weak));
+
 /* nvJitLink 13.0 keeps some memory of every link that fails. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -31,6 +34,9 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "worker") == 0 && kz_warm_up_serve) {
 		return kz_warm_up_serve(0);
+	}
+	if (argc == 2 && strcmp(argv[1], "store") == 0 && store_owner_tell) {
+		return store_owner_tell();
 	}
 	setenv("KUDZU_CACHE", "0", 0);
 	SRunner *runner = srunner_create(NULL);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,38 @@ static const struct {
 	{change_nothing, true, become_user, use_without_environment, IS_OFF}, /* has no home */
 };
 
+/* What a copy of this program says with the argument "store". */
+int store_owner_tell(void);
+int store_owner_tell(void)
+{
+	struct store *store = NULL;
+	bool opened = store_open(&store, NULL);
+	printf("%lu %s\n", getauxval(AT_SECURE), opened && store_off(store) ? store_off(store) : "on");
+	store_close(store);
+	return opened ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* A program that the user owns, with the setuid bit, started by root.  Where the file system ignores
+ * the bit there is nothing to see. */
+START_TEST(a_setuid_program_has_no_store)
+{
+	static const char *const modes[] = {"755", "4755"};
+	static const char *const said[] = {"0 on\n", "1 the program runs with somebody else's rights (setuid)\n"};
+	char command[900], line[200] = "";
+	if (geteuid() != 0) {
+		return;
+	}
+	snprintf(command, sizeof(command), "cp /proc/%d/exe '%s' && chown %d '%s' && chmod %s '%s' &&"
+		" KUDZU_CACHE=1 KUDZU_CACHE_DIR='%s' '%s' store", (int)getpid(), outside("program"),
+		USER, other, modes[_i], other, store_path, other);
+	FILE *out = popen(command, "re");
+	ck_assert_ptr_nonnull(out);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), out));
+	ck_assert_int_eq(pclose(out), 0);
+	ck_assert(strcmp(line, said[_i]) == 0 || strcmp(line, said[0]) == 0);
+}
+END_TEST
+
 START_TEST(no_byte_of_others_is_read)
 {
 	bool is_root = geteuid() == 0;
@@ -290,6 +323,7 @@ Suite *store_owner_suite(void)
 	Suite *suite = suite_create("store_owner");
 	TCase *tc = tcase_create("owners");
 	tcase_add_checked_fixture(tc, store_folder_create, store_folder_remove);
+	tcase_add_loop_test(tc, a_setuid_program_has_no_store, 0, 2);
 	tcase_add_loop_test(tc, no_byte_of_others_is_read, 0, countof(cases));
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -48,11 +48,6 @@ struct ptx_token ptx_next_token(const char **at)
 	return token;
 }
 
-bool ptx_token_is(const struct ptx_token *token, const char *text)
-{
-	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
-}
-
 const char *ptx_skip_braces(const char *at)
 {
 	for (int depth = 1; depth > 0;) {
