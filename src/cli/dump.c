@@ -34,6 +34,7 @@ struct dump {
 	const char *kernel; /* NULL: all */
 	struct source_options source;
 	char folder[PATH_MAX]; /* empty: there is none */
+	FILE *out;             /* in memory: who reads us may end us, and the folder must go first */
 };
 
 static bool read_stage(struct dump *dump, const char *text)
@@ -118,7 +119,7 @@ static bool print_file(const struct dump *dump, const char *symbol)
 			strerror(errno));
 		return false;
 	}
-	fwrite(text, 1, size, stdout);
+	fwrite(text, 1, size, dump->out);
 	free(text);
 	return true;
 }
@@ -126,7 +127,7 @@ static bool print_file(const struct dump *dump, const char *symbol)
 /* PTX */
 
 /* From the line that declares an entry to its closing brace. */
-static bool print_entry(const char *ptx, const char *symbol)
+static bool print_entry(FILE *out, const char *ptx, const char *symbol)
 {
 	size_t length = strlen(symbol);
 	for (const char *at = ptx; (at = strstr(at, ".entry ")); at++) {
@@ -140,7 +141,7 @@ static bool print_entry(const char *ptx, const char *symbol)
 		for (int depth = 1; depth > 0 && *end++;) {
 			depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
 		}
-		printf("%.*s\n", (int)(end + 1 - start), start);
+		fprintf(out, "%.*s\n", (int)(end + 1 - start), start);
 		return true;
 	}
 	fprintf(stderr, "%s: there is no entry '%s' in the PTX\n", name, symbol);
@@ -168,7 +169,7 @@ static int print_kernel(const struct dump *dump, kz_module *mod, const char *ker
 	}
 	const char *symbol = symbol_of(kz_module_get_image(mod), kz_kernel_name(kernel));
 	bool ok = dump->stage->suffix ? print_file(dump, symbol)
-		: print_entry(kz_module_image(mod, NULL), symbol);
+		: print_entry(dump->out, kz_module_image(mod, NULL), symbol);
 	return ok ? CLI_OK : CLI_FAILED;
 }
 
@@ -181,7 +182,7 @@ static int print_module(const struct dump *dump, kz_module *mod, kz_error *err)
 	}
 	if (!dump->stage->suffix) {
 		const char *text = kz_module_image(mod, &size);
-		fwrite(text, 1, (size_t)size, stdout);
+		fwrite(text, 1, (size_t)size, dump->out);
 		return CLI_OK;
 	}
 	if (kz_module_kernel_count(mod) == 0) {
@@ -194,23 +195,15 @@ static int print_module(const struct dump *dump, kz_module *mod, kz_error *err)
 	return status;
 }
 
-static int dump_file(struct dump *dump, const char *path)
+static int dump_source(struct dump *dump, const struct source *source)
 {
-	struct source source;
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	const char *instance = dump->kernel && strchr(dump->kernel, '<') ? dump->kernel : NULL;
-	int status = CLI_FAILED;
-	if (!source_open(&source, "dump", path)) {
-		return CLI_USAGE;
-	}
-	if (dump->stage->suffix && !make_folder(dump)) {
-		source_close(&source);
-		return CLI_FAILED;
-	}
+	int status;
 	if (kz_device_open(&dev, "cpu", &err)
-	    || source_load(&mod, dev, &source, &dump->source, instance, &err)) {
+	    || source_load(&mod, dev, source, &dump->source, instance, &err)) {
 		status = report_status(&err);
 	} else {
 		report_log(kz_module_log(mod));
@@ -220,8 +213,31 @@ static int dump_file(struct dump *dump, const char *path)
 	kz_error_clear(&err);
 	kz_module_release(mod);
 	kz_device_close(dev);
-	source_close(&source);
+	return status;
+}
+
+static int dump_file(struct dump *dump, const char *path)
+{
+	struct source source;
+	char *text = NULL;
+	size_t size = 0;
+	int status = CLI_FAILED;
+	if (!source_open(&source, "dump", path)) {
+		return CLI_USAGE;
+	}
+	dump->out = open_memstream(&text, &size);
+	if (dump->out && (!dump->stage->suffix || make_folder(dump))) {
+		status = dump_source(dump, &source);
+	}
 	remove_folder(dump);
+	if (!dump->out || fclose(dump->out)) {
+		fprintf(stderr, "%s: out of memory\n", name);
+		status = CLI_FAILED;
+	} else {
+		fwrite(text, 1, size, stdout);
+	}
+	free(text);
+	source_close(&source);
 	return status;
 }
 

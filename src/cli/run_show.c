@@ -3,7 +3,8 @@
  * kudzu run: what it prints: parameters with an example, arrays, times.
  *
  * The example is a call that works as it stands: one block of 256 threads, arrays of as many
- * elements, and 16 for every integer, which is the side of a square of that size.
+ * elements, and 16 for every integer, which is the side of a square of that size.  Structs get zeros,
+ * room enough for all but huge ones.
  */
 #define _GNU_SOURCE
 #include "run.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXAMPLE_COUNT = 256, EXAMPLE_NUMBER = 16 };
+enum { EXAMPLE_COUNT = 256, EXAMPLE_NUMBER = 16, STRUCT_SIZE = 256 };
 
 /* Parameters */
 
@@ -35,35 +36,53 @@ static const struct {
 	{"int4", "i32", false}, {"double2", "f64", true},
 };
 
+/* The index of a type of which length bytes are given; -1 for one that is not listed. */
+static int find_spelling(const char *type, size_t length)
+{
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
+		if (strlen(spellings[i].type) == length
+		    && strncmp(spellings[i].type, type, length) == 0) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+static void pointer_example(char *out, size_t size, const char *type, size_t length)
+{
+	bool constant = strncmp(type, "const ", 6) == 0;
+	int index = find_spelling(type + (constant ? 6 : 0), length - (constant ? 6 : 0));
+	if (memchr(type, '*', length)) {
+		snprintf(out, size, "?"); /* a pointer to pointers */
+	} else if (index < 0) {
+		snprintf(out, size, "u8[%d]=0", EXAMPLE_COUNT * STRUCT_SIZE);
+	} else {
+		const char *name = spellings[index].ours;
+		bool small = strcmp(name, "bool") == 0 || strcmp(name, "i8") == 0;
+		snprintf(out, size, "%s[%d]%s", name, EXAMPLE_COUNT,
+			!constant ? "=0" : small ? "=1" : "=arange");
+	}
+}
+
 /* An argument that such a parameter takes; "?" for one that nobody can guess. */
 static void example(char *out, size_t size, const char *type)
 {
 	size_t length = strlen(type);
-	bool pointer = length > 0 && type[length - 1] == '*';
-	bool constant = strncmp(type, "const ", 6) == 0;
-	type += pointer && constant ? 6 : 0;
-	length = strcspn(type, "*");
-	while (length > 0 && type[length - 1] == ' ') {
-		length--;
-	}
-	snprintf(out, size, "?");
-	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
-		const char *name = spellings[i].ours;
-		if (strlen(spellings[i].type) != length
-		    || strncmp(spellings[i].type, type, length) != 0) {
-			continue;
-		}
-		bool is_bool = strcmp(name, "bool") == 0;
-		if (pointer) {
-			snprintf(out, size, "%s[%d]%s", name, EXAMPLE_COUNT, !constant ? "=0"
-				: is_bool || strcmp(name, "i8") == 0 ? "=1" : "=arange");
-		} else if (type[length - 1] != '2' && type[length - 1] != '4') {
-			snprintf(out, size, "%s:%d", name, is_bool ? 1 : spellings[i].is_float ? 2
-				: EXAMPLE_NUMBER);
-		} else {
-			snprintf(out, size, "%s:1,2%s", name, type[length - 1] == '4' ? ",3,4" : "");
-		}
+	if (length > 0 && type[length - 1] == '*') {
+		length -= length > 1 && type[length - 2] == ' ' ? 2 : 1;
+		pointer_example(out, size, type, length);
 		return;
+	}
+	int index = find_spelling(type, length);
+	const char *name = index < 0 ? "" : spellings[index].ours;
+	char last = length > 0 ? type[length - 1] : '\0';
+	if (index < 0 || strcmp(type, "void") == 0) {
+		snprintf(out, size, "?");
+	} else if (last == '2' || last == '4') {
+		snprintf(out, size, "%s:1,2%s", name, last == '4' ? ",3,4" : "");
+	} else {
+		snprintf(out, size, "%s:%d", name, strcmp(name, "bool") == 0 ? 1
+			: spellings[index].is_float ? 2 : EXAMPLE_NUMBER);
 	}
 }
 
