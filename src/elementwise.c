@@ -358,15 +358,19 @@ static void fill_extents(struct extents *extents, const struct plan *plan)
 	}
 }
 
-/* Elements of a block on a serial device. */
+/* Elements of a block on a serial device; down to half as many as usual where that gives each core
+ * something. */
 static int64_t serial_chunk(const struct plan *plan)
 {
+	int64_t share = divide_up(plan->target->count, plan->device->info.multiprocessors);
 	int64_t widest = kz_dtype_size(plan->dtype);
 	for (int i = 0; i < plan->expr->array_count; i++) {
 		int64_t size = kz_dtype_size(plan->expr->arrays[i]->dtype);
 		widest = size > widest ? size : widest;
 	}
-	return plan->layout.serial == 1 ? divide_up(SERIAL_CHUNK_BYTES, widest) : BRANCHY_CHUNK;
+	int64_t most = plan->layout.serial == 1 ? divide_up(SERIAL_CHUNK_BYTES, widest)
+		: BRANCHY_CHUNK;
+	return share >= most ? most : share > most / 2 ? share : most / 2;
 }
 
 static void choose_grid(struct kernels_call *call, const struct plan *plan)

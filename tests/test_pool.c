@@ -6,10 +6,14 @@
 #include "../src/cpu/pool.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct count {
 	atomic_uint next;
@@ -30,7 +34,7 @@ static void count_up(void *arg, unsigned worker)
 
 static void run(struct pool *pool, pool_job *job, void *arg, unsigned want)
 {
-	bool mine = want > 1 && pool_post(pool, job, arg, want - 1);
+	bool mine = want > 1 && pool_post(pool, job, arg, want - 1, 0);
 	job(arg, 0);
 	if (mine) {
 		ck_assert(pool_close(pool, 0));
@@ -140,6 +144,70 @@ START_TEST(pool_waits_for_those_who_have_joined)
 }
 END_TEST
 
+struct company {
+	atomic_uint workers;
+	int patience;
+};
+
+/* Give the other worker time to come. */
+static void await_company(void *arg, unsigned worker)
+{
+	struct company *company = arg;
+	atomic_fetch_or(&company->workers, 1u << worker);
+	for (int i = 0; i < company->patience && atomic_load(&company->workers) != 3; i++) {
+		usleep(100);
+	}
+}
+
+/* Whether all threads but this one sleep. */
+static bool is_quiet(void)
+{
+	bool quiet = true;
+	char own[32], name[300], line[128];
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	DIR *folder = opendir("/proc/self/task");
+	ck_assert_ptr_nonnull(folder);
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		snprintf(name, sizeof(name), "/proc/self/task/%s/stat", entry->d_name);
+		FILE *file = entry->d_name[0] != '.' && strcmp(entry->d_name, own) != 0
+			? fopen(name, "r") : NULL;
+		if (file != NULL) {
+			quiet &= fgets(line, sizeof(line), file) && strstr(line, ") S ");
+			fclose(file);
+		}
+	}
+	closedir(folder);
+	return quiet;
+}
+
+/* Whether another worker, which sleeps, comes to a job that is expected to take so long. */
+static bool wakes(struct pool *pool, uint64_t expected_ns, int patience)
+{
+	struct company company = {0, patience};
+	do {
+		usleep(1000);
+	} while (!is_quiet());
+	ck_assert(pool_post(pool, await_company, &company, 1, expected_ns));
+	await_company(&company, 0);
+	ck_assert(pool_close(pool, 0));
+	return atomic_load(&company.workers) == 3;
+}
+
+START_TEST(pool_wakes_nobody_for_a_short_job_but_for_several)
+{
+	struct pool *pool;
+	ck_assert(pool_create(&pool, 2));
+	const int long_enough = 100000;
+	ck_assert(wakes(pool, 0, long_enough));
+	ck_assert(!wakes(pool, 9000, 20));
+	ck_assert(!wakes(pool, 9000, 20));
+	ck_assert(wakes(pool, 9000, long_enough));
+	ck_assert(!wakes(pool, 9000, 20));
+	ck_assert(wakes(pool, 100000, long_enough));
+	pool_release(pool);
+}
+END_TEST
+
 static void *run_from_thread(void *arg)
 {
 	run_jobs(arg, 100);
@@ -193,6 +261,7 @@ Suite *pool_suite(void)
 	tcase_add_test(tc, pool_runs_workers_at_the_same_time);
 	tcase_add_test(tc, pool_counts_workers_from_0_for_few_as_for_many);
 	tcase_add_test(tc, pool_waits_for_those_who_have_joined);
+	tcase_add_test(tc, pool_wakes_nobody_for_a_short_job_but_for_several);
 	tcase_add_test(tc, pool_takes_jobs_from_several_threads);
 	tcase_add_test(tc, pool_takes_its_size_from_the_environment);
 	tcase_add_test(tc, pool_survives_every_failing_malloc);

@@ -27,6 +27,8 @@
 #define CACHE_LINE 64
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
+#define HAND_OVER_NS 500    /* what it takes to have somebody else do a part */
+#define LATE_NS 10000       /* after which a launch that was to be short is no more */
 
 struct worker {
 	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
@@ -65,8 +67,10 @@ struct job {
 	bool has_helpers;
 	bool has_left;            /* worker 0 has, or does not wait for the others */
 	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none */
+	unsigned want;            /* workers that have something to do */
 	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
-	uint64_t seen;            /* the clock when it last looked */
+	uint64_t first;           /* the clock when it first looked, */
+	uint64_t seen;            /* and last */
 	unsigned blocks_per_look;
 	unsigned blocks_to_look;
 };
@@ -273,16 +277,36 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
+static void work(void *arg, unsigned index);
+
+/* For worker 0: a launch that was to be short takes long, or waits for what others could do. */
+static void get_help(struct job *job)
+{
+	struct pool *pool = job->launcher->pool;
+	if (job->has_helpers) {
+		pool_wake(pool);
+	} else if (job->want > 1) {
+		job->has_helpers = pool_post(pool, work, job, job->want - 1, 0);
+	}
+}
+
 /* Whether worker 0 is to leave, now that it could: `waits` if its block does. */
 static bool must_leave(struct job *job, const struct worker *w, bool waits)
 {
-	if (w != &job->launcher->workers[0] || job->deadline == 0) {
+	if (w != &job->launcher->workers[0]) {
 		return false;
 	}
-	if (!waits && --job->blocks_to_look > 0) {
+	if (waits) {
+		get_help(job);
+	}
+	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
 		return false;
 	}
 	uint64_t now = now_ns();
+	job->first = job->first == 0 ? now : job->first;
+	if (now - job->first > LATE_NS) {
+		get_help(job);
+	}
 	bool often = now - job->seen < CLOCK_EVERY_NS;
 	unsigned per_look = job->blocks_per_look;
 	job->blocks_per_look = often ? 2 * per_look : per_look > 1 ? per_look / 2 : 1;
@@ -587,7 +611,11 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	job->blocks_per_look = 1;
 	job->blocks_to_look = 2; // not before the first block
 	atomic_store(&launcher->is_running, true);
-	job->has_helpers = want > 1 && pool_post(launcher->pool, work, job, want - 1);
+	job->want = want;
+	if (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS) {
+		job->has_helpers = want > 1
+			&& pool_post(launcher->pool, work, job, want - 1, request->expected_ns);
+	}
 	work(job, 0);
 	return end_launch(job);
 }
@@ -597,6 +625,7 @@ CUresult launch_continue(struct launcher *launcher)
 	struct job *job = &launcher->job;
 	job->has_left = false;
 	job->deadline = 0;
+	get_help(job);
 	work(job, 0);
 	return end_launch(job);
 }

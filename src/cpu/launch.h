@@ -30,6 +30,7 @@ struct launch_request {
 	uint32_t block[3];
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
+	uint64_t expected_ns;   /* what it takes, about; 0: nobody knows */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks run at once; grid.sync() works */
 };

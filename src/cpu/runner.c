@@ -118,6 +118,17 @@ static size_t stack_size(const struct context *context, const struct ptx_func *f
 	return size;
 }
 
+/* What a kernel takes, to judge by the last time; 0: nobody knows. */
+static uint64_t expected_ns(const struct kernel_work *kernel)
+{
+	uint64_t blocks = atomic_load_explicit(&kernel->function->short_blocks,
+		memory_order_relaxed);
+	if (blocks == 0 || blocks == UINT64_MAX) {
+		return 0;
+	}
+	return (uint64_t)((double)work_blocks(kernel) * (double)BUDGET_NS / (double)blocks) + 1;
+}
+
 static void init_request(struct runner *runner, const struct kernel_work *kernel)
 {
 	const struct function *function = kernel->function;
@@ -139,6 +150,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
+		.expected_ns = expected_ns(kernel),
 		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
 	};

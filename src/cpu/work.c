@@ -168,6 +168,7 @@ static void touch(struct context *context, void (*function)(void *arg), void *ar
 
 /* From so many bytes on, workers share a copy. */
 #define SHARED_COPY ((size_t)1 << 17)
+#define COPY_BYTES_PER_NS 10 /* of one core, about */
 
 enum { MOST_PARTS = 64 };
 
@@ -218,7 +219,9 @@ static void share_copy(struct context *context, const struct box *box)
 	struct shared_copy copy = {
 		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
 	};
-	bool has_helpers = copy.parts > 1 && pool_post(pool, copy_parts, &copy, copy.parts - 1);
+	const uint64_t expected_ns = box->width / COPY_BYTES_PER_NS;
+	bool has_helpers = copy.parts > 1
+		&& pool_post(pool, copy_parts, &copy, copy.parts - 1, expected_ns);
 	copy_parts(&copy, 0);
 	if (has_helpers) {
 		pool_close(pool, 0);
