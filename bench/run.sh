@@ -49,6 +49,7 @@ cpu() {
 rest() {
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
+	"$build/bench/bench_jit"
 	"$build/bench/bench_hits"
 	"$build/bench/bench_link"
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_modules" cuda
