@@ -143,7 +143,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	11_bundle 12_compile
 # Programs whose text and output the pages of docs show.
 EXAMPLES := errors troubles tutorial handling
-BENCHES := bench_launch bench_latency bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
+BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
 	bench_link bench_warm \
 	bench_cache bench_jit \
 	bench_cpu bench_nvcc
@@ -454,7 +454,7 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-docs check-symbols check-install
+	check-headers check-docs check-symbols check-instructions check-install
 .PHONY: check-all $(STEPS) check-clang check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-clang, -fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
@@ -481,6 +481,8 @@ check-docs: ## everything public is documented: Doxygen has no warning
 	$(call step,$@,$(call doxygen,WARN_AS_ERROR=FAIL_ON_WARNINGS))
 check-headers: ## each public header alone, C11 and C++17, with every compiler there is
 	$(call step,$@,.ci/check-headers)
+check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
+	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall
