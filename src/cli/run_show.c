@@ -48,7 +48,14 @@ static int find_spelling(const char *type, size_t length)
 	return -1;
 }
 
-static void pointer_example(char *out, size_t size, const char *type, size_t length)
+static bool is_input(const char *type)
+{
+	return strncmp(type, "const ", 6) == 0 && strchr(type, '*');
+}
+
+/* Of a pointer's type without its star.  What a kernel may write is 0, unless there is nothing else
+ * to read. */
+static void pointer_example(char *out, size_t size, const char *type, size_t length, bool inputs)
 {
 	bool constant = strncmp(type, "const ", 6) == 0;
 	int index = find_spelling(type + (constant ? 6 : 0), length - (constant ? 6 : 0));
@@ -60,17 +67,17 @@ static void pointer_example(char *out, size_t size, const char *type, size_t len
 		const char *name = spellings[index].ours;
 		bool small = strcmp(name, "bool") == 0 || strcmp(name, "i8") == 0;
 		snprintf(out, size, "%s[%d]%s", name, EXAMPLE_COUNT,
-			!constant ? "=0" : small ? "=1" : "=arange");
+			!constant && inputs ? "=0" : small ? "=1" : "=arange");
 	}
 }
 
 /* An argument that such a parameter takes; "?" for one that nobody can guess. */
-static void example(char *out, size_t size, const char *type)
+static void example(char *out, size_t size, const char *type, bool inputs)
 {
 	size_t length = strlen(type);
 	if (length > 0 && type[length - 1] == '*') {
 		length -= length > 1 && type[length - 2] == ' ' ? 2 : 1;
-		pointer_example(out, size, type, length);
+		pointer_example(out, size, type, length, inputs);
 		return;
 	}
 	int index = find_spelling(type, length);
@@ -126,7 +133,7 @@ static void print_example(const struct run *run, kz_kernel *kernel, bool alone,
 	const struct parameters *parameters, const char *source)
 {
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
-	bool guessed = true;
+	bool guessed = true, inputs = false;
 	char text[64];
 	int threads = kz_kernel_describe(kernel, &info, NULL) == KZ_OK
 		&& info.max_threads_per_block < EXAMPLE_COUNT ? info.max_threads_per_block
@@ -141,7 +148,10 @@ static void print_example(const struct run *run, kz_kernel *kernel, bool alone,
 	}
 	printf(square ? " --grid 1 --block 16,16" : " --grid 1 --block %d", threads);
 	for (size_t i = 0; i < parameters->count; i++) {
-		example(text, sizeof(text), parameters->items[i].type);
+		inputs = inputs || is_input(parameters->items[i].type);
+	}
+	for (size_t i = 0; i < parameters->count; i++) {
+		example(text, sizeof(text), parameters->items[i].type, inputs);
 		putchar(' ');
 		print_word(text);
 		guessed = guessed && strcmp(text, "?") != 0;
