@@ -44,8 +44,10 @@ for device in cuda cpu; do
 	valgrind --tool=callgrind --compress-strings=no --compress-pos=no --dump-before=end_case \
 		--toggle-collect='count_*' --callgrind-out-file="$work/$device" \
 		"$build/bench/bench_host" $device >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-	for part in $(ls "$work" | grep "^$device\\." | sort -t . -k 2 -n); do
-		sum_of_part $device "$work/$part"
+	part=1
+	while [ -e "$work/$device.$part" ]; do
+		sum_of_part $device "$work/$device.$part"
+		part=$((part + 1))
 	done
 done >"$work/now"
 

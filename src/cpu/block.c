@@ -306,7 +306,6 @@ static void start_warp(const struct block *block, struct slot *slot)
 	slot->warp.lane = RT_GROUP;
 	slot->warp.step = 0;
 	slot->warp.ready = slot->warp.alive;
-	slot->resume = 0;
 }
 
 /* Whether all warps have come back with the same number, and wait at one barrier for the whole
@@ -323,19 +322,32 @@ static bool is_at_one_barrier(const struct block *block)
 	return same;
 }
 
-/* Resume all warps.  True if all have ended, or all are at one place.  The first time each is set up
- * just before it runs, since most run to their end. */
+/* Resume all warps for the first time.  Each is set up just before it runs, since most run to their
+ * end.  How many have ended. */
+static uint32_t run_first(struct block *block)
+{
+	rt_kernel *run = block->run;
+	uint32_t ends = 0;
+	for (struct slot *slot = block->slots, *end = slot + block->slot_count; slot < end; slot++) {
+		start_warp(block, slot);
+		block->current = slot;
+		slot->resume = run(&slot->warp, slot->frame, 0);
+		ends += slot->resume == RT_DONE;
+	}
+	return ends;
+}
+
+/* Resume all warps.  True if all have ended, or all are at one place. */
 static bool run_round(struct block *block)
 {
-	const bool is_first = !block->has_begun;
 	uint32_t ends = 0;
-	block->has_begun = true;
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		struct slot *slot = &block->slots[i];
-		if (is_first) {
-			start_warp(block, slot);
+	if (!block->has_begun) {
+		block->has_begun = true;
+		ends = run_first(block);
+	} else {
+		for (uint32_t i = 0; i < block->slot_count; i++) {
+			ends += resume_warp(block, &block->slots[i]) == RT_DONE;
 		}
-		ends += resume_warp(block, slot) == RT_DONE;
 	}
 	return ends == 0 ? is_at_one_barrier(block) : ends == block->slot_count;
 }
