@@ -96,6 +96,9 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
 	struct ptx_diag *diag);
 
+/* emit_lanes.c, before emit_kernel: the processor has instructions that gather. */
+void emit_allow_gathers(LLVMModuleRef ir);
+
 /* emit_base.c: count addresses from pointers that loops do not change. */
 void emit_base_addresses(LLVMValueRef fn);
 
@@ -314,8 +317,10 @@ struct emit_lanes {
 void emit_lanes_begin(struct emit *e, struct emit_lanes *l);
 void emit_lanes_end(struct emit *e, const struct emit_lanes *l);
 
-/* Words from a vector of places, in some lanes; zeros in the others. */
-LLVMValueRef emit_gather(struct emit *e, LLVMValueRef places, LLVMValueRef lanes);
+/* Elements from a vector of places, in the lanes that run; zeros in the others.  Where not all run,
+ * a processor that has no such instruction would need a branch for each lane: ask before. */
+bool emit_can_gather(struct emit *e);
+LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places);
 
 /* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
  * from the addresses `at` (i64 of lanes) on. */

@@ -137,10 +137,25 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	return is_void ? NULL : LLVMBuildLoad2(e->builder, result, all, "");
 }
 
-LLVMValueRef emit_gather(struct emit *e, LLVMValueRef places, LLVMValueRef lanes)
+static const char gathers[] = "gathers";
+
+void emit_allow_gathers(LLVMModuleRef ir)
 {
-	LLVMTypeRef types[] = {e->v.i32, LLVMTypeOf(places)};
-	LLVMValueRef args[] = {places, number(e, sizeof(uint32_t)), lanes, LLVMConstNull(e->v.i32)};
+	LLVMTypeRef i1 = LLVMInt1TypeInContext(LLVMGetModuleContext(ir));
+	LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(i1, 1, false));
+	LLVMAddModuleFlag(ir, LLVMModuleFlagBehaviorOverride, gathers, sizeof(gathers) - 1, yes);
+}
+
+bool emit_can_gather(struct emit *e)
+{
+	return !e->mask || LLVMGetModuleFlag(e->ir, gathers, sizeof(gathers) - 1);
+}
+
+LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)
+{
+	LLVMTypeRef types[] = {type, LLVMTypeOf(places)};
+	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
+	LLVMValueRef args[] = {places, number(e, 1), lanes, LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
 }
 

@@ -162,17 +162,12 @@ static LLVMValueRef word_places(const struct local *l, unsigned word)
 	return LLVMBuildGEP2(e->builder, e->s.i32, base, &index, 1, "");
 }
 
-static LLVMValueRef lanes_that_run(struct emit *e)
-{
-	return e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
-}
-
 static void gather_words(struct local *l)
 {
 	struct emit *e = l->e;
 	unsigned per_value = l->size / WORD;
 	for (unsigned i = 0; i < l->count * per_value; i++) {
-		LLVMValueRef value = emit_gather(e, word_places(l, i), lanes_that_run(e));
+		LLVMValueRef value = emit_gather(e, e->v.i32, word_places(l, i));
 		if (i % per_value == 0) {
 			l->values[i / per_value] = ir_zext(e, value, value_type(l));
 		} else {
@@ -192,7 +187,7 @@ static void scatter_words(struct local *l)
 		LLVMValueRef places = word_places(l, i);
 		LLVMTypeRef types[] = {e->v.i32, LLVMTypeOf(places)};
 		LLVMValueRef args[] = {ir_trunc(e, value, e->i32), places,
-			emit_scalar(e, 32, WORD), lanes_that_run(e)};
+			emit_scalar(e, 32, WORD), emit_int(e, 1, 1)};
 		ir_intrinsic(e, "llvm.masked.scatter", types, countof(types), args, countof(args));
 	}
 }
@@ -249,7 +244,7 @@ static void move_words(struct local *l, bool store)
 /* Without instructions for it, a store under a mask would be a branch for each lane. */
 static void move_apart(struct local *l, bool store)
 {
-	if (l->size < WORD || (store && l->e->mask)) {
+	if (l->size < WORD || (store && l->e->mask) || !emit_can_gather(l->e)) {
 		move_by_call(l, store);
 	} else {
 		move_either(l, store, are_words(l), move_words, move_by_call);

@@ -106,7 +106,7 @@ static LLVMValueRef permute(struct emit *e, LLVMValueRef value, LLVMValueRef fro
 	LLVMBuildStore(e->builder, value, room);
 	LLVMValueRef base = ir_bitcast(e, room, LLVMPointerType(e->s.i32, 0));
 	LLVMValueRef places = LLVMBuildGEP2(e->builder, e->s.i32, base, &from, 1, "");
-	return emit_gather(e, places, emit_int(e, 1, 1));
+	return emit_gather(e, e->v.i32, places);
 }
 
 /* What collect_shfl_source does, for all lanes. */

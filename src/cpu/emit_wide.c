@@ -4,8 +4,8 @@
  * Loads and stores of a whole warp (W = 32).
  *
  * While no lanes have parted their addresses are compared with those that neighbours would have.  If
- * they are that, as in most programs, one access serves all lanes; else each lane has its own, in a
- * function of C, whose arguments are arrays in memory: LLVM would write a whole vector to memory and
+ * they are that, as in most programs, one access serves all lanes; else LLVM gathers what is loaded,
+ * or each lane has its own access, in a function of C, whose arguments are arrays in memory: LLVM would write a whole vector to memory and
  * back for each element that is taken or put by number.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
@@ -187,9 +187,35 @@ LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
 	return value;
 }
 
+/* For the message of a fault: who reads where. */
+static void note_gather(struct emit *e, LLVMValueRef at)
+{
+	LLVMValueRef place = emit_at(e, e->warp, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
+		LLVMTypeOf(at));
+	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), emit_active(e));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GATHERS));
+}
+
+static void gather(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
+	note_gather(e, w->at);
+	for (unsigned i = 0; i < w->count; i++) {
+		LLVMValueRef at = ir_add(e, w->at, emit_int(e, 64, (uint64_t)i * w->size));
+		w->values[i] = emit_gather(e, LLVMVectorType(w->one, e->width),
+			LLVMBuildIntToPtr(e->builder, at, places, ""));
+	}
+}
+
 static void load_each(struct wide *w)
 {
 	struct emit *e = w->e;
+	if (w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(e)) {
+		gather(w);
+		return;
+	}
 	emit_put_lanes(e, w->at, NULL, 0);
 	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), w->size, w->count, false);
 	LLVMTypeRef type = LLVMVectorType(w->one, e->width);

@@ -302,6 +302,9 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 {
 	double start = now_ms();
 	const struct ptx_func *func = order->func;
+	if (strstr(llvm->features, "+avx512f")) {
+		emit_allow_gathers(ir);
+	}
 	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
 			func, diag)
 	    || !verify(ir, func, diag) || !run_passes(llvm, ir, order, diag)) {

@@ -189,10 +189,28 @@ static bool claim_failure(struct job *job, CUresult code, const struct slot *slo
 	return true;
 }
 
+/* Of lanes that read together, the first that does so at the address, or a little below it.  Of
+ * addresses that no processor has the kernel does not tell which it was: the first lane. */
+static uint32_t gathering_lane(const struct worker *w, const struct rt_warp *warp)
+{
+	uint32_t left = warp->gathers;
+	for (; w->fault.has_address && left != 0; left &= left - 1) {
+		uint64_t at = warp->at[__builtin_ctz(left)];
+		if (w->fault.address - at < 2 * sizeof(uint64_t)) {
+			break;
+		}
+	}
+	left = left != 0 ? left : warp->gathers;
+	return left & -left;
+}
+
 /* Whose access it was; 0 if nobody knows. */
 static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 {
 	uint64_t lane = warp->lane;
+	if (lane == RT_GATHERS) {
+		return gathering_lane(w, warp);
+	}
 	if (lane >= RT_GROUP && warp->step > 0 && w->fault.has_address) {
 		lane = (w->fault.address - warp->base) / warp->step;
 	}

@@ -24,6 +24,9 @@
 #define RT_MAX_WIDTH 32
 #define RT_GROUP 32
 
+/* In rt_warp.lane: many read at once, each somewhere else. */
+#define RT_GATHERS 33
+
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
@@ -103,7 +106,8 @@ struct rt_warp {
 	uint32_t alive;                /* lanes that exist; bit 0 is lane 0 */
 	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
-	uint32_t lane;                 /* the last one that made an access by itself, else 32 */
+	uint32_t lane;                 /* the last one that made an access by itself, else 32, or
+	                                * RT_GATHERS */
 	uint64_t base;                 /* the last access of all lanes: lane 0's element, */
 	uint32_t step;                 /* and from one to the next; 0: none so far */
 	uint32_t sm;                   /* the worker, as %smid */
@@ -114,6 +118,8 @@ struct rt_warp {
 	uint32_t bar_red;              /* out: enum rt_barrier_red */
 	uint32_t bar_value;            /* out: predicate, one bit per lane */
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages */
+	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
+	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
 };
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);
