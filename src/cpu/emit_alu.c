@@ -164,6 +164,30 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
 		: ir_add(e, a, c));
 }
 
+/* The quotient of integers, of which the divisor is not zero.  Of a warp's words it is that of f64, the
+ * vectors of which processors divide: with 53 bits no quotient of 32-bit numbers is rounded up to the
+ * next integer. */
+static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+{
+	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
+		return sign ? ir_sdiv(e, a, b) : ir_udiv(e, a, b);
+	}
+	LLVMTypeRef type = LLVMTypeOf(a);
+	a = sign ? ir_sitofp(e, a, e->f64) : ir_uitofp(e, a, e->f64);
+	b = sign ? ir_sitofp(e, b, e->f64) : ir_uitofp(e, b, e->f64);
+	LLVMValueRef value = ir_fdiv(e, a, b);
+	return sign ? LLVMBuildFPToSI(e->builder, value, type, "")
+		: LLVMBuildFPToUI(e->builder, value, type, "");
+}
+
+static LLVMValueRef rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+{
+	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
+		return sign ? ir_srem(e, a, b) : ir_urem(e, a, b);
+	}
+	return ir_sub(e, a, ir_mul(e, quotient(e, a, b, sign), b));
+}
+
 /*
  * Quotient or remainder.  By zero: all bits set.  The smallest integer by -1 would trap on the
  * host; every division by -1 is done as one by 1, and the quotient negated.
@@ -181,11 +205,11 @@ static void divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
 	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef by_minus = ir_icmp(e, LLVMIntEQ, b, ones);
 		b = ir_select(e, ir_or(e, by_zero, by_minus), one, b);
-		value = remainder ? ir_srem(e, a, b)
-			: ir_select(e, by_minus, ir_neg(e, a), ir_sdiv(e, a, b));
+		value = remainder ? rest(e, a, b, true)
+			: ir_select(e, by_minus, ir_neg(e, a), quotient(e, a, b, true));
 	} else {
 		b = ir_select(e, by_zero, one, b);
-		value = remainder ? ir_urem(e, a, b) : ir_udiv(e, a, b);
+		value = remainder ? rest(e, a, b, false) : quotient(e, a, b, false);
 	}
 	emit_result(e, inst, ir_select(e, by_zero, ones, value));
 }
