@@ -18,6 +18,7 @@
 
 #include "../base/alloc.h"
 #include "cfg.h"
+#include "split.h"
 
 #include <string.h>
 
@@ -351,7 +352,7 @@ bool shapes_find(struct shapes *out, const struct ptx_func *func, unsigned class
 {
 	struct finder f = {.shapes = out, .func = func, .words = func->reg_count / 64 + 1,
 		.count = func->block_count};
-	*out = (struct shapes){.func = func, .class = class};
+	*out = (struct shapes){.func = func, .class = class, .splits = split_is_possible(func)};
 	out->regs = mem_zalloc(func->reg_count + 1, sizeof(*out->regs));
 	out->pool = shape_pool_create();
 	bool ok = out->regs && out->pool;

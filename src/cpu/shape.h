@@ -37,6 +37,7 @@ struct shape_pool;
 struct shapes {
 	const struct ptx_func *func;
 	unsigned class;
+	bool splits;            /* local addresses are offsets: see split.c */
 	struct shape *regs;
 	struct shape_pool *pool;
 };

@@ -119,13 +119,13 @@ static bool is_own(const struct ptx_var *var)
 	return var->space == PTX_LOCAL || var->is_argument;
 }
 
-static struct shape name_shape(const struct ptx_operand *operand)
+static struct shape name_shape(const struct shapes *s, const struct ptx_operand *operand)
 {
 	const struct ptx_var *var = operand->var;
 	if (!var) {
 		return number((uint64_t)operand->value);
 	}
-	if (var->space == PTX_SHARED) {
+	if (var->space == PTX_SHARED || (var->space == PTX_LOCAL && s->splits)) {
 		return number(var->offset + (uint64_t)operand->value);
 	}
 	return is_own(var) ? vector : uniform;
@@ -154,7 +154,7 @@ struct shape shapes_operand(const struct shapes *s, const struct ptx_operand *op
 	case PTX_SREG:
 		return sreg_shape(s, operand->sreg);
 	case PTX_ADDRESS:
-		return operand->has_base ? vector : name_shape(operand);
+		return operand->has_base ? vector : name_shape(s, operand);
 	case PTX_VECTOR:
 		return all_of(s, operand->elements, operand->count);
 	case PTX_FLOAT:
