@@ -338,6 +338,10 @@ LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part);
 bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand);
 void emit_local_load(struct emit *e, const struct ptx_inst *inst);
 void emit_local_store(struct emit *e, const struct ptx_inst *inst);
+
+/* emit_strong.c: ld and st with an order or volatile, of a warp. */
+bool emit_is_strong(struct emit *e, const struct ptx_inst *inst);
+emit_fn emit_strong_load, emit_strong_store;
 emit_fn emit_add, emit_addc, emit_sub, emit_subc, emit_mul, emit_mul24, emit_mad, emit_madc,
 	emit_mad24, emit_div, emit_rem, emit_sad, emit_abs, emit_neg, emit_minmax, emit_dp4a,
 	emit_dp2a, emit_video, emit_video_parts, emit_vmad;

@@ -379,6 +379,8 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 		emit_local_load(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
+	} else if (emit_is_strong(e, inst)) {
+		emit_strong_load(e, inst);
 	} else {
 		emit_each_lane(e, inst, ld_lane);
 	}
@@ -423,6 +425,8 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 		emit_local_store(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
+	} else if (emit_is_strong(e, inst)) {
+		emit_strong_store(e, inst);
 	} else {
 		emit_each_lane(e, inst, st_lane);
 	}
