@@ -21,7 +21,7 @@ table() {
 				"program above, CPU device, nothing cached\n" \
 			"cold cpu|kz_device_open|... of these: opening the device\n" \
 			"cold cpu|kz_module_compile|... loading NVRTC and compiling\n" \
-			"cold cpu|kz_module_kernel|... LLVM, PTX to machine code\n" \
+			"cold cpu|kz_module_kernel|... loading LLVM, PTX to machine code\n" \
 			"warm cpu|process start to result|the same process, started again\n" \
 			"latency|kz_launch, sync|a kernel that does nothing, launched and waited for, " \
 				"CPU device\n" \
