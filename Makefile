@@ -381,6 +381,13 @@ check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
 .PHONY: check-large
 check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
 	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
+# By hand: what code for older processors computes, those without FMA too.
+.PHONY: check-features
+LEVELS ?= sse2 sse4 avx avx2
+check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
+	@for level in $(LEVELS); do for suite in corpus forms half emit emit_wide ulp; do \
+		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
+		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; done; done
 check-samples: $(SAMPLES:%=check-sample-%)
 check-pages: $(EXAMPLES:%=$(BUILD)/docs/examples/%) lib
 	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-pages $(BUILD))

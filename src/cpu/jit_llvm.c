@@ -50,6 +50,8 @@ static const char tangle_passes[] = "function(sroa)";
 /* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes many
  * from one of PTX. */
 enum { HUGE_IR = 60000 };
+/* Before them: passes that would leave less take as long as compiling at another width. */
+enum { HUGE_RAW_IR = 2 * HUGE_IR };
 
 struct jit_llvm {
 	LLVMContextRef context;
@@ -208,20 +210,20 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 	return !error || jit_linker_fail(diag, order->func->line, "optimise", error);
 }
 
-/* Instructions of all functions, or HUGE_IR if that is fewer. */
-static size_t ir_size(LLVMModuleRef ir)
+/* Whether all functions together have so many instructions. */
+static bool has_size(LLVMModuleRef ir, size_t size)
 {
 	size_t count = 0;
 	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
 		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
-		for (; block && count < HUGE_IR; block = LLVMGetNextBasicBlock(block)) {
+		for (; block && count < size; block = LLVMGetNextBasicBlock(block)) {
 			LLVMValueRef inst = LLVMGetFirstInstruction(block);
 			for (; inst; inst = LLVMGetNextInstruction(inst)) {
 				count++;
 			}
 		}
 	}
-	return count < HUGE_IR ? count : HUGE_IR;
+	return count >= size;
 }
 
 /* Scheduling and allocating registers take more than linear time, which few huge kernels are
@@ -229,7 +231,7 @@ static size_t ir_size(LLVMModuleRef ir)
 static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, LLVMModuleRef ir, bool is_huge,
 	struct ptx_diag *diag)
 {
-	if (!is_huge && ir_size(ir) < HUGE_IR) {
+	if (!is_huge && !has_size(ir, HUGE_IR)) {
 		return llvm->machine;
 	}
 	if (!llvm->quick) {
@@ -307,12 +309,18 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 	}
 	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
 			func, diag)
-	    || !verify(ir, func, diag) || !run_passes(llvm, ir, order, diag)) {
+	    || !verify(ir, func, diag)) {
+		return JIT_FAILED;
+	}
+	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {
+		return JIT_TOO_BIG;
+	}
+	if (!run_passes(llvm, ir, order, diag)) {
 		return JIT_FAILED;
 	}
 	double emitted = now_ms();
 	out->emit_ms = emitted - start;
-	if (order->width > 1 && ir_size(ir) >= HUGE_IR) {
+	if (order->width > 1 && has_size(ir, HUGE_IR)) {
 		return JIT_TOO_BIG;
 	}
 	enum jit_outcome outcome = make_code(out, llvm, ir, order, diag);
