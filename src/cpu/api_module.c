@@ -358,16 +358,20 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 	return ok;
 }
 
-CUresult function_compile(const char *call, struct function *function)
+/* What nearly every launch can go without: the place for errors is cleared here alone. */
+static CUresult compile_first(const char *call, struct function *function)
 {
 	struct ptx_diag diag = {0};
-	if (likely(atomic_load_explicit(&function->is_compiled, memory_order_acquire))) {
-		return CUDA_SUCCESS;
-	}
 	pthread_mutex_lock(&function->module->lock);
 	bool ok = compile_locked(function, &diag);
 	pthread_mutex_unlock(&function->module->lock);
 	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+CUresult function_compile(const char *call, struct function *function)
+{
+	return likely(atomic_load_explicit(&function->is_compiled, memory_order_acquire))
+		? CUDA_SUCCESS : compile_first(call, function);
 }
 
 CUresult function_look_up(const char *call, struct context *context, const void *handle,

@@ -40,10 +40,19 @@ static const struct jit_kernel *make_variant(struct function *function, unsigned
 	return &variant->kernel;
 }
 
-CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
+static CUresult compile_variant(const char *call, struct function *function, unsigned class,
 	const struct jit_kernel **out)
 {
 	struct ptx_diag diag = {0};
+	pthread_mutex_lock(&function->module->lock);
+	*out = make_variant(function, class, &diag);
+	pthread_mutex_unlock(&function->module->lock);
+	return *out != NULL ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
+	const struct jit_kernel **out)
+{
 	*out = &function->kernel;
 	if (function->kernel.width == 1) {
 		return CUDA_SUCCESS;
@@ -52,10 +61,7 @@ CUresult function_code(const char *call, struct function *function, const uint32
 	if (class == function->class || (*out = find_variant(function, class)) != NULL) {
 		return CUDA_SUCCESS;
 	}
-	pthread_mutex_lock(&function->module->lock);
-	*out = make_variant(function, class, &diag);
-	pthread_mutex_unlock(&function->module->lock);
-	return *out != NULL ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+	return compile_variant(call, function, class, out);
 }
 
 void function_free_code(struct function *function)
