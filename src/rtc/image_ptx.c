@@ -55,7 +55,10 @@ static int64_t type_size(const struct ptx_token *type)
 		return 8;
 	}
 	size_t letters = strspn(type->text + 1, "busf");
-	int bits = atoi(type->text + 1 + letters);
+	int bits = 0;
+	for (const char *at = type->text + 1 + letters; *at >= '0' && *at <= '9' && bits < 1000; at++) {
+		bits = 10 * bits + (*at - '0');
+	}
 	bool pair = type->len > 2 && memcmp(type->text + type->len - 2, "x2", 2) == 0;
 	if (letters == 0 || letters > 2 || bits < 8 || bits > 128 || (bits & (bits - 1)) != 0) {
 		return -1;

@@ -7,18 +7,27 @@
 
 #include "ptx_text.h"
 
-#include <ctype.h>
 #include <string.h>
 
+/* No call: there is one character after the other. */
 bool ptx_is_word(char c)
 {
-	return isalnum((unsigned char)c) || strchr("_$%.", c);
+	char small = c | 0x20;
+	return (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '$'
+		|| c == '%' || c == '.';
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 const char *ptx_skip_space(const char *at)
 {
 	for (;;) {
-		at += strspn(at, " \t\r\n\f\v");
+		while (is_space(*at)) {
+			at++;
+		}
 		if (at[0] == '/' && at[1] == '/') {
 			at += strcspn(at, "\n");
 		} else if (at[0] == '/' && at[1] == '*') {
