@@ -411,26 +411,30 @@ static void run_blocks(struct job *job, struct worker *w)
 	}
 }
 
+/* Step a block, if nobody else does.  Whether it is done. */
+static bool step_place(struct job *job, struct worker *w, struct place *place)
+{
+	unsigned is_free = PLACE_FREE;
+	if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
+			memory_order_acquire, memory_order_relaxed)) {
+		return is_free == PLACE_DONE;
+	}
+	w->room = &place->room;
+	enum block_end end = block_step(&w->room->block);
+	if (end != BLOCK_DONE && end != BLOCK_SPINS) {
+		fail_block(job, &w->room->block, end);
+	}
+	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
+		memory_order_release);
+	return end != BLOCK_SPINS;
+}
+
 /* Step each block that nobody else has; how many are not done. */
 static size_t go_round(struct job *job, struct worker *w)
 {
-	struct launcher *launcher = job->launcher;
 	size_t left = 0;
 	for (size_t i = 0; i < job->blocks && !has_failed(job); i++) {
-		struct place *place = &launcher->places[i];
-		unsigned is_free = PLACE_FREE;
-		left += atomic_load_explicit(&place->state, memory_order_relaxed) != PLACE_DONE;
-		if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
-				memory_order_acquire, memory_order_relaxed)) {
-			continue;
-		}
-		w->room = &place->room;
-		enum block_end end = block_step(&w->room->block);
-		if (end != BLOCK_DONE && end != BLOCK_SPINS) {
-			fail_block(job, &w->room->block, end);
-		}
-		atomic_store_explicit(&place->state,
-			end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE, memory_order_release);
+		left += !step_place(job, w, &job->launcher->places[i]);
 	}
 	return left;
 }
