@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Atomic operations of a warp, at both widths: in all spaces, at one place for all threads and at
- * several, in whole warps and in parts of them.  One worker runs the threads in order, so that the
- * reference is a loop over them.
+ * Atomic operations and ordered accesses of a warp, at both widths: in all spaces, at one place for all
+ * threads and at several, in whole warps and in parts of them.  One worker runs the threads in order,
+ * so that the reference is a loop over them.
  */
 #include "../src/base/common.h"
 
@@ -247,6 +247,50 @@ START_TEST(warps_do_atomics_in_the_order_of_threads)
 }
 END_TEST
 
+/* What others may see meanwhile: a thread moves elements of its neighbour. */
+static const struct ordered {
+	const char *load, *store;
+	size_t size;
+} ordered[] = {
+	{"ld.volatile.u32 %r1, [%rd8+40];", "st.volatile.u32 [%rd9+80], %r1;", 4},
+	{"ld.relaxed.gpu.u8 %r1, [%rd8+40];", "st.relaxed.gpu.u8 [%rd9+80], %r1;", 1},
+	{"ld.acquire.sys.b64 %rd1, [%rd8+40];", "st.release.sys.b64 [%rd9+80], %rd1;", 8},
+	{"ld.volatile.v2.f32 {%f1, %f2}, [%rd8+40];", "st.volatile.v2.f32 [%rd9+80], {%f1, %f2};", 8},
+	{"ld.volatile.v4.u16 {%r1, %r2, %r3, %r4}, [%rd8+40];",
+		"st.volatile.v4.u16 [%rd9+80], {%r1, %r2, %r3, %r4};", 8},
+};
+
+static void expect_moved(uint32_t t, bool is_in, size_t size)
+{
+	uint8_t want[8];
+	memset(want, 0xee, sizeof(want));
+	if (is_in) {
+		uint64_t value = value_of(t ^ 1);
+		memcpy(want, &value, size);
+	}
+	ck_assert_msg(memcmp(&grid.memory[t][20], want, sizeof(want)) == 0, "thread %u", t);
+}
+
+START_TEST(warps_load_and_store_in_order)
+{
+	const struct ordered *o = &ordered[_i / 4];
+	bool some = _i / 2 % 2;
+	char body[600];
+	memset(grid.memory, 0xee, sizeof(grid.memory));
+	for (uint32_t t = 0; t < THREADS; t++) {
+		uint64_t value = value_of(t);
+		memcpy(&grid.memory[t][10], &value, sizeof(value));
+	}
+	snprintf(body, sizeof(body), "xor.b32 %%r8, %%r0, 1; mad.wide.u32 %%rd8, %%r8, %d, %%rd0;\n"
+		"rem.u32 %%r6, %%r0, 3; setp.eq.u32 %%p3, %%r6, 0; %s %s\n%s\nE:", GRID_WORDS * 4,
+		some ? "@%p3 bra E;" : "", o->load, o->store);
+	grid_ok(_i % 2 ? 32 : 1, THREADS, "", body);
+	for (uint32_t t = 0; t < THREADS; t++) {
+		expect_moved(t, !some || t % 3 != 0, o->size);
+	}
+}
+END_TEST
+
 Suite *emit_atom_suite(void)
 {
 	Suite *suite = suite_create("emit_atom");
@@ -255,6 +299,7 @@ Suite *emit_atom_suite(void)
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, warps_do_atomics_in_the_order_of_threads, 0,
 		countof(operations));
+	tcase_add_loop_test(tc, warps_load_and_store_in_order, 0, 4 * countof(ordered));
 	suite_add_tcase(suite, tc);
 	return suite;
 }
