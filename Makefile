@@ -130,7 +130,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 	emit_warp.c emit_meet.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
+	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
 	jit_link.c jit_dump.c jit_llvm.c)
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
@@ -166,7 +166,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction \
 	argument parameters
-SUITES_cpu := lex parse outline check flatten flat_stack cfg code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
+SUITES_cpu := lex parse outline check flatten flat_stack cfg cpu_shape code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
+
 static emit_fn *const emitters[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
 #include "ptx.def"

@@ -328,6 +328,16 @@ void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMVal
 	unsigned count);
 void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
 	const LLVMValueRef *values, unsigned count);
+/* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
+void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
+bool emit_notes_access(const struct emit *e);
+
+/* emit_shaped.c: the same where the distances of the addresses are known; false: it is nothing for
+ * these. */
+bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+	unsigned count);
+bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+	unsigned count);
 /* What each lane does by itself, in a function of C: put down where and `count` values, call the
  * function of struct rt_calls at `slot`, take results. */
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count);

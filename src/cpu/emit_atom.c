@@ -393,6 +393,7 @@ static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64
 	LLVMValueRef old = t->inst->space == PTX_SHARED ? plain_update(e, &access, all)
 		: LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, all,
 			access.order, false);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GROUP));
 	return t->has_result ? found(e, &access, old, values, none) : NULL;
 }
 

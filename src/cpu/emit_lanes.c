@@ -57,6 +57,7 @@ void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
 	LLVMAddIncoming(l->left, &rest, &latch, 1);
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, number(e, 0)), l->head, l->after);
 	emit_enter(e, l->after);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), number(e, RT_GROUP));
 	emit_set_mode(e, (struct emit_mode){NULL, false});
 	e->mask = l->mask;
 	e->mask_lanes = l->mask_lanes;

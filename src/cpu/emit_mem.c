@@ -267,11 +267,39 @@ static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_o
 	return vector ? operand->count : 1;
 }
 
+/* Of all elements of an access. */
+static size_t size_of(const struct ptx_inst *inst, const struct ptx_operand *elements)
+{
+	const struct ptx_operand *parts;
+	return vector_parts(elements, &parts) * ptx_type_size(inst->types[0]);
+}
+
 static struct ptx_operand shifted(const struct ptx_operand *address, size_t bytes)
 {
 	struct ptx_operand moved = *address;
 	moved.value += (int64_t)bytes;
 	return moved;
+}
+
+/* One access for all lanes that run, of `size` bytes, is the first one's. */
+static void note_first(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *address,
+	size_t size)
+{
+	enum ptx_space space = inst->space;
+	if (space == PTX_PARAM || !emit_notes_access(e)) {
+		return;
+	}
+	struct emit_mode mode = emit_begin_once(e);
+	LLVMValueRef base = pointer_bits(e, emit_address(e, address, &space, e->i8));
+	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 1, false)};
+	if (e->mask) {
+		LLVMValueRef first = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
+		LLVMValueRef before = ir_mul(e, ir_zext(e, first, e->s.i64),
+			emit_scalar(e, 64, size));
+		base = ir_sub(e, base, before);
+	}
+	emit_note_access(e, base, (unsigned)size);
+	emit_set_mode(e, mode);
 }
 
 /* All elements are loaded before the first register is written: it may hold the address. */
@@ -364,7 +392,7 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 	assert(count <= countof(values));
 	if (is_common(address, count * ptx_type_size(type))) {
 		load_common(e, inst, values, count);
-	} else {
+	} else if (!emit_shaped_load(e, inst, values, (unsigned)count)) {
 		LLVMValueRef at = emit_lane_addresses(e, inst, address);
 		emit_wide_load(e, type, at, values, (unsigned)count);
 	}
@@ -377,6 +405,9 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emit_is_local(e, inst, &inst->operands[1])) {
 		emit_local_load(e, inst);
+	} else if (e->once) {
+		note_first(e, inst, &inst->operands[1], size_of(inst, &inst->operands[0]));
+		ld_lane(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
 	} else if (emit_is_strong(e, inst)) {
@@ -415,14 +446,44 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < count; i++) {
 		values[i] = emit_use(e, &parts[i], type);
 	}
-	LLVMValueRef at = emit_lane_addresses(e, inst, &inst->operands[0]);
-	emit_wide_store(e, type, at, values, (unsigned)count);
+	if (!emit_shaped_store(e, inst, values, (unsigned)count)) {
+		LLVMValueRef at = emit_lane_addresses(e, inst, &inst->operands[0]);
+		emit_wide_store(e, type, at, values, (unsigned)count);
+	}
+}
+
+/* Whether all lanes store to one address, of which the last one's value stays; and there is a lane. */
+static bool is_one_place(struct emit *e, const struct ptx_inst *inst)
+{
+	if (!emit_is_vector(e) || (inst->has_guard && !emit_is_same(e, inst->guard))) {
+		return false;
+	}
+	struct shape at = shapes_address(&e->shapes, inst, &inst->operands[0]);
+	return shape_is_uniform(&at);
+}
+
+/* The last lane that runs. */
+static LLVMValueRef last_lane(struct emit *e)
+{
+	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 1, false)};
+	return e->mask ? ir_sub(e, emit_scalar(e, 32, 31),
+		ir_intrinsic(e, "llvm.ctlz", &e->s.i32, 1, args, 2)) : emit_scalar(e, 32, 31);
+}
+
+static void st_last(struct emit *e, const struct ptx_inst *inst)
+{
+	note_first(e, inst, &inst->operands[0], size_of(inst, &inst->operands[1]));
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){last_lane(e), false});
+	st_lane(e, inst);
+	emit_set_mode(e, mode);
 }
 
 void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emit_is_local(e, inst, &inst->operands[0])) {
 		emit_local_store(e, inst);
+	} else if (is_one_place(e, inst)) {
+		st_last(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
 	} else if (emit_is_strong(e, inst)) {

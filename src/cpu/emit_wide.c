@@ -3,19 +3,23 @@
 /*
  * Loads and stores of a whole warp (W = 32).
  *
- * While no lanes have parted their addresses are compared with those that neighbours would have.  If
- * they are that, as in most programs, one access serves all lanes; else LLVM gathers what is loaded,
- * or each lane has its own access, in a function of C, whose arguments are arrays in memory: LLVM would write a whole vector to memory and
+ * While no lanes have parted their addresses are compared with those that neighbours would have, in
+ * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
+ * are that, as in most programs, one access serves all lanes of a row; else LLVM gathers what is
+ * loaded, or each lane has its own access, in a function of C, whose arguments are arrays in memory:
+ * LLVM would write a whole vector to memory and
  * back for each element that is taken or put by number.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
- * how far apart the elements are.
+ * how far apart the elements are.  In shared memory nobody says it: then it is some lane of the warp.
  */
 #include "../base/common.h"
 
 #include "emit.h"
 
 #include <string.h>
+
+enum { SHORTEST_ROW = 8 };
 
 /* What is read or written: in each lane `count` elements, one behind the other. */
 struct wide {
@@ -25,7 +29,7 @@ struct wide {
 	unsigned count;
 	LLVMValueRef at;       /* addresses, i64 of lanes */
 	LLVMValueRef values[RT_PARTS];
-	LLVMValueRef base;     /* where lane 0's are if they lie side by side */
+	unsigned row;          /* so many lanes may lie side by side */
 };
 
 static unsigned step_of(const struct wide *w)
@@ -38,26 +42,47 @@ static bool may_be_one_access(const struct wide *w)
 	return !w->e->mask && w->count <= 4 && step_of(w) <= 16;
 }
 
+/* Both of these in one store. */
+static_assert(offsetof(struct rt_warp, lane) % 8 == 0
+	&& offsetof(struct rt_warp, step) == offsetof(struct rt_warp, lane) + 4, "one word");
+
+/* Not in shared memory: that is what inner loops read, each time with two stores more. */
+bool emit_notes_access(const struct emit *e)
+{
+	return e->inst->space != PTX_SHARED;
+}
+
+void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step)
+{
+	uint64_t both = (uint64_t)step << 32 | RT_GROUP;
+	if (emit_notes_access(e)) {
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, both));
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
+	}
+}
+
 /* --- Side by side --- */
 
-/* Whether the lanes' elements lie side by side, as a scalar. */
+/* Lane `lane`'s address. */
+static LLVMValueRef address_of(struct wide *w, unsigned lane)
+{
+	return LLVMBuildExtractElement(w->e->builder, w->at, emit_scalar(w->e, 32, lane), "");
+}
+
+/* Whether the lanes' elements lie side by side, row by row, as a scalar. */
 static LLVMValueRef are_neighbours(struct wide *w)
 {
 	struct emit *e = w->e;
-	LLVMValueRef zero = emit_scalar(e, 32, 0);
-	w->base = LLVMBuildExtractElement(e->builder, w->at, zero, "");
-	LLVMValueRef offsets[RT_MAX_WIDTH];
+	LLVMValueRef offsets[RT_MAX_WIDTH], starts[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < e->width; i++) {
-		offsets[i] = emit_scalar(e, 64, (uint64_t)i * step_of(w));
+		offsets[i] = emit_scalar(e, 64, (uint64_t)(i % w->row) * step_of(w));
+		starts[i] = emit_scalar(e, 32, i / w->row * w->row);
 	}
-	LLVMValueRef want = ir_add(e, emit_splat(e, w->base), LLVMConstVector(offsets, e->width));
+	LLVMValueRef bases = LLVMBuildShuffleVector(e->builder, w->at,
+		LLVMGetUndef(LLVMTypeOf(w->at)), LLVMConstVector(starts, e->width), "");
+	LLVMValueRef want = ir_add(e, bases, LLVMConstVector(offsets, e->width));
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, want);
-	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), zero);
-}
-
-static LLVMTypeRef whole_type(const struct wide *w)
-{
-	return LLVMVectorType(w->one, w->e->width * w->count);
+	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), emit_scalar(e, 32, 0));
 }
 
 static LLVMValueRef shuffle(const struct wide *w, LLVMValueRef a, LLVMValueRef b,
@@ -110,28 +135,54 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 	return shuffle(w, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
 }
 
-static LLVMValueRef whole_place(struct wide *w)
+/* Where the row of lane `first` begins. */
+static LLVMValueRef row_place(struct wide *w, unsigned first)
 {
 	struct emit *e = w->e;
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GROUP));
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, base), w->base);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, step), emit_scalar(e, 32, step_of(w)));
-	return LLVMBuildIntToPtr(e->builder, w->base, LLVMPointerType(whole_type(w), 0), "");
+	LLVMValueRef base = address_of(w, first);
+	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
+	emit_note_access(e, ir_sub(e, base, emit_scalar(e, 64, (uint64_t)first * step_of(w))),
+		step_of(w));
+	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
+}
+
+static LLVMValueRef load_row(struct wide *w, unsigned first)
+{
+	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
+	LLVMValueRef row = LLVMBuildLoad2(w->e->builder, type, row_place(w, first), "");
+	LLVMSetAlignment(row, 1);
+	return row;
 }
 
 static void load_whole(struct wide *w)
 {
-	LLVMValueRef whole = LLVMBuildLoad2(w->e->builder, whole_type(w), whole_place(w), "");
-	LLVMSetAlignment(whole, 1);
+	LLVMValueRef rows[RT_MAX_WIDTH / SHORTEST_ROW] = {NULL};
+	unsigned count = w->e->width / w->row;
+	for (unsigned i = 0; i < count; i++) {
+		rows[i] = load_row(w, i * w->row);
+	}
+	for (; count > 1; count /= 2) {
+		for (unsigned i = 0; i < count / 2; i++) {
+			rows[i] = concat(w, rows[2 * i], rows[2 * i + 1]);
+		}
+	}
 	for (unsigned i = 0; i < w->count; i++) {
-		w->values[i] = take_part(w, whole, i);
+		w->values[i] = take_part(w, rows[0], i);
 	}
 }
 
 static void store_whole(struct wide *w)
 {
 	LLVMValueRef whole = join_parts(w, w->values);
-	LLVMSetAlignment(LLVMBuildStore(w->e->builder, whole, whole_place(w)), 1);
+	unsigned length = w->row * w->count;
+	for (unsigned first = 0; first < w->e->width; first += w->row) {
+		unsigned order[RT_MAX_WIDTH * 4];
+		for (unsigned i = 0; i < length; i++) {
+			order[i] = first * w->count + i;
+		}
+		LLVMValueRef row = shuffle(w, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
+		LLVMSetAlignment(LLVMBuildStore(w->e->builder, row, row_place(w, first)), 1);
+	}
 }
 
 /* --- One by one --- */
@@ -267,8 +318,13 @@ static void access(struct wide *w, access_fn *whole, access_fn *each, bool is_lo
 static void init(struct wide *w, struct emit *e, enum ptx_type type, unsigned count, LLVMValueRef at)
 {
 	assert(count <= RT_PARTS);
+	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
+	if (e->shapes.class >= SHAPE_BRICK) {
+		shape_brick(e->shapes.class, brick);
+	}
 	*w = (struct wide){.e = e, .one = LLVMGetElementType(emit_type(e, type)),
-		.size = ptx_type_size(type), .count = count, .at = at};
+		.size = ptx_type_size(type), .count = count, .at = at,
+		.row = brick[0] < SHORTEST_ROW ? RT_MAX_WIDTH : brick[0]};
 }
 
 void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,

@@ -215,6 +215,7 @@ OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arra
 		move_counted(warp, arrays, lanes, 8, count, store);
 		break;
 	}
+	warp->lane = RT_GROUP; /* no lane has done what follows by itself */
 }
 
 /* Byte `offset` of a lane's memory.  Behind the end of it lies what its offset would be if it was in
@@ -269,6 +270,7 @@ static void rt_move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_
 	} else {
 		move_local(warp, arrays, lanes, size, count, store);
 	}
+	warp->lane = RT_GROUP;
 }
 
 const struct rt_calls rt_calls = {

@@ -106,11 +106,12 @@ struct rt_warp {
 	uint32_t alive;                /* lanes that exist; bit 0 is lane 0 */
 	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
-	uint32_t lane;                 /* the last one that made an access by itself, else 32, or
-	                                * RT_GATHERS */
-	uint64_t base;                 /* the last access of all lanes: lane 0's element, */
-	uint32_t step;                 /* and from one to the next; 0: none so far */
 	uint32_t sm;                   /* the worker, as %smid */
+	uint32_t lane;                 /* the last one that made an access by itself, else 32, or
+					* RT_GATHERS */
+	uint32_t step;                 /* of the last access of all lanes, from one lane's element
+					* to the next; 0: none so far */
+	uint64_t base;                 /* and where lane 0's is */
 	uint32_t yield;                /* out: enum rt_yield */
 	uint32_t lanes;                /* out, with RT_SWEEP: whose reason it is */
 	uint32_t bar_id;               /* out: 0 to 15, or RT_BAR_EACH */

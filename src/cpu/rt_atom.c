@@ -264,4 +264,5 @@ OF_KERNELS void atom_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32
 	} else {
 		run(warp, arrays, lanes, 8, (enum rt_atom)op);
 	}
+	warp->lane = RT_GROUP;
 }

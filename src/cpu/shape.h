@@ -9,7 +9,6 @@
  * + offsets[i], modulo the register's width.  Any other register is a vector.
  */
 #include "ptx.h"
-#include "rt.h"
 
 /*
  * How the threads of a block lie in its warps, of which the shapes of %tid depend.  One compiled
@@ -18,6 +17,9 @@
  * two and x shorter than a warp, and x the length of a row of the block.
  */
 enum { SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 30 };
+
+/* Of a warp. */
+enum { SHAPE_LANES = 32 };
 
 unsigned shape_class_of(const uint32_t block[3]);
 /* The sizes of a warp, of SHAPE_BRICK and above. */
@@ -29,7 +31,7 @@ struct shape {
 	bool has_value;         /* the base is always `value` */
 	uint8_t align;          /* the base is a multiple of 1 << align */
 	uint64_t value;
-	const int64_t *offsets; /* RT_MAX_WIDTH of them; NULL: all are 0 */
+	const int64_t *offsets; /* SHAPE_LANES of them; NULL: all are 0 */
 };
 
 struct shape_pool;

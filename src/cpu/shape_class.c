@@ -19,16 +19,16 @@ enum { LOGS = 5 }; /* of x, which is 1 to 16 */
 unsigned shape_class_of(const uint32_t block[3])
 {
 	uint32_t x = block[0], y = block[1], z = block[2];
-	if (x % RT_MAX_WIDTH == 0) {
+	if (x % SHAPE_LANES == 0) {
 		return SHAPE_ROWS;
 	}
 	if (y == 1 && z == 1) {
 		return SHAPE_LINE;
 	}
-	if (!is_power(x) || x > RT_MAX_WIDTH) {
+	if (!is_power(x) || x > SHAPE_LANES) {
 		return SHAPE_ANY;
 	}
-	uint32_t rows = RT_MAX_WIDTH / x;
+	uint32_t rows = SHAPE_LANES / x;
 	if (y % rows == 0 || z == 1) {
 		return SHAPE_BRICK + log2_of(x) + LOGS * log2_of(rows);
 	}
@@ -39,5 +39,5 @@ void shape_brick(unsigned class, uint32_t size[3])
 {
 	size[0] = 1u << (class - SHAPE_BRICK) % LOGS;
 	size[1] = 1u << (class - SHAPE_BRICK) / LOGS;
-	size[2] = RT_MAX_WIDTH / (size[0] * size[1]);
+	size[2] = SHAPE_LANES / (size[0] * size[1]);
 }

@@ -40,7 +40,7 @@ static int64_t wrap(int64_t value, unsigned bits)
 static struct shape with_offsets(const struct shapes *s, struct shape base, int64_t *offsets,
 	unsigned bits)
 {
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = wrap(offsets[i], bits);
 	}
 	return shape_pool_get(s->pool, &base.offsets, offsets) ? base : vector;
@@ -56,8 +56,8 @@ static int64_t offset_of(const struct shape *a, unsigned lane)
 /* A thread's index along an axis: lane / before % size, from the warp's first thread on. */
 static struct shape thread_index(const struct shapes *s, unsigned axis)
 {
-	int64_t offsets[RT_MAX_WIDTH];
-	uint32_t size[3] = {RT_MAX_WIDTH, 1, 1};
+	int64_t offsets[SHAPE_LANES];
+	uint32_t size[3] = {SHAPE_LANES, 1, 1};
 	uint32_t before = 1;
 	if (s->class == SHAPE_ANY) {
 		return vector;
@@ -68,11 +68,11 @@ static struct shape thread_index(const struct shapes *s, unsigned axis)
 	for (unsigned i = 0; i < axis; i++) {
 		before *= size[i];
 	}
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = i / before % size[axis];
 	}
 	/* a brick along x is as long as the block */
-	bool starts_at_0 = s->class >= SHAPE_BRICK && before * size[axis] < RT_MAX_WIDTH;
+	bool starts_at_0 = s->class >= SHAPE_BRICK && before * size[axis] < SHAPE_LANES;
 	return with_offsets(s, starts_at_0 ? number(0) : aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
 }
 
@@ -89,7 +89,7 @@ static struct shape block_length(const struct shapes *s, unsigned axis)
 
 static struct shape sreg_shape(const struct shapes *s, enum ptx_sreg sreg)
 {
-	int64_t offsets[RT_MAX_WIDTH];
+	int64_t offsets[SHAPE_LANES];
 	switch (sreg) {
 	case PTX_SREG_TID_X:
 	case PTX_SREG_TID_Y:
@@ -99,7 +99,7 @@ static struct shape sreg_shape(const struct shapes *s, enum ptx_sreg sreg)
 	case PTX_SREG_NTID_Y:
 		return block_length(s, sreg - PTX_SREG_NTID_X);
 	case PTX_SREG_LANEID:
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned i = 0; i < SHAPE_LANES; i++) {
 			offsets[i] = i;
 		}
 		return with_offsets(s, number(0), offsets, 32);
@@ -195,8 +195,8 @@ static uint8_t least(uint8_t a, uint8_t b)
 static struct shape sum(const struct shapes *s, struct shape a, struct shape b, int64_t sign,
 	unsigned bits)
 {
-	int64_t offsets[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	int64_t offsets[SHAPE_LANES];
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = (int64_t)((uint64_t)offset_of(&a, i)
 			+ (uint64_t)sign * (uint64_t)offset_of(&b, i));
 	}
@@ -205,8 +205,8 @@ static struct shape sum(const struct shapes *s, struct shape a, struct shape b, 
 
 static struct shape times(const struct shapes *s, struct shape a, uint64_t factor, unsigned bits)
 {
-	int64_t offsets[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	int64_t offsets[SHAPE_LANES];
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = (int64_t)((uint64_t)offset_of(&a, i) * factor);
 	}
 	return with_offsets(s, aligned(a.align + number(factor).align), offsets, bits);
@@ -227,7 +227,7 @@ static struct shape product(const struct shapes *s, struct shape a, struct shape
 static bool is_split(const struct shape *a)
 {
 	unsigned align = a->align < 30 ? a->align : 30;
-	for (unsigned i = 0; i < RT_MAX_WIDTH && a->offsets; i++) {
+	for (unsigned i = 0; i < SHAPE_LANES && a->offsets; i++) {
 		if (a->offsets[i] < 0 || a->offsets[i] >> align != 0) {
 			return false;
 		}
@@ -294,7 +294,7 @@ static struct shape shifted_left(const struct shapes *s, const struct ptx_inst *
 
 static struct shape shifted_right(const struct shapes *s, const struct ptx_inst *inst)
 {
-	int64_t offsets[RT_MAX_WIDTH];
+	int64_t offsets[SHAPE_LANES];
 	struct shape a = first_arg(s, inst, 1), count = shapes_operand(s, &inst->operands[2]);
 	unsigned bits = ptx_type_bits(inst->types[0]);
 	if (shape_is_uniform(&a) && shape_is_uniform(&count)) {
@@ -303,7 +303,7 @@ static struct shape shifted_right(const struct shapes *s, const struct ptx_inst 
 	if (bits < 32 || !count.has_value || count.offsets || count.value >= bits || !is_split(&a)) {
 		return vector;
 	}
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = offset_of(&a, i) >> count.value;
 	}
 	unsigned align = a.align > count.value ? a.align - (unsigned)count.value : 0;
@@ -326,7 +326,7 @@ static int64_t masked_offset(enum ptx_op op, int64_t offset, uint64_t low)
 
 static struct shape masked(const struct shapes *s, const struct ptx_inst *inst)
 {
-	int64_t offsets[RT_MAX_WIDTH];
+	int64_t offsets[SHAPE_LANES];
 	struct shape a = first_arg(s, inst, 1), c = first_arg(s, inst, 2);
 	unsigned bits = ptx_type_bits(inst->types[0]);
 	if (a.has_value && !a.offsets) {
@@ -343,7 +343,7 @@ static struct shape masked(const struct shapes *s, const struct ptx_inst *inst)
 		return vector;
 	}
 	uint64_t low = c.value & ((UINT64_C(1) << (a.align < 31 ? a.align : 31)) - 1);
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = masked_offset(inst->op, offset_of(&a, i), low);
 	}
 	return with_offsets(s, aligned(align), offsets, bits);
@@ -388,8 +388,8 @@ static struct shape converted(const struct shapes *s, const struct ptx_inst *ins
 	    || ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		return vector;
 	}
-	int64_t offsets[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	int64_t offsets[SHAPE_LANES];
+	for (unsigned i = 0; i < SHAPE_LANES; i++) {
 		offsets[i] = a.offsets[i];
 	}
 	a.has_value = a.has_value && a.value == 0;

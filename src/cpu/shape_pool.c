@@ -14,7 +14,7 @@
 enum { MOST = 200 };
 
 struct entry {
-	int64_t offsets[RT_MAX_WIDTH];
+	int64_t offsets[SHAPE_LANES];
 	struct entry *next;
 };
 
@@ -40,7 +40,7 @@ void shape_pool_free(struct shape_pool *pool)
 
 bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t *offsets)
 {
-	static const int64_t zero[RT_MAX_WIDTH];
+	static const int64_t zero[SHAPE_LANES];
 	const size_t size = sizeof(zero);
 	struct entry *entry = pool->first;
 	*out = NULL;

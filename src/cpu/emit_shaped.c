@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Loads and stores of a warp (W = 32) at addresses whose distances are known (shape.h).
+ *
+ * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
+ * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a
+ * mask; for anything else, and where there are too many runs, the addresses are vectors and
+ * emit_wide.c does it.
+ *
+ * For the message of a fault each says where its first element is, as if lane 0 had it.
+ */
+#include "../base/common.h"
+
+#include "emit.h"
+
+#include <string.h>
+
+enum { MOST_RUNS = 4, MOST_REACH = 32768 };
+
+struct run {
+	int64_t start;          /* from the base */
+	unsigned length;        /* elements */
+	unsigned first;         /* the lane that has the first one */
+};
+
+struct shaped {
+	struct emit *e;
+	LLVMTypeRef one;        /* an element */
+	unsigned size;          /* of it, in bytes */
+	unsigned count;         /* that each lane has, one behind the other */
+	LLVMValueRef base;      /* pointer to i8 */
+	struct run runs[MOST_RUNS];
+	unsigned run_count;
+	uint8_t run_of[RT_MAX_WIDTH];
+	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
+	bool is_straight;       /* one run, of all lanes in order */
+};
+
+static unsigned step_of(const struct shaped *s)
+{
+	return s->size * s->count;
+}
+
+/* --- Runs --- */
+
+/* Different offsets in order; how many. */
+static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		unsigned at = count;
+		while (at > 0 && out[at - 1] >= offsets[i]) {
+			at--;
+		}
+		if (at < count && out[at] == offsets[i]) {
+			continue;
+		}
+		memmove(out + at + 1, out + at, (count - at) * sizeof(*out));
+		out[at] = offsets[i];
+		count++;
+	}
+	return count;
+}
+
+static void place_lane(struct shaped *s, unsigned lane, int64_t offset)
+{
+	for (unsigned r = 0; r < s->run_count; r++) {
+		struct run *run = &s->runs[r];
+		int64_t place = (offset - run->start) / step_of(s);
+		if (offset >= run->start && place < run->length) {
+			s->run_of[lane] = (uint8_t)r;
+			s->place_of[lane] = (uint8_t)place;
+			run->first = place == 0 && run->first == RT_MAX_WIDTH ? lane : run->first;
+		}
+	}
+}
+
+static bool find_runs(struct shaped *s, const int64_t *offsets)
+{
+	int64_t sorted[RT_MAX_WIDTH + 1];
+	unsigned count = sort_offsets(sorted, offsets);
+	for (unsigned i = 0; i < count; i++) {
+		if (i > 0 && sorted[i] - sorted[i - 1] == step_of(s)) {
+			s->runs[s->run_count - 1].length++;
+			continue;
+		}
+		/* elements that overlap would be in two runs */
+		if (s->run_count == MOST_RUNS || (i > 0 && sorted[i] - sorted[i - 1] < step_of(s))) {
+			return false;
+		}
+		s->runs[s->run_count++] = (struct run){sorted[i], 1, RT_MAX_WIDTH};
+	}
+	s->is_straight = s->run_count == 1 && count == RT_MAX_WIDTH;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		place_lane(s, i, offsets[i]);
+		s->is_straight &= s->place_of[i] == i;
+	}
+	return true;
+}
+
+/* --- Vectors --- */
+
+static LLVMValueRef number(const struct shaped *s, uint64_t value)
+{
+	return emit_scalar(s->e, 32, value);
+}
+
+static LLVMTypeRef run_type(const struct shaped *s, const struct run *run)
+{
+	return LLVMVectorType(s->one, run->length * s->count);
+}
+
+static LLVMValueRef run_place(const struct shaped *s, const struct run *run)
+{
+	struct emit *e = s->e;
+	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
+	LLVMValueRef place = emit_at(e, s->base, start, run_type(s, run));
+	LLVMValueRef from = ir_sub(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""),
+		emit_scalar(e, 64, (uint64_t)run->first * step_of(s)));
+	emit_note_access(e, from, step_of(s));
+	return place;
+}
+
+static LLVMValueRef shuffle(const struct shaped *s, LLVMValueRef a, LLVMValueRef b,
+	const unsigned *order, unsigned count)
+{
+	LLVMValueRef all[RT_MAX_WIDTH * 4];
+	for (unsigned i = 0; i < count; i++) {
+		all[i] = number(s, order[i]);
+	}
+	return LLVMBuildShuffleVector(s->e->builder, a, b, LLVMConstVector(all, count), "");
+}
+
+/* Part `part` of those lanes that have theirs in a run; of the others anything. */
+static LLVMValueRef take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
+	unsigned part)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		order[i] = s->run_of[i] == run ? s->place_of[i] * s->count + part : part;
+	}
+	return shuffle(s, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
+}
+
+static LLVMValueRef lanes_of(const struct shaped *s, unsigned run)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		all[i] = LLVMConstInt(s->e->s.i1, s->run_of[i] == run, false);
+	}
+	return LLVMConstVector(all, RT_MAX_WIDTH);
+}
+
+/* --- Loads --- */
+
+static void load_runs(const struct shaped *s, LLVMValueRef *values)
+{
+	struct emit *e = s->e;
+	for (unsigned r = 0; r < s->run_count; r++) {
+		const struct run *run = &s->runs[r];
+		LLVMValueRef all = LLVMBuildLoad2(e->builder, run_type(s, run), run_place(s, run),
+			"");
+		LLVMSetAlignment(all, 1);
+		for (unsigned i = 0; i < s->count; i++) {
+			LLVMValueRef mine = take_part(s, all, r, i);
+			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);
+		}
+	}
+}
+
+static LLVMValueRef load_some(const struct shaped *s)
+{
+	struct emit *e = s->e;
+	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
+	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
+	LLVMValueRef args[] = {place, number(s, 1), e->mask_lanes, LLVMConstNull(type)};
+	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
+}
+
+/* --- Stores --- */
+
+/* Of lanes that have the same element the last one's value stays. */
+static void store_runs(const struct shaped *s, LLVMValueRef value)
+{
+	struct emit *e = s->e;
+	for (unsigned r = 0; r < s->run_count; r++) {
+		const struct run *run = &s->runs[r];
+		unsigned order[RT_MAX_WIDTH];
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			if (s->run_of[i] == r) {
+				order[s->place_of[i]] = i;
+			}
+		}
+		LLVMValueRef all = shuffle(s, value, LLVMGetUndef(LLVMTypeOf(value)), order,
+			run->length);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, all, run_place(s, run)), 1);
+	}
+}
+
+static void store_some(const struct shaped *s, LLVMValueRef value)
+{
+	struct emit *e = s->e;
+	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(place)};
+	LLVMValueRef args[] = {value, place, number(s, 1), e->mask_lanes};
+	ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
+}
+
+/* --- Either --- */
+
+/* The guards around shared memory stop whatever a 32-bit address and a displacement reach; what
+ * offsets add must not lead behind them. */
+static bool is_near(const int64_t *offsets)
+{
+	bool near = true;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		near &= offsets[i] >= 0 && offsets[i] <= MOST_REACH;
+	}
+	return near;
+}
+
+static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, size_t address,
+	unsigned count)
+{
+	const struct ptx_operand *operand = &inst->operands[address];
+	enum ptx_space space = operand->var ? operand->var->space : inst->space;
+	struct shape at = shapes_address(&e->shapes, inst, operand);
+	if (at.is_vector || !at.offsets || count > 4 || (space == PTX_SHARED && !is_near(at.offsets))) {
+		return false;
+	}
+	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
+		.size = ptx_type_size(inst->types[0]), .count = count};
+	if (!find_runs(s, at.offsets)
+	    || (e->mask && (!s->is_straight || count > 1 || s->size < 4))) {
+		return false;
+	}
+	struct emit_mode mode = emit_begin_once(e);
+	s->base = emit_address(e, operand, &space, e->i8);
+	emit_set_mode(e, mode);
+	return true;
+}
+
+bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+	unsigned count)
+{
+	struct shaped s;
+	if (!init(&s, e, inst, 1, count)) {
+		return false;
+	}
+	if (e->mask) {
+		values[0] = load_some(&s);
+	} else {
+		load_runs(&s, values);
+	}
+	return true;
+}
+
+bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+	unsigned count)
+{
+	struct shaped s;
+	if (count > 1 || !init(&s, e, inst, 0, count)) {
+		return false;
+	}
+	if (e->mask) {
+		store_some(&s, values[0]);
+	} else {
+		store_runs(&s, values[0]);
+	}
+	return true;
+}
