@@ -214,8 +214,10 @@ START_TEST(loops_of_one_thread_keep_their_order)
 }
 END_TEST
 
+/* Lane by lane, if it is not for blocks of one thread. */
 static size_t code_size(const struct loop *loop, const char *bounds)
 {
+	setenv("KUDZU_CPU_WIDTH", "1", 1);
 	open(loop, bounds);
 	size_t size = machine.kernel.code_size;
 	machine_close();
@@ -254,8 +256,8 @@ static const struct {
 	const char *setting, *bounds;
 	uint32_t width;
 } widths[] = {
-	{NULL, "", 1}, {NULL, ".maxntid 1", 1}, {NULL, ".maxntid 32", 32},
-	{NULL, ".reqntid 32, 1, 1", 32}, {NULL, ".maxntid 32, 2, 1", 1}, {NULL, ".maxntid 64", 1},
+	{NULL, "", 32}, {NULL, ".maxntid 1", 1}, {NULL, ".maxntid 32", 32},
+	{NULL, ".reqntid 1, 1, 1", 1}, {NULL, ".maxntid 1, 2, 1", 32}, {NULL, ".maxntid 64", 32},
 	{"1", ".maxntid 32", 1}, {"32", ".maxntid 32", 32}, {"32", ".maxntid 64", 32},
 	{"32", ".maxntid 1, 1, 1", 1}, {"32", ".reqntid 1", 1}, {"32", "", 32},
 };

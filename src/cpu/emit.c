@@ -499,7 +499,8 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	bool ok = emit_init(&e, class);
 	if (ok) {
 		make_function(&e, symbol);
-		ok = !e.failed;
+		ok = !e.failed && (width == 1 || shape_pool_had_memory(e.shapes.pool)
+			|| ptx_no_memory(diag));
 	}
 
 	*frame_size = e.frame_size;

@@ -9,7 +9,7 @@
  * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
  * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
  * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
- * Those for blocks of one warp run all of it per call, if the user has not said otherwise.
+ * All others run a warp per call, if the user has not said otherwise.
  */
 #include "../base/common.h"
 
@@ -53,7 +53,7 @@ struct jit {
 	const struct jit_llvm_calls *calls; /* NULL until there is something to compile, as llvm */
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
-	uint32_t width;             /* of kernels that are not huge; 0: nobody has said */
+	uint32_t width;             /* of kernels that are not huge */
 	unsigned class;             /* of blocks, of the call that is running: see shape.h */
 	const struct str *key;      /* of the call that is running: where to keep the code */
 };
@@ -111,7 +111,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 		return ptx_no_memory(diag);
 	}
 	(*out)->module = module;
-	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, 0);
+	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
 	return true;
 }
 
@@ -182,20 +182,17 @@ static bool is_huge(const struct ptx_func *func)
 	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
 }
 
-/* Whether a kernel is for blocks of so many threads along x, as it says itself. */
-static bool is_for(const struct ptx_func *func, uint32_t threads)
+/* Whether a kernel is for blocks of one thread, as it says itself. */
+static bool is_for_one_thread(const struct ptx_func *func)
 {
-	const uint32_t block[] = {threads, 1, 1};
+	const uint32_t block[] = {1, 1, 1};
 	return memcmp(func->max_ntid, block, sizeof(block)) == 0
 		|| memcmp(func->req_ntid, block, sizeof(block)) == 0;
 }
 
 static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
 {
-	if (is_huge(func) || is_for(func, 1)) {
-		return 1;
-	}
-	return jit->width > 0 ? jit->width : is_for(func, RT_MAX_WIDTH) ? RT_MAX_WIDTH : 1;
+	return is_huge(func) || is_for_one_thread(func) ? 1 : jit->width;
 }
 
 /* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
@@ -254,7 +251,7 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
 		.width = width, .class = jit->class, .has_loop = has_loop(func), .is_huge = is_huge(func),
 		.is_tangled = has_many_edges(func)};
-	order.is_vector = order.has_loop && !order.is_huge && is_for(func, 1);
+	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
 		.in_order = spin_is_possible(func), .is_quick = object.is_quick,

@@ -362,6 +362,7 @@ bool shapes_find(struct shapes *out, const struct ptx_func *func, unsigned class
 	}
 	if (ok && small) {
 		find_all(&f, spins);
+		ok = shape_pool_had_memory(out->pool);
 	}
 	if (ok) {
 		make_vectors(out, !small);

@@ -64,7 +64,9 @@ static inline bool shape_is_uniform(const struct shape *shape)
 /* shape_pool.c: offsets, each only once, so that equal ones have equal addresses. */
 struct shape_pool *shape_pool_create(void);
 void shape_pool_free(struct shape_pool *pool);
-/* All zero: NULL.  False: there are too many. */
+/* Whether there was memory for all of them; if not, what is made of the shapes is of no use. */
+bool shape_pool_had_memory(const struct shape_pool *pool);
+/* All zero: NULL.  False: there are too many, or there is no memory. */
 bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t *offsets);
 
 #endif

@@ -21,6 +21,7 @@ struct entry {
 struct shape_pool {
 	struct entry *first;
 	unsigned count;
+	bool no_memory;
 };
 
 struct shape_pool *shape_pool_create(void)
@@ -38,6 +39,11 @@ void shape_pool_free(struct shape_pool *pool)
 	mem_free(pool);
 }
 
+bool shape_pool_had_memory(const struct shape_pool *pool)
+{
+	return !pool->no_memory;
+}
+
 bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t *offsets)
 {
 	static const int64_t zero[SHAPE_LANES];
@@ -50,11 +56,15 @@ bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t 
 	while (entry && memcmp(entry->offsets, offsets, size) != 0) {
 		entry = entry->next;
 	}
-	if (!entry && pool->count < MOST && (entry = mem_alloc(sizeof(*entry)))) {
-		memcpy(entry->offsets, offsets, size);
-		entry->next = pool->first;
-		pool->first = entry;
-		pool->count++;
+	if (!entry && pool->count < MOST) {
+		entry = mem_alloc(sizeof(*entry));
+		pool->no_memory |= !entry;
+		if (entry) {
+			memcpy(entry->offsets, offsets, size);
+			entry->next = pool->first;
+			pool->first = entry;
+			pool->count++;
+		}
 	}
 	*out = entry ? entry->offsets : NULL;
 	return entry != NULL;
