@@ -135,7 +135,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
-	cache.c compile.c cpu.c doctor.c dump.c new.c run.c run_values.c run_show.c worker.c)
+	cache.c compile.c cpu.c doctor.c dump.c new.c run.c run_guard.c run_values.c run_show.c worker.c)
 sources := $(LIB) $(CPU_ALL) $(CLI)
 SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	04_double 05_devices 06_fused 07_npy 08_heat \

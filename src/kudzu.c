@@ -202,7 +202,8 @@
  *     report.[ch]   what commands say of errors, in colours
  *     source.[ch]   files with kernels, options to compile them with
  *     run.[ch]      kudzu run: its words; numeral.[ch] argument.[ch]: the kernel's arguments;
- *                   parameters.[ch]: what it takes; run_values.c: arrays; run_show.c: what it prints
+ *                   parameters.[ch]: what it takes; run_values.c: arrays; run_guard.c: --check;
+ *                   run_show.c: what it prints
  *     new.c         kudzu new: the files of template/
  *     cache.c compile.c cpu.c doctor.c dump.c worker.c
  *                   kudzu cache, compile, cpu, doctor, dump, and what kz_warm_up starts

@@ -85,13 +85,6 @@ static bool read_out(struct run *run, const char *text)
 	return true;
 }
 
-/* There is nothing yet that would look at KUDZU_CHECK; to ignore the question would be a lie. */
-static bool refuse_check(void)
-{
-	fprintf(stderr, "%s: --check: this version of the CPU device has no checked mode\n", name);
-	return false;
-}
-
 static bool read_option(struct run *run, int option, char *value)
 {
 	switch (option) {
@@ -114,7 +107,8 @@ static bool read_option(struct run *run, int option, char *value)
 		run->device = value;
 		return true;
 	case 'c':
-		return refuse_check();
+		run->check = true;
+		return true;
 	default:
 		return source_options_take(&run->source, option, value);
 	}
@@ -253,6 +247,7 @@ static kz_status launch(struct run *run, kz_device *dev, kz_kernel *kernel,
 	choose_extents(run, kernel, values);
 	fflush(stdout); /* what the kernel prints comes after */
 	if ((st = run_launch(run, kernel, values, err)) || (st = kz_device_synchronize(dev, err))
+	    || (run->check && (st = run_guard_check(values, parameters, err)))
 	    || (st = run_show(run, values, parameters, err))) {
 		return st;
 	}
@@ -335,6 +330,9 @@ static int run_once(struct run *run)
 	int status;
 	if (!source_open(&source, "run", run->file)) {
 		return CLI_USAGE;
+	}
+	if (run->check) {
+		setenv("KUDZU_POOL", "0", 1);
 	}
 	if (kz_device_open(&dev, run->device, &err)
 	    || source_load(&mod, dev, &source, &run->source, instance, &err)) {

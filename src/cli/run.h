@@ -26,6 +26,7 @@ struct run {
 	int64_t shared_size;
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
+	bool check;
 	struct run_out outs[RUN_MAX];
 	int out_count;
 	char **words;       /* the arguments of the kernel ... */
@@ -37,6 +38,7 @@ struct run {
 struct run_values {
 	kz_arg args[RUN_MAX];
 	kz_array *arrays[RUN_MAX]; /* NULL for what is none */
+	kz_buffer *zones[RUN_MAX]; /* --check: an array with what is around it; else NULL */
 	char *bytes[RUN_MAX];      /* what small vectors are; else NULL */
 	size_t failed;             /* the argument that could not be made */
 };
@@ -47,6 +49,11 @@ void run_values_finish(struct run_values *values);
 /* Bytes and elements: of all arrays, and of the largest. */
 int64_t run_values_size(const struct run_values *values);
 int64_t run_values_count(const struct run_values *values);
+
+/* Put zones around an array, and see whether the kernel has written there: KZ_FAULT if it has. */
+kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_error *err);
+kz_status run_guard_check(const struct run_values *values, const struct parameters *parameters,
+	kz_error *err);
 
 /* Print the parameters of the kernels of a module, each with a call that can be pasted. */
 void run_list(const struct run *run, kz_module *mod, const struct source *source);

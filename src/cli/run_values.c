@@ -123,8 +123,9 @@ static kz_status make_array(kz_array **out, kz_device *dev, const struct argumen
 }
 
 static kz_status make_value(struct run_values *out, size_t index, kz_device *dev,
-	const struct argument *argument, const char *type, kz_error *err)
+	const struct run *run, const char *type, kz_error *err)
 {
+	const struct argument *argument = &run->arguments[index];
 	kz_status st;
 	switch (argument->kind) {
 	case ARGUMENT_NULL:
@@ -135,6 +136,7 @@ static kz_status make_value(struct run_values *out, size_t index, kz_device *dev
 		return make_scalar(out, index, argument, type, err);
 	default:
 		st = make_array(&out->arrays[index], dev, argument, err);
+		st = st || !run->check ? st : run_guard(out, index, dev, err);
 		out->args[index] = kz_arg_array(out->arrays[index]);
 		return st;
 	}
@@ -146,7 +148,7 @@ kz_status run_values_create(struct run_values *out, kz_device *dev, const struct
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < run->count; i++) {
 		const char *type = i < parameters->count ? parameters->items[i].type : "";
-		kz_status st = make_value(out, i, dev, &run->arguments[i], type, err);
+		kz_status st = make_value(out, i, dev, run, type, err);
 		if (st) {
 			out->failed = i;
 			return st;
@@ -159,6 +161,7 @@ void run_values_finish(struct run_values *values)
 {
 	for (size_t i = 0; i < RUN_MAX; i++) {
 		kz_array_release(values->arrays[i]);
+		kz_buffer_release(values->zones[i]);
 		free(values->bytes[i]);
 	}
 }
