@@ -321,6 +321,9 @@ void emit_lanes_end(struct emit *e, const struct emit_lanes *l);
  * a processor that has no such instruction would need a branch for each lane: ask before. */
 bool emit_can_gather(struct emit *e);
 LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places);
+/* To them, in the order of the lanes; only if the processor has an instruction for that. */
+bool emit_can_scatter(struct emit *e);
+void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 
 /* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
  * from the addresses `at` (i64 of lanes) on. */

@@ -147,9 +147,20 @@ void emit_allow_gathers(LLVMModuleRef ir)
 	LLVMAddModuleFlag(ir, LLVMModuleFlagBehaviorOverride, gathers, sizeof(gathers) - 1, yes);
 }
 
+/* What can gather and scatter. */
+static bool has_gathers(struct emit *e)
+{
+	return LLVMGetModuleFlag(e->ir, gathers, sizeof(gathers) - 1);
+}
+
 bool emit_can_gather(struct emit *e)
 {
-	return !e->mask || LLVMGetModuleFlag(e->ir, gathers, sizeof(gathers) - 1);
+	return !e->mask || has_gathers(e);
+}
+
+bool emit_can_scatter(struct emit *e)
+{
+	return has_gathers(e);
 }
 
 LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)
@@ -158,6 +169,14 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)
 	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
 	LLVMValueRef args[] = {places, number(e, 1), lanes, LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
+}
+
+void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
+{
+	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(places)};
+	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
+	LLVMValueRef args[] = {value, places, number(e, 1), lanes};
+	ir_intrinsic(e, "llvm.masked.scatter", types, countof(types), args, countof(args));
 }
 
 /* --- The exchange --- */

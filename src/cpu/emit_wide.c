@@ -275,8 +275,21 @@ static void load_each(struct wide *w)
 	}
 }
 
+static void scatter(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
+	note_gather(e, w->at);
+	emit_scatter(e, w->values[0], LLVMBuildIntToPtr(e->builder, w->at, places, ""));
+}
+
+/* What overlaps is stored in the order of the lanes, all of a lane at once. */
 static void store_each(struct wide *w)
 {
+	if (w->size >= sizeof(uint32_t) && w->count == 1 && emit_can_scatter(w->e)) {
+		scatter(w);
+		return;
+	}
 	emit_put_lanes(w->e, w->at, w->values, w->count);
 	emit_call_lanes(w->e, offsetof(struct rt_calls, move_lanes), w->size, w->count, true);
 }
