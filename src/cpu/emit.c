@@ -306,7 +306,7 @@ static void call_plain(struct emit *e, const struct ptx_inst *inst)
 static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
 	struct shape made = {.is_vector = true};
-	if (e->width > 1) {
+	if (e->width > 1 && !e->is_alone) {
 		made = shapes_result(&e->shapes, inst);
 	}
 	if (made.is_vector) {
@@ -354,7 +354,7 @@ static void translate_inst(struct emit *e, const struct ptx_inst *inst)
 		call_emitter(e, inst);
 		return;
 	}
-	bool all_or_none = e->width == 1 || emit_is_same(e, inst->guard);
+	bool all_or_none = e->width == 1 || e->is_alone || emit_is_same(e, inst->guard);
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	if (all_or_none) {
 		branch_guarded(e, inst, guard);
@@ -403,7 +403,7 @@ static void make_function(struct emit *e, const char *symbol)
 		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
 	}
 	make_blocks(e, e->blocks);
-	if (e->width > 1) {
+	if (e->width > 1 && !e->alone) {
 		make_blocks(e, e->diverged);
 	}
 	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
@@ -486,6 +486,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		e->splits = e->width > 1 && split_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
+		ok = emit_alone_init(e);
 	}
 	return ok || ptx_no_memory(e->diag);
 }
@@ -512,6 +513,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.spins);
 	mem_free(e.kept);
 	mem_free(e.written);
+	emit_alone_finish(&e);
 	shapes_free(&e.shapes);
 	LLVMDisposeBuilder(e.builder);
 	return ok;

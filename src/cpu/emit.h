@@ -23,6 +23,7 @@
  * are to run it, and goes to the diverged versions.  These follow each other in reverse post-order;
  * each takes the lanes that are pending for it, runs with that mask, and adds them to the pending
  * lanes of its successors.  When one finds all 32 lanes again it goes back to its converged twin.
+ * Small kernels of a certain kind do without: see emit_alone.c.
  *
  * A failure is kept in emit.diag; building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
@@ -74,6 +75,7 @@ struct emit {
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
 	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
+	struct emit_alone *alone;       /* W = 32: instead of diverged versions, see emit_alone.c */
 	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
@@ -84,6 +86,7 @@ struct emit {
 	LLVMValueRef mask;              /* W = 32: i32, the lanes that run; NULL: all */
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	bool is_diverged;               /* the version being made */
+	bool is_alone;                  /* that is being made */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
 	const int64_t *offsets;         /* of lanes, from what is made once */
@@ -174,7 +177,7 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg);
 /* W = 32: do all lanes have it alike? */
 static inline bool emit_is_same(const struct emit *e, unsigned reg)
 {
-	return e->width > 1 && shape_is_uniform(&e->shapes.regs[reg]);
+	return e->width > 1 && !e->is_alone && shape_is_uniform(&e->shapes.regs[reg]);
 }
 /* An instruction's guard, a scalar if all lanes have it alike. */
 LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
@@ -265,6 +268,16 @@ LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x);
 
 /* emit_flow.c: a register's place in the frame */
 LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type);
+
+/* emit_alone.c: lanes that part go on one after the other.  False: no memory. */
+bool emit_alone_init(struct emit *e);
+void emit_alone_finish(struct emit *e);
+void emit_alone_begin(struct emit *e);
+/* Of `lanes` those in `taken` go to `yes`, the others to `no`. */
+void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
+void emit_make_alone(struct emit *e);
+void emit_goto_alone(struct emit *e, size_t block);
+void emit_exit_alone(struct emit *e);
 
 /* emit_flow.c: what ends a block */
 void emit_goto(struct emit *e, size_t block);

@@ -189,6 +189,10 @@ static void note_spin(struct emit *e, size_t block)
 
 void emit_goto(struct emit *e, size_t block)
 {
+	if (e->is_alone) {
+		emit_goto_alone(e, block);
+		return;
+	}
 	bool back = is_back_edge(e, block);
 	note_spin(e, block);
 	if (e->is_diverged) {
@@ -266,6 +270,10 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 		emit_enter(e, same);
 		branch_one(e, all, yes, no);
 		emit_enter(e, mixed);
+	}
+	if (e->alone) {
+		emit_part_alone(e, emit_active(e), bits, yes, no);
+		return;
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	part(e, &p, yes, ir_and(e, emit_active(e), bits));
@@ -371,6 +379,10 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 void emit_exit(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
+	if (e->is_alone) {
+		emit_exit_alone(e);
+		return;
+	}
 	if (!e->is_diverged) {
 		LLVMBuildRet(e->builder, number(e, RT_DONE));
 		return;
@@ -604,6 +616,10 @@ static void begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, number(e, UINT32_MAX));
 	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
 	emit_enter(e, partial);
+	if (e->alone) {
+		emit_part_alone(e, alive, alive, 0, 0);
+		return;
+	}
 	add_pending(e, 0, alive);
 	LLVMBuildBr(e->builder, e->diverged[0]);
 }
@@ -619,6 +635,13 @@ void emit_blocks(struct emit *e)
 		return;
 	}
 
+	if (e->alone) {
+		emit_alone_begin(e);
+		begin_warp(e, start);
+		make_converged(e);
+		emit_make_alone(e);
+		return;
+	}
 	e->sweep_end = emit_block(e, "sweep_end");
 	e->leave = emit_block(e, "leave");
 	begin_warp(e, start);

@@ -55,6 +55,9 @@ static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
 
 struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 {
+	if (e->is_alone) {
+		return emit_set_mode(e, (struct emit_mode){e->lane, false});
+	}
 	bool once = e->width > 1 && !e->shapes.regs[reg].is_vector;
 	return emit_set_mode(e, (struct emit_mode){NULL, once});
 }
@@ -132,11 +135,11 @@ static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t 
 LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
 {
 	LLVMValueRef value = load_reg(e, reg);
-	const struct shape *shape = e->width > 1 ? &e->shapes.regs[reg] : NULL;
+	const struct shape *shape = e->width > 1 && !e->is_alone ? &e->shapes.regs[reg] : NULL;
 	if (shape && !shape->is_vector) {
 		value = emit_is_vector(e) ? emit_spread(e, value, shape->offsets)
 			: add_offset(e, value, shape->offsets);
-	} else if (e->lane) {
+	} else if (e->lane && !e->is_alone) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
 	assert(!e->once || !shape || !shape->is_vector);
@@ -197,6 +200,10 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
+	if (e->is_alone) {
+		store_whole(e, value, e->regs[reg]);
+		return;
+	}
 	if (e->once && e->shapes.regs[reg].is_vector) {
 		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
 		emit_def_reg(e, reg, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
