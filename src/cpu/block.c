@@ -323,16 +323,25 @@ static bool is_at_one_barrier(const struct block *block)
 }
 
 /* Resume all warps for the first time.  Each is set up just before it runs, since most run to their
- * end.  How many have ended. */
+ * end; the first may have others run in its place, up to one that traps.  How many have ended. */
 static uint32_t run_first(struct block *block)
 {
 	rt_kernel *run = block->run;
 	uint32_t ends = 0;
-	for (struct slot *slot = block->slots, *end = slot + block->slot_count; slot < end; slot++) {
+	struct slot *slots = block->slots;
+	slots[0].warp.first = 0;
+	slots[0].warp.end = block->threads - block->threads % block->width;
+	for (uint32_t i = 0, more = 0; i < block->slot_count; i += 1 + more) {
+		struct slot *slot = &slots[i];
 		start_warp(block, slot);
 		block->current = slot;
 		slot->resume = run(&slot->warp, slot->frame, 0);
-		ends += slot->resume == RT_DONE;
+		more = i == 0 ? slot->warp.first / block->width : 0;
+		if (slot->resume == RT_DONE) {
+			ends += 1 + more;
+		} else if (more > 0) {
+			break;
+		}
 	}
 	return ends;
 }
@@ -364,6 +373,12 @@ void block_start(struct block *block, const uint32_t ctaid[3])
 	block->is_mixed = false;
 }
 
+/* Whether a warp has trapped in place of the first one. */
+static bool has_replaced(const struct block *block)
+{
+	return block->slots[0].resume != RT_DONE && block->slots[0].warp.first > 0;
+}
+
 static bool must_stop(const struct block *block)
 {
 	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
@@ -379,7 +394,7 @@ enum block_end block_step(struct block *block)
 		if (block->is_mixed) {
 			end = run_mixed(block);
 		} else if (!run_round(block)) {
-			end = open_books(block);
+			end = has_replaced(block) ? BLOCK_TRAPPED : open_books(block);
 		} else if (block->slots[0].resume == RT_DONE) {
 			return BLOCK_DONE;
 		}

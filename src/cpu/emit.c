@@ -4,8 +4,8 @@
  * The frame of the generator: one LLVM function per kernel, PTX registers, operands, guards.
  *
  * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
- * changes in a call (special registers, base addresses), and ends with the switch over resume
- * points; emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
+ * changes in a call (most special registers, base addresses).  The next has what is one warp's, and
+ * ends with the switch over resume points; emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
  * of cfg.c follow, and each instruction goes to the function that its row of ptx.def names.  A
  * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
  * pays, and takes its guard for a mask at W = 32.
@@ -285,12 +285,23 @@ LLVMBasicBlockRef emit_entry_visit(struct emit *e)
 	return back;
 }
 
+LLVMBasicBlockRef emit_call_visit(struct emit *e)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, e->call_end);
+	return back;
+}
+
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
 {
+	/* a visit within a visit? */
 	if (back == LLVMGetInstructionParent(e->entry_end)) {
-		return; /* a visit within a visit */
+		LLVMPositionBuilderBefore(e->builder, e->entry_end);
+	} else if (back == LLVMGetInstructionParent(e->call_end)) {
+		LLVMPositionBuilderBefore(e->builder, e->call_end);
+	} else {
+		LLVMPositionBuilderAtEnd(e->builder, back);
 	}
-	LLVMPositionBuilderAtEnd(e->builder, back);
 }
 
 static void call_plain(struct emit *e, const struct ptx_inst *inst)
@@ -406,6 +417,9 @@ static void make_function(struct emit *e, const char *symbol)
 	if (e->width > 1 && !e->alone) {
 		make_blocks(e, e->diverged);
 	}
+	LLVMBasicBlockRef warp = emit_block(e, "warp");
+	e->call_end = LLVMBuildBr(e->builder, warp);
+	emit_enter(e, warp);
 	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
 		emit_block(e, "start"), 4);
 	emit_blocks(e);

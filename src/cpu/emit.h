@@ -68,7 +68,10 @@ struct emit {
 	uint64_t *kept;                 /* registers that live from one block to another */
 	size_t *written;                /* by register: the last body that writes it */
 	bool in_frame;                  /* these have their slots in the frame */
+	bool yields;                    /* the kernel may, so far */
+	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
 	LLVMValueRef entry_end;         /* the switch over resume points */
+	LLVMBasicBlockRef done;         /* where a warp ends */
 	LLVMValueRef sregs[PTX_SREG_COUNT]; /* loaded in the entry when first used, */
 	LLVMValueRef bases[PTX_SREG_COUNT]; /* W = 32: of one lane, */
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
@@ -188,7 +191,9 @@ void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot);
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
 void emit_enter(struct emit *e, LLVMBasicBlockRef block);
 bool emit_is_open(struct emit *e);                  /* the current block has no terminator yet */
-/* Build in the entry, which dominates everything, until emit_entry_leave. */
+/* Build in the entry, which dominates everything, until emit_entry_leave: what is so for all warps
+ * that a call runs, or what is one warp's. */
+LLVMBasicBlockRef emit_call_visit(struct emit *e);
 LLVMBasicBlockRef emit_entry_visit(struct emit *e);
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
@@ -196,6 +201,9 @@ void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; fi
 /* Make the instructions of a block, in the version that is being made. */
 void emit_body(struct emit *e, size_t block);
 void emit_set_types(struct emit *e, const struct emit_types *types);
+
+/* emit_warps.c: all is made but what follows the end of a warp. */
+void emit_end_warps(struct emit *e, LLVMValueRef clear);
 
 /* emit_mem.c: `base` points to i8; fields and offsets are scalars */
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type);

@@ -221,13 +221,9 @@ static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 static void begin_lane(struct emit *e, size_t yes, size_t no)
 {
 	struct emit_alone *a = e->alone;
-	LLVMBasicBlockRef done = emit_block(e, "done");
 	LLVMBasicBlockRef some = emit_block(e, "some");
 	LLVMValueRef left = LLVMBuildLoad2(e->builder, e->s.i32, a->left, "");
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, left, number(e, 0)), done, some);
-	emit_enter(e, done);
-	LLVMBuildRet(e->builder, number(e, RT_DONE));
-
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, left, number(e, 0)), e->done, some);
 	emit_enter(e, some);
 	LLVMValueRef args[] = {left, LLVMConstInt(e->s.i1, 1, false)};
 	LLVMValueRef lane = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);

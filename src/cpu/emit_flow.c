@@ -124,6 +124,7 @@ static void make_resume(struct emit *e, size_t block)
 /* Leave a converged version. */
 static void yield_before(struct emit *e, enum rt_yield why, size_t block)
 {
+	e->yields = true;
 	make_resume(e, block);
 	note_yield(e, why);
 	move_regs(e, e->func->blocks[block].live_in, true);
@@ -140,6 +141,7 @@ static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
 /* Leave for the scheduler because of the lanes that run, which go on in `block`. */
 static void park(struct emit *e, enum rt_yield why, size_t block)
 {
+	e->yields = true;
 	add_pending(e, block, emit_active(e));
 	note_yield(e, why);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
@@ -384,7 +386,7 @@ void emit_exit(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	if (!e->is_diverged) {
-		LLVMBuildRet(e->builder, number(e, RT_DONE));
+		LLVMBuildBr(e->builder, e->done);
 		return;
 	}
 	size_t field = offsetof(struct rt_warp, exited);
@@ -563,14 +565,12 @@ static void enter_diverged(struct emit *e, size_t block)
 /* Whoever may run still is in a loop that waits. */
 static void end_sweep(struct emit *e)
 {
-	LLVMBasicBlockRef done = emit_block(e, "done");
 	LLVMBasicBlockRef back = emit_block(e, "back");
 	emit_enter(e, e->sweep_end);
 	LLVMValueRef exited = emit_field(e, e->warp, offsetof(struct rt_warp, exited), e->s.i32);
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), done, back);
-	emit_enter(e, done);
-	LLVMBuildRet(e->builder, number(e, RT_DONE));
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), e->done,
+		back);
 
 	emit_enter(e, back);
 	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
@@ -585,6 +585,15 @@ static void end_sweep(struct emit *e)
 	LLVMBuildRet(e->builder, number(e, RT_SWEEP));
 }
 
+/* Nobody waits for anything: all lanes have exited. */
+static void end_last_sweep(struct emit *e)
+{
+	emit_enter(e, e->sweep_end);
+	LLVMBuildBr(e->builder, e->done);
+	emit_enter(e, e->leave);
+	LLVMBuildUnreachable(e->builder);
+}
+
 static void make_diverged(struct emit *e)
 {
 	e->is_diverged = true;
@@ -594,9 +603,13 @@ static void make_diverged(struct emit *e)
 		e->mask = NULL;
 		e->mask_lanes = NULL;
 	}
-	end_sweep(e);
 	e->is_diverged = false;
+	if (!e->yields) {
+		end_last_sweep(e);
+		return;
+	}
 
+	end_sweep(e);
 	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
 	LLVMAddCase(e->entry_end, number(e, RT_SWEEP), sweep);
 	emit_enter(e, sweep);
@@ -604,13 +617,15 @@ static void make_diverged(struct emit *e)
 	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
 }
 
-/* A warp that is not whole never converges. */
-static void begin_warp(struct emit *e, LLVMBasicBlockRef start)
+/* A warp that is not whole never converges.  The result is what clears the pending lanes. */
+static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
 	LLVMBasicBlockRef partial = emit_block(e, "partial");
+	const size_t pending = pending_size(e);
+	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
 	emit_enter(e, start);
-	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
-		emit_scalar(e, 64, pending_size(e)), 4);
+	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending), 4);
 	emit_clear_slots(e);
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
 	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, number(e, UINT32_MAX));
@@ -618,33 +633,38 @@ static void begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	emit_enter(e, partial);
 	if (e->alone) {
 		emit_part_alone(e, alive, alive, 0, 0);
-		return;
+		return clear;
 	}
 	add_pending(e, 0, alive);
 	LLVMBuildBr(e->builder, e->diverged[0]);
+	return clear;
 }
 
 void emit_blocks(struct emit *e)
 {
 	LLVMBasicBlockRef start = LLVMGetSwitchDefaultDest(e->entry_end);
+	e->done = emit_block(e, "done");
 	if (e->width == 1) {
 		emit_enter(e, start);
 		emit_clear_slots(e);
 		LLVMBuildBr(e->builder, e->blocks[0]);
 		make_converged(e);
+		emit_end_warps(e, NULL);
 		return;
 	}
 
 	if (e->alone) {
 		emit_alone_begin(e);
-		begin_warp(e, start);
+		LLVMValueRef clear = begin_warp(e, start);
 		make_converged(e);
 		emit_make_alone(e);
+		emit_end_warps(e, clear);
 		return;
 	}
 	e->sweep_end = emit_block(e, "sweep_end");
 	e->leave = emit_block(e, "leave");
-	begin_warp(e, start);
+	LLVMValueRef clear = begin_warp(e, start);
 	make_converged(e);
 	make_diverged(e);
+	emit_end_warps(e, clear);
 }

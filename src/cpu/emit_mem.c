@@ -39,7 +39,7 @@ static LLVMValueRef entry_pointer(struct emit *e, LLVMValueRef *slot, LLVMValueR
 	size_t offset)
 {
 	if (!*slot) {
-		LLVMBasicBlockRef back = emit_entry_visit(e);
+		LLVMBasicBlockRef back = emit_call_visit(e);
 		*slot = emit_field(e, base, offset, e->ptr);
 		emit_entry_leave(e, back);
 	}
@@ -99,7 +99,7 @@ static LLVMValueRef global_base(struct emit *e, const struct ptx_var *var)
 {
 	LLVMValueRef table = entry_pointer(e, &e->globals, launch_base(e),
 		offsetof(struct rt_launch, globals));
-	LLVMBasicBlockRef back = emit_entry_visit(e);
+	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef base = emit_field(e, table, var->index * sizeof(uint8_t *), e->ptr);
 	emit_entry_leave(e, back);
 	return base;
@@ -712,10 +712,30 @@ static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
 	}
 }
 
+/* Whether warps of a block have different values. */
+static bool is_of_warp(enum ptx_sreg sreg)
+{
+	switch (sreg) {
+	case PTX_SREG_TID_X:
+	case PTX_SREG_TID_Y:
+	case PTX_SREG_TID_Z:
+	case PTX_SREG_LANEID:
+	case PTX_SREG_WARPID:
+	case PTX_SREG_LANEMASK_EQ:
+	case PTX_SREG_LANEMASK_LE:
+	case PTX_SREG_LANEMASK_LT:
+	case PTX_SREG_LANEMASK_GE:
+	case PTX_SREG_LANEMASK_GT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Loaded in the entry, for all lanes. */
 static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
 {
-	LLVMBasicBlockRef back = emit_entry_visit(e);
+	LLVMBasicBlockRef back = is_of_warp(sreg) ? emit_entry_visit(e) : emit_call_visit(e);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
 	LLVMValueRef value = load_sreg(e, sreg);
 	emit_set_mode(e, mode);

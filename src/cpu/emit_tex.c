@@ -36,7 +36,7 @@ static uint32_t find_word(const struct ptx_inst *inst, const struct word *words,
 static LLVMValueRef request_room(struct emit *e)
 {
 	if (!e->request) {
-		LLVMBasicBlockRef back = emit_entry_visit(e);
+		LLVMBasicBlockRef back = emit_call_visit(e);
 		LLVMTypeRef type = LLVMArrayType(e->i8, ROOM);
 		LLVMValueRef room = LLVMBuildAlloca(e->builder, type, "request");
 		LLVMSetAlignment(room, 16);

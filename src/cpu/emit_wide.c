@@ -193,7 +193,7 @@ static LLVMValueRef arrays(struct emit *e)
 	if (!e->arrays) {
 		const unsigned words = sizeof(struct rt_lanes) / sizeof(uint64_t);
 		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, words), "lanes");
-		LLVMBasicBlockRef back = emit_entry_visit(e);
+		LLVMBasicBlockRef back = emit_call_visit(e);
 		e->arrays = ir_bitcast(e, room, e->ptr);
 		emit_entry_leave(e, back);
 	}

@@ -102,7 +102,7 @@ struct rt_warp {
 	struct rt_exchange *exchange;  /* of the CUDA warp that the lanes belong to */
 	struct rt_fail *fail;          /* of the worker */
 	uint32_t ctaid[3];
-	uint32_t first;                /* linear thread index of lane 0 */
+	uint32_t first;                /* linear thread index of lane 0; out, see `end` */
 	uint32_t alive;                /* lanes that exist; bit 0 is lane 0 */
 	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
@@ -121,6 +121,8 @@ struct rt_warp {
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages */
 	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
+	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
+					* and those after it while `first` is less; all are whole */
 };
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);
