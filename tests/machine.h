@@ -21,7 +21,7 @@ struct machine {
 	uint8_t *globals[4];
 	uint64_t memory[16]; /* what kernels get as their parameter */
 	uint64_t local[16];
-	uint64_t frame[64][2048];
+	_Alignas(64) uint64_t frame[64][2048];
 	struct rt_launch launch;
 	struct rt_warp warp;
 	struct rt_exchange exchange[2];

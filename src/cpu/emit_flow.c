@@ -28,6 +28,9 @@ static LLVMValueRef number(struct emit *e, uint64_t value)
 
 /* --- The frame --- */
 
+/* Vectors begin at a cache line: one that lies in two takes twice as long. */
+enum { LINE = 64 };
+
 static LLVMValueRef pending_place(struct emit *e, size_t block)
 {
 	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
@@ -58,18 +61,19 @@ static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, boo
 	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
 	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
 	size_t size = is_pred || !wide ? unit : unit * e->width;
+	size_t align = size < LINE ? unit : LINE;
 
-	*offset = round_up(*offset, unit);
+	*offset = round_up(*offset, align);
 	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
 	*offset += size;
 	if (save) {
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
 		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
 			: ir_zext(e, value, kept);
-		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)unit);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
 	} else {
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
-		LLVMSetAlignment(value, (unsigned)unit);
+		LLVMSetAlignment(value, (unsigned)align);
 		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
 			: ir_trunc(e, value, as);
 		LLVMBuildStore(e->builder, value, slot);
