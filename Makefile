@@ -208,7 +208,8 @@ MODE_debug := -O0 -g3
 MODE_release := -O2 -g
 MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 MODE_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
-MODE_tsan := -O1 -g -fsanitize=thread
+# gcc says so by itself, clang does not.
+MODE_tsan := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
 $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan or tsan))
 $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 
