@@ -94,7 +94,7 @@ table() {
 			return "-"
 		}
 		best = memory + 0 > vector + 0 ? memory : vector
-		return sprintf("%s%s, %.2g %%", best < 0.1 ? "neither: " : "",
+		return sprintf("%s%s, %.0f %%", best < 0.1 ? "neither: " : "",
 			best == memory ? "memory" : "vector units", 100 * best)
 	}
 	value("case") == "machine" && value("threads") != "" {
