@@ -208,7 +208,7 @@ MODE_debug := -O0 -g3
 MODE_release := -O2 -g
 MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 MODE_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
-# gcc says so by itself, clang does not.
+# gcc says so by itself, clang does not (`make check-tsan CC=clang`).
 MODE_tsan := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
 $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan or tsan))
 $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
@@ -462,18 +462,18 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 # --- Checks for developers -----------------------------------------------------------------------
 
 # .ci/run has done the first one: DONE=check.
-STEPS = $(filter-out $(DONE),check) check-asan check-tsan check-nocpu check-llvm14 lint \
+STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
 	check-headers check-docs check-symbols check-instructions check-install
-.PHONY: check-all $(STEPS) check-clang check-ubsan check-fresh check-abi check-reproducible
-check-all: ## all of the checks below but check-clang, -fresh, -abi, -reproducible
+.PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
+check-all: ## all of the checks below but check-fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
 		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
 		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
 	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
-check-clang: ## the tests, built with clang (check-tsan uses clang, too)
-	@$(MAKE) --no-print-directory check CC=clang BUILD=build/clang
-check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan; tsan: clang's)
-	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$* $(if $(filter tsan,$*),CC=clang)
+check-clang: ## all of it built with clang, and the samples run; `make check CC=clang` is the rest
+	@$(MAKE) --no-print-directory all check-samples CC=clang BUILD=build/clang
+check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan)
+	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
 check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed

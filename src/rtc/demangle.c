@@ -462,6 +462,7 @@ static const struct node *read_function(struct reader *r)
 	if (r->failed) {
 		return NULL;
 	}
+	assert(node && parameters); /* nothing has failed */
 	node->inner = result;
 	node->list = parameters->list;
 	node->count = parameters->count;
@@ -532,6 +533,7 @@ static const struct node *read_derived(struct reader *r, enum node_kind kind, co
 	if (r->failed) {
 		return NULL;
 	}
+	assert(node); /* nothing has failed */
 	node->inner = inner;
 	return node;
 }
