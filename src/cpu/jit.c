@@ -28,7 +28,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Instructions of PTX. */
 enum { HUGE_KERNEL = 10000 };
@@ -231,8 +230,8 @@ static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_obje
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
-		.in_order = out->in_order, .is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
-		.size = object->size, .maker = jit->calls->address};
+		.in_order = out->in_order, .is_quick = out->is_quick, .frame_size = out->frame_size,
+		.object = object->data, .size = object->size, .maker = jit->calls->address};
 	made_count++;
 	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
 	if (ok) {
@@ -299,13 +298,6 @@ static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 	return outcome == JIT_MADE;
 }
 
-static double now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
-}
-
 /* What of the code generator decides on the code, known without loading it: its build id, and what
  * the processor can do.  That of LLVM is in what is kept. */
 static void describe_generator(struct str *out)
@@ -324,7 +316,7 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 {
 	struct kept kept;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
-	double start = now_ms();
+	double start = jit_now_ms();
 	if (settings_dump_folder() || !kept_find(&kept, jit->key)) {
 		return false;
 	}
@@ -332,7 +324,7 @@ static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_
 		.in_order = kept.in_order, .is_quick = kept.is_quick,
 		.frame_size = kept.frame_size, .is_kept = true};
 	bool ok = load_object(out, jit, kept.object, kept.size, func, &diag);
-	out->load_ms = now_ms() - start;
+	out->load_ms = jit_now_ms() - start;
 	mem_free(kept.memory);
 	return ok;
 }

@@ -28,7 +28,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 /* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
 #if LLVM_VERSION_MAJOR >= 18
@@ -292,17 +291,10 @@ static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm,
 	return JIT_MADE;
 }
 
-static double now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
-}
-
 static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
 	const struct jit_order *order, struct ptx_diag *diag)
 {
-	double start = now_ms();
+	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
 	if (strstr(llvm->features, "+avx512f")) {
 		emit_allow_gathers(ir);
@@ -318,13 +310,13 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 	if (!run_passes(llvm, ir, order, diag)) {
 		return JIT_FAILED;
 	}
-	double emitted = now_ms();
+	double emitted = jit_now_ms();
 	out->emit_ms = emitted - start;
 	if (order->width > 1 && has_size(ir, HUGE_IR)) {
 		return JIT_TOO_BIG;
 	}
 	enum jit_outcome outcome = make_code(out, llvm, ir, order, diag);
-	out->compile_ms = now_ms() - emitted;
+	out->compile_ms = jit_now_ms() - emitted;
 	return outcome;
 }
 

@@ -11,6 +11,15 @@
 #include "../base/dl.h"
 #include "ptx.h"
 
+#include <time.h>
+
+static inline double jit_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
+}
+
 /* What one PTX module's kernels are compiled with.  Not thread-safe. */
 struct jit_llvm;
 
