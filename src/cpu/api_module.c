@@ -2,8 +2,8 @@
 /*
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
  * when it is first asked for.  Of a big text that was good before only what is outside of kernels
- * is read (outline.c), and each kernel when it is asked for.  What is wrong with the PTX is told as ptxas does, with the line, in
- * the log buffer of the caller and in the driver's log.
+ * is read (outline.c), and each kernel when it is asked for.  What is wrong with the PTX is told as
+ * ptxas does, with the line, in the log buffer of the caller and in the driver's log.
  *
  * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
  * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.
@@ -170,12 +170,15 @@ void module_free(struct object *object)
 	module_release(module);
 }
 
+static bool take_parsed(struct module *module, struct ptx_diag *diag)
+{
+	return check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag)
+		&& kernels_create(module, diag);
+}
+
 static bool read_all(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
 {
-	bool ok = parse_module(&module->ptx, text, size, diag)
-		&& check_module(&module->ptx, diag)
-		&& flatten_module(&module->ptx, diag)
-		&& kernels_create(module, diag);
+	bool ok = parse_module(&module->ptx, text, size, diag) && take_parsed(module, diag);
 	if (ok) {
 		outline_remember(&module->ptx, text);
 	}
@@ -188,9 +191,7 @@ static bool read_outline(struct module *module, struct ptx_diag *diag)
 	const struct outline *outline = module->outline;
 	return parse_outline(&module->ptx, outline->text, outline->size, outline->hash,
 			outline->parts, outline->count, diag)
-		&& check_module(&module->ptx, diag)
-		&& flatten_module(&module->ptx, diag)
-		&& kernels_create(module, diag);
+		&& take_parsed(module, diag);
 }
 
 static bool read_ptx(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
@@ -346,12 +347,13 @@ static unsigned likely_class(const struct ptx_func *func)
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
+	if (atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
+		return true;
+	}
 	function->class = likely_class(function->ptx);
-	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed)
-		|| ((module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
-		    && jit_compile(&function->kernel, module->jit, function->ptx, function->class,
-			diag));
-	if (ok && !atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
+	bool ok = (module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
+		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
+	if (ok) {
 		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
 	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
