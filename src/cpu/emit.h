@@ -117,6 +117,10 @@ LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value);
 LLVMValueRef emit_const(struct emit *e, LLVMTypeRef type, uint64_t value);
 LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar);
 LLVMValueRef emit_scalar(struct emit *e, unsigned bits, uint64_t value); /* not of lanes */
+static inline LLVMValueRef emit_u32(struct emit *e, uint64_t value)
+{
+	return emit_scalar(e, 32, value);
+}
 /* Room for a scalar or more, in the entry. */
 LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name);
 /* W = 32: the lanes that run, as a scalar. */
@@ -346,6 +350,9 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places);
 bool emit_can_scatter(struct emit *e);
 void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 
+/* A vector of some elements of two others, by number; emit_wide.c. */
+LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
+	unsigned count);
 /* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
  * from the addresses `at` (i64 of lanes) on. */
 void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
@@ -429,6 +436,12 @@ IR_BINARY(X)
 	}
 IR_CAST(X)
 #undef X
+
+/* Of a vector of i1, a bit for each lane. */
+static inline LLVMValueRef emit_lane_bits(struct emit *e, LLVMValueRef lanes)
+{
+	return ir_bitcast(e, lanes, e->s.i32);
+}
 
 static inline LLVMValueRef ir_icmp(struct emit *e, LLVMIntPredicate is, LLVMValueRef a,
 	LLVMValueRef b)

@@ -29,16 +29,6 @@ struct emit_alone {
 	unsigned head_count;
 };
 
-static LLVMValueRef number(struct emit *e, uint64_t value)
-{
-	return emit_scalar(e, 32, value);
-}
-
-static bool has_bit(const uint64_t *set, size_t bit)
-{
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
 /* --- Which kernels --- */
 
 static bool is_access(const struct ptx_inst *inst)
@@ -180,7 +170,7 @@ static bool just_ends(const struct emit *e, size_t block)
 static bool is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
 {
 	const struct ptx_block *blocks = e->func->blocks;
-	return has_bit(blocks[yes].live_in, reg) || has_bit(blocks[no].live_in, reg);
+	return ptx_has_bit(blocks[yes].live_in, reg) || ptx_has_bit(blocks[no].live_in, reg);
 }
 
 /* Write what all lanes have. */
@@ -223,11 +213,11 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	struct emit_alone *a = e->alone;
 	LLVMBasicBlockRef some = emit_block(e, "some");
 	LLVMValueRef left = LLVMBuildLoad2(e->builder, e->s.i32, a->left, "");
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, left, number(e, 0)), e->done, some);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, left, emit_u32(e, 0)), e->done, some);
 	emit_enter(e, some);
 	LLVMValueRef args[] = {left, LLVMConstInt(e->s.i1, 1, false)};
 	LLVMValueRef lane = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
-	LLVMBuildStore(e->builder, ir_and(e, left, ir_sub(e, left, number(e, 1))), a->left);
+	LLVMBuildStore(e->builder, ir_and(e, left, ir_sub(e, left, emit_u32(e, 1))), a->left);
 	LLVMBuildStore(e->builder, lane, a->lane);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), lane);
 	struct emit_mode mode = emit_begin_once(e);
@@ -246,7 +236,7 @@ void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, siz
 {
 	struct emit_alone *a = e->alone;
 	LLVMBasicBlockRef head = emit_block(e, "each_alone");
-	LLVMValueRef from = number(e, a->head_count++);
+	LLVMValueRef from = emit_u32(e, a->head_count++);
 	LLVMAddCase(a->heads, from, head);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		if (is_live(e, i, yes, no)) {

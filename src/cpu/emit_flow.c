@@ -16,16 +16,6 @@
 
 #include <string.h>
 
-static bool has_bit(const uint64_t *set, size_t bit)
-{
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
-static LLVMValueRef number(struct emit *e, uint64_t value)
-{
-	return emit_scalar(e, 32, value);
-}
-
 /* --- The frame --- */
 
 /* Vectors begin at a cache line: one that lies in two takes twice as long. */
@@ -87,7 +77,7 @@ static void move_regs(struct emit *e, const uint64_t *set, bool save)
 		return;
 	}
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (has_bit(set, i)) {
+		if (ptx_has_bit(set, i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
 			emit_set_mode(e, mode);
@@ -105,9 +95,9 @@ static void move_regs(struct emit *e, const uint64_t *set, bool save)
 
 static void note_yield(struct emit *e, enum rt_yield why)
 {
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), number(e, why));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), emit_u32(e, why));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
-		number(e, (uint64_t)e->inst->line));
+		emit_u32(e, (uint64_t)e->inst->line));
 }
 
 /* Where a converged warp goes on that yielded in front of a block. */
@@ -118,7 +108,7 @@ static void make_resume(struct emit *e, size_t block)
 	}
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
 	e->resumes[block] = emit_block(e, "resume");
-	LLVMAddCase(e->entry_end, number(e, block + 1), e->resumes[block]);
+	LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
 	emit_enter(e, e->resumes[block]);
 	move_regs(e, e->func->blocks[block].live_in, false);
 	LLVMBuildBr(e->builder, e->blocks[block]);
@@ -132,7 +122,7 @@ static void yield_before(struct emit *e, enum rt_yield why, size_t block)
 	make_resume(e, block);
 	note_yield(e, why);
 	move_regs(e, e->func->blocks[block].live_in, true);
-	LLVMBuildRet(e->builder, number(e, block + 1));
+	LLVMBuildRet(e->builder, emit_u32(e, block + 1));
 }
 
 static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
@@ -180,7 +170,7 @@ static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 		LLVMBuildBr(e->builder, next_diverged(e));
 		return;
 	}
-	LLVMValueRef any = ir_icmp(e, LLVMIntNE, lanes, number(e, 0));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, lanes, emit_u32(e, 0));
 	LLVMBuildCondBr(e->builder, any, e->diverged[block], next_diverged(e));
 }
 
@@ -189,7 +179,7 @@ static void note_spin(struct emit *e, size_t block)
 {
 	if (e->is_diverged && is_back_edge(e, block) && e->spins[block]) {
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
-			number(e, (uint64_t)e->inst->line));
+			emit_u32(e, (uint64_t)e->inst->line));
 	}
 }
 
@@ -209,11 +199,6 @@ void emit_goto(struct emit *e, size_t block)
 	} else {
 		LLVMBuildBr(e->builder, e->blocks[block]);
 	}
-}
-
-static LLVMValueRef bits_of(struct emit *e, LLVMValueRef lanes)
-{
-	return ir_bitcast(e, lanes, e->s.i32);
 }
 
 /* Where lanes part: how many targets, and which lanes go to each. */
@@ -266,12 +251,12 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 		return;
 	}
 
-	LLVMValueRef bits = bits_of(e, condition);
+	LLVMValueRef bits = emit_lane_bits(e, condition);
 	if (!e->is_diverged) {
 		LLVMBasicBlockRef same = emit_block(e, "same");
 		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
-		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, number(e, UINT32_MAX));
-		LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, number(e, 0));
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
+		LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
 		LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
 		emit_enter(e, same);
 		branch_one(e, all, yes, no);
@@ -294,7 +279,7 @@ static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks,
 	LLVMValueRef branch = LLVMBuildSwitch(e->builder, value, rest, (unsigned)count);
 	for (size_t i = 0; i < count; i++) {
 		LLVMBasicBlockRef target = emit_block(e, "target");
-		LLVMAddCase(branch, number(e, i), target);
+		LLVMAddCase(branch, emit_u32(e, i), target);
 		emit_enter(e, target);
 		emit_goto(e, blocks[i]);
 	}
@@ -318,9 +303,9 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 	if (!e->is_diverged) {
 		LLVMBasicBlockRef same = emit_block(e, "same");
 		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
-		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, number(e, 0), "");
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, emit_u32(e, 0), "");
 		LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, value, emit_splat(e, first));
-		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits_of(e, equal), number(e, UINT32_MAX));
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
 		LLVMBuildCondBr(e->builder, all, same, mixed);
 		emit_enter(e, same);
 		switch_one(e, first, blocks, count, other);
@@ -329,7 +314,7 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	LLVMValueRef left = emit_active(e);
 	for (size_t i = 0; i < count; i++) {
-		LLVMValueRef bits = bits_of(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
+		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
 		part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
 		left = ir_and(e, left, ir_not(e, bits));
 	}
@@ -404,7 +389,7 @@ static void build_trap(struct emit *e)
 {
 	note_yield(e, RT_YIELD_TRAP);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
-	LLVMBuildRet(e->builder, number(e, RT_SWEEP));
+	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
 }
 
 void emit_trap(struct emit *e, const struct ptx_inst *inst)
@@ -421,7 +406,7 @@ void emit_trap_if(struct emit *e, LLVMValueRef condition)
 	emit_enter(e, trap);
 	LLVMValueRef mask = e->mask;
 	if (e->lane) {
-		e->mask = ir_shl(e, number(e, 1), e->lane);
+		e->mask = ir_shl(e, emit_u32(e, 1), e->lane);
 	}
 	build_trap(e);
 	e->mask = mask;
@@ -478,13 +463,13 @@ static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand 
 	const struct ptx_operand *count, enum rt_barrier_red red)
 {
 	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
-	LLVMValueRef ids = each ? number(e, RT_BAR_EACH)
-		: e->width > 1 ? number(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
-	LLVMValueRef counts = each || !count ? number(e, 0)
-		: e->width > 1 ? number(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
+	LLVMValueRef ids = each ? emit_u32(e, RT_BAR_EACH)
+		: e->width > 1 ? emit_u32(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
+	LLVMValueRef counts = each || !count ? emit_u32(e, 0)
+		: e->width > 1 ? emit_u32(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), ids);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), counts);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), number(e, red));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), emit_u32(e, red));
 	if (!each) {
 		emit_wait(e, why);
 		return;
@@ -527,7 +512,7 @@ void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
 	}
 
 	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
-	mine = e->width > 1 ? bits_of(e, mine) : ir_zext(e, mine, e->i32);
+	mine = e->width > 1 ? emit_lane_bits(e, mine) : ir_zext(e, mine, e->i32);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
 	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
 }
@@ -552,12 +537,12 @@ static void enter_diverged(struct emit *e, size_t block)
 	LLVMValueRef place = pending_place(e, block);
 	LLVMValueRef pending = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
 	LLVMValueRef mask = ir_and(e, pending, e->ready);
-	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, number(e, 0));
+	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, 0));
 	LLVMBuildCondBr(e->builder, none, next_diverged(e), some);
 
 	emit_enter(e, some);
 	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
-	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, number(e, UINT32_MAX));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, UINT32_MAX));
 	/* results of a diverged warp are in the exchange */
 	LLVMBuildCondBr(e->builder, all, emit_has_results(e, block) ? body : e->blocks[block], body);
 
@@ -578,15 +563,15 @@ static void end_sweep(struct emit *e)
 
 	emit_enter(e, back);
 	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
-	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, number(e, 0));
-	LLVMValueRef why = ir_select(e, any, number(e, RT_YIELD_SPIN), number(e, RT_YIELD_NONE));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, emit_u32(e, 0));
+	LLVMValueRef why = ir_select(e, any, emit_u32(e, RT_YIELD_SPIN), emit_u32(e, RT_YIELD_NONE));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), why);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), spin);
 	LLVMBuildBr(e->builder, e->leave);
 
 	emit_enter(e, e->leave);
 	move_regs(e, e->kept, true);
-	LLVMBuildRet(e->builder, number(e, RT_SWEEP));
+	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
 }
 
 /* Nobody waits for anything: all lanes have exited. */
@@ -615,7 +600,7 @@ static void make_diverged(struct emit *e)
 
 	end_sweep(e);
 	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
-	LLVMAddCase(e->entry_end, number(e, RT_SWEEP), sweep);
+	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
 	emit_enter(e, sweep);
 	move_regs(e, e->kept, false);
 	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
@@ -632,7 +617,7 @@ static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
 		emit_scalar(e, 64, pending), 4);
 	emit_clear_slots(e);
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
-	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, number(e, UINT32_MAX));
+	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
 	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
 	emit_enter(e, partial);
 	if (e->alone) {

@@ -11,20 +11,15 @@
 #include "rt_collect.h"
 #include "emit.h"
 
-static LLVMValueRef number(struct emit *e, uint64_t value)
-{
-	return emit_scalar(e, 32, value);
-}
-
 LLVMValueRef emit_active(struct emit *e)
 {
-	return e->mask ? e->mask : number(e, UINT32_MAX);
+	return e->mask ? e->mask : emit_u32(e, UINT32_MAX);
 }
 
 LLVMValueRef emit_first_lane(struct emit *e)
 {
 	if (!e->mask) {
-		return number(e, 0);
+		return emit_u32(e, 0);
 	}
 	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 0, false)};
 	LLVMValueRef first = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
@@ -38,7 +33,7 @@ void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 	LLVMValueRef all = emit_active(e);
 	*l = (struct emit_lanes){emit_block(e, "lane"), emit_block(e, "lanes_done"), NULL, e->mask,
 		e->mask_lanes};
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, all, number(e, 0)), l->head, l->after);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, all, emit_u32(e, 0)), l->head, l->after);
 	emit_enter(e, l->head);
 	l->left = LLVMBuildPhi(e->builder, e->s.i32, "");
 	LLVMAddIncoming(l->left, &all, &before, 1);
@@ -53,11 +48,11 @@ void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
 {
 	LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
-	LLVMValueRef rest = ir_and(e, l->left, ir_sub(e, l->left, number(e, 1)));
+	LLVMValueRef rest = ir_and(e, l->left, ir_sub(e, l->left, emit_u32(e, 1)));
 	LLVMAddIncoming(l->left, &rest, &latch, 1);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, number(e, 0)), l->head, l->after);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, emit_u32(e, 0)), l->head, l->after);
 	emit_enter(e, l->after);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), number(e, RT_GROUP));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_u32(e, RT_GROUP));
 	emit_set_mode(e, (struct emit_mode){NULL, false});
 	e->mask = l->mask;
 	e->mask_lanes = l->mask_lanes;
@@ -167,7 +162,7 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)
 {
 	LLVMTypeRef types[] = {type, LLVMTypeOf(places)};
 	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
-	LLVMValueRef args[] = {places, number(e, 1), lanes, LLVMConstNull(type)};
+	LLVMValueRef args[] = {places, emit_u32(e, 1), lanes, LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
 }
 
@@ -175,7 +170,7 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
 {
 	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(places)};
 	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
-	LLVMValueRef args[] = {value, places, number(e, 1), lanes};
+	LLVMValueRef args[] = {value, places, emit_u32(e, 1), lanes};
 	ir_intrinsic(e, "llvm.masked.scatter", types, countof(types), args, countof(args));
 }
 
@@ -238,9 +233,9 @@ void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValue
 	for (unsigned i = 0; i < count; i++) {
 		emit_put_word(e, i, words[i]);
 	}
-	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : number(e, 1);
+	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : emit_u32(e, 1);
 	LLVMValueRef done = call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes, 1);
-	emit_wait_unless(e, ir_icmp(e, LLVMIntNE, done, number(e, 0)), RT_YIELD_WARP);
+	emit_wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
 }
 
 void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)

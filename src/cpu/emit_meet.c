@@ -18,11 +18,6 @@
 
 #include <stdio.h>
 
-static LLVMValueRef number(struct emit *e, uint64_t value)
-{
-	return emit_scalar(e, 32, value);
-}
-
 static bool has_slots(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
@@ -74,14 +69,9 @@ void emit_fetch_results(struct emit *e)
 
 /* --- What each operation computes, from the operands of all lanes --- */
 
-static LLVMValueRef bits_of(struct emit *e, LLVMValueRef lanes)
-{
-	return ir_bitcast(e, lanes, e->s.i32);
-}
-
 static LLVMValueRef is_set(struct emit *e, LLVMValueRef word)
 {
-	return bits_of(e, ir_icmp(e, LLVMIntNE, word, emit_int(e, 32, 0)));
+	return emit_lane_bits(e, ir_icmp(e, LLVMIntNE, word, emit_int(e, 32, 0)));
 }
 
 /* A shuffle that is known here is one of LLVM's. */
@@ -91,8 +81,8 @@ static void shuffle_known(struct emit *e, enum collect_shfl mode, LLVMValueRef v
 	LLVMValueRef order[RT_MAX_WIDTH], in_range[RT_MAX_WIDTH];
 	for (uint32_t i = 0; i < RT_MAX_WIDTH; i++) {
 		bool is_in_range = false;
-		order[i] = number(e, collect_shfl_source(mode, i, b, c, &is_in_range));
-		in_range[i] = number(e, is_in_range);
+		order[i] = emit_u32(e, collect_shfl_source(mode, i, b, c, &is_in_range));
+		in_range[i] = emit_u32(e, is_in_range);
 	}
 	put_result(e, 0, LLVMBuildShuffleVector(e->builder, value, LLVMGetUndef(e->v.i32),
 		LLVMConstVector(order, RT_MAX_WIDTH), ""));
@@ -143,8 +133,8 @@ static void shuffle(struct emit *e, enum collect_shfl mode, LLVMValueRef *words)
 static void vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
 {
 	LLVMValueRef bits = is_set(e, word);
-	LLVMValueRef any = ir_icmp(e, LLVMIntNE, bits, number(e, 0));
-	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, number(e, UINT32_MAX));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, bits, emit_u32(e, 0));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
 	LLVMValueRef result = kind == VOTE_ALL ? all : kind == VOTE_ANY ? any
 		: ir_or(e, all, ir_not(e, any));
 	put_result(e, 0, emit_splat(e, ir_zext(e, result, e->s.i32)));
@@ -163,7 +153,7 @@ static LLVMValueRef matches(struct emit *e, LLVMValueRef value)
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		LLVMValueRef mine = emit_field(e, room, i * ir_width(value) / 8, one);
 		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, value, emit_splat(e, mine));
-		emit_set_field(e, out, i * sizeof(uint32_t), bits_of(e, same));
+		emit_set_field(e, out, i * sizeof(uint32_t), emit_lane_bits(e, same));
 	}
 	return emit_field(e, out, 0, e->v.i32);
 }
@@ -237,9 +227,9 @@ bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
 		LLVMBasicBlockRef one = emit_block(e, "one_set");
 		LLVMBasicBlockRef many = emit_block(e, "many_sets");
 		LLVMValueRef set = emit_use(e, members, PTX_U32);
-		LLVMValueRef first = LLVMBuildExtractElement(e->builder, set, number(e, 0), "");
-		LLVMValueRef apart = bits_of(e, ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
-		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, number(e, 0)), one, many);
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, set, emit_u32(e, 0), "");
+		LLVMValueRef apart = emit_lane_bits(e, ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
+		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, emit_u32(e, 0)), one, many);
 		emit_enter(e, one);
 		compute(e, what, words);
 		emit_goto(e, next);

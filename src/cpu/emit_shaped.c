@@ -101,11 +101,6 @@ static bool find_runs(struct shaped *s, const int64_t *offsets)
 
 /* --- Vectors --- */
 
-static LLVMValueRef number(const struct shaped *s, uint64_t value)
-{
-	return emit_scalar(s->e, 32, value);
-}
-
 static LLVMTypeRef run_type(const struct shaped *s, const struct run *run)
 {
 	return LLVMVectorType(s->one, run->length * s->count);
@@ -122,16 +117,6 @@ static LLVMValueRef run_place(const struct shaped *s, const struct run *run)
 	return place;
 }
 
-static LLVMValueRef shuffle(const struct shaped *s, LLVMValueRef a, LLVMValueRef b,
-	const unsigned *order, unsigned count)
-{
-	LLVMValueRef all[RT_MAX_WIDTH * 4];
-	for (unsigned i = 0; i < count; i++) {
-		all[i] = number(s, order[i]);
-	}
-	return LLVMBuildShuffleVector(s->e->builder, a, b, LLVMConstVector(all, count), "");
-}
-
 /* Part `part` of those lanes that have theirs in a run; of the others anything. */
 static LLVMValueRef take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
 	unsigned part)
@@ -140,7 +125,7 @@ static LLVMValueRef take_part(const struct shaped *s, LLVMValueRef elements, uns
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		order[i] = s->run_of[i] == run ? s->place_of[i] * s->count + part : part;
 	}
-	return shuffle(s, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
+	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
 }
 
 static LLVMValueRef lanes_of(const struct shaped *s, unsigned run)
@@ -175,7 +160,7 @@ static LLVMValueRef load_some(const struct shaped *s)
 	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
 	LLVMValueRef place = run_place(s, &s->runs[0]);
 	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
-	LLVMValueRef args[] = {place, number(s, 1), e->mask_lanes, LLVMConstNull(type)};
+	LLVMValueRef args[] = {place, emit_u32(s->e, 1), e->mask_lanes, LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
 }
 
@@ -193,7 +178,7 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 				order[s->place_of[i]] = i;
 			}
 		}
-		LLVMValueRef all = shuffle(s, value, LLVMGetUndef(LLVMTypeOf(value)), order,
+		LLVMValueRef all = emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
 			run->length);
 		LLVMSetAlignment(LLVMBuildStore(e->builder, all, run_place(s, run)), 1);
 	}
@@ -204,7 +189,7 @@ static void store_some(const struct shaped *s, LLVMValueRef value)
 	struct emit *e = s->e;
 	LLVMValueRef place = run_place(s, &s->runs[0]);
 	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(place)};
-	LLVMValueRef args[] = {value, place, number(s, 1), e->mask_lanes};
+	LLVMValueRef args[] = {value, place, emit_u32(s->e, 1), e->mask_lanes};
 	ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
 }
 

@@ -13,11 +13,6 @@
 
 enum { MANY_PHIS = 2048 };
 
-static bool has_bit(const uint64_t *set, size_t bit)
-{
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
 /* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is kept:
  * blocks times registers, with which some thousand lines of PTX take minutes.  So many stay in
  * memory. */
@@ -37,9 +32,7 @@ void emit_note_kept(struct emit *e)
 static bool uses_carry(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
-		const struct ptx_inst *inst = &func->insts[i];
-		if (ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
-			|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC) {
+		if (ptx_uses_carry(&func->insts[i])) {
 			return true;
 		}
 	}
@@ -67,7 +60,7 @@ void emit_make_slots(struct emit *e)
 	const struct ptx_func *func = e->func;
 	for (unsigned i = 0; i < func->reg_count; i++) {
 		struct emit_mode mode = emit_slot_mode(e, i);
-		e->regs[i] = make_slot(e, func->regs[i].type, has_bit(e->kept, i));
+		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
 		emit_set_mode(e, mode);
 	}
 	if (uses_carry(func)) {
@@ -79,7 +72,7 @@ void emit_clear_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	for (unsigned i = 0; i < func->reg_count; i++) {
-		if (has_bit(func->blocks[0].live_in, i)) {
+		if (ptx_has_bit(func->blocks[0].live_in, i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, func->regs[i].type);
 			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
@@ -211,7 +204,7 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 		return;
 	}
 	assert(e->once || e->width == 1 || e->shapes.regs[reg].is_vector);
-	if (has_bit(e->kept, reg) || e->written[reg] == e->body) {
+	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
 		emit_store_slot(e, value, e->regs[reg]);
 	} else {
 		e->written[reg] = e->body;

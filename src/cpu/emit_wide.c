@@ -85,14 +85,14 @@ static LLVMValueRef are_neighbours(struct wide *w)
 	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), emit_scalar(e, 32, 0));
 }
 
-static LLVMValueRef shuffle(const struct wide *w, LLVMValueRef a, LLVMValueRef b,
-	const unsigned *order, unsigned count)
+LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
+	unsigned count)
 {
 	LLVMValueRef all[RT_MAX_WIDTH * 4];
 	for (unsigned i = 0; i < count; i++) {
-		all[i] = emit_scalar(w->e, 32, order[i]);
+		all[i] = emit_u32(e, order[i]);
 	}
-	return LLVMBuildShuffleVector(w->e->builder, a, b, LLVMConstVector(all, count), "");
+	return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(all, count), "");
 }
 
 /* Part `part` of each lane, from all elements. */
@@ -103,7 +103,7 @@ static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned
 		order[i] = i * w->count + part;
 	}
 	return w->count == 1 ? whole
-		: shuffle(w, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, w->e->width);
+		: emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, w->e->width);
 }
 
 /* Two vectors behind each other; the second may be missing. */
@@ -114,7 +114,7 @@ static LLVMValueRef concat(const struct wide *w, LLVMValueRef a, LLVMValueRef b)
 	for (unsigned i = 0; i < count; i++) {
 		order[i] = i;
 	}
-	return shuffle(w, a, b, order, count);
+	return emit_shuffle(w->e, a, b, order, count);
 }
 
 /* All elements, from the parts of the lanes: 1, 2 or 4. */
@@ -132,7 +132,7 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 	if (w->count == 4) {
 		all = concat(w, all, concat(w, parts[2], parts[3]));
 	}
-	return shuffle(w, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
+	return emit_shuffle(w->e, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
 }
 
 /* Where the row of lane `first` begins. */
@@ -180,7 +180,7 @@ static void store_whole(struct wide *w)
 		for (unsigned i = 0; i < length; i++) {
 			order[i] = first * w->count + i;
 		}
-		LLVMValueRef row = shuffle(w, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
+		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
 		LLVMSetAlignment(LLVMBuildStore(w->e->builder, row, row_place(w, first)), 1);
 	}
 }

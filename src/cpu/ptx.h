@@ -96,9 +96,15 @@ struct ptx_mods {
 	uint64_t bits[(PTX_MOD_COUNT + 63) / 64];
 };
 
+/* Of a set of numbers, a bit for each. */
+static inline bool ptx_has_bit(const uint64_t *set, size_t bit)
+{
+	return set[bit / 64] >> (bit % 64) & 1;
+}
+
 static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 {
-	return mods->bits[mod / 64] >> (mod % 64) & 1;
+	return ptx_has_bit(mods->bits, mod);
 }
 
 /* Special registers that we know: name, PTX spelling, type. */
@@ -293,6 +299,12 @@ struct ptx_inst {
 	int source_file;              /* .loc: index of .file, 0 if none */
 	int source_line;
 };
+
+static inline bool ptx_uses_carry(const struct ptx_inst *inst)
+{
+	return ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
+		|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
+}
 
 struct ptx_label {
 	const char *name;

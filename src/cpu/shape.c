@@ -40,11 +40,6 @@ struct finder {
 	bool changed;
 };
 
-static bool has_bit(const uint64_t *set, size_t bit)
-{
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
 static bool is_reachable(const struct ptx_block *block)
 {
 	return block->rpo != SIZE_MAX;
@@ -71,7 +66,7 @@ static void write_reg(struct finder *f, unsigned reg, const struct shape *made)
 {
 	static const struct shape vector = {.is_known = true, .is_vector = true};
 	struct shape *old = &f->shapes->regs[reg];
-	struct shape now = joined(old, has_bit(f->forced, reg) ? &vector : made);
+	struct shape now = joined(old, ptx_has_bit(f->forced, reg) ? &vector : made);
 	f->changed |= now.is_known != old->is_known || now.is_vector != old->is_vector
 		|| now.has_value != old->has_value || now.align != old->align
 		|| now.offsets != old->offsets;
@@ -309,7 +304,7 @@ static void note_start(struct finder *f)
 {
 	const struct shape zero = {.is_known = true};
 	for (unsigned r = 0; r < f->func->reg_count; r++) {
-		if (has_bit(f->func->blocks[0].live_in, r)) {
+		if (ptx_has_bit(f->func->blocks[0].live_in, r)) {
 			write_reg(f, r, &zero);
 		}
 	}

@@ -434,16 +434,10 @@ static struct shape loaded(const struct shapes *s, const struct ptx_inst *inst)
 
 /* --- All instructions --- */
 
-static bool uses_carry(const struct ptx_inst *inst)
-{
-	return ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
-		|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
-}
-
 /* What reads registers and constants and writes registers, and nothing else. */
 static bool is_pure(const struct ptx_inst *inst)
 {
-	return inst->op <= PTX_OP_CVTA && !uses_carry(inst);
+	return inst->op <= PTX_OP_CVTA && !ptx_uses_carry(inst);
 }
 
 static struct shape computed(const struct shapes *s, const struct ptx_inst *inst)

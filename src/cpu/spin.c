@@ -24,11 +24,6 @@ struct finder {
 	bool *seen;
 };
 
-static bool has_bit(const uint64_t *set, size_t bit)
-{
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
 /* What makes a loop one that may wait. */
 struct signs {
 	bool waits;
@@ -56,7 +51,7 @@ static void note_signs(struct signs *signs, const struct ptx_inst *inst, const u
 	case PTX_OP_ATOM_CAS:
 	case PTX_OP_ATOM_WIDE:
 	case PTX_OP_ATOM_CAS_WIDE:
-		signs->waits |= result->kind == PTX_REG && (!live || has_bit(live, result->reg));
+		signs->waits |= result->kind == PTX_REG && (!live || ptx_has_bit(live, result->reg));
 		break;
 	case PTX_OP_LD:
 		signs->waits |= is_any_of(inst, strong, countof(strong));
