@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules, kernels and launches of the CPU driver, through its exported functions. */
 #include "api.h"
+#include "../src/cpu/queue.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -450,11 +451,13 @@ START_TEST(forked_process_is_refused_and_does_not_hang)
 	CUfunction add = kernel(load(), "add");
 	CUdeviceptr a = alloc(4096 * 4);
 	OK(launch_add(add, a, 4096, NULL));
+	queue_lock(); // as a thread of the device may have it: nobody gives it back in the child
 	pid_t child = fork();
 	if (child == 0) {
 		alarm(20);
 		_exit(is_refused_in_child(add, a) ? 0 : 1);
 	}
+	queue_unlock();
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
 	OK(launch_add(add, a, 4096, NULL));

@@ -356,8 +356,12 @@ API(cuCtxDetach, CUcontext handle)
 {
 	struct context *context;
 	bool is_end = false;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
 	pthread_mutex_lock(&state.lock);
-	CUresult result = api_enter_release(__func__, &context);
+	result = api_enter_release(__func__, &context);
 	if (result == CUDA_SUCCESS && context->handle != handle) {
 		result = api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
 			__func__);

@@ -354,8 +354,12 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 API(cuMemPoolDestroy, CUmemoryPool handle)
 {
 	struct mempool *pool;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
 	pthread_mutex_lock(&pools.lock);
-	CUresult result = mempool_find(__func__, handle, &pool);
+	result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->place]) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
 	} else if (result == CUDA_SUCCESS) {

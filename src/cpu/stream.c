@@ -501,8 +501,12 @@ CUresult context_wait(struct context *context)
 CUresult context_wait_current(const char *call)
 {
 	struct context *context;
+	CUresult result = api_ready(call); // in a forked process the lock may stay taken
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
 	queue_lock();
-	CUresult result = api_enter(call, &context);
+	result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
 		result = capture_check_context(call, context);
 	}
