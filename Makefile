@@ -342,7 +342,7 @@ nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)
 test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
-export CK_DEFAULT_TIMEOUT ?= 60
+export CK_DEFAULT_TIMEOUT ?= 180
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops eval_values eval_chain reduce_random pycuda \
 	pycuda_views linalg scan view_random transpose custom_shape promote libraries rtc_hints
@@ -354,7 +354,7 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
 	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))
-patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=10 KUDZU_TEST_BRIEF=1)
+patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
 # no more, and falls over what is there instead.
 patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:$$ASAN_OPTIONS")
