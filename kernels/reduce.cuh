@@ -4,6 +4,7 @@
  *
  *	KZ_OPERANDS   the result, the arrays and, for positions, the index
  *	KZ_DIMS       room for extents that are kept
+ *	KZ_RESULT     the bytes of a result
  *	KZ_WIDTH      the most lanes of a task
  *	KZ_COLUMNS    each lane is a result of its own; else all are combined to one
  *	KZ_SERIAL     a block is one thread, which goes through all lanes; else a thread is a lane
@@ -149,8 +150,21 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
 	kz_acc *slots, const kz_task &task, Put put)
 {
-	KZ_EACH_LANE(task.width) {
-		put(task.offset[0] + i * extents.operands[0].lane, slots[KZ_SLOT]);
+	/* Results mostly lie side by side, but only a step that is a number in the text lets stores be as
+	 * wide as loads are: to scatter a vector takes longer than to sum it. */
+	const long long lane = extents.operands[0].lane, to = task.offset[0];
+	if (extents.final && lane == KZ_RESULT) {
+		KZ_EACH_LANE(task.width) {
+			put(to + i * KZ_RESULT, slots[KZ_SLOT]);
+		}
+	} else if (!extents.final && lane == sizeof(kz_acc)) {
+		KZ_EACH_LANE(task.width) {
+			put(to + i * (long long)sizeof(kz_acc), slots[KZ_SLOT]);
+		}
+	} else {
+		KZ_EACH_LANE(task.width) {
+			put(to + i * lane, slots[KZ_SLOT]);
+		}
 	}
 }
 #else

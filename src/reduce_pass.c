@@ -271,13 +271,14 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 }
 
 /* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
- * where the other cores would get no column. */
+ * where some cores would get no task. */
 static int64_t column_lanes(const struct pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
 	int64_t lanes = clamp(power_from(count), 1, reduce_width(pass->device->serial, true));
-	while (pass->device->serial && lanes > COLUMN_LANES_MIN && lanes * cores > count) {
+	while (pass->device->serial && lanes > COLUMN_LANES_MIN
+		&& divide_up(count, lanes) * pass->chunks < cores) {
 		lanes /= 2;
 	}
 	return lanes;
@@ -292,14 +293,15 @@ static void choose_chunks(struct pass *pass)
 		int64_t root = (int64_t)1 << ((64 - __builtin_clzll((unsigned long long)count)) / 2);
 		pass->chunk = count <= COLUMN_WHOLE ? count
 			: clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
+		pass->chunks = divide_up(count, pass->chunk);
 		pass->lanes = column_lanes(pass);
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
 		pass->chunk = count <= (pass->class.linear ? LINEAR_WHOLE : CHUNK_MAX) ? count
 			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
+		pass->chunks = divide_up(count, pass->chunk);
 		pass->lanes = clamp(power_from(divide_up(pass->chunk, FEW)), 1, REDUCE_LANES);
 	}
-	pass->chunks = divide_up(count, pass->chunk);
 	pass->final = pass->final && pass->chunks == 1;
 }
 

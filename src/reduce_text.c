@@ -166,8 +166,9 @@ void reduce_write(struct str *source, const void *context)
 	} else {
 		add_combine(source, class);
 	}
-	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_WIDTH %d\n%s%s%s",
-		operands, class->dims, reduce_width(class->serial, class->columns),
+	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_RESULT %d\n"
+		"#define KZ_WIDTH %d\n%s%s%s", operands, class->dims,
+		(int)kz_dtype_size(class->result), reduce_width(class->serial, class->columns),
 		class->columns ? "#define KZ_COLUMNS\n" : "",
 		class->serial ? "#define KZ_SERIAL\n" : "", class->linear ? "#define KZ_LINEAR\n" : "");
 	str_add(source, device_reduce);
