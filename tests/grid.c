@@ -23,6 +23,7 @@ static struct launcher *launcher;
 
 void grid_setup(void)
 {
+	memcpy(grid.size, (const uint32_t[]){1, 1, 1}, sizeof(grid.size));
 	ck_assert(fault_install());
 	ck_assert(pool_create(&pool, 1));
 	ck_assert(launcher_create(&launcher, pool));
@@ -42,7 +43,8 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 	struct launch_request request = {
 		.name = "k", .run = kernel->run, .width = kernel->width,
 		.frame_size = kernel->frame_size, .local_size = func->local_size,
-		.params = (const uint8_t *)params, .grid = {1, 1, 1}, .block = {threads, 1, 1},
+		.params = (const uint8_t *)params,
+		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {threads, 1, 1},
 		.static_shared = (uint32_t)func->shared_size
 	};
 	return launch_run(launcher, &request, 0, &grid.failure);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that never yield, which run all whole warps of a block in one call: blocks of many sizes,
- * warps that part in between, and failures, which must name the thread all the same.
+ * Kernels that never yield, which run all whole warps of a block in one call, and those of blocks that
+ * follow each other: blocks of many sizes, warps that part in between, and failures, which must name
+ * the thread all the same.
  */
 #include "../src/base/common.h"
 
@@ -66,6 +67,49 @@ START_TEST(a_failure_names_the_thread_of_any_warp)
 }
 END_TEST
 
+/* So many that the launcher takes several at a time, in rows shorter than that, and longer. */
+static const uint32_t grids[][3] = {{5, 7, 3}, {105, 1, 1}, {1, 105, 1}, {35, 1, 3}};
+
+/* Each thread counts itself in the words of its block. */
+START_TEST(every_block_of_a_grid_runs_once)
+{
+	const uint32_t *size = grids[_i / 4];
+	uint32_t threads = _i / 2 % 2 == 0 ? 64 : 40, wrong = 0;
+	memset(&grid.memory, 0, sizeof(grid.memory));
+	memcpy(grid.size, size, sizeof(grid.size));
+	grid_ok(widths[_i % 2], threads, "",
+		"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z;\n"
+		"mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y; mad.lo.u32 %r6, %r3, %r5, %r2;\n"
+		"mad.lo.u32 %r6, %r6, %r4, %r1; mad.wide.u32 %rd1, %r6, 256, %rd0;\n"
+		"setp.eq.u32 %p1, %r0, 33; @%p1 bra end; red.add.u32 [%rd1], 1;\n"
+		"red.max.u32 [%rd1+4], %r1; red.max.u32 [%rd1+8], %r2;\n"
+		"red.max.u32 [%rd1+12], %r3; red.add.u32 [%rd1+16], %r0; end:");
+	for (uint32_t i = 0; i < 105; i++) {
+		const uint32_t want[] = {threads - 1, i % size[0], i / size[0] % size[1],
+			i / size[0] / size[1], threads * (threads - 1) / 2 - 33};
+		wrong += memcmp(grid.memory[i], want, sizeof(want)) != 0;
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(a_failure_names_the_block_of_any_grid)
+{
+	const struct failing *f = &failing[(unsigned)_i / countof(culprits) / 2];
+	uint32_t culprit = culprits[(unsigned)_i / 2 % countof(culprits)] % 64;
+	char body[512], where[64];
+	memcpy(grid.size, grids[0], sizeof(grid.size));
+	snprintf(body, sizeof(body), "mov.u32 %%r1, %%ctaid.x; mov.u32 %%r2, %%ctaid.y;\n"
+		"setp.eq.u32 %%p1, %%r0, %u; setp.eq.and.u32 %%p1, %%r1, 3, %%p1;\n"
+		"setp.eq.and.u32 %%p1, %%r2, 4, %%p1; %s", culprit, f->text);
+	snprintf(where, sizeof(where), "block (3,4,0), thread (%u,0,0)", culprit);
+	ck_assert_int_eq(grid_run(widths[_i % 2], 64, "", body), f->code);
+	ck_assert_msg(strncmp(grid.failure.what, f->what, strlen(f->what)) == 0, "%s",
+		grid.failure.what);
+	ck_assert_str_eq(grid.failure.where, where);
+}
+END_TEST
+
 Suite *emit_warps_suite(void)
 {
 	Suite *s = suite_create("emit_warps");
@@ -73,6 +117,9 @@ Suite *emit_warps_suite(void)
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, every_warp_runs_once, 0, (int)(countof(blocks) * 2));
 	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
+		(int)(countof(failing) * countof(culprits) * 2));
+	tcase_add_loop_test(tc, every_block_of_a_grid_runs_once, 0, (int)(countof(grids) * 4));
+	tcase_add_loop_test(tc, a_failure_names_the_block_of_any_grid, 0,
 		(int)(countof(failing) * countof(culprits) * 2));
 	suite_add_tcase(s, tc);
 	return s;

@@ -322,6 +322,29 @@ static bool is_at_one_barrier(const struct block *block)
 	return same;
 }
 
+uint32_t block_count(const struct block *block)
+{
+	return block->slots[0].warp.ctaid[0] - block->ctaid[0] + 1;
+}
+
+/* Whether a warp has trapped in place of the first one. */
+static bool has_replaced(const struct block *block)
+{
+	const struct slot *slot = &block->slots[0];
+	return slot->resume != RT_DONE && (slot->warp.first > 0 || block_count(block) > 1);
+}
+
+/* What the first warp may run in place of others.  A warp that is not whole runs by itself, so that
+ * its block is the last one. */
+static void set_ends(struct block *block)
+{
+	struct rt_warp *warp = &block->slots[0].warp;
+	uint32_t rest = block->threads % block->width;
+	warp->first = 0;
+	warp->end = block->threads - rest;
+	warp->end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
+}
+
 /* Resume all warps for the first time.  Each is set up just before it runs, since most run to their
  * end; the first may have others run in its place, up to one that traps.  How many have ended. */
 static uint32_t run_first(struct block *block)
@@ -329,8 +352,7 @@ static uint32_t run_first(struct block *block)
 	rt_kernel *run = block->run;
 	uint32_t ends = 0;
 	struct slot *slots = block->slots;
-	slots[0].warp.first = 0;
-	slots[0].warp.end = block->threads - block->threads % block->width;
+	set_ends(block);
 	for (uint32_t i = 0, more = 0; i < block->slot_count; i += 1 + more) {
 		struct slot *slot = &slots[i];
 		start_warp(block, slot);
@@ -339,7 +361,7 @@ static uint32_t run_first(struct block *block)
 		more = i == 0 ? slot->warp.first / block->width : 0;
 		if (slot->resume == RT_DONE) {
 			ends += 1 + more;
-		} else if (more > 0) {
+		} else if (has_replaced(block)) {
 			break;
 		}
 	}
@@ -361,22 +383,19 @@ static bool run_round(struct block *block)
 	return ends == 0 ? is_at_one_barrier(block) : ends == block->slot_count;
 }
 
-void block_start(struct block *block, const uint32_t ctaid[3])
+void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 {
+	const uint32_t last = group_count(block) - 1;
 	memcpy(block->ctaid, ctaid, sizeof(block->ctaid));
-	for (uint32_t g = 0; g < group_count(block); g++) {
+	block->most = most;
+	for (uint32_t g = 0; g <= last; g++) {
 		block->exchanges[g].here = 0;
 		block->exchanges[g].released = 0;
-		block->exchanges[g].absent = ~existing(block, g);
+		block->exchanges[g].absent = 0;
 	}
+	block->exchanges[last].absent = ~existing(block, last);
 	block->has_begun = false;
 	block->is_mixed = false;
-}
-
-/* Whether a warp has trapped in place of the first one. */
-static bool has_replaced(const struct block *block)
-{
-	return block->slots[0].resume != RT_DONE && block->slots[0].warp.first > 0;
 }
 
 static bool must_stop(const struct block *block)

@@ -48,6 +48,7 @@ struct block {
 	const atomic_uint *stop;         /* not 0: give up */
 	struct slot *current;            /* the warp that runs, or has failed */
 	uint32_t ctaid[3];
+	uint32_t most;                   /* blocks in a row, from this one on, that may run */
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
 	struct books books;
@@ -62,8 +63,12 @@ enum block_end {
 	BLOCK_STOPPED
 };
 
-void block_start(struct block *block, const uint32_t ctaid[3]);
+/* A kernel that never yields may run the blocks behind it, too, `most` in all, as if they were one
+ * block. */
+void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most);
 enum block_end block_step(struct block *block);
+/* Of a block that is done, how many it was. */
+uint32_t block_count(const struct block *block);
 
 /* What the current warp of a deadlocked block waits for, for messages. */
 const char *block_waits_at(const struct block *block);

@@ -4,8 +4,9 @@
  * The frame of the generator: one LLVM function per kernel, PTX registers, operands, guards.
  *
  * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
- * changes in a call (most special registers, base addresses).  The next has what is one warp's, and
- * ends with the switch over resume points; emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
+ * changes in a call (most special registers, base addresses).  The next has what is one block's of
+ * the grid, the one behind it what is one warp's.  That ends with the switch over resume points;
+ * emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
  * of cfg.c follow, and each instruction goes to the function that its row of ptx.def names.  A
  * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
  * pays, and takes its guard for a mask at W = 32.
@@ -285,6 +286,13 @@ LLVMBasicBlockRef emit_entry_visit(struct emit *e)
 	return back;
 }
 
+LLVMBasicBlockRef emit_block_visit(struct emit *e)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, e->block_end);
+	return back;
+}
+
 LLVMBasicBlockRef emit_call_visit(struct emit *e)
 {
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
@@ -295,13 +303,14 @@ LLVMBasicBlockRef emit_call_visit(struct emit *e)
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
 {
 	/* a visit within a visit? */
-	if (back == LLVMGetInstructionParent(e->entry_end)) {
-		LLVMPositionBuilderBefore(e->builder, e->entry_end);
-	} else if (back == LLVMGetInstructionParent(e->call_end)) {
-		LLVMPositionBuilderBefore(e->builder, e->call_end);
-	} else {
-		LLVMPositionBuilderAtEnd(e->builder, back);
+	LLVMValueRef const ends[] = {e->entry_end, e->block_end, e->call_end};
+	for (size_t i = 0; i < countof(ends); i++) {
+		if (back == LLVMGetInstructionParent(ends[i])) {
+			LLVMPositionBuilderBefore(e->builder, ends[i]);
+			return;
+		}
 	}
+	LLVMPositionBuilderAtEnd(e->builder, back);
 }
 
 static void call_plain(struct emit *e, const struct ptx_inst *inst)
@@ -417,8 +426,14 @@ static void make_function(struct emit *e, const char *symbol)
 	if (e->width > 1 && !e->alone) {
 		make_blocks(e, e->diverged);
 	}
+	e->first = LLVMBuildAlloca(e->builder, e->s.i32, "first");
+	LLVMBuildStore(e->builder, emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32),
+		e->first);
+	LLVMBasicBlockRef block = emit_block(e, "block");
 	LLVMBasicBlockRef warp = emit_block(e, "warp");
-	e->call_end = LLVMBuildBr(e->builder, warp);
+	e->call_end = LLVMBuildBr(e->builder, block);
+	emit_enter(e, block);
+	e->block_end = LLVMBuildBr(e->builder, warp);
 	emit_enter(e, warp);
 	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
 		emit_block(e, "start"), 4);

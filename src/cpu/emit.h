@@ -38,6 +38,13 @@ struct emit_types {
 	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
 };
 
+/* Of a predicate at W = 32, as scalars: true, or false, in all lanes for certain; NULL: nobody knows. */
+struct emit_certain {
+	size_t body;                    /* in which that is known */
+	unsigned reg;
+	LLVMValueRef all, none;
+};
+
 struct emit {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
@@ -70,7 +77,9 @@ struct emit {
 	bool in_frame;                  /* these have their slots in the frame */
 	bool yields;                    /* the kernel may, so far */
 	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
+	LLVMValueRef block_end;         /* of what is loaded for a block of the grid; to the next: */
 	LLVMValueRef entry_end;         /* the switch over resume points */
+	LLVMValueRef first;             /* slot of warp->first */
 	LLVMBasicBlockRef done;         /* where a warp ends */
 	LLVMValueRef sregs[PTX_SREG_COUNT]; /* loaded in the entry when first used, */
 	LLVMValueRef bases[PTX_SREG_COUNT]; /* W = 32: of one lane, */
@@ -94,6 +103,10 @@ struct emit {
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
+	struct emit_certain certain[4]; /* see emit_guard.c: the last ones, */
+	unsigned certain_next;          /* and how many there were */
+	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
+	uint64_t noted;                 /* and these */
 };
 
 /* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module, for
@@ -196,8 +209,9 @@ LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, no
 void emit_enter(struct emit *e, LLVMBasicBlockRef block);
 bool emit_is_open(struct emit *e);                  /* the current block has no terminator yet */
 /* Build in the entry, which dominates everything, until emit_entry_leave: what is so for all warps
- * that a call runs, or what is one warp's. */
+ * that a call runs, what is one block's, or what is one warp's. */
 LLVMBasicBlockRef emit_call_visit(struct emit *e);
+LLVMBasicBlockRef emit_block_visit(struct emit *e);
 LLVMBasicBlockRef emit_entry_visit(struct emit *e);
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
@@ -298,6 +312,12 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
  * is. */
 void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
 	size_t other);
+/* emit_guard.c: after the result of a comparison of integers, or of logic; when a register changes; in
+ * front of a branch. */
+void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPredicate is);
+void emit_certain_logic(struct emit *e, const struct ptx_inst *inst);
+void emit_forget_certain(struct emit *e, unsigned reg);
+void emit_branch_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
 void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why); /* done: scalar i1 */
@@ -359,6 +379,8 @@ void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMVal
 	unsigned count);
 void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
 	const LLVMValueRef *values, unsigned count);
+/* Set warp->lane, or with 64 bits warp->step, too. */
+void emit_note_lane(struct emit *e, LLVMValueRef lane);
 /* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
 void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
 bool emit_notes_access(const struct emit *e);

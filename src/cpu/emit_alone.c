@@ -219,7 +219,7 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	LLVMValueRef lane = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
 	LLVMBuildStore(e->builder, ir_and(e, left, ir_sub(e, left, emit_u32(e, 1))), a->left);
 	LLVMBuildStore(e->builder, lane, a->lane);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), lane);
+	emit_note_lane(e, lane);
 	struct emit_mode mode = emit_begin_once(e);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		if (is_live(e, i, yes, no)) {

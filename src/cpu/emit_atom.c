@@ -386,14 +386,14 @@ static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64
 	values = e->mask_lanes ? ir_select(e, e->mask_lanes, values, none) : values;
 	LLVMValueRef all = reduce(e, t->op, values);
 	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), t->first);
+	emit_note_lane(e, t->first);
 	note_atom(&access, t->inst);
 	access.place = LLVMBuildIntToPtr(e->builder, at, LLVMPointerType(one, 0), "");
 	access.as = one;
 	LLVMValueRef old = t->inst->space == PTX_SHARED ? plain_update(e, &access, all)
 		: LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, all,
 			access.order, false);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GROUP));
+	emit_note_lane(e, emit_u32(e, RT_GROUP));
 	return t->has_result ? found(e, &access, old, values, none) : NULL;
 }
 

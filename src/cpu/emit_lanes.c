@@ -42,7 +42,7 @@ void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 	e->mask = NULL;
 	e->mask_lanes = NULL;
 	emit_set_mode(e, (struct emit_mode){ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2), false});
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), e->lane);
+	emit_note_lane(e, e->lane);
 }
 
 void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
@@ -52,7 +52,7 @@ void emit_lanes_end(struct emit *e, const struct emit_lanes *l)
 	LLVMAddIncoming(l->left, &rest, &latch, 1);
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, rest, emit_u32(e, 0)), l->head, l->after);
 	emit_enter(e, l->after);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_u32(e, RT_GROUP));
+	emit_note_lane(e, emit_u32(e, RT_GROUP));
 	emit_set_mode(e, (struct emit_mode){NULL, false});
 	e->mask = l->mask;
 	e->mask_lanes = l->mask_lanes;
@@ -84,6 +84,7 @@ static LLVMValueRef call_once(struct emit *e, size_t slot, LLVMTypeRef result, L
 	LLVMTypeRef type = LLVMFunctionType(result, types, count + 1, false);
 	LLVMValueRef table = emit_calls_base(e);
 	LLVMValueRef fn = emit_field(e, table, slot, LLVMPointerType(type, 0));
+	e->noted_in = NULL; // it may set them, too
 	return LLVMBuildCall2(e->builder, type, fn, all, count + 1, "");
 }
 

@@ -617,8 +617,10 @@ static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
 static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 {
 	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);
+	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef table = emit_field(e, launch_base(e), slot, e->ptr);
-	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32);
+	emit_entry_leave(e, back);
+	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
 	LLVMValueRef place = emit_at(e, table, offset, e->i32);
 	LLVMValueRef all = LLVMBuildLoad2(e->builder, e->i32, place, "");
@@ -629,7 +631,7 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 /* The linear index of a thread in its block. */
 static LLVMValueRef load_thread(struct emit *e)
 {
-	LLVMValueRef first = emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32);
+	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
 }
 
@@ -732,10 +734,17 @@ static bool is_of_warp(enum ptx_sreg sreg)
 	}
 }
 
+/* Whether blocks that one call may run have different values. */
+static bool is_of_block(enum ptx_sreg sreg)
+{
+	return sreg == PTX_SREG_CTAID_X || sreg == PTX_SREG_CLUSTERID_X;
+}
+
 /* Loaded in the entry, for all lanes. */
 static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
 {
-	LLVMBasicBlockRef back = is_of_warp(sreg) ? emit_entry_visit(e) : emit_call_visit(e);
+	LLVMBasicBlockRef back = is_of_warp(sreg) ? emit_entry_visit(e)
+		: is_of_block(sreg) ? emit_block_visit(e) : emit_call_visit(e);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
 	LLVMValueRef value = load_sreg(e, sreg);
 	emit_set_mode(e, mode);

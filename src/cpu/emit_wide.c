@@ -46,6 +46,12 @@ static bool may_be_one_access(const struct wide *w)
 static_assert(offsetof(struct rt_warp, lane) % 8 == 0
 	&& offsetof(struct rt_warp, step) == offsetof(struct rt_warp, lane) + 4, "one word");
 
+void emit_note_lane(struct emit *e, LLVMValueRef lane)
+{
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), lane);
+	e->noted_in = NULL;
+}
+
 /* Not in shared memory: that is what inner loops read, each time with two stores more. */
 bool emit_notes_access(const struct emit *e)
 {
@@ -55,10 +61,16 @@ bool emit_notes_access(const struct emit *e)
 void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step)
 {
 	uint64_t both = (uint64_t)step << 32 | RT_GROUP;
-	if (emit_notes_access(e)) {
-		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, both));
-		emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+	if (!emit_notes_access(e)) {
+		return;
 	}
+	if (e->noted_in != here || e->noted != both) {
+		emit_note_lane(e, emit_scalar(e, 64, both));
+		e->noted_in = here;
+		e->noted = both;
+	}
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
 }
 
 /* --- Side by side --- */
@@ -245,7 +257,7 @@ static void note_gather(struct emit *e, LLVMValueRef at)
 		LLVMTypeOf(at));
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), emit_active(e));
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 32, RT_GATHERS));
+	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
 }
 
 static void gather(struct wide *w)

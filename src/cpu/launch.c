@@ -39,7 +39,7 @@ struct worker {
 	struct room *room;        /* that it works in */
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
-	bool in_block;            /* the one before `at` has begun */
+	bool in_block;            /* block `at` has begun */
 	uint32_t ctaid[3];        /* of block `at` */
 	uint8_t *signal_stack;
 	uint8_t last[CACHE_LINE];
@@ -371,18 +371,40 @@ static bool take_blocks(struct job *job, struct worker *w)
 	return false;
 }
 
+/* How many blocks may run in one call: of a row of the grid, until somebody looks at the clock. */
+static uint32_t most_blocks(const struct job *job, const struct worker *w)
+{
+	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
+	most = w->to - w->at < most ? w->to - w->at : most;
+	if (w == &job->launcher->workers[0] && job->deadline != 0 && job->blocks_to_look < most) {
+		most = job->blocks_to_look;
+	}
+	return (uint32_t)most;
+}
+
 static void begin_block(struct job *job, struct worker *w)
 {
-	const uint32_t *grid = job->launch.nctaid;
-	block_start(&w->room->block, w->ctaid);
+	block_start(&w->room->block, w->ctaid, most_blocks(job, w));
 	w->in_block = true;
-	w->at++;
-	if (++w->ctaid[0] == grid[0]) {
+}
+
+/* On to what follows the blocks that are done. */
+static void end_block(struct job *job, struct worker *w)
+{
+	const uint32_t *grid = job->launch.nctaid;
+	uint32_t count = block_count(&w->room->block);
+	w->in_block = false;
+	w->at += count;
+	w->ctaid[0] += count;
+	if (w->ctaid[0] == grid[0]) {
 		w->ctaid[0] = 0;
 		if (++w->ctaid[1] == grid[1]) {
 			w->ctaid[1] = 0;
 			w->ctaid[2]++;
 		}
+	}
+	if (w == &job->launcher->workers[0] && job->deadline != 0) {
+		job->blocks_to_look -= count - 1; // the last one counts when the next begins
 	}
 }
 
@@ -397,16 +419,16 @@ static void run_blocks(struct job *job, struct worker *w)
 			begin_block(job, w);
 		}
 		enum block_end end = block_step(&w->room->block);
-		w->in_block = end == BLOCK_SPINS;
-		if (end == BLOCK_SPINS) {
-			if (must_leave(job, w, true)) {
-				return;
-			}
-			// It waits for another block, whose worker may need this core.
-			sched_yield();
-		} else if (end != BLOCK_DONE) {
+		if (end == BLOCK_DONE) {
+			end_block(job, w);
+		} else if (end != BLOCK_SPINS) {
 			fail_block(job, &w->room->block, end);
 			return;
+		} else if (must_leave(job, w, true)) {
+			return;
+		} else {
+			// It waits for another block, whose worker may need this core.
+			sched_yield();
 		}
 	}
 }
@@ -590,7 +612,7 @@ static bool set_up_places(struct job *job)
 			return false;
 		}
 		locate(job, i, ctaid);
-		block_start(&place->room.block, ctaid);
+		block_start(&place->room.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
 	}
 	return true;

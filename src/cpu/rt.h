@@ -123,6 +123,8 @@ struct rt_warp {
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
 					* and those after it while `first` is less; all are whole */
+	uint32_t end_block;            /* in: then the next block, and so on while ctaid[0] is less,
+					* from its first warp to `end` */
 };
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);
