@@ -334,6 +334,7 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 	}
 	const struct ptx_block *block = &e->func->blocks[e->block];
 	LLVMValueRef guard = emit_use_guard(e, inst);
+	emit_branch_certain(e, inst, target, block->succ[0]);
 	emit_branch(e, guard, target, block->succ[0]);
 }
 

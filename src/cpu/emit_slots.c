@@ -193,6 +193,7 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
+	emit_forget_certain(e, reg);
 	if (e->is_alone) {
 		store_whole(e, value, e->regs[reg]);
 		return;
