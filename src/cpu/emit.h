@@ -99,12 +99,12 @@ struct emit {
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	bool is_diverged;               /* the version being made */
 	bool is_alone;                  /* that is being made */
-	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
+	unsigned certain_next;          /* see emit_guard.c: how many there were; */
+	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
-	struct emit_certain certain[4]; /* see emit_guard.c: the last ones, */
-	unsigned certain_next;          /* and how many there were */
+	struct emit_certain certain[4]; /* the last ones */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
 	uint64_t noted;                 /* and these */
 };
