@@ -293,8 +293,7 @@ typedef struct kz_launch_options {
  * @return KZ_OK; KZ_ARGUMENT when the arguments do not match the kernel's parameters; KZ_LAUNCH when
  *         grid, block or shared memory are beyond the device; KZ_INVALID; the driver's failures, which
  *         may belong to earlier work.
- * Async: returns before the kernel has run; with KZ_IN, KZ_OUT and KZ_INOUT after, and on the CPU
- *        device always (see stream.h).
+ * Async: returns before the kernel has run, or with KZ_IN, KZ_OUT and KZ_INOUT after.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, kz_error *err, kz_args args);

@@ -15,8 +15,8 @@
  * calls, whichever streams they name; the library makes the later stream wait for the earlier one
  * by an event.  Work that shares no buffer is free to overlap.
  *
- * On the CPU device a call does its work before it returns, so there a stream is always drained and
- * nothing overlaps with the calling thread.
+ * On the CPU device it is the same: streams are queues, whose work threads of the driver do beside the
+ * program.  Only where nothing is queued and the work is short may a call do it before it returns.
  */
 #include <kudzu/device.h>
 
