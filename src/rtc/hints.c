@@ -172,6 +172,37 @@ static const char *find_vector_type(const struct hint_error *error, const char *
 	return NULL;
 }
 
+/* A name as macros have: in capitals. */
+static const char *find_macro(const struct hint_error *error, const char *hint)
+{
+	size_t len, capitals = 0;
+	const char *name = named_word(error, &len);
+	for (size_t i = 0; i < len; i++) {
+		if (islower((unsigned char)name[i])) {
+			return NULL;
+		}
+		capitals += isupper((unsigned char)name[i]) != 0;
+	}
+	return capitals > 0 ? hint : NULL;
+}
+
+/* threadIdx without .x in the line. */
+static const char *find_whole_index(const struct hint_error *error, const char *hint)
+{
+	static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+	for (size_t k = 0; k < countof(names); k++) {
+		size_t len = strlen(names[k]);
+		for (size_t i = 0; i + len <= error->line_len; i++) {
+			char after = i + len < error->line_len ? error->line[i + len] : ';';
+			if (memcmp(error->line + i, names[k], len) == 0 && !is_word(after) && after != '.'
+			    && (i == 0 || !is_word(error->line[i - 1]))) {
+				return hint;
+			}
+		}
+	}
+	return NULL;
+}
+
 /* The error is at the beginning of a line, or behind words such as __global__. */
 static const char *find_start(const struct hint_error *error, const char *hint)
 {
