@@ -113,12 +113,31 @@ kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 	return elementwise_run(NULL, &expr, &how, err);
 }
 
+/* What is no number: an array of one such element is assigned. */
+static kz_status fill_bytes(kz_array *to, const kz_arg *value, kz_error *err)
+{
+	static const kz_shape one_element = {0};
+	kz_array *one;
+	kz_status st = kz_array_full(&one, kz_array_device(to), to->dtype, one_element, value->value.p,
+		value->size, err);
+	st = st ? st : kz_array_assign(to, one, err);
+	kz_array_release(one);
+	return st;
+}
+
 kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = to};
 	kz_status st = object_check(to, "an array", err);
 	expr_init(&expr);
+	if (!st && value.kind == KZ_ARG_VALUE) {
+		return fill_bytes(to, &value, err);
+	}
+	if (!st && to->dtype >= KZ_DTYPE_STRUCT && value.kind != KZ_ARG_ARRAY) {
+		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
+			kz_dtype_name(to->dtype));
+	}
 	if (st || expr_arg(&expr, &value, 1, err) < 0) {
 		return KZ_INVALID;
 	}

@@ -53,7 +53,8 @@ START_TEST(fills)
 	kz_array *points, *x, *row;
 	setup(_i);
 	ok(kz_dtype_register(&float3, "float3", 12, &err));
-	ok(kz_array_full(&points, dev, float3, KZ_SHAPE(100), &point, sizeof(point), &err));
+	ok(kz_array_create(&points, dev, float3, KZ_SHAPE(100), &err));
+	ok(kz_array_fill(points, KZ_VALUE(point), &err));
 	ok(kz_array_get(points, got, sizeof(got), &err));
 	ck_assert(got[0].x == 1 && got[99].z == 3);
 	kz_array_release(points);

@@ -219,6 +219,33 @@ START_TEST(parts_are_assigned)
 }
 END_TEST
 
+/* By its bytes, since a struct is no number; halves may come so, too. */
+START_TEST(the_bytes_of_a_value_fill_any_view)
+{
+	struct { float x, y, z; } point = {1, 2, 3}, got[6] = {{0}};
+	uint16_t half = 0x4100, halves[2]; /* 2.5 */
+	kz_dtype float3;
+	kz_array *a, *column;
+	setup(_i);
+	ok(kz_dtype_register(&float3, "float3", sizeof(point), &err));
+	ok(kz_array_zeros(&a, dev, float3, S(3, 2), &err));
+	ok(kz_array_slice(&column, a, KZ_AT(KZ_ALL, 1), &err));
+	ok(kz_array_fill(column, KZ_VALUE(point), &err));
+	ok(kz_array_get(a, got, sizeof(got), &err));
+	ck_assert(got[0].z == 0 && got[1].x == 1 && got[4].y == 0 && got[5].z == 3);
+	fails(kz_array_fill(column, KZ_VALUE(half), &err), KZ_INVALID, "12 bytes for float3, got 2");
+	fails(kz_array_fill(column, KZ_ARG(1), &err), KZ_INVALID, "KZ_VALUE");
+	kz_array_release(column);
+	kz_array_release(a);
+	ok(kz_array_zeros(&a, dev, KZ_F16, S(2), &err));
+	ok(kz_array_fill(a, KZ_VALUE(half), &err));
+	ok(kz_array_get(a, halves, sizeof(halves), &err));
+	ck_assert(halves[0] == half && halves[1] == half);
+	kz_array_release(a);
+	teardown();
+}
+END_TEST
+
 /* A kernel gets the address of the slice's first element; strides are its own business. */
 START_TEST(a_slice_is_passed_to_a_kernel)
 {
@@ -251,7 +278,8 @@ Suite *slice_suite(void)
 		&an_array_splits_as_numpys, &a_bad_split_is_refused,
 	};
 	static const TTest *const *const kernel_tests[] = {
-		&parts_are_assigned, &a_slice_is_passed_to_a_kernel,
+		&parts_are_assigned, &the_bytes_of_a_value_fill_any_view,
+		&a_slice_is_passed_to_a_kernel,
 	};
 	Suite *s = suite_create("slice");
 	TCase *tc = tcase_create("each device");

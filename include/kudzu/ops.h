@@ -186,7 +186,11 @@ KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_
  */
 KZ_API KZ_NODISCARD kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err);
 
-/** Overwrite every element of an array by one number, KZ_ARG(2.5): to[...] = value. */
+/**
+ * Overwrite every element of an array by one value: to[...] = value.
+ *
+ * @param value a number, KZ_ARG(2.5), or the bytes of an element, KZ_VALUE(point), as structs need it.
+ */
 KZ_API KZ_NODISCARD kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err);
 
 /** How many kernels the library generated for a device. */
