@@ -187,6 +187,36 @@ START_TEST(indexes)
 }
 END_TEST
 
+/* As PyCUDA's test_big_array_elementwise and test_big_array_reduction. */
+START_TEST(kernels_of_users)
+{
+	kz_elementwise *count = NULL;
+	kz_reduction *sum = NULL;
+	kz_array *total;
+	uint8_t got, want = 0;
+	int64_t wrong = 0;
+	setup(_i);
+	ok(kz_elementwise_create(&count, dev, "signed char *x", "x[i] = (signed char)(i % 251)", NULL,
+		&err));
+	ok(kz_elementwise_run(count, NULL, &err, KZ_ARGS(array)));
+	ok(kz_device_synchronize(dev, &err));
+	for (int64_t i = 0; i < n; i++) {
+		wrong += host[i] != (int8_t)(i % 251);
+		want = (uint8_t)(want + host[i]);
+	}
+	ck_assert_int_eq(wrong, 0);
+	ok(kz_reduction_create(&sum, dev, KZ_U8, "0", "a + b", "x[i]", "const signed char *x", NULL,
+		&err));
+	ok(kz_reduction_run(&total, sum, NULL, &err, KZ_ARGS(array)));
+	ok(kz_array_get(total, &got, sizeof(got), &err));
+	ck_assert_uint_eq(got, want);
+	kz_array_release(total);
+	kz_elementwise_release(count);
+	kz_reduction_release(sum);
+	teardown();
+}
+END_TEST
+
 Suite *large_suite(void)
 {
 	Suite *suite = suite_create("large");
@@ -198,6 +228,7 @@ Suite *large_suite(void)
 		tcase_add_loop_test(tcase, reductions, 0, countof(sizes));
 		tcase_add_loop_test(tcase, scans, 0, countof(sizes));
 		tcase_add_loop_test(tcase, indexes, 0, countof(sizes));
+		tcase_add_loop_test(tcase, kernels_of_users, 0, countof(sizes));
 	}
 	suite_add_tcase(suite, tcase);
 	return suite;
