@@ -19,6 +19,7 @@
 #include "scan.h"
 
 #include "../base/alloc.h"
+#include "../base/map.h"
 #include "../base/str.h"
 
 #include <ctype.h>
@@ -53,6 +54,8 @@ struct macro {
 struct scanner {
 	const char *at;
 	struct scan *scan;
+	struct map kernels; /* that the scan has, by name: a declaration and its definition, or
+	                       overloads, are one */
 	struct scope scopes[MAX_DEPTH];
 	int depth;        /* may go beyond MAX_DEPTH, where no kernel is found */
 	struct macro macros[MAX_MACROS];
@@ -318,17 +321,6 @@ static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
 	return qualified_name(s, &s->candidate);
 }
 
-/* A declaration and its definition, or overloads, are one name. */
-static bool kernel_known(const struct scan *scan, const char *name)
-{
-	for (size_t i = 0; i < scan->count; i++) {
-		if (strcmp(scan->kernels[i].name, name) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool add_kernel(struct scanner *s)
 {
 	if (s->depth > MAX_DEPTH) {
@@ -344,17 +336,17 @@ static bool add_kernel(struct scanner *s)
 		return false;
 	}
 	kernel.extern_c = kernel.extern_c && !kernel.is_template;
-	if (kernel_known(s->scan, kernel.name)) {
+	if (map_get(&s->kernels, kernel.name)) {
 		mem_free(kernel.name);
 		return true;
 	}
 	struct scan_kernel *grown = mem_realloc(s->scan->kernels,
 		(s->scan->count + 1) * sizeof(*grown));
-	if (!grown) {
+	s->scan->kernels = grown ? grown : s->scan->kernels;
+	if (!grown || !map_put(&s->kernels, kernel.name, kernel.name)) {
 		mem_free(kernel.name);
 		return false;
 	}
-	s->scan->kernels = grown;
 	grown[s->scan->count++] = kernel;
 	return true;
 }
@@ -555,7 +547,9 @@ bool scan_source(struct scan *out, const char *source)
 {
 	*out = (struct scan){0};
 	struct scanner s = {.at = source, .scan = out, .at_line_start = true};
-	if (!scan_tokens(&s)) {
+	bool ok = scan_tokens(&s);
+	map_free(&s.kernels);
+	if (!ok) {
 		scan_free(out);
 		return false;
 	}
