@@ -5,14 +5,18 @@
  *	bench_modules [DEVICE]     DEVICE as kz_device_open takes it; "cpu" if left out
  *
  * From an image in memory to a kernel that can be launched, for one kernel of a module of K against
- * the only one of a module of one, in turns; and a launch with 10,000 kernels loaded against one
- * with none but its own.
+ * the only one of a module of one, in turns: images that are new, images that this process has loaded
+ * before, and those that another process has loaded, or compiled, before this one, with all that it
+ * needs in the cache on disk.  And a launch with 10,000 kernels loaded against one with none but its
+ * own.
  */
 #include "bench.h"
 
 #include <string.h>
+#include <unistd.h>
 
-enum { ROUNDS = 21, LAUNCHES = 2000, BATCHES = 7, LOADED = 10, LOADED_KERNELS = 1000 };
+enum { ROUNDS = 21, LAUNCHES = 2000, BATCHES = 7, LOADED = 10, LOADED_KERNELS = 1000,
+	MAX_IMAGE = 16 << 20 };
 
 static char *write_source(int count)
 {
@@ -158,7 +162,99 @@ static int compare_launches(kz_device *dev, kz_module *one, kz_module *many, kz_
 	return 0;
 }
 
-static int run(kz_device *dev, kz_error *err)
+/* In a process of its own: `count` kernels in a text that another process has seen, as an image in a
+ * file or as source; prints the seconds. */
+static int be_next_process(const char *device, const char *path, int count)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	char *text = path[0] ? malloc(MAX_IMAGE) : write_source(count);
+	FILE *file = path[0] ? fopen(path, "rb") : NULL;
+	size_t size = file && text ? fread(text, 1, MAX_IMAGE, file) : 0;
+	if (!text || kz_device_open(&dev, device, &err)) {
+		return bench_fail(&err);
+	}
+	double begin = bench_now();
+	kz_status st = path[0] ? kz_module_load(&mod, dev, text, (int64_t)size, &err)
+		: kz_module_compile(&mod, dev, text, NULL, &err);
+	st = st ? st : kz_module_kernel(&kernel, mod, "k0", &err);
+	printf("%.9f\n", bench_now() - begin);
+	kz_module_release(mod);
+	kz_device_close(dev);
+	free(text);
+	return st ? bench_fail(&err) : EXIT_SUCCESS;
+}
+
+/* Its seconds, negative on failure. */
+static double time_process(const char *device, const char *path, int count)
+{
+	char command[256], line[64] = "";
+	snprintf(command, sizeof(command), "exec /proc/$PPID/exe %s '%s' %d", device, path, count);
+	FILE *out = popen(command, "r");
+	char *got = out ? fgets(line, sizeof(line), out) : NULL;
+	return !out || pclose(out) != 0 || !got ? -1 : strtod(line, NULL);
+}
+
+/* One of `counts[1]` against one of `counts[0]`; without files, as sources. */
+static int compare_processes(const char *device, char paths[2][64], const int counts[2])
+{
+	double ratio[ROUNDS], times[2][ROUNDS];
+	char name[64];
+	for (int round = -1; round < ROUNDS; round++) {
+		int slot = round < 0 ? 0 : round;
+		for (int i = 0; i < 2; i++) {
+			double time = time_process(device, paths[i], counts[i]);
+			if (time < 0) {
+				return EXIT_FAILURE;
+			}
+			times[i][slot] = 1e3 * time;
+		}
+		ratio[slot] = times[1][slot] / times[0][slot];
+	}
+	snprintf(name, sizeof(name), "modules %d, next process", counts[1]);
+	const char *kind = paths[0][0] ? "image" : "source";
+	const char *const whats[] = {"the same of a module of one", "load, one kernel ready"};
+	for (int i = 2; i-- > 0;) {
+		char what[64];
+		snprintf(what, sizeof(what), "%s: %s", kind, whats[i]);
+		bench_report(name, what, "ms", times[i], ROUNDS);
+	}
+	snprintf(name + strlen(name), sizeof(name) - strlen(name), ", %s", kind);
+	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
+	return EXIT_SUCCESS;
+}
+
+static int save(kz_module *mod, const char *path)
+{
+	int64_t size;
+	const void *image = kz_module_image(mod, &size);
+	FILE *file = fopen(path, "wb");
+	int failed = !file || fwrite(image, 1, (size_t)size, file) != (size_t)size;
+	return (file && fclose(file)) || failed;
+}
+
+/* What another process finds in the cache that one has left. */
+static int compare_next(const char *device, kz_module *one, kz_module *many)
+{
+	char folder[] = "/tmp/bench-modules-XXXXXX", paths[2][64], none[2][64] = {"", ""};
+	const int counts[] = {1, LOADED_KERNELS};
+	if (!mkdtemp(folder)) {
+		return EXIT_FAILURE;
+	}
+	setenv("KUDZU_CACHE_DIR", folder, 1);
+	setenv("KUDZU_CACHE", "1", 1);
+	snprintf(paths[0], sizeof(paths[0]), "%s/one", folder);
+	snprintf(paths[1], sizeof(paths[1]), "%s/many", folder);
+	int failed = save(one, paths[0]) || save(many, paths[1])
+		|| compare_processes(device, paths, counts)
+		|| compare_processes(device, none, counts);
+	bench_remove(folder);
+	return failed;
+}
+
+static int run(const char *device, kz_device *dev, kz_error *err)
 {
 	static const int counts[] = {10, 100, LOADED_KERNELS};
 	kz_module *one = NULL, *many = NULL;
@@ -169,7 +265,8 @@ static int run(kz_device *dev, kz_error *err)
 			: compare_loads(dev, one, many, counts[i], 1, err)
 				|| compare_loads(dev, one, many, counts[i], 0, err);
 	}
-	failed = failed || compare_launches(dev, one, many, err);
+	failed = failed || compare_launches(dev, one, many, err)
+		|| compare_next(device, one, many);
 	kz_module_release(many);
 	kz_module_release(one);
 	return failed;
@@ -179,10 +276,14 @@ int main(int argc, char **argv)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	if (kz_device_open(&dev, argc > 1 ? argv[1] : "cpu", &err)) {
+	const char *device = argc > 1 ? argv[1] : "cpu";
+	if (argc == 4) {
+		return be_next_process(device, argv[2], (int)strtol(argv[3], NULL, 10));
+	}
+	if (kz_device_open(&dev, device, &err)) {
 		return bench_fail(&err);
 	}
-	int failed = run(dev, &err);
+	int failed = run(device, dev, &err);
 	kz_device_close(dev);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
