@@ -41,7 +41,6 @@ void kz_image_release(kz_image *image)
 		return;
 	}
 	rtc_image_free(&image->rtc);
-	scan_free(&image->source);
 	mem_free(image);
 }
 
@@ -94,16 +93,8 @@ kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_re
 	kz_error *err)
 {
 	struct rtc_image image;
-	kz_status st;
-	if ((st = cache_compile(&image, key, request, err)) || (st = image_take(out, &image, err))) {
-		return st;
-	}
-	if (!scan_source(&(*out)->source, request->source)) {
-		kz_image_release(*out);
-		*out = NULL;
-		return error_no_memory(err);
-	}
-	return KZ_OK;
+	kz_status st = cache_compile(&image, key, request, err);
+	return st ? st : image_take(out, &image, err);
 }
 
 kz_status image_compile(struct kz_image **out, const char *source,

@@ -19,10 +19,10 @@ enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more *
 static bool is_template(const struct kz_image *image, const char *name)
 {
 	name += strncmp(name, "::", 2) == 0 ? 2 : 0;
-	for (size_t i = 0; i < image->source.count; i++) {
-		const struct scan_kernel *kernel = &image->source.kernels[i];
-		size_t len = strlen(kernel->name);
-		if (kernel->is_template && strncmp(name, kernel->name, len) == 0) {
+	const char *line = image->rtc.templates ? image->rtc.templates : "";
+	for (size_t len; *line; line += len + 1) {
+		len = strcspn(line, "\n");
+		if (strncmp(name, line, len) == 0) {
 			const char *end = name + len + strspn(name + len, " \t\n");
 			if (*end == '<' || *end == '\0') {
 				return true;

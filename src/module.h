@@ -5,7 +5,6 @@
 /* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
 #include "objects.h"
 #include "rtc/compile.h"
-#include "rtc/scan.h"
 
 /* A parameter as a launch needs it. */
 struct param {
@@ -32,7 +31,6 @@ struct kz_kernel {
 struct kz_image {
 	atomic_int refs;
 	struct rtc_image rtc;
-	struct scan source;         /* the kernels of the text that was compiled; none of others */
 	char linker[48];            /* which linker made it; "" if none did */
 };
 

@@ -325,7 +325,7 @@ START_TEST(want_of_memory_leaves_nothing)
 			break;
 		}
 	}
-	ck_assert_int_gt(n, 20);
+	ck_assert_int_gt(n, 10);
 	ck_assert_int_lt(n, 5000);
 	support_close(dev);
 }

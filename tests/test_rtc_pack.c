@@ -31,10 +31,12 @@ static struct rtc_variable variables[] = {
 	{(char[]){"w"}, (char[]){"w"}, NULL, 4, 0, VARIABLE_GLOBAL, PARAM_UNKNOWN, -1},
 };
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
-	(char[]){"a warning\n"}, kernels, 2, variables, 2};
+	(char[]){"a warning\n"}, kernels, 2, variables, 2,
+	(char[]){"scale\n"}, {3, 7}, NULL};
 static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
-	0, NULL, 0};
-static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0};
+	0, NULL, 0, NULL, {0, 0}, NULL};
+static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0,
+	NULL, {0, 0}, NULL};
 
 static void expect_same_text(const char *a, const char *b)
 {
@@ -51,6 +53,8 @@ static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
 	ck_assert_int_eq(a->is_lto, b->is_lto);
 	ck_assert_str_eq(a->arch, b->arch);
 	expect_same_text(a->log, b->log);
+	expect_same_text(a->templates, b->templates);
+	ck_assert(hash_equal(a->hash, b->hash));
 	ck_assert_uint_eq(a->kernel_count, b->kernel_count);
 	for (size_t i = 0; i < a->kernel_count; i++) {
 		const struct rtc_kernel *x = &a->kernels[i], *y = &b->kernels[i];

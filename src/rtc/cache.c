@@ -53,8 +53,7 @@ static bool load(struct rtc_image *out, struct store *store, const struct key *k
 	if (key->is_unnamed || store_get(store, key->bytes.data, key->bytes.len, &value, &size) != STORE_HIT) {
 		return false;
 	}
-	bool ok = unpack_image(out, value, size, NULL) == KZ_OK;
-	mem_free(value);
+	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
 	atomic_fetch_add(ok ? &counts.disk_hits : &counts.unpackable, 1);
 	return ok;
 }

@@ -484,6 +484,20 @@ static bool add_named_kernels(struct rtc_image *image, const struct job *job)
 	return ok && image_finish(image);
 }
 
+static bool add_templates(struct rtc_image *image, const struct scan *scan)
+{
+	struct str names = STR_INIT;
+	for (size_t i = 0; i < scan->count; i++) {
+		if (scan->kernels[i].is_template) {
+			str_addf(&names, "%s\n", scan->kernels[i].name);
+		}
+	}
+	bool ok = !names.failed;
+	image->templates = names.len ? str_take(&names) : NULL;
+	str_free(&names);
+	return ok;
+}
+
 /* Take the bytes over. */
 static void take_data(struct rtc_image *out, struct job *job, char **data, size_t size)
 {
@@ -521,8 +535,12 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 	if (!status && is_cubin && !told) {
 		status = image_read_cubin(out, err);
 	}
+	if (out->is_ptx) {
+		out->hash = hash_of(out->data, out->size);
+	}
 	bool named = status || !job->is_lto || add_named_kernels(out, job);
-	return status || (named && apply_names(out, job)) ? status : error_no_memory(err);
+	return status || (named && apply_names(out, job) && add_templates(out, job->scan)) ? status
+		: error_no_memory(err);
 }
 
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)

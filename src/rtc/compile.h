@@ -4,6 +4,7 @@
 
 /* CUDA C text -> an image that a driver can load, with what is known about its kernels. */
 #include "../base/error.h"
+#include "../base/hash.h"
 
 /* What the C type of a kernel parameter is, as far as a launch must know it. */
 enum param_kind {
@@ -57,6 +58,9 @@ struct rtc_image {
 	size_t kernel_count;
 	struct rtc_variable *variables;
 	size_t variable_count;
+	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
+	struct hash hash;   /* of PTX: what stands for it */
+	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image */
 };
 
 struct rtc_request {

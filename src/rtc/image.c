@@ -22,16 +22,28 @@ static void kernel_free(struct rtc_kernel *kernel)
 	mem_free(kernel->lowered);
 }
 
+static void free_texts(struct rtc_image *image)
+{
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		kernel_free(&image->kernels[i]);
+	}
+	for (size_t i = 0; i < image->variable_count; i++) {
+		image_free_variable(&image->variables[i]);
+	}
+	mem_free(image->data);
+	mem_free(image->log);
+	mem_free(image->templates);
+}
+
 void rtc_image_free(struct rtc_image *image)
 {
 	if (image) {
-		for (size_t i = 0; i < image->kernel_count; i++) {
-			kernel_free(&image->kernels[i]);
+		if (!image->packed) {
+			free_texts(image);
 		}
 		mem_free(image->kernels);
-		image_free_variables(image);
-		mem_free(image->data);
-		mem_free(image->log);
+		mem_free(image->variables);
+		mem_free(image->packed);
 		*image = (struct rtc_image){0};
 	}
 }
@@ -256,6 +268,7 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 	if (image_is_ptx(copy)) {
 		out->is_ptx = true;
 		out->size = strlen(copy);
+		out->hash = hash_of(copy, out->size);
 		status = image_read_ptx(out, copy, err);
 	} else if (size >= 4 && memcmp(copy, "\177ELF", 4) == 0) {
 		status = image_read_cubin(out, err);

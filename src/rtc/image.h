@@ -31,7 +31,7 @@ bool image_add_variable(struct rtc_image *image, const char *symbol, size_t symb
  * memory runs out. */
 bool image_type_variable(struct rtc_image *image, const char *name, const char *probe);
 
-void image_free_variables(struct rtc_image *image);
+void image_free_variable(struct rtc_variable *variable);
 
 /* Read the kernels and variables; image->data is set.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
 kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err);

@@ -2,11 +2,14 @@
 /*
  * An image as bytes, and back.
  *
- * A mark with the version of the format, then the fields of struct rtc_image in their order.
- * Numbers are 8 bytes, lowest first; a text is its length, then its bytes, and one that is not there
- * has a length that none can have.  The reader takes nothing for granted: each length is compared
- * with what is left, each count with what that many items must take at least.  Whether the bytes are
- * those that were written is for who keeps them to know, by a checksum.
+ * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are 8 bytes,
+ * lowest first; a text is its length, its bytes and a zero, and one that is not there has a length
+ * that none can have.  So an image that is read has its texts where they lie in the bytes: of a
+ * thousand kernels nothing is copied, and three pieces of memory are all that there are.
+ *
+ * The reader takes nothing for granted: each length is compared with what is left, each count with
+ * what that many items must take at least.  Whether the bytes are those that were written is for who
+ * keeps them to know, by a checksum; so the hash of the PTX is not made again, but believed.
  */
 #include "../base/common.h"
 
@@ -14,13 +17,14 @@
 
 #include "../base/alloc.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '2'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '3'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 88, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 120, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
@@ -29,22 +33,20 @@ _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc
 #define NUMBER_SIZE 8
 /* The fewest bytes of a parameter, of a kernel and of a variable. */
 #define PARAM_SIZE (4 * NUMBER_SIZE)
-#define KERNEL_SIZE (4 * NUMBER_SIZE)
-#define VARIABLE_SIZE (8 * NUMBER_SIZE)
+#define KERNEL_SIZE (4 * NUMBER_SIZE + 2)
+#define VARIABLE_SIZE (8 * NUMBER_SIZE + 2)
 
 static void add_number(struct str *out, uint64_t value)
 {
-	char bytes[NUMBER_SIZE];
-	for (int i = 0; i < NUMBER_SIZE; i++) {
-		bytes[i] = (char)(value >> 8 * i);
-	}
-	str_addn(out, bytes, sizeof(bytes));
+	uint64_t bytes = htole64(value);
+	str_addn(out, (const char *)&bytes, sizeof(bytes));
 }
 
 static void add_bytes(struct str *out, const char *data, size_t size)
 {
 	add_number(out, size);
 	str_addn(out, data, size);
+	str_addc(out, '\0');
 }
 
 static void add_text(struct str *out, const char *text)
@@ -87,6 +89,15 @@ static void add_variable(struct str *out, const struct rtc_variable *variable)
 	add_number(out, (uint64_t)variable->element_size);
 }
 
+static size_t count_params(const struct rtc_image *image)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		count += image->kernels[i].param_count;
+	}
+	return count;
+}
+
 void pack_image(struct str *out, const struct rtc_image *image)
 {
 	str_addn(out, mark, sizeof(mark));
@@ -95,7 +106,11 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	add_number(out, image->is_lto);
 	add_text(out, image->arch);
 	add_text(out, image->log);
+	add_text(out, image->templates);
+	add_number(out, image->hash.high);
+	add_number(out, image->hash.low);
 	add_number(out, image->kernel_count);
+	add_number(out, count_params(image));
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		add_kernel(out, &image->kernels[i]);
 	}
@@ -107,25 +122,25 @@ void pack_image(struct str *out, const struct rtc_image *image)
 
 /* What is left to read; once something was wrong, all that follows is nothing. */
 struct reader {
-	const unsigned char *at;
+	char *at;
 	size_t left;
+	struct rtc_param *params; /* those that no kernel has yet */
+	size_t param_count;
 	bool bad;
 	bool no_memory;
 };
 
 static uint64_t read_number(struct reader *in)
 {
-	uint64_t value = 0;
+	uint64_t value;
 	if (in->bad || in->left < NUMBER_SIZE) {
 		in->bad = true;
 		return 0;
 	}
-	for (int i = 0; i < NUMBER_SIZE; i++) {
-		value |= (uint64_t)in->at[i] << 8 * i;
-	}
+	memcpy(&value, in->at, sizeof(value));
 	in->at += NUMBER_SIZE;
 	in->left -= NUMBER_SIZE;
-	return value;
+	return le64toh(value);
 }
 
 /* A number up to `max`. */
@@ -150,23 +165,17 @@ static size_t read_count(struct reader *in, size_t size)
 	return (size_t)read_up_to(in, in->left / size);
 }
 
-/* Bytes with a zero behind them; NULL if something is wrong. */
-static char *read_bytes(struct reader *in, size_t size)
+/* Where `size` bytes with a zero behind them lie; NULL if something is wrong. */
+static char *read_bytes(struct reader *in, uint64_t size)
 {
-	char *copy = NULL;
-	if (!in->bad && size <= in->left) {
-		copy = mem_alloc(size + 1);
-		in->no_memory |= !copy;
-	}
-	if (!copy) {
+	if (in->bad || size >= in->left || in->at[size] != '\0') {
 		in->bad = true;
 		return NULL;
 	}
-	memcpy(copy, in->at, size);
-	copy[size] = '\0';
-	in->at += size;
-	in->left -= size;
-	return copy;
+	char *bytes = in->at;
+	in->at += size + 1;
+	in->left -= (size_t)size + 1;
+	return bytes;
 }
 
 static char *read_text(struct reader *in, bool may_be_absent)
@@ -175,13 +184,9 @@ static char *read_text(struct reader *in, bool may_be_absent)
 	if (len == ABSENT && may_be_absent) {
 		return NULL;
 	}
-	char *text = len <= in->left ? read_bytes(in, (size_t)len) : NULL;
-	if (!text || strlen(text) != len) {
-		in->bad = true;
-		mem_free(text);
-		return NULL;
-	}
-	return text;
+	char *text = read_bytes(in, len);
+	in->bad |= text && strlen(text) != len;
+	return in->bad ? NULL : text;
 }
 
 static void read_param(struct reader *in, struct rtc_param *param)
@@ -197,14 +202,35 @@ static void read_kernel(struct reader *in, struct rtc_kernel *kernel)
 	kernel->name = read_text(in, false);
 	kernel->lowered = read_text(in, false);
 	kernel->params_known = read_up_to(in, 1);
-	size_t count = read_count(in, PARAM_SIZE);
-	kernel->params = count ? mem_zalloc(count, sizeof(*kernel->params)) : NULL;
-	if (count && !kernel->params) {
-		in->bad = in->no_memory = true;
+	kernel->param_count = (size_t)read_up_to(in, in->param_count);
+	kernel->params = kernel->param_count ? in->params : NULL;
+	in->params += kernel->param_count;
+	in->param_count -= kernel->param_count;
+	for (size_t i = 0; i < kernel->param_count && !in->bad; i++) {
+		read_param(in, &kernel->params[i]);
 	}
-	for (; kernel->param_count < count && !in->bad; kernel->param_count++) {
-		read_param(in, &kernel->params[kernel->param_count]);
+}
+
+/* The kernels, and behind them in the same piece of memory the parameters of all. */
+static void read_kernels(struct reader *in, struct rtc_image *image)
+{
+	size_t size, rest, count = read_count(in, KERNEL_SIZE);
+	in->param_count = read_count(in, PARAM_SIZE);
+	if (count > 0) {
+		bool fits = size_mul(&size, count, sizeof(*image->kernels))
+			&& size_mul(&rest, in->param_count, sizeof(*in->params))
+			&& size_add(&rest, size, rest);
+		image->kernels = fits ? mem_zalloc(1, rest) : NULL;
+		if (!image->kernels) {
+			in->bad = in->no_memory = true;
+			return;
+		}
+		in->params = (struct rtc_param *)(image->kernels + count);
 	}
+	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
+		read_kernel(in, &image->kernels[image->kernel_count]);
+	}
+	in->bad |= in->param_count > 0;
 }
 
 static void read_variable(struct reader *in, struct rtc_variable *variable)
@@ -233,13 +259,12 @@ static void read_variables(struct reader *in, struct rtc_image *image)
 
 static void read_arch(struct reader *in, struct rtc_image *image)
 {
-	char *arch = read_text(in, false);
+	const char *arch = read_text(in, false);
 	if (arch && strlen(arch) < sizeof(image->arch)) {
 		strcpy(image->arch, arch);
 	} else {
 		in->bad = true;
 	}
-	mem_free(arch);
 }
 
 static void read_image(struct reader *in, struct rtc_image *image)
@@ -249,25 +274,21 @@ static void read_image(struct reader *in, struct rtc_image *image)
 	image->is_ptx = read_up_to(in, 1);
 	image->is_lto = read_up_to(in, 1);
 	in->bad |= image->is_ptx && image->is_lto;
-	in->bad |= image->is_ptx && image->data && strlen(image->data) != image->size;
 	read_arch(in, image);
 	image->log = read_text(in, true);
-	size_t count = read_count(in, KERNEL_SIZE);
-	image->kernels = count ? mem_zalloc(count, sizeof(*image->kernels)) : NULL;
-	if (count && !image->kernels) {
-		in->bad = in->no_memory = true;
-	}
-	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
-		read_kernel(in, &image->kernels[image->kernel_count]);
-	}
+	image->templates = read_text(in, true);
+	image->hash.high = read_number(in);
+	image->hash.low = read_number(in);
+	read_kernels(in, image);
 	read_variables(in, image);
 }
 
-kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_error *err)
 {
 	struct reader in = {.at = data, .left = size};
-	*out = (struct rtc_image){0};
+	*out = (struct rtc_image){.packed = data};
 	if (size < sizeof(mark) || memcmp(data, mark, sizeof(mark)) != 0) {
+		rtc_image_free(out);
 		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
 	}
 	in.at += sizeof(mark);
@@ -279,4 +300,15 @@ kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_
 	rtc_image_free(out);
 	return in.no_memory ? error_no_memory(err)
 		: error_set(err, KZ_BAD_IMAGE, "the packed image is damaged");
+}
+
+kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+{
+	char *copy = mem_alloc(size > 0 ? size : 1);
+	if (!copy) {
+		*out = (struct rtc_image){0};
+		return error_no_memory(err);
+	}
+	memcpy(copy, data, size);
+	return unpack_image_take(out, copy, size, err);
 }

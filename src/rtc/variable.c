@@ -19,21 +19,11 @@ static const char internal[] = "_INTERNAL_";
 /* What a compile added; see job.c. */
 static const char probe_symbol[] = "_Z11kudzu_probe";
 
-static void variable_free(struct rtc_variable *variable)
+void image_free_variable(struct rtc_variable *variable)
 {
 	mem_free(variable->name);
 	mem_free(variable->lowered);
 	mem_free(variable->type);
-}
-
-void image_free_variables(struct rtc_image *image)
-{
-	for (size_t i = 0; i < image->variable_count; i++) {
-		variable_free(&image->variables[i]);
-	}
-	mem_free(image->variables);
-	image->variables = NULL;
-	image->variable_count = 0;
 }
 
 /* "ns::table" of "_ZN2ns5tableE"; the symbol itself where it cannot be read. */
@@ -73,7 +63,7 @@ bool image_add_variable(struct rtc_image *image, const char *symbol, size_t symb
 			(image->variable_count + 1) * sizeof(*grown));
 	}
 	if (!grown) {
-		variable_free(&variable);
+		image_free_variable(&variable);
 		return false;
 	}
 	image->variables = grown;

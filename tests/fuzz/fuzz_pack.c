@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct str again = STR_INIT;
 	/* Most inputs would fail at the mark. */
 	struct str bytes = STR_INIT;
-	str_addn(&bytes, "kzimage1", 8);
+	str_addn(&bytes, "kzimage3", 8);
 	str_addn(&bytes, (const char *)data, size);
 	if (unpack_image(&image, bytes.data, bytes.len, NULL) == KZ_OK) {
 		pack_image(&again, &image);
