@@ -417,6 +417,24 @@ static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t 
 	return device_ok(dev, code, "cuPointerGetAttribute", err);
 }
 
+kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	CUdeviceptr address, int64_t size, kz_error *err)
+{
+	struct memory *memory = memory_new(dev, size);
+	if (!memory) {
+		return error_no_memory(err);
+	}
+	memory->address = address;
+	kz_status st = mempool_adopt(&dev->pools[kind], memory, false, err);
+	if (st) {
+		memory_delete(memory);
+		return st;
+	}
+	memory->pool = &dev->pools[kind];
+	*out = memory;
+	return KZ_OK;
+}
+
 kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int64_t size,
 	void (*on_release)(void *user), void *user, kz_error *err)
 {
@@ -426,16 +444,10 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 	    || (st = check_foreign(dev, address, size, err))) {
 		return st;
 	}
-	struct memory *memory = memory_new(dev, size);
-	if (!memory) {
-		return error_no_memory(err);
-	}
-	memory->address = address;
-	if ((st = mempool_adopt(&dev->pools[MEMPOOL_DEVICE], memory, false, err))) {
-		memory_delete(memory);
+	struct memory *memory = NULL;
+	if ((st = memory_wrap(&memory, dev, MEMPOOL_DEVICE, address, size, err))) {
 		return st;
 	}
-	memory->pool = &dev->pools[MEMPOOL_DEVICE];
 	memory->on_release = on_release;
 	memory->user = user;
 	*out = memory_whole(memory);

@@ -278,6 +278,10 @@ void memory_release(struct memory *memory);
 /* A new buffer over memory; takes the caller's reference on success. */
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err);
+/* Memory that somebody else owns; with on_release it is waited for at its end.  *out is left alone on
+ * failure. */
+kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	CUdeviceptr address, int64_t size, kz_error *err);
 /* kz_buffer_create with a wish, as memory_create has it. */
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
 	const struct memory_wish *wish, kz_error *err);

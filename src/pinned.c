@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "objects.h"
+#include "source.h"
 
 #include <string.h>
 
@@ -112,6 +113,73 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 	st = pinned ? memory_create(&memory, dev, MEMPOOL_PINNED, size, NULL, err)
 		: error_no_memory(err);
 	if (!st && size > 0 && !list_add(&dev->pinned, memory)) {
+		st = error_no_memory(err);
+	}
+	if (st) {
+		memory_release(memory);
+		mem_free(pinned);
+		return st;
+	}
+	pinned->memory = memory;
+	*out = pinned;
+	return KZ_OK;
+}
+
+/* At the end of wrapped memory, when its last use has passed. */
+static void unpin(void *user)
+{
+	struct memory *memory = user;
+	struct device_scope scope;
+	if (device_enter_quietly(memory->device, &scope)) {
+		source_unpin(memory->device, (void *)(uintptr_t)memory->address);
+		device_leave(memory->device, &scope);
+	}
+}
+
+static kz_status pin(struct memory *memory, kz_error *err)
+{
+	struct kz_device *dev = memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	CUresult code = source_pin(dev, (void *)(uintptr_t)memory->address, (size_t)memory->size);
+	device_leave(dev, &scope);
+	if (code == CUDA_SUCCESS) {
+		memory->on_release = unpin;
+		memory->user = memory;
+	}
+	return device_ok(dev, code, "cuMemHostRegister", err);
+}
+
+static kz_status check_wrapped(const void *pointer, int64_t size, kz_error *err)
+{
+	if (size < 0 || (size > 0 && !pointer)) {
+		return error_set(err, KZ_INVALID, "expected memory to pin, got %lld byte%s at %p",
+			(long long)size, plural(size), pointer);
+	}
+	if (size > 0 && (uintptr_t)pointer > UINTPTR_MAX - (uint64_t)size) {
+		return error_set(err, KZ_RANGE, "%lld bytes at %p end beyond the last address",
+			(long long)size, pointer);
+	}
+	return KZ_OK;
+}
+
+kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t size,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = check_wrapped(pointer, size, err))) {
+		return st;
+	}
+	struct memory *memory = NULL;
+	struct kz_pinned *pinned = mem_zalloc(1, sizeof(*pinned));
+	st = pinned ? memory_wrap(&memory, dev, MEMPOOL_PINNED, (uintptr_t)pointer, size, err)
+		: error_no_memory(err);
+	if (!st && size > 0 && !(st = pin(memory, err)) && !list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
 	if (st) {

@@ -70,6 +70,22 @@ static void give_back_pinned(const struct kz_device *dev, CUdeviceptr address,
 	relax_capture(dev, mode);
 }
 
+CUresult source_pin(const struct kz_device *dev, void *memory, size_t size)
+{
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUresult code = dev->drv->MemHostRegister(memory, size,
+		CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	relax_capture(dev, mode);
+	return code;
+}
+
+void source_unpin(const struct kz_device *dev, void *memory)
+{
+	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	(void)dev->drv->MemHostUnregister(memory);
+	relax_capture(dev, mode);
+}
+
 static const struct source plain = {"cuMemAlloc", reserve_plain, give_back_plain, false};
 static const struct source ordered = {"cuMemAllocAsync", reserve_ordered, give_back_ordered, true};
 static const struct source pinned = {"cuMemHostAlloc", reserve_pinned, give_back_pinned, false};

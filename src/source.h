@@ -18,4 +18,8 @@ struct source {
 /* Where a pool's next segment comes from. */
 const struct source *source_choose(const struct mempool *pool);
 
+/* Pin memory of the program's, and let it go. */
+CUresult source_pin(const struct kz_device *dev, void *memory, size_t size);
+void source_unpin(const struct kz_device *dev, void *memory);
+
 #endif

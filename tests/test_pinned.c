@@ -9,6 +9,7 @@
 #include "../src/objects.h"
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 Suite *pinned_suite(void);
@@ -139,6 +140,54 @@ START_TEST(copies_of_two_streams_by_one_memory_are_in_order)
 }
 END_TEST
 
+/* PyCUDA's register_host_memory. */
+START_TEST(memory_of_the_program_is_pinned)
+{
+	char *bytes = malloc(2 * SIZE);
+	kz_pinned *pinned = NULL, *again = NULL;
+	kz_buffer *buffer;
+	kz_stream *stream;
+	ck_assert_ptr_nonnull(bytes);
+	dev = support_open_any(_i);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
+	ok(kz_pinned_wrap(&pinned, dev, bytes, 2 * SIZE, &err));
+	ck_assert_ptr_eq(kz_pinned_pointer(pinned), bytes);
+	ck_assert_int_eq(kz_pinned_size(pinned), 2 * SIZE);
+	memset(bytes, 7, SIZE);
+	ok(kz_copy_htod_async(buffer, 0, bytes, SIZE, kz_device_stream(dev), &err));
+	ok(kz_copy_dtoh_async(bytes + SIZE, SIZE, buffer, 0, stream, &err));
+	kz_pinned_release(pinned);
+	ck_assert(bytes[SIZE] == 7 && memcmp(bytes, bytes + SIZE, SIZE) == 0);
+	ok(kz_pinned_wrap(&again, dev, bytes, SIZE, &err));
+	kz_pinned_release(again);
+	ck_assert_int_eq(stats().live_size, 0);
+	kz_buffer_release(buffer);
+	kz_stream_release(stream);
+	kz_device_close(dev);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(memory_that_cannot_be_pinned_is_left_alone)
+{
+	char bytes[64];
+	kz_pinned *pinned = (kz_pinned *)&err;
+	open_stub("fail=cuMemHostRegister:712");
+	fails(kz_pinned_wrap(&pinned, dev, bytes, 64, &err), KZ_STATE, "cuMemHostRegister");
+	ck_assert_ptr_null(pinned);
+	fails(kz_pinned_wrap(&pinned, dev, NULL, 64, &err), KZ_INVALID, "64 bytes");
+	fails(kz_pinned_wrap(&pinned, dev, bytes, -1, &err), KZ_INVALID, "-1 bytes");
+	fails(kz_pinned_wrap(&pinned, dev, bytes, INT64_MAX, &err), KZ_STATE, "cuMemHostRegister");
+	fails(kz_pinned_wrap(&pinned, NULL, bytes, 64, &err), KZ_INVALID, "expected a device");
+	fails(kz_pinned_wrap(NULL, dev, bytes, 64, &err), KZ_INVALID, "out is NULL");
+	ok(kz_pinned_wrap(&pinned, dev, NULL, 0, &err));
+	kz_pinned_release(pinned);
+	ck_assert_int_eq(support_stub_calls("cuMemHostUnregister"), 0);
+	close_stub();
+}
+END_TEST
+
 START_TEST(a_pointer_finds_the_memory_that_it_lies_in)
 {
 	enum { COUNT = 100 };
@@ -187,15 +236,17 @@ END_TEST
 START_TEST(creating_without_host_memory_leaves_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
+	char memory[64];
 	kz_pinned *pinned = NULL;
 	long n;
 	open_stub("");
 	for (n = 0; st == KZ_NO_MEMORY; n++) {
 		mem_fail_after(n);
-		st = kz_pinned_create(&pinned, dev, 64, &err);
+		st = _i ? kz_pinned_wrap(&pinned, dev, memory, 64, &err)
+			: kz_pinned_create(&pinned, dev, 64, &err);
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
-		ck_assert_int_eq(stats().live_count, st == KZ_OK);
+		ck_assert_int_eq(stats().live_count, st == KZ_OK && _i == 0);
 		kz_error_clear(&err);
 	}
 	ok(st);
@@ -216,7 +267,9 @@ Suite *pinned_suite(void)
 	tcase_add_test(tc, copies_of_two_streams_by_one_memory_are_in_order);
 	tcase_add_test(tc, a_pointer_finds_the_memory_that_it_lies_in);
 	tcase_add_test(tc, bad_wishes_for_pinned_memory_are_refused);
-	tcase_add_test(tc, creating_without_host_memory_leaves_nothing);
+	tcase_add_loop_test(tc, memory_of_the_program_is_pinned, 0, support_device_count() + 1);
+	tcase_add_test(tc, memory_that_cannot_be_pinned_is_left_alone);
+	tcase_add_loop_test(tc, creating_without_host_memory_leaves_nothing, 0, 2);
 	suite_add_tcase(s, tc);
 	return s;
 }

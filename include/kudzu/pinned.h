@@ -39,6 +39,20 @@ typedef struct kz_pinned kz_pinned;
 KZ_API KZ_NODISCARD kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size,
 	kz_error *err);
 
+/**
+ * Pin memory that the program has, from malloc or mmap, instead of copying it to some that is.  It takes
+ * the driver about as long as a copy: it pays for memory that is copied from or to more than once.
+ *
+ * @param pointer host memory, not pinned yet.  It must stay until kz_pinned_release has returned.
+ * @param size bytes at `pointer`.
+ * @return KZ_OK; KZ_INVALID for NULL and a negative size; KZ_RANGE; KZ_UNSUPPORTED if the driver cannot
+ *         pin it; the driver's failures, as for memory that is pinned already; KZ_NO_MEMORY.
+ * Ownership: give it back with kz_pinned_release, which waits here for the copies in flight; the memory
+ *         stays the program's.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer,
+	int64_t size, kz_error *err);
+
 /** Give pinned memory back; copies in flight go on.  NULL is fine. */
 KZ_API void kz_pinned_release(kz_pinned *pinned);
 

@@ -170,6 +170,20 @@ CUresult do_MemFreeHost(void *memory)
 	return code ? code : block_release(memory, STUB_HOST);
 }
 
+CUresult do_MemHostRegister(void *memory, size_t size, unsigned int flags)
+{
+	(void)memory;
+	(void)size;
+	(void)flags;
+	return stub_enter_context(DRV_cuMemHostRegister);
+}
+
+CUresult do_MemHostUnregister(void *memory)
+{
+	(void)memory;
+	return stub_enter_context(DRV_cuMemHostUnregister);
+}
+
 CUresult do_MemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned int flags)
 {
 	(void)flags;
