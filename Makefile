@@ -369,8 +369,8 @@ check-cli: all
 	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD)))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) tests/cli/check_project $(BUILD)))
-.PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-ptx-md check-dropin check-ffi check-citizen
-check: check-unit check-cli check-samples check-pages check-layers check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
+.PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-pycuda check-ptx-md check-dropin check-ffi check-citizen
+check: check-unit check-cli check-samples check-pages check-layers check-pycuda check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -397,6 +397,8 @@ check-sample-%: $(BUILD)/samples/% lib
 	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
+check-pycuda:
+	$(call step,$@,.ci/check-pycuda)
 CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload)
 $(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) -ldl
