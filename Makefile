@@ -9,6 +9,8 @@
 
 MODE ?= release
 CPU ?= 1
+# LLVM's part of the driver has LLVM in it, where that can be; but sanitizers would not see into it.
+LLVM_LINK ?= $(if $(filter asan ubsan tsan,$(MODE)),shared,static)
 BUILD ?= build/$(MODE)$(if $(filter 0,$(CPU)),-nocpu)
 PTX := build/ptx
 
@@ -245,7 +247,7 @@ all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
 lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names)) ## build the libraries
 
 $(BUILD)/config: FORCE
-	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(SUITES) | $(sources)))
+	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK) | $(SUITES) | $(sources)))
 $(BUILD)/folders.flags: FORCE
 	$(call rewrite,$(call print,-DKZ_LIBDIR=\"$(LIBDIR)\" -DKZ_WITH_CPU=$(CPU)))
 $(BUILD)/cuda.flags: FORCE
@@ -254,6 +256,8 @@ $(BUILD)/llvm.flags $(BUILD)/llvm.libs &: $(BUILD)/config .ci/find-llvm
 	@config=$$(LLVM_CONFIG='$(LLVM_CONFIG)' .ci/find-llvm) && \
 	echo "-isystem $$($$config --includedir)" >$(BUILD)/llvm.flags && \
 	$$config --link-shared --ldflags --libs core orcjit native passes >$(BUILD)/llvm.libs
+$(BUILD)/llvm.part: $(BUILD)/llvm.libs .ci/llvm-part
+	@CC='$(CC)' .ci/llvm-part "$$(LLVM_CONFIG='$(LLVM_CONFIG)' .ci/find-llvm)" $(LLVM_LINK) >$@
 
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
@@ -284,11 +288,11 @@ $(BUILD)/libkudzu.a: $(call objects,$(LIB))
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(CPU_DRIVER)) src/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu.map \
 		-Wl,-z,nodelete -o $@ $(filter %.o,$^) $(LIBS)
-# LLVM takes 15 ms to load, so it is in a library of its own, for kernels that are not cached.
-$(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(LLVM_PART) $(LLVM_SHARED)) $(BUILD)/llvm.libs \
+# LLVM takes milliseconds to load, so it is in a library of its own, for kernels that are not cached.
+$(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(LLVM_PART) $(LLVM_SHARED)) $(BUILD)/llvm.part \
 		src/kudzu-cpu-llvm.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu-llvm.map \
-		-Wl,-z,nodelete -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+		-Wl,-z,nodelete -o $@ $(filter %.o,$^) @$(BUILD)/llvm.part $(LIBS)
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
@@ -678,5 +682,6 @@ endif
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\)[ :].*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 	@echo 'V=1 shows commands.  MODE=debug|release|asan|ubsan|tsan, CPU=0 (no LLVM), LLVM_CONFIG=,'
+	@echo 'LLVM_LINK=static|shared (of libkudzu-cpu-llvm.so; static needs the archives of LLVM and libstdc++),'
 	@echo 'CC=, CPPFLAGS=, CFLAGS=, LDFLAGS=, BUILD= (now $(BUILD)),'
 	@echo 'PREFIX= (now $(PREFIX)), LIBDIR=, INCLUDEDIR=, BINDIR=, MANDIR=, DATADIR=, DESTDIR=.'
