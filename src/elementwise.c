@@ -78,29 +78,34 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 	return stream_pick(&plan->stream, plan->device, how->stream, err);
 }
 
-/* The shape of the result: what the arrays broadcast to; with a target, that of the target. */
-static kz_status find_shape(kz_shape *out, const struct expr *expr, const struct elementwise *how,
-	kz_error *err)
+/* The shape of the result: what the arrays broadcast to; with a target, that of the target.  Mostly
+ * all have it, and `room` is not needed. */
+static kz_status find_shape(const kz_shape **out, kz_shape *room, const struct expr *expr,
+	const struct elementwise *how, kz_error *err)
 {
-	*out = how->shape ? *how->shape : how->into && !expr->array_count ? how->into->shape
-		: expr->array_count ? expr->arrays[0]->shape : (kz_shape){0, {0}};
+	static const kz_shape number = {0, {0}};
+	const kz_shape *all = how->shape ? how->shape : how->into && !expr->array_count
+		? &how->into->shape : expr->array_count ? &expr->arrays[0]->shape : &number;
 	for (int i = 0; i < expr->array_count; i++) {
-		kz_status st = shape_equal(out, &expr->arrays[i]->shape) ? KZ_OK
-			: kz_shape_broadcast(out, *out, expr->arrays[i]->shape, err);
-		if (st) {
-			return st;
+		if (!shape_equal(all, &expr->arrays[i]->shape)) {
+			kz_status st = kz_shape_broadcast(room, *all, expr->arrays[i]->shape, err);
+			if (st) {
+				return st;
+			}
+			all = room;
 		}
 	}
-	if (!how->into || shape_equal(out, &how->into->shape)) {
+	*out = all;
+	if (!how->into || shape_equal(all, &how->into->shape)) {
 		return KZ_OK;
 	}
-	kz_shape both = *out;
-	kz_status st = kz_shape_broadcast(&both, *out, how->into->shape, NULL);
+	kz_shape both;
+	kz_status st = kz_shape_broadcast(&both, *all, how->into->shape, NULL);
 	if (st || !shape_equal(&both, &how->into->shape)) {
 		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
-			name_of(expr), shape_text(out).text, shape_text(&how->into->shape).text);
+			name_of(expr), shape_text(all).text, shape_text(&how->into->shape).text);
 	}
-	*out = both;
+	*out = &how->into->shape;
 	return KZ_OK;
 }
 
@@ -143,6 +148,18 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	}
 }
 
+/* kz_array_is_contiguous, without copies of the shape: for what comes with each call. */
+static bool is_row_major(const struct kz_array *array)
+{
+	int64_t run = kz_dtype_size(array->dtype);
+	for (int64_t i = array->shape.ndim; i-- > 0; run *= array->shape.dims[i]) {
+		if (array->strides[i] != run && array->shape.dims[i] != 1) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static kz_status check_target(const struct kz_array *into, const struct expr *expr, bool unsafe,
 	kz_error *err)
 {
@@ -158,21 +175,18 @@ static kz_status check_target(const struct kz_array *into, const struct expr *ex
 		return error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(dtype),
 			kz_dtype_name(into->dtype));
 	}
-	struct strided elements = {into->shape, into->strides, kz_dtype_size(into->dtype)};
+	if (is_row_major(into)) {
+		return KZ_OK;
+	}
+	const struct strided elements = array_elements(into);
 	return strided_distinct(&elements, "an array", err);
 }
 
 /* Whether the target's elements share memory with an array's, other than each with its own. */
-static bool overlaps(const struct kz_array *target, const struct kz_array *array)
+static bool interleave(const struct kz_array *target, const struct kz_array *array)
 {
 	int64_t low[2], high[2];
-	struct strided elements[2] = {
-		{target->shape, target->strides, kz_dtype_size(target->dtype)},
-		{array->shape, array->strides, kz_dtype_size(array->dtype)},
-	};
-	if (!array->count || !target->count) {
-		return false;
-	}
+	const struct strided elements[2] = {array_elements(target), array_elements(array)};
 	int64_t apart = (int64_t)(array_address(array) - array_address(target));
 	if (apart == 0 && elements[0].size == elements[1].size
 	    && shape_equal(&target->shape, &array->shape)
@@ -183,6 +197,15 @@ static bool overlaps(const struct kz_array *target, const struct kz_array *array
 	(void)strided_span(&low[0], &high[0], &elements[0]); /* those of arrays fit */
 	(void)strided_span(&low[1], &high[1], &elements[1]);
 	return apart + low[1] < high[0] && low[0] < apart + high[1];
+}
+
+/* The same, at once where they lie in different pieces of memory. */
+static bool overlaps(const struct kz_array *target, const struct kz_array *array)
+{
+	const struct memory *to = target->buffer->memory, *from = array->buffer->memory;
+	bool apart = from->address + (CUdeviceptr)from->size <= to->address
+		|| to->address + (CUdeviceptr)to->size <= from->address;
+	return !apart && array->count && target->count && interleave(target, array);
 }
 
 static bool needs_detour(const struct expr *expr, const struct kz_array *into)
@@ -309,22 +332,24 @@ static void classify(struct plan *plan)
 	struct layout *layout = &plan->layout;
 	int last = plan->ndim - 1;
 	bool unit = true;
-	layout->serial = !plan->device->serial ? 0 : expr_is_branchy(plan->expr) ? WARP : 1;
+	const bool serial = plan->device->serial;
+	layout->serial = !serial ? 0 : expr_is_branchy(plan->expr) ? WARP : 1;
 	for (int k = 0; last >= 0 && k < plan->count; k++) {
 		int64_t stride = plan->strides[k][last];
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
 		unit = unit && ((k && stride == 0)
 			|| stride == kz_dtype_size(operand(plan, k)->dtype));
 	}
-	for (int k = 1; layout->serial && k < plan->count; k++) {
+	for (int k = 1; serial && k < plan->count; k++) {
 		bool same = plan->address[k] == plan->address[0]
 			&& operand(plan, k)->dtype == plan->target->dtype;
 		layout->target |= same ? 1u << (k - 1) : 0;
 	}
-	layout->ndim = last > 0 || !unit ? (uint8_t)(last + 1) : 0;
-	layout->unit = layout->ndim && unit;
-	layout->wide = layout->serial || plan->target->count > INT32_MAX;
-	layout->pack = layout->serial || layout->ndim ? 0 : choose_pack(plan);
+	const bool flat = last <= 0 && unit;
+	layout->ndim = flat ? 0 : (uint8_t)(last + 1);
+	layout->unit = !flat && unit;
+	layout->wide = serial || plan->target->count > INT32_MAX;
+	layout->pack = serial || !flat ? 0 : choose_pack(plan);
 }
 
 /* Launch */
@@ -377,8 +402,6 @@ static void choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
 	int64_t most = 16 * (int64_t)plan->device->info.multiprocessors;
-	call->grid = kz_dim(1, 1, 1);
-	call->block = kz_dim(1, 1, 1);
 	if (plan->layout.serial) {
 		call->block.x = plan->layout.serial;
 		call->grid.x = divide_up(count, serial_chunk(plan));
@@ -417,7 +440,8 @@ static kz_status launch(const struct plan *plan, struct kz_kernel *kernel, kz_er
 		params[n++] = &plan->expr->scalars[i];
 	}
 	struct kernels_call call = {
-		.kernel = kernel, .stream = plan->stream, .params = params, .used = used,
+		.kernel = kernel, .stream = plan->stream, .grid = kz_dim(1, 1, 1),
+		.block = kz_dim(1, 1, 1), .shared_size = 0, .params = params, .used = used,
 		.used_count = plan->count,
 	};
 	choose_grid(&call, plan);
@@ -600,12 +624,13 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	kz_error *err)
 {
 	struct plan plan;
-	kz_shape shape;
+	const kz_shape *shape;
+	kz_shape room;
 	kz_status st;
 	plan.expr = expr;
 	plan.compile_only = how->compile_only;
 	plan.layout = (struct layout){0};
-	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, expr, how, err))) {
+	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, &room, expr, how, err))) {
 		return st;
 	}
 	kz_dtype dtype = how->into ? how->into->dtype : expr_dtype(expr);
@@ -618,9 +643,9 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	}
 	if (!how->into) {
 		assert(out);
-		return run_new(out, &plan, dtype, &shape, err);
+		return run_new(out, &plan, dtype, shape, err);
 	}
-	if ((st = run_into(&plan, how->into, &shape, err))) {
+	if ((st = run_into(&plan, how->into, shape, err))) {
 		return st;
 	}
 	if (out) {

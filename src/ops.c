@@ -4,28 +4,37 @@
 
 #include "elementwise.h"
 
+static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype, kz_error *err)
+{
+	int nodes[3] = {0};
+	expr_init(expr);
+	for (size_t i = 0; i < args->count; i++) {
+		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, err);
+		if (nodes[i] < 0) {
+			return false;
+		}
+	}
+	int node = expr_apply(expr, op, nodes, err);
+	return node >= 0 && (!dtype || expr_cast(expr, node, dtype, err) >= 0);
+}
+
+/* Nodes know that they failed, not how: once more with an error value, which no other call pays for. */
+static kz_status explain(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	kz_error first = KZ_ERROR_INIT;
+	(void)try_build(expr, op, args, dtype, &first);
+	kz_status st = first.status;
+	error_copy(err, &first);
+	kz_error_clear(&first);
+	return st;
+}
+
 /* The expression of one operation; what failed is in `err`. */
 static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
 {
-	int nodes[3] = {0};
-	kz_error first = KZ_ERROR_INIT;
-	kz_status st = KZ_OK;
-	expr_init(expr);
-	for (size_t i = 0; i < args->count && !st; i++) {
-		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, &first);
-		st = first.status;
-	}
-	int node = st ? -1 : expr_apply(expr, op, nodes, &first);
-	if (node >= 0 && dtype) {
-		(void)expr_cast(expr, node, dtype, &first);
-	}
-	st = first.status;
-	if (st) {
-		error_copy(err, &first);
-		kz_error_clear(&first);
-	}
-	return st;
+	return try_build(expr, op, args, dtype, NULL) ? KZ_OK : explain(expr, op, args, dtype, err);
 }
 
 static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,

@@ -60,7 +60,8 @@ const char *kz_reduce_name(kz_reduce_op op)
 	return (int)op > 0 && (size_t)op < countof(known) ? known[op].name : NULL;
 }
 
-/* One call. */
+/* One call.  It is 4 kB, of which little is used: job_init clears what comes before the shape, what
+ * follows is set by start() and prepare(). */
 struct job {
 	const struct known *known;
 	struct kz_device *device;
@@ -75,6 +76,12 @@ struct job {
 	struct expr expr;
 	struct reduce reduce;
 };
+
+static void job_init(struct job *job, const struct known *operation)
+{
+	memset(job, 0, offsetof(struct job, shape));
+	job->known = operation;
+}
 
 /* Types */
 
@@ -352,9 +359,10 @@ static kz_status start(struct job *job, kz_array *array, kz_axes axes, bool keep
 kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
 	const kz_reduce_options *options, kz_error *err)
 {
-	struct job job = {.known = kz_reduce_name(op) ? &known[op] : NULL};
+	struct job job;
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
+	job_init(&job, kz_reduce_name(op) ? &known[op] : NULL);
 	if (out) {
 		*out = NULL;
 	}
@@ -412,10 +420,11 @@ static kz_status add_products(struct job *job, kz_array *a, kz_array *b, bool co
 static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	bool flat, kz_error *err)
 {
-	struct job job = {.known = &known[KZ_REDUCE_SUM]};
+	struct job job;
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
+	job_init(&job, &known[KZ_REDUCE_SUM]);
 	if (out) {
 		*out = NULL;
 	}

@@ -118,6 +118,9 @@ static kz_status check_alignment(const struct pass *pass, kz_error *err)
 static void start(struct pass *pass, const kz_shape *shape)
 {
 	const struct expr *expr = pass->reduce->expr;
+	pass->partials = NULL;
+	pass->first_index = 0;
+	pass->final = false;
 	pass->ndim = (int)shape->ndim;
 	for (int i = 0; i < pass->ndim; i++) {
 		pass->dims[i] = shape->dims[i];
@@ -527,8 +530,11 @@ static kz_status run_partial(struct pass *pass, kz_error *err)
 kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const kz_shape *shape,
 	kz_error *err)
 {
-	struct pass pass = {.reduce = reduce, .target = target, .device = kz_array_device(target)};
+	struct pass pass; /* 4 kB, of which little is used */
 	kz_status st = KZ_OK;
+	pass.reduce = reduce;
+	pass.target = target;
+	pass.device = kz_array_device(target);
 	start(&pass, shape);
 	if ((st = check_alignment(&pass, err))) {
 		return st;
