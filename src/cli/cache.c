@@ -129,18 +129,45 @@ static const char *read_question(struct source_options *question, int argc, char
 	return argv[optind];
 }
 
-static int why(const struct source_options *question, const char *source)
+enum { ANSWER = 4096 };
+
+static bool is_hit(const char *answer)
+{
+	return strncmp(answer, "hit", 3) == 0;
+}
+
+/* How many lines it has: the fewer, the less is different. */
+static int lines_of(const char *answer)
+{
+	int lines = 0;
+	for (const char *at = answer; *at; at++) {
+		lines += *at == '\n';
+	}
+	return lines;
+}
+
+/* Without a name both are asked about: the file's, as the command `compile` gives, and none, as programs
+ * do; what is there counts, else what is more like it. */
+static int why(const struct source_options *question, const char *source, const char *file)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	char text[4096];
-	int status;
-	if (kz_device_open(&dev, NULL, &err)
-	    || kz_cache_why(text, sizeof(text), dev, source, &question->compile, &err)) {
+	kz_compile_options compile = question->compile;
+	const char *names[] = {compile.name ? compile.name : file, compile.name};
+	char answers[2][ANSWER];
+	kz_status st = kz_device_open(&dev, NULL, &err);
+	for (int i = 0; i < 2 && !st; i++) {
+		compile.name = names[i];
+		st = kz_cache_why(answers[i], ANSWER, dev, source, &compile, &err);
+	}
+	int status = CLI_FAILED;
+	if (st) {
 		status = fail(&err);
 	} else {
-		fputs(text, stdout);
-		status = strncmp(text, "hit", 3) == 0 ? CLI_OK : CLI_FAILED;
+		bool none = !is_hit(answers[0])
+			&& (is_hit(answers[1]) || lines_of(answers[1]) < lines_of(answers[0]));
+		fputs(answers[none], stdout);
+		status = is_hit(answers[none]) ? CLI_OK : CLI_FAILED;
 	}
 	kz_device_close(dev);
 	return status;
@@ -160,7 +187,7 @@ static int why_main(int argc, char **argv)
 	} else {
 		const char *file = read_question(&question, argc, argv);
 		if (file && source_open(&source, "cache why", file)) {
-			status = why(&question, source.data);
+			status = why(&question, source.data, file);
 			source_close(&source);
 		}
 	}
