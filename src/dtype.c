@@ -135,6 +135,26 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 	return struct_add(name, size, err);
 }
 
+/* A struct's name stands in generated code.  "float2" is free: complex64 only has its layout. */
+static kz_status check_name(const char *name, kz_error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+		":<>,* ";
+	if (!name || !name[0]) {
+		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
+	}
+	if (name[strspn(name, letters)]) {
+		return error_set(err, KZ_INVALID, "expected the name of a struct, got '%s'", name);
+	}
+	for (kz_dtype i = KZ_BOOL; i <= KZ_F64; i++) {
+		if (strcmp(name, builtin[i].ctype) == 0) {
+			return error_set(err, KZ_INVALID, "'%s' is the built-in %s", name,
+				builtin[i].name);
+		}
+	}
+	return KZ_OK;
+}
+
 kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
 {
 	size_t index = 0;
@@ -142,8 +162,8 @@ kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_er
 	if (st) {
 		return st;
 	}
-	if (!name || !name[0]) {
-		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
+	if ((st = check_name(name, err))) {
+		return st;
 	}
 	if (size < 1) {
 		return error_set(err, KZ_INVALID, "expected a size from 1 for '%s', got %lld", name,

@@ -445,8 +445,8 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 		return st;
 	}
 	if (count < 0) {
-		return error_set(err, KZ_LAUNCH, "'%s' over %lld elements", kernel->info->name,
-			(long long)count);
+		return error_set(err, KZ_LAUNCH, "'%s' over %lld elements, expected 0 or more",
+			kernel->info->name, (long long)count);
 	}
 	if (count == 0) {
 		return KZ_OK;

@@ -224,7 +224,7 @@ START_TEST(a_1d_launch_covers_every_element)
 	refused(kz_launch_1d(find("fill"), N, &options, &err, KZ_ARGS(NULL, 0, 4)), KZ_LAUNCH,
 		"bytes of dynamic shared memory");
 	refused(kz_launch_1d(find("fill"), -1, NULL, &err, KZ_ARGS(NULL, 0, 4)), KZ_LAUNCH,
-		"'fill' over -1 elements");
+		"'fill' over -1 elements, expected 0 or more");
 	teardown();
 }
 END_TEST

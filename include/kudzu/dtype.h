@@ -68,7 +68,8 @@ KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
  * @param out set to the number, from KZ_DTYPE_STRUCT.
  * @param name how kernels spell it, "struct point"; copied.
  * @param size bytes of one element, as sizeof gives it.
- * @return KZ_OK; KZ_INVALID for an empty name, a size below 1, or a name known with another size;
+ * @return KZ_OK; KZ_INVALID for what is no name, or a built-in type's, a size below 1, or a name known
+ *         with another size;
  *         KZ_NO_MEMORY.
  * Threads: any.  Registered types live as long as the process.
  */
