@@ -45,6 +45,18 @@ static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const
 	return st;
 }
 
+/* Perhaps it is source. */
+static kz_status refuse_unknown(const char *name, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	kz_status st = error_set(err, KZ_BAD_IMAGE, "'%s' is no image: expected PTX (text that begins "
+		"with .version), a cubin, a fat binary, LTO-IR, an object, a library or a bundle", name);
+	if (mine) {
+		error_add_hint(err, "CUDA C is compiled by kz_module_compile");
+	}
+	return st;
+}
+
 kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
@@ -59,6 +71,8 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 	case RTC_OBJECT:
 	case RTC_LIBRARY:
 		return load_linked(out, dev, name, data, size, err);
+	case RTC_UNKNOWN:
+		return refuse_unknown(name, err);
 	default:
 		return compiled_load(out, data, size, err);
 	}
@@ -164,6 +178,17 @@ static void explain(const struct kz_image *image, const struct kz_device *dev, k
 	str_free(&text);
 }
 
+/* A cubin for the CPU device. */
+static void tell_ptx_only(const struct kz_image *image, const struct kz_device *dev,
+	kz_error *refusal)
+{
+	if (!image->rtc.is_ptx) {
+		snprintf(refusal->message, sizeof(refusal->message),
+			"the cubin is for %s, the device %s takes PTX", image->rtc.arch, dev->name);
+		error_add_hint(refusal, "compile to PTX, \"compute_75\", which every device loads");
+	}
+}
+
 /* What was done, for kz_module_log. */
 static bool note_repair(struct kz_image *made, const struct kz_image *image,
 	const struct kz_device *dev)
@@ -181,7 +206,11 @@ static bool note_repair(struct kz_image *made, const struct kz_image *image,
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *refusal)
 {
-	if (!is_about_versions(refusal) || dev->ptx_only) {
+	if (!is_about_versions(refusal)) {
+		return false;
+	}
+	if (dev->ptx_only) {
+		tell_ptx_only(image, dev, refusal);
 		return false;
 	}
 	if (is_newer(image, dev, refusal)) {

@@ -110,13 +110,32 @@ START_TEST(a_fat_binary_without_anything_for_the_device_says_what_it_has)
 }
 END_TEST
 
+START_TEST(a_cubin_for_the_cpu_device_is_refused_by_name)
+{
+	kz_image *image = compile("sm_90");
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	if (kz_device_open(&dev, "cpu", NULL) == KZ_OK) {
+		ck_assert_int_eq(kz_module_load_image(&mod, dev, image, &err), KZ_BAD_IMAGE);
+		ck_assert_msg(strstr(err.message, "the cubin is for sm_90, the device cpu takes PTX")
+			&& strstr(err.hint, "PTX"), "%s", err.message);
+		kz_error_clear(&err);
+	}
+	kz_image_release(image);
+	kz_device_close(dev);
+}
+END_TEST
+
 START_TEST(files_that_are_no_images_are_refused)
 {
 	kz_device *dev = support_open(0);
 	kz_module *mod = NULL;
 	fails(kz_module_load_file(&mod, dev, "/nowhere/at/all", &err), KZ_NOT_FOUND, "/nowhere");
-	fails(kz_module_load_file(&mod, dev, KZ_TEST_DIR "/fatbin/twice.cu", &err), KZ_BAD_IMAGE,
-		"expected PTX");
+	ck_assert_int_eq(kz_module_load_file(&mod, dev, KZ_TEST_DIR "/fatbin/twice.cu", &err),
+		KZ_BAD_IMAGE);
+	ck_assert_msg(strstr(err.message, "twice.cu") && strstr(err.message, "expected PTX")
+		&& strstr(err.hint, "kz_module_compile"), "%s", err.message);
+	kz_error_clear(&err);
 	fails(kz_module_load_file(&mod, dev, NULL, &err), KZ_INVALID, "path");
 	fails(kz_module_load_file(&mod, dev, "/dev/null", &err), KZ_IO, "/dev/null");
 	kz_device_close(dev);
@@ -314,6 +333,7 @@ Suite *load_suite(void)
 	tcase_add_test(tc, every_kind_of_image_loads_from_a_file);
 	tcase_add_test(tc, a_fat_binary_without_anything_for_the_device_says_what_it_has);
 	tcase_add_test(tc, files_that_are_no_images_are_refused);
+	tcase_add_test(tc, a_cubin_for_the_cpu_device_is_refused_by_name);
 	tcase_add_test(tc, bytes_that_are_nearly_the_same_are_another_image);
 	tcase_add_test(tc, bytes_that_were_loaded_before_are_the_same_image);
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
