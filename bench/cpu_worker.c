@@ -109,12 +109,15 @@ bool cpu_worker_opened(struct cpu_worker *worker, struct cpu_work *out)
 	return opened;
 }
 
-bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall,
-	double *processors)
+bool cpu_worker_send_run(struct cpu_worker *worker, int warm, int calls)
+{
+	return fprintf(worker->to, "run %d %d\n", warm, calls) > 0 && fflush(worker->to) == 0;
+}
+
+bool cpu_worker_ran(struct cpu_worker *worker, double *wall, double *processors)
 {
 	double numbers[2];
-	bool ran = fprintf(worker->to, "run %d %d\n", warm, calls) > 0 && fflush(worker->to) == 0
-		&& receive(worker, numbers, 2);
+	bool ran = receive(worker, numbers, 2);
 	if (ran) {
 		*wall = numbers[0];
 		*processors = numbers[1];

@@ -30,9 +30,10 @@ void cpu_worker_stop(struct cpu_worker *worker);
 bool cpu_worker_send_open(struct cpu_worker *worker, int job);
 bool cpu_worker_opened(struct cpu_worker *worker, struct cpu_work *out);
 
-/* Seconds of one call, of `calls` in a row after `warm` more: on the clock and of processors. */
-bool cpu_worker_run(struct cpu_worker *worker, int warm, int calls, double *wall,
-	double *processors);
+/* Seconds of one call, of `calls` in a row after `warm` more: on the clock and of processors.  Two
+ * steps, for several to run at once. */
+bool cpu_worker_send_run(struct cpu_worker *worker, int warm, int calls);
+bool cpu_worker_ran(struct cpu_worker *worker, double *wall, double *processors);
 
 bool cpu_worker_close(struct cpu_worker *worker);
 

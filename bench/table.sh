@@ -87,6 +87,12 @@ table() {
 	function beside(x) {
 		return x + 0 > 1 ? "**" short(x) "**" : short(x)
 	}
+	# What two threads are worth, beside two processes that share nothing.
+	function scaling(name, twin) {
+		twin = got[name, "two processes of gcc, over one"]
+		return against(got[name, "one thread/two"], scale[name], -1) \
+			(twin != "" ? ", two processes " short(twin) : "")
+	}
 	function limit(name, memory, vector, best) {
 		memory = got[name, "share of memory\047s bandwidth"]
 		vector = got[name, "share of the vector units"]
@@ -170,7 +176,7 @@ table() {
 				short(got[n, "kudzu"]), against(got[n, "kudzu/gcc"], goal[n], 1),
 				beside(got[n, "kudzu/w1"]), beside(got[n, "kudzu/pocl"]),
 				short(got[n, "kudzu-avx2/gcc-avx2"]), short(got[n, "kudzu-2/gcc-2"]),
-				against(got[n, "one thread/two"], scale[n], -1), limit(n)
+				scaling(n), limit(n)
 		}
 		for (i = 1; i <= labels; i++) {
 			split(label[i], parts, "|")
