@@ -13,6 +13,8 @@
 #include "eval_parse.h"
 #include "shape.h"
 
+#include <kudzu/reduce.h>
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -358,6 +360,12 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 	if (find_variable(p, token) >= 0) {
 		return fail(p, token->at, "'%.*s' is a variable: expected an operator between it "
 			"and '('", shown(token), token_text(p, token));
+	}
+	for (int i = KZ_REDUCE_SUM; kz_reduce_name((kz_reduce_op)i); i++) {
+		if (name_is(p, token, kz_reduce_name((kz_reduce_op)i))) {
+			return fail(p, token->at, "'%.*s' reduces an array: call kz_reduce, its result "
+				"can be a variable", shown(token), token_text(p, token));
+		}
 	}
 	for (int i = 1; i < EXPR_OPS; i++) {
 		const struct expr_op *op = expr_op(i);

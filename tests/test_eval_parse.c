@@ -336,6 +336,7 @@ static const struct {
 	{"a + c", KZ_COMPILE, "no variable 'c'; there are: a, b, d, i, j, u, m, z, n, x", 4},
 	{"a + tru", KZ_COMPILE, "(did you mean 'true'?)", 4},
 	{"a + sni(a)", KZ_COMPILE, "no function 'sni'", 4},
+	{"a / sum(a)", KZ_COMPILE, "'sum' reduces an array: call kz_reduce, its result can be a variable", 4},
 	{"sine(a)", KZ_COMPILE, "no function 'sine' (did you mean 'sin'?)", 0},
 	{"floot32(a)", KZ_COMPILE, "(did you mean 'float32'?)", 0},
 	{"max2(a, b)", KZ_COMPILE, "(did you mean 'max'?)", 0},
