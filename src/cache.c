@@ -371,7 +371,7 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 	if (!text && size > 0) {
 		return error_set(err, KZ_INVALID, "expected %zu bytes for the answer, got NULL", size);
 	}
-	if ((options && (st = image_read_options(&request, options, err)))
+	if ((st = image_read_options(&request, options, err))
 	    || (st = name_kept(&kept, &request, options, err))
 	    || (st = find_answer(&found, &request, err))) {
 		str_free(&found);

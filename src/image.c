@@ -14,6 +14,10 @@
 #include "rtc/cache.h"
 #include "rtc/keep.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
 	struct kz_image *made = mem_zalloc(1, sizeof(*made));
@@ -53,7 +57,47 @@ static size_t list_count(const char *const *list)
 	return count;
 }
 
-kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
+/* KUDZU_NVRTC_OPTIONS, taken apart once. */
+enum { DEFAULTS_SIZE = 1024 };
+static char default_text[DEFAULTS_SIZE];
+static const char *default_options[DEFAULTS_SIZE / 2];
+static size_t default_count;
+static bool default_too_long;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+static void read_defaults(void)
+{
+	const char *text = secure_getenv("KUDZU_NVRTC_OPTIONS");
+	char *rest = NULL;
+	size_t len = text ? strlen(text) : 0;
+	default_too_long = len >= sizeof(default_text);
+	if (len == 0 || default_too_long) {
+		return;
+	}
+	memcpy(default_text, text, len + 1);
+	for (char *word = strtok_r(default_text, " \t\n", &rest); word;
+	     word = strtok_r(NULL, " \t\n", &rest)) {
+		default_options[default_count++] = word;
+	}
+}
+
+/* Who passes no options as they are gets those of the environment. */
+static kz_status add_defaults(struct rtc_request *request, kz_error *err)
+{
+	if (request->option_count > 0) {
+		return KZ_OK;
+	}
+	pthread_once(&default_once, read_defaults);
+	if (default_too_long) {
+		return error_set(err, KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most %d bytes",
+			DEFAULTS_SIZE - 1);
+	}
+	request->options = default_count > 0 ? default_options : request->options;
+	request->option_count = default_count;
+	return KZ_OK;
+}
+
+static kz_status read_given(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
@@ -89,6 +133,13 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 	return KZ_OK;
 }
 
+kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err)
+{
+	kz_status st = options ? read_given(request, options, err) : KZ_OK;
+	return st ? st : add_defaults(request, err);
+}
+
 kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
 	kz_error *err)
 {
@@ -107,7 +158,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	};
 	char *kept = NULL;
 	kz_status st;
-	if (options && (st = image_read_options(&request, options, err))) {
+	if ((st = image_read_options(&request, options, err))) {
 		return st;
 	}
 	if (options && options->keep_source && source && (request.line_info || request.debug)) {

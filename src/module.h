@@ -53,7 +53,7 @@ struct kz_module {
 /* Takes what is in *image, whatever happens. */
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
 
-/* What the options say goes into a request. */
+/* What the options say, which may be NULL, and the environment, goes into a request. */
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err);
 

@@ -135,6 +135,40 @@ START_TEST(options_change_what_is_compiled)
 END_TEST
 
 /* Loops that the optimiser takes long to unroll. */
+/* PyCUDA's DEFAULT_NVCC_FLAGS: for compiles that pass no options as they are. */
+START_TEST(the_environment_has_options_for_those_who_pass_none)
+{
+	static const char *const own[] = {"--fmad=true", NULL}, *const none[] = {NULL};
+	const char *source = "__global__ void k(float *a) { *a = *a / 3; }";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_image *image = NULL;
+	char why[200];
+	setenv("KUDZU_NVRTC_OPTIONS", _i ? "--nonsense" : "  -lineinfo\t--use_fast_math ", 1);
+	if (_i) {
+		fails(kz_compile(&image, source, NULL, &err), KZ_INVALID, "--nonsense");
+		return;
+	}
+	ck_assert(ptx_has(source, NULL, ".file") && !ptx_has(source, NULL, "div.rn"));
+	ok(kz_cache_why(why, sizeof(why), NULL, source, NULL, &err));
+	ck_assert_msg(strcmp(why, "hit\n") == 0 || strncmp(why, "off", 3) == 0, "%s", why);
+	options.nvrtc_options = none;
+	ck_assert(ptx_has(source, &options, ".file"));
+	options.nvrtc_options = own;
+	ck_assert(!ptx_has(source, &options, ".file") && ptx_has(source, &options, "div.rn"));
+}
+END_TEST
+
+START_TEST(options_of_the_environment_have_an_end)
+{
+	char text[1100];
+	kz_image *image = NULL;
+	memset(text, ' ', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	setenv("KUDZU_NVRTC_OPTIONS", text, 1);
+	fails(kz_compile(&image, "", NULL, &err), KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most");
+}
+END_TEST
+
 START_TEST(a_fast_compile_does_less)
 {
 	const char *source = "__global__ void k(float *a) {\n"
@@ -340,6 +374,8 @@ Suite *compile_suite(void)
 	tcase_add_test(tc, without_the_compiler_the_error_says_what_to_do);
 	tcase_add_test(tc, the_architecture_says_what_the_image_is);
 	tcase_add_test(tc, options_change_what_is_compiled);
+	tcase_add_loop_test(tc, the_environment_has_options_for_those_who_pass_none, 0, 2);
+	tcase_add_test(tc, options_of_the_environment_have_an_end);
 	tcase_add_test(tc, a_fast_compile_does_less);
 	tcase_add_test(tc, a_limit_of_registers_is_kept);
 	tcase_add_test(tc, code_for_the_linker_names_its_kernels);

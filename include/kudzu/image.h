@@ -53,7 +53,8 @@ typedef struct kz_compile_options {
 	const char *const *header_texts;  /**< ... and their texts, in the same order */
 	const char *const *defines;       /**< "N=4" or "DEBUG" */
 	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
-	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last */
+	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last; NULL, or none:
+	                                       those of KUDZU_NVRTC_OPTIONS, if that is set */
 	const char *arch;                 /**< "sm_90" makes a cubin, "compute_75" PTX, "lto_90"
 	                                       LTO-IR for the linker; NULL: what suits the device,
 	                                       without one PTX that every device can load; the CPU
