@@ -114,7 +114,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	capacity.c \
 	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
-	work.c runner.c event_share.c queue.c event.c stream.c \
+	work.c line.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
 	api_image.c api_kernel.c api_variant.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
@@ -129,7 +129,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 LLVM_PART := $(addprefix src/cpu/,\
 	shape_pool.c shape_ops.c shape.c \
 	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
-	emit_warp.c emit_warps.c emit_guard.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
+	emit_trace.c emit_warp.c emit_warps.c emit_guard.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
 	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_call.c emit_base.c \
@@ -173,7 +173,7 @@ SUITES_cpu := lex parse outline check flatten flat_stack cfg cpu_shape code feat
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard mma
+	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard mma
 # Run by hand.
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)

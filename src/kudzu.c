@@ -153,7 +153,7 @@
  *                   emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_lanes.c emit_warp.c
  *                   emit_warps.c emit_guard.c emit_meet.c emit_alone.c emit_async.c
  *                   emit_matrix.c
- *                   emit_tex.c emit_call.c; emit_slots.c: where registers are;
+ *                   emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again
@@ -182,6 +182,7 @@
  *     graph_run.[ch]
  *                   executable graphs, and their launches
  *     work.[ch]     what a stream can be asked to do
+ *     line.[ch]     what a line of PTX does, and where it comes from, for messages
  *     runner.[ch]   kernels of streams, and ending them
  *     queue.[ch]    streams inside: order, threads, waiting
  *     stream.[ch]   streams and events; event.c; event_share.[ch]: events of several processes

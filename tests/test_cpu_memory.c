@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LIMIT ((size_t)64 << 20)
@@ -99,6 +100,16 @@ START_TEST(memory_traps_past_the_end_and_after_free)
 	ck_assert(memory_free(memory, address, MEMORY_DEVICE));
 	ck_assert(traps(address));
 	ck_assert(!traps(other));
+}
+END_TEST
+
+START_TEST(memory_traps_before_the_first_allocation)
+{
+	setenv("KUDZU_CPU_GUARD", "start", 1);
+	uint64_t address = get(100);
+	ck_assert(!traps(address));
+	ck_assert(traps(address - 1));
+	ck_assert(traps(address - 4096));
 }
 END_TEST
 
@@ -245,6 +256,7 @@ Suite *cpu_memory_suite(void)
 	tcase_add_loop_test(tc, memory_is_aligned_cleared_and_writable, 0, 7);
 	tcase_add_test(tc, memory_is_aligned_as_asked);
 	tcase_add_test(tc, memory_traps_past_the_end_and_after_free);
+	tcase_add_test(tc, memory_traps_before_the_first_allocation);
 	tcase_add_test(tc, memory_refuses_to_free_what_is_not_an_allocation);
 	tcase_add_test(tc, memory_ends_at_the_limit);
 	tcase_add_test(tc, memory_wraps_around_the_range);

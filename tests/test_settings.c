@@ -35,6 +35,8 @@ static const struct {
 #ifdef __x86_64__
 	FEATURES("sse2", FEATURES_SSE2), FEATURES("avx2", FEATURES_AVX2),
 #endif
+#define GUARD(text, value) {"KUDZU_CPU_GUARD", SETTING_GUARD, text, value}
+	GUARD("end", GUARD_END), GUARD("1", GUARD_END), GUARD("start", GUARD_START), GUARD("on", 0),
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
 };
 

@@ -239,6 +239,7 @@ struct module {
 	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
 	size_t function_count;
 	struct module *plan;        /* of a library: which has the same places; NULL: of none */
+	char *text;                 /* if its kernels are traced: for messages; else NULL */
 	struct library *library;    /* whose kernels these are, without a context */
 };
 

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "flatten.h"
 #include "outline.h"
+#include "settings.h"
 #include "parse.h"
 
 #include <inttypes.h>
@@ -141,6 +142,7 @@ void module_release(struct module *module)
 	jit_release(module->jit);
 	mem_free(module->globals);
 	parse_free(&module->ptx);
+	mem_free(module->text);
 	outline_release(module->outline);
 	pthread_mutex_destroy(&module->lock);
 	mem_free(module);
@@ -212,6 +214,16 @@ static bool read_ptx(struct module *module, const char *text, size_t size, struc
 	return read_all(module, text, size, diag);
 }
 
+/* What a kernel that is traced does at a line is read from there. */
+static bool keep_text(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+{
+	if (settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
+		module->text = mem_strndup(text, size);
+		return module->text != NULL || ptx_no_memory(diag);
+	}
+	return true;
+}
+
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
 	struct jit_options *options, struct module **out)
 {
@@ -223,7 +235,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	bool ok = read_ptx(module, text, size, &diag)
+	bool ok = keep_text(module, text, size, &diag) && read_ptx(module, text, size, &diag)
 		&& (context == NULL || create_vars(module, context, options, &diag));
 	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE)) {
 		ok = ptx_no_memory(&diag);

@@ -326,6 +326,9 @@ static void call_plain(struct emit *e, const struct ptx_inst *inst)
 static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
 	struct shape made = {.is_vector = true};
+	if (e->is_traced) {
+		emit_trace(e, inst);
+	}
 	if (e->width > 1 && !e->is_alone) {
 		made = shapes_result(&e->shapes, inst);
 	}
@@ -525,7 +528,8 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	struct ptx_diag *diag)
 {
 	assert(width == 1 || width == RT_MAX_WIDTH);
-	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width};
+	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width,
+		.is_traced = emit_is_traced(ir)};
 	bool ok = emit_init(&e, class);
 	if (ok) {
 		make_function(&e, symbol);

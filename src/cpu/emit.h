@@ -51,6 +51,7 @@ struct emit {
 	struct ptx_diag *diag;
 	bool failed;
 	unsigned width;                 /* 1 or 32 */
+	bool is_traced;                 /* see emit_ask_traces */
 	struct shapes shapes;           /* W = 32 */
 
 	LLVMContextRef context;
@@ -117,6 +118,11 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 
 /* emit_lanes.c, before emit_kernel: the processor has instructions that gather. */
 void emit_allow_gathers(LLVMModuleRef ir);
+
+/* emit_trace.c, before emit_kernel: tell of each access, for messages.  And then, before one. */
+void emit_ask_traces(LLVMModuleRef ir);
+bool emit_is_traced(LLVMModuleRef ir);
+void emit_trace(struct emit *e, const struct ptx_inst *inst);
 
 /* emit_base.c: count addresses from pointers that loops do not change. */
 void emit_base_addresses(LLVMValueRef fn);

@@ -53,6 +53,7 @@ struct jit {
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
+	bool is_traced;             /* kernels tell of their accesses */
 	unsigned class;             /* of blocks, of the call that is running: see shape.h */
 	const struct str *key;      /* of the call that is running: where to keep the code */
 };
@@ -111,6 +112,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	}
 	(*out)->module = module;
 	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
+	(*out)->is_traced = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	return true;
 }
 
@@ -249,7 +251,7 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	struct jit_object object;
 	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
 		.width = width, .class = jit->class, .has_loop = has_loop(func), .is_huge = is_huge(func),
-		.is_tangled = has_many_edges(func)};
+		.is_tangled = has_many_edges(func), .is_traced = jit->is_traced};
 	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
@@ -336,6 +338,7 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	jit->class = class;
 	if (kept_is_on()) {
 		describe_generator(&generator);
+		str_add(&generator, jit->is_traced ? "traced" : "");
 		kept_key(&key, jit->module, func, jit->width, jit->class, &generator);
 	}
 	jit->key = &key;
@@ -345,6 +348,7 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 		ok = (lock && find_kept(out, jit, func)) || compile(out, jit, func, diag);
 		kept_unlock(lock);
 	}
+	out->is_traced = jit->is_traced;
 	jit->key = NULL;
 	str_free(&generator);
 	str_free(&key);

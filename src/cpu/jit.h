@@ -21,6 +21,7 @@ struct jit_kernel {
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
 	bool is_quick;         /* it is so big that LLVM was in a hurry: slower code */
+	bool is_traced;        /* it tells of each access, see emit_trace.c */
 	bool is_kept;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR and passes, */

@@ -299,6 +299,9 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 	if (strstr(llvm->features, "+avx512f")) {
 		emit_allow_gathers(ir);
 	}
+	if (order->is_traced) {
+		emit_ask_traces(ir);
+	}
 	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
 			func, diag)
 	    || !verify(ir, func, diag)) {

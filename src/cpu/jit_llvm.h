@@ -34,6 +34,7 @@ struct jit_order {
 	bool is_vector;        /* make vectors of iterations */
 	bool is_huge;          /* no pass that takes more than linear time, */
 	bool is_tangled;       /* nor one that looks at all edges */
+	bool is_traced;        /* it tells of its accesses: see emit_trace.c */
 };
 
 struct jit_object {

@@ -204,6 +204,39 @@ static uint32_t gathering_lane(const struct worker *w, const struct rt_warp *war
 	return left & -left;
 }
 
+static bool exists(uint64_t address)
+{
+	return (uint64_t)((int64_t)(address << 16) >> 16) == address; // as x86 has it
+}
+
+/* Of lanes that have told what they access (emit_trace.c) the first that may not; 0: none of them.
+ * The hardware tells of a vector only where its bytes on the faulty page begin. */
+static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fault,
+	const struct rt_warp *warp)
+{
+	uint32_t size = memory != NULL ? warp->access : 0;
+	uint32_t left = size > 0 ? warp->gathers & warp->alive : 0;
+	for (; left != 0; left &= left - 1) {
+		uint64_t at = warp->at[__builtin_ctz(left)];
+		if (memory_covers(memory, at) ? !memory_holds(memory, at, size, false, NULL)
+			: fault->has_address ? fault->address - at < size : !exists(at)) {
+			return left & -left;
+		}
+	}
+	return 0;
+}
+
+/* The first byte that such a lane may not access. */
+static uint64_t traced_address(struct memory *memory, const struct rt_warp *warp, uint32_t lane)
+{
+	uint64_t at = warp->at[__builtin_ctz(lane)];
+	uint64_t last = at + warp->access - 1;
+	while (at < last && memory_holds(memory, at, 1, false, NULL)) {
+		at++;
+	}
+	return at;
+}
+
 /* Whose access it was; 0 if nobody knows. */
 static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 {
@@ -237,13 +270,17 @@ static void fail_fault(struct job *job, const struct worker *w)
 		i++;
 	}
 	const struct slot *slot = w->room->block.current;
-	if (!claim_failure(job, faults[i].code, slot, faulty_lanes(w, &slot->warp))) {
+	struct memory *memory = job->request->memory;
+	uint32_t lane = traced_lane(memory, &w->fault, &slot->warp);
+	if (!claim_failure(job, faults[i].code, slot,
+			lane != 0 ? lane : faulty_lanes(w, &slot->warp))) {
 		return;
 	}
 	struct launch_failure *out = job->out;
+	out->line = memory != NULL ? slot->warp.line : 0;
 	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->room->shared);
 	const int64_t reach = ROOM_SHARED_REACH;
-	if (!w->fault.has_address) {
+	if (!w->fault.has_address && lane == 0) {
 		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
 	} else if (offset >= -reach && offset < reach) {
 		snprintf(out->what, sizeof(out->what),
@@ -251,7 +288,8 @@ static void fail_fault(struct job *job, const struct worker *w)
 			job->launch.total_shared);
 	} else {
 		out->has_address = true;
-		out->address = w->fault.address;
+		out->address = lane != 0 ? traced_address(memory, &slot->warp, lane)
+			: w->fault.address;
 		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64,
 			out->address);
 	}

@@ -6,6 +6,7 @@
  * at a time, and several of them share the pool: the one that does not get it runs alone. */
 #include "../drv/cuda_abi.h"
 #include "block.h"
+#include "memory.h"
 #include "pool.h"
 
 /* What the device allows. */
@@ -30,6 +31,7 @@ struct launch_request {
 	uint32_t block[3];
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
+	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
 	uint64_t expected_ns;   /* what it takes, about; 0: nobody knows */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks run at once; grid.sync() works */
@@ -39,6 +41,7 @@ struct launch_request {
 struct launch_failure {
 	bool has_address;       /* it has accessed: */
 	uint64_t address;
+	uint32_t line;          /* of PTX, 0: unknown */
 	char what[200];         /* "access to address 0x10", "trap (PTX line 12)" */
 	char where[96];         /* "block (0,0,0), thread (3,0,0)" */
 };

@@ -4,6 +4,10 @@
  * allocation gets pages of its own in it, and at least one page between it and the next stays
  * without access.  It is put at the end of its pages, so that running over its end traps at once.
  *
+ * Sizes are rounded up to 256 for that, as addresses are multiples of it.  With KUDZU_CPU_GUARD they
+ * are not: an allocation ends exactly where its pages end, or starts where they start, aligned as
+ * its size allows, so that the very first byte beside it traps.
+ *
  * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in
  * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last
  * one ended, so that an address is not used again soon and a stale pointer traps, too.  A freed
@@ -23,6 +27,7 @@
 #include "../base/alloc.h"
 #include "capacity.h"
 #include "memory_map.h"
+#include "settings.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -34,6 +39,7 @@
 #define ALIGNMENT 256
 #define OVERCOMMIT 8
 #define LARGE_PAGES_MIN ((size_t)4 << 20)
+#define MOST_DEAD 65536 /* that are kept to tell of, if there is a guard */
 
 struct memory {
 	pthread_mutex_t lock;
@@ -46,6 +52,7 @@ struct memory {
 	size_t cap;
 	size_t dead;
 	uint64_t last_id;
+	bool keeps_dead;          /* so that a stale address can be told from a wild one */
 	struct memory_use use;
 };
 
@@ -80,6 +87,7 @@ bool memory_create(struct memory **out, size_t limit)
 	}
 	memory->page = (size_t)sysconf(_SC_PAGESIZE);
 	memory->use.limit = limit;
+	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	for (size_t factor = OVERCOMMIT; factor > 0; factor /= 2) {
 		size_t size;
 		if (!size_mul(&size, round_up(limit, memory->page), factor)
@@ -156,6 +164,8 @@ static void drop_dead(struct memory *memory)
 static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size, size_t *at)
 {
 	size_t need = size + memory->page;
+	// What is before the first page is not ours, and may well be accessible.
+	low = low > memory->base ? low : memory->base + memory->page;
 	size_t i = range_above(memory, low);
 	if (i > 0) {
 		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
@@ -234,6 +244,23 @@ static bool has_room(const struct memory_pool *pool, size_t size)
 		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
 }
 
+/* The power of two that divides both its size and a page: elements of any type are then aligned. */
+static size_t natural_alignment(size_t size)
+{
+	size_t align = size & -size;
+	return align < ALIGNMENT ? align : ALIGNMENT;
+}
+
+/* Where in its pages an allocation goes.  The guard is read each time: a program may have one array
+ * guarded at its end and the next at its start.  What is shared lies as another process expects. */
+static uint64_t place_in(uint64_t start, size_t size, const struct memory_range *wish)
+{
+	uint64_t guard = wish->share != NULL ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
+	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
+	return guard == GUARD_START ? start
+		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
+}
+
 static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
@@ -252,8 +279,8 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	if (start == 0 || !open_pages(start, size, wish->share)) {
 		return 0;
 	}
-	const struct memory_range *range = insert_range(memory, at, wish, start + size
-		- round_up(wish->size, wish->align > ALIGNMENT ? wish->align : ALIGNMENT));
+	const struct memory_range *range = insert_range(memory, at, wish,
+		place_in(start, size, wish));
 	memory->cursor = start + size + memory->page;
 	use->used += charge;
 	if (pool != NULL) {
@@ -306,7 +333,8 @@ static void kill_range(struct memory *memory, struct memory_range *range)
 
 static void trim_dead(struct memory *memory)
 {
-	if (memory->dead > memory->count / 2 && memory->count > 64) {
+	size_t most = memory->keeps_dead ? MOST_DEAD : 64;
+	if (memory->dead > memory->count / 2 && memory->count > most) {
 		drop_dead(memory);
 	}
 }
@@ -623,12 +651,20 @@ static struct share *move_to_file(const struct memory *memory, const struct memo
 	return NULL;
 }
 
+/* Whether it lies in its pages where others look for it: a guard may have moved it. */
+static bool lies_as_shared(const struct memory *memory, const struct memory_range *range)
+{
+	size_t align = range->align > ALIGNMENT ? range->align : ALIGNMENT;
+	return range->address == pages_end(memory, range) - round_up(range->size, align);
+}
+
 bool memory_export(struct memory *memory, uint64_t address, struct share *out)
 {
 	bool ok = false;
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	if (range != NULL && range->share == NULL && range->pool == NULL) {
+	if (range != NULL && range->share == NULL && range->pool == NULL
+	    && lies_as_shared(memory, range)) {
 		range->share = move_to_file(memory, range);
 	}
 	if (range != NULL && range->share != NULL && !is_foreign(range)) {

@@ -118,13 +118,16 @@ struct rt_warp {
 	uint32_t bar_count;            /* out: threads expected, 0 for the whole block */
 	uint32_t bar_red;              /* out: enum rt_barrier_red */
 	uint32_t bar_value;            /* out: predicate, one bit per lane */
-	uint32_t line;                 /* PTX line of the last yield or trap, for messages */
+	uint32_t line;                 /* PTX line of the last yield or trap, for messages; with
+					* emit_trace of the last access */
 	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
 					* and those after it while `first` is less; all are whole */
 	uint32_t end_block;            /* in: then the next block, and so on while ctaid[0] is less,
 					* from its first warp to `end` */
+	uint32_t access;               /* with emit_trace: bytes that each of `gathers` is to access
+					* at `at`; 0: nobody knows */
 };
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);

@@ -18,6 +18,7 @@
 #include "../base/alloc.h"
 #include "../base/str.h"
 #include "flatten.h"
+#include "line.h"
 #include "queue.h"
 #include "settings.h"
 
@@ -150,6 +151,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
+		.memory = kernel->code->is_traced ? runner->context->device->memory : NULL,
 		.expected_ns = expected_ns(kernel),
 		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
@@ -161,20 +163,44 @@ static bool has_not_run(CUresult result)
 	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
+/* Of a kernel that is traced: what it did, and in which line, as far as that is known. */
+static void describe_line(const struct runner *runner, char *what, char *place, size_t size)
+{
+	static const char access[] = "access to ";
+	const struct launch_failure *failure = &runner->failure;
+	const char *text = runner->function->module->text;
+	struct line line;
+	if (failure->line == 0 || text == NULL || !line_look_up(&line, text, failure->line)) {
+		return;
+	}
+	const char *rest = strstr(failure->what, access);
+	if (rest != NULL && *line.what != '\0') {
+		snprintf(what, size, "%s at %s", line.what, rest + strlen(access));
+	}
+	if (line.file != NULL && line.number > 0) {
+		snprintf(place, size, "; %.*s:%d", (int)(line.file_size < size / 2 ? line.file_size
+			: size / 2), line.file, line.number);
+	} else {
+		snprintf(place, size, "; PTX line %u", failure->line);
+	}
+}
+
 /* Poison the context with what became of a kernel. */
 static void keep_failure(struct runner *runner, CUresult result)
 {
 	struct context *context = runner->context;
 	const struct launch_failure *failure = &runner->failure;
-	char where[128] = "";
+	char where[128] = "", what[256], place[256] = "";
 	// Whoever has cancelled it has then said why.
 	pthread_mutex_lock(&context->device->lock);
 	pthread_mutex_unlock(&context->device->lock);
 	if (failure->has_address) {
 		memory_describe(context->device->memory, failure->address, where, sizeof(where));
 	}
-	context_poison(context, result, "kernel '%s': %s%s%s; %s", runner->request.name,
-		failure->what, *where != '\0' ? ", which is " : "", where, failure->where);
+	snprintf(what, sizeof(what), "%s", failure->what);
+	describe_line(runner, what, place, sizeof(place));
+	context_poison(context, result, "kernel '%s': %s%s%s; %s%s", runner->request.name, what,
+		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
 /* A kernel that always has as many instructions, and far fewer blocks than were quick once, needs no

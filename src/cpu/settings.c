@@ -81,6 +81,13 @@ static bool parse_width(const char *text, uint64_t *out)
 	return *out == 1 || strcmp(text, "32") == 0;
 }
 
+static bool parse_guard(const char *text, uint64_t *out)
+{
+	*out = strcmp(text, "start") == 0 ? GUARD_START
+		: strcmp(text, "0") == 0 ? GUARD_NONE : GUARD_END;
+	return *out != GUARD_END || strcmp(text, "end") == 0 || strcmp(text, "1") == 0;
+}
+
 static const struct {
 	const char *name;
 	bool (*parse)(const char *text, uint64_t *out);
@@ -92,6 +99,7 @@ static const struct {
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", parse_width, "1 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
+	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", parse_guard, "end, start or 0"},
 };
 
 uint64_t settings_get(enum setting which, uint64_t otherwise)

@@ -11,9 +11,13 @@ enum setting {
 	SETTING_TIMEOUT, /* nanoseconds */
 	SETTING_WIDTH,   /* lanes */
 	SETTING_FEATURES, /* enum features_level */
+	SETTING_GUARD,   /* enum settings_guard */
 };
 
 #define SETTINGS_MAX_THREADS 1024
+
+/* Where allocations lie in their pages, so that what is beside them traps at the first byte. */
+enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };
 
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
