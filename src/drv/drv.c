@@ -382,6 +382,23 @@ static kz_status fail_missing(const struct drv *drv, const char *call, kz_error 
 	return KZ_VERSION;
 }
 
+/* The place in the source that the CPU device names at the end of what it says of a kernel:
+ * "kernel 'f': ...; block (0,0,0), thread (1,0,0); k.cu:7". */
+static void add_place(kz_error *err, const char *log)
+{
+	const char *end = log + strcspn(log, "\n");
+	const char *colon = memrchr(log, ':', (size_t)(end - log));
+	const char *file = colon ? memrchr(log, ';', (size_t)(colon - log)) : NULL;
+	char *rest;
+	long line = file ? strtol(colon + 1, &rest, 10) : 0;
+	if (line <= 0 || line > INT32_MAX || rest != end || file[1] != ' ') {
+		return;
+	}
+	char *name = mem_strndup(file + 2, (size_t)(colon - file) - 2);
+	error_add_place(err, name, name ? (int)line : 0, 0);
+	mem_free(name);
+}
+
 kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_error *err)
 {
 	if (code == DRV_MISSING) {
@@ -392,6 +409,9 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 	if (drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
 		/* Taken also where nobody wants it, else the next failure would get it. */
 		char *log = take_driver_log(drv);
+		if (mine && status == KZ_FAULT && log) {
+			add_place(err, log);
+		}
 		error_take_log(mine ? err : NULL, log);
 	}
 	return status;
