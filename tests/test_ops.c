@@ -13,6 +13,7 @@
 #include "ops_ref.h"
 #include "support.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -407,6 +408,40 @@ START_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
 }
 END_TEST
 
+/* How far off a float is, in units of the last place that the true value has. */
+static double units_off(float got, double want)
+{
+	int exponent;
+	frexp(want, &exponent);
+	return fabs((double)got - want) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
+}
+
+/* From where it underflows to where it overflows. */
+START_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
+{
+	static float x[1 << 16], y[1 << 16];
+	kz_array *in = NULL, *out = NULL;
+	double worst = 0;
+	setup(_i);
+	for (int i = 0; i < (int)countof(x); i++) {
+		x[i] = -104 + (float)i * 0.002942f;
+	}
+	ok(kz_array_from(&in, dev, KZ_F32, KZ_SHAPE(countof(x)), x, sizeof(x), &err));
+	ok(kz_apply(&out, KZ_OP_EXP, NULL, &err, KZ_ARGS(in)));
+	ok(kz_array_get(out, y, sizeof(y), &err));
+	for (int i = 0; i < (int)countof(x); i++) {
+		double want = exp((double)x[i]);
+		double off = want > (double)FLT_MAX ? isinf(y[i]) ? 0 : INFINITY : units_off(y[i], want);
+		worst = off > worst ? off : worst;
+	}
+	ck_assert_double_lt(worst, 1.25);
+	ck_assert_float_infinite(y[countof(x) - 1]);
+	kz_array_release(in);
+	kz_array_release(out);
+	teardown();
+}
+END_TEST
+
 /* The two shapes of kernels */
 
 /* The same bits, but for what is no number. */
@@ -557,6 +592,7 @@ Suite *ops_suite(void)
 	tcase_add_loop_test(tc, operands_of_two_types_become_their_common_type, 0, devices);
 	tcase_add_loop_test(tc, integers_of_all_types_compare_by_value, 0, devices);
 	tcase_add_loop_test(tc, a_number_on_either_side_takes_the_type_that_it_meets, 0, devices);
+	tcase_add_loop_test(tc, exp_of_floats_is_off_by_less_than_1_25_units, 0, devices);
 	tcase_add_loop_test(tc, both_shapes_of_kernels_give_the_same_bits, 0, devices);
 	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0, (int)countof(architectures));
 	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
