@@ -29,7 +29,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from run' -l out -r -d 'save an arr
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l time -x -d 'time so many launches'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l watch -d 'run again when the file changes'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l device -x -a 'cpu cuda cuda:0 cuda:1' -d 'where to run'
-complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'checked memory accesses'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'find accesses outside of the arrays'
 complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s I -r -d 'search a folder for headers'
 complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s D -x -d 'define a macro'
 complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s a -l arch -x -a 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' -d 'compile for an architecture'

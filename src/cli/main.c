@@ -120,7 +120,7 @@ static const struct command {
 		"  --time N                      launch N times more, and print how long it takes\n"
 		"  --watch                       run again whenever FILE changes, until interrupted\n"
 		"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
-		"  --check                       find writes just outside of the arrays\n"
+		"  --check                       find accesses outside of the arrays\n"
 		"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
 		"                                as for `kudzu compile`\n"
 		"\n"

@@ -198,6 +198,20 @@ kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_
 	return kz_launch_args(kernel, run->grid, run->block, &options, values->args, run->count, err);
 }
 
+/* Of an access that --check has found; false for any other failure. */
+static bool fail_access(const struct run *run, const struct run_values *values,
+	const struct parameters *parameters, const struct source *source, kz_error *err)
+{
+	char *text = run->check ? run_guard_explain(values, parameters, source, err) : NULL;
+	if (!text) {
+		return false;
+	}
+	report_log(text);
+	free(text);
+	kz_error_clear(err);
+	return true;
+}
+
 /* Where nothing is said: a thread for each element of the largest array. */
 static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_values *values)
 {
@@ -212,7 +226,7 @@ static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_
 		int64_t threads = run->block.x > 0 ? run->block.x : 1;
 		run->grid = kz_dim(count < 1 ? 1 : (count - 1) / threads + 1, 1, 1);
 	}
-	if (count > 0 && (!run->has_grid || !run->has_block)) {
+	if (count > 0 && !run->is_rehearsal && (!run->has_grid || !run->has_block)) {
 		fprintf(stderr, "%s: --grid %" PRId64 " --block %" PRId64 ", one thread for each "
 			"element of the largest array\n", name, run->grid.x, run->block.x);
 	}
@@ -248,10 +262,10 @@ static kz_status launch(struct run *run, kz_device *dev, kz_kernel *kernel,
 	fflush(stdout); /* what the kernel prints comes after */
 	if ((st = run_launch(run, kernel, values, err)) || (st = kz_device_synchronize(dev, err))
 	    || (run->check && (st = run_guard_check(values, parameters, err)))
-	    || (st = run_show(run, values, parameters, err))) {
+	    || (!run->is_rehearsal && (st = run_show(run, values, parameters, err)))) {
 		return st;
 	}
-	return run->times ? run_time(run, dev, kernel, values, err) : KZ_OK;
+	return run->times && !run->is_rehearsal ? run_time(run, dev, kernel, values, err) : KZ_OK;
 }
 
 static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
@@ -272,7 +286,8 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 		status = report_status(&err);
 		kz_error_clear(&err);
 	} else if (launch(run, dev, kernel, &values, &parameters, &err)) {
-		status = fail(run, &err);
+		status = fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
+			: fail(run, &err);
 	}
 	run_values_finish(&values);
 	return status;
@@ -320,29 +335,47 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 	return run_kernel(run, dev, kernel, source);
 }
 
-static int run_once(struct run *run)
+static int run_source(struct run *run, const struct source *source)
 {
-	struct source source;
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	const char *instance = run->kernel && strchr(run->kernel, '<') ? run->kernel : NULL;
 	int status;
+	if (kz_device_open(&dev, run->device, &err)) {
+		status = fail(run, &err);
+	} else if (run->is_rehearsal && !run_guard_is_exact(dev)) {
+		status = CLI_OK;
+	} else if (source_load(&mod, dev, source, &run->source, instance, &err)) {
+		status = fail(run, &err);
+	} else {
+		if (!run->is_rehearsal) {
+			report_log(kz_module_log(mod));
+		}
+		status = run_module(run, dev, mod, source);
+	}
+	kz_module_release(mod);
+	kz_device_close(dev);
+	return status;
+}
+
+/* With --check twice: what is before the arrays is guarded in a launch of which nothing is shown. */
+static int run_once(struct run *run)
+{
+	struct source source;
+	int status = CLI_OK;
 	if (!source_open(&source, "run", run->file)) {
 		return CLI_USAGE;
 	}
 	if (run->check) {
-		setenv("KUDZU_POOL", "0", 1);
+		int output = run_guard_begin();
+		run->source.compile.line_info = 1;
+		run->is_rehearsal = true;
+		status = run_source(run, &source);
+		run->is_rehearsal = false;
+		run_guard_next(output);
 	}
-	if (kz_device_open(&dev, run->device, &err)
-	    || source_load(&mod, dev, &source, &run->source, instance, &err)) {
-		status = fail(run, &err);
-	} else {
-		report_log(kz_module_log(mod));
-		status = run_module(run, dev, mod, &source);
-	}
-	kz_module_release(mod);
-	kz_device_close(dev);
+	status = status == CLI_OK ? run_source(run, &source) : status;
 	source_close(&source);
 	return status;
 }

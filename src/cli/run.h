@@ -27,6 +27,7 @@ struct run {
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
 	bool check;
+	bool is_rehearsal;  /* of --check: nothing is shown */
 	struct run_out outs[RUN_MAX];
 	int out_count;
 	char **words;       /* the arguments of the kernel ... */
@@ -50,10 +51,21 @@ void run_values_finish(struct run_values *values);
 int64_t run_values_size(const struct run_values *values);
 int64_t run_values_count(const struct run_values *values);
 
-/* Put zones around an array, and see whether the kernel has written there: KZ_FAULT if it has. */
+/* --check, see run_guard.c.  Begin with the first launch, of which nothing is printed, and go on with
+ * the second; what the first gives is for the second. */
+int run_guard_begin(void);
+void run_guard_next(int output);
+/* Whether a device finds what is wrong by itself. */
+bool run_guard_is_exact(const kz_device *dev);
+/* For one that does not: put zones around an array, and see whether the kernel has written there:
+ * KZ_FAULT if it has. */
 kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_error *err);
 kz_status run_guard_check(const struct run_values *values, const struct parameters *parameters,
 	kz_error *err);
+/* What a failure of the device means in terms of the arguments, as text that is freed with free; NULL
+ * for one that is no access out of bounds. */
+char *run_guard_explain(const struct run_values *values, const struct parameters *parameters,
+	const struct source *source, const kz_error *err);
 
 /* Print the parameters of the kernels of a module, each with a call that can be pasted. */
 void run_list(const struct run *run, kz_module *mod, const struct source *source);

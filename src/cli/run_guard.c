@@ -1,24 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu run --check: writes just outside of the arrays.
+ * kudzu run --check: accesses outside of the arrays.
  *
- * Every array lies between two zones of a known pattern, which are looked at after the launch.  As
- * float and double it is a tiny number, which almost any operation changes.  What is farther away
- * than a zone is the device's to notice, for which each array is an allocation of its own
- * (KUDZU_POOL=0).
+ * The CPU device can place an allocation so that the first byte behind it traps, or the first byte
+ * before it (KUDZU_CPU_GUARD), and tells which thread of which line that was.  So the kernel is
+ * launched twice, with arrays and module made anew; the first time is for what is before them, and
+ * its output is thrown away.  Each array is an allocation of its own (KUDZU_POOL=0).
+ *
+ * On other devices only writes are seen: every array lies between two zones of a known pattern, which
+ * are looked at after the launch.  As float and double it is a tiny number, which almost any
+ * operation changes.
  */
+#define _GNU_SOURCE
 #include "run.h"
 
 #include "report.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ZONE 4096 /* bytes, on each side of an array */
 
 static const unsigned char pattern = 0xa5;
+
+int run_guard_begin(void)
+{
+	setenv("KUDZU_POOL", "0", 1);
+	setenv("KUDZU_CPU_GUARD", "start", 1);
+	fflush(stdout);
+	int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (output >= 0 && nowhere >= 0) {
+		dup2(nowhere, STDOUT_FILENO);
+	}
+	if (nowhere >= 0) {
+		close(nowhere);
+	}
+	return output;
+}
+
+void run_guard_next(int output)
+{
+	setenv("KUDZU_CPU_GUARD", "end", 1);
+	fflush(stdout);
+	if (output >= 0) {
+		dup2(output, STDOUT_FILENO);
+		close(output);
+	}
+}
+
+bool run_guard_is_exact(const kz_device *dev)
+{
+	return strcmp(kz_device_name(dev), "cpu") == 0;
+}
+
+/* Zones */
 
 kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_error *err)
 {
@@ -90,4 +130,96 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
 		}
 	}
 	return st;
+}
+
+/* What the CPU device says */
+
+/* The number behind a word of its log; 0 if the word is not there. */
+static uint64_t number_behind(const char *log, const char *word)
+{
+	const char *at = strstr(log, word);
+	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
+}
+
+/* The argument whose allocation the log names; RUN_MAX if it is none. */
+static size_t find_array(const struct run_values *values, const char *log)
+{
+	uint64_t address = number_behind(log, "allocation at 0x");
+	size_t i = 0;
+	while (i < RUN_MAX && (!values->arrays[i] || address == 0
+			|| kz_array_address(values->arrays[i]) != address)) {
+		i++;
+	}
+	return i;
+}
+
+/* "'f' reads x[8], and argument 1, 'x', has 8 elements" */
+static void explain_array(FILE *file, const kz_array *array, size_t index, const char *name,
+	const char *log)
+{
+	int64_t each = kz_dtype_size(kz_array_dtype(array));
+	int64_t offset = (int64_t)(number_behind(log, "address 0x") - kz_array_address(array));
+	int64_t at = offset >= 0 ? offset / each : -((each - 1 - offset) / each);
+	const char *verb = strstr(log, ": read of") ? "reads" : strstr(log, ": write of") ? "writes"
+		: strstr(log, ": atomic operation") ? "changes" : "accesses";
+	const char *kernel = log + strcspn(log, "'");
+	fprintf(file, "%.*s' %s %s[%" PRId64 "], and argument %zu, '%s', has %" PRId64 " element%s",
+		*kernel ? (int)strcspn(kernel + 1, "'") + 1 : 0, kernel, verb, name, at, index + 1,
+		name, kz_array_count(array), kz_array_count(array) == 1 ? "" : "s");
+}
+
+/* Whether the compiler's name of a file is that of the source: it makes relative ones absolute. */
+static bool is_source(const struct source *source, const char *file)
+{
+	const char *name = source_name(source);
+	size_t length = strlen(file), name_length = strlen(name);
+	return length >= name_length && strcmp(file + length - name_length, name) == 0
+		&& (length == name_length || file[length - name_length - 1] == '/');
+}
+
+/* A line of the source. */
+static void quote_line(FILE *file, const struct source *source, int line)
+{
+	const char *at = source->is_image ? NULL : source->data;
+	for (; at && line > 1; line--) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (at && line == 1) {
+		at += strspn(at, " \t");
+		fprintf(file, "    %.*s\n", (int)strcspn(at, "\r\n"), at);
+	}
+}
+
+char *run_guard_explain(const struct run_values *values, const struct parameters *parameters,
+	const struct source *source, const kz_error *err)
+{
+	char *text = NULL, number[32];
+	size_t size = 0;
+	const char *threads = err->status == KZ_FAULT && err->log ? strstr(err->log, "; block (") : NULL;
+	FILE *file = threads && strncmp(err->log, "kernel '", 8) == 0
+		? open_memstream(&text, &size) : NULL;
+	if (!file) {
+		return NULL;
+	}
+	size_t index = find_array(values, err->log);
+	bool is_here = err->file && is_source(source, err->file);
+	fprintf(file, "%s", is_here || !err->file ? source_name(source) : err->file);
+	if (err->line > 0) {
+		fprintf(file, ":%d", err->line);
+	}
+	fputs(": error: ", file);
+	if (index < RUN_MAX) {
+		snprintf(number, sizeof(number), "arg%zu", index + 1);
+		explain_array(file, values->arrays[index], index, index < parameters->count
+			? parameters->items[index].name : number, err->log);
+	} else {
+		fprintf(file, "%.*s", (int)(threads - err->log), err->log);
+	}
+	fputc('\n', file);
+	if (is_here) {
+		quote_line(file, source, err->line);
+	}
+	fprintf(file, "note: %.*s\n", (int)strcspn(threads + 2, ";\n"), threads + 2);
+	return fclose(file) ? NULL : text;
 }

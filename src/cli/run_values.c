@@ -136,7 +136,8 @@ static kz_status make_value(struct run_values *out, size_t index, kz_device *dev
 		return make_scalar(out, index, argument, type, err);
 	default:
 		st = make_array(&out->arrays[index], dev, argument, err);
-		st = st || !run->check ? st : run_guard(out, index, dev, err);
+		st = st || !run->check || run_guard_is_exact(dev) ? st
+			: run_guard(out, index, dev, err);
 		out->args[index] = kz_arg_array(out->arrays[index]);
 		return st;
 	}

@@ -88,6 +88,11 @@ bool source_open(struct source *out, const char *command, const char *path)
 	return true;
 }
 
+const char *source_name(const struct source *source)
+{
+	return strcmp(source->path, "-") == 0 ? "<stdin>" : source->path;
+}
+
 void source_close(struct source *source)
 {
 	free(source->data);
@@ -146,7 +151,7 @@ kz_status source_load(kz_module **out, kz_device *dev, const struct source *sour
 	if (source->is_image) {
 		return kz_module_load(out, dev, source->data, (int64_t)source->size, err);
 	}
-	compile.name = strcmp(source->path, "-") == 0 ? "<stdin>" : source->path;
+	compile.name = source_name(source);
 	compile.instances = instance ? instances : NULL;
 	return kz_module_compile(out, dev, source->data, &compile, err);
 }

@@ -21,6 +21,7 @@ struct source {
 
 /* Read a file; false after telling, with "kudzu COMMAND", why it cannot be read. */
 bool source_open(struct source *out, const char *command, const char *path);
+const char *source_name(const struct source *source); /* as compilers call it */
 void source_close(struct source *source);
 
 /* How to compile; the lists end with NULL. */
