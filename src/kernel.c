@@ -546,6 +546,48 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 	return st;
 }
 
+/* The context is current. */
+static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
+	kz_error *err)
+{
+	const struct drv *drv = launch->dev->drv;
+	kz_status st = prepare(launch, err);
+	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
+		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		err);
+	return st ? st : device_ok(launch->dev, drv->DeviceGetAttribute(room,
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, launch->dev->handle),
+		"cuDeviceGetAttribute", err);
+}
+
+kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, int64_t threads,
+	int64_t shared_size, kz_error *err)
+{
+	double none;
+	struct device_scope scope;
+	struct launch launch = {.kernel = kernel, .shared_size = shared_size};
+	int blocks = 0, room = 0;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	share = share ? share : &none;
+	*share = 0;
+	if (st || (st = object_check(kernel, "a kernel", err))) {
+		return st;
+	}
+	launch.dev = kernel->module->device;
+	if (threads < 1 || threads > kernel->max_threads) {
+		return error_set(err, KZ_LAUNCH, "block of %lld threads: '%s' can have 1 to %lld",
+			(long long)threads, kernel->info->name, (long long)kernel->max_threads);
+	}
+	if ((st = check_shared(&launch, err)) || (st = device_enter(launch.dev, &scope, err))) {
+		return st;
+	}
+	st = ask_occupancy(&blocks, &room, &launch, (int)threads, err);
+	device_leave(launch.dev, &scope);
+	*out = st ? 0 : blocks;
+	*share = st || room < 1 ? 0 : (double)(blocks * threads) / room;
+	return st;
+}
+
 const char *kz_kernel_name(const kz_kernel *kernel)
 {
 	return kernel ? kernel->info->name : "";

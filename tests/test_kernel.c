@@ -229,6 +229,37 @@ START_TEST(a_1d_launch_covers_every_element)
 }
 END_TEST
 
+/* As many blocks as are there at once make a cooperative grid; one more does not. */
+START_TEST(occupancy_is_what_runs_at_once)
+{
+	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	int64_t blocks = -1;
+	double share = -1;
+	setup(_i);
+	ok(kz_device_describe(dev, &info, &err));
+	ok(kz_kernel_occupancy(&blocks, &share, find("none"), 64, 0, &err));
+	ck_assert(blocks >= 1 && share > 0 && share <= 1);
+	options.cooperative = 1;
+	ok(kz_launch(find("none"), kz_dim(blocks * info.multiprocessors, 1, 1), kz_dim(64, 1, 1),
+		&options, &err, KZ_ARGS()));
+	ck_assert(kz_launch(find("none"), kz_dim(blocks * info.multiprocessors + 1, 1, 1),
+		kz_dim(64, 1, 1), &options, &err, KZ_ARGS()));
+	kz_error_clear(&err);
+	ok(kz_kernel_occupancy(&blocks, NULL, find("saxpy"), 1024, info.shared_per_block_optin, &err));
+	ck_assert_int_ge(blocks, 1);
+	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 0, 0, &err), KZ_LAUNCH,
+		"block of 0 threads: 'none' can have 1 to 1024");
+	ck_assert(blocks == 0 && share == 0);
+	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 1025, 0, &err), KZ_LAUNCH, "1025");
+	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 64, -1, &err), KZ_LAUNCH,
+		"-1 bytes of dynamic shared memory");
+	refused(kz_kernel_occupancy(&blocks, &share, NULL, 64, 0, &err), KZ_INVALID, "expected a kernel");
+	refused(kz_kernel_occupancy(NULL, &share, find("none"), 64, 0, &err), KZ_INVALID, "out is NULL");
+	teardown();
+}
+END_TEST
+
 START_TEST(a_hundred_parameters_are_fine_in_the_function_form)
 {
 	enum { N = 100 };
@@ -387,7 +418,7 @@ Suite *kernel_suite(void)
 		&shared_memory_is_asked_for_up_to_the_limit, &bad_calls_are_refused,
 		&host_memory_is_copied_in_and_out,
 		&the_callers_rounding_mode_stays_out_of_kernels, &a_1d_launch_covers_every_element,
-		&a_hundred_parameters_are_fine_in_the_function_form,
+		&occupancy_is_what_runs_at_once, &a_hundred_parameters_are_fine_in_the_function_form,
 		&work_on_one_array_is_ordered_across_streams,
 		&every_failing_allocation_of_a_launch_becomes_an_error, &a_launch_allocates_nothing,
 	};

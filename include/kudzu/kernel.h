@@ -342,6 +342,20 @@ typedef struct kz_kernel_info {
 KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info,
 	kz_error *err);
 
+/**
+ * Ask how many blocks of a kernel run at once on a multiprocessor: times their number, a cooperative
+ * grid's limit.
+ *
+ * @param out set to the blocks; 0 if there is no room for one, and on failure.
+ * @param share set to the share of the threads that a multiprocessor has room for, 0 to 1; may be NULL.
+ * @param threads of a block.
+ * @param shared_size dynamic shared memory of a block in bytes.
+ * @return KZ_OK; KZ_LAUNCH for a block or shared memory that the kernel cannot have; KZ_INVALID;
+ *         KZ_UNSUPPORTED by drivers that cannot tell.
+ */
+KZ_API KZ_NODISCARD kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel,
+	int64_t threads, int64_t shared_size, kz_error *err);
+
 /** Return the kernel's name as in the source.  Borrowed from the module. */
 KZ_API const char *kz_kernel_name(const kz_kernel *kernel);
 
