@@ -373,6 +373,7 @@ check-cli: all
 	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD)))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) tests/cli/check_project $(BUILD)))
+	$(if $(findstring san,$(MODE)),,$(call step,check-cli completions,tests/cli/check_completions))
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-pycuda check-ptx-md check-dropin check-ffi check-citizen
 check: check-unit check-cli check-samples check-pages check-layers check-pycuda check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(filter 0,$(CPU)),,check-cpu)

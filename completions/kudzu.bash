@@ -30,7 +30,9 @@ _kudzu() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' values
 	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
 	COMPREPLY=()
-	if [ "$command" = cpu ] && [ "$word" != - ]; then
+	if [ "$command" = cpu ] && [ "$COMP_CWORD" -gt 2 ] && [ "$before" != -- ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [ "$command" = cpu ] && [ "$word" != - ]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")
 	elif values=$(_kudzu_values "$before"); then
 		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")

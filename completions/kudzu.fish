@@ -2,6 +2,12 @@
 #
 # Completion of `kudzu` for fish: commands, their options, and the files that they take.
 
+# Arrays from files: @x.npy
+function __kudzu_arrays
+	set -l word (commandline -ct)
+	string match -q '@*' -- $word; and string replace -r '^' @ -- (__fish_complete_path (string sub -s 2 -- $word))
+end
+
 complete -c kudzu -n __fish_use_subcommand -f -a cache -d 'look into the cache of compiled kernels'
 complete -c kudzu -n __fish_use_subcommand -f -a compile -d 'compile files ahead, or to PTX and cubins'
 complete -c kudzu -n __fish_use_subcommand -f -a cpu -d 'run a program of the CUDA driver API on the CPU'
@@ -15,13 +21,14 @@ complete -c kudzu -n __fish_use_subcommand -l version -d 'print the version'
 
 complete -c kudzu -n '__fish_seen_subcommand_from cache' -f -a 'list stats clear why'
 complete -c kudzu -n '__fish_seen_subcommand_from cache' -l name -x -d 'name of the source'
-complete -c kudzu -n '__fish_seen_subcommand_from cpu' -a '(__fish_complete_subcommand)'
+complete -c kudzu -n '__fish_seen_subcommand_from cpu' -x -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c kudzu -n '__fish_seen_subcommand_from doctor' -f -l json -d 'for programs'
 complete -c kudzu -n '__fish_seen_subcommand_from help' -f -a 'cache compile cpu doctor dump help new run'
 complete -c kudzu -n '__fish_seen_subcommand_from compile' -s o -l output -r -d 'write the image there'
 complete -c kudzu -n '__fish_seen_subcommand_from compile' -s j -l jobs -x -d 'processes'
 complete -c kudzu -n '__fish_seen_subcommand_from dump' -l stage -x -a 'ptx llvm asm' -d 'what to show'
 complete -c kudzu -n '__fish_seen_subcommand_from dump run' -s k -l kernel -x -d 'the kernel'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -a '(__kudzu_arrays)'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l grid -x -d 'blocks'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l block -x -d 'threads of a block'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l shared -x -d 'bytes of dynamic shared memory'
