@@ -134,6 +134,7 @@
  *     cfg.[ch]      basic blocks, post-dominators, live registers
  *     spin.[ch]     loops in which threads may wait
  *     split.[ch]    whether the .local memory of a warp can lie word by word
+ *     team.[ch]     whether the warps of a block can run in step
  *     shape.[ch]    what the lanes of a warp have in common; shape_ops.c: what instructions make
  *                   of that; shape_class.c: how blocks lie in warps; shape_pool.c: how far lanes are
  *                   apart
@@ -151,9 +152,9 @@
  *                   emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c emit_half.c
  *                   emit_fp8.c emit_video.c emit_math.c emit_mem.c emit_local.c emit_strong.c
  *                   emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_lanes.c emit_warp.c
- *                   emit_warps.c emit_guard.c emit_meet.c emit_alone.c emit_async.c
- *                   emit_matrix.c
- *                   emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where registers are;
+ *                   emit_warps.c emit_team.c emit_guard.c emit_meet.c emit_alone.c emit_async.c
+ *                   emit_matrix.c emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where
+ *                   registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again

@@ -11,6 +11,7 @@
 #include "../src/cpu/jit.h"
 #include "../src/cpu/lower.h"
 #include "../src/cpu/parse.h"
+#include "../src/cpu/team.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -50,20 +51,25 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 	return launch_run(launcher, &request, 0, &grid.failure);
 }
 
+static unsigned class_of(const struct ptx_func *func, uint32_t threads)
+{
+	const uint32_t block[] = {threads, 1, 1};
+	return team_is_possible(func) ? team_class_of(block) : shape_class_of(block);
+}
+
 static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *text)
 {
 	struct ptx_module module = {.version = 0};
 	struct ptx_diag diag = {.line = 0};
 	struct jit *jit = NULL;
 	struct jit_kernel kernel;
-	const uint32_t block[] = {threads, 1, 1};
-	unsigned class = shape_class_of(block);
 	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
 		&& lower_func(&module, module.funcs[0], &diag)
 		&& cfg_build(&module, module.funcs[0], &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], class, &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], threads),
+			&diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
 	ck_assert_uint_eq(kernel.width, width);
 	CUresult result = launch(&kernel, module.funcs[0], threads);

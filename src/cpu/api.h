@@ -269,6 +269,7 @@ struct function {
 	                             * straight kernel, UINT64_MAX: nobody has measured it */
 	struct jit_kernel kernel;
 	unsigned class;             /* of blocks that it is for; see shape.h */
+	bool may_team;              /* see team.h */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;

@@ -18,6 +18,7 @@
 #include "outline.h"
 #include "settings.h"
 #include "parse.h"
+#include "team.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -353,7 +354,10 @@ API(cuModuleUnload, CUmodule handle)
 /* Most blocks are whole rows of warps, of those that nobody has seen. */
 static unsigned likely_class(const struct ptx_func *func)
 {
-	return func->req_ntid[0] > 0 ? shape_class_of(func->req_ntid) : SHAPE_ROWS;
+	if (func->req_ntid[0] == 0) {
+		return SHAPE_ROWS;
+	}
+	return team_is_possible(func) ? team_class_of(func->req_ntid) : shape_class_of(func->req_ntid);
 }
 
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
@@ -363,6 +367,7 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 		return true;
 	}
 	function->class = likely_class(function->ptx);
+	function->may_team = team_is_possible(function->ptx);
 	bool ok = (module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
 		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
 	if (ok) {

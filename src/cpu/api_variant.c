@@ -8,6 +8,7 @@
 #include "api_module.h"
 
 #include "../base/alloc.h"
+#include "team.h"
 
 static const struct jit_kernel *find_variant(struct function *function, unsigned class)
 {
@@ -57,7 +58,8 @@ CUresult function_code(const char *call, struct function *function, const uint32
 	if (function->kernel.width == 1) {
 		return CUDA_SUCCESS;
 	}
-	unsigned class = shape_class_of(block);
+	unsigned class = function->may_team ? team_class_of(block)
+		: shape_class_of(block);
 	if (class == function->class || (*out = find_variant(function, class)) != NULL) {
 		return CUDA_SUCCESS;
 	}

@@ -305,6 +305,7 @@ static void start_warp(const struct block *block, struct slot *slot)
 	slot->warp.exited = 0;
 	slot->warp.lane = RT_GROUP;
 	slot->warp.step = 0;
+	slot->warp.team = 0;
 	slot->warp.ready = slot->warp.alive;
 }
 
@@ -320,6 +321,27 @@ static bool is_at_one_barrier(const struct block *block)
 			&& at_whole_barrier(&slot->warp, first->warp.bar_id);
 	}
 	return same;
+}
+
+/* A team's warps have parted: from now on each runs by itself.  How many have ended. */
+static uint32_t run_apart(struct block *block)
+{
+	uint32_t ends = 0;
+	block->apart++;
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		start_warp(block, &block->slots[i]);
+		block->slots[i].resume = RT_SWEEP;
+		ends += resume_warp(block, &block->slots[i]) == RT_DONE;
+	}
+	return ends;
+}
+
+/* Whether the warps of a block may begin as a team: not if those of many blocks have parted. */
+static bool may_team(struct block *block)
+{
+	bool may = block->apart < 4 || block->apart < block->teams / 4;
+	block->teams += may;
+	return may;
 }
 
 uint32_t block_count(const struct block *block)
@@ -341,7 +363,7 @@ static void set_ends(struct block *block)
 	struct rt_warp *warp = &block->slots[0].warp;
 	uint32_t rest = block->threads % block->width;
 	warp->first = 0;
-	warp->end = block->threads - rest;
+	warp->end = may_team(block) ? block->threads - rest : 0;
 	warp->end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
 }
 
@@ -358,6 +380,9 @@ static uint32_t run_first(struct block *block)
 		start_warp(block, slot);
 		block->current = slot;
 		slot->resume = run(&slot->warp, slot->frame, 0);
+		if (slot->resume == RT_APART) {
+			return run_apart(block);
+		}
 		more = i == 0 ? slot->warp.first / block->width : 0;
 		if (slot->resume == RT_DONE) {
 			ends += 1 + more;

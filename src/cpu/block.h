@@ -11,13 +11,6 @@
 #define BLOCK_MAX_GROUPS (BLOCK_MAX_THREADS / RT_GROUP)
 #define BLOCK_BARRIERS 16
 
-/* A place for a warp.  The caller sets up all of `warp` but ctaid, and frame. */
-struct slot {
-	struct rt_warp warp;
-	uint8_t *frame;
-	uint32_t resume;
-};
-
 struct barrier {
 	uint32_t arrived;  /* threads, those that are missing to a whole CUDA warp counted */
 	uint32_t expected;
@@ -51,6 +44,8 @@ struct block {
 	uint32_t most;                   /* blocks in a row, from this one on, that may run */
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
+	uint32_t teams;                  /* blocks of this launch, here, that may have begun as one, */
+	uint32_t apart;                  /* and those whose warps have parted */
 	struct books books;
 };
 

@@ -370,7 +370,7 @@ static void mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueR
 }
 
 /* Only branches end a block under a guard: lower.c has seen to that. */
-static void translate_inst(struct emit *e, const struct ptx_inst *inst)
+void emit_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	e->inst = inst;
 	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
@@ -392,7 +392,7 @@ void emit_body(struct emit *e, size_t index)
 	e->block = index;
 	e->body++;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
-		translate_inst(e, &e->func->insts[i]);
+		emit_inst(e, &e->func->insts[i]);
 	}
 	if (emit_is_open(e)) {
 		emit_goto(e, block->succ[0]);
@@ -513,12 +513,12 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
 		&& e->kept && e->written && spin_find(func, e->spins)
-		&& (e->width == 1 || shapes_find(&e->shapes, func, class, e->spins));
+		&& (e->width == 1 || shapes_find(&e->shapes, func, class % SHAPE_TEAM, e->spins));
 	if (ok) {
 		e->splits = e->width > 1 && split_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
-		ok = emit_alone_init(e);
+		ok = emit_alone_init(e) && emit_team_init(e, class / SHAPE_TEAM);
 	}
 	return ok || ptx_no_memory(e->diag);
 }
@@ -547,6 +547,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.kept);
 	mem_free(e.written);
 	emit_alone_finish(&e);
+	emit_team_finish(&e);
 	shapes_free(&e.shapes);
 	LLVMDisposeBuilder(e.builder);
 	return ok;

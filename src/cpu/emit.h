@@ -88,6 +88,8 @@ struct emit {
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
 	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
+	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
+	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	struct emit_alone *alone;       /* W = 32: instead of diverged versions, see emit_alone.c */
 	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
@@ -196,6 +198,7 @@ void emit_make_slots(struct emit *e);
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
  * undefined values may differ from one reading to the next. */
 void emit_clear_slots(struct emit *e);
+LLVMValueRef emit_new_slot(struct emit *e, unsigned reg); /* another one, in the entry */
 LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type);
 void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value);
 /* Go to the mode of what is in a register's slot; gives the one from before. */
@@ -222,6 +225,8 @@ LLVMBasicBlockRef emit_entry_visit(struct emit *e);
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
 
+/* Make an instruction, under its guard. */
+void emit_inst(struct emit *e, const struct ptx_inst *inst);
 /* Make the instructions of a block, in the version that is being made. */
 void emit_body(struct emit *e, size_t block);
 void emit_set_types(struct emit *e, const struct emit_types *types);
@@ -235,6 +240,8 @@ void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueR
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type);
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX address, i64 */
 LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
+/* Whether warps of a block have different values. */
+bool emit_is_of_warp(enum ptx_sreg sreg);
 LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a generic one */
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
@@ -311,6 +318,22 @@ void emit_make_alone(struct emit *e);
 void emit_goto_alone(struct emit *e, size_t block);
 void emit_exit_alone(struct emit *e);
 
+/* emit_team.c: all warps of a block in step.  Member i of the team; NULL: one warp alone. */
+struct emit_member {
+	LLVMValueRef warp, frame, local, exchange;
+	LLVMValueRef *regs;
+	size_t *written;
+	LLVMValueRef first;                   /* its first thread's number */
+	LLVMValueRef sregs[PTX_SREG_COUNT];   /* those that warps have of their own */
+	LLVMValueRef bases[PTX_SREG_COUNT];
+};
+/* For so many warps; 0 or 1: none.  False: no memory. */
+bool emit_team_init(struct emit *e, unsigned count);
+void emit_team_finish(struct emit *e);
+/* Where a warp begins: all of them may. */
+void emit_team_start(struct emit *e);
+void emit_make_team(struct emit *e);
+
 /* emit_flow.c: what ends a block */
 void emit_goto(struct emit *e, size_t block);
 void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
@@ -329,6 +352,9 @@ void emit_wait(struct emit *e, enum rt_yield why);
 void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why); /* done: scalar i1 */
 /* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
 void emit_trap_if(struct emit *e, LLVMValueRef condition);
+/* Of a warp of a team, which goes on by itself with RT_SWEEP: those lanes in `yes`, the others in
+ * `no`.  Its registers go to its frame. */
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
 /* Converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);
 

@@ -70,18 +70,33 @@ static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, boo
 	}
 }
 
-static void move_regs(struct emit *e, const uint64_t *set, bool save)
+/* Where a slot that is not moved would be. */
+static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
+{
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
+}
+
+/* The registers of a set; of those only the ones of another set, NULL: all. */
+static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only, bool save)
 {
 	size_t offset = pending_size(e);
 	if (e->in_frame) {
 		return;
 	}
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (ptx_has_bit(set, i)) {
-			struct emit_mode mode = emit_slot_mode(e, i);
-			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
-			emit_set_mode(e, mode);
+		if (!ptx_has_bit(set, i)) {
+			continue;
 		}
+		struct emit_mode mode = emit_slot_mode(e, i);
+		if (only && !ptx_has_bit(only, i)) {
+			skip_slot(e, e->func->regs[i].type, &offset);
+		} else {
+			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
+		}
+		emit_set_mode(e, mode);
 	}
 	if (e->carry) {
 		move_slot(e, e->carry, PTX_PRED, save, &offset);
@@ -89,6 +104,22 @@ static void move_regs(struct emit *e, const uint64_t *set, bool save)
 	if (offset > e->frame_size) {
 		e->frame_size = round_up(offset, 16);
 	}
+}
+
+static void move_regs(struct emit *e, const uint64_t *set, bool save)
+{
+	move_some(e, set, NULL, save);
+}
+
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
+{
+	const struct ptx_block *blocks = e->func->blocks;
+	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending_size(e)), 4);
+	LLVMBuildStore(e->builder, lanes, pending_place(e, yes));
+	LLVMBuildStore(e->builder, ir_not(e, lanes), pending_place(e, no));
+	move_some(e, e->kept, blocks[yes].live_in, true);
+	move_some(e, e->kept, blocks[no].live_in, true);
 }
 
 /* --- Yields --- */
@@ -614,6 +645,9 @@ static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	const size_t pending = pending_size(e);
 	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
 	emit_enter(e, start);
+	if (e->team) {
+		emit_team_start(e);
+	}
 	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
 		emit_scalar(e, 64, pending), 4);
 	emit_clear_slots(e);
@@ -656,5 +690,8 @@ void emit_blocks(struct emit *e)
 	LLVMValueRef clear = begin_warp(e, start);
 	make_converged(e);
 	make_diverged(e);
+	if (e->team) {
+		emit_make_team(e);
+	}
 	emit_end_warps(e, clear);
 }

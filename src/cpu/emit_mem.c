@@ -613,6 +613,13 @@ static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
 #undef X
 };
 
+/* The number of lane 0 in the block. */
+static LLVMValueRef first_thread(struct emit *e)
+{
+	return e->member ? e->member->first
+		: LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
+}
+
 /* Thread index: launch->tid[axis][warp->first], and those behind it. */
 static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 {
@@ -620,7 +627,7 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef table = emit_field(e, launch_base(e), slot, e->ptr);
 	emit_entry_leave(e, back);
-	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
+	LLVMValueRef first = first_thread(e);
 	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
 	LLVMValueRef place = emit_at(e, table, offset, e->i32);
 	LLVMValueRef all = LLVMBuildLoad2(e->builder, e->i32, place, "");
@@ -631,7 +638,7 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 /* The linear index of a thread in its block. */
 static LLVMValueRef load_thread(struct emit *e)
 {
-	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
+	LLVMValueRef first = first_thread(e);
 	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
 }
 
@@ -667,7 +674,7 @@ static LLVMValueRef load_shared_sreg(struct emit *e, enum ptx_sreg sreg)
 		return emit_int(e, bits, sreg_values[sreg]);
 	}
 	LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits);
-	LLVMValueRef base = sreg_fields[sreg].launch ? launch_base(e) : e->warp;
+	LLVMValueRef base = sreg_fields[sreg].launch ? launch_base(e) : LLVMGetParam(e->fn, 0);
 	return emit_splat(e, emit_field(e, base, sreg_fields[sreg].offset, type));
 }
 
@@ -714,8 +721,7 @@ static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
 	}
 }
 
-/* Whether warps of a block have different values. */
-static bool is_of_warp(enum ptx_sreg sreg)
+bool emit_is_of_warp(enum ptx_sreg sreg)
 {
 	switch (sreg) {
 	case PTX_SREG_TID_X:
@@ -743,7 +749,7 @@ static bool is_of_block(enum ptx_sreg sreg)
 /* Loaded in the entry, for all lanes. */
 static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
 {
-	LLVMBasicBlockRef back = is_of_warp(sreg) ? emit_entry_visit(e)
+	LLVMBasicBlockRef back = emit_is_of_warp(sreg) ? emit_entry_visit(e)
 		: is_of_block(sreg) ? emit_block_visit(e) : emit_call_visit(e);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
 	LLVMValueRef value = load_sreg(e, sreg);
@@ -766,7 +772,11 @@ LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
 		break;
 	}
 
+	struct emit_member *member = emit_is_of_warp(sreg) ? e->member : NULL;
 	LLVMValueRef *cached = e->once ? &e->bases[sreg] : &e->sregs[sreg];
+	if (member) {
+		cached = e->once ? &member->bases[sreg] : &member->sregs[sreg];
+	}
 	if (!*cached) {
 		*cached = entry_sreg(e, sreg);
 	}

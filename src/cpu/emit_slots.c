@@ -68,6 +68,14 @@ void emit_make_slots(struct emit *e)
 	}
 }
 
+LLVMValueRef emit_new_slot(struct emit *e, unsigned reg)
+{
+	struct emit_mode mode = emit_slot_mode(e, reg);
+	LLVMValueRef slot = emit_room(e, emit_type(e, e->func->regs[reg].type), "");
+	emit_set_mode(e, mode);
+	return slot;
+}
+
 void emit_clear_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;

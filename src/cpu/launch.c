@@ -250,6 +250,20 @@ static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 	return lane < RT_GROUP ? 1u << lane : 0;
 }
 
+/* Of a team the first warp whose last access it may have been. */
+static const struct slot *faulty_slot(const struct worker *w)
+{
+	const struct slot *slot = w->room->block.current;
+	for (uint32_t i = 0; i < slot->warp.team; i++) {
+		uint32_t lanes = faulty_lanes(w, &slot[i].warp);
+		if (lanes != 0 && (slot[i].warp.lane != RT_GATHERS
+			|| w->fault.address - slot[i].warp.at[__builtin_ctz(lanes)] < 2 * sizeof(uint64_t))) {
+			return &slot[i];
+		}
+	}
+	return slot;
+}
+
 static void fail_fault(struct job *job, const struct worker *w)
 {
 	static const struct {
@@ -269,7 +283,7 @@ static void fail_fault(struct job *job, const struct worker *w)
 	while (i + 1 < countof(faults) && faults[i].signal != w->fault.signal) {
 		i++;
 	}
-	const struct slot *slot = w->room->block.current;
+	const struct slot *slot = faulty_slot(w);
 	struct memory *memory = job->request->memory;
 	uint32_t lane = traced_lane(memory, &w->fault, &slot->warp);
 	if (!claim_failure(job, faults[i].code, slot,
@@ -607,6 +621,8 @@ static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 	}
 	room->block.run = job->request->run;
 	room->block.stop = &job->failure;
+	room->block.teams = 0;
+	room->block.apart = 0;
 	return true;
 }
 

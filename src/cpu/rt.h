@@ -11,6 +11,9 @@
  * with the reason in warp->yield.  That number is RT_SWEEP when the lanes are at different places:
  * then the reason is that of the lanes in warp->lanes, others may go on, and before it is resumed
  * warp->ready says which.  With any other number all lanes are at one place and go on together.
+ * All warps of a block may run in one call, as a team, if the first one's `end` says so.  RT_APART
+ * says that the warps of one have to go on by themselves, each with RT_SWEEP.
+ *
  * Between two calls everything that must survive lies in `frame`.  Compiled code reaches the world
  * only through struct rt_warp: no symbol, no address is burned in, so that its object code can be
  * kept.
@@ -19,6 +22,7 @@
 
 #define RT_DONE 0u
 #define RT_SWEEP UINT32_MAX
+#define RT_APART (UINT32_MAX - 1)
 
 /* Lanes of the widest warp that the generator makes; threads of a CUDA warp, whatever the width. */
 #define RT_MAX_WIDTH 32
@@ -123,11 +127,21 @@ struct rt_warp {
 	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
-					* and those after it while `first` is less; all are whole */
+					* and those after it while `first` is less; all are whole.
+					* Others may run all of them, as a team */
 	uint32_t end_block;            /* in: then the next block, and so on while ctaid[0] is less,
 					* from its first warp to `end` */
 	uint32_t access;               /* with emit_trace: bytes that each of `gathers` is to access
 					* at `at`; 0: nobody knows */
+	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
+};
+
+/* A place for a warp; those of a block lie one behind the other.  The caller of block.c sets up all
+ * of `warp` but ctaid, and frame. */
+struct slot {
+	struct rt_warp warp;
+	uint8_t *frame;
+	uint32_t resume;
 };
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);

@@ -16,7 +16,11 @@
  * is a multiple of a warp; or bricks, where each warp is a brick of x * y * z threads, all powers of
  * two and x shorter than a warp, and x the length of a row of the block.
  */
-enum { SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 30 };
+enum {
+	SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 30,
+	SHAPE_TEAM = 256 /* a class + SHAPE_TEAM * n: for blocks of n warps that are a team (team.h) */
+};
+static_assert(SHAPE_CLASSES <= SHAPE_TEAM, "the class is what remains");
 
 /* Of a warp. */
 enum { SHAPE_LANES = 32 };

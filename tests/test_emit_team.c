@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels whose warps run as a team: results as when each runs by itself, warps that part on the way,
+ * failures, and which kernels are of the kind.
+ */
+#include "../src/base/common.h"
+
+#include "../src/cpu/cfg.h"
+#include "../src/cpu/check.h"
+#include "../src/cpu/lower.h"
+#include "../src/cpu/parse.h"
+#include "../src/cpu/team.h"
+#include "grid.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+Suite *emit_team_suite(void);
+
+enum { ROUNDS = 6 };
+
+static const uint32_t widths[] = {1, 32};
+static const uint32_t blocks[] = {32, 64, 96, 100, 128, 256, 288};
+
+static const char shared[] = ".shared .align 4 .b8 s[4096];";
+
+/* Each round every thread adds what another one has put down: %r5 rounds from 0, %r6 is its sum, %r7
+ * its place in shared memory, %r8 the other's, %r10 is tid + ctaid. */
+#define BEGIN \
+	"mov.u32 %r1, %ntid.x; mov.u32 %r2, %ctaid.x; add.u32 %r10, %r0, %r2;\n" \
+	"mov.u32 %r3, s; shl.b32 %r4, %r0, 2; add.u32 %r7, %r3, %r4;\n" \
+	"add.u32 %r4, %r0, 37; rem.u32 %r4, %r4, %r1; shl.b32 %r4, %r4, 2; add.u32 %r8, %r3, %r4;\n" \
+	"mul.lo.u32 %r6, %r0, 3; mov.u32 %r5, 0;\n" \
+	"next: st.shared.u32 [%r7], %r6; bar.sync 0;\n"
+#define END \
+	"ld.shared.u32 %r9, [%r8]; add.u32 %r6, %r6, %r9; bar.sync 0;\n" \
+	"add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 6; @%p1 bra next;\n" \
+	"st.u32 [%rd9], %r6; mov.u32 %r6, %laneid; st.u32 [%rd9+4], %r6;\n" \
+	"mov.u32 %r6, %warpid; st.u32 [%rd9+8], %r6; st.u32 [%rd9+12], %r1;"
+
+/* In round `round` threads [from, to) add 1000. */
+static void sum_up(uint32_t *out, uint32_t threads, uint32_t round, uint32_t from, uint32_t to)
+{
+	uint32_t old[BLOCK_MAX_THREADS];
+	for (uint32_t i = 0; i < threads; i++) {
+		out[i] = 3 * i;
+	}
+	for (uint32_t r = 0; r < ROUNDS; r++) {
+		memcpy(old, out, threads * sizeof(*old));
+		for (uint32_t i = 0; i < threads; i++) {
+			bool adds = r == round && i >= from && i < to;
+			out[i] += old[(i + 37) % threads] + (adds ? 1000 : 0);
+		}
+	}
+}
+
+static void check_sums(uint32_t threads, uint32_t round, uint32_t from, uint32_t to)
+{
+	uint32_t want[BLOCK_MAX_THREADS], wrong = 0;
+	sum_up(want, threads, round, from, to);
+	for (uint32_t i = 0; i < threads; i++) {
+		const uint32_t all[] = {want[i], i % 32, i / 32, threads};
+		wrong += memcmp(grid.memory[i], all, sizeof(all)) != 0;
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+
+START_TEST(warps_exchange_values_at_barriers)
+{
+	uint32_t threads = blocks[_i / 2];
+	grid_ok(widths[_i % 2], threads, shared, BEGIN END);
+	check_sums(threads, ROUNDS, 0, 0);
+}
+END_TEST
+
+/* Of whole warps, of all, of a part of one, of parts of two. */
+static const uint32_t parts[][2] = {{32, 64}, {0, 128}, {3, 5}, {0, 1}, {30, 70}, {96, 128}};
+
+START_TEST(warps_that_part_go_on_by_themselves)
+{
+	const uint32_t *part = parts[_i / 2 % (int)countof(parts)];
+	uint32_t round = (uint32_t)_i / 2 / countof(parts);
+	char body[2048];
+	snprintf(body, sizeof(body), "%s"
+		"setp.ne.u32 %%p2, %%r5, %u; @%%p2 bra on; sub.u32 %%r11, %%r10, %u;\n"
+		"setp.ge.u32 %%p2, %%r11, %u; @%%p2 bra on; add.u32 %%r6, %%r6, 1000; on:\n%s",
+		BEGIN, round, part[0], part[1] - part[0], END);
+	grid_ok(widths[_i % 2], 128, shared, body);
+	check_sums(128, round, part[0], part[1]);
+}
+END_TEST
+
+static const uint32_t culprits[] = {0, 31, 32, 70, 127};
+
+/* A wild store, load and gather, and, in the round after, by one of them, a diverged one. */
+static const char *const failing[] = {
+	"@%p3 mov.u64 %rd9, 64; st.u32 [%rd9], 1;",
+	"mov.u64 %rd1, %rd9; @%p3 mov.u64 %rd1, 64; ld.u32 %r12, [%rd1]; add.u32 %r6, %r6, %r12;",
+	"mov.u64 %rd1, 64; @%p3 ld.u32 %r12, [%rd1]; add.u32 %r6, %r6, %r12;",
+};
+
+START_TEST(a_failure_names_the_thread_of_any_warp)
+{
+	uint32_t culprit = culprits[(unsigned)_i / 2 % countof(culprits)];
+	char body[2048], where[64];
+	snprintf(body, sizeof(body), "%ssetp.eq.u32 %%p3, %%r0, %u;\n%s\n%s", BEGIN, culprit,
+		failing[(unsigned)_i / 2 / countof(culprits)], END);
+	snprintf(where, sizeof(where), "block (0,0,0), thread (%u,0,0)", culprit);
+	ck_assert_int_eq(grid_run(widths[_i % 2], 128, shared, body), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_str_eq(grid.failure.what, "access to address 0x40");
+	ck_assert_str_eq(grid.failure.where, where);
+}
+END_TEST
+
+static const struct kind {
+	const char *body;
+	bool possible;
+} kinds[] = {
+	{"bar.sync 0;", true},
+	{"add.u32 %r1, %r0, 1;", false},
+	{"bar.sync 0, 64;", false},
+	{"bar.sync %r0;", false},
+	{"bar.sync 0; shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;", false},
+	{"bar.sync 0; atom.add.u32 %r1, [%rd0], 1;", false},
+	{"bar.sync 0; ld.volatile.u32 %r1, [%rd0];", false},
+	{"bar.sync 0; ld.u32 %r1, [%rd0]; add.u32 %r2, %r1, %r1;", true},
+	{"bar.sync 0; setp.lt.u32 %p1, %r0, 16; @%p1 bra on; on:", false},
+	{"bar.sync 0; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r2, 64, %r0;\n"
+		"setp.lt.u32 %p1, %r1, 99; @%p1 bra on; on:", true},
+	{"bar.sync 0; mov.u32 %r2, %ctaid.x; setp.lt.u32 %p1, %r2, 16; @%p1 bra on; on:", true},
+	{"bar.sync 0; mov.u32 %r2, %ctaid.x; mad.wide.u32 %rd1, %r2, 4, %rd9; ld.u32 %r1, [%rd1];\n"
+		"setp.lt.u32 %p1, %r1, 16; @%p1 bra on; on:", false},
+	{"bar.sync 0; mov.u32 %r2, %ctaid.x; mad.wide.u32 %rd1, %r2, 4, %rd0; ld.u32 %r1, [%rd1];\n"
+		"setp.lt.u32 %p1, %r1, 16; @%p1 bra on; on:", true},
+};
+
+START_TEST(a_team_is_what_stays_together)
+{
+	const struct kind *kind = &kinds[_i];
+	struct ptx_module module = {.version = 0};
+	struct ptx_diag diag = {.line = 0};
+	char text[1024];
+	snprintf(text, sizeof(text), ".version 8.6\n.target sm_80\n.address_size 64\n"
+		".visible .entry k(.param .u64 p)\n{\n"
+		".reg .pred %%p<9>; .reg .b32 %%r<20>; .reg .b64 %%rd<20>;\n"
+		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x; mad.wide.u32 %%rd9, %%r0, 4, %%rd0;\n"
+		"%s\nret;\n}\n", kind->body);
+	bool ok = parse_module(&module, text, strlen(text), &diag) && check_module(&module, &diag);
+	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
+	ck_assert_int_eq(team_is_possible(module.funcs[0]), kind->possible);
+	ok = lower_func(&module, module.funcs[0], &diag) && cfg_build(&module, module.funcs[0], &diag);
+	ck_assert(ok);
+	ck_assert_int_eq(team_is_possible(module.funcs[0]), kind->possible);
+	parse_free(&module);
+}
+END_TEST
+
+Suite *emit_team_suite(void)
+{
+	Suite *s = suite_create("emit_team");
+	TCase *tc = tcase_create("teams");
+	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
+	tcase_add_loop_test(tc, warps_exchange_values_at_barriers, 0, 2 * countof(blocks));
+	tcase_add_loop_test(tc, warps_that_part_go_on_by_themselves, 0, 4 * countof(parts));
+	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
+		2 * countof(culprits) * countof(failing));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("kinds");
+	tcase_add_loop_test(tc, a_team_is_what_stays_together, 0, countof(kinds));
+	suite_add_tcase(s, tc);
+	return s;
+}
