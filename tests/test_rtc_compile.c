@@ -231,7 +231,12 @@ static const struct {
 	{{.source = "template<class T> " K "scale(T) {} " K "k() {}", PTX,
 		 .instances = (const char *const[]){"scale<flot>"}, .instance_count = 1},
 		KZ_NOT_FOUND, "no kernel template instance 'scale<flot>'; kernels in this source: "
-		"scale<...>, k"},
+		"scale<...>, k; the compiler says: identifier \"flot\" is undefined"},
+	{{.source = "template<class T, int N> " K "scale(T *) {}", PTX,
+		 .instances = (const char *const[]){"scale<int, 2>", "scale<float>"},
+		 .instance_count = 2},
+		KZ_NOT_FOUND, "'scale<float>'; kernels in this source: scale<...>; the compiler says: "
+		"cannot determine which instance"},
 	{{.source = "template<class T> " K "k(T *) {} template<class T> " K "k(T *, int) {}", PTX,
 		 .instances = (const char *const[]){"k<int>"}, .instance_count = 1},
 		KZ_NOT_FOUND, "template instance 'k<int>' is ambiguous"},

@@ -229,6 +229,11 @@ static kz_status fail_instance(const struct job *job, const struct job_name *nam
 			kernel->is_template ? "<...>" : "");
 	}
 	str_add(&text, job->scan->count ? "" : " none");
+	size_t len = 0;
+	const char *reason = ambiguous ? NULL : diag_name_reason(&len, job->log, name->expression);
+	if (reason) {
+		str_addf(&text, "; the compiler says: %.*s", (int)len, reason);
+	}
 	kz_status status = text.failed ? error_no_memory(err)
 				       : set_native(job, KZ_NOT_FOUND, text.data, err);
 	if (mine && ambiguous && status != KZ_NO_MEMORY) {

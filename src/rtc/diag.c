@@ -554,3 +554,22 @@ bool diag_name_is_ambiguous(const char *log, const char *expression)
 	const char *message = end > log ? line_start(log, end - 1) : log;
 	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1) != NULL;
 }
+
+const char *diag_name_reason(size_t *len, const char *log, const char *expression)
+{
+	static const char error[] = "error: ", same_again[] = "Error in parsing name";
+	for (const char *at = log; (at = strstr(at, NAME_LINE)) != NULL; at += strlen(NAME_LINE)) {
+		const char *end = strchrnul(at, '\n');
+		const char *line = line_start(log, at);
+		const char *before = line > log ? line_start(log, line - 1) : line;
+		const char *message = memmem(before, (size_t)(line - before), error, sizeof(error) - 1);
+		if (message && memmem(at, (size_t)(end - at), expression, strlen(expression))) {
+			message += sizeof(error) - 1;
+			if (strncmp(message, same_again, sizeof(same_again) - 1) != 0) {
+				*len = strcspn(message, "\n");
+				return message;
+			}
+		}
+	}
+	return NULL;
+}
