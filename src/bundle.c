@@ -182,7 +182,14 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 		return fail_damaged(name, "an image lies beyond its end", err);
 	}
 	kz_status st = unpack_image(&image, data + row->offset, row->size, err);
-	return st ? st : image_take(out, &image, err);
+	if (st) {
+		return st;
+	}
+	if (image.is_ptx) {
+		/* Code in the cache is found by it: what a file from elsewhere says is not enough. */
+		image.hash = hash_of(image.data, image.size);
+	}
+	return image_take(out, &image, err);
 }
 
 /* No image suits; a source may. */

@@ -190,11 +190,16 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	if (!log) {
 		return error_no_memory(err);
 	}
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
+	const struct rtc_image *image = &mod->image->rtc;
+	struct kudzu_text text = {image->size, image->hash.high, image->hash.low};
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+		CU_JIT_KUDZU_TEXT};
+	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1), &text};
 	bool mine = error_is_clean(err);
-	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, mod->image->rtc.data,
-		(unsigned)countof(options), options, values);
+	/* The last is for our own driver. */
+	bool knows_text = mod->device->ptx_only && image->is_ptx;
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
+		(unsigned)countof(options) - !knows_text, options, values);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {
 		explain_refusal(err, mod, log);

@@ -335,6 +335,27 @@ START_TEST(nothing_in_place_of_an_image_is_no_crash)
 }
 END_TEST
 
+static bool has_its_hash(const kz_image *image)
+{
+	return hash_equal(image->rtc.hash, hash_of(image->rtc.data, image->rtc.size));
+}
+
+/* Compiled, from disk where there is a cache, and of somebody's bytes. */
+START_TEST(an_image_knows_the_hash_of_its_text)
+{
+	kz_image *image = compile_doublify(), *other = NULL;
+	ck_assert(has_its_hash(image));
+	ok(kz_image_create(&other, kz_image_data(image, NULL), kz_image_size(image) + 1, &err));
+	ck_assert(has_its_hash(other));
+	kz_image_release(other);
+	kz_image_release(image);
+	compiled_clear();
+	image = compile_doublify();
+	ck_assert(has_its_hash(image));
+	kz_image_release(image);
+}
+END_TEST
+
 START_TEST(want_of_memory_leaves_nothing)
 {
 	kz_device *dev = support_open(_i);
@@ -385,6 +406,7 @@ Suite *compile_suite(void)
 	tcase_add_test(tc, a_saved_image_loads_again);
 	tcase_add_test(tc, bad_arguments_are_refused);
 	tcase_add_test(tc, nothing_in_place_of_an_image_is_no_crash);
+	tcase_add_test(tc, an_image_knows_the_hash_of_its_text);
 	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, support_device_count());
 	suite_add_tcase(suite, tc);
 	return suite;

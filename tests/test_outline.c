@@ -280,7 +280,7 @@ static uint32_t run(CUmodule module, int number)
 
 static bool is_known(const char *ptx)
 {
-	struct outline *outline = outline_find(ptx, strlen(ptx));
+	struct outline *outline = outline_find(ptx, strlen(ptx), NULL);
 	outline_release(outline);
 	return outline != NULL;
 }
@@ -324,6 +324,25 @@ START_TEST(kernels_that_are_read_late_are_found_and_counted)
 		OK(cuFuncGetName(&name, functions[i]));
 		ck_assert_str_eq(name, expected);
 	}
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+/* What the caller does to it afterwards is seen only where he has said that he does nothing. */
+START_TEST(a_text_is_copied_unless_it_stays)
+{
+	CUjit_option option = CU_JIT_KUDZU_TEXT;
+	CUmodule module = NULL;
+	write_module(8, "");
+	OK(cuModuleUnload(load_text(text)));
+	struct hash hash = hash_of(text, strlen(text));
+	struct kudzu_text known = {strlen(text), hash.high, hash.low};
+	void *value = &known;
+	OK(cuModuleLoadDataEx(&module, text, (unsigned)_i, &option, &value));
+	char *number = strstr(text, "%r1, 3; st");
+	ck_assert_ptr_nonnull(number);
+	number[5] = '4';
+	ck_assert_uint_eq(run(module, 3), _i ? 22 : 20);
 	OK(cuModuleUnload(module));
 }
 END_TEST
@@ -440,6 +459,7 @@ Suite *outline_suite(void)
 	tcase_add_checked_fixture(driver, setup_device, teardown_device);
 	tcase_add_test(driver, kernels_that_are_read_late_run);
 	tcase_add_test(driver, kernels_that_are_read_late_are_found_and_counted);
+	tcase_add_loop_test(driver, a_text_is_copied_unless_it_stays, 0, 2);
 	tcase_add_test(driver, what_cannot_run_is_refused_each_time);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
 	tcase_add_test(driver, threads_may_read_kernels_at_once);

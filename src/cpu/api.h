@@ -236,6 +236,8 @@ struct module {
 	uint64_t memory;            /* of its variables, 0 if it has none */
 	uint8_t **globals;          /* by ptx_module.vars */
 	struct outline *outline;    /* NULL: all of the text has been read */
+	const char *late_text;      /* of which the rest is read when it is asked for */
+	char *own_text;             /* NULL: the text stays anyway */
 	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
 	size_t function_count;
 	struct module *plan;        /* of a library: which has the same places; NULL: of none */

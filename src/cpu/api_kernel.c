@@ -192,7 +192,8 @@ static size_t find_place(const struct module *module, const char *name)
 CUresult module_find_function(const char *call, struct module *module, const char *name,
 	struct function **out)
 {
-	size_t place = module->outline != NULL ? outline_kernel(module->outline, name)
+	size_t place = module->outline != NULL
+		? outline_kernel(module->outline, module->late_text, name)
 		: find_place(module, name);
 	*out = NULL;
 	return place < module->function_count ? module_function(call, module, place, out)

@@ -145,6 +145,7 @@ void module_release(struct module *module)
 	parse_free(&module->ptx);
 	mem_free(module->text);
 	outline_release(module->outline);
+	mem_free(module->own_text);
 	pthread_mutex_destroy(&module->lock);
 	mem_free(module);
 }
@@ -188,22 +189,30 @@ static bool read_all(struct module *module, const char *text, size_t size, struc
 	return ok;
 }
 
-/* Of a text that was read before only what is not in a kernel. */
-static bool read_outline(struct module *module, struct ptx_diag *diag)
+/* Of a text that was read before only what is not in a kernel.  The rest is read later, when the
+ * caller's may be gone. */
+static bool read_outline(struct module *module, const char *text, bool stays,
+	struct ptx_diag *diag)
 {
 	const struct outline *outline = module->outline;
-	return parse_outline(&module->ptx, outline->text, outline->size, outline->hash,
+	module->own_text = stays ? NULL : mem_strndup(text, outline->size);
+	module->late_text = stays ? text : module->own_text;
+	return (module->late_text != NULL || ptx_no_memory(diag))
+		&& parse_outline(&module->ptx, module->late_text, outline->size, outline->hash,
 			outline->parts, outline->count, diag)
 		&& take_parsed(module, diag);
 }
 
-static bool read_ptx(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+static bool read_ptx(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known, struct ptx_diag *diag)
 {
-	module->outline = outline_find(text, size);
+	const struct hash hash = {known != NULL ? known->hash_high : 0,
+		known != NULL ? known->hash_low : 0};
+	module->outline = outline_find(text, size, known != NULL ? &hash : NULL);
 	if (module->outline == NULL) {
 		return read_all(module, text, size, diag);
 	}
-	if (read_outline(module, diag)) {
+	if (read_outline(module, text, known != NULL, diag)) {
 		return true;
 	}
 	/* Another text with the same hash: whatever it is, we can tell. */
@@ -236,7 +245,8 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	bool ok = keep_text(module, text, size, &diag) && read_ptx(module, text, size, &diag)
+	bool ok = keep_text(module, text, size, &diag)
+		&& read_ptx(module, text, size, options->text, &diag)
 		&& (context == NULL || create_vars(module, context, options, &diag));
 	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE)) {
 		ok = ptx_no_memory(&diag);
@@ -264,7 +274,11 @@ static CUresult load(const char *call, CUmodule *out, const void *data, size_t s
 		return api_null(call, "the image");
 	}
 	*out = NULL;
-	result = open_image(call, &image, data, size, options);
+	if (options->text != NULL) {
+		image = (struct image){.text = data, .size = options->text->size};
+	} else {
+		result = open_image(call, &image, data, size, options);
+	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

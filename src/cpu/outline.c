@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A list of the texts that were used last, and entries of the store: the parts of a text, and their
- * order by name.  A text is known by its hash; that it is the same one is checked again by whoever
- * reads a part of it, so that a text made to have the hash of another one gains nothing: what is
- * wrong with it is found when a kernel is asked for, not when it is loaded.
+ * order by name.  A text is known by its hash, and is not in here: it is the one of whoever loads it,
+ * and that it is the same is checked again as its parts are read, so that a text made to have the
+ * hash of another one gains nothing: what is wrong with it is found when a kernel is asked for, not
+ * when it is loaded.
  *
  * Nothing here can fail a load: what is not known is read whole.
  */
@@ -23,7 +24,9 @@
 
 /* Of less, all is read as fast as this here is. */
 enum { LEAST_PARTS = 4, LEAST_SIZE = 8192 };
-enum { MOST_OUTLINES = 64, MOST_TEXT = 64 << 20 };
+enum { MOST_OUTLINES = 64, MOST_PARTS = 1 << 19 };
+/* Of a part: what it is, and a place in the order by name. */
+enum { EACH = sizeof(struct ptx_part) + sizeof(uint32_t) };
 
 static const char kind[] = "outline";
 
@@ -33,9 +36,7 @@ static struct outline *newest;
 static void outline_free(struct outline *outline)
 {
 	if (outline) {
-		mem_free(outline->text);
 		mem_free(outline->parts);
-		mem_free(outline->by_name);
 		mem_free(outline);
 	}
 }
@@ -56,15 +57,15 @@ void outline_release(struct outline *outline)
 	}
 }
 
-/* Those beyond the first few, or the first bytes, of the list. */
+/* Those beyond the first few of the list, or beyond many parts. */
 static void drop_old(void)
 {
-	size_t count = 0, size = 0;
+	size_t count = 0, parts = 0;
 	for (struct outline **at = &newest; *at;) {
 		struct outline *outline = *at;
 		count++;
-		size += outline->size;
-		if (count > 1 && (count > MOST_OUTLINES || size > MOST_TEXT)) {
+		parts += outline->count;
+		if (count > 1 && (count > MOST_OUTLINES || parts > MOST_PARTS)) {
 			*at = outline->next;
 			release_locked(outline);
 		} else {
@@ -129,20 +130,18 @@ static struct outline *find_in_memory(size_t size, struct hash hash)
 }
 
 /* With places for `count` parts. */
-static struct outline *create(const char *text, size_t size, struct hash hash, size_t count)
+
+/* Takes `parts`, which has room for EACH of `count`. */
+static struct outline *create(size_t size, struct hash hash, void *parts, size_t count)
 {
-	struct outline *outline = mem_zalloc(1, sizeof(*outline));
+	struct outline *outline = parts ? mem_zalloc(1, sizeof(*outline)) : NULL;
 	if (!outline) {
+		mem_free(parts);
 		return NULL;
 	}
 	*outline = (struct outline){.refs = 1, .hash = hash, .size = size, .count = count,
-		.text = mem_alloc(size), .parts = mem_zalloc(count, sizeof(*outline->parts)),
-		.by_name = mem_zalloc(count, sizeof(*outline->by_name))};
-	if (!outline->text || !outline->parts || !outline->by_name) {
-		outline_free(outline);
-		return NULL;
-	}
-	memcpy(outline->text, text, size);
+		.parts = parts};
+	outline->by_name = (uint32_t *)(outline->parts + count);
 	return outline;
 }
 
@@ -160,14 +159,14 @@ static int compare_parts(const void *a, const void *b, void *text)
 		(const char *)text + other->name, other->name_size);
 }
 
-static bool sort(struct outline *outline)
+static bool sort(struct outline *outline, const char *text)
 {
 	const struct ptx_part **parts = mem_zalloc(outline->count, sizeof(*parts));
 	for (size_t i = 0; parts && i < outline->count; i++) {
 		parts[i] = &outline->parts[i];
 	}
 	if (parts) {
-		qsort_r(parts, outline->count, sizeof(*parts), compare_parts, outline->text);
+		qsort_r(parts, outline->count, sizeof(*parts), compare_parts, (void *)text);
 	}
 	for (size_t i = 0; parts && i < outline->count; i++) {
 		outline->by_name[i] = (uint32_t)(parts[i] - outline->parts);
@@ -176,14 +175,13 @@ static bool sort(struct outline *outline)
 	return parts;
 }
 
-size_t outline_kernel(const struct outline *outline, const char *name)
+size_t outline_kernel(const struct outline *outline, const char *text, const char *name)
 {
 	size_t begin = 0, end = outline->count, name_size = strlen(name);
 	while (begin < end) {
 		size_t middle = begin + (end - begin) / 2;
 		const struct ptx_part *part = &outline->parts[outline->by_name[middle]];
-		int order = compare_names(name, name_size, outline->text + part->name,
-			part->name_size);
+		int order = compare_names(name, name_size, text + part->name, part->name_size);
 		if (order == 0) {
 			return outline->by_name[middle];
 		}
@@ -218,53 +216,42 @@ static bool is_sound(const struct outline *outline)
 	return ok;
 }
 
-static struct outline *find_on_disk(const char *text, size_t size, struct hash hash)
+static struct outline *find_on_disk(size_t size, struct hash hash)
 {
-	enum { EACH = sizeof(struct ptx_part) + sizeof(uint32_t) };
 	struct str key = STR_INIT;
 	char *value = NULL;
 	size_t value_size = 0;
 	struct outline *outline = NULL;
 	if (make_key(&key, size, hash)
-	    && store_get(kept_store(), key.data, key.len, &value, &value_size) == STORE_HIT
-	    && value_size >= EACH && value_size % EACH == 0) {
-		outline = create(text, size, hash, value_size / EACH);
+	    && store_get(kept_store(), key.data, key.len, &value, &value_size) == STORE_HIT) {
+		outline = create(size, hash, value, value_size / EACH);
 	}
-	if (outline) {
-		size_t parts_size = outline->count * sizeof(*outline->parts);
-		memcpy(outline->parts, value, parts_size);
-		memcpy(outline->by_name, value + parts_size, value_size - parts_size);
-		if (!is_sound(outline)) {
-			outline_free(outline);
-			outline = NULL;
-		}
+	if (outline && (value_size < EACH || value_size % EACH != 0 || !is_sound(outline))) {
+		outline_free(outline);
+		outline = NULL;
 	}
-	mem_free(value);
 	str_free(&key);
 	return outline;
 }
 
 static void put_on_disk(const struct outline *outline)
 {
-	struct str key = STR_INIT, value = STR_INIT;
-	str_addn(&value, (const char *)outline->parts, outline->count * sizeof(*outline->parts));
-	str_addn(&value, (const char *)outline->by_name,
-		outline->count * sizeof(*outline->by_name));
-	if (make_key(&key, outline->size, outline->hash) && !value.failed) {
-		(void)store_put(kept_store(), key.data, key.len, value.data, value.len);
+	struct str key = STR_INIT;
+	if (make_key(&key, outline->size, outline->hash)) {
+		(void)store_put(kept_store(), key.data, key.len, outline->parts,
+			outline->count * EACH);
 	}
 	str_free(&key);
-	str_free(&value);
 }
 
-struct outline *outline_find(const char *text, size_t size)
+struct outline *outline_find(const char *text, size_t size, const struct hash *known)
 {
 	if (size < LEAST_SIZE) {
 		return NULL;
 	}
-	struct hash hash = hash_of(text, size);
+	struct hash hash = known ? *known : hash_of(text, size);
 	struct outline *outline = find_in_memory(size, hash);
-	if (!outline && (outline = find_on_disk(text, size, hash))) {
+	if (!outline && (outline = find_on_disk(size, hash))) {
 		outline = put_in(outline);
 	}
 	return outline;
@@ -287,12 +274,13 @@ void outline_remember(const struct ptx_module *module, const char *text)
 	    || takes_addresses(module)) {
 		return;
 	}
-	struct outline *outline = create(text, module->text_size, module->text_hash, count);
+	struct outline *outline = create(module->text_size, module->text_hash,
+		mem_zalloc(count, EACH), count);
 	if (!outline) {
 		return;
 	}
 	memcpy(outline->parts, module->parts, count * sizeof(*outline->parts));
-	if (sort(outline)) {
+	if (sort(outline, text)) {
 		put_on_disk(outline);
 		outline_release(put_in(outline));
 	} else {

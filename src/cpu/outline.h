@@ -12,21 +12,21 @@ struct outline {
 	struct outline *next;    /* of those in memory; the rest of it nobody changes */
 	size_t refs;
 	struct hash hash;
-	char *text;
-	size_t size;
-	struct ptx_part *parts;  /* in order of appearance */
+	size_t size;             /* of the text */
+	struct ptx_part *parts;  /* in order of appearance; in the same piece of memory */
 	uint32_t *by_name;       /* their numbers */
 	size_t count;
 };
 
-/* The outline of a text, to be released; NULL: it is not known, or there is no memory. */
-struct outline *outline_find(const char *text, size_t size);
+/* The outline of a text, to be released; NULL: it is not known, or there is no memory.  `known` is the
+ * text's hash, NULL if nobody has made it yet. */
+struct outline *outline_find(const char *text, size_t size, const struct hash *known);
 /* The module was read from this text and is good in all ways: remember it, if that pays. */
 void outline_remember(const struct ptx_module *module, const char *text);
 void outline_release(struct outline *outline); /* NULL is fine */
 
-/* The number of a kernel, outline->count if there is none of that name. */
-size_t outline_kernel(const struct outline *outline, const char *name);
+/* The number of a kernel of the text, outline->count if there is none of that name. */
+size_t outline_kernel(const struct outline *outline, const char *text, const char *name);
 
 /* Forget what is in memory. */
 void outline_forget(void);
