@@ -71,7 +71,7 @@ static kz_status check_geometry(const struct launch *launch, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status check_shared(struct launch *launch, kz_error *err)
+static always_inline kz_status check_shared(struct launch *launch, kz_error *err)
 {
 	const struct kz_kernel *kernel = launch->kernel;
 	const kz_device_info *info = &launch->dev->info;
