@@ -344,11 +344,6 @@ static bool may_team(struct block *block)
 	return may;
 }
 
-uint32_t block_count(const struct block *block)
-{
-	return block->slots[0].warp.ctaid[0] - block->ctaid[0] + 1;
-}
-
 /* Whether a warp has trapped in place of the first one. */
 static bool has_replaced(const struct block *block)
 {

@@ -63,7 +63,10 @@ enum block_end {
 void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most);
 enum block_end block_step(struct block *block);
 /* Of a block that is done, how many it was. */
-uint32_t block_count(const struct block *block);
+static inline uint32_t block_count(const struct block *block)
+{
+	return block->slots[0].warp.ctaid[0] - block->ctaid[0] + 1;
+}
 
 /* What the current warp of a deadlocked block waits for, for messages. */
 const char *block_waits_at(const struct block *block);

@@ -404,9 +404,11 @@ static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 	if (at >= owner->end) {
 		return false;
 	}
-	w->at = at;
+	if (at != w->at) { // else it goes on where it is, and needs no divisions
+		w->at = at;
+		locate(job, at, w->ctaid);
+	}
 	w->to = owner->end - at > job->chunk ? at + job->chunk : owner->end;
-	locate(job, at, w->ctaid);
 	return true;
 }
 
@@ -599,7 +601,7 @@ static void init_job(struct job *job, struct launcher *launcher,
  * for all.  How many workers have something to do is the result. */
 static unsigned plan_shares(struct job *job, unsigned workers)
 {
-	uint64_t many = job->blocks / ((uint64_t)workers * 16);
+	uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
 	job->chunk = many < 1 ? 1 : many > 64 ? 64 : many;
 	uint64_t most = (job->blocks + job->chunk - 1) / job->chunk;
 	unsigned want = most < workers ? (unsigned)most : workers;
@@ -632,6 +634,7 @@ static bool set_up_worker(struct job *job, unsigned index)
 	w->room = &w->own;
 	w->at = 0;
 	w->to = 0;
+	memset(w->ctaid, 0, sizeof(w->ctaid));
 	if (index < job->shares) {
 		atomic_store_explicit(&w->next, share_start(job, index), memory_order_relaxed);
 		w->end = share_start(job, index + 1);
