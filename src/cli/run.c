@@ -25,12 +25,13 @@ static char name[] = "kudzu run"; /* getopt's messages begin with it */
 
 /* The command line */
 
-static bool read_count(int64_t *out, const char *option, const char *text, const char *expected)
+static bool read_count(int64_t *out, int64_t least, const char *option, const char *text,
+	const char *expected)
 {
 	char *end = NULL;
 	errno = 0;
 	long long value = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
-	if (errno || value < 0 || *end) {
+	if (errno || value < least || *end) {
 		fprintf(stderr, "%s: --%s: expected %s, got '%s'\n", name, option, expected, text);
 		return false;
 	}
@@ -96,11 +97,11 @@ static bool read_option(struct run *run, int option, char *value)
 	case 'b':
 		return run->has_block = read_dim(&run->block, "block", value);
 	case 'm':
-		return read_count(&run->shared_size, "shared", value, "bytes, 0 or more");
+		return read_count(&run->shared_size, 0, "shared", value, "bytes, 0 or more");
 	case 'o':
 		return read_out(run, value);
 	case 't':
-		return read_count(&run->times, "time", value, "a number of launches");
+		return read_count(&run->times, 1, "time", value, "a number of launches");
 	case 'w':
 		return run->watch = true;
 	case 'd':
@@ -226,7 +227,13 @@ static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_
 		int64_t threads = run->block.x > 0 ? run->block.x : 1;
 		run->grid = kz_dim(count < 1 ? 1 : (count - 1) / threads + 1, 1, 1);
 	}
-	if (count > 0 && !run->is_rehearsal && (!run->has_grid || !run->has_block)) {
+}
+
+/* Not before the launch has been accepted: what is wrong with it is said in one line. */
+static void show_extents(const struct run *run, const struct run_values *values)
+{
+	if (!run->is_rehearsal && run_values_count(values) > 0
+	    && (!run->has_grid || !run->has_block)) {
 		fprintf(stderr, "%s: --grid %" PRId64 " --block %" PRId64 ", one thread for each "
 			"element of the largest array\n", name, run->grid.x, run->block.x);
 	}
@@ -260,7 +267,11 @@ static kz_status launch(struct run *run, kz_device *dev, kz_kernel *kernel,
 	kz_status st;
 	choose_extents(run, kernel, values);
 	fflush(stdout); /* what the kernel prints comes after */
-	if ((st = run_launch(run, kernel, values, err)) || (st = kz_device_synchronize(dev, err))
+	if ((st = run_launch(run, kernel, values, err))) {
+		return st;
+	}
+	show_extents(run, values);
+	if ((st = kz_device_synchronize(dev, err))
 	    || (run->check && (st = run_guard_check(values, parameters, err)))
 	    || (!run->is_rehearsal && (st = run_show(run, values, parameters, err)))) {
 		return st;
