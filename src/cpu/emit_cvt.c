@@ -87,6 +87,28 @@ static LLVMValueRef int_to_int(struct emit *e, const struct ptx_inst *inst, LLVM
 	return ir_trunc(e, value, type);
 }
 
+/* A number toward zero, or the nearest integer that fits; not a number is 0.  In parts, of which LLVM
+ * makes vectors in loops: of its own saturating conversion it does not. */
+static LLVMValueRef fit_int(struct emit *e, enum ptx_type to, LLVMValueRef x)
+{
+	bool sign = emit_is_signed(to);
+	unsigned bits = ptx_type_bits(to);
+	LLVMTypeRef type = emit_int_type(e, bits);
+	LLVMTypeRef real = ir_is_f32(e, x) ? e->f32 : e->f64;
+	double half = (double)(UINT64_C(1) << (bits - 1));
+	LLVMValueRef low = emit_real(e, real, sign ? -half : 0);
+	LLVMValueRef high = emit_real(e, real, sign ? half : 2 * half);
+	LLVMValueRef above = ir_fcmp(e, LLVMRealOGE, x, high);
+	LLVMValueRef below = ir_fcmp(e, LLVMRealOLT, x, low);
+	LLVMValueRef fits = ir_and(e, ir_fcmp(e, LLVMRealOGE, x, low),
+		ir_fcmp(e, LLVMRealOLT, x, high));
+	LLVMValueRef inner = ir_select(e, fits, x, emit_real(e, real, 0));
+	LLVMValueRef value = sign ? LLVMBuildFPToSI(e->builder, inner, type, "")
+		: LLVMBuildFPToUI(e->builder, inner, type, "");
+	value = ir_select(e, above, limit(e, to, bits, true), value);
+	return sign ? ir_select(e, below, limit(e, to, bits, false), value) : value;
+}
+
 /* Out of range gives the nearest integer that fits.  PTX ISA, cvt: not a number gives 0, but the
  * highest bit alone when either side has 64 bits. */
 static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
@@ -94,10 +116,7 @@ static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLV
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
 	unsigned bits = ptx_type_bits(to);
-	LLVMTypeRef types[] = {emit_int_type(e, bits), LLVMTypeOf(value)};
-	LLVMValueRef whole = round == EMIT_ZERO ? value : integral(e, value, round);
-	const char *name = emit_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-	LLVMValueRef fit = ir_intrinsic(e, name, types, 2, &whole, 1);
+	LLVMValueRef fit = fit_int(e, to, round == EMIT_ZERO ? value : integral(e, value, round));
 	if (bits < 64 && inst->types[1] != PTX_F64) {
 		return fit;
 	}
