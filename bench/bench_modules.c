@@ -163,7 +163,7 @@ static int compare_launches(kz_device *dev, kz_module *one, kz_module *many, kz_
 }
 
 /* In a process of its own: `count` kernels in a text that another process has seen, as an image in a
- * file or as source; prints the seconds. */
+ * file or as source; prints the seconds of the processor, for it waits for nothing. */
 static int be_next_process(const char *device, const char *path, int count)
 {
 	kz_error err = KZ_ERROR_INIT;
@@ -176,11 +176,11 @@ static int be_next_process(const char *device, const char *path, int count)
 	if (!text || kz_device_open(&dev, device, &err)) {
 		return bench_fail(&err);
 	}
-	double begin = bench_now();
+	double begin = bench_cpu();
 	kz_status st = path[0] ? kz_module_load(&mod, dev, text, (int64_t)size, &err)
 		: kz_module_compile(&mod, dev, text, NULL, &err);
 	st = st ? st : kz_module_kernel(&kernel, mod, "k0", &err);
-	printf("%.9f\n", bench_now() - begin);
+	printf("%.9f\n", bench_cpu() - begin);
 	kz_module_release(mod);
 	kz_device_close(dev);
 	free(text);

@@ -40,6 +40,10 @@ table() {
 			"modules 1000, new|ratio|loading a module of 1000 kernels and making one " \
 				"ready, over a module of one\n" \
 			"modules 1000, loaded before|ratio|... that was loaded before\n" \
+			"modules 1000, next process, image|ratio|... that another process has loaded, its " \
+				"image\n" \
+			"modules 1000, next process, source|ratio|... that another process has compiled, " \
+				"its source\n" \
 			"compile saxpy|kudzu/bare|a compile, over bare `nvrtcCompileProgram` with the " \
 				"same options: saxpy\n" \
 			"compile fp16|kudzu/bare|... with `cuda_fp16.h`\n" \
