@@ -20,7 +20,7 @@ Suite *emit_team_suite(void);
 
 enum { ROUNDS = 6 };
 
-static const uint32_t widths[] = {1, 32};
+enum { WIDTH = 32 };
 static const uint32_t blocks[] = {32, 64, 96, 100, 128, 256, 288};
 
 static const char shared[] = ".shared .align 4 .b8 s[4096];";
@@ -68,8 +68,8 @@ static void check_sums(uint32_t threads, uint32_t round, uint32_t from, uint32_t
 
 START_TEST(warps_exchange_values_at_barriers)
 {
-	uint32_t threads = blocks[_i / 2];
-	grid_ok(widths[_i % 2], threads, shared, BEGIN END);
+	uint32_t threads = blocks[_i];
+	grid_ok(WIDTH, threads, shared, BEGIN END);
 	check_sums(threads, ROUNDS, 0, 0);
 }
 END_TEST
@@ -79,14 +79,14 @@ static const uint32_t parts[][2] = {{32, 64}, {0, 128}, {3, 5}, {0, 1}, {30, 70}
 
 START_TEST(warps_that_part_go_on_by_themselves)
 {
-	const uint32_t *part = parts[_i / 2 % (int)countof(parts)];
-	uint32_t round = (uint32_t)_i / 2 / countof(parts);
+	const uint32_t *part = parts[_i % (int)countof(parts)];
+	uint32_t round = (uint32_t)_i / countof(parts);
 	char body[2048];
 	snprintf(body, sizeof(body), "%s"
 		"setp.ne.u32 %%p2, %%r5, %u; @%%p2 bra on; sub.u32 %%r11, %%r10, %u;\n"
 		"setp.ge.u32 %%p2, %%r11, %u; @%%p2 bra on; add.u32 %%r6, %%r6, 1000; on:\n%s",
 		BEGIN, round, part[0], part[1] - part[0], END);
-	grid_ok(widths[_i % 2], 128, shared, body);
+	grid_ok(WIDTH, 128, shared, body);
 	check_sums(128, round, part[0], part[1]);
 }
 END_TEST
@@ -102,12 +102,12 @@ static const char *const failing[] = {
 
 START_TEST(a_failure_names_the_thread_of_any_warp)
 {
-	uint32_t culprit = culprits[(unsigned)_i / 2 % countof(culprits)];
+	uint32_t culprit = culprits[(unsigned)_i % countof(culprits)];
 	char body[2048], where[64];
 	snprintf(body, sizeof(body), "%ssetp.eq.u32 %%p3, %%r0, %u;\n%s\n%s", BEGIN, culprit,
-		failing[(unsigned)_i / 2 / countof(culprits)], END);
+		failing[(unsigned)_i / countof(culprits)], END);
 	snprintf(where, sizeof(where), "block (0,0,0), thread (%u,0,0)", culprit);
-	ck_assert_int_eq(grid_run(widths[_i % 2], 128, shared, body), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_int_eq(grid_run(WIDTH, 128, shared, body), CUDA_ERROR_ILLEGAL_ADDRESS);
 	ck_assert_str_eq(grid.failure.what, "access to address 0x40");
 	ck_assert_str_eq(grid.failure.where, where);
 }
@@ -161,10 +161,10 @@ Suite *emit_team_suite(void)
 	Suite *s = suite_create("emit_team");
 	TCase *tc = tcase_create("teams");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
-	tcase_add_loop_test(tc, warps_exchange_values_at_barriers, 0, 2 * countof(blocks));
-	tcase_add_loop_test(tc, warps_that_part_go_on_by_themselves, 0, 4 * countof(parts));
+	tcase_add_loop_test(tc, warps_exchange_values_at_barriers, 0, countof(blocks));
+	tcase_add_loop_test(tc, warps_that_part_go_on_by_themselves, 0, 2 * countof(parts));
 	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
-		2 * countof(culprits) * countof(failing));
+		countof(culprits) * countof(failing));
 	suite_add_tcase(s, tc);
 	tc = tcase_create("kinds");
 	tcase_add_loop_test(tc, a_team_is_what_stays_together, 0, countof(kinds));
