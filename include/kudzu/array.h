@@ -47,6 +47,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_
  *
  * @param value host memory, one element.
  * @param value_size its bytes; must be the dtype's size.
+ * @return as kz_array_create; also KZ_INVALID for another size, and for NULL.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, const void *value, int64_t value_size, kz_error *err);

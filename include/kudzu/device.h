@@ -106,6 +106,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_describe(kz_device *dev, kz_device_info 
  *
  * @param free_size bytes free now; may be NULL.
  * @param total_size bytes in all; may be NULL.
+ * @return KZ_OK; KZ_INVALID for no device; the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_memory(kz_device *dev, int64_t *free_size,
 	int64_t *total_size, kz_error *err);

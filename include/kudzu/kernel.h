@@ -306,6 +306,9 @@ KZ_API KZ_NODISCARD kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz
  * Launch a kernel over `count` elements, one thread each, with the block size that the driver
  * suggests for full occupancy without dynamic shared memory.  0 elements launch nothing.  The kernel
  * must check its index.
+ *
+ * @return as kz_launch; also KZ_LAUNCH for a negative count.
+ * Async: as kz_launch.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 	const kz_launch_options *options, kz_error *err, kz_args args);

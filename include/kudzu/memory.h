@@ -128,6 +128,8 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
  * @param size a multiple of pattern_size.
  * @param pattern host memory, 1, 2, 4 or 8 bytes.
  * @param stream NULL for the default stream.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for another pattern, or what is
+ *         no multiple of it; the driver's failures.
  * Async: returns at once; the pattern was copied.
  */
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
