@@ -9,6 +9,7 @@
 #include "api_array.h"
 
 #include "../base/alloc.h"
+#include "settings.h"
 
 #include <string.h>
 
@@ -27,7 +28,9 @@ static CUresult check_memory(const char *call, const struct context *context, CU
 	size_t size)
 {
 	char where[128];
-	if (address % (unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0) {
+	// With a guard the address of memory says where it ends, and textures work at any.
+	if (address % (unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0
+	    && settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_NONE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: address 0x%llx is not aligned as "
 			"CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT says", call, address);
 	}
