@@ -323,11 +323,13 @@ static bool is_at_one_barrier(const struct block *block)
 	return same;
 }
 
-/* A team's warps have parted: from now on each runs by itself.  How many have ended. */
+/* A team's warps have parted: from now on each runs by itself.  Before that it may have gained more
+ * than that costs, about as much as a barrier.  How many have ended. */
 static uint32_t run_apart(struct block *block)
 {
+	enum { ENOUGH_WAITS = 4 };
 	uint32_t ends = 0;
-	block->apart++;
+	block->apart += block->slots[0].warp.waits < ENOUGH_WAITS;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		start_warp(block, &block->slots[i]);
 		block->slots[i].resume = RT_SWEEP;
@@ -336,7 +338,7 @@ static uint32_t run_apart(struct block *block)
 	return ends;
 }
 
-/* Whether the warps of a block may begin as a team: not if those of many blocks have parted. */
+/* Whether the warps of a block may begin as a team: not if those of many blocks have parted soon. */
 static bool may_team(struct block *block)
 {
 	bool may = block->apart < 4 || block->apart < block->teams / 4;

@@ -45,7 +45,7 @@ struct block {
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
 	uint32_t teams;                  /* blocks of this launch, here, that may have begun as one, */
-	uint32_t apart;                  /* and those whose warps have parted */
+	uint32_t apart;                  /* and those whose warps parted soon */
 	struct books books;
 };
 
