@@ -15,6 +15,7 @@
 #include "rt_collect.h"
 
 #include <string.h>
+#include <time.h>
 
 /* Then others have their turn: of a block that waits, some warps may move all the same. */
 #define ROUNDS_PER_STEP 1000
@@ -323,13 +324,65 @@ static bool is_at_one_barrier(const struct block *block)
 	return same;
 }
 
-/* A team's warps have parted: from now on each runs by itself.  Before that it may have gained more
- * than that costs, about as much as a barrier.  How many have ended. */
+/* --- Teams --- */
+
+/*
+ * A team saves what barriers cost, and its warps' results do not wait for each other; but it has as
+ * many times the registers, and its warps may part.  What weighs more is found by doing both: after
+ * a first block, which may be slow for other reasons, each way has its turn.
+ */
+enum { TRIALS = 5 };
+
+void block_set_kernel(struct block *block, rt_kernel *run)
+{
+	if (block->run != run) {
+		block->run = run;
+		block->trial = (struct block_trial){.best = {UINT64_MAX, UINT64_MAX}};
+	}
+}
+
+uint64_t block_clock(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* Whether the warps of a block may begin as a team. */
+static bool may_team(const struct block *block)
+{
+	const struct block_trial *trial = &block->trial;
+	return trial->count < TRIALS ? trial->count % 2 == 0 : trial->best[0] <= trial->best[1];
+}
+
+static void begin_trial(struct block *block)
+{
+	struct block_trial *trial = &block->trial;
+	trial->is_team = false;
+	if (trial->count > 0 && trial->count < TRIALS) {
+		trial->began = block_clock();
+	}
+}
+
+static void end_trial(struct block *block)
+{
+	struct block_trial *trial = &block->trial;
+	if (trial->count >= TRIALS) {
+		return;
+	}
+	if (trial->count == 0) {
+		trial->count = trial->is_team ? 1 : TRIALS;
+		return;
+	}
+	uint64_t *best = &trial->best[trial->count++ % 2];
+	uint64_t took = block_clock() - trial->began;
+	*best = took < *best ? took : *best;
+}
+
+/* A team's warps have parted: from now on each runs by itself.  How many have ended. */
 static uint32_t run_apart(struct block *block)
 {
-	enum { ENOUGH_WAITS = 4 };
 	uint32_t ends = 0;
-	block->apart += block->slots[0].warp.waits < ENOUGH_WAITS;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		start_warp(block, &block->slots[i]);
 		block->slots[i].resume = RT_SWEEP;
@@ -338,13 +391,7 @@ static uint32_t run_apart(struct block *block)
 	return ends;
 }
 
-/* Whether the warps of a block may begin as a team: not if those of many blocks have parted soon. */
-static bool may_team(struct block *block)
-{
-	bool may = block->apart < 4 || block->apart < block->teams / 4;
-	block->teams += may;
-	return may;
-}
+/* --- Blocks --- */
 
 /* Whether a warp has trapped in place of the first one. */
 static bool has_replaced(const struct block *block)
@@ -377,6 +424,7 @@ static uint32_t run_first(struct block *block)
 		start_warp(block, slot);
 		block->current = slot;
 		slot->resume = run(&slot->warp, slot->frame, 0);
+		block->trial.is_team |= slot->warp.team > 0;
 		if (slot->resume == RT_APART) {
 			return run_apart(block);
 		}
@@ -396,6 +444,7 @@ static bool run_round(struct block *block)
 	uint32_t ends = 0;
 	if (!block->has_begun) {
 		block->has_begun = true;
+		begin_trial(block);
 		ends = run_first(block);
 	} else {
 		for (uint32_t i = 0; i < block->slot_count; i++) {
@@ -425,7 +474,7 @@ static bool must_stop(const struct block *block)
 	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
 }
 
-enum block_end block_step(struct block *block)
+static enum block_end step(struct block *block)
 {
 	for (unsigned round = 0; round < ROUNDS_PER_STEP; round++) {
 		if (must_stop(block)) {
@@ -444,4 +493,13 @@ enum block_end block_step(struct block *block)
 		}
 	}
 	return BLOCK_SPINS;
+}
+
+enum block_end block_step(struct block *block)
+{
+	enum block_end end = step(block);
+	if (end == BLOCK_DONE) {
+		end_trial(block);
+	}
+	return end;
 }

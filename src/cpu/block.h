@@ -31,8 +31,16 @@ struct books {
 	uint32_t gone_count;                     /* counted as barriers do */
 };
 
+/* Of teams, with the blocks of a kernel that run here first. */
+struct block_trial {
+	uint32_t count;                  /* blocks so far */
+	bool is_team;                    /* the last one was one */
+	uint64_t began;                  /* ns */
+	uint64_t best[2];                /* ns, of a team and of others */
+};
+
 struct block {
-	rt_kernel *run;
+	rt_kernel *run;                  /* by block_set_kernel */
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t width;
@@ -44,8 +52,7 @@ struct block {
 	uint32_t most;                   /* blocks in a row, from this one on, that may run */
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
-	uint32_t teams;                  /* blocks of this launch, here, that may have begun as one, */
-	uint32_t apart;                  /* and those whose warps parted soon */
+	struct block_trial trial;
 	struct books books;
 };
 
@@ -57,6 +64,10 @@ enum block_end {
 	BLOCK_BAD_BARRIER, /* there is none of that number */
 	BLOCK_STOPPED
 };
+
+/* What runs from now on. */
+void block_set_kernel(struct block *block, rt_kernel *run);
+uint64_t block_clock(void); /* ns */
 
 /* A kernel that never yields may run the blocks behind it, too, `most` in all, as if they were one
  * block. */

@@ -230,7 +230,6 @@ static void start_warps(struct emit *e)
 	struct emit_team *t = e->team;
 	emit_enter(e, t->start);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, waits), emit_u32(e, 0));
 	for (unsigned i = 0; i < t->count; i++) {
 		use_member(e, &t->members[i]);
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, RT_GROUP));
@@ -323,14 +322,6 @@ static void make_inst(struct emit *e, const struct ptx_inst *inst)
 	use_member(e, NULL);
 }
 
-/* At a barrier all are there. */
-static void count_wait(struct emit *e)
-{
-	LLVMValueRef waits = emit_field(e, e->warp, offsetof(struct rt_warp, waits), e->s.i32);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, waits),
-		ir_add(e, waits, emit_u32(e, 1)));
-}
-
 static void make_block(struct emit *e, size_t index)
 {
 	const struct ptx_block *block = &e->func->blocks[index];
@@ -344,9 +335,7 @@ static void make_block(struct emit *e, size_t index)
 			branch(e, inst);
 		} else if (inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) {
 			end_warps(e);
-		} else if (ptx_waits(inst->op)) {
-			count_wait(e);
-		} else {
+		} else if (!ptx_waits(inst->op)) {
 			make_inst(e, inst);
 		}
 	}

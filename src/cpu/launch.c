@@ -340,13 +340,6 @@ static bool has_failed(struct job *job)
 
 /* --- Blocks --- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
 static void work(void *arg, unsigned index);
 
 /* For worker 0: a launch that was to be short takes long, or waits for what others could do. */
@@ -372,7 +365,7 @@ static bool must_leave(struct job *job, const struct worker *w, bool waits)
 	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
 		return false;
 	}
-	uint64_t now = now_ns();
+	uint64_t now = block_clock();
 	job->first = job->first == 0 ? now : job->first;
 	if (now - job->first > LATE_NS) {
 		get_help(job);
@@ -621,10 +614,8 @@ static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
 		return false;
 	}
-	room->block.run = job->request->run;
+	block_set_kernel(&room->block, job->request->run);
 	room->block.stop = &job->failure;
-	room->block.teams = 0;
-	room->block.apart = 0;
 	return true;
 }
 

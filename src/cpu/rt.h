@@ -134,7 +134,6 @@ struct rt_warp {
 	uint32_t access;               /* with emit_trace: bytes that each of `gathers` is to access
 					* at `at`; 0: nobody knows */
 	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
-	uint32_t waits;                /* out: barriers that a team has come by */
 };
 
 /* A place for a warp; those of a block lie one behind the other.  The caller of block.c sets up all
