@@ -3,18 +3,18 @@
 #define GRID_H
 
 /*
- * Compile one PTX kernel and run a block or a grid of it, by the launcher, with warps of any width.  Kernels
- * are made of a body: %rd0 points to grid.memory, %rd9 to the GRID_WORDS words there of the thread, whose
- * number is %r0.
+ * Compile one PTX kernel and run a block or a grid of it, by the launcher, with warps of any width.
+ * Kernels are made of a body: %rd0 points to grid.memory, %rd9 to the GRID_WORDS words there of the
+ * thread, whose number is %r0.
  */
 #include "../src/cpu/launch.h"
 
 #define GRID_WORDS 64
 
 struct grid {
-	uint32_t size[3];    /* in blocks; grid_setup makes it one */
-	uint32_t memory[BLOCK_MAX_THREADS][GRID_WORDS];
+	_Alignas(64) uint32_t memory[BLOCK_MAX_THREADS][GRID_WORDS];
 	struct launch_failure failure;
+	uint32_t size[3];    /* in blocks; grid_setup makes it one */
 };
 
 extern struct grid grid;
