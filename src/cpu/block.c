@@ -329,15 +329,18 @@ static bool is_at_one_barrier(const struct block *block)
 /*
  * A team saves what barriers cost, and its warps' results do not wait for each other; but it has as
  * many times the registers, and its warps may part.  What weighs more is found by doing both: after
- * a first block, which may be slow for other reasons, each way has its turn.
+ * a first block, which may be slow for other reasons, pairs of blocks that follow each other have a
+ * vote, some at once and then one from time to time, as single ones may be disturbed.
  */
-enum { TRIALS = 5 };
+enum { FIRST_PAIRS = 3, PERIOD = 64, MOST_VOTES = 4 };
+
+#define NO_TEAMS UINT32_MAX
 
 void block_set_kernel(struct block *block, rt_kernel *run)
 {
 	if (block->run != run) {
 		block->run = run;
-		block->trial = (struct block_trial){.best = {UINT64_MAX, UINT64_MAX}};
+		block->trial = (struct block_trial){.count = 0};
 	}
 }
 
@@ -348,35 +351,50 @@ uint64_t block_clock(void)
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
+/* Whether a block belongs to a pair: the odd one is no team, the even one is. */
+static bool is_in_pair(uint32_t count)
+{
+	uint32_t place = count % PERIOD;
+	return count != NO_TEAMS && count > 0 && (count <= 2 * FIRST_PAIRS || place == 1 || place == 2);
+}
+
 /* Whether the warps of a block may begin as a team. */
 static bool may_team(const struct block *block)
 {
 	const struct block_trial *trial = &block->trial;
-	return trial->count < TRIALS ? trial->count % 2 == 0 : trial->best[0] <= trial->best[1];
+	return is_in_pair(trial->count) ? trial->count % 2 == 0 : trial->votes >= 0;
 }
 
 static void begin_trial(struct block *block)
 {
 	struct block_trial *trial = &block->trial;
 	trial->is_team = false;
-	if (trial->count > 0 && trial->count < TRIALS) {
+	if (is_in_pair(trial->count)) {
 		trial->began = block_clock();
+	}
+}
+
+static void vote(struct block_trial *trial)
+{
+	uint64_t took = block_clock() - trial->began;
+	if (trial->count % 2 == 1) {
+		trial->took = took;
+	} else if (took > trial->took) {
+		trial->votes -= trial->votes > -MOST_VOTES;
+	} else {
+		trial->votes += trial->votes < MOST_VOTES;
 	}
 }
 
 static void end_trial(struct block *block)
 {
 	struct block_trial *trial = &block->trial;
-	if (trial->count >= TRIALS) {
-		return;
+	if (is_in_pair(trial->count)) {
+		vote(trial);
 	}
-	if (trial->count == 0) {
-		trial->count = trial->is_team ? 1 : TRIALS;
-		return;
+	if (trial->count != NO_TEAMS) {
+		trial->count = trial->count == 0 && !trial->is_team ? NO_TEAMS : trial->count + 1;
 	}
-	uint64_t *best = &trial->best[trial->count++ % 2];
-	uint64_t took = block_clock() - trial->began;
-	*best = took < *best ? took : *best;
 }
 
 /* A team's warps have parted: from now on each runs by itself.  How many have ended. */

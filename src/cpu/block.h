@@ -31,12 +31,13 @@ struct books {
 	uint32_t gone_count;                     /* counted as barriers do */
 };
 
-/* Of teams, with the blocks of a kernel that run here first. */
+/* Whether teams are worth it, by the blocks of a kernel that have run here. */
 struct block_trial {
 	uint32_t count;                  /* blocks so far */
 	bool is_team;                    /* the last one was one */
-	uint64_t began;                  /* ns */
-	uint64_t best[2];                /* ns, of a team and of others */
+	int votes;                       /* for teams, or against */
+	uint64_t began;                  /* ns, and how long the other one of a pair took */
+	uint64_t took;
 };
 
 struct block {
