@@ -148,18 +148,6 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	}
 }
 
-/* kz_array_is_contiguous, without copies of the shape: for what comes with each call. */
-static bool is_row_major(const struct kz_array *array)
-{
-	int64_t run = kz_dtype_size(array->dtype);
-	for (int64_t i = array->shape.ndim; i-- > 0; run *= array->shape.dims[i]) {
-		if (array->strides[i] != run && array->shape.dims[i] != 1) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static kz_status check_target(const struct kz_array *into, const struct expr *expr, bool unsafe,
 	kz_error *err)
 {
@@ -175,7 +163,7 @@ static kz_status check_target(const struct kz_array *into, const struct expr *ex
 		return error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(dtype),
 			kz_dtype_name(into->dtype));
 	}
-	if (is_row_major(into)) {
+	if (kz_array_is_contiguous(into)) {
 		return KZ_OK;
 	}
 	const struct strided elements = array_elements(into);

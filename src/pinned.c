@@ -97,6 +97,20 @@ struct memory *pinned_find(struct pinned_list *list, const void *pointer)
 	return found;
 }
 
+/* Give out what was made, or after a failure give back what there is of it. */
+static kz_status finish(kz_pinned **out, struct kz_pinned *pinned, struct memory *memory,
+	kz_status st)
+{
+	if (st) {
+		memory_release(memory);
+		mem_free(pinned);
+		return st;
+	}
+	pinned->memory = memory;
+	*out = pinned;
+	return KZ_OK;
+}
+
 kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_error *err)
 {
 	kz_status st;
@@ -115,14 +129,7 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 	if (!st && size > 0 && !list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
-	if (st) {
-		memory_release(memory);
-		mem_free(pinned);
-		return st;
-	}
-	pinned->memory = memory;
-	*out = pinned;
-	return KZ_OK;
+	return finish(out, pinned, memory, st);
 }
 
 /* At the end of wrapped memory, when its last use has passed. */
@@ -182,14 +189,7 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 	if (!st && size > 0 && !(st = pin(memory, err)) && !list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
-	if (st) {
-		memory_release(memory);
-		mem_free(pinned);
-		return st;
-	}
-	pinned->memory = memory;
-	*out = pinned;
-	return KZ_OK;
+	return finish(out, pinned, memory, st);
 }
 
 void kz_pinned_release(kz_pinned *pinned)

@@ -306,6 +306,18 @@ static inline bool ptx_uses_carry(const struct ptx_inst *inst)
 		|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
 }
 
+/* Whether ld or st has an order, or is volatile: others may write there, or read, at any time. */
+static inline bool ptx_is_strong(const struct ptx_inst *inst)
+{
+	static const enum ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
+		PTX_MOD_RELEASE, PTX_MOD_ACQ_REL, PTX_MOD_SC, PTX_MOD_MMIO, PTX_MOD_CV};
+	bool is = false;
+	for (size_t i = 0; i < countof(strong); i++) {
+		is |= ptx_has(&inst->mods, strong[i]);
+	}
+	return is;
+}
+
 struct ptx_label {
 	const char *name;
 	size_t inst;                  /* index of the instruction it stands before */

@@ -31,20 +31,9 @@ struct signs {
 	bool fences;
 };
 
-static bool is_any_of(const struct ptx_inst *inst, const enum ptx_mod *mods, size_t count)
-{
-	bool is = false;
-	for (size_t i = 0; i < count; i++) {
-		is |= ptx_has(&inst->mods, mods[i]);
-	}
-	return is;
-}
-
 /* `live`: the registers that are read after the instruction; NULL: all. */
 static void note_signs(struct signs *signs, const struct ptx_inst *inst, const uint64_t *live)
 {
-	static const enum ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
-		PTX_MOD_MMIO, PTX_MOD_CV};
 	const struct ptx_operand *result = inst->operands;
 	switch (inst->op) {
 	case PTX_OP_ATOM:
@@ -54,7 +43,7 @@ static void note_signs(struct signs *signs, const struct ptx_inst *inst, const u
 		signs->waits |= result->kind == PTX_REG && (!live || ptx_has_bit(live, result->reg));
 		break;
 	case PTX_OP_LD:
-		signs->waits |= is_any_of(inst, strong, countof(strong));
+		signs->waits |= ptx_is_strong(inst);
 		signs->loads |= inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
 			|| inst->space == PTX_SHARED;
 		break;

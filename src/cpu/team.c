@@ -26,17 +26,6 @@
 /* LLVM takes about a millisecond for each instruction of a team of 8, once: more are not worth it. */
 enum { MOST_INSTS = 300 };
 
-static bool is_strong(const struct ptx_inst *inst)
-{
-	static const enum ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
-		PTX_MOD_RELEASE, PTX_MOD_ACQ_REL, PTX_MOD_SC, PTX_MOD_MMIO, PTX_MOD_CV};
-	bool is = false;
-	for (size_t i = 0; i < countof(strong); i++) {
-		is |= ptx_has(&inst->mods, strong[i]);
-	}
-	return is;
-}
-
 static bool is_barrier(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC;
@@ -55,7 +44,7 @@ static bool suits(const struct ptx_inst *inst)
 	case PTX_OP_LD:
 	case PTX_OP_LDU:
 	case PTX_OP_ST:
-		return inst->space != PTX_LOCAL && !is_strong(inst);
+		return inst->space != PTX_LOCAL && !ptx_is_strong(inst);
 	case PTX_OP_BAR_SYNC:
 	case PTX_OP_BARRIER_SYNC:
 		return is_for_all(inst);
