@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "forms_ref.h"
+#include "grid.h"
 
 #include <float.h>
 #include <math.h>
@@ -216,9 +217,54 @@ START_TEST(approximations_are_as_good_as_promised)
 }
 END_TEST
 
+enum { EACH = GRID_WORDS / 2 };
+
+/* Results of all threads, at a width; of f32, EACH from each. */
+static void run_grid(const struct function *f, uint32_t width)
+{
+	char body[256];
+	snprintf(body, sizeof(body), "mov.u32 %%r1, 0;\nAGAIN:\n"
+		"ld.global.f32 %%f1, [%%rd9]; ld.global.f32 %%f2, [%%rd9+4];\n%s %%f3, %%f1%s;\n"
+		"st.global.f32 [%%rd9+%zu], %%f3; add.u64 %%rd9, %%rd9, 4;\n"
+		"add.u32 %%r1, %%r1, 1; setp.lt.u32 %%p1, %%r1, %d; @%%p1 bra AGAIN;", f->opcode,
+		f->exact ? "" : ", %f2", EACH * sizeof(float), EACH);
+	uint32_t bits = 0;
+	for (size_t t = 0; t < BLOCK_MAX_THREADS; t++) {
+		for (size_t i = 0; i < EACH; i++, bits += UINT32_MAX / (BLOCK_MAX_THREADS * EACH)) {
+			grid.memory[t][i] = bits;
+		}
+	}
+	grid_ok(width, BLOCK_MAX_THREADS, "", body);
+}
+
+START_TEST(both_widths_give_the_same_bits)
+{
+	static uint32_t first[BLOCK_MAX_THREADS][GRID_WORDS];
+	const struct function *f = &functions[_i];
+	if (is_f64(f)) {
+		return;
+	}
+	run_grid(f, 1);
+	memcpy(first, grid.memory, sizeof(first));
+	run_grid(f, 32);
+	size_t differ = 0;
+	for (size_t i = 0; i < BLOCK_MAX_THREADS * EACH; i++) {
+		uint32_t a = first[i / EACH][EACH + i % EACH];
+		uint32_t b = grid.memory[i / EACH][EACH + i % EACH];
+		/* which NaN it is PTX leaves open */
+		differ += a != b && !(isnan(f32_of(a)) && isnan(f32_of(b)));
+	}
+	ck_assert_msg(differ == 0, "%s: %zu", f->opcode, differ);
+}
+END_TEST
+
 Suite *ulp_suite(void)
 {
 	Suite *s = suite_create("ulp");
+	TCase *both = tcase_create("widths");
+	tcase_add_checked_fixture(both, grid_setup, grid_teardown);
+	tcase_add_loop_test(both, both_widths_give_the_same_bits, 0, (int)countof(functions));
+	suite_add_tcase(s, both);
 	TCase *tc = tcase_create("approximations");
 	tcase_set_timeout(tc, getenv("KUDZU_TEST_SLOW") ? 36000 : 120);
 	tcase_add_loop_test(tc, approximations_are_as_good_as_promised, 0,

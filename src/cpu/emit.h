@@ -118,8 +118,10 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
 	struct ptx_diag *diag);
 
-/* emit_lanes.c, before emit_kernel: the processor has instructions that gather. */
-void emit_allow_gathers(LLVMModuleRef ir);
+/* emit_lanes.c, before emit_kernel: the processor has AVX-512F, with which it can gather and scatter
+ * by masks, and has seeds of inverse roots. */
+void emit_allow_avx512(LLVMModuleRef ir);
+bool emit_has_avx512(struct emit *e);
 
 /* emit_trace.c, before emit_kernel: tell of each access, for messages.  And then, before one. */
 void emit_ask_traces(LLVMModuleRef ir);

@@ -372,16 +372,82 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* Two roundings: within 2^-23 of the true value, PTX allows 2^-22.9. */
+/* --- 1 / sqrt(a) --- */
+
+static LLVMValueRef some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < count; i++) {
+		order[i] = first + i;
+	}
+	return emit_shuffle(e, a, LLVMGetUndef(LLVMTypeOf(a)), order, count);
+}
+
+/* 16 lanes of AVX-512's vrsqrt14. */
+static LLVMValueRef seed_16(struct emit *e, LLVMValueRef a)
+{
+	LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
+	LLVMValueRef args[] = {a, LLVMConstNull(LLVMTypeOf(a)), LLVMConstAllOnes(mask)};
+	return ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef seed_1(struct emit *e, LLVMValueRef a)
+{
+	LLVMValueRef none = LLVMConstNull(LLVMVectorType(e->s.f32, 4));
+	LLVMValueRef zero = emit_scalar(e, 32, 0);
+	a = LLVMBuildInsertElement(e->builder, none, a, zero, "");
+	LLVMValueRef args[] = {a, a, none, emit_scalar(e, 8, 0xff)};
+	LLVMValueRef seed = ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ss", NULL, 0, args, countof(args));
+	return LLVMBuildExtractElement(e->builder, seed, zero, "");
+}
+
+/* Within 2^-14; the same bits for one lane as for many. */
+static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
+{
+	if (!emit_is_vector(e)) {
+		return seed_1(e, a);
+	}
+	LLVMValueRef low = seed_16(e, some_lanes(e, a, 0, 16));
+	LLVMValueRef high = seed_16(e, some_lanes(e, a, 16, 16));
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		order[i] = i;
+	}
+	return emit_shuffle(e, low, high, order, RT_MAX_WIDTH);
+}
+
+/*
+ * A step of Newton's method from there, y + y/2 * (1 - a * y * y): within 2^-23.6, as all positive
+ * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is no number,
+ * and any small one leaves y as it is.
+ */
+static LLVMValueRef inverse_root_by_seed(struct emit *e, LLVMValueRef a)
+{
+	LLVMValueRef seed = root_seed(e, a);
+	LLVMValueRef most = emit_real(e, e->f32, 0x1p-10);
+	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, ir_fmul(e, a, seed)), seed,
+		emit_real(e, e->f32, 1));
+	rest = ir_select(e, ir_fcmp(e, LLVMRealOLT, rest, most), rest, most);
+	LLVMValueRef half = ir_fmul(e, seed, emit_real(e, e->f32, 0.5));
+	return ir_call3(e, "llvm.fma", half, rest, seed);
+}
+
+/* By a division there are two roundings: within 2^-23 of the true value, PTX allows 2^-22.9. */
 void emit_rsqrt(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
+	if (ir_is_f32(e, a) && emit_has_avx512(e)) {
+		emit_float_result(e, inst, inverse_root_by_seed(e, a));
+		return;
+	}
 	bool seed = is_seed(inst);
 	a = seed ? upper_half(e, a, false) : a;
 	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
 	LLVMValueRef value = ir_fdiv(e, one, ir_call1(e, "llvm.sqrt", a));
 	emit_float_result(e, inst, seed ? upper_half(e, value, true) : value);
 }
+
+/* --- Signs --- */
 
 void emit_fabs(struct emit *e, const struct ptx_inst *inst)
 {

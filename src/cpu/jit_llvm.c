@@ -297,7 +297,7 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
 	if (strstr(llvm->features, "+avx512f")) {
-		emit_allow_gathers(ir);
+		emit_allow_avx512(ir);
 	}
 	if (order->is_traced) {
 		emit_ask_traces(ir);
