@@ -25,13 +25,15 @@ static struct rtc_param params[] = {
 static struct rtc_kernel kernels[] = {
 	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 3, true},
 	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
+	{(char[]){"plain"}, (char[]){"plain"}, params, 3, true},
 };
+enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static struct rtc_variable variables[] = {
 	{(char[]){"ns::v"}, (char[]){"_ZN2ns1vE"}, text, 64, 8, VARIABLE_CONSTANT, PARAM_POINTER, 8},
 	{(char[]){"w"}, (char[]){"w"}, NULL, 4, 0, VARIABLE_GLOBAL, PARAM_UNKNOWN, -1},
 };
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
-	(char[]){"a warning\n"}, kernels, 2, variables, 2,
+	(char[]){"a warning\n"}, kernels, KERNELS, variables, 2,
 	(char[]){"scale\n"}, {3, 7}, NULL};
 static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
 	0, NULL, 0, NULL, {0, 0}, NULL};
@@ -124,28 +126,51 @@ START_TEST(an_image_cut_short_or_with_more_behind_it_is_refused)
 }
 END_TEST
 
-/* What a changed byte makes is another image or none. */
-START_TEST(any_changed_byte_does_no_harm)
+/* Whether the bytes are taken for an image, and for the very same that `bytes` are. */
+static bool is_the_same_image(char *changed, const struct str *bytes)
+{
+	struct rtc_image back;
+	struct str again = STR_INIT;
+	bool same = false;
+	if (unpack_image(&back, changed, bytes->len, NULL) == KZ_OK) {
+		pack_image(&again, &back);
+		same = again.len == bytes->len && memcmp(again.data, bytes->data, again.len) == 0;
+	}
+	rtc_image_free(&back);
+	str_free(&again);
+	return same;
+}
+
+START_TEST(any_changed_byte_makes_another_image_or_none)
 {
 	struct str bytes = STR_INIT;
 	int bad = 0;
 	pack_image(&bytes, &ptx);
+	char *changed = mem_alloc(bytes.len);
+	memcpy(changed, bytes.data, bytes.len);
 	for (size_t i = 0; i < bytes.len; i++) {
 		for (int value = 1; value < 256; value <<= 1) {
-			struct rtc_image back;
-			struct str again = STR_INIT;
-			bytes.data[i] = (char)(bytes.data[i] ^ value);
-			if (unpack_image(&back, bytes.data, bytes.len, NULL) == KZ_OK) {
-				pack_image(&again, &back);
-				bad += again.len != bytes.len
-				       || memcmp(again.data, bytes.data, bytes.len) != 0;
-			}
-			bytes.data[i] = (char)(bytes.data[i] ^ value);
-			rtc_image_free(&back);
-			str_free(&again);
+			changed[i] = (char)(bytes.data[i] ^ value);
+			bad += is_the_same_image(changed, &bytes);
 		}
+		changed[i] = bytes.data[i];
 	}
 	ck_assert_int_eq(bad, 0);
+	ck_assert(is_the_same_image(changed, &bytes));
+	mem_free(changed);
+	str_free(&bytes);
+}
+END_TEST
+
+START_TEST(kernels_with_the_same_parameters_share_them)
+{
+	struct str bytes = STR_INIT;
+	struct rtc_image back;
+	pack_image(&bytes, &ptx);
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
+	ck_assert_ptr_eq(back.kernels[2].params, back.kernels[0].params);
+	ck_assert_ptr_eq(back.kernels[2].lowered, back.kernels[2].name);
+	rtc_image_free(&back);
 	str_free(&bytes);
 }
 END_TEST
@@ -178,7 +203,8 @@ Suite *rtc_pack_suite(void)
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 3);
 	tcase_add_test(tc, an_image_cut_short_or_with_more_behind_it_is_refused);
-	tcase_add_test(tc, any_changed_byte_does_no_harm);
+	tcase_add_test(tc, any_changed_byte_makes_another_image_or_none);
+	tcase_add_test(tc, kernels_with_the_same_parameters_share_them);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
 	suite_add_tcase(suite, tc);
 	return suite;

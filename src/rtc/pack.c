@@ -7,6 +7,10 @@
  * that none can have.  So an image that is read has its texts where they lie in the bytes: of a
  * thousand kernels nothing is copied, and three pieces of memory are all that there are.
  *
+ * Most of a big module's kernels take the same parameters as another one, and are called what their
+ * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
+ * than reading does, by far, so what counts is how many bytes there are.
+ *
  * The reader takes nothing for granted: each length is compared with what is left, each count with
  * what that many items must take at least.  Whether the bytes are those that were written is for who
  * keeps them to know, by a checksum; so the hash of the PTX is not made again, but believed.
@@ -21,7 +25,7 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '3'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '4'};
 
 /* A new field must be packed, too. */
 _Static_assert(sizeof(struct rtc_image) == 120, "pack the new field of struct rtc_image");
@@ -33,7 +37,7 @@ _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc
 #define NUMBER_SIZE 8
 /* The fewest bytes of a parameter, of a kernel and of a variable. */
 #define PARAM_SIZE (4 * NUMBER_SIZE)
-#define KERNEL_SIZE (4 * NUMBER_SIZE + 2)
+#define KERNEL_SIZE (4 * NUMBER_SIZE + 1)
 #define VARIABLE_SIZE (8 * NUMBER_SIZE + 2)
 
 static void add_number(struct str *out, uint64_t value)
@@ -66,14 +70,78 @@ static void add_param(struct str *out, const struct rtc_param *param)
 	add_text(out, param->type);
 }
 
-static void add_kernel(struct str *out, const struct rtc_kernel *kernel)
+/* Which kernel had a list of parameters first, as far as one place for each hash tells. */
+struct lists {
+	size_t first[256]; /* its number + 1 */
+};
+
+static bool same_params(const struct rtc_kernel *a, const struct rtc_kernel *b)
 {
+	bool same = a->param_count == b->param_count;
+	for (size_t i = 0; same && i < a->param_count; i++) {
+		const struct rtc_param *x = &a->params[i], *y = &b->params[i];
+		same = x->kind == y->kind && x->size == y->size && x->offset == y->offset
+			&& !x->type == !y->type && (!x->type || strcmp(x->type, y->type) == 0);
+	}
+	return same;
+}
+
+/* Not of the types: they follow from the rest, nearly always. */
+static size_t list_place(const struct rtc_kernel *kernel)
+{
+	uint64_t hash = kernel->param_count;
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		const struct rtc_param *param = &kernel->params[i];
+		hash = hash * 31 + (uint64_t)param->size * 8 + (uint64_t)param->kind;
+	}
+	return (hash * 0x9e3779b97f4a7c15u) >> 56;
+}
+
+/* The number + 1 of an earlier kernel with the same parameters, 0 if there is none: remember this. */
+static size_t find_like(struct lists *lists, const struct rtc_image *image, size_t i)
+{
+	const struct rtc_kernel *kernel = &image->kernels[i];
+	size_t *place = &lists->first[list_place(kernel)];
+	size_t like = *place;
+	if (like > 0 && same_params(&image->kernels[like - 1], kernel)) {
+		return like;
+	}
+	*place = i + 1;
+	return 0;
+}
+
+static void add_kernel(struct str *out, const struct rtc_kernel *kernel, size_t like)
+{
+	bool is_plain = strcmp(kernel->name, kernel->lowered) == 0;
 	add_text(out, kernel->name);
-	add_text(out, kernel->lowered);
+	add_text(out, is_plain ? NULL : kernel->lowered);
 	add_number(out, kernel->params_known);
+	add_number(out, like);
+	if (like > 0) {
+		return;
+	}
 	add_number(out, kernel->param_count);
 	for (size_t i = 0; i < kernel->param_count; i++) {
 		add_param(out, &kernel->params[i]);
+	}
+}
+
+/* How many there are in all goes before them, when it is known. */
+static void add_kernels(struct str *out, const struct rtc_image *image)
+{
+	struct lists lists = {{0}};
+	uint64_t count = 0;
+	add_number(out, image->kernel_count);
+	size_t at = out->len;
+	add_number(out, 0);
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		size_t like = find_like(&lists, image, i);
+		add_kernel(out, &image->kernels[i], like);
+		count += like > 0 ? 0 : image->kernels[i].param_count;
+	}
+	if (!out->failed) {
+		count = htole64(count);
+		memcpy(out->data + at, &count, sizeof(count));
 	}
 }
 
@@ -89,15 +157,6 @@ static void add_variable(struct str *out, const struct rtc_variable *variable)
 	add_number(out, (uint64_t)variable->element_size);
 }
 
-static size_t count_params(const struct rtc_image *image)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < image->kernel_count; i++) {
-		count += image->kernels[i].param_count;
-	}
-	return count;
-}
-
 void pack_image(struct str *out, const struct rtc_image *image)
 {
 	str_addn(out, mark, sizeof(mark));
@@ -109,11 +168,7 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	add_text(out, image->templates);
 	add_number(out, image->hash.high);
 	add_number(out, image->hash.low);
-	add_number(out, image->kernel_count);
-	add_number(out, count_params(image));
-	for (size_t i = 0; i < image->kernel_count; i++) {
-		add_kernel(out, &image->kernels[i]);
-	}
+	add_kernels(out, image);
 	add_number(out, image->variable_count);
 	for (size_t i = 0; i < image->variable_count; i++) {
 		add_variable(out, &image->variables[i]);
@@ -197,17 +252,31 @@ static void read_param(struct reader *in, struct rtc_param *param)
 	param->type = read_text(in, true);
 }
 
-static void read_kernel(struct reader *in, struct rtc_kernel *kernel)
+static void read_params(struct reader *in, struct rtc_kernel *kernel)
 {
-	kernel->name = read_text(in, false);
-	kernel->lowered = read_text(in, false);
-	kernel->params_known = read_up_to(in, 1);
 	kernel->param_count = (size_t)read_up_to(in, in->param_count);
 	kernel->params = kernel->param_count ? in->params : NULL;
 	in->params += kernel->param_count;
 	in->param_count -= kernel->param_count;
 	for (size_t i = 0; i < kernel->param_count && !in->bad; i++) {
 		read_param(in, &kernel->params[i]);
+	}
+}
+
+/* Number i of those that begin at `kernels`. */
+static void read_kernel(struct reader *in, struct rtc_kernel *kernels, size_t i)
+{
+	struct rtc_kernel *kernel = &kernels[i];
+	kernel->name = read_text(in, false);
+	kernel->lowered = read_text(in, true);
+	kernel->lowered = kernel->lowered ? kernel->lowered : kernel->name;
+	kernel->params_known = read_up_to(in, 1);
+	size_t like = (size_t)read_up_to(in, i);
+	if (like > 0) {
+		kernel->params = kernels[like - 1].params;
+		kernel->param_count = kernels[like - 1].param_count;
+	} else {
+		read_params(in, kernel);
 	}
 }
 
@@ -228,7 +297,7 @@ static void read_kernels(struct reader *in, struct rtc_image *image)
 		in->params = (struct rtc_param *)(image->kernels + count);
 	}
 	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
-		read_kernel(in, &image->kernels[image->kernel_count]);
+		read_kernel(in, image->kernels, image->kernel_count);
 	}
 	in->bad |= in->param_count > 0;
 }
