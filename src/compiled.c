@@ -53,6 +53,7 @@ static struct {
 struct wanted {
 	struct str bytes;
 	struct hash hash;
+	bool is_given; /* the bytes are an entry's: which stays as long as it has no image */
 };
 
 /* Where the entry of a request is, or would be. */
@@ -99,20 +100,24 @@ static void drop_oldest(void)
 	}
 }
 
-/* An entry for a request that this thread is to compile; without one it is compiled all the same. */
-static void add(const struct wanted *wanted)
+/* An entry without an image, which takes the bytes; false when memory runs out. */
+static bool add(const struct wanted *wanted, char *bytes)
 {
-	struct entry *entry = mem_zalloc(1, sizeof(*entry));
-	char *copy = entry ? mem_alloc(wanted->bytes.len) : NULL;
-	if (!copy) {
-		mem_free(entry);
-		return;
+	struct entry *entry = bytes ? mem_zalloc(1, sizeof(*entry)) : NULL;
+	if (entry) {
+		entry->hash = wanted->hash;
+		entry->request = bytes;
+		entry->request_size = wanted->bytes.len;
+		*find(wanted) = entry;
 	}
-	memcpy(copy, wanted->bytes.data, wanted->bytes.len);
-	entry->hash = wanted->hash;
-	entry->request = copy;
-	entry->request_size = wanted->bytes.len;
-	*find(wanted) = entry;
+	return entry;
+}
+
+static void wanted_free(struct wanted *wanted)
+{
+	if (!wanted->is_given) {
+		str_free(&wanted->bytes);
+	}
 }
 
 /* Wait until nobody is making the image of a request; whether anybody was. */
@@ -168,7 +173,7 @@ static bool is_current(const struct rtc_request *request, struct hash made_under
 
 /* Look for an image in the table; the lock is held, and given back for a look at files.  If there is
  * none that holds, and nobody is making one, *mine says that this thread is to settle what it makes. */
-static struct kz_image *look(const struct wanted *wanted, const struct rtc_request *request,
+static struct kz_image *look(struct wanted *wanted, const struct rtc_request *request,
 	bool *mine)
 {
 	bool waited = wait_for_others(wanted);
@@ -194,15 +199,15 @@ static struct kz_image *look(const struct wanted *wanted, const struct rtc_reque
 		kz_image_release(image);
 	}
 	*mine = !waited && !*find(wanted);
-	if (*mine) {
-		add(wanted);
+	if (*mine) { /* without an entry it is compiled all the same */
+		wanted->is_given = add(wanted, wanted->bytes.data);
 	}
 	return NULL;
 }
 
 kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err)
 {
-	struct wanted wanted = {.bytes = STR_INIT};
+	struct wanted wanted = {.is_given = false};
 	struct key key = {.bytes = STR_INIT};
 	bool mine = false;
 	*out = NULL;
@@ -217,7 +222,7 @@ kz_status compiled_get(struct kz_image **out, const struct rtc_request *request,
 		settle(&wanted, *out, &key);
 	}
 	key_free(&key);
-	str_free(&wanted.bytes);
+	wanted_free(&wanted);
 	return st;
 }
 
@@ -226,7 +231,7 @@ static bool want_bytes(struct wanted *wanted, const char *data, size_t size)
 {
 	enum { EDGE = 256 };
 	size_t edge = size < EDGE ? size : EDGE;
-	wanted->bytes = (struct str)STR_INIT;
+	*wanted = (struct wanted){.is_given = false};
 	str_add(&wanted->bytes, "bytes");
 	str_addn(&wanted->bytes, (const char *)&size, sizeof(size));
 	str_addn(&wanted->bytes, data, edge);
@@ -235,17 +240,22 @@ static bool want_bytes(struct wanted *wanted, const char *data, size_t size)
 	return !wanted->bytes.failed;
 }
 
-/* Images of the same edges push each other out. */
+/* Images of the same edges push each other out, also while they are made: each has its own bytes. */
 static void keep_bytes(const struct wanted *wanted, struct kz_image *image)
 {
 	const struct key key = {.bytes = wanted->bytes};
+	struct str copy = STR_INIT;
+	str_addn(&copy, wanted->bytes.data, wanted->bytes.len);
 	pthread_mutex_lock(&table.lock);
 	struct entry **at = find(wanted);
 	if (*at) {
 		drop(at);
 	}
-	add(wanted);
+	bool is_given = add(wanted, copy.data);
 	pthread_mutex_unlock(&table.lock);
+	if (!is_given) {
+		str_free(&copy);
+	}
 	settle(wanted, image, &key);
 }
 
@@ -262,7 +272,7 @@ kz_status compiled_load(struct kz_image **out, const void *data, size_t size, kz
 	pthread_mutex_unlock(&table.lock);
 	if (image && memcmp(image->rtc.data, data, size) == 0) {
 		*out = image;
-		str_free(&wanted.bytes);
+		wanted_free(&wanted);
 		return KZ_OK;
 	}
 	kz_image_release(image);
@@ -271,7 +281,7 @@ kz_status compiled_load(struct kz_image **out, const void *data, size_t size, kz
 	if (st == KZ_OK && known && size - (*out)->rtc.size <= 1) {
 		keep_bytes(&wanted, *out);
 	}
-	str_free(&wanted.bytes);
+	wanted_free(&wanted);
 	return st;
 }
 

@@ -13,6 +13,7 @@
 #include "module.h"
 #include "rtc/cache.h"
 #include "rtc/keep.h"
+#include "rtc/listed.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -191,7 +192,7 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
 			(long long)size);
 	}
-	st = rtc_image_inspect(&image, data, (size_t)size, err);
+	st = listed_inspect(&image, data, (size_t)size, err);
 	return st ? st : image_take(out, &image, err);
 }
 

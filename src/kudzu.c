@@ -60,6 +60,7 @@
  *     compiler.[ch] which NVRTC it is, exactly
  *     key.[ch]      everything that an image depends on
  *     cache.[ch]    compile, unless it was compiled before
+ *     listed.[ch]   what big images say, unless it was read before
  *
  * src/ - one file per public header, and what they share
  *     objects.h     the structs behind the handles, and who keeps whom alive

@@ -38,10 +38,13 @@ struct kz_module *module_retain(struct kz_module *mod)
 	return mod;
 }
 
-static void kernel_finish(struct kz_kernel *kernel)
+static void kernel_free(struct kz_kernel *kernel)
 {
-	mem_free(kernel->params);
-	mem_free(kernel->signature);
+	if (kernel) {
+		mem_free(kernel->params);
+		mem_free(kernel->signature);
+		mem_free(kernel);
+	}
 }
 
 static void module_free(struct kz_module *mod)
@@ -54,7 +57,7 @@ static void module_free(struct kz_module *mod)
 		device_leave(mod->device, &scope);
 	}
 	for (size_t i = 0; mod->kernels && i < mod->image->rtc.kernel_count; i++) {
-		kernel_finish(&mod->kernels[i]);
+		kernel_free(mod->kernels[i]);
 	}
 	mem_free(mod->kernels);
 	kz_image_release(mod->image);
@@ -484,19 +487,24 @@ static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
 }
 
 /* Make a kernel ready; the module's lock is held and the context current. */
-static kz_status kernel_init(struct kz_kernel *kernel, struct kz_module *mod,
+static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
 	const struct rtc_kernel *info, kz_error *err)
 {
+	struct kz_kernel *kernel = mem_zalloc(1, sizeof(*kernel));
 	kz_status st;
+	if (!kernel) {
+		return error_no_memory(err);
+	}
 	kernel->module = mod;
 	kernel->info = info;
 	if ((st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
 			mod->handle, info->lowered), "cuModuleGetFunction", err))
 	    || (st = make_params(kernel, err)) || (st = read_limits(kernel, err))) {
-		kernel_finish(kernel);
-		*kernel = (struct kz_kernel){0};
+		kernel_free(kernel);
+		return st;
 	}
-	return st;
+	*out = kernel;
+	return KZ_OK;
 }
 
 kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
@@ -512,17 +520,17 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	if (!info) {
 		return missing_kernel(mod->image, name, err);
 	}
-	struct kz_kernel *kernel = &mod->kernels[info - mod->image->rtc.kernels];
+	struct kz_kernel **kernel = &mod->kernels[info - mod->image->rtc.kernels];
 	if ((st = device_enter(mod->device, &scope, err))) {
 		return st;
 	}
 	pthread_mutex_lock(&mod->lock);
-	if (!kernel->handle) {
-		st = kernel_init(kernel, mod, info, err);
+	if (!*kernel) {
+		st = kernel_create(kernel, mod, info, err);
 	}
+	*out = *kernel; /* NULL if that failed */
 	pthread_mutex_unlock(&mod->lock);
 	device_leave(mod->device, &scope);
-	*out = st ? NULL : kernel;
 	return st;
 }
 

@@ -18,7 +18,7 @@ struct param {
 struct kz_kernel {
 	struct kz_module *module;
 	const struct rtc_kernel *info;
-	CUfunction handle;          /* NULL until someone asks for the kernel */
+	CUfunction handle;
 	struct param *params;
 	size_t param_count;
 	char *signature;
@@ -39,8 +39,8 @@ struct kz_module {
 	struct kz_device *device;
 	CUmodule handle;
 	struct kz_image *image;
-	struct kz_kernel *kernels;  /* one per kernel of the image */
-	pthread_mutex_t lock;       /* guards the making of kernels */
+	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for it */
+	pthread_mutex_t lock;       /* guards them */
 	bool is_the_devices;        /* it holds no count on its device */
 	bool is_shared;             /* it is in the table of loaded.c; each user's count is one on the
 	                               device, too */

@@ -34,11 +34,11 @@ static struct rtc_variable variables[] = {
 };
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
 	(char[]){"a warning\n"}, kernels, KERNELS, variables, 2,
-	(char[]){"scale\n"}, {3, 7}, NULL};
+	(char[]){"scale\n"}, {3, 7}, NULL, false};
 static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
-	0, NULL, 0, NULL, {0, 0}, NULL};
+	0, NULL, 0, NULL, {0, 0}, NULL, false};
 static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0,
-	NULL, {0, 0}, NULL};
+	NULL, {0, 0}, NULL, false};
 
 static void expect_same_text(const char *a, const char *b)
 {

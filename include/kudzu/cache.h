@@ -58,7 +58,7 @@ typedef struct kz_cache_figures {
 /** An entry on disk; the texts are borrowed for the call. */
 typedef struct kz_cache_entry {
 	const char *kind; /**< "image": of the compiler; "cpu": machine code of the CPU
-			       * device; "outline": where the kernels of a text are */
+			       * device; "outline" and "list": the kernels of a text */
 	const char *name; /**< of the source, "" if unknown */
 	const char *arch; /**< what it was asked to be compiled for, "" if unknown */
 	int64_t size;     /**< bytes */

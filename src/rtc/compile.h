@@ -60,7 +60,9 @@ struct rtc_image {
 	size_t variable_count;
 	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
 	struct hash hash;   /* of PTX: what stands for it */
-	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image */
+	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image;
+	                     * its kernels may share lists of parameters */
+	bool data_is_apart; /* from `packed`, where all else lies */
 };
 
 struct rtc_request {

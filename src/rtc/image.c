@@ -40,6 +40,8 @@ void rtc_image_free(struct rtc_image *image)
 	if (image) {
 		if (!image->packed) {
 			free_texts(image);
+		} else if (image->data_is_apart) {
+			mem_free(image->data);
 		}
 		mem_free(image->kernels);
 		mem_free(image->variables);
@@ -250,7 +252,7 @@ bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from)
 	return ok;
 }
 
-kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_error *err)
 {
 	*out = (struct rtc_image){0};
 	if (!data || size == 0) {
@@ -264,25 +266,36 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 	copy[size] = '\0';
 	out->data = copy;
 	out->size = size;
-	kz_status status;
-	if (image_is_ptx(copy)) {
-		out->is_ptx = true;
+	out->is_ptx = image_is_ptx(copy);
+	out->is_lto = !out->is_ptx && size >= 4 && memcmp(copy, "\xed\x43\x4e\x7f", 4) == 0;
+	if (out->is_ptx) {
 		out->size = strlen(copy);
 		out->hash = hash_of(copy, out->size);
-		status = image_read_ptx(out, copy, err);
-	} else if (size >= 4 && memcmp(copy, "\177ELF", 4) == 0) {
-		status = image_read_cubin(out, err);
-	} else if (size >= 4 && memcmp(copy, "\xed\x43\x4e\x7f", 4) == 0) {
-		out->is_lto = true;
-		status = KZ_OK;
-	} else {
+	}
+	return KZ_OK;
+}
+
+kz_status image_read(struct rtc_image *image, kz_error *err)
+{
+	kz_status status = KZ_OK;
+	if (image->is_ptx) {
+		status = image_read_ptx(image, image->data, err);
+	} else if (image->size >= 4 && memcmp(image->data, "\177ELF", 4) == 0) {
+		status = image_read_cubin(image, err);
+	} else if (!image->is_lto) {
 		status = error_set(err, KZ_BAD_IMAGE,
 			"expected PTX (text that begins with .version) or a cubin, found neither");
 	}
 	if (status) {
-		rtc_image_free(out);
+		rtc_image_free(image);
 	}
 	return status;
+}
+
+kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+{
+	kz_status status = image_begin(out, data, size, err);
+	return status ? status : image_read(out, err);
 }
 
 static bool is_word(char c)

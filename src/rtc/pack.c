@@ -28,7 +28,7 @@
 static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '4'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 120, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 128, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
