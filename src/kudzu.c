@@ -156,7 +156,8 @@
  *                   emit_warps.c emit_team.c emit_guard.c emit_meet.c emit_alone.c emit_async.c
  *                   emit_matrix.c emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where
  *                   registers are;
- *                   emit_base.c: addresses that LLVM makes vectors of
+ *                   emit_base.c: addresses that LLVM makes vectors of;
+ *                   emit_drift.c: vectors to which loops add the same in all lanes
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again
  *     code.[ch]     object files -> code that can run

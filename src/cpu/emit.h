@@ -131,6 +131,9 @@ void emit_trace(struct emit *e, const struct ptx_inst *inst);
 /* emit_base.c: count addresses from pointers that loops do not change. */
 void emit_base_addresses(LLVMValueRef fn);
 
+/* emit_drift.c: take vectors apart to which loops add the same in all lanes.  False: no memory. */
+bool emit_part_drifts(LLVMValueRef fn);
+
 /* emit.c: values */
 LLVMTypeRef emit_type(struct emit *e, enum ptx_type type);
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits);

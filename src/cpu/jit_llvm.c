@@ -39,6 +39,10 @@
 static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
 static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
+/* The same in two, with emit_drift.c between them. */
+static const char first_passes[] = "function(sroa,early-cse)";
+static const char later_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
 /* Branches are tidied first: instcombine moves code into those that only lead back. */
 static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
@@ -194,19 +198,34 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 	return true;
 }
 
+/* Loops of warps: what they add to all lanes alike is taken out as soon as there are values. */
+static LLVMErrorRef run_warp_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const char *symbol,
+	LLVMPassBuilderOptionsRef options, bool *had_memory)
+{
+	LLVMErrorRef error = LLVMRunPasses(ir, first_passes, llvm->machine, options);
+	*had_memory = error || emit_part_drifts(LLVMGetNamedFunction(ir, symbol));
+	return error ? error : LLVMRunPasses(ir, later_passes, llvm->machine, options);
+}
+
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
 	const char *passes = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
 		: order->has_loop ? loop_passes : straight_passes;
-	LLVMErrorRef error = LLVMRunPasses(ir, passes, llvm->machine, options);
+	bool had_memory = true;
+	LLVMErrorRef error = passes == loop_passes && order->width > 1
+		? run_warp_passes(llvm, ir, order->symbol, options, &had_memory)
+		: LLVMRunPasses(ir, passes, llvm->machine, options);
 	if (order->is_vector && !error) {
 		emit_base_addresses(LLVMGetNamedFunction(ir, order->symbol));
 		error = LLVMRunPasses(ir, vector_passes, llvm->machine, options);
 	}
 	LLVMDisposePassBuilderOptions(options);
-	return !error || jit_linker_fail(diag, order->func->line, "optimise", error);
+	if (error) {
+		return jit_linker_fail(diag, order->func->line, "optimise", error);
+	}
+	return had_memory || ptx_no_memory(diag);
 }
 
 /* Whether all functions together have so many instructions. */
