@@ -46,8 +46,9 @@ static const char later_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
 /* Branches are tidied first: instcombine moves code into those that only lead back. */
 static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
-static const char vector_passes[] = "function(early-cse,loop-vectorize,slp-vectorizer," INSTCOMBINE
-	",simplifycfg)";
+/* A loop that became one vector goes round once: loop-deletion takes the way back out. */
+static const char vector_passes[] = "function(early-cse,loop-vectorize,loop(loop-deletion),"
+	"slp-vectorizer," INSTCOMBINE ",simplifycfg)";
 static const char tangle_passes[] = "function(sroa)";
 
 /* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes many
