@@ -78,14 +78,42 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 	return task;
 }
 
+/* body(i, slot) for lanes i; a thread has slots for those that it goes through.
+ *
+ * Lanes mostly are a power of two.  A group of them is a loop of known length, which becomes vectors:
+ * of a loop of any length a compiler makes vectors of several registers each, and does what is left
+ * one by one, which may be all.  It is left to it where lanes are many, or pairs of numbers. */
 #ifdef KZ_SERIAL
-#define KZ_EACH_LANE(count) _Pragma("unroll 1") for (long long i = 0; i < (count); i++)
 #define KZ_SLOTS KZ_WIDTH
-#define KZ_SLOT i
+#define KZ_GROUP 16
+template <class Body> __device__ __forceinline__ void kz_each_lane(long long count, Body body)
+{
+	long long first = 0;
+#if defined(KZ_COLUMNS) || defined(KZ_POSITION)
+	_Pragma("unroll 1") for (; first < count; first++) {
+		body(first, first);
+	}
 #else
-#define KZ_EACH_LANE(count) for (long long i = threadIdx.x, once = 1; once && i < (count); once = 0)
+	_Pragma("unroll 1") for (; first + KZ_GROUP <= count; first += KZ_GROUP) {
+		_Pragma("unroll 1") for (int i = 0; i < KZ_GROUP; i++) {
+			body(first + i, first + i);
+		}
+	}
+	/* Counted in bits, which no compiler makes a vector of. */
+	unsigned left = first < count ? (1u << (int)(count - first)) - 1 : 0;
+	_Pragma("unroll 1") for (; left > 0; left >>= 1, first++) {
+		body(first, first);
+	}
+#endif
+}
+#else
 #define KZ_SLOTS 1
-#define KZ_SLOT 0
+template <class Body> __device__ __forceinline__ void kz_each_lane(long long count, Body body)
+{
+	if (threadIdx.x < count) {
+		body(threadIdx.x, 0);
+	}
+}
 #endif
 
 /* map(row, i) is an element. */
@@ -102,17 +130,17 @@ __device__ __forceinline__ void kz_eight(kz_acc *slots, const kz_task &task, Map
 #if defined(KZ_SERIAL) && defined(KZ_COLUMNS)
 	/* Rows lie far apart, often by the same place in the cache: not more at once than it has ways. */
 	kz_acc first[KZ_SLOTS];
-	KZ_EACH_LANE(task.width) {
+	kz_each_lane(task.width, [&](long long i, long long slot) {
 		first[i] = kz_four(map, row, i);
-	}
-	KZ_EACH_LANE(task.width) {
+	});
+	kz_each_lane(task.width, [&](long long i, long long slot) {
 		slots[i] = kz_combine(slots[i], kz_combine(first[i], kz_four(map, row + 4, i)));
-	}
+	});
 #else
-	KZ_EACH_LANE(task.width) {
-		slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT],
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		slots[slot] = kz_combine(slots[slot],
 			kz_combine(kz_four(map, row, i), kz_four(map, row + 4, i)));
-	}
+	});
 #endif
 }
 
@@ -131,17 +159,17 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
 {
-	KZ_EACH_LANE(task.width) {
-		slots[KZ_SLOT] = map(0, i);
-	}
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		slots[slot] = map(0, i);
+	});
 	long long row = 1;
 	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
 		kz_eight(slots, task, map, row);
 	}
 	_Pragma("unroll 1") for (; row <= task.rows; row++) {
-		KZ_EACH_LANE(row < task.rows ? task.width : task.rest) {
-			slots[KZ_SLOT] = kz_combine(slots[KZ_SLOT], map(row, i));
-		}
+		kz_each_lane(row < task.rows ? task.width : task.rest, [&](long long i, long long slot) {
+			slots[slot] = kz_combine(slots[slot], map(row, i));
+		});
 	}
 }
 #endif
@@ -154,17 +182,17 @@ template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_ext
 	 * wide as loads are: to scatter a vector takes longer than to sum it. */
 	const long long lane = extents.operands[0].lane, to = task.offset[0];
 	if (extents.final && lane == KZ_RESULT) {
-		KZ_EACH_LANE(task.width) {
-			put(to + i * KZ_RESULT, slots[KZ_SLOT]);
-		}
+		kz_each_lane(task.width, [&](long long i, long long slot) {
+			put(to + i * KZ_RESULT, slots[slot]);
+		});
 	} else if (!extents.final && lane == sizeof(kz_acc)) {
-		KZ_EACH_LANE(task.width) {
-			put(to + i * (long long)sizeof(kz_acc), slots[KZ_SLOT]);
-		}
+		kz_each_lane(task.width, [&](long long i, long long slot) {
+			put(to + i * (long long)sizeof(kz_acc), slots[slot]);
+		});
 	} else {
-		KZ_EACH_LANE(task.width) {
-			put(to + i * lane, slots[KZ_SLOT]);
-		}
+		kz_each_lane(task.width, [&](long long i, long long slot) {
+			put(to + i * lane, slots[slot]);
+		});
 	}
 }
 #else
@@ -175,10 +203,23 @@ template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_ext
 #ifdef KZ_LINEAR
 	put(task.offset[0], slots[0]);
 #elif defined(KZ_SERIAL)
-	_Pragma("unroll 1") for (long long half = extents.lanes / 2; half > 0; half /= 2) {
+	long long half = extents.lanes / 2;
+#ifdef KZ_POSITION
+	const long long least = 1;
+#else
+	const long long least = task.width < KZ_GROUP ? 1 : KZ_GROUP; /* then, all of a group are left */
+#endif
+	_Pragma("unroll 1") for (; half >= least; half /= 2) {
 		const long long most = task.width - half;
-		KZ_EACH_LANE(most < half ? most : half) {
-			slots[i] = kz_combine(slots[i], slots[i + half]);
+		kz_each_lane(most < half ? most : half, [&](long long i, long long slot) {
+			slots[slot] = kz_combine(slots[slot], slots[slot + half]);
+		});
+	}
+	if (half > 0) {
+		_Pragma("unroll") for (int near = KZ_GROUP / 2; near > 0; near /= 2) {
+			_Pragma("unroll") for (int i = 0; i < near; i++) {
+				slots[i] = kz_combine(slots[i], slots[i + near]);
+			}
 		}
 	}
 	put(task.offset[0], slots[0]);

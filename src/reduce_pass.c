@@ -287,6 +287,18 @@ static int64_t column_lanes(const struct pass *pass)
 	return lanes;
 }
 
+/* Lanes along what is reduced: a few rows of them, and no fewer than a group of kernels/reduce.cuh.  What
+ * is shorter is for one lane; places are compared lane by lane, as that takes longer. */
+static int64_t row_lanes(const struct pass *pass)
+{
+	const int64_t group = 2 * FEW;
+	int64_t lanes = power_from(divide_up(pass->chunk, FEW));
+	if (pass->chunk <= 2 * group && pass->class.position) {
+		return lanes;
+	}
+	return pass->chunk <= group ? 1 : clamp(lanes, group, REDUCE_LANES);
+}
+
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
  * that does not matter). */
 static void choose_chunks(struct pass *pass)
@@ -303,7 +315,7 @@ static void choose_chunks(struct pass *pass)
 		pass->chunk = count <= (pass->class.linear ? LINEAR_WHOLE : CHUNK_MAX) ? count
 			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
-		pass->lanes = clamp(power_from(divide_up(pass->chunk, FEW)), 1, REDUCE_LANES);
+		pass->lanes = row_lanes(pass);
 	}
 	pass->final = pass->final && pass->chunks == 1;
 }

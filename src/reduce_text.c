@@ -20,7 +20,7 @@ int64_t reduce_partial_size(kz_dtype dtype, bool position)
 static void add_position(struct str *source, const struct reduce_class *class)
 {
 	bool is_real = class->dtype >= KZ_F16;
-	str_addf(source, "struct kz_acc {\n\t%s value;\n\tlong long index;\n};\n"
+	str_addf(source, "#define KZ_POSITION\nstruct kz_acc {\n\t%s value;\n\tlong long index;\n};\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
 		is_real ? "double" : class->dtype == KZ_BOOL || class->dtype >= KZ_U8
 		? "unsigned long long" : "long long");
