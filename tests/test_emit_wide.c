@@ -127,6 +127,36 @@ START_TEST(each_thread_has_its_own)
 }
 END_TEST
 
+/* A tile of 32 rows of 33 elements, of which each warp writes rows and reads columns: as a whole and,
+ * where some lanes have left, by the others. */
+START_TEST(warps_read_columns_of_shared_memory)
+{
+	const char *name = types[_i].name, *reg = types[_i].registers;
+	const size_t size = types[_i].size;
+	for (uint32_t left = 0; left < 2; left++) {
+		char body[1024], shared[64];
+		snprintf(shared, sizeof(shared), ".shared .align 8 .b8 sh[%zu];", 33 * 32 * size);
+		snprintf(body, sizeof(body), "mov.u32 %%r1, sh; mad.lo.u32 %%r1, %%r0, %zu, %%r1;\n"
+			"mul.wide.u32 %%rd2, %%r0, %zu; add.u64 %%rd3, %%rd0, %%rd2;\n"
+			"ld.global.%s %s0, [%%rd3]; st.shared.%s [%%r1], %s0; bar.sync 0;\n"
+			"setp.lt.u32 %%p1, %%r0, %u; @%%p1 bra END;\n"
+			"and.b32 %%r2, %%r0, 31; mov.u32 %%r3, sh; mad.lo.u32 %%r4, %%r2, %zu, %%r3;\n"
+			"ld.shared.%s %s0, [%%r4+%zu]; st.global.%s [%%rd3+%d], %s0;\nEND:", size, size, name,
+			reg, name, reg, left * 5, 33 * size, name, reg, 2 * size, name, HALF, reg);
+		fill_memory();
+		grid_ok(32, 1024, shared, body);
+		const uint8_t *bytes = (const uint8_t *)grid.memory;
+		for (uint32_t t = left * 5; t < 1024; t++) {
+			size_t from = (t % 32 * 33 + 2) * size;
+			/* what nobody wrote is 0 */
+			if (from < 1024 * size) {
+				ck_assert_mem_eq(bytes + HALF + t * size, bytes + from, size);
+			}
+		}
+	}
+}
+END_TEST
+
 /* Where no register is in the address. */
 START_TEST(all_threads_may_have_the_same)
 {
@@ -155,6 +185,7 @@ Suite *emit_wide_suite(void)
 	tcase_add_loop_test(tc, each_thread_has_its_own, 0,
 		countof(patterns) * countof(counts) * countof(types));
 	tcase_add_test(tc, all_threads_may_have_the_same);
+	tcase_add_loop_test(tc, warps_read_columns_of_shared_memory, 0, (int)countof(types));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -5,7 +5,8 @@
  *
  * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
  * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a
- * mask; for anything else, and where there are too many runs, the addresses are vectors and
+ * mask.  Where there are too many runs, as in a column of a tile, shared memory is read lane by lane,
+ * which takes less than half the time of a gather; for anything else the addresses are vectors and
  * emit_wide.c does it.
  *
  * For the message of a fault each says where its first element is, as if lane 0 had it.
@@ -34,7 +35,9 @@ struct shaped {
 	unsigned run_count;
 	uint8_t run_of[RT_MAX_WIDTH];
 	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
+	bool has_runs;          /* few enough */
 	bool is_straight;       /* one run, of all lanes in order */
+	const int64_t *offsets; /* of the lanes, from the base */
 };
 
 static unsigned step_of(const struct shaped *s)
@@ -154,6 +157,20 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	}
 }
 
+static LLVMValueRef load_lanes(const struct shaped *s)
+{
+	struct emit *e = s->e;
+	LLVMValueRef all = LLVMGetUndef(LLVMVectorType(s->one, RT_MAX_WIDTH));
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		LLVMValueRef offset = emit_scalar(e, 64, (uint64_t)s->offsets[i]);
+		LLVMValueRef one = LLVMBuildLoad2(e->builder, s->one, emit_at(e, s->base, offset, s->one),
+			"");
+		LLVMSetAlignment(one, 1);
+		all = LLVMBuildInsertElement(e->builder, all, one, emit_u32(e, i), "");
+	}
+	return all;
+}
+
 static LLVMValueRef load_some(const struct shaped *s)
 {
 	struct emit *e = s->e;
@@ -206,9 +223,10 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
-static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, size_t address,
-	unsigned count)
+static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
+	bool loads)
 {
+	size_t address = loads ? 1 : 0;
 	const struct ptx_operand *operand = &inst->operands[address];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct shape at = shapes_address(&e->shapes, inst, operand);
@@ -216,8 +234,10 @@ static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 		return false;
 	}
 	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
-		.size = ptx_type_size(inst->types[0]), .count = count};
-	if (!find_runs(s, at.offsets)
+		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets};
+	s->has_runs = find_runs(s, at.offsets);
+	bool by_lanes = loads && space == PTX_SHARED && count == 1 && !e->mask;
+	if ((!s->has_runs && !by_lanes)
 	    || (e->mask && (!s->is_straight || count > 1 || s->size < 4))) {
 		return false;
 	}
@@ -231,11 +251,13 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 	unsigned count)
 {
 	struct shaped s;
-	if (!init(&s, e, inst, 1, count)) {
+	if (!init(&s, e, inst, count, true)) {
 		return false;
 	}
 	if (e->mask) {
 		values[0] = load_some(&s);
+	} else if (!s.has_runs) {
+		values[0] = load_lanes(&s);
 	} else {
 		load_runs(&s, values);
 	}
@@ -246,7 +268,7 @@ bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMVa
 	unsigned count)
 {
 	struct shaped s;
-	if (count > 1 || !init(&s, e, inst, 0, count)) {
+	if (count > 1 || !init(&s, e, inst, count, false)) {
 		return false;
 	}
 	if (e->mask) {
