@@ -578,7 +578,8 @@ bool check_operands(struct checker *c)
 	}
 	/* of an instruction that takes a cache policy it is the last operand that may be absent */
 	bool hint = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
-	bool policy = strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
+	bool policy = least < w.number
+		&& strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
 	size_t most = w.number - (policy && !hint);
 	least += policy && hint;
 	if (inst->operand_count < least || inst->operand_count > most) {

@@ -19,20 +19,32 @@ void lex_init(struct lexer *lexer, const char *text, size_t size)
 	*lexer = (struct lexer){text, text + size, text, 1};
 }
 
+/* What a character may be; one look for each, for there are many. */
+enum { SPACE = 1, DIGIT = 2, START = 4, DOT = 8, PERCENT = 16 };
+
+static const uint8_t classes[256] = {
+	[' '] = SPACE, ['\t' ... '\r'] = SPACE, ['0' ... '9'] = DIGIT, ['a' ... 'z'] = START,
+	['A' ... 'Z'] = START, ['_'] = START, ['$'] = START, ['%'] = PERCENT, ['.'] = DOT,
+};
+
+static bool is_one_of(char c, unsigned set)
+{
+	return (classes[(uint8_t)c] & set) != 0;
+}
+
 static bool is_digit(char c)
 {
-	return c >= '0' && c <= '9';
+	return is_one_of(c, DIGIT);
 }
 
 static bool is_word_start(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '%'
-		|| c == '$' || c == '.';
+	return is_one_of(c, START | DOT | PERCENT);
 }
 
 static bool is_word(char c)
 {
-	return (is_word_start(c) && c != '%') || is_digit(c);
+	return is_one_of(c, START | DOT | DIGIT);
 }
 
 /* -1 if it is no digit; any base up to 16. */
@@ -83,7 +95,7 @@ static bool skip_space(struct lexer *lexer, struct ptx_diag *diag)
 		if (c == '\n') {
 			lexer->next++;
 			new_line(lexer);
-		} else if (c == ' ' || (c >= '\t' && c <= '\r')) {
+		} else if (is_one_of(c, SPACE)) {
 			lexer->next++;
 		} else if (c == '/' && peek(lexer, 1) == '/') {
 			const char *end = memchr(lexer->next, '\n',
@@ -103,16 +115,17 @@ static bool skip_space(struct lexer *lexer, struct ptx_diag *diag)
 /* Of ".reg.b32" only ".reg": directives and types may touch each other, opcodes are one word. */
 static void lex_word(struct lexer *lexer)
 {
-	bool directive = *lexer->next == '.';
-	for (lexer->next++; lexer->next < lexer->end; lexer->next++) {
-		bool colons = peek(lexer, 0) == ':' && peek(lexer, 1) == ':'
-			&& is_word(peek(lexer, 2));
-		if (colons) {
-			lexer->next++;
-		} else if (!is_word(*lexer->next) || (directive && *lexer->next == '.')) {
-			break;
+	const char *at = lexer->next + 1, *end = lexer->end;
+	unsigned inside = *lexer->next == '.' ? START | DIGIT : START | DIGIT | DOT;
+	bool goes_on = true;
+	while (goes_on) {
+		while (at < end && is_one_of(*at, inside)) {
+			at++;
 		}
+		goes_on = end - at > 2 && at[0] == ':' && at[1] == ':' && is_word(at[2]);
+		at += goes_on ? 2 : 0;
 	}
+	lexer->next = at;
 }
 
 /* Digits of a base to the value; false if there are none or they do not fit. */

@@ -507,6 +507,9 @@ static bool parse_directive(struct parser *p)
 		enum ptx_space space;
 	} spaces[] = {{".local", PTX_LOCAL}, {".shared", PTX_SHARED}, {".param", PTX_PARAM},
 		{".global", PTX_GLOBAL}, {".const", PTX_CONST}};
+	if (!at_directive(p)) {
+		return false;
+	}
 	bool is_extern = accept(p, ".extern");
 	for (size_t i = 0; i < countof(spaces); i++) {
 		if (accept(p, spaces[i].word)) {

@@ -82,7 +82,12 @@ static void declare_vectors(struct parser *p, const char *name, enum ptx_type ty
 /* %r<100>: see parser.c */
 static void declare_range(struct parser *p, const char *name, enum ptx_type type, uint64_t count)
 {
-	const char *key = arena_printf(&p->module->arena, "%s<", name);
+	size_t len = strlen(name);
+	char *key = parser_alloc(p, len + 2, 1);
+	if (key) {
+		memcpy(key, name, len);
+		key[len] = '<';
+	}
 	struct symbol *symbol = key ? symbol_add(p, p->scope, key, SYMBOL_RANGE) : NULL;
 	if (symbol) {
 		symbol->count = count;

@@ -93,25 +93,6 @@ void advance(struct parser *p)
 	}
 }
 
-bool at_end(const struct parser *p)
-{
-	return p->token.kind == TOKEN_END;
-}
-
-bool at_directive(const struct parser *p)
-{
-	return p->token.kind == TOKEN_WORD && p->token.text[0] == '.';
-}
-
-bool accept(struct parser *p, const char *text)
-{
-	if (!at(p, text)) {
-		return false;
-	}
-	advance(p);
-	return true;
-}
-
 void fail_expected(struct parser *p, const char *what)
 {
 	if (at_end(p)) {
@@ -122,13 +103,11 @@ void fail_expected(struct parser *p, const char *what)
 	}
 }
 
-void expect(struct parser *p, const char *text)
+void fail_expected_mark(struct parser *p, const char *text)
 {
-	if (!accept(p, text)) {
-		char what[32];
-		snprintf(what, sizeof(what), "'%s'", text);
-		fail_expected(p, what);
-	}
+	char what[32];
+	snprintf(what, sizeof(what), "'%s'", text);
+	fail_expected(p, what);
 }
 
 char *take_name(struct parser *p)

@@ -109,11 +109,30 @@ static inline bool at(const struct parser *p, const char *text)
 {
 	return token_is(&p->token, text);
 }
-bool at_end(const struct parser *p);
-bool at_directive(const struct parser *p); /* .something */
-bool accept(struct parser *p, const char *text);
-void expect(struct parser *p, const char *text);
+static inline bool at_end(const struct parser *p)
+{
+	return p->token.kind == TOKEN_END;
+}
+static inline bool at_directive(const struct parser *p) /* .something */
+{
+	return p->token.kind == TOKEN_WORD && p->token.text[0] == '.';
+}
+static inline bool accept(struct parser *p, const char *text)
+{
+	bool is = at(p, text);
+	if (is) {
+		advance(p);
+	}
+	return is;
+}
 void fail_expected(struct parser *p, const char *what);
+void fail_expected_mark(struct parser *p, const char *text); /* what was expected in quotes */
+static inline void expect(struct parser *p, const char *text)
+{
+	if (!accept(p, text)) {
+		fail_expected_mark(p, text);
+	}
+}
 char *take_name(struct parser *p);
 uint64_t take_int(struct parser *p);
 enum ptx_type take_type(struct parser *p);
