@@ -150,6 +150,31 @@ START_TEST(arena_memory_is_cleared_aligned_and_apart)
 }
 END_TEST
 
+/* Before the mark one block is begun, none, or a full one; behind it small and large pieces. */
+START_TEST(an_arena_goes_back_to_a_mark)
+{
+	static const size_t before[] = {0, 100, 16384};
+	struct arena arena = ARENA_INIT;
+	char *kept = before[_i] ? arena_alloc(&arena, before[_i], 1) : NULL;
+	struct arena_mark mark = arena_mark(&arena);
+	int dirty = 0;
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 40; i++) {
+			size_t size = i % 5 == 4 ? 20000 : 1000;
+			char *part = arena_alloc(&arena, size, 1);
+			dirty += part[0] || part[size - 1];
+			memset(part, 1, size);
+		}
+		arena_reset(&arena, &mark);
+		ck_assert_ptr_eq(arena.head, mark.head);
+		ck_assert(!arena.head || arena_mark(&arena).next == mark.next);
+	}
+	ck_assert_int_eq(dirty, 0);
+	ck_assert(!kept || (kept[0] == 0 && kept[before[_i] - 1] == 0));
+	arena_free(&arena);
+}
+END_TEST
+
 START_TEST(an_arena_refuses_what_does_not_fit)
 {
 	struct arena arena = ARENA_INIT;
@@ -282,6 +307,7 @@ static TCase *container_case(void)
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
 	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);
 	tcase_add_test(tc, arena_memory_is_cleared_aligned_and_apart);
+	tcase_add_loop_test(tc, an_arena_goes_back_to_a_mark, 0, 3);
 	tcase_add_test(tc, an_arena_refuses_what_does_not_fit);
 	tcase_add_test(tc, a_map_finds_what_was_put_and_nothing_else);
 	tcase_add_test(tc, a_map_that_cannot_grow_keeps_what_it_has);

@@ -255,6 +255,83 @@ START_TEST(parts_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* Forget every other kernel. */
+static enum parse_verdict judge_half(struct ptx_module *module, struct ptx_func *kernel,
+	struct ptx_diag *diag)
+{
+	(void)module;
+	(void)diag;
+	return kernel->index % 2 ? PARSE_FORGET : PARSE_KEEP;
+}
+
+/* A survey finds the parts that the whole has, and what it keeps is what the whole has. */
+static bool is_survey_right(const char *ptx, size_t size)
+{
+	struct ptx_module whole, survey;
+	struct ptx_diag diag = {0};
+	struct str expected = STR_INIT, got = STR_INIT;
+	parse(&whole, ptx, size);
+	bool same = parse_survey(&survey, ptx, size, whole.text_hash, judge_half, &diag);
+	if (same) {
+		same = survey.func_count == whole.func_count
+			&& survey.part_count == whole.part_count
+			&& memcmp(survey.parts, whole.parts,
+				whole.part_count * sizeof(*whole.parts)) == 0;
+	} else {
+		same = !whole.is_separable && diag.message[0];
+	}
+	for (size_t i = 0; i < survey.func_count; i++) {
+		bool forgotten = whole.funcs[i]->is_entry && i % 2;
+		tell(&expected, forgotten ? survey.funcs[i] : whole.funcs[i]);
+		tell(&got, survey.funcs[i]);
+		same &= !forgotten || (survey.funcs[i]->inst_count == 0
+			&& strcmp(survey.funcs[i]->name, whole.funcs[i]->name) == 0);
+	}
+	same = same && got.len == expected.len
+		&& (got.len == 0 || memcmp(got.data, expected.data, got.len) == 0);
+	str_free(&expected);
+	str_free(&got);
+	parse_free(&survey);
+	parse_free(&whole);
+	return same;
+}
+
+START_TEST(a_survey_finds_what_the_whole_has)
+{
+	char ptx[256];
+	write_module(9, ".visible .entry last() { ret; }\n");
+	ck_assert(is_survey_right(text, strlen(text)));
+	for (size_t i = 0; i < countof(whole_rows); i++) {
+		snprintf(ptx, sizeof(ptx), HEAD "%s\n", whole_rows[i]);
+		ck_assert(is_survey_right(ptx, strlen(ptx)));
+	}
+}
+END_TEST
+
+START_TEST(a_survey_of_what_nvrtc_makes_finds_what_the_whole_has)
+{
+	glob_t found = {.gl_pathc = 0};
+	int count = 0, wrong = 0;
+	ck_assert_int_eq(glob("build/ptx/*.75.ptx", 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *data = NULL;
+		size_t size;
+		struct ptx_module module;
+		struct ptx_diag diag;
+		ck_assert_int_eq(file_read(&data, &size, found.gl_pathv[i], NULL), KZ_OK);
+		if (parse_module(&module, data, size, &diag)) {
+			parse_free(&module);
+			wrong += !is_survey_right(data, size);
+			count++;
+		}
+		mem_free(data);
+	}
+	globfree(&found);
+	ck_assert_int_eq(wrong, 0);
+	ck_assert_int_gt(count, 20);
+}
+END_TEST
+
 /* --- Through the driver --- */
 
 static CUmodule load_text(const char *ptx)
@@ -359,6 +436,75 @@ START_TEST(what_cannot_run_is_refused_each_time)
 }
 END_TEST
 
+static const char *const faults[] = {
+	".entry bad() { .reg .f32 %f; add.s32 %f, %f, 1; ret; }\n",
+	".entry bad() { nonsense; }\n",
+	".entry bad(.param .b8 a[40000]) { ret; }\n",
+	".entry bad() { .shared .b8 a[999999]; ret; }\n",
+	".entry bad() { wgmma.fence.sync.aligned; ret; }\n",
+	".func no() { wgmma.fence.sync.aligned; ret; } .entry bad() { call no; ret; }\n",
+	".entry bad() { call nobody; ret; }\n",
+	".entry bad() { bra nowhere; }\n",
+	".entry bad() { .reg .b64 %d; mov.u64 %d, bad; ret; }\n",
+	".entry bad() {\n",
+};
+
+/* The driver's words without the line's number, which becomes *line. */
+static void load_bad(char words[512], int *line, const char *ptx)
+{
+	static char log[1024];
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)sizeof(log)};
+	CUmodule module = NULL;
+	ck_assert_int_ne(cuModuleLoadDataEx(&module, ptx, 2, options, values), CUDA_SUCCESS);
+	const char *number = strstr(log, "line ");
+	ck_assert_msg(number, "%s", log);
+	*line = (int)strtol(number + 5, NULL, 10);
+	snprintf(words, 512, "%s", number + 5 + strspn(number + 5, "0123456789"));
+}
+
+/* A big text is surveyed, a small one is not: both tell the same, and where. */
+START_TEST(a_fault_is_told_as_in_a_small_text)
+{
+	char big[512], small[512], ptx[2048];
+	int big_line, small_line, lines = 0;
+	bool open = strchr(faults[_i], '}') == NULL; /* goes on to the end */
+	snprintf(ptx, sizeof(ptx), HEAD "%s%s%s", globals, faults[_i], open ? "// 0\n" : "");
+	load_bad(small, &small_line, ptx);
+	write_module(8, faults[_i]);
+	load_bad(big, &big_line, text);
+	ck_assert_str_eq(big, small);
+	write_module(8, "");
+	for (const char *at = strstr(text, "// kernel"); (at = strchr(at, '\n')) != NULL; at++) {
+		lines++;
+	}
+	ck_assert_int_eq(big_line - small_line, lines - 1);
+}
+END_TEST
+
+START_TEST(memory_may_run_out_in_a_survey)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	bool failed = true;
+	for (long n = 0; failed; n += 1 + n / 8) {
+		char behind[64];
+		CUmodule module = NULL;
+		snprintf(behind, sizeof(behind), ".entry l%ld() { ret; }\n", n); /* a new text */
+		write_module(8, behind);
+		mem_fail_after(n);
+		result = cuModuleLoadData(&module, text);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert(result == CUDA_SUCCESS || (failed && result == CUDA_ERROR_OUT_OF_MEMORY));
+		if (module) {
+			ck_assert_uint_eq(run(module, 3), 20);
+			OK(cuModuleUnload(module));
+		}
+	}
+	ck_assert(is_known(text));
+}
+END_TEST
+
 START_TEST(what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late)
 {
 	CUlibrary library;
@@ -454,6 +600,8 @@ Suite *outline_suite(void)
 	tcase_add_test(parts, what_comes_behind_a_kernel_is_not_seen_in_it);
 	tcase_add_loop_test(parts, what_depends_on_a_kernel_is_read_whole, 0, countof(whole_rows));
 	tcase_add_test(parts, parts_that_do_not_fit_are_refused);
+	tcase_add_test(parts, a_survey_finds_what_the_whole_has);
+	tcase_add_test(parts, a_survey_of_what_nvrtc_makes_finds_what_the_whole_has);
 	suite_add_tcase(suite, parts);
 	TCase *driver = tcase_create("driver");
 	tcase_add_checked_fixture(driver, setup_device, teardown_device);
@@ -461,6 +609,8 @@ Suite *outline_suite(void)
 	tcase_add_test(driver, kernels_that_are_read_late_are_found_and_counted);
 	tcase_add_loop_test(driver, a_text_is_copied_unless_it_stays, 0, 2);
 	tcase_add_test(driver, what_cannot_run_is_refused_each_time);
+	tcase_add_loop_test(driver, a_fault_is_told_as_in_a_small_text, 0, countof(faults));
+	tcase_add_test(driver, memory_may_run_out_in_a_survey);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
 	tcase_add_test(driver, threads_may_read_kernels_at_once);
 	tcase_add_test(driver, memory_may_run_out_when_a_kernel_is_read);

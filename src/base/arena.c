@@ -104,3 +104,31 @@ void arena_free(struct arena *arena)
 	}
 	arena->head = NULL;
 }
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+	struct arena_block *head = arena->head;
+	return (struct arena_mark){head, head ? head->next : NULL, head ? head->used : 0};
+}
+
+/* Free the blocks from *at up to `end`. */
+static void free_until(struct arena_block **at, const struct arena_block *end)
+{
+	while (*at != end) {
+		struct arena_block *block = *at;
+		*at = block->next;
+		mem_free(block);
+	}
+}
+
+/* New blocks are in front of the old head, and large ones behind whichever was the head then. */
+void arena_reset(struct arena *arena, const struct arena_mark *mark)
+{
+	struct arena_block *head = mark->head;
+	free_until(&arena->head, head);
+	if (head) {
+		free_until(&head->next, mark->next);
+		memset(head->bytes + mark->used, 0, head->used - mark->used);
+		head->used = mark->used;
+	}
+}

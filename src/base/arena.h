@@ -20,4 +20,12 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3);
 void arena_free(struct arena *arena);
 
+/* What has been allocated so far, and back to it: all since then is freed. */
+struct arena_mark {
+	struct arena_block *head, *next;
+	size_t used;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_reset(struct arena *arena, const struct arena_mark *mark);
+
 #endif

@@ -76,14 +76,20 @@ void kernel_inherit(struct function *function)
 	pthread_mutex_unlock(&plan->lock);
 }
 
-static bool create(struct module *module, size_t place, struct ptx_func *func,
-	struct ptx_diag *diag)
+bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
 {
-	if (func->param_size > LAUNCH_MAX_PARAMS || func->shared_size > LAUNCH_MAX_SHARED) {
-		return ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
+	return (func->param_size <= LAUNCH_MAX_PARAMS && func->shared_size <= LAUNCH_MAX_SHARED)
+		|| ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
 			" and %zu of shared memory; at most %d and %d fit", func->name,
 			func->param_size, func->shared_size, LAUNCH_MAX_PARAMS,
 			LAUNCH_MAX_SHARED);
+}
+
+static bool create(struct module *module, size_t place, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (!kernel_fits(func, diag)) {
+		return false;
 	}
 	struct function *function = mem_zalloc(1, sizeof(*function));
 	if (function == NULL) {

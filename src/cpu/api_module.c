@@ -189,6 +189,40 @@ static bool read_all(struct module *module, const char *text, size_t size, struc
 	return ok;
 }
 
+/* A kernel that calls nothing can be judged without all others. */
+static enum parse_verdict judge_kernel(struct ptx_module *ptx, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (flatten_is_needed(func)) {
+		return PARSE_KEEP;
+	}
+	return kernel_fits(func, diag) && check_function(ptx, func, diag) ? PARSE_FORGET
+		: PARSE_FAIL;
+}
+
+/*
+ * See whether a text that nobody has seen is good, and remember where its kernels are, without holding
+ * them: a kernel that is read takes 15 times the memory of its text, and new memory takes longer than
+ * reading does.  Where anything is wrong, or in the way, the text is read as a whole, and what is
+ * wrong is told by that.
+ */
+static void survey(const char *text, size_t size, struct hash hash)
+{
+	struct ptx_module ptx;
+	struct ptx_diag diag = {0};
+	if (!parse_survey(&ptx, text, size, hash, judge_kernel, &diag)) {
+		return;
+	}
+	bool ok = check_module(&ptx, &diag) && flatten_module(&ptx, &diag);
+	for (size_t i = 0; ok && i < ptx.func_count; i++) {
+		ok = !ptx.funcs[i]->is_entry || kernel_fits(ptx.funcs[i], &diag);
+	}
+	if (ok) {
+		outline_remember(&ptx, text);
+	}
+	parse_free(&ptx);
+}
+
 /* Of a text that was read before only what is not in a kernel.  The rest is read later, when the
  * caller's may be gone. */
 static bool read_outline(struct module *module, const char *text, bool stays,
@@ -206,9 +240,16 @@ static bool read_outline(struct module *module, const char *text, bool stays,
 static bool read_ptx(struct module *module, const char *text, size_t size,
 	const struct kudzu_text *known, struct ptx_diag *diag)
 {
-	const struct hash hash = {known != NULL ? known->hash_high : 0,
-		known != NULL ? known->hash_low : 0};
-	module->outline = outline_find(text, size, known != NULL ? &hash : NULL);
+	if (!outline_pays(text, size)) {
+		return read_all(module, text, size, diag);
+	}
+	const struct hash hash = known != NULL
+		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
+	module->outline = outline_find(text, size, &hash);
+	if (module->outline == NULL) {
+		survey(text, size, hash);
+		module->outline = outline_find(text, size, &hash);
+	}
 	if (module->outline == NULL) {
 		return read_all(module, text, size, diag);
 	}

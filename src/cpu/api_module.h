@@ -58,6 +58,8 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 	struct function **out);
 /* The same, NULL if nobody has asked for it before. */
 struct function *module_known_function(struct module *module, size_t place);
+/* Whether a kernel's parameters and shared memory are not more than a launch can give. */
+bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag);
 /* The module's text has been read: make places for its kernels, and those that are known. */
 bool kernels_create(struct module *module, struct ptx_diag *diag);
 void kernels_free(struct module *module);

@@ -102,7 +102,7 @@ void flat_label_here(struct flat *f, size_t label)
 }
 
 /* Whether there is anything to do: a call, the address of a function, or alloca. */
-static bool needs_work(const struct ptx_func *func)
+bool flatten_is_needed(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
 		const struct ptx_inst *inst = &func->insts[i];
@@ -167,7 +167,7 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 
 static bool promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
-	bool has_arguments = func->is_entry ? needs_work(func) : !func->is_extern;
+	bool has_arguments = func->is_entry ? flatten_is_needed(func) : !func->is_extern;
 	return !has_arguments || flat_promote(module, func) || ptx_no_memory(diag);
 }
 
@@ -179,7 +179,7 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 	}
 	for (size_t i = 0; ok && i < module->func_count; i++) {
 		struct ptx_func *func = module->funcs[i];
-		ok = !func->is_entry || !needs_work(func)
+		ok = !func->is_entry || !flatten_is_needed(func)
 			|| flatten_kernel(module, func, kinds, diag);
 	}
 	return ok;
@@ -189,7 +189,7 @@ bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct p
 {
 	struct map none = MAP_INIT;
 	return promote(module, func, diag)
-		&& (!needs_work(func) || flatten_kernel(module, func, &none, diag));
+		&& (!flatten_is_needed(func) || flatten_kernel(module, func, &none, diag));
 }
 
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)

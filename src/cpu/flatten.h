@@ -9,6 +9,9 @@
  * a GPU's keep in registers, and aligned to 16. */
 #define FLATTEN_STACK_FACTOR 8
 
+/* Whether a function has anything that flattening changes; where not, it depends on no other one. */
+bool flatten_is_needed(const struct ptx_func *func);
+
 /* The module is a checked one.  False, with the reason in diag, if a kernel calls what does not
  * exist or is not supported, or memory runs out.  Functions get their addresses, too. */
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag);

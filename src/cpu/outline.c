@@ -257,6 +257,19 @@ struct outline *outline_find(const char *text, size_t size, const struct hash *k
 	return outline;
 }
 
+bool outline_pays(const char *text, size_t size)
+{
+	static const char entry[] = ".entry";
+	const char *end = text + size;
+	size_t count = 0;
+	while (size >= LEAST_SIZE && count < LEAST_PARTS
+	       && (text = memmem(text, (size_t)(end - text), entry, sizeof(entry) - 1)) != NULL) {
+		text += sizeof(entry) - 1;
+		count++;
+	}
+	return count == LEAST_PARTS;
+}
+
 /* Pointers to functions are numbered over all kernels, so they must be read together. */
 static bool takes_addresses(const struct ptx_module *module)
 {

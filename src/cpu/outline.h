@@ -18,6 +18,8 @@ struct outline {
 	size_t count;
 };
 
+/* Whether a text has so much, and so many kernels, that it may be remembered. */
+bool outline_pays(const char *text, size_t size);
 /* The outline of a text, to be released; NULL: it is not known, or there is no memory.  `known` is the
  * text's hash, NULL if nobody has made it yet. */
 struct outline *outline_find(const char *text, size_t size, const struct hash *known);

@@ -157,6 +157,8 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
 	size_t return_size, before = count_global(p);
+	const struct scope *newest = p->newest;
+	bool is_kernel = false;
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
 		from.returns = parse_params(p, &from.return_count, &return_size);
@@ -165,6 +167,7 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 	struct token name = p->token;
 	from.name = take_name(p);
 	struct ptx_func *old = function_add(p, from.name);
+	struct arena_mark mark = arena_mark(&p->module->arena);
 	if (at(p, "(")) {
 		from.params = parse_params(p, &from.param_count, &from.param_size);
 	}
@@ -184,13 +187,17 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 			expect(p, "{");
 			parse_definition(p, old);
 		}
-		if (is_entry && has_body && !p->failed) {
-			part_add(p, start, &name, old);
-			p->module->is_separable &= count_global(p) == before;
-		}
+		is_kernel = is_entry && has_body && !p->failed;
 	}
 	p->regs.count = 0; /* those of a declaration's parameters */
 	scope_leave(p);
+	if (is_kernel) {
+		part_add(p, start, &name, old);
+		p->module->is_separable &= count_global(p) == before;
+	}
+	if (is_kernel && p->judge) {
+		part_judge(p, old, &mark, newest);
+	}
 }
 
 /* .loc 1 12 3, function_name $name+0, inlined_at 1 10 5 */
@@ -485,11 +492,12 @@ void parse_end(struct parser *p)
 	out->is_separable &= !p->names_kernel;
 }
 
-bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
+bool parse_survey(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	parse_judge *judge, struct ptx_diag *diag)
 {
-	struct parser p = {.module = NULL};
-	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash_of(text, size),
-		.text_size = size, .is_separable = true};
+	struct parser p = {.judge = judge};
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
+		.is_separable = true};
 	parse_begin(&p, out, text, size, diag);
 	parse_top(&p);
 	parse_end(&p);
@@ -500,6 +508,11 @@ bool parse_module(struct ptx_module *out, const char *text, size_t size, struct 
 	return !p.failed;
 }
 
+bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
+{
+	return parse_survey(out, text, size, hash_of(text, size), NULL, diag);
+}
+
 void parse_free(struct ptx_module *module)
 {
 	if (module->parser) {
@@ -507,5 +520,6 @@ void parse_free(struct ptx_module *module)
 		mem_free(module->parser);
 	}
 	arena_free(&module->arena);
+	arena_free(&module->opcodes);
 	*module = (struct ptx_module){.arena = ARENA_INIT};
 }

@@ -315,8 +315,8 @@ static const struct ptx_inst *find_opcode(struct parser *p, const struct token *
 	if (inst) {
 		return inst;
 	}
-	const char *text = arena_strndup(&p->module->arena, word->text, word->len);
-	inst = parser_alloc(p, 1, sizeof(*inst));
+	const char *text = arena_strndup(&p->module->opcodes, word->text, word->len);
+	inst = arena_alloc(&p->module->opcodes, 1, sizeof(*inst));
 	if (!text || !inst) {
 		parser_no_memory(p);
 		return NULL;

@@ -9,6 +9,9 @@
  * variables of the module in its body) the module is not separable, and is always read whole.  What
  * stands behind the kernel is there, too, when it is read late, and looked at by nobody
  * (symbol_find).
+ *
+ * So a text of many kernels can be checked without holding them: each is forgotten when it was found
+ * good (parse_survey), and is read again when it is asked for.
  */
 #include "../base/common.h"
 
@@ -35,6 +38,29 @@ void part_add(struct parser *p, const struct token *start, const struct token *n
 			.line = (uint32_t)start->line,
 			.end_line = (uint32_t)p->token.line,
 		};
+	}
+}
+
+void part_judge(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
+	const struct scope *newest)
+{
+	enum parse_verdict verdict = PARSE_FAIL;
+	if (p->failed) {
+		return;
+	}
+	if (p->module->is_separable && !p->names_kernel) {
+		verdict = p->judge(p->module, kernel, p->diag);
+	}
+	if (verdict == PARSE_FAIL) {
+		parser_fail(p, "the text must be read as a whole");
+	} else if (verdict == PARSE_FORGET) {
+		while (p->newest != newest) {
+			map_free(&p->newest->names);
+			p->newest = p->newest->previous;
+		}
+		*kernel = (struct ptx_func){.name = kernel->name, .is_entry = true,
+			.is_extern = true, .index = kernel->index};
+		arena_reset(&p->module->arena, mark);
 	}
 }
 

@@ -387,6 +387,7 @@ struct ptx_part {
 
 struct ptx_module {
 	struct arena arena;
+	struct arena opcodes;   /* those that were met, for all kernels */
 	struct hash text_hash;  /* of all of its text */
 	size_t text_size;
 	int version;                  /* 90 for .version 9.0 */
