@@ -157,6 +157,7 @@
  *                   emit_matrix.c emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where
  *                   registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of;
+ *                   emit_wrap.c: addresses in a row unless an index wraps around
  *                   emit_drift.c: vectors to which loops add the same in all lanes
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again

@@ -131,6 +131,9 @@ void emit_trace(struct emit *e, const struct ptx_inst *inst);
 /* emit_base.c: count addresses from pointers that loops do not change. */
 void emit_base_addresses(LLVMValueRef fn);
 
+/* emit_wrap.c: answer by scalars whether lanes are neighbours, where their indexes do not wrap. */
+void emit_answer_wraps(LLVMValueRef fn);
+
 /* emit_drift.c: take vectors apart to which loops add the same in all lanes.  False: no memory. */
 bool emit_part_drifts(LLVMValueRef fn);
 

@@ -36,12 +36,10 @@
 #define INSTCOMBINE "instcombine"
 #endif
 
-static const char straight_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg)";
-static const char loop_passes[] = "function(sroa,early-cse," INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-/* The same in two, with emit_drift.c between them. */
+/* First, that registers are values, which emit_wrap.c and emit_drift.c need. */
 static const char first_passes[] = "function(sroa,early-cse)";
-static const char later_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
+static const char straight_passes[] = "function(" INSTCOMBINE ",simplifycfg)";
+static const char loop_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
 /* Branches are tidied first: instcombine moves code into those that only lead back. */
 static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
@@ -199,28 +197,33 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 	return true;
 }
 
-/* Loops of warps: what they add to all lanes alike is taken out as soon as there are values. */
-static LLVMErrorRef run_warp_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const char *symbol,
-	LLVMPassBuilderOptionsRef options, bool *had_memory)
+/* What is known of addresses, as soon as registers are values.  False: no memory. */
+static bool improve_addresses(LLVMValueRef fn, const struct jit_order *order)
 {
-	LLVMErrorRef error = LLVMRunPasses(ir, first_passes, llvm->machine, options);
-	*had_memory = error || emit_part_drifts(LLVMGetNamedFunction(ir, symbol));
-	return error ? error : LLVMRunPasses(ir, later_passes, llvm->machine, options);
+	if (order->width > 1) {
+		emit_answer_wraps(fn);
+	}
+	return order->width == 1 || !order->has_loop || emit_part_drifts(fn);
 }
 
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	const char *passes = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
+	const char *first = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
+		: first_passes;
+	const char *rest = order->is_tangled ? NULL : order->is_vector ? vector_passes
 		: order->has_loop ? loop_passes : straight_passes;
 	bool had_memory = true;
-	LLVMErrorRef error = passes == loop_passes && order->width > 1
-		? run_warp_passes(llvm, ir, order->symbol, options, &had_memory)
-		: LLVMRunPasses(ir, passes, llvm->machine, options);
-	if (order->is_vector && !error) {
-		emit_base_addresses(LLVMGetNamedFunction(ir, order->symbol));
-		error = LLVMRunPasses(ir, vector_passes, llvm->machine, options);
+	LLVMErrorRef error = LLVMRunPasses(ir, first, llvm->machine, options);
+	LLVMValueRef fn = LLVMGetNamedFunction(ir, order->symbol);
+	if (rest && !error) {
+		if (order->is_vector) {
+			emit_base_addresses(fn);
+		} else {
+			had_memory = improve_addresses(fn, order);
+		}
+		error = LLVMRunPasses(ir, rest, llvm->machine, options);
 	}
 	LLVMDisposePassBuilderOptions(options);
 	if (error) {
