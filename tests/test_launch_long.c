@@ -111,6 +111,24 @@ START_TEST(launch_may_be_left_and_continued_by_another_thread)
 }
 END_TEST
 
+/* The time counts from the first look then, however long the launch was to take. */
+START_TEST(launch_without_a_deadline_is_left_after_its_budget)
+{
+	static const uint64_t expected[] = {0, 1, 100000, UINT64_MAX};
+	struct flags flags = {0, 0};
+	requests[0].budget_ns = MILLISECOND;
+	requests[0].expected_ns = expected[_i];
+	uint64_t before = now_ns();
+	ck_assert_int_eq(start(0, wait_for_go, 40, 0, &flags), LAUNCH_UNFINISHED);
+	ck_assert_uint_ge(now_ns() - before, MILLISECOND);
+	atomic_store(&flags.go, 1);
+	ck_assert_int_eq(launch_continue(launchers[0]), CUDA_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&flags.count), 40);
+	requests[0].budget_ns = 0;
+	requests[0].expected_ns = 0;
+}
+END_TEST
+
 START_TEST(launch_that_ends_in_time_is_not_left)
 {
 	struct flags flags = {1, 0};
@@ -262,6 +280,7 @@ Suite *launch_long_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, launch_may_be_left_and_continued_by_another_thread);
+	tcase_add_loop_test(tc, launch_without_a_deadline_is_left_after_its_budget, 0, 4);
 	tcase_add_test(tc, launch_that_ends_in_time_is_not_left);
 	tcase_add_test(tc, launches_wait_for_each_other);
 	tcase_add_loop_test(tc, launch_can_be_cancelled, 0, (int)countof(endless));

@@ -269,6 +269,7 @@ struct function {
 	atomic_bool is_compiled;
 	atomic_ullong short_blocks; /* so many do not keep the thread that launches them; of a
 	                             * straight kernel, UINT64_MAX: nobody has measured it */
+	atomic_uint launches;       /* of a kernel with loops, that were surely short; about */
 	struct jit_kernel kernel;
 	unsigned class;             /* of blocks that it is for; see shape.h */
 	bool may_team;              /* see team.h */

@@ -27,6 +27,7 @@
 #define CACHE_LINE 64
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
+#define MOST_PER_LOOK 64     /* blocks from one look to the next */
 #define HAND_OVER_NS 500    /* what it takes to have somebody else do a part */
 #define LATE_NS 10000       /* after which a launch that was to be short is no more */
 
@@ -66,7 +67,8 @@ struct job {
 	struct launch_failure *out;
 	bool has_helpers;
 	bool has_left;            /* worker 0 has, or does not wait for the others */
-	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none */
+	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none; */
+	uint64_t budget;          /* then, the time from the first look to one that is to be set */
 	unsigned want;            /* workers that have something to do */
 	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
 	uint64_t first;           /* the clock when it first looked, */
@@ -353,6 +355,19 @@ static void get_help(struct job *job)
 	}
 }
 
+/* Whether worker 0 is to look at the clock now and then. */
+static bool is_timed(const struct job *job)
+{
+	return job->deadline != 0 || job->budget != 0;
+}
+
+static void set_deadline(struct job *job, uint64_t now)
+{
+	if (job->deadline == 0 && job->budget != 0) {
+		job->deadline = now + job->budget;
+	}
+}
+
 /* Whether worker 0 is to leave, now that it could: `waits` if its block does. */
 static bool must_leave(struct job *job, const struct worker *w, bool waits)
 {
@@ -362,10 +377,11 @@ static bool must_leave(struct job *job, const struct worker *w, bool waits)
 	if (waits) {
 		get_help(job);
 	}
-	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
+	if (!is_timed(job) || (!waits && --job->blocks_to_look > 0)) {
 		return false;
 	}
 	uint64_t now = block_clock();
+	set_deadline(job, now);
 	job->first = job->first == 0 ? now : job->first;
 	if (now - job->first > LATE_NS) {
 		get_help(job);
@@ -373,7 +389,8 @@ static bool must_leave(struct job *job, const struct worker *w, bool waits)
 	bool often = now - job->seen < CLOCK_EVERY_NS;
 	unsigned per_look = job->blocks_per_look;
 	job->blocks_per_look = often ? 2 * per_look : per_look > 1 ? per_look / 2 : 1;
-	job->blocks_per_look = job->blocks_per_look > 64 ? 64 : job->blocks_per_look;
+	job->blocks_per_look = job->blocks_per_look > MOST_PER_LOOK ? MOST_PER_LOOK
+		: job->blocks_per_look;
 	job->blocks_to_look = job->blocks_per_look;
 	job->seen = now;
 	job->has_left = now >= job->deadline;
@@ -423,7 +440,7 @@ static uint32_t most_blocks(const struct job *job, const struct worker *w)
 {
 	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
 	most = w->to - w->at < most ? w->to - w->at : most;
-	if (w == &job->launcher->workers[0] && job->deadline != 0 && job->blocks_to_look < most) {
+	if (w == &job->launcher->workers[0] && is_timed(job) && job->blocks_to_look < most) {
 		most = job->blocks_to_look;
 	}
 	return (uint32_t)most;
@@ -450,7 +467,7 @@ static void end_block(struct job *job, struct worker *w)
 			w->ctaid[2]++;
 		}
 	}
-	if (w == &job->launcher->workers[0] && job->deadline != 0) {
+	if (w == &job->launcher->workers[0] && is_timed(job)) {
 		job->blocks_to_look -= count - 1; // the last one counts when the next begins
 	}
 }
@@ -666,9 +683,21 @@ static bool set_up_places(struct job *job)
 	return true;
 }
 
+/* After how many blocks worker 0 first looks at the clock, to judge by what they are to take. */
+static unsigned first_look(const struct job *job)
+{
+	uint64_t block_ns = job->request->expected_ns / job->blocks;
+	uint64_t count = job->request->expected_ns > 0 ? CLOCK_EVERY_NS / (block_ns > 0 ? block_ns : 1)
+		: 1;
+	return count < 1 ? 1 : count > MOST_PER_LOOK ? MOST_PER_LOOK : (unsigned)count;
+}
+
 static CUresult end_launch(struct job *job)
 {
 	if (!job->has_left && job->has_helpers) {
+		if (job->deadline == 0 && is_timed(job)) {
+			set_deadline(job, block_clock());
+		}
 		job->has_left = !pool_close(job->launcher->pool, job->deadline);
 	}
 	if (job->has_left) {
@@ -700,8 +729,9 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	job->deadline = deadline;
-	job->blocks_per_look = 1;
-	job->blocks_to_look = 2; // not before the first block
+	job->budget = request->budget_ns;
+	job->blocks_per_look = first_look(job);
+	job->blocks_to_look = job->blocks_per_look + 1; // not before the first block
 	atomic_store(&launcher->is_running, true);
 	job->want = want;
 	if (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS) {
@@ -717,6 +747,7 @@ CUresult launch_continue(struct launcher *launcher)
 	struct job *job = &launcher->job;
 	job->has_left = false;
 	job->deadline = 0;
+	job->budget = 0;
 	get_help(job);
 	work(job, 0);
 	return end_launch(job);

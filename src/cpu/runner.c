@@ -30,6 +30,8 @@
 #define BUDGET_NS UINT64_C(200000)
 /* One of so many times fewer blocks than it has time for ends within it, whatever data it has. */
 #define SURELY 8
+/* Of those that do, one of so many is timed all the same. */
+#define TIMED_EVERY 8
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct runner {
@@ -203,14 +205,22 @@ static void keep_failure(struct runner *runner, CUresult result)
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
-/* A kernel that always has as many instructions, and far fewer blocks than were quick once, needs no
- * clock: two readings are a tenth of the shortest launch. */
-static bool is_surely_short(const struct kernel_work *kernel)
+/* What has far fewer blocks than were quick once needs no clock: two readings are a tenth of the
+ * shortest launch.  With other data a loop may take longer: some launches of kernels with loops are
+ * timed, to notice. */
+static bool needs_clock(const struct kernel_work *kernel)
 {
-	const struct function *function = kernel->function;
+	struct function *function = kernel->function;
 	uint64_t blocks = atomic_load_explicit(&function->short_blocks, memory_order_relaxed);
-	return function->kernel.is_straight && blocks != UINT64_MAX
-		&& work_blocks(kernel) <= blocks / SURELY;
+	if (blocks == UINT64_MAX || work_blocks(kernel) > blocks / SURELY) {
+		return true;
+	}
+	if (function->kernel.is_straight) {
+		return false;
+	}
+	unsigned launches = atomic_load_explicit(&function->launches, memory_order_relaxed) + 1;
+	atomic_store_explicit(&function->launches, launches, memory_order_relaxed);
+	return launches % TIMED_EVERY == 0;
 }
 
 /* How many blocks would have ended within the budget, had each taken as long as these. */
@@ -253,8 +263,9 @@ bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
 		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
 	}
 	init_request(runner, &work->kernel);
-	runner->is_timed = !is_surely_short(&work->kernel);
+	runner->is_timed = needs_clock(&work->kernel);
 	runner->start = runner->is_timed ? queue_time() : 0;
+	runner->request.budget_ns = work->kernel.function->kernel.is_straight ? 0 : BUDGET_NS;
 	CUresult result = launch_run(runner->launcher, &runner->request,
 		runner->is_timed ? runner->start + BUDGET_NS : 0, &runner->failure);
 	*out = CUDA_SUCCESS;
