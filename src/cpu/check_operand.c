@@ -567,20 +567,24 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 	return true;
 }
 
+/* No row of ptx.def has more. */
+enum { MAX_WANTS = 8 };
+
 bool check_operands(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
 	const char *operands = ptx_rows[inst->op].operands;
-	struct want w = {.number = 0};
-	size_t least = 0;
-	while (next_want(&w, &operands, inst)) {
-		least += !w.optional;
+	struct want wants[MAX_WANTS + 1] = {{.number = 0}};
+	size_t count = 0, least = 0, last = 0;
+	while (count < MAX_WANTS && next_want(&wants[count], &operands, inst)) {
+		least += !wants[count].optional;
+		last = wants[count].optional ? count : last;
+		count++;
 	}
 	/* of an instruction that takes a cache policy it is the last operand that may be absent */
 	bool hint = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
-	bool policy = least < w.number
-		&& strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
-	size_t most = w.number - (policy && !hint);
+	bool policy = least < count && strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
+	size_t most = count - (policy && !hint);
 	least += policy && hint;
 	if (inst->operand_count < least || inst->operand_count > most) {
 		return check_fail(c, "'%.60s' takes %zu%s operand%s, got %zu", inst->text, least,
@@ -588,14 +592,12 @@ bool check_operands(struct checker *c)
 			inst->operand_count);
 	}
 	size_t spare = inst->operand_count - least;
-	operands = ptx_rows[inst->op].operands;
-	w.number = 0;
-	while (next_want(&w, &operands, inst)) {
-		bool absent = w.optional && (policy && !strchr(operands, '?') ? !hint : spare == 0);
-		spare -= w.optional && !absent && spare > 0;
-		if (absent) {
-			w.number--;
-		} else if (!check_operand(c, &w, &inst->operands[w.number - 1])) {
+	for (size_t i = 0, number = 0; i < count; i++) {
+		struct want *w = &wants[i];
+		bool absent = w->optional && (policy && i == last ? !hint : spare == 0);
+		spare -= w->optional && !absent && spare > 0;
+		w->number = number + 1;
+		if (!absent && !check_operand(c, w, &inst->operands[number++])) {
 			return false;
 		}
 	}
