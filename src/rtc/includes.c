@@ -28,37 +28,7 @@ struct scanner {
 
 /* Sixteen bytes at a time. */
 typedef uint8_t block __attribute__((vector_size(16)));
-
-static bool any_equal(const char *at, const char *after, block first, block last)
-{
-	block a, b;
-	uint64_t found[2];
-	memcpy(&a, at, sizeof(a));
-	memcpy(&b, after, sizeof(b));
-	a = (block)(a == first) & (block)(b == last);
-	memcpy(found, &a, sizeof(a));
-	return (found[0] | found[1]) != 0;
-}
-
-/* memmem, which goes byte by byte, takes longer for the few words looked for here than all else that
- * a hit in the cache does.  So: where is the first letter, with the last one where it belongs? */
-static const char *find_word(const char *at, const char *end, const char *word, size_t len)
-{
-	block first = {0}, last = {0};
-	first += (uint8_t)word[0];
-	last += (uint8_t)word[len - 1];
-	while ((size_t)(end - at) >= len - 1 + sizeof(block)) {
-		if (any_equal(at, at + len - 1, first, last)) {
-			for (size_t i = 0; i < sizeof(block); i++) {
-				if (at[i] == word[0] && memcmp(at + i, word, len) == 0) {
-					return at + i;
-				}
-			}
-		}
-		at += sizeof(block);
-	}
-	return memmem(at, (size_t)(end - at), word, len);
-}
+enum { BLOCK = sizeof(block) };
 
 static bool is_word(char c)
 {
@@ -143,15 +113,6 @@ static void take_word(const struct scanner *in, const char *at, size_t len)
 	take_name(in, next);
 }
 
-static void find_names(const struct scanner *in, const char *word)
-{
-	size_t len = strlen(word);
-	for (const char *at = in->begin;
-		(at = find_word(at, in->end, word, len)) != NULL; at += len) {
-		take_word(in, at, len);
-	}
-}
-
 /* Whether the text goes on with a word at `at`, or has it just before. */
 static bool is_at(const struct scanner *in, const char *at, const char *word)
 {
@@ -163,6 +124,58 @@ static bool is_before(const struct scanner *in, const char *at, const char *word
 {
 	size_t len = strlen(word);
 	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
+}
+
+/* The words that are looked for: a name may follow the first two, the third says where it stands. */
+static const char include[] = "include", embed[] = "embed", assert_word[] = "assert";
+
+static void take_words(const struct scanner *in, const char *at)
+{
+	if (is_at(in, at, include)) {
+		take_word(in, at, sizeof(include) - 1);
+	} else if (is_at(in, at, embed)) {
+		take_word(in, at, sizeof(embed) - 1);
+	} else if (is_at(in, at, assert_word)) {
+		in->out->has_place = true;
+	}
+}
+
+static block load(const char *at)
+{
+	block bytes;
+	memcpy(&bytes, at, sizeof(bytes));
+	return bytes;
+}
+
+/* Whether a word of that length may begin among the bytes: its first letter is there, and the last one
+ * where it belongs. */
+static block may_begin(block bytes, const char *at, const char *word, size_t len)
+{
+	return (block)(bytes == (uint8_t)word[0])
+		& (block)(load(at + len - 1) == (uint8_t)word[len - 1]);
+}
+
+/* memmem, which goes byte by byte, takes longer for the few words looked for here than all else that
+ * a hit in the cache does. */
+static void find_words(const struct scanner *in)
+{
+	const char *at = in->begin;
+	for (; in->end - at >= BLOCK + (int)sizeof(include); at += BLOCK) {
+		uint64_t found[2];
+		block bytes = load(at);
+		block any = may_begin(bytes, at, include, sizeof(include) - 1)
+			| may_begin(bytes, at, embed, sizeof(embed) - 1)
+			| may_begin(bytes, at, assert_word, sizeof(assert_word) - 1);
+		memcpy(found, &any, sizeof(any));
+		for (int i = 0; (found[0] | found[1]) != 0 && i < BLOCK; i++) {
+			if (any[i]) {
+				take_words(in, at + i);
+			}
+		}
+	}
+	for (; at < in->end; at++) {
+		take_words(in, at);
+	}
 }
 
 /* __DATE__, __FILE__ and the like, also with their beginnings pasted to them.  All have an underscore,
@@ -179,7 +192,6 @@ static void find_macros(const struct scanner *in)
 		out->has_place |= is_at(in, at, "_FILE") || is_at(in, at, "_location")
 			|| is_at(in, at, "_NAME__");
 	}
-	out->has_place |= find_word(in->begin, in->end, "assert", 6) != NULL;
 }
 
 /* How many bytes at `at` are a backslash and the end of its line. */
@@ -228,8 +240,7 @@ bool includes_scan(struct includes *out, const char *text, size_t size)
 		text = copy;
 	}
 	struct scanner in = {out, text, text + size};
-	find_names(&in, "include");
-	find_names(&in, "embed");
+	find_words(&in);
 	find_macros(&in);
 	mem_free(copy);
 	if (out->names.failed) {
