@@ -206,6 +206,77 @@ START_TEST(every_sector_of_zeros_is_found)
 }
 END_TEST
 
+/* Big entries are read in two steps, the key where the value is to lie. */
+enum { BIG_KEY = 5000, BIG_VALUE = 100000, OTHER_KEY_MAX = 80000 };
+
+static enum store_result get_big(struct store *store, const char *key, size_t key_size)
+{
+	char *value, expected[BIG_VALUE];
+	size_t size;
+	memset(expected, 'v', BIG_VALUE);
+	enum store_result result = store_get(store, key, key_size, &value, &size);
+	if (result == STORE_HIT && (size != BIG_VALUE || memcmp(value, expected, size) != 0)) {
+		result = STORE_RESULT_COUNT;
+	}
+	mem_free(value);
+	return result;
+}
+
+static struct store *store_with_big(char key[OTHER_KEY_MAX])
+{
+	static char value[BIG_VALUE];
+	struct store *store = store_create(0);
+	memset(key, 'k', OTHER_KEY_MAX);
+	memset(value, 'v', BIG_VALUE);
+	ck_assert(store_put(store, key, BIG_KEY, value, BIG_VALUE));
+	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_HIT);
+	return store;
+}
+
+START_TEST(a_changed_byte_of_a_big_entry_is_found)
+{
+	char key[OTHER_KEY_MAX];
+	unsigned char byte;
+	struct store *store = store_with_big(key);
+	int found = 0, tried = 0, fd = open(entry_path(key, BIG_KEY), O_RDWR);
+	const off_t end = (off_t)sizeof(struct store_head) + BIG_KEY + BIG_VALUE;
+	for (off_t at = 0; at < end; at += at < 64 ? 1 : 227) {
+		ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+		byte ^= 1;
+		ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+		found += get_big(store, key, BIG_KEY) == STORE_DAMAGED;
+		byte ^= 1;
+		ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+		tried++;
+	}
+	ck_assert_int_eq(found, tried);
+	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_HIT);
+	ck_assert_int_eq(ftruncate(fd, end - 1), 0);
+	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_DAMAGED);
+	close(fd);
+	store_close(store);
+}
+END_TEST
+
+/* All keys have the same hash here. */
+START_TEST(the_whole_key_of_a_big_entry_is_compared)
+{
+	static const size_t sizes_of_others[] = {0, 1, BIG_KEY - 1, BIG_KEY + 1, 60000,
+		OTHER_KEY_MAX};
+	char key[OTHER_KEY_MAX];
+	store_tune.hash_bits = 0;
+	struct store *store = store_with_big(key);
+	for (size_t i = 0; i < countof(sizes_of_others); i++) {
+		ck_assert_int_eq(get_big(store, key, sizes_of_others[i]), STORE_OTHER_KEY);
+	}
+	key[BIG_KEY - 1] = 'x';
+	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_OTHER_KEY);
+	key[BIG_KEY - 1] = 'k';
+	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_HIT);
+	store_close(store);
+}
+END_TEST
+
 /* With 12 bits of hash, of 2,000 keys many share a file: it holds the last of them. */
 START_TEST(the_whole_key_is_compared)
 {
@@ -701,6 +772,8 @@ static void add_entries(TCase *tc)
 	tcase_add_test(tc, a_hit_is_four_system_calls);
 	tcase_add_test(tc, a_hit_notes_the_use_once_an_hour);
 	tcase_add_test(tc, every_flipped_bit_is_found);
+	tcase_add_test(tc, a_changed_byte_of_a_big_entry_is_found);
+	tcase_add_test(tc, the_whole_key_of_a_big_entry_is_compared);
 	tcase_add_test(tc, every_truncation_is_found);
 	tcase_add_test(tc, every_sector_of_zeros_is_found);
 	tcase_add_test(tc, the_whole_key_is_compared);

@@ -29,7 +29,8 @@
 
 enum {
 	TOUCH_S = 3600,
-	/* Above this, the head is read first: the size of a strange file is not to be believed. */
+	/* Above this, the head is read first, with the key or alone: the size of a strange file is not
+	 * to be believed. */
 	READ_AT_ONCE = 1 << 16,
 };
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
@@ -202,12 +203,17 @@ static void temporary_name(char name[STORE_NAME_SIZE])
 
 /* Reading */
 
+static void begin_hash(struct hash_state *state, const struct store_head *head)
+{
+	hash_begin(state);
+	hash_add(state, head, offsetof(struct store_head, hash));
+}
+
 static struct hash hash_entry(const struct store_head *head, const void *key, size_t key_size,
 	const void *value, size_t size)
 {
 	struct hash_state state;
-	hash_begin(&state);
-	hash_add(&state, head, offsetof(struct store_head, hash));
+	begin_hash(&state, head);
 	hash_add(&state, key, key_size);
 	hash_add(&state, value, size);
 	return hash_end(&state);
@@ -244,10 +250,21 @@ struct buffers {
 	size_t size;
 };
 
+/* Whether the hash agrees with all that was read, and whether the key is the one wanted. */
+static enum store_result judge(const struct store_head *head, const struct hash_state *state,
+	size_t key_size, bool same_key)
+{
+	if (!hash_equal(head->hash, hash_end(state))) {
+		return STORE_DAMAGED;
+	}
+	return head->key_size == key_size && same_key ? STORE_HIT : STORE_OTHER_KEY;
+}
+
 static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	const void *key, size_t key_size)
 {
 	struct store_head head;
+	struct hash_state state;
 	if (file_size > READ_AT_ONCE
 		&& (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !store_check_head(&head, file_size))) {
 		return STORE_DAMAGED;
@@ -257,14 +274,39 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	if (!store_read(fd, parts, countof(parts))) {
 		return STORE_FAILED;
 	}
-	if (!store_check_head(&head, file_size)
-		|| !hash_equal(head.hash,
-			hash_entry(&head, b->key, b->key_size, b->value, b->size))) {
+	if (!store_check_head(&head, file_size)) {
 		return STORE_DAMAGED;
 	}
-	return head.key_size == key_size && b->key_size == key_size
-			&& memcmp(b->key, key, key_size) == 0
-		? STORE_HIT : STORE_OTHER_KEY;
+	begin_hash(&state, &head);
+	hash_add(&state, b->key, b->key_size);
+	hash_add(&state, b->value, b->size);
+	return judge(&head, &state, key_size,
+		b->key_size == key_size && memcmp(b->key, key, key_size) == 0);
+}
+
+/* A big entry by its head and key, which is compared where the value comes to lie, and the value: as
+ * many calls, and less new memory by the key, which is a source and what it includes. */
+static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
+	const void *key, size_t key_size)
+{
+	struct store_head head;
+	struct hash_state state;
+	struct iovec first[] = {{&head, sizeof(head)}, {b->value, key_size}};
+	struct iovec second[] = {{b->value, b->size}};
+	if (!store_read(fd, first, countof(first))) {
+		return STORE_FAILED;
+	}
+	if (!store_check_head(&head, file_size)) {
+		return STORE_DAMAGED;
+	}
+	begin_hash(&state, &head);
+	hash_add(&state, b->value, key_size);
+	bool same_key = memcmp(b->value, key, key_size) == 0;
+	if (!store_read(fd, second, countof(second))) {
+		return STORE_FAILED;
+	}
+	hash_add(&state, b->value, b->size);
+	return judge(&head, &state, key_size, same_key);
 }
 
 static enum store_result read_file(const struct store *store, int fd, const void *key,
@@ -278,14 +320,15 @@ static enum store_result read_file(const struct store *store, int fd, const void
 	size_t rest = (size_t)st.st_size - sizeof(struct store_head);
 	b->key_size = key_size < rest ? key_size : rest;
 	b->size = rest - b->key_size;
-	b->key = mem_alloc(b->key_size);
+	bool in_two = st.st_size > READ_AT_ONCE && b->key_size == key_size && key_size <= b->size;
+	b->key = in_two ? NULL : mem_alloc(b->key_size);
 	b->value = mem_alloc(b->size + 1);
-	if (!b->key || !b->value) {
+	if ((!b->key && !in_two) || !b->value) {
 		errno = ENOMEM;
 		return STORE_FAILED;
 	}
 	b->value[b->size] = '\0';
-	result = read_parts(fd, st.st_size, b, key, key_size);
+	result = (in_two ? read_in_two : read_parts)(fd, st.st_size, b, key, key_size);
 	int64_t age = store_now() - st.st_mtim.tv_sec;
 	if (result == STORE_HIT && (age > TOUCH_S || age < -TOUCH_S)) {
 		futimens(fd, NULL);
