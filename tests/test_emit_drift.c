@@ -138,6 +138,23 @@ static void copies(struct lane *l)
 	}
 }
 
+static void there_and_back(struct lane *l)
+{
+	uint64_t start = l->at;
+	walk(l, 8, 64);
+	for (unsigned i = 8; i-- > 0;) {
+		read_at(l, start + 64 * (uint64_t)i);
+	}
+}
+
+static void two_speeds(struct lane *l)
+{
+	for (unsigned i = 0; i < 6; i++, l->at += 64) {
+		read_at(l, l->at);
+		read_at(l, 4 * (uint64_t)l->start + 1024 + 128 * (uint64_t)i);
+	}
+}
+
 static const struct program {
 	const char *text;
 	void (*reference)(struct lane *l);
@@ -169,15 +186,25 @@ static const struct program {
 	{"mov.u64 %rd5, %rd1;\n"
 		"next:" READ("%rd1") READ("%rd5") "mov.u64 %rd5, %rd1; add.u64 %rd1, %rd5, 64;\n" AGAIN(8),
 		copies},
+	{"add.u64 %rd6, %rd2, 1024; mad.wide.u32 %rd5, %r1, 4, %rd6;\n"
+		"next: " READ("%rd1") READ("%rd5") "add.u64 %rd1, %rd1, 64; add.u64 %rd5, %rd5, 128;\n"
+		AGAIN(6), two_speeds},
 	{"ld.u32 %r5, [%rd0+196608]; add.u32 %r5, %r5, 64; cvt.u64.u32 %rd5, %r5;\n"
 		"next: " READ("%rd1") "bar.sync 0; add.u64 %rd1, %rd5, %rd1; bar.sync 0;\n" AGAIN(9),
 		forwards},
+	{"add.u64 %rd5, %rd1, 32768; mov.u32 %r5, 0;\n" /* puts down what it reads */
+		"next: " READ("%rd1") "st.u32 [%rd5], %r4; add.u64 %rd1, %rd1, 64; bar.sync 0;\n"
+		"add.u64 %rd5, %rd5, 2560; add.u32 %r5, %r5, 1;\n"
+		"setp.lt.u32 %p1, %r5, 8; @%p1 bra next;\n"
+		"next2: add.u64 %rd5, %rd5, -2560;" READ("%rd5") "add.u32 %r2, %r2, 1; bar.sync 0;\n"
+		"setp.lt.u32 %p1, %r2, 8; @%p1 bra next2;\n", there_and_back},
 };
 
-/* Where threads begin: side by side, in rows, the other way round, all over the place. */
+/* Where threads begin: side by side, in rows, in rows that are not those of warps, the other way
+ * round, all over the place. */
 static const struct pattern {
 	uint32_t row, gap, flip;
-} patterns[] = {{THREADS, 0, 0}, {16, 48, 0}, {THREADS, 0, 127}, {1, 4, 64}};
+} patterns[] = {{THREADS, 0, 0}, {16, 48, 0}, {40, 24, 0}, {THREADS, 0, 127}, {1, 4, 64}};
 
 static void fill(const struct pattern *p)
 {

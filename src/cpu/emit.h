@@ -341,6 +341,7 @@ void emit_team_finish(struct emit *e);
 /* Where a warp begins: all of them may. */
 void emit_team_start(struct emit *e);
 void emit_make_team(struct emit *e);
+void emit_use_member(struct emit *e, struct emit_member *member);
 
 /* emit_flow.c: what ends a block */
 void emit_goto(struct emit *e, size_t block);
@@ -413,12 +414,22 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 /* A vector of some elements of two others, by number; emit_wide.c. */
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
 	unsigned count);
-/* emit_wide.c: a warp reads or writes `count` elements of a type in each lane, one behind the other
- * from the addresses `at` (i64 of lanes) on. */
-void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
-	unsigned count);
-void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
-	const LLVMValueRef *values, unsigned count);
+/* emit_wide.c: a warp reads or writes `count` elements in each lane, one behind the other from the
+ * addresses `at` (i64 of lanes) on. */
+struct emit_wide {
+	struct emit_member *member;     /* whose access it is, if there is a team */
+	enum ptx_type type;
+	unsigned count;
+	LLVMValueRef at;
+	LLVMValueRef values[8];
+};
+/* Those of several warps are done together if they can: with one test for all. */
+void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps);
+void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps);
+/* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of it. */
+bool emit_is_wide(struct emit *e, const struct ptx_inst *inst);
+void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out);
+void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide);
 /* Set warp->lane, or with 64 bits warp->step, too. */
 void emit_note_lane(struct emit *e, LLVMValueRef lane);
 /* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
@@ -427,6 +438,7 @@ bool emit_notes_access(const struct emit *e);
 
 /* emit_shaped.c: the same where the distances of the addresses are known; false: it is nothing for
  * these. */
+bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);
 bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	unsigned count);
 bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,

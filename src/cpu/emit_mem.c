@@ -381,24 +381,44 @@ static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRe
 	}
 }
 
+void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out)
+{
+	bool is_store = inst->op == PTX_OP_ST;
+	const struct ptx_operand *parts;
+	out->type = inst->types[0];
+	out->count = (unsigned)vector_parts(&inst->operands[is_store], &parts);
+	assert(out->count <= countof(out->values));
+	for (size_t i = 0; is_store && i < out->count; i++) {
+		out->values[i] = emit_use(e, &parts[i], out->type);
+	}
+	out->at = emit_lane_addresses(e, inst, &inst->operands[!is_store]);
+}
+
+void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide)
+{
+	const struct ptx_operand *parts;
+	size_t count = inst->op == PTX_OP_ST ? 0 : vector_parts(&inst->operands[0], &parts);
+	for (size_t i = 0; i < count; i++) {
+		emit_def(e, &parts[i], wide->type, wide->values[i]);
+	}
+}
+
 static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	const struct ptx_operand *address = &inst->operands[1];
 	const struct ptx_operand *parts;
 	size_t count = vector_parts(&inst->operands[0], &parts);
-	LLVMValueRef values[8];
+	struct emit_wide wide = {.member = e->member, .type = type};
 
-	assert(count <= countof(values));
+	assert(count <= countof(wide.values));
 	if (is_common(address, count * ptx_type_size(type))) {
-		load_common(e, inst, values, count);
-	} else if (!emit_shaped_load(e, inst, values, (unsigned)count)) {
-		LLVMValueRef at = emit_lane_addresses(e, inst, address);
-		emit_wide_load(e, type, at, values, (unsigned)count);
+		load_common(e, inst, wide.values, count);
+	} else if (!emit_shaped_load(e, inst, wide.values, (unsigned)count)) {
+		emit_begin_wide(e, inst, &wide);
+		emit_wide_load(e, &wide, 1);
 	}
-	for (size_t i = 0; i < count; i++) {
-		emit_def(e, &parts[i], type, values[i]);
-	}
+	emit_end_wide(e, inst, &wide);
 }
 
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
@@ -440,15 +460,14 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	enum ptx_type type = inst->types[0];
 	const struct ptx_operand *parts;
 	size_t count = vector_parts(&inst->operands[1], &parts);
-	LLVMValueRef values[8];
+	struct emit_wide wide = {.member = e->member};
 
-	assert(count <= countof(values));
-	for (size_t i = 0; i < count; i++) {
-		values[i] = emit_use(e, &parts[i], type);
-	}
-	if (!emit_shaped_store(e, inst, values, (unsigned)count)) {
-		LLVMValueRef at = emit_lane_addresses(e, inst, &inst->operands[0]);
-		emit_wide_store(e, type, at, values, (unsigned)count);
+	if (emit_is_shaped(e, inst, (unsigned)count, false)) {
+		wide.values[0] = emit_use(e, parts, type);
+		emit_shaped_store(e, inst, wide.values, 1);
+	} else {
+		emit_begin_wide(e, inst, &wide);
+		emit_wide_store(e, &wide, 1);
 	}
 }
 
@@ -476,6 +495,22 @@ static void st_last(struct emit *e, const struct ptx_inst *inst)
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){last_lane(e), false});
 	st_lane(e, inst);
 	emit_set_mode(e, mode);
+}
+
+bool emit_is_wide(struct emit *e, const struct ptx_inst *inst)
+{
+	bool is_store = inst->op == PTX_OP_ST;
+	struct shape made = shapes_result(&e->shapes, inst);
+	if (!(is_store || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) || inst->has_guard
+	    || !made.is_vector || !is_plain(inst)) {
+		return false;
+	}
+	const struct ptx_operand *address = &inst->operands[!is_store], *parts;
+	size_t count = vector_parts(&inst->operands[is_store], &parts);
+	bool otherwise = emit_is_local(e, inst, address)
+		|| (is_store ? is_one_place(e, inst)
+			: is_common(address, count * ptx_type_size(inst->types[0])));
+	return !otherwise && !emit_is_shaped(e, inst, (unsigned)count, !is_store);
 }
 
 void emit_st(struct emit *e, const struct ptx_inst *inst)

@@ -223,24 +223,38 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
-static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
+static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
 	bool loads)
 {
-	size_t address = loads ? 1 : 0;
-	const struct ptx_operand *operand = &inst->operands[address];
+	const struct ptx_operand *operand = &inst->operands[loads];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct shape at = shapes_address(&e->shapes, inst, operand);
-	if (at.is_vector || !at.offsets || count > 4 || (space == PTX_SHARED && !is_near(at.offsets))) {
+	if (at.is_vector || !at.offsets || count > (loads ? 4 : 1)
+	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}
 	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets};
 	s->has_runs = find_runs(s, at.offsets);
 	bool by_lanes = loads && space == PTX_SHARED && count == 1 && !e->mask;
-	if ((!s->has_runs && !by_lanes)
-	    || (e->mask && (!s->is_straight || count > 1 || s->size < 4))) {
+	return (s->has_runs || by_lanes)
+		&& !(e->mask && (!s->is_straight || count > 1 || s->size < 4));
+}
+
+bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
+{
+	struct shaped s;
+	return find(&s, e, inst, count, loads);
+}
+
+static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
+	bool loads)
+{
+	if (!find(s, e, inst, count, loads)) {
 		return false;
 	}
+	const struct ptx_operand *operand = &inst->operands[loads];
+	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct emit_mode mode = emit_begin_once(e);
 	s->base = emit_address(e, operand, &space, e->i8);
 	emit_set_mode(e, mode);
@@ -268,7 +282,7 @@ bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMVa
 	unsigned count)
 {
 	struct shaped s;
-	if (count > 1 || !init(&s, e, inst, count, false)) {
+	if (!init(&s, e, inst, count, false)) {
 		return false;
 	}
 	if (e->mask) {

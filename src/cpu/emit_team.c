@@ -119,7 +119,7 @@ static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
 
 /* --- Members --- */
 
-static void use_member(struct emit *e, struct emit_member *member)
+void emit_use_member(struct emit *e, struct emit_member *member)
 {
 	const struct emit_member *m = member ? member : &e->team->outside;
 	if (e->member) {
@@ -231,11 +231,11 @@ static void start_warps(struct emit *e)
 	emit_enter(e, t->start);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
 	for (unsigned i = 0; i < t->count; i++) {
-		use_member(e, &t->members[i]);
+		emit_use_member(e, &t->members[i]);
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, RT_GROUP));
 		emit_clear_slots(e);
 	}
-	use_member(e, NULL);
+	emit_use_member(e, NULL);
 	LLVMBuildBr(e->builder, t->blocks[0]);
 }
 
@@ -252,12 +252,12 @@ static void end_warps(struct emit *e)
 static LLVMValueRef taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
 {
 	struct emit_team *t = e->team;
-	use_member(e, &t->members[i]);
+	emit_use_member(e, &t->members[i]);
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	LLVMValueRef bits = LLVMTypeOf(guard) == e->s.i1
 		? ir_select(e, guard, emit_u32(e, UINT32_MAX), emit_u32(e, 0))
 		: emit_lane_bits(e, guard);
-	use_member(e, NULL);
+	emit_use_member(e, NULL);
 	return bits;
 }
 
@@ -265,10 +265,10 @@ static void go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; i < t->count; i++) {
-		use_member(e, &t->members[i]);
+		emit_use_member(e, &t->members[i]);
 		e->frame = emit_field(e, e->warp, offsetof(struct slot, frame), e->ptr);
 		emit_put_apart(e, yes, no, bits[i]);
-		use_member(e, NULL);
+		emit_use_member(e, NULL);
 	}
 	LLVMBuildRet(e->builder, emit_u32(e, RT_APART));
 }
@@ -303,23 +303,49 @@ static void branch(struct emit *e, const struct ptx_inst *inst)
 	if (yes == no) {
 		LLVMBuildBr(e->builder, t->blocks[yes]);
 	} else if (emit_is_same(e, inst->guard) && ptx_has_bit(t->same, inst->guard)) {
-		use_member(e, &t->members[0]);
+		emit_use_member(e, &t->members[0]);
 		LLVMBuildCondBr(e->builder, emit_use_guard(e, inst), t->blocks[yes], t->blocks[no]);
-		use_member(e, NULL);
+		emit_use_member(e, NULL);
 	} else {
 		branch_mixed(e, inst, yes, no);
 	}
 }
 
+/* A load or store of all warps is one test whether their lanes lie side by side, and long blocks. */
+static void make_wide(struct emit *e, const struct ptx_inst *inst)
+{
+	struct emit_team *t = e->team;
+	struct emit_wide all[TEAM_MOST];
+	for (unsigned i = 0; i < t->count; i++) {
+		all[i] = (struct emit_wide){.member = &t->members[i]};
+		emit_use_member(e, all[i].member);
+		emit_begin_wide(e, inst, &all[i]);
+	}
+	if (inst->op == PTX_OP_ST) {
+		emit_wide_store(e, all, t->count);
+	} else {
+		emit_wide_load(e, all, t->count);
+	}
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, all[i].member);
+		emit_end_wide(e, inst, &all[i]);
+	}
+	emit_use_member(e, NULL);
+}
+
 static void make_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
+	if (!is_done_once(e, inst) && emit_is_wide(e, inst)) {
+		make_wide(e, inst);
+		return;
+	}
 	unsigned count = is_done_once(e, inst) ? 1 : t->count;
 	for (unsigned i = 0; i < count; i++) {
-		use_member(e, &t->members[i]);
+		emit_use_member(e, &t->members[i]);
 		emit_inst(e, inst);
 	}
-	use_member(e, NULL);
+	emit_use_member(e, NULL);
 }
 
 static void make_block(struct emit *e, size_t index)

@@ -3,6 +3,7 @@
 /*
  * Loads and stores of a whole warp (W = 32).
  *
+ * The warps of a team have one test for all of them, so that there are long blocks without branches.
  * While no lanes have parted their addresses are compared with those that neighbours would have, in
  * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
  * are that, as in most programs, one access serves all lanes of a row; else LLVM gathers what is
@@ -16,6 +17,7 @@
 #include "../base/common.h"
 
 #include "emit.h"
+#include "team.h"
 
 #include <string.h>
 
@@ -24,6 +26,7 @@ enum { SHORTEST_ROW = 8 };
 /* What is read or written: in each lane `count` elements, one behind the other. */
 struct wide {
 	struct emit *e;
+	struct emit_member *member; /* of a team; NULL: there is none */
 	LLVMTypeRef one;       /* an element */
 	unsigned size;         /* of it, in bytes */
 	unsigned count;
@@ -310,62 +313,104 @@ static void store_each(struct wide *w)
 
 typedef void access_fn(struct wide *w);
 
-/* Do one or the other; a load's values come from where it was done. */
-static void access(struct wide *w, access_fn *whole, access_fn *each, bool is_load)
+static void do_each(struct wide *all, unsigned warps, access_fn *access)
 {
-	struct emit *e = w->e;
-	if (!may_be_one_access(w)) {
-		each(w);
+	for (unsigned i = 0; i < warps; i++) {
+		if (warps > 1) {
+			emit_use_member(all[i].e, all[i].member);
+		}
+		access(&all[i]);
+	}
+}
+
+/* Whether the lanes of every warp have neighbours. */
+static LLVMValueRef have_neighbours(struct wide *all, unsigned warps)
+{
+	struct emit *e = all->e;
+	LLVMValueRef every = are_neighbours(&all[0]);
+	for (unsigned i = 1; i < warps; i++) {
+		every = ir_and(e, every, are_neighbours(&all[i]));
+	}
+	return every;
+}
+
+/* A load's values come from where it was done. */
+static void merge(struct wide *w, LLVMValueRef *other, LLVMBasicBlockRef from,
+	LLVMBasicBlockRef from_other)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		LLVMValueRef value = LLVMBuildPhi(w->e->builder, LLVMTypeOf(other[i]), "");
+		LLVMAddIncoming(value, &w->values[i], &from, 1);
+		LLVMAddIncoming(value, &other[i], &from_other, 1);
+		w->values[i] = value;
+	}
+}
+
+/* Do one or the other. */
+static void access(struct wide *all, unsigned warps, access_fn *whole, access_fn *each, bool is_load)
+{
+	struct emit *e = all->e;
+	if (!may_be_one_access(all)) {
+		do_each(all, warps, each);
 		return;
 	}
 	LLVMBasicBlockRef one = emit_block(e, "together");
 	LLVMBasicBlockRef many = emit_block(e, "apart");
 	LLVMBasicBlockRef after = emit_block(e, "accessed");
-	LLVMBuildCondBr(e->builder, are_neighbours(w), one, many);
+	LLVMBuildCondBr(e->builder, have_neighbours(all, warps), one, many);
 	emit_enter(e, many);
-	each(w);
-	LLVMValueRef values[RT_PARTS];
-	memcpy(values, w->values, sizeof(values));
+	do_each(all, warps, each);
+	LLVMValueRef values[TEAM_MOST][RT_PARTS];
+	for (unsigned i = 0; i < warps; i++) {
+		memcpy(values[i], all[i].values, sizeof(values[i]));
+	}
 	LLVMBasicBlockRef from_many = LLVMGetInsertBlock(e->builder);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, one);
-	whole(w);
+	do_each(all, warps, whole);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
-	for (unsigned i = 0; is_load && i < w->count; i++) {
-		LLVMValueRef value = LLVMBuildPhi(e->builder, LLVMTypeOf(values[i]), "");
-		LLVMAddIncoming(value, &w->values[i], &one, 1);
-		LLVMAddIncoming(value, &values[i], &from_many, 1);
-		w->values[i] = value;
+	for (unsigned i = 0; is_load && i < warps; i++) {
+		merge(&all[i], values[i], one, from_many);
 	}
 }
 
-static void init(struct wide *w, struct emit *e, enum ptx_type type, unsigned count, LLVMValueRef at)
+static void init(struct wide *w, struct emit *e, const struct emit_wide *from)
 {
-	assert(count <= RT_PARTS);
+	assert(from->count <= RT_PARTS);
 	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
 	if (e->shapes.class >= SHAPE_BRICK) {
 		shape_brick(e->shapes.class, brick);
 	}
-	*w = (struct wide){.e = e, .one = LLVMGetElementType(emit_type(e, type)),
-		.size = ptx_type_size(type), .count = count, .at = at,
+	*w = (struct wide){.e = e, .member = from->member,
+		.one = LLVMGetElementType(emit_type(e, from->type)),
+		.size = ptx_type_size(from->type), .count = from->count, .at = from->at,
 		.row = brick[0] < SHORTEST_ROW ? RT_MAX_WIDTH : brick[0]};
+	memcpy(w->values, from->values, sizeof(w->values));
 }
 
-void emit_wide_load(struct emit *e, enum ptx_type type, LLVMValueRef at, LLVMValueRef *values,
-	unsigned count)
+static void init_all(struct wide *w, struct emit *e, const struct emit_wide *all, unsigned warps)
 {
-	struct wide w;
-	init(&w, e, type, count, at);
-	access(&w, load_whole, load_each, true);
-	memcpy(values, w.values, count * sizeof(*values));
+	assert(warps > 0 && warps <= TEAM_MOST);
+	init(&w[0], e, &all[0]);
+	for (unsigned i = 1; i < warps; i++) {
+		init(&w[i], e, &all[i]);
+	}
 }
 
-void emit_wide_store(struct emit *e, enum ptx_type type, LLVMValueRef at,
-	const LLVMValueRef *values, unsigned count)
+void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps)
 {
-	struct wide w;
-	init(&w, e, type, count, at);
-	memcpy(w.values, values, count * sizeof(*values));
-	access(&w, store_whole, store_each, false);
+	struct wide w[TEAM_MOST];
+	init_all(w, e, all, warps);
+	access(w, warps, load_whole, load_each, true);
+	for (unsigned i = 0; i < warps; i++) {
+		memcpy(all[i].values, w[i].values, sizeof(all[i].values));
+	}
+}
+
+void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps)
+{
+	struct wide w[TEAM_MOST];
+	init_all(w, e, all, warps);
+	access(w, warps, store_whole, store_each, false);
 }

@@ -258,6 +258,16 @@ static void replace_elements(struct wraps *w, const struct row *row, LLVMValueRe
 	}
 }
 
+/* The branch that an answer is for: a team asks for all its warps at once. */
+static LLVMValueRef branch_of(LLVMValueRef user)
+{
+	while (is_op(user, LLVMAnd) && LLVMGetFirstUse(user)) {
+		LLVMUseRef use = LLVMGetFirstUse(user);
+		user = LLVMGetNextUse(use) ? NULL : LLVMGetUser(use);
+	}
+	return is_op(user, LLVMBr) ? user : NULL;
+}
+
 static void answer(struct wraps *w, LLVMValueRef compare)
 {
 	struct row row;
@@ -272,9 +282,9 @@ static void answer(struct wraps *w, LLVMValueRef compare)
 		return;
 	}
 	for (LLVMUseRef use = LLVMGetFirstUse(is_none); use; use = LLVMGetNextUse(use)) {
-		LLVMValueRef user = LLVMGetUser(use);
-		if (is_op(user, LLVMBr)) {
-			replace_elements(w, &row, vector, LLVMGetSuccessor(user, 0));
+		LLVMValueRef branch = branch_of(LLVMGetUser(use));
+		if (branch) {
+			replace_elements(w, &row, vector, LLVMGetSuccessor(branch, 0));
 		}
 	}
 	LLVMReplaceAllUsesWith(is_none, row.valid ? row.valid : LLVMConstInt(w->i1, 1, false));
