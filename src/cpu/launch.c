@@ -27,6 +27,7 @@
 #define CACHE_LINE 64
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
+#define UNSET UINT64_MAX
 #define MOST_PER_LOOK 64     /* blocks from one look to the next */
 #define HAND_OVER_NS 500    /* what it takes to have somebody else do a part */
 #define LATE_NS 10000       /* after which a launch that was to be short is no more */
@@ -67,8 +68,8 @@ struct job {
 	struct launch_failure *out;
 	bool has_helpers;
 	bool has_left;            /* worker 0 has, or does not wait for the others */
-	uint64_t deadline;        /* of worker 0 in nanoseconds, 0: none; */
-	uint64_t budget;          /* then, the time from the first look to one that is to be set */
+	uint64_t deadline;        /* of worker 0 in nanoseconds; 0: none, UNSET: so much after */
+	uint32_t budget;          /* the first look */
 	unsigned want;            /* workers that have something to do */
 	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
 	uint64_t first;           /* the clock when it first looked, */
@@ -355,15 +356,9 @@ static void get_help(struct job *job)
 	}
 }
 
-/* Whether worker 0 is to look at the clock now and then. */
-static bool is_timed(const struct job *job)
-{
-	return job->deadline != 0 || job->budget != 0;
-}
-
 static void set_deadline(struct job *job, uint64_t now)
 {
-	if (job->deadline == 0 && job->budget != 0) {
+	if (job->deadline == UNSET) {
 		job->deadline = now + job->budget;
 	}
 }
@@ -377,7 +372,7 @@ static bool must_leave(struct job *job, const struct worker *w, bool waits)
 	if (waits) {
 		get_help(job);
 	}
-	if (!is_timed(job) || (!waits && --job->blocks_to_look > 0)) {
+	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
 		return false;
 	}
 	uint64_t now = block_clock();
@@ -440,7 +435,7 @@ static uint32_t most_blocks(const struct job *job, const struct worker *w)
 {
 	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
 	most = w->to - w->at < most ? w->to - w->at : most;
-	if (w == &job->launcher->workers[0] && is_timed(job) && job->blocks_to_look < most) {
+	if (w == &job->launcher->workers[0] && job->deadline != 0 && job->blocks_to_look < most) {
 		most = job->blocks_to_look;
 	}
 	return (uint32_t)most;
@@ -467,7 +462,7 @@ static void end_block(struct job *job, struct worker *w)
 			w->ctaid[2]++;
 		}
 	}
-	if (w == &job->launcher->workers[0] && is_timed(job)) {
+	if (w == &job->launcher->workers[0] && job->deadline != 0) {
 		job->blocks_to_look -= count - 1; // the last one counts when the next begins
 	}
 }
@@ -695,7 +690,7 @@ static unsigned first_look(const struct job *job)
 static CUresult end_launch(struct job *job)
 {
 	if (!job->has_left && job->has_helpers) {
-		if (job->deadline == 0 && is_timed(job)) {
+		if (job->deadline == UNSET) {
 			set_deadline(job, block_clock());
 		}
 		job->has_left = !pool_close(job->launcher->pool, job->deadline);
@@ -728,9 +723,9 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (request->cooperative && !set_up_places(job)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	job->deadline = deadline;
+	job->deadline = deadline == 0 && request->budget_ns > 0 ? UNSET : deadline;
 	job->budget = request->budget_ns;
-	job->blocks_per_look = first_look(job);
+	job->blocks_per_look = job->deadline != 0 ? first_look(job) : 1;
 	job->blocks_to_look = job->blocks_per_look + 1; // not before the first block
 	atomic_store(&launcher->is_running, true);
 	job->want = want;
@@ -747,7 +742,6 @@ CUresult launch_continue(struct launcher *launcher)
 	struct job *job = &launcher->job;
 	job->has_left = false;
 	job->deadline = 0;
-	job->budget = 0;
 	get_help(job);
 	work(job, 0);
 	return end_launch(job);

@@ -33,7 +33,7 @@ struct launch_request {
 	uint32_t dynamic_shared;
 	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
 	uint64_t expected_ns;   /* what it takes, about; 0: nobody knows */
-	uint64_t budget_ns;     /* without a deadline: one so much after somebody first looks */
+	uint32_t budget_ns;     /* without a deadline: one so much after somebody first looks */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks run at once; grid.sync() works */
 };

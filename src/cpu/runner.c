@@ -27,7 +27,7 @@
 #include <string.h>
 
 /* How long a kernel may hold up the call that launches it. */
-#define BUDGET_NS UINT64_C(200000)
+#define BUDGET_NS 200000u
 /* One of so many times fewer blocks than it has time for ends within it, whatever data it has. */
 #define SURELY 8
 /* Of those that do, one of so many is timed all the same. */
@@ -155,6 +155,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.dynamic_shared = kernel->dynamic_shared,
 		.memory = kernel->code->is_traced ? runner->context->device->memory : NULL,
 		.expected_ns = expected_ns(kernel),
+		.budget_ns = function->kernel.is_straight ? 0 : BUDGET_NS,
 		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
@@ -265,7 +266,6 @@ bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
 	init_request(runner, &work->kernel);
 	runner->is_timed = needs_clock(&work->kernel);
 	runner->start = runner->is_timed ? queue_time() : 0;
-	runner->request.budget_ns = work->kernel.function->kernel.is_straight ? 0 : BUDGET_NS;
 	CUresult result = launch_run(runner->launcher, &runner->request,
 		runner->is_timed ? runner->start + BUDGET_NS : 0, &runner->failure);
 	*out = CUDA_SUCCESS;
