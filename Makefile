@@ -593,7 +593,7 @@ fuzz-pack: $(BUILD)/fuzz_pack ## any bytes as packed images, likewise
 	@mkdir -p $(BUILD)/packed
 	$(call libfuzzer,$<,$(BUILD)/packed)
 $(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) $(addprefix src/rtc/,pack.c image.c image_ptx.c image_cubin.c \
-		signature.c demangle.c type.c) src/error.c src/drv/codes.c
+		cubin.c elf.c ptx_text.c variable.c signature.c demangle.c type.c) src/error.c src/drv/codes.c
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
 fuzz-bundle: $(BUILD)/fuzz_bundle $(BUILD)/samples/11_bundle ## any bytes as bundles and to link, likewise
