@@ -587,6 +587,10 @@ static inline LLVMValueRef ir_resize(struct emit *e, LLVMValueRef a, LLVMTypeRef
 }
 
 /* LLVM intrinsics that are overloaded on the type of their first argument. */
+/* Whether a value is an instruction of a kind; NULL is none. */
+bool ir_is(LLVMValueRef value, LLVMOpcode op);
+/* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its instructions. */
+LLVMValueRef ir_splat_scalar(LLVMValueRef vector);
 LLVMValueRef ir_intrinsic(struct emit *e, const char *name, LLVMTypeRef *types,
 	unsigned type_count, LLVMValueRef *args, unsigned count);
 LLVMValueRef ir_call1(struct emit *e, const char *name, LLVMValueRef a);

@@ -78,18 +78,7 @@ static LLVMValueRef splat_of(struct drifter *d, LLVMValueRef vector)
 	if (LLVMIsConstant(vector)) {
 		return constant_splat(d, vector);
 	}
-	if (!LLVMIsAShuffleVectorInst(vector)) {
-		return NULL;
-	}
-	LLVMValueRef from = LLVMGetOperand(vector, 0);
-	for (unsigned i = 0; i < LLVMGetNumMaskElements(vector); i++) {
-		if (LLVMGetMaskValue(vector, i) != 0) {
-			return NULL;
-		}
-	}
-	bool inserts = LLVMIsAInsertElementInst(from) && LLVMIsAConstantInt(LLVMGetOperand(from, 2))
-		&& LLVMConstIntGetZExtValue(LLVMGetOperand(from, 2)) == 0;
-	return inserts ? LLVMGetOperand(from, 1) : NULL;
+	return ir_splat_scalar(vector);
 }
 
 static LLVMValueRef make_splat(struct drifter *d, LLVMValueRef scalar, LLVMTypeRef type)
@@ -101,15 +90,10 @@ static LLVMValueRef make_splat(struct drifter *d, LLVMValueRef scalar, LLVMTypeR
 	return LLVMBuildShuffleVector(d->builder, first, none, LLVMConstNull(order), "");
 }
 
-static bool is_op(LLVMValueRef value, LLVMOpcode op)
-{
-	return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == op;
-}
-
 /* Of a vector plus a splat: the vector, and the splat's scalar; NULL: it is no such sum. */
 static LLVMValueRef without_splat(struct drifter *d, LLVMValueRef value, LLVMValueRef *scalar)
 {
-	if (!is_op(value, LLVMAdd)) {
+	if (!ir_is(value, LLVMAdd)) {
 		return NULL;
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -133,7 +117,7 @@ static int compare_phis(const void *a, const void *b)
 static struct drift_phi *find_phi(const struct drifter *d, LLVMValueRef value)
 {
 	struct drift_phi phi = {.phi = value}, *key = &phi;
-	struct drift_phi **found = is_op(value, LLVMPHI)
+	struct drift_phi **found = ir_is(value, LLVMPHI)
 		? bsearch(&key, d->sorted, d->count, sizeof(key), compare_phis) : NULL;
 	return found ? *found : NULL;
 }
@@ -231,8 +215,8 @@ static bool is_asked(LLVMValueRef value, unsigned steps)
 	LLVMUseRef use = LLVMGetFirstUse(value);
 	for (; use && !asked; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
-		asked = is_op(user, LLVMExtractElement) ? is_constant_index(user)
-			: steps > 0 && is_op(user, LLVMAdd) && is_asked(user, steps - 1);
+		asked = ir_is(user, LLVMExtractElement) ? is_constant_index(user)
+			: steps > 0 && ir_is(user, LLVMAdd) && is_asked(user, steps - 1);
 	}
 	return asked;
 }
@@ -449,7 +433,7 @@ static LLVMValueRef part_of(struct drifter *d, LLVMValueRef value, unsigned step
 {
 	LLVMValueRef scalars[2] = {NULL, NULL}, parts[2] = {NULL, NULL};
 	*sum = NULL;
-	if (steps == 0 || !is_op(value, LLVMAdd)) {
+	if (steps == 0 || !ir_is(value, LLVMAdd)) {
 		return value;
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -493,7 +477,7 @@ static void ask_for_element(struct drifter *d, LLVMValueRef extract)
 static bool compare_with(struct drifter *d, LLVMValueRef compare, unsigned side)
 {
 	LLVMValueRef value = LLVMGetOperand(compare, side), want = LLVMGetOperand(compare, 1 - side);
-	LLVMValueRef order = is_op(want, LLVMAdd) ? LLVMGetOperand(want, 0) : NULL;
+	LLVMValueRef order = ir_is(want, LLVMAdd) ? LLVMGetOperand(want, 0) : NULL;
 	if (!order || !LLVMIsAShuffleVectorInst(order) || LLVMGetOperand(order, 0) != value) {
 		return false;
 	}
@@ -527,9 +511,9 @@ static void ask_parts(struct drifter *d)
 		LLVMValueRef next;
 		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst; inst = next) {
 			next = LLVMGetNextInstruction(inst);
-			if (is_op(inst, LLVMExtractElement)) {
+			if (ir_is(inst, LLVMExtractElement)) {
 				ask_for_element(d, inst);
-			} else if (is_op(inst, LLVMICmp)) {
+			} else if (ir_is(inst, LLVMICmp)) {
 				ask_for_order(d, inst);
 			}
 		}
@@ -587,7 +571,7 @@ static void sink_phi(struct drifter *d, struct drift_phi *p)
 {
 	LLVMUseRef use = LLVMGetFirstUse(p->phi);
 	for (; use; use = LLVMGetNextUse(use)) {
-		if (is_op(LLVMGetUser(use), LLVMAdd)) {
+		if (ir_is(LLVMGetUser(use), LLVMAdd)) {
 			sink(d, LLVMGetUser(use));
 		}
 	}

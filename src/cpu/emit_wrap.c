@@ -52,11 +52,6 @@ static LLVMValueRef number_of(LLVMTypeRef type, uint64_t value)
 	return LLVMConstInt(type, LLVMGetIntTypeWidth(type) == 32 ? (uint32_t)value : value, false);
 }
 
-static bool is_op(LLVMValueRef value, LLVMOpcode op)
-{
-	return value && LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == op;
-}
-
 /* --- Taking apart --- */
 
 static bool take_constant(struct wraps *w, struct row *out, LLVMValueRef vector)
@@ -70,21 +65,6 @@ static bool take_constant(struct wraps *w, struct row *out, LLVMValueRef vector)
 	}
 	out->base = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(vector)));
 	return true;
-}
-
-/* The same scalar in all lanes. */
-static bool take_splat(struct row *out, LLVMValueRef vector)
-{
-	LLVMValueRef from = LLVMGetOperand(vector, 0);
-	bool is_splat = is_op(from, LLVMInsertElement) && LLVMIsAConstantInt(LLVMGetOperand(from, 2))
-		&& LLVMConstIntGetZExtValue(LLVMGetOperand(from, 2)) == 0;
-	for (unsigned i = 0; i < RT_MAX_WIDTH && is_splat; i++) {
-		is_splat = LLVMGetMaskValue(vector, i) == 0;
-	}
-	if (is_splat) {
-		out->base = LLVMGetOperand(from, 1);
-	}
-	return is_splat;
 }
 
 static LLVMValueRef both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
@@ -178,7 +158,7 @@ static bool take_apart(struct wraps *w, struct row *out, LLVMValueRef vector, un
 	LLVMOpcode op = LLVMGetInstructionOpcode(vector);
 	switch (op) {
 	case LLVMShuffleVector:
-		return take_splat(out, vector);
+		return (out->base = ir_splat_scalar(vector)) != NULL;
 	case LLVMAdd:
 	case LLVMMul:
 	case LLVMShl:
@@ -204,9 +184,9 @@ static LLVMValueRef asked_of(LLVMValueRef compare)
 {
 	LLVMValueRef value = LLVMGetOperand(compare, 0), want = LLVMGetOperand(compare, 1);
 	bool asks = LLVMGetICmpPredicate(compare) == LLVMIntNE && bits_of(value) == 64
-		&& is_op(want, LLVMAdd) && LLVMIsConstant(LLVMGetOperand(want, 1));
+		&& ir_is(want, LLVMAdd) && LLVMIsConstant(LLVMGetOperand(want, 1));
 	LLVMValueRef lanes = asks ? LLVMGetOperand(want, 0) : NULL;
-	return is_op(lanes, LLVMShuffleVector) && LLVMGetOperand(lanes, 0) == value ? value : NULL;
+	return ir_is(lanes, LLVMShuffleVector) && LLVMGetOperand(lanes, 0) == value ? value : NULL;
 }
 
 /* Whether it is so wherever no index wraps. */
@@ -227,7 +207,7 @@ static LLVMValueRef only_user(LLVMValueRef value, LLVMOpcode op)
 {
 	LLVMUseRef use = value ? LLVMGetFirstUse(value) : NULL;
 	LLVMValueRef user = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
-	return is_op(user, op) ? user : NULL;
+	return ir_is(user, op) ? user : NULL;
 }
 
 /* The answer that branches ask for: all lanes as bits, which must be 0. */
@@ -246,7 +226,7 @@ static void replace_elements(struct wraps *w, const struct row *row, LLVMValueRe
 	LLVMValueRef next;
 	for (LLVMValueRef inst = LLVMGetFirstInstruction(where); inst; inst = next) {
 		next = LLVMGetNextInstruction(inst);
-		bool takes = is_op(inst, LLVMExtractElement) && LLVMGetOperand(inst, 0) == vector
+		bool takes = ir_is(inst, LLVMExtractElement) && LLVMGetOperand(inst, 0) == vector
 			&& LLVMIsAConstantInt(LLVMGetOperand(inst, 1));
 		uint64_t lane = takes ? LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1)) : RT_MAX_WIDTH;
 		if (lane < RT_MAX_WIDTH) {
@@ -261,11 +241,11 @@ static void replace_elements(struct wraps *w, const struct row *row, LLVMValueRe
 /* The branch that an answer is for: a team asks for all its warps at once. */
 static LLVMValueRef branch_of(LLVMValueRef user)
 {
-	while (is_op(user, LLVMAnd) && LLVMGetFirstUse(user)) {
+	while (ir_is(user, LLVMAnd) && LLVMGetFirstUse(user)) {
 		LLVMUseRef use = LLVMGetFirstUse(user);
 		user = LLVMGetNextUse(use) ? NULL : LLVMGetUser(use);
 	}
-	return is_op(user, LLVMBr) ? user : NULL;
+	return ir_is(user, LLVMBr) ? user : NULL;
 }
 
 static void answer(struct wraps *w, LLVMValueRef compare)
@@ -299,7 +279,7 @@ void emit_answer_wraps(LLVMValueRef fn)
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
 		LLVMValueRef inst = LLVMGetFirstInstruction(block);
 		for (; inst; inst = LLVMGetNextInstruction(inst)) {
-			if (is_op(inst, LLVMICmp)) {
+			if (ir_is(inst, LLVMICmp)) {
 				answer(&w, inst);
 			}
 		}
