@@ -370,9 +370,9 @@ run: all $(sample-programs) ## build and run the samples
 .PHONY: check-cli
 # The command has one thread: tsan has nothing to find in what it prints.
 check-cli: all
-	$(call step,check-cli compile,$(nvrtc) tests/cli/check_compile $(BUILD))
-	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) tests/cli/check_run $(BUILD)))
-	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) tests/cli/check_project $(BUILD)))
+	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
+	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
+	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) $(patience) tests/cli/check_project $(BUILD)))
 	$(if $(findstring san,$(MODE)),,$(call step,check-cli completions,tests/cli/check_completions))
 .PHONY: check check-unit check-kudzu check-cpu check-samples check-pages check-layers check-pycuda check-ptx-md check-dropin check-ffi check-citizen
 check: check-unit check-cli check-samples check-pages check-layers check-pycuda check-ptx-md $(if $(findstring san,$(MODE)),,check-ffi $(if $(cpu-driver),check-dropin check-citizen)) ## run the tests, the samples, the README
@@ -397,9 +397,9 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; done; done
 check-samples: $(SAMPLES:%=check-sample-%)
 check-pages: $(EXAMPLES:%=$(BUILD)/docs/examples/%) lib
-	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-pages $(BUILD))
+	$(call step,$@,$(nvrtc) $(test-cache) $(patience) .ci/check-pages $(BUILD))
 check-sample-%: $(BUILD)/samples/% lib
-	$(call step,sample $*,$(nvrtc) $(test-cache) .ci/check-sample $* $<)
+	$(call step,sample $*,$(nvrtc) $(test-cache) $(patience) .ci/check-sample $* $<)
 check-layers:
 	$(call step,$@,.ci/check-layers)
 check-pycuda:
