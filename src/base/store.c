@@ -251,10 +251,10 @@ struct buffers {
 };
 
 /* Whether the hash agrees with all that was read, and whether the key is the one wanted. */
-static enum store_result judge(const struct store_head *head, const struct hash_state *state,
-	size_t key_size, bool same_key)
+static enum store_result judge(const struct store_head *head, struct hash made, size_t key_size,
+	bool same_key)
 {
-	if (!hash_equal(head->hash, hash_end(state))) {
+	if (!hash_equal(head->hash, made)) {
 		return STORE_DAMAGED;
 	}
 	return head->key_size == key_size && same_key ? STORE_HIT : STORE_OTHER_KEY;
@@ -264,7 +264,6 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	const void *key, size_t key_size)
 {
 	struct store_head head;
-	struct hash_state state;
 	if (file_size > READ_AT_ONCE
 		&& (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !store_check_head(&head, file_size))) {
 		return STORE_DAMAGED;
@@ -277,10 +276,7 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	if (!store_check_head(&head, file_size)) {
 		return STORE_DAMAGED;
 	}
-	begin_hash(&state, &head);
-	hash_add(&state, b->key, b->key_size);
-	hash_add(&state, b->value, b->size);
-	return judge(&head, &state, key_size,
+	return judge(&head, hash_entry(&head, b->key, b->key_size, b->value, b->size), key_size,
 		b->key_size == key_size && memcmp(b->key, key, key_size) == 0);
 }
 
@@ -306,7 +302,7 @@ static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
 		return STORE_FAILED;
 	}
 	hash_add(&state, b->value, b->size);
-	return judge(&head, &state, key_size, same_key);
+	return judge(&head, hash_end(&state), key_size, same_key);
 }
 
 static enum store_result read_file(const struct store *store, int fd, const void *key,

@@ -245,10 +245,10 @@ static bool read_ptx(struct module *module, const char *text, size_t size,
 	}
 	const struct hash hash = known != NULL
 		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
-	module->outline = outline_find(text, size, &hash);
+	module->outline = outline_find(size, hash);
 	if (module->outline == NULL) {
 		survey(text, size, hash);
-		module->outline = outline_find(text, size, &hash);
+		module->outline = outline_find(size, hash);
 	}
 	if (module->outline == NULL) {
 		return read_all(module, text, size, diag);

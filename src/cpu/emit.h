@@ -414,6 +414,8 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 /* A vector of some elements of two others, by number; emit_wide.c. */
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
 	unsigned count);
+/* Two vectors of one type behind each other; likewise. */
+LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b);
 /* emit_wide.c: a warp reads or writes `count` elements in each lane, one behind the other from the
  * addresses `at` (i64 of lanes) on. */
 struct emit_wide {

@@ -407,13 +407,7 @@ static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
 	if (!emit_is_vector(e)) {
 		return seed_1(e, a);
 	}
-	LLVMValueRef low = seed_16(e, some_lanes(e, a, 0, 16));
-	LLVMValueRef high = seed_16(e, some_lanes(e, a, 16, 16));
-	unsigned order[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		order[i] = i;
-	}
-	return emit_shuffle(e, low, high, order, RT_MAX_WIDTH);
+	return emit_join(e, seed_16(e, some_lanes(e, a, 0, 16)), seed_16(e, some_lanes(e, a, 16, 16)));
 }
 
 /*

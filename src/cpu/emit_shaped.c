@@ -30,6 +30,7 @@ struct shaped {
 	LLVMTypeRef one;        /* an element */
 	unsigned size;          /* of it, in bytes */
 	unsigned count;         /* that each lane has, one behind the other */
+	enum ptx_space space;
 	LLVMValueRef base;      /* pointer to i8 */
 	struct run runs[MOST_RUNS];
 	unsigned run_count;
@@ -234,7 +235,8 @@ static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 		return false;
 	}
 	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
-		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets};
+		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
+		.space = space};
 	s->has_runs = find_runs(s, at.offsets);
 	bool by_lanes = loads && space == PTX_SHARED && count == 1 && !e->mask;
 	return (s->has_runs || by_lanes)
@@ -253,10 +255,8 @@ static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 	if (!find(s, e, inst, count, loads)) {
 		return false;
 	}
-	const struct ptx_operand *operand = &inst->operands[loads];
-	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct emit_mode mode = emit_begin_once(e);
-	s->base = emit_address(e, operand, &space, e->i8);
+	s->base = emit_address(e, &inst->operands[loads], &s->space, e->i8);
 	emit_set_mode(e, mode);
 	return true;
 }

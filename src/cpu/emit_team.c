@@ -336,11 +336,12 @@ static void make_wide(struct emit *e, const struct ptx_inst *inst)
 static void make_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
-	if (!is_done_once(e, inst) && emit_is_wide(e, inst)) {
+	bool once = is_done_once(e, inst);
+	if (!once && emit_is_wide(e, inst)) {
 		make_wide(e, inst);
 		return;
 	}
-	unsigned count = is_done_once(e, inst) ? 1 : t->count;
+	unsigned count = once ? 1 : t->count;
 	for (unsigned i = 0; i < count; i++) {
 		emit_use_member(e, &t->members[i]);
 		emit_inst(e, inst);

@@ -121,15 +121,14 @@ static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned
 		: emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, w->e->width);
 }
 
-/* Two vectors behind each other; the second may be missing. */
-static LLVMValueRef concat(const struct wide *w, LLVMValueRef a, LLVMValueRef b)
+LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b)
 {
 	unsigned order[RT_MAX_WIDTH * 4];
 	unsigned count = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
 	for (unsigned i = 0; i < count; i++) {
 		order[i] = i;
 	}
-	return emit_shuffle(w->e, a, b, order, count);
+	return emit_shuffle(e, a, b, order, count);
 }
 
 /* All elements, from the parts of the lanes: 1, 2 or 4. */
@@ -143,9 +142,9 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 	for (unsigned i = 0; i < count; i++) {
 		order[i] = i % w->count * w->e->width + i / w->count;
 	}
-	LLVMValueRef all = concat(w, parts[0], parts[1]);
+	LLVMValueRef all = emit_join(w->e, parts[0], parts[1]);
 	if (w->count == 4) {
-		all = concat(w, all, concat(w, parts[2], parts[3]));
+		all = emit_join(w->e, all, emit_join(w->e, parts[2], parts[3]));
 	}
 	return emit_shuffle(w->e, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
 }
@@ -178,7 +177,7 @@ static void load_whole(struct wide *w)
 	}
 	for (; count > 1; count /= 2) {
 		for (unsigned i = 0; i < count / 2; i++) {
-			rows[i] = concat(w, rows[2 * i], rows[2 * i + 1]);
+			rows[i] = emit_join(w->e, rows[2 * i], rows[2 * i + 1]);
 		}
 	}
 	for (unsigned i = 0; i < w->count; i++) {

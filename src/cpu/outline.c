@@ -244,12 +244,8 @@ static void put_on_disk(const struct outline *outline)
 	str_free(&key);
 }
 
-struct outline *outline_find(const char *text, size_t size, const struct hash *known)
+struct outline *outline_find(size_t size, struct hash hash)
 {
-	if (size < LEAST_SIZE) {
-		return NULL;
-	}
-	struct hash hash = known ? *known : hash_of(text, size);
 	struct outline *outline = find_in_memory(size, hash);
 	if (!outline && (outline = find_on_disk(size, hash))) {
 		outline = put_in(outline);

@@ -20,9 +20,9 @@ struct outline {
 
 /* Whether a text has so much, and so many kernels, that it may be remembered. */
 bool outline_pays(const char *text, size_t size);
-/* The outline of a text, to be released; NULL: it is not known, or there is no memory.  `known` is the
- * text's hash, NULL if nobody has made it yet. */
-struct outline *outline_find(const char *text, size_t size, const struct hash *known);
+/* The outline of a text of this size and hash, to be released; NULL: it is not known, or there is no
+ * memory. */
+struct outline *outline_find(size_t size, struct hash hash);
 /* The module was read from this text and is good in all ways: remember it, if that pays. */
 void outline_remember(const struct ptx_module *module, const char *text);
 void outline_release(struct outline *outline); /* NULL is fine */
