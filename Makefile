@@ -132,7 +132,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 	emit_trace.c emit_warp.c emit_warps.c emit_guard.c emit_team.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c \
+	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c \
 	jit_link.c jit_dump.c jit_llvm.c)
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c team.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
@@ -173,7 +173,7 @@ SUITES_cpu := lex parse outline check flatten flat_stack cfg cpu_shape code feat
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard emit_team emit_wrap emit_drift mma
+	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard emit_team emit_wrap emit_drift emit_fetch mma
 # Run by hand.
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)

@@ -152,7 +152,7 @@
  *     emit.[ch]     kernel -> LLVM IR; a file for each family of instructions:
  *                   emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c emit_half.c
  *                   emit_fp8.c emit_video.c emit_math.c emit_mem.c emit_local.c emit_strong.c
- *                   emit_wide.c emit_shaped.c emit_atom.c emit_flow.c emit_lanes.c emit_warp.c
+ *                   emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_lanes.c emit_warp.c
  *                   emit_warps.c emit_team.c emit_guard.c emit_meet.c emit_alone.c emit_async.c
  *                   emit_matrix.c emit_tex.c emit_call.c emit_trace.c; emit_slots.c: where
  *                   registers are;

@@ -148,9 +148,10 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct run *run = &s->runs[r];
-		LLVMValueRef all = LLVMBuildLoad2(e->builder, run_type(s, run), run_place(s, run),
-			"");
+		LLVMValueRef place = run_place(s, run);
+		LLVMValueRef all = LLVMBuildLoad2(e->builder, run_type(s, run), place, "");
 		LLVMSetAlignment(all, 1);
+		emit_fetch_next(e, place, run->length * step_of(s));
 		for (unsigned i = 0; i < s->count; i++) {
 			LLVMValueRef mine = take_part(s, all, r, i);
 			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);

@@ -163,8 +163,10 @@ static LLVMValueRef row_place(struct wide *w, unsigned first)
 static LLVMValueRef load_row(struct wide *w, unsigned first)
 {
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
-	LLVMValueRef row = LLVMBuildLoad2(w->e->builder, type, row_place(w, first), "");
+	LLVMValueRef place = row_place(w, first);
+	LLVMValueRef row = LLVMBuildLoad2(w->e->builder, type, place, "");
 	LLVMSetAlignment(row, 1);
+	emit_fetch_next(w->e, place, w->row * step_of(w));
 	return row;
 }
 

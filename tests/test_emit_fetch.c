@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which loads come with a prefetch of what is behind them: those from memory, in loops of kernels
+ * that read little.  And what loops read stays what it is.
+ */
+#include "../src/base/common.h"
+
+#include "../src/base/alloc.h"
+#include "../src/base/file.h"
+#include "grid.h"
+#include "store_folder.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *emit_fetch_suite(void);
+
+enum { ROUNDS = 8, THREADS = 64 };
+
+/* The sum of what the thread's loads give, of words 64 apart. */
+static const struct kernel {
+	const char *text;
+	uint32_t rounds, loads;
+	bool fetches;
+} kernels[] = {
+	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 256;\n"
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 1, true},
+	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; ld.u32 %r3, [%rd1+256];\n"
+		"bra.uni MORE; MORE: add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 512;\n"
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 2, true},
+	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;", 1, 1, false},
+	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;\n"
+		"LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 1, 1, false},
+	{"LOOP: ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+256];\n"
+		"add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; ld.global.u32 %r3, [%rd1+512];\n"
+		"ld.global.u32 %r4, [%rd1+768]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;\n"
+		"ld.global.u32 %r3, [%rd1+1024]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 1280;\n"
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 5, false},
+	{"st.shared.u32 [%r5], 5;\n"
+		"LOOP: ld.shared.u32 %r3, [%r5]; add.u32 %r2, %r2, %r3; add.u32 %r1, %r1, 1;\n"
+		"setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 0, 0, false},
+};
+
+static bool ir_has(const char *word)
+{
+	char *path = file_join(store_outside, "k.ll"), *data = NULL;
+	size_t size;
+	ck_assert_int_eq(file_read(&data, &size, path, NULL), KZ_OK);
+	bool found = strstr(data, word);
+	mem_free(data);
+	mem_free(path);
+	return found;
+}
+
+static void setup(void)
+{
+	store_folder_create();
+	grid_setup();
+	setenv("KUDZU_CPU_DUMP", store_outside, 1);
+}
+
+static void teardown(void)
+{
+	grid_teardown();
+	store_folder_remove();
+}
+
+static void fill_memory(void)
+{
+	for (size_t i = 0; i < sizeof(grid.memory) / sizeof(uint32_t); i++) {
+		grid.memory[i / GRID_WORDS][i % GRID_WORDS] = (uint32_t)i * 2654435761;
+	}
+}
+
+/* Behind what is read. */
+enum { RESULTS = 64 };
+
+static void check_sums(const struct kernel *k)
+{
+	for (uint32_t t = 0; t < THREADS; t++) {
+		uint32_t want = k->rounds == 0 ? 5 * ROUNDS : 0;
+		for (uint32_t i = 0; i < k->rounds * k->loads; i++) {
+			want += (i * 64 + t) * 2654435761;
+		}
+		ck_assert_uint_eq(grid.memory[RESULTS][t], want);
+	}
+}
+
+START_TEST(loops_ask_for_what_the_next_warp_reads)
+{
+	const struct kernel *k = &kernels[_i];
+	char body[1500];
+	snprintf(body, sizeof(body), "mov.u32 %%r1, 0; mov.u32 %%r2, 0; mov.u32 %%r5, sh;\n"
+		"mad.lo.u32 %%r5, %%r0, 4, %%r5; mul.wide.u32 %%rd2, %%r0, 4; add.u64 %%rd1, %%rd0, %%rd2;\n"
+		"add.u64 %%rd3, %%rd0, %%rd2;\n%s\nst.global.u32 [%%rd3+%u], %%r2;", k->text,
+		RESULTS * GRID_WORDS * 4);
+	fill_memory();
+	grid_ok(32, THREADS, ".shared .align 4 .b8 sh[256];", body);
+	check_sums(k);
+	ck_assert_msg(ir_has("llvm.prefetch") == k->fetches, "kernel %d", _i);
+}
+END_TEST
+
+Suite *emit_fetch_suite(void)
+{
+	Suite *suite = suite_create("emit_fetch");
+	TCase *tc = tcase_create("prefetch");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, loops_ask_for_what_the_next_warp_reads, 0, countof(kernels));
+	suite_add_tcase(suite, tc);
+	return suite;
+}
