@@ -25,6 +25,7 @@ static struct launcher *launcher;
 void grid_setup(void)
 {
 	memcpy(grid.size, (const uint32_t[]){1, 1, 1}, sizeof(grid.size));
+	grid.row = 0;
 	ck_assert(fault_install());
 	ck_assert(pool_create(&pool, 1));
 	ck_assert(launcher_create(&launcher, pool));
@@ -38,22 +39,21 @@ void grid_teardown(void)
 }
 
 static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *func,
-	uint32_t threads)
+	const uint32_t block[3])
 {
 	uint64_t params[1] = {(uintptr_t)grid.memory};
 	struct launch_request request = {
 		.name = "k", .run = kernel->run, .width = kernel->width,
 		.frame_size = kernel->frame_size, .local_size = func->local_size,
 		.params = (const uint8_t *)params,
-		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {threads, 1, 1},
+		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {block[0], block[1], 1},
 		.static_shared = (uint32_t)func->shared_size
 	};
 	return launch_run(launcher, &request, 0, &grid.failure);
 }
 
-static unsigned class_of(const struct ptx_func *func, uint32_t threads)
+static unsigned class_of(const struct ptx_func *func, const uint32_t block[3])
 {
-	const uint32_t block[] = {threads, 1, 1};
 	return team_is_possible(func) ? team_class_of(block) : shape_class_of(block);
 }
 
@@ -63,16 +63,18 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 	struct ptx_diag diag = {.line = 0};
 	struct jit *jit = NULL;
 	struct jit_kernel kernel;
+	uint32_t row = grid.row ? grid.row : threads;
+	const uint32_t block[] = {row, threads / row, 1};
 	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
 		&& lower_func(&module, module.funcs[0], &diag)
 		&& cfg_build(&module, module.funcs[0], &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], threads),
+		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], block),
 			&diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
 	ck_assert_uint_eq(kernel.width, width);
-	CUresult result = launch(&kernel, module.funcs[0], threads);
+	CUresult result = launch(&kernel, module.funcs[0], block);
 	jit_release(jit);
 	parse_free(&module);
 	return result;
@@ -85,9 +87,10 @@ CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, co
 		".visible .entry k(.param .u64 p)\n{\n"
 		".reg .pred %%p<9>; .reg .b32 %%r<60>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
 		".reg .b16 %%h<9>; .reg .f64 %%fd<30>;\n"
-		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n"
+		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n%s"
 		"mad.wide.u32 %%rd9, %%r0, %d, %%rd0;\n%s\nret;\n}\n", declarations,
-		GRID_WORDS * 4, body);
+		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, %r0;\n"
+			: "", GRID_WORDS * 4, body);
 	ck_assert_ptr_nonnull(text.data);
 	CUresult result = compile_and_run(width, threads, text.data);
 	str_free(&text);

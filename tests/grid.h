@@ -15,6 +15,7 @@ struct grid {
 	_Alignas(64) uint32_t memory[BLOCK_MAX_THREADS][GRID_WORDS];
 	struct launch_failure failure;
 	uint32_t size[3];    /* in blocks; grid_setup makes it one */
+	uint32_t row;        /* threads side by side in a block; grid_setup makes it 0: all */
 };
 
 extern struct grid grid;

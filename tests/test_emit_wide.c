@@ -2,7 +2,7 @@
 /*
  * Loads and stores of warps: every size and number of elements, lanes side by side and not, all of
  * them or some, at both widths.  Each thread copies its elements from one half of the memory to the
- * other; the reference is memcpy.
+ * other; the reference is memcpy.  And rows of threads that read one element each.
  */
 #include "../src/base/common.h"
 
@@ -177,6 +177,68 @@ START_TEST(all_threads_may_have_the_same)
 }
 END_TEST
 
+/* Threads in rows; each reads what its row has, at a distance that nobody knows before, into its own
+ * place.  One of them, or none, reads what the next row has. */
+static const uint32_t rows[] = {16, 8, 4};
+static const uint32_t odd_ones[] = {999, 0, 15, 16, 40};
+
+enum { DISTANCE = 7 };
+
+static void read_by_row(uint32_t row, size_t type, unsigned count, uint32_t odd_one)
+{
+	char names[80], vector[16] = "", body[1024], what[80];
+	size_t step = types[type].size * count;
+	list(names, sizeof(names), types[type].registers, count);
+	if (count > 1) {
+		snprintf(vector, sizeof(vector), ".v%u", count);
+	}
+	fill_memory();
+	memcpy(grid.memory, &(uint32_t){DISTANCE * (uint32_t)step}, sizeof(uint32_t));
+	snprintf(body, sizeof(body), "mov.u32 %%r3, %%tid.y; ld.global.u32 %%r4, [%%rd0];\n"
+		"setp.ne.u32 %%p1, %%r0, %u; @%%p1 bra ALL; add.u32 %%r3, %%r3, 1; ALL:\n"
+		"mul.lo.u32 %%r5, %%r3, %%r4; cvt.u64.u32 %%rd2, %%r5; add.u64 %%rd2, %%rd0, %%rd2;\n"
+		"ld.global%s.%s %s, [%%rd2];\n"
+		"mul.wide.u32 %%rd3, %%r0, %zu; add.u64 %%rd3, %%rd0, %%rd3;\n"
+		"st.global%s.%s [%%rd3+%d], %s;", odd_one, vector, types[type].name, names, step, vector,
+		types[type].name, HALF, names);
+	snprintf(what, sizeof(what), "%s%s, rows of %u", types[type].name, vector, row);
+	grid.row = row;
+	grid_ok(32, 64, "", body);
+	const uint8_t *bytes = (const uint8_t *)grid.memory;
+	uint32_t wrong = 0;
+	for (uint32_t t = 0; t < 64; t++) {
+		size_t from = (t / row + (t == odd_one)) * DISTANCE * step;
+		wrong += memcmp(bytes + HALF + t * step, bytes + from, step) != 0;
+	}
+	ck_assert_msg(wrong == 0, "%s: %u threads", what, wrong);
+}
+
+START_TEST(rows_of_threads_read_the_same)
+{
+	size_t type = (size_t)_i % countof(types);
+	unsigned count = counts[(size_t)_i / countof(types)];
+	for (size_t i = 0; i < countof(rows) * countof(odd_ones); i++) {
+		read_by_row(rows[i % countof(rows)], type, count, odd_ones[i / countof(rows)]);
+	}
+}
+END_TEST
+
+START_TEST(a_wild_row_is_named)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		char body[256], where[64];
+		snprintf(body, sizeof(body), "mov.u32 %%r3, %%tid.y; mov.u64 %%rd2, %%rd0;\n"
+			"setp.ne.u32 %%p1, %%r3, %u; @%%p1 bra ALL; mov.u64 %%rd2, 64; ALL:\n"
+			"ld.global.u32 %%r4, [%%rd2]; st.global.u32 [%%rd9], %%r4;", i);
+		snprintf(where, sizeof(where), "block (0,0,0), thread (0,%u,0)", i);
+		grid.row = 16;
+		ck_assert_int_eq(grid_run(32, 64, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
+		ck_assert_str_eq(grid.failure.what, "access to address 0x40");
+		ck_assert_str_eq(grid.failure.where, where);
+	}
+}
+END_TEST
+
 Suite *emit_wide_suite(void)
 {
 	Suite *suite = suite_create("emit_wide");
@@ -186,6 +248,8 @@ Suite *emit_wide_suite(void)
 		countof(patterns) * countof(counts) * countof(types));
 	tcase_add_test(tc, all_threads_may_have_the_same);
 	tcase_add_loop_test(tc, warps_read_columns_of_shared_memory, 0, (int)countof(types));
+	tcase_add_loop_test(tc, rows_of_threads_read_the_same, 0, 3 * (int)countof(types));
+	tcase_add_test(tc, a_wild_row_is_named);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -6,10 +6,10 @@
  * The warps of a team have one test for all of them, so that there are long blocks without branches.
  * While no lanes have parted their addresses are compared with those that neighbours would have, in
  * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
- * are that, as in most programs, one access serves all lanes of a row; else LLVM gathers what is
- * loaded, or each lane has its own access, in a function of C, whose arguments are arrays in memory:
- * LLVM would write a whole vector to memory and
- * back for each element that is taken or put by number.
+ * are that, as in most programs, one access serves all lanes of a row.  A row may also read one
+ * element, as in the textbook's product of matrices.  Else LLVM gathers what is loaded, or each lane
+ * has its own access, in a function of C, whose arguments are arrays in memory: LLVM would write a
+ * whole vector to memory and back for each element that is taken or put by number.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
  * how far apart the elements are.  In shared memory nobody says it: then it is some lane of the warp.
@@ -84,13 +84,13 @@ static LLVMValueRef address_of(struct wide *w, unsigned lane)
 	return LLVMBuildExtractElement(w->e->builder, w->at, emit_scalar(w->e, 32, lane), "");
 }
 
-/* Whether the lanes' elements lie side by side, row by row, as a scalar. */
-static LLVMValueRef are_neighbours(struct wide *w)
+/* Whether the lanes' elements are `step` bytes from one to the next, row by row, as a scalar. */
+static LLVMValueRef are_apart_by(struct wide *w, unsigned step)
 {
 	struct emit *e = w->e;
 	LLVMValueRef offsets[RT_MAX_WIDTH], starts[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < e->width; i++) {
-		offsets[i] = emit_scalar(e, 64, (uint64_t)(i % w->row) * step_of(w));
+		offsets[i] = emit_scalar(e, 64, (uint64_t)(i % w->row) * step);
 		starts[i] = emit_scalar(e, 32, i / w->row * w->row);
 	}
 	LLVMValueRef bases = LLVMBuildShuffleVector(e->builder, w->at,
@@ -98,6 +98,16 @@ static LLVMValueRef are_neighbours(struct wide *w)
 	LLVMValueRef want = ir_add(e, bases, LLVMConstVector(offsets, e->width));
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, want);
 	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), emit_scalar(e, 32, 0));
+}
+
+static LLVMValueRef are_neighbours(struct wide *w)
+{
+	return are_apart_by(w, step_of(w));
+}
+
+static LLVMValueRef are_alike(struct wide *w)
+{
+	return are_apart_by(w, 0);
 }
 
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
@@ -170,12 +180,33 @@ static LLVMValueRef load_row(struct wide *w, unsigned first)
 	return row;
 }
 
-static void load_whole(struct wide *w)
+/* What all lanes of a row have, for each of them. */
+static LLVMValueRef load_for_row(struct wide *w, unsigned first)
+{
+	struct emit *e = w->e;
+	LLVMTypeRef type = LLVMVectorType(w->one, w->count);
+	if (emit_notes_access(e)) {
+		emit_note_lane(e, emit_scalar(e, 32, first));
+	}
+	LLVMValueRef place = LLVMBuildIntToPtr(e->builder, address_of(w, first),
+		LLVMPointerType(type, 0), "");
+	LLVMValueRef one = LLVMBuildLoad2(e->builder, type, place, "");
+	LLVMSetAlignment(one, 1);
+	unsigned order[RT_MAX_WIDTH * 4];
+	for (unsigned i = 0; i < w->row * w->count; i++) {
+		order[i] = i % w->count;
+	}
+	return emit_shuffle(e, one, LLVMGetUndef(type), order, w->row * w->count);
+}
+
+typedef LLVMValueRef row_fn(struct wide *w, unsigned first);
+
+static void load_rows(struct wide *w, row_fn *load)
 {
 	LLVMValueRef rows[RT_MAX_WIDTH / SHORTEST_ROW] = {NULL};
 	unsigned count = w->e->width / w->row;
 	for (unsigned i = 0; i < count; i++) {
-		rows[i] = load_row(w, i * w->row);
+		rows[i] = load(w, i * w->row);
 	}
 	for (; count > 1; count /= 2) {
 		for (unsigned i = 0; i < count / 2; i++) {
@@ -185,6 +216,16 @@ static void load_whole(struct wide *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		w->values[i] = take_part(w, rows[0], i);
 	}
+}
+
+static void load_whole(struct wide *w)
+{
+	load_rows(w, load_row);
+}
+
+static void load_alike(struct wide *w)
+{
+	load_rows(w, load_for_row);
 }
 
 static void store_whole(struct wide *w)
@@ -324,55 +365,96 @@ static void do_each(struct wide *all, unsigned warps, access_fn *access)
 	}
 }
 
-/* Whether the lanes of every warp have neighbours. */
-static LLVMValueRef have_neighbours(struct wide *all, unsigned warps)
+typedef LLVMValueRef test_fn(struct wide *w);
+
+/* How to do an access, and what must be so of every warp's addresses; the last way has no condition. */
+struct way {
+	access_fn *access;
+	test_fn *test;
+};
+
+static const struct way loads[] = {{load_whole, are_neighbours}, {load_alike, are_alike},
+	{load_each, NULL}};
+static const struct way stores[] = {{store_whole, are_neighbours}, {store_each, NULL}};
+
+static bool is_possible(const struct way *way, const struct wide *w)
 {
-	struct emit *e = all->e;
-	LLVMValueRef every = are_neighbours(&all[0]);
+	bool has_rows = w->row < w->e->width && !w->member;
+	return may_be_one_access(w) && (way->test == are_neighbours || has_rows);
+}
+
+static LLVMValueRef test_all(struct wide *all, unsigned warps, test_fn *test)
+{
+	LLVMValueRef every = test(&all[0]);
 	for (unsigned i = 1; i < warps; i++) {
-		every = ir_and(e, every, are_neighbours(&all[i]));
+		every = ir_and(all->e, every, test(&all[i]));
 	}
 	return every;
 }
 
+/* What ways gave, and in which blocks. */
+struct done {
+	LLVMValueRef values[countof(loads)][TEAM_MOST][RT_PARTS];
+	LLVMBasicBlockRef from[countof(loads)];
+	unsigned count;
+};
+
+static void do_way(struct done *done, struct wide *all, unsigned warps, const struct way *way)
+{
+	do_each(all, warps, way->access);
+	for (unsigned i = 0; i < warps; i++) {
+		memcpy(done->values[done->count][i], all[i].values, sizeof(all[i].values));
+	}
+	done->from[done->count++] = LLVMGetInsertBlock(all->e->builder);
+}
+
 /* A load's values come from where it was done. */
-static void merge(struct wide *w, LLVMValueRef *other, LLVMBasicBlockRef from,
-	LLVMBasicBlockRef from_other)
+static void merge(struct wide *w, const struct done *done, unsigned warp)
 {
 	for (unsigned i = 0; i < w->count; i++) {
-		LLVMValueRef value = LLVMBuildPhi(w->e->builder, LLVMTypeOf(other[i]), "");
-		LLVMAddIncoming(value, &w->values[i], &from, 1);
-		LLVMAddIncoming(value, &other[i], &from_other, 1);
+		LLVMValueRef value = LLVMBuildPhi(w->e->builder, LLVMTypeOf(w->values[i]), "");
+		for (unsigned k = 0; k < done->count; k++) {
+			LLVMValueRef one = done->values[k][warp][i];
+			LLVMBasicBlockRef from = done->from[k];
+			LLVMAddIncoming(value, &one, &from, 1);
+		}
 		w->values[i] = value;
 	}
 }
 
-/* Do one or the other. */
-static void access(struct wide *all, unsigned warps, access_fn *whole, access_fn *each, bool is_load)
+static void join_ways(struct wide *all, unsigned warps, const struct done *done, bool is_load)
 {
 	struct emit *e = all->e;
-	if (!may_be_one_access(all)) {
-		do_each(all, warps, each);
-		return;
-	}
-	LLVMBasicBlockRef one = emit_block(e, "together");
-	LLVMBasicBlockRef many = emit_block(e, "apart");
 	LLVMBasicBlockRef after = emit_block(e, "accessed");
-	LLVMBuildCondBr(e->builder, have_neighbours(all, warps), one, many);
-	emit_enter(e, many);
-	do_each(all, warps, each);
-	LLVMValueRef values[TEAM_MOST][RT_PARTS];
-	for (unsigned i = 0; i < warps; i++) {
-		memcpy(values[i], all[i].values, sizeof(values[i]));
+	for (unsigned i = 0; i < done->count; i++) {
+		LLVMPositionBuilderAtEnd(e->builder, done->from[i]);
+		LLVMBuildBr(e->builder, after);
 	}
-	LLVMBasicBlockRef from_many = LLVMGetInsertBlock(e->builder);
-	LLVMBuildBr(e->builder, after);
-	emit_enter(e, one);
-	do_each(all, warps, whole);
-	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
 	for (unsigned i = 0; is_load && i < warps; i++) {
-		merge(&all[i], values[i], one, from_many);
+		merge(&all[i], done, i);
+	}
+}
+
+/* Do it in the first way that will do. */
+static void access(struct wide *all, unsigned warps, const struct way *way)
+{
+	struct emit *e = all->e;
+	bool is_load = way == loads;
+	struct done done = {.count = 0};
+	for (; way->test; way++) {
+		if (is_possible(way, all)) {
+			LLVMBasicBlockRef so = emit_block(e, "together");
+			LLVMBasicBlockRef not_so = emit_block(e, "apart");
+			LLVMBuildCondBr(e->builder, test_all(all, warps, way->test), so, not_so);
+			emit_enter(e, so);
+			do_way(&done, all, warps, way);
+			emit_enter(e, not_so);
+		}
+	}
+	do_way(&done, all, warps, way);
+	if (done.count > 1) {
+		join_ways(all, warps, &done, is_load);
 	}
 }
 
@@ -403,7 +485,7 @@ void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps)
 {
 	struct wide w[TEAM_MOST];
 	init_all(w, e, all, warps);
-	access(w, warps, load_whole, load_each, true);
+	access(w, warps, loads);
 	for (unsigned i = 0; i < warps; i++) {
 		memcpy(all[i].values, w[i].values, sizeof(all[i].values));
 	}
@@ -413,5 +495,5 @@ void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps)
 {
 	struct wide w[TEAM_MOST];
 	init_all(w, e, all, warps);
-	access(w, warps, store_whole, store_each, false);
+	access(w, warps, stores);
 }
