@@ -91,6 +91,21 @@ START_TEST(a_string_grows_by_what_is_added)
 }
 END_TEST
 
+START_TEST(a_whole_number_is_added_in_decimal)
+{
+	static const int64_t numbers[] = {0, 7, 10, -1, -90, 1234567890123, INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < countof(numbers); i++) {
+		struct str s = STR_INIT;
+		char expected[32];
+		snprintf(expected, sizeof(expected), "n%lld", (long long)numbers[i]);
+		str_addc(&s, 'n');
+		str_addi(&s, numbers[i]);
+		ck_assert_str_eq(s.data, expected);
+		str_free(&s);
+	}
+}
+END_TEST
+
 START_TEST(a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing)
 {
 	struct str s = STR_INIT;
@@ -303,6 +318,7 @@ static TCase *container_case(void)
 {
 	TCase *tc = tcase_create("containers");
 	tcase_add_test(tc, a_string_grows_by_what_is_added);
+	tcase_add_test(tc, a_whole_number_is_added_in_decimal);
 	tcase_add_test(tc, a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing);
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
 	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARENA_ALIGN = 16, ARENA_BLOCK = 16384 };
+/* The first block is small: clearing a big one is what an arena of a few things would cost most. */
+enum { ARENA_ALIGN = 16, ARENA_BLOCK = 16384, ARENA_FIRST = ARENA_BLOCK / 4 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -54,8 +55,8 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 	if (head && total <= head->cap - head->used) {
 		return block_take(head, total);
 	}
-	bool large = total > ARENA_BLOCK / 4;
-	struct arena_block *block = block_create(large ? total : ARENA_BLOCK);
+	bool large = total > ARENA_FIRST;
+	struct arena_block *block = block_create(large ? total : head ? ARENA_BLOCK : ARENA_FIRST);
 	if (!block) {
 		return NULL;
 	}
@@ -82,12 +83,15 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+	char usual[256];
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int len = str_formatv(NULL, 0, format, args);
+	int len = str_formatv(usual, sizeof(usual), format, args);
 	char *text = len < 0 ? NULL : arena_alloc(arena, (size_t)len + 1, 1);
-	if (text) {
+	if (text && (size_t)len < sizeof(usual)) {
+		memcpy(text, usual, (size_t)len);
+	} else if (text) {
 		str_formatv(text, (size_t)len + 1, format, again);
 	}
 	va_end(again);

@@ -20,12 +20,13 @@ static bool str_reserve(struct str *s, size_t more)
 	if (need <= s->cap) {
 		return true;
 	}
-	size_t cap = s->cap < 32 ? 64 : s->cap;
-	while (cap < need) {
-		if (!size_mul(&cap, cap, 2)) {
-			cap = need;
-		}
+	/* Twice as much as before, or some more than a long text needs: twice that would be new pages. */
+	size_t cap, twice;
+	if (!size_add(&cap, need, need / 8) || !size_mul(&twice, s->cap, 2)) {
+		cap = twice = need;
 	}
+	cap = twice > cap ? twice : cap;
+	cap = cap > 64 ? cap : 64;
 	char *data = mem_realloc(s->data, cap);
 	if (!data) {
 		s->failed = true;
@@ -65,18 +66,41 @@ void str_addf(struct str *s, const char *format, ...)
 	va_end(args);
 }
 
+/* Into the room that there is; only what does not fit is formatted twice. */
 void str_addv(struct str *s, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
-	int len = str_formatv(NULL, 0, format, args);
+	size_t room = s->failed ? 0 : s->cap - s->len;
+	int len = str_formatv(room > 0 ? s->data + s->len : NULL, room, format, args);
+	bool fits = len >= 0 && (size_t)len < room;
 	if (len < 0) {
 		s->failed = true;
-	} else if (str_reserve(s, (size_t)len)) {
+	} else if (!fits && str_reserve(s, (size_t)len)) {
 		str_formatv(s->data + s->len, (size_t)len + 1, format, again);
+		fits = true;
+	}
+	if (fits) {
 		s->len += (size_t)len;
+	} else if (room > 0) {
+		s->data[s->len] = '\0';
 	}
 	va_end(again);
+}
+
+void str_addi(struct str *s, int64_t number)
+{
+	char digits[24];
+	char *at = digits + sizeof(digits);
+	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	do {
+		*--at = (char)('0' + left % 10);
+		left /= 10;
+	} while (left > 0);
+	if (number < 0) {
+		*--at = '-';
+	}
+	str_addn(s, at, (size_t)(digits + sizeof(digits) - at));
 }
 
 /* What newlocale gives for "C" is static in glibc; elsewhere it may fail, and the program's stays. */

@@ -25,6 +25,7 @@ struct str {
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t len);
 void str_addc(struct str *s, char c);
+void str_addi(struct str *s, int64_t number); /* in decimal: a tenth of what str_addf takes */
 void str_addf(struct str *s, const char *format, ...) printf_like(2, 3);
 void str_addv(struct str *s, const char *format, va_list args) printf_like(2, 0);
 /* snprintf, with numbers as in the C locale, whatever the program's is. */
