@@ -750,7 +750,7 @@ START_TEST(files_of_other_versions_are_kept_apart_and_go_when_they_are_old)
 	char old[128], key[32];
 	ck_assert(put_number(store, 0, SIZE));
 	snprintf(old, sizeof(old), "%s", entry_path(key, number_key(key, 0)));
-	ck_assert_int_eq(strcmp(old + strlen(old) - 4, ".kz1"), 0);
+	ck_assert_int_eq(strcmp(old + strlen(old) - 4, ".kz2"), 0);
 	set_used(0, store_now() - 100000);
 	strcpy(strrchr(old, '.'), ".kz0");
 	ck_assert_int_eq(rename(entry_path(key, number_key(key, 0)), old), 0);

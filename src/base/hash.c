@@ -5,9 +5,6 @@
  */
 #include "hash.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #undef always_inline /* which that header writes as the attribute */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -45,5 +42,12 @@ struct hash hash_end(const struct hash_state *state)
 
 void hash_text(char text[HASH_TEXT_SIZE], struct hash hash)
 {
-	snprintf(text, HASH_TEXT_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+	static const char digits[] = "0123456789abcdef";
+	for (int i = 15; i >= 0; i--) {
+		text[i] = digits[hash.high & 15];
+		text[i + 16] = digits[hash.low & 15];
+		hash.high >>= 4;
+		hash.low >>= 4;
+	}
+	text[HASH_TEXT_SIZE - 1] = '\0';
 }

@@ -3,7 +3,8 @@
  * A store: opening it, and reading and writing its entries.
  *
  * An entry is one file that tells all about itself: a head with both sizes and a hash over
- * everything, the whole key, the value.  It is written beside the others under a name of its own and
+ * everything, the whole key, the value.  In that hash the key is present by its own, which names the
+ * file too: so a key that is the one wanted, byte for byte, is not read through once more.  It is written beside the others under a name of its own and
  * then renamed, so that a reader finds an old one, a new one or none.  Nothing is synced to the
  * disk, which would take several times as long as the rest: after a power failure a file may have
  * holes, and the hash finds those.  So whoever reads trusts no byte before the hash agrees, and
@@ -155,9 +156,9 @@ void store_stats(const struct store *store, struct store_stats *out)
 
 /* Names */
 
-struct hash store_key_hash(const void *key, size_t key_size)
+/* What a key is called by: tests make it short. */
+static struct hash shorten(struct hash hash)
 {
-	struct hash hash = hash_of(key, key_size);
 	if (store_tune.hash_bits < 64) {
 		hash.low = 0;
 		hash.high &= ~(UINT64_MAX >> store_tune.hash_bits);
@@ -165,11 +166,18 @@ struct hash store_key_hash(const void *key, size_t key_size)
 	return hash;
 }
 
+struct hash store_key_hash(const void *key, size_t key_size)
+{
+	return shorten(hash_of(key, key_size));
+}
+
 void store_name(char name[STORE_NAME_SIZE], struct hash hash)
 {
-	char text[HASH_TEXT_SIZE];
-	hash_text(text, hash);
-	snprintf(name, STORE_NAME_SIZE, "%.2s/%s.kz%d", text, text + 2, STORE_VERSION);
+	static const char ending[] = {'.', 'k', 'z', '0' + STORE_VERSION, '\0'};
+	hash_text(name + 1, hash); /* which leaves a place for the slash, after two digits */
+	memmove(name, name + 1, 2);
+	name[2] = '/';
+	memcpy(name + HASH_TEXT_SIZE, ending, sizeof(ending));
 }
 
 bool store_is_entry_name(const char *name)
@@ -203,20 +211,44 @@ static void temporary_name(char name[STORE_NAME_SIZE])
 
 /* Reading */
 
-static void begin_hash(struct hash_state *state, const struct store_head *head)
+struct wanted {
+	const void *key;
+	size_t key_size;
+	struct hash hash; /* of the key, all of it */
+};
+
+/* The hash in the head. */
+static struct hash hash_entry(const struct store_head *head, struct hash key, struct hash value)
 {
-	hash_begin(state);
-	hash_add(state, head, offsetof(struct store_head, hash));
+	struct {
+		char head[offsetof(struct store_head, hash)];
+		struct hash key, value;
+	} all;
+	memcpy(all.head, head, sizeof(all.head));
+	all.key = key;
+	all.value = value;
+	return hash_of(&all, sizeof(all));
 }
 
-static struct hash hash_entry(const struct store_head *head, const void *key, size_t key_size,
-	const void *value, size_t size)
+/* An entry with another key than was looked for may have it end elsewhere. */
+struct split {
+	struct hash_state key, value;
+	size_t key_left;
+};
+
+static void split_begin(struct split *split, const struct store_head *head)
 {
-	struct hash_state state;
-	begin_hash(&state, head);
-	hash_add(&state, key, key_size);
-	hash_add(&state, value, size);
-	return hash_end(&state);
+	hash_begin(&split->key);
+	hash_begin(&split->value);
+	split->key_left = (size_t)head->key_size;
+}
+
+static void split_add(struct split *split, const char *data, size_t size)
+{
+	size_t of_key = size < split->key_left ? size : split->key_left;
+	hash_add(&split->key, data, of_key);
+	hash_add(&split->value, data + of_key, size - of_key);
+	split->key_left -= of_key;
 }
 
 /* It may be an entry: a file of ours, and of a size that can be. */
@@ -250,18 +282,23 @@ struct buffers {
 	size_t size;
 };
 
-/* Whether the hash agrees with all that was read, and whether the key is the one wanted. */
-static enum store_result judge(const struct store_head *head, struct hash made, size_t key_size,
-	bool same_key)
+/* Whether the key that was read, of which there may be less, is the one wanted. */
+static bool is_wanted(const struct store_head *head, const char *key, size_t size,
+	const struct wanted *wanted)
 {
-	if (!hash_equal(head->hash, made)) {
-		return STORE_DAMAGED;
-	}
-	return head->key_size == key_size && same_key ? STORE_HIT : STORE_OTHER_KEY;
+	return size == wanted->key_size && head->key_size == size
+		&& memcmp(key, wanted->key, size) == 0;
+}
+
+/* What an entry is, if the hash agrees with all that was read. */
+static enum store_result judge(const struct store_head *head, struct hash key, struct hash value,
+	enum store_result result)
+{
+	return hash_equal(head->hash, hash_entry(head, key, value)) ? result : STORE_DAMAGED;
 }
 
 static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
-	const void *key, size_t key_size)
+	const struct wanted *wanted)
 {
 	struct store_head head;
 	if (file_size > READ_AT_ONCE
@@ -276,18 +313,24 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	if (!store_check_head(&head, file_size)) {
 		return STORE_DAMAGED;
 	}
-	return judge(&head, hash_entry(&head, b->key, b->key_size, b->value, b->size), key_size,
-		b->key_size == key_size && memcmp(b->key, key, key_size) == 0);
+	if (is_wanted(&head, b->key, b->key_size, wanted)) {
+		return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
+	}
+	struct split split;
+	split_begin(&split, &head);
+	split_add(&split, b->key, b->key_size);
+	split_add(&split, b->value, b->size);
+	return judge(&head, hash_end(&split.key), hash_end(&split.value), STORE_OTHER_KEY);
 }
 
 /* A big entry by its head and key, which is compared where the value comes to lie, and the value: as
  * many calls, and less new memory by the key, which is a source and what it includes. */
 static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
-	const void *key, size_t key_size)
+	const struct wanted *wanted)
 {
 	struct store_head head;
-	struct hash_state state;
-	struct iovec first[] = {{&head, sizeof(head)}, {b->value, key_size}};
+	struct split split;
+	struct iovec first[] = {{&head, sizeof(head)}, {b->value, wanted->key_size}};
 	struct iovec second[] = {{b->value, b->size}};
 	if (!store_read(fd, first, countof(first))) {
 		return STORE_FAILED;
@@ -295,18 +338,23 @@ static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
 	if (!store_check_head(&head, file_size)) {
 		return STORE_DAMAGED;
 	}
-	begin_hash(&state, &head);
-	hash_add(&state, b->value, key_size);
-	bool same_key = memcmp(b->value, key, key_size) == 0;
+	bool same = is_wanted(&head, b->value, wanted->key_size, wanted);
+	if (!same) {
+		split_begin(&split, &head);
+		split_add(&split, b->value, wanted->key_size);
+	}
 	if (!store_read(fd, second, countof(second))) {
 		return STORE_FAILED;
 	}
-	hash_add(&state, b->value, b->size);
-	return judge(&head, hash_end(&state), key_size, same_key);
+	if (same) {
+		return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
+	}
+	split_add(&split, b->value, b->size);
+	return judge(&head, hash_end(&split.key), hash_end(&split.value), STORE_OTHER_KEY);
 }
 
-static enum store_result read_file(const struct store *store, int fd, const void *key,
-	size_t key_size, struct buffers *b)
+static enum store_result read_file(const struct store *store, int fd, const struct wanted *wanted,
+	struct buffers *b)
 {
 	struct stat st;
 	enum store_result result = check_file(store, fd, &st);
@@ -314,9 +362,10 @@ static enum store_result read_file(const struct store *store, int fd, const void
 		return result;
 	}
 	size_t rest = (size_t)st.st_size - sizeof(struct store_head);
-	b->key_size = key_size < rest ? key_size : rest;
+	b->key_size = wanted->key_size < rest ? wanted->key_size : rest;
 	b->size = rest - b->key_size;
-	bool in_two = st.st_size > READ_AT_ONCE && b->key_size == key_size && key_size <= b->size;
+	bool in_two = st.st_size > READ_AT_ONCE && b->key_size == wanted->key_size
+		&& b->key_size <= b->size;
 	b->key = in_two ? NULL : mem_alloc(b->key_size);
 	b->value = mem_alloc(b->size + 1);
 	if ((!b->key && !in_two) || !b->value) {
@@ -324,7 +373,7 @@ static enum store_result read_file(const struct store *store, int fd, const void
 		return STORE_FAILED;
 	}
 	b->value[b->size] = '\0';
-	result = (in_two ? read_in_two : read_parts)(fd, st.st_size, b, key, key_size);
+	result = (in_two ? read_in_two : read_parts)(fd, st.st_size, b, wanted);
 	int64_t age = store_now() - st.st_mtim.tv_sec;
 	if (result == STORE_HIT && (age > TOUCH_S || age < -TOUCH_S)) {
 		futimens(fd, NULL);
@@ -375,12 +424,13 @@ static enum store_result get(struct store *store, const void *key, size_t key_si
 		return STORE_IS_OFF;
 	}
 	char name[STORE_NAME_SIZE];
-	store_name(name, store_key_hash(key, key_size));
+	struct wanted wanted = {key, key_size, hash_of(key, key_size)};
+	store_name(name, shorten(wanted.hash));
 	int fd = open_file(store, name);
 	if (fd < 0) {
 		return open_result(errno);
 	}
-	enum store_result result = read_file(store, fd, key, key_size, b);
+	enum store_result result = read_file(store, fd, &wanted, b);
 	int why = errno;
 	close(fd);
 	errno = why;
@@ -472,11 +522,12 @@ static bool put(struct store *store, const void *key, size_t key_size, const voi
 	}
 	struct store_head head = {.version = STORE_VERSION, .key_size = key_size, .value_size = size};
 	memcpy(head.magic, magic, sizeof(magic));
-	head.hash = hash_entry(&head, key, key_size, value, size);
+	struct hash hash = hash_of(key, key_size);
+	head.hash = hash_entry(&head, hash, hash_of(value, size));
 	struct iovec parts[] = {
 		{&head, sizeof(head)}, {(void *)key, key_size}, {(void *)value, size}};
 	char name[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE];
-	store_name(name, store_key_hash(key, key_size));
+	store_name(name, shorten(hash));
 	temporary_name(temporary);
 	if (!write_file(folder, temporary, parts, countof(parts))) {
 		return false;

@@ -43,7 +43,7 @@ extern struct store_tune {
 
 /* Names.  An entry is "ab/" and 30 more digits of its key's hash, and the format's version. */
 enum {
-	STORE_VERSION = 1,
+	STORE_VERSION = 2, /* one digit of the name */
 	STORE_NAME_SIZE = 48,
 	STORE_BLOCK = 4096,
 };
@@ -76,7 +76,7 @@ struct store_head {
 	uint32_t zero;
 	uint64_t key_size;
 	uint64_t value_size;
-	struct hash hash; /* of all before it, the key and the value */
+	struct hash hash; /* of all before it, the key's hash and the value's */
 };
 /* It is one, for a file of this size, which is no less than its own. */
 bool store_check_head(const struct store_head *head, off_t file_size);
