@@ -142,7 +142,8 @@ static void settle(const struct wanted *wanted, struct kz_image *image, const st
 	} else if (entry && !entry->image) {
 		entry->image = kz_image_retain(image);
 		entry->on_disk = key->on_disk;
-		entry->key = hash_of(key->bytes.data, key->bytes.len);
+		entry->key = key->on_disk ? hash_of(key->bytes.data, key->bytes.len)
+			: (struct hash){0};
 		entry->size = (int64_t)(image->rtc.size + entry->request_size);
 		entry->used = ++table.clock;
 		table.count++;

@@ -70,13 +70,18 @@ static void add_list(struct str *out, const char *name, const char *const *texts
 static void add_options(struct str *out, const struct rtc_request *request)
 {
 	size_t begin = begin_part(out, "options");
-	str_addf(out, "%s%s%s%s%s", request->line_info ? "line info, " : "",
-		request->debug ? "debug, " : "", request->fast_math ? "fast math, " : "",
-		request->no_prelude ? "no prelude, " : "",
-		request->relocatable ? "relocatable, " : "");
+	str_add(out, request->line_info ? "line info, " : "");
+	str_add(out, request->debug ? "debug, " : "");
+	str_add(out, request->fast_math ? "fast math, " : "");
+	str_add(out, request->no_prelude ? "no prelude, " : "");
+	str_add(out, request->relocatable ? "relocatable, " : "");
 	str_add(out, request->pch ? "pch, " : ""); /* without the warnings of some headers */
-	str_addf(out, "fast compile %d, registers %d, std %s", request->fast_compile,
-		request->max_registers, request->std ? request->std : "default");
+	str_add(out, "fast compile ");
+	str_addi(out, request->fast_compile);
+	str_add(out, ", registers ");
+	str_addi(out, request->max_registers);
+	str_add(out, ", std ");
+	str_add(out, request->std ? request->std : "default");
 	str_addc(out, '\0');
 	for (size_t i = 0; i < request->option_count; i++) {
 		str_addn(out, request->options[i], strlen(request->options[i]) + 1);
@@ -90,7 +95,8 @@ static void add_arch(struct str *out, const struct rtc_request *request)
 	if (request->arch) {
 		str_add(out, request->arch);
 	} else {
-		str_addf(out, "for %d", request->device_cc);
+		str_add(out, "for ");
+		str_addi(out, request->device_cc);
 	}
 	str_add(out, request->ptx_only ? ", PTX" : "");
 	end_part(out, begin);

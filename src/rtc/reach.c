@@ -686,7 +686,8 @@ static size_t collect_texts(const char **texts, const struct rtc_request *reques
 	return count;
 }
 
-static void search_all(struct search *search)
+/* Without a name in any of the texts there is nothing to look for, and no place to look. */
+static void search_all(struct search *search, const char *const *cuda_dirs, size_t cuda_count)
 {
 	const struct rtc_request *request = search->request;
 	size_t room = 1 + request->header_count + request->define_count + request->option_count;
@@ -697,8 +698,13 @@ static void search_all(struct search *search)
 		return;
 	}
 	size_t count = collect_texts(texts, request);
+	bool has_names = request->option_count > 0;
 	for (size_t i = 0; i < count && !is_over(search); i++) {
 		add_memory_text(search, &includes[i], texts[i]);
+		has_names |= includes[i].names.len > 0;
+	}
+	if (has_names && !is_over(search)) {
+		add_roots(search, cuda_dirs, cuda_count);
 	}
 	add_options(search);
 	for (const struct text *text = search->first; text && !is_over(search); text = text->next) {
@@ -715,16 +721,13 @@ void reach_find(struct reach *out, const struct rtc_request *request,
 	struct search search = {.out = out, .request = request, .arena = ARENA_INIT};
 	*out = (struct reach){0};
 	begin_search(&search);
-	add_roots(&search, cuda_dirs, cuda_count);
-	if (!out->no_memory) {
-		pthread_mutex_lock(&known.lock);
-		known.walks++;
-		if (known.count > FACTS_MAX) {
-			forget_all();
-		}
-		search_all(&search);
-		pthread_mutex_unlock(&known.lock);
+	pthread_mutex_lock(&known.lock);
+	known.walks++;
+	if (known.count > FACTS_MAX) {
+		forget_all();
 	}
+	search_all(&search, cuda_dirs, cuda_count);
+	pthread_mutex_unlock(&known.lock);
 	end_search(&search);
 }
 
