@@ -4,20 +4,25 @@
  *
  *	bench_hits
  *
- * A process compiles texts of 4 KB, each another one, and the last one again and again: from memory.
- * A second process compiles the same texts: from disk.  With nvcc there, also what PyCUDA does before
- * it looks into its cache when a text has an #include: `nvcc --preprocess`.
+ * In each round a process compiles texts of 4 KB that nobody has seen, and a second process compiles
+ * the same texts: from disk.  A sample is the median of a round, of what kz_compile takes until there
+ * is an image, in time of the processor: others may be at work, and nothing waits here.  The first
+ * compile of a process looks for NVRTC and its headers, too; it is a figure of its own.
+ *
+ * The last text is then compiled again and again: from memory.  With nvcc there, also what PyCUDA does
+ * before it looks into its cache when a text has an #include: `nvcc --preprocess`.
  */
 #include "bench.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXTS = 31, ROUNDS = 41, MEMORY_LOOPS = 1000, NVCC_ROUNDS = 5, TEXT_SIZE = 4096 };
+enum { TEXTS = 15, ROUNDS = 9, MEMORY_ROUNDS = 41, MEMORY_LOOPS = 1000, NVCC_ROUNDS = 5,
+	TEXT_SIZE = 4096 };
 
 static const char *const kinds[] = {"no header", "cuda_fp16.h", "cub/block/block_reduce.cuh"};
-static const int counts[] = {TEXTS, TEXTS, 5};
+/* Compiles of one round, and how many rounds: one with CUB takes over a second. */
+static const int texts[] = {TEXTS, TEXTS, 3}, rounds[] = {ROUNDS, ROUNDS, 3};
 
 /* 4 KB: an include, a number, comments, a kernel. */
 static void write_text(char text[TEXT_SIZE + 1], int kind, int number)
@@ -31,117 +36,129 @@ static void write_text(char text[TEXT_SIZE + 1], int kind, int number)
 	memcpy(text + TEXT_SIZE - sizeof(kernel) + 1, kernel, sizeof(kernel) - 1);
 }
 
-/* Compile; the time in microseconds, -1 on failure. */
-static double compile(const char *text)
+static kz_image *compile(const char *text)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_image *image = NULL;
-	double start = bench_now();
 	if (kz_compile(&image, text, NULL, &err)) {
-		kz_error_print(&err, stderr);
-		kz_error_clear(&err);
-		return -1;
+		bench_fail(&err);
 	}
-	double time = (bench_now() - start) * 1e6;
-	kz_image_release(image);
-	return time;
+	return image;
 }
 
-/* Compile the texts; the median, -1 on failure.  The first one loads what is to be loaded. */
-static double compile_all(int kind, const char *what)
+/* The processor's time in microseconds, -1 on failure. */
+static double time_compile(const char *text)
 {
-	char text[TEXT_SIZE + 1], name[80];
+	double start = bench_cpu();
+	kz_image *image = compile(text);
+	double time = (bench_cpu() - start) * 1e6;
+	kz_image_release(image);
+	return image ? time : -1;
+}
+
+/* Compile the texts of a round, and one before them, which is *first; the median, -1 on failure. */
+static double compile_all(int kind, int round, double *first)
+{
+	char text[TEXT_SIZE + 1];
 	double times[TEXTS];
-	for (int i = -1; i < counts[kind]; i++) {
-		write_text(text, kind, i + 1);
-		double time = compile(text);
+	for (int i = -1; i < texts[kind]; i++) {
+		write_text(text, kind, round * (TEXTS + 1) + i + 1);
+		double time = time_compile(text);
 		if (time < 0) {
 			return -1;
 		}
-		times[i < 0 ? 0 : i] = time;
+		*(i < 0 ? first : &times[i]) = time;
 	}
+	qsort(times, (size_t)texts[kind], sizeof(*times), bench_compare);
+	return times[texts[kind] / 2];
+}
+
+static void report(int kind, const char *what, const char *unit, double *samples, int count)
+{
+	char name[80];
 	snprintf(name, sizeof(name), "hits: %s", kinds[kind]);
-	bench_report(name, what, "us", times, counts[kind]);
-	return times[counts[kind] / 2];
+	bench_report(name, what, unit, samples, count);
 }
 
 static void compile_from_memory(int kind)
 {
-	char text[TEXT_SIZE + 1], name[80];
-	double times[ROUNDS];
-	write_text(text, kind, counts[kind]);
-	for (int i = 0; i < ROUNDS; i++) {
+	char text[TEXT_SIZE + 1];
+	double times[MEMORY_ROUNDS];
+	write_text(text, kind, texts[kind]);
+	for (int i = 0; i < MEMORY_ROUNDS; i++) {
 		int loops = kind ? 20 : MEMORY_LOOPS;
-		double start = bench_now();
+		double start = bench_cpu();
 		for (int j = 0; j < loops; j++) {
-			compile(text);
+			kz_image_release(compile(text));
 		}
-		times[i] = (bench_now() - start) * 1e6 / loops;
+		times[i] = (bench_cpu() - start) * 1e6 / loops;
 	}
-	snprintf(name, sizeof(name), "hits: %s", kinds[kind]);
-	bench_report(name, "memory", "us", times, ROUNDS);
+	report(kind, "memory", "us", times, MEMORY_ROUNDS);
 }
 
-static void report_ratio(int kind, const char *what, double ratio)
+/* The preprocessor's time in microseconds; fewer samples than asked for: there is none. */
+static int preprocess(int kind, double times[NVCC_ROUNDS])
 {
-	char name[80];
-	snprintf(name, sizeof(name), "hits: %s", kinds[kind]);
-	bench_report(name, what, "ratio", &ratio, 1);
-}
-
-/* The preprocessor's time in microseconds; -1 if there is none. */
-static double preprocess(int kind)
-{
-	char text[TEXT_SIZE + 1], path[] = "/tmp/bench-hits-XXXXXX.cu", command[120], name[80];
-	double times[NVCC_ROUNDS];
-	int fd = mkstemps(path, 3);
+	char text[TEXT_SIZE + 1], path[] = "/tmp/bench-hits-XXXXXX.cu", command[120];
+	int count = 0, fd = mkstemps(path, 3);
 	write_text(text, kind, 1);
 	int failed = fd < 0 || write(fd, text, TEXT_SIZE) != TEXT_SIZE;
 	snprintf(command, sizeof(command), "nvcc --preprocess %s >/dev/null 2>&1", path);
-	for (int i = 0; i < NVCC_ROUNDS && !failed; i++) {
+	while (!failed && count < NVCC_ROUNDS) {
 		double start = bench_now();
 		failed = system(command) != 0;
-		times[i] = (bench_now() - start) * 1e6;
+		times[count] = (bench_now() - start) * 1e6;
+		count += !failed;
 	}
 	close(fd);
 	unlink(path);
-	if (failed) {
-		return -1;
-	}
-	snprintf(name, sizeof(name), "hits: %s", kinds[kind]);
-	bench_report(name, "nvcc --preprocess", "us", times, NVCC_ROUNDS);
-	return times[NVCC_ROUNDS / 2];
+	return count;
 }
 
-static int run_disk(int kind, double cold)
+/* This program again, in a new process, which prints the two numbers of compile_all. */
+static int run_second(int kind, int round, double *median, double *first)
 {
-	double disk = compile_all(kind, "disk");
-	if (disk < 0) {
+	char command[80], line[80] = "", *end = line;
+	snprintf(command, sizeof(command), "exec /proc/$PPID/exe %d %d", kind, round);
+	FILE *out = popen(command, "r");
+	char *got = out ? fgets(line, sizeof(line), out) : NULL;
+	if (!out || pclose(out) != 0 || !got) {
 		return EXIT_FAILURE;
 	}
-	report_ratio(kind, "disk/compile", disk / cold);
-	double other = kind ? preprocess(kind) : -1;
-	if (other > 0) {
-		report_ratio(kind, "disk/preprocess", disk / other);
-	}
+	*median = strtod(line, &end);
+	*first = strtod(end, NULL);
 	return EXIT_SUCCESS;
 }
 
-/* This program again, in a new process, with the kind and what a compile costs. */
-static int run_second(int kind, double cold)
+static int be_second(int kind, int round)
 {
-	char which[16], cost[32];
-	int status = 1;
-	snprintf(which, sizeof(which), "%d", kind);
-	snprintf(cost, sizeof(cost), "%.1f", cold);
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		execl("/proc/self/exe", "bench_hits", which, cost, (char *)NULL);
-		_exit(127);
+	double first, median = compile_all(kind, round, &first);
+	printf("%.9g %.9g\n", median, first);
+	return median < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(int kind)
+{
+	double cold[ROUNDS], disk[ROUNDS], first[ROUNDS], ratio[ROUNDS], other[NVCC_ROUNDS];
+	int count = rounds[kind];
+	for (int i = 0; i < count; i++) {
+		cold[i] = compile_all(kind, i, &first[i]);
+		if (cold[i] < 0 || run_second(kind, i, &disk[i], &first[i])) {
+			return EXIT_FAILURE;
+		}
+		ratio[i] = disk[i] / cold[i];
 	}
-	waitpid(child, &status, 0);
-	return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	report(kind, "compile", "us", cold, count);
+	compile_from_memory(kind);
+	report(kind, "disk", "us", disk, count);
+	report(kind, "disk, first of a process", "us", first, count);
+	report(kind, "disk/compile", "ratio", ratio, count);
+	if (kind && preprocess(kind, other) == NVCC_ROUNDS) {
+		report(kind, "nvcc --preprocess", "us", other, NVCC_ROUNDS);
+		double to_other = disk[count / 2] / other[NVCC_ROUNDS / 2];
+		report(kind, "disk/preprocess", "ratio", &to_other, 1);
+	}
+	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -149,7 +166,7 @@ int main(int argc, char **argv)
 	char folder[] = "/tmp/bench-hits-XXXXXX";
 	int status = EXIT_SUCCESS;
 	if (argc == 3) {
-		return run_disk((int)strtol(argv[1], NULL, 10), strtod(argv[2], NULL));
+		return be_second((int)strtol(argv[1], NULL, 10), (int)strtol(argv[2], NULL, 10));
 	}
 	if (!mkdtemp(folder)) {
 		return EXIT_FAILURE;
@@ -157,12 +174,7 @@ int main(int argc, char **argv)
 	setenv("KUDZU_CACHE_DIR", folder, 1);
 	setenv("KUDZU_CACHE", "1", 1);
 	for (int kind = 0; kind < 3 && status == EXIT_SUCCESS; kind++) {
-		double cold = compile_all(kind, "compile");
-		status = EXIT_FAILURE;
-		if (cold > 0) {
-			compile_from_memory(kind);
-			status = run_second(kind, cold);
-		}
+		status = run(kind);
 	}
 	bench_remove(folder);
 	return status;
