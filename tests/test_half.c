@@ -503,6 +503,8 @@ static const struct atomic {
 	{"red.global.v4.bf16x2.min.noftz [%a], {%r2, %r2, %r2, %r2};",
 		{0x3f80400000008000, 0x7fff7fff7f807f80}, {0x3f803f8000008000, 0x3f803f803f803f80}, 7},
 	{"atom.global.exch.b128 %q1, [%a], %q0; mov.b128 {%d0, %d4}, %q1;", {5, 6}, {1, 2}, 1},
+	{"atom.global.exch.b128 %q1, [%a], %q0;", {5, 6}, {1, 2}, 7},
+	{"atom.acquire.gpu.global.cas.b128 %q1, [%a], %q2, %q0;", {8, 9}, {1, 2}, 7},
 	{"atom.acquire.cta.global.cas.b128 %q1, [%a], %q2, %q0; mov.b128 {%d4, %d0}, %q1;", {8, 9},
 		{1, 2}, 2},
 	{"atom.shared.cas.b128 %q1, [0], %q2, %q0; mov.b128 {%d4, %d0}, %q1;", {8, 7}, {8, 7}, 7},

@@ -215,8 +215,11 @@ static LLVMValueRef update(struct emit *e, const struct ptx_inst *inst,
 	if (access.rmw == NO_RMW || real) {
 		return swap_loop(e, &access, value);
 	}
-	return LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, value,
-		access.order, false);
+	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place,
+		value, access.order, false);
+	/* LLVM makes a store of an exchange whose result nobody reads, and has none for 16 bytes. */
+	LLVMSetVolatile(old, ptx_type_size(access.type) == 16);
+	return old;
 }
 
 static void atom_lane(struct emit *e, const struct ptx_inst *inst)
