@@ -113,6 +113,32 @@ START_TEST(a_failure_names_the_thread_of_any_warp)
 }
 END_TEST
 
+/* In a loop with a barrier all warps read or write a row of 16 elements for each 16 lanes, from the
+ * third round on, by when 48 bytes have been added; one of the rows is nowhere. */
+static const char *const row_accesses[] = {"ld.u32 %r6, [%rd1];", "st.u32 [%rd1], %r6;"};
+static const uint32_t bad_rows[] = {0, 1, 2, 5, 7};
+
+START_TEST(a_failure_of_a_row_names_a_thread_of_it)
+{
+	uint32_t bad = bad_rows[(unsigned)_i / 2];
+	unsigned x = 0, y = 0, address = 0;
+	char body[2048];
+	grid.row = 16;
+	snprintf(body, sizeof(body), "mov.u32 %%r1, %%tid.y; mov.u32 %%r5, 0; mov.u32 %%r6, 0;\n"
+		"mad.wide.u32 %%rd1, %%r1, 256, %%rd0; mad.wide.u32 %%rd1, %%r0, 4, %%rd1;\n"
+		"setp.eq.u32 %%p1, %%r1, %u; @%%p1 mad.wide.u32 %%rd1, %%r0, 4, 65000;\n"
+		"next: bar.sync 0; setp.lt.u32 %%p2, %%r5, 3; @%%p2 bra on; %s\n"
+		"on: add.u64 %%rd1, %%rd1, 16; add.u32 %%r5, %%r5, 1;\n"
+		"setp.lt.u32 %%p3, %%r5, 6; @%%p3 bra next; st.u32 [%%rd9+8192], %%r6;",
+		bad, row_accesses[_i % 2]);
+	ck_assert_int_eq(grid_run(WIDTH, 128, shared, body), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_int_eq(sscanf(grid.failure.what, "access to address 0x%x", &address), 1);
+	ck_assert_int_eq(sscanf(grid.failure.where, "block (0,0,0), thread (%u,%u,0)", &x, &y), 2);
+	ck_assert_uint_eq(y, bad);
+	ck_assert_uint_eq(address, 65000 + 48 + 4 * (16 * y + x));
+}
+END_TEST
+
 static const struct kind {
 	const char *body;
 	bool possible;
@@ -165,6 +191,8 @@ Suite *emit_team_suite(void)
 	tcase_add_loop_test(tc, warps_that_part_go_on_by_themselves, 0, 2 * countof(parts));
 	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
 		countof(culprits) * countof(failing));
+	tcase_add_loop_test(tc, a_failure_of_a_row_names_a_thread_of_it, 0,
+		countof(bad_rows) * countof(row_accesses));
 	suite_add_tcase(s, tc);
 	tc = tcase_create("kinds");
 	tcase_add_loop_test(tc, a_team_is_what_stays_together, 0, countof(kinds));

@@ -473,6 +473,50 @@ static void ask_for_element(struct drifter *d, LLVMValueRef extract)
 	LLVMInstructionEraseFromParent(extract);
 }
 
+/* What ask_for_element adds to an element that is put into a vector; NULL: nothing. */
+static LLVMValueRef added_to(LLVMValueRef insert)
+{
+	LLVMValueRef element = LLVMGetOperand(insert, 1);
+	return ir_is(element, LLVMAdd) ? LLVMGetOperand(element, 1) : NULL;
+}
+
+static bool is_same_sum(LLVMValueRef a, LLVMValueRef b)
+{
+	return a == b || (ir_is(a, LLVMAdd) && ir_is(b, LLVMAdd)
+		&& LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0)
+		&& LLVMGetOperand(a, 1) == LLVMGetOperand(b, 1));
+}
+
+static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
+{
+	if (!ir_is(vector, LLVMInsertElement)) {
+		return vector;
+	}
+	return LLVMBuildInsertElement(d->builder, without_sums(d, LLVMGetOperand(vector, 0)),
+		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
+}
+
+/* Where rows begin (emit_wide.c), as a vector.  If the same is added to all, add it to that; `last` is
+ * the last one put into it. */
+static void ask_for_rows(struct drifter *d, LLVMValueRef last)
+{
+	LLVMUseRef use = LLVMGetFirstUse(last);
+	LLVMValueRef insert = last, sum = added_to(last);
+	bool alike = sum && use && !ir_is(LLVMGetUser(use), LLVMInsertElement)
+		&& ir_is(LLVMGetOperand(last, 0), LLVMInsertElement) && is_number(LLVMTypeOf(last));
+	for (; alike && ir_is(insert, LLVMInsertElement); insert = LLVMGetOperand(insert, 0)) {
+		LLVMValueRef other = added_to(insert);
+		alike = other && is_same_sum(sum, other);
+	}
+	if (alike && LLVMIsUndef(insert)) {
+		LLVMPositionBuilderBefore(d->builder, last);
+		LLVMValueRef all = make_splat(d, sum, LLVMTypeOf(last));
+		LLVMValueRef rows = LLVMBuildAdd(d->builder, without_sums(d, last), all, "");
+		LLVMReplaceAllUsesWith(last, rows);
+		LLVMInstructionEraseFromParent(last);
+	}
+}
+
 /* As emit_wide.c compares addresses with what they should be: x with (x in another order) + offsets. */
 static bool compare_with(struct drifter *d, LLVMValueRef compare, unsigned side)
 {
@@ -515,6 +559,8 @@ static void ask_parts(struct drifter *d)
 				ask_for_element(d, inst);
 			} else if (ir_is(inst, LLVMICmp)) {
 				ask_for_order(d, inst);
+			} else if (ir_is(inst, LLVMInsertElement)) {
+				ask_for_rows(d, inst);
 			}
 		}
 	}

@@ -12,7 +12,9 @@
  * whole vector to memory and back for each element that is taken or put by number.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
- * how far apart the elements are.  In shared memory nobody says it: then it is some lane of the warp.
+ * how far apart the elements are, or for a team where each row begins, as one vector, which loops
+ * can move as a whole (emit_drift.c).  In shared memory nobody says it: then it is some lane of the
+ * warp.
  */
 #include "../base/common.h"
 
@@ -33,6 +35,7 @@ struct wide {
 	LLVMValueRef at;       /* addresses, i64 of lanes */
 	LLVMValueRef values[RT_PARTS];
 	unsigned row;          /* so many lanes may lie side by side */
+	bool is_noted;         /* for the message of a fault, with those of other warps */
 };
 
 static unsigned step_of(const struct wide *w)
@@ -165,8 +168,10 @@ static LLVMValueRef row_place(struct wide *w, unsigned first)
 	struct emit *e = w->e;
 	LLVMValueRef base = address_of(w, first);
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
-	emit_note_access(e, ir_sub(e, base, emit_scalar(e, 64, (uint64_t)first * step_of(w))),
-		step_of(w));
+	if (!w->is_noted) {
+		emit_note_access(e, ir_sub(e, base, emit_scalar(e, 64, (uint64_t)first * step_of(w))),
+			step_of(w));
+	}
 	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
 }
 
@@ -295,12 +300,17 @@ LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
 	return value;
 }
 
-/* For the message of a fault: who reads where. */
-static void note_gather(struct emit *e, LLVMValueRef at)
+static void note_places(struct emit *e, LLVMValueRef at)
 {
 	LLVMValueRef place = emit_at(e, e->warp, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
 		LLVMTypeOf(at));
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
+}
+
+/* For the message of a fault: who reads where. */
+static void note_gather(struct emit *e, LLVMValueRef at)
+{
+	note_places(e, at);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), emit_active(e));
 	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
 }
@@ -399,8 +409,31 @@ struct done {
 	unsigned count;
 };
 
+static_assert(TEAM_MOST * RT_MAX_WIDTH / SHORTEST_ROW <= RT_MAX_WIDTH, "rows fit in rt_warp.at");
+
+/* The rows of all warps, by the first. */
+static void note_rows(struct wide *all, unsigned warps)
+{
+	struct emit *e = all->e;
+	unsigned rows = e->width / all->row;
+	LLVMValueRef at = LLVMGetUndef(LLVMVectorType(e->s.i64, warps * rows));
+	if (!emit_notes_access(e)) {
+		return;
+	}
+	for (unsigned i = 0; i < warps * rows; i++) {
+		LLVMValueRef base = address_of(&all[i / rows], i % rows * all->row);
+		at = LLVMBuildInsertElement(e->builder, at, base, emit_u32(e, i), "");
+	}
+	emit_use_member(e, all->member);
+	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)step_of(all) << 32 | (RT_ROWS + all->row)));
+	note_places(e, at);
+}
+
 static void do_way(struct done *done, struct wide *all, unsigned warps, const struct way *way)
 {
+	if (all->is_noted && way->test == are_neighbours) {
+		note_rows(all, warps);
+	}
 	do_each(all, warps, way->access);
 	for (unsigned i = 0; i < warps; i++) {
 		memcpy(done->values[done->count][i], all[i].values, sizeof(all[i].values));
@@ -478,7 +511,9 @@ static void init_all(struct wide *w, struct emit *e, const struct emit_wide *all
 	init(&w[0], e, &all[0]);
 	for (unsigned i = 1; i < warps; i++) {
 		init(&w[i], e, &all[i]);
+		w[i].is_noted = true;
 	}
+	w[0].is_noted = warps > 1;
 }
 
 void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps)

@@ -253,17 +253,37 @@ static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 	return lane < RT_GROUP ? 1u << lane : 0;
 }
 
-/* Of a team the first warp whose last access it may have been. */
-static const struct slot *faulty_slot(const struct worker *w)
+/* Of a team that has told where rows of lanes begin: the warp, and its lane, with the first one that
+ * it may have been. */
+static const struct slot *faulty_row(uint32_t *lanes, const struct worker *w, const struct slot *first)
+{
+	uint32_t row = first->warp.lane - RT_ROWS, rows = RT_GROUP / row;
+	for (uint32_t i = 0; i < first->warp.team * rows && w->fault.has_address; i++) {
+		uint64_t lane = (w->fault.address - first->warp.at[i]) / first->warp.step;
+		if (lane < row) {
+			*lanes = 1u << (i % rows * row + lane);
+			return &first[i / rows];
+		}
+	}
+	*lanes = 0;
+	return first;
+}
+
+/* Of a team the first warp whose last access it may have been; *lanes: of it, as faulty_lanes. */
+static const struct slot *faulty_slot(uint32_t *lanes, const struct worker *w)
 {
 	const struct slot *slot = w->room->block.current;
+	if (slot->warp.lane > RT_ROWS) {
+		return faulty_row(lanes, w, slot);
+	}
 	for (uint32_t i = 0; i < slot->warp.team; i++) {
-		uint32_t lanes = faulty_lanes(w, &slot[i].warp);
-		if (lanes != 0 && (slot[i].warp.lane != RT_GATHERS
-			|| w->fault.address - slot[i].warp.at[__builtin_ctz(lanes)] < 2 * sizeof(uint64_t))) {
+		*lanes = faulty_lanes(w, &slot[i].warp);
+		if (*lanes != 0 && (slot[i].warp.lane != RT_GATHERS
+			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)] < 2 * sizeof(uint64_t))) {
 			return &slot[i];
 		}
 	}
+	*lanes = faulty_lanes(w, &slot->warp);
 	return slot;
 }
 
@@ -286,11 +306,11 @@ static void fail_fault(struct job *job, const struct worker *w)
 	while (i + 1 < countof(faults) && faults[i].signal != w->fault.signal) {
 		i++;
 	}
-	const struct slot *slot = faulty_slot(w);
+	uint32_t lanes;
+	const struct slot *slot = faulty_slot(&lanes, w);
 	struct memory *memory = job->request->memory;
 	uint32_t lane = traced_lane(memory, &w->fault, &slot->warp);
-	if (!claim_failure(job, faults[i].code, slot,
-			lane != 0 ? lane : faulty_lanes(w, &slot->warp))) {
+	if (!claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
 		return;
 	}
 	struct launch_failure *out = job->out;

@@ -30,6 +30,8 @@
 
 /* In rt_warp.lane: many read at once, each somewhere else. */
 #define RT_GATHERS 33
+/* Plus a number of lanes: so many at a time, of all warps of a team, have elements side by side. */
+#define RT_ROWS 64
 
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
@@ -111,8 +113,8 @@ struct rt_warp {
 	uint32_t ready;                /* in, for RT_SWEEP: lanes that may go on */
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
 	uint32_t sm;                   /* the worker, as %smid */
-	uint32_t lane;                 /* the last one that made an access by itself, else 32, or
-					* RT_GATHERS */
+	uint32_t lane;                 /* the last one that made an access by itself, else 32,
+					* RT_GATHERS, or in a team's first warp RT_ROWS and more */
 	uint32_t step;                 /* of the last access of all lanes, from one lane's element
 					* to the next; 0: none so far */
 	uint64_t base;                 /* and where lane 0's is */
@@ -125,7 +127,7 @@ struct rt_warp {
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages; with
 					* emit_trace of the last access */
 	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
-	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does */
+	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does; or where rows begin */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
 					* and those after it while `first` is less; all are whole.
 					* Others may run all of them, as a team */
