@@ -330,9 +330,10 @@ static bool is_at_one_barrier(const struct block *block)
  * A team saves what barriers cost, and its warps' results do not wait for each other; but it has as
  * many times the registers, and its warps may part.  What weighs more is found by doing both: after
  * a first block, which may be slow for other reasons, pairs of blocks that follow each other have a
- * vote, some at once and then one from time to time, as single ones may be disturbed.
+ * vote, some at once and then one from time to time, as single ones may be disturbed: less and less
+ * often while they say the same, for the wrong half of a pair may take several times as long.
  */
-enum { FIRST_PAIRS = 3, PERIOD = 64, MOST_VOTES = 4 };
+enum { FIRST_PAIRS = 3, SHORTEST_PERIOD = 64, LONGEST_PERIOD = 1024, MOST_VOTES = 4 };
 
 #define NO_TEAMS UINT32_MAX
 
@@ -352,45 +353,57 @@ uint64_t block_clock(void)
 }
 
 /* Whether a block belongs to a pair: the odd one is no team, the even one is. */
-static bool is_in_pair(uint32_t count)
+static bool is_in_pair(const struct block_trial *trial)
 {
-	uint32_t place = count % PERIOD;
-	return count != NO_TEAMS && count > 0 && (count <= 2 * FIRST_PAIRS || place == 1 || place == 2);
+	uint32_t count = trial->count, next = trial->next;
+	return count != NO_TEAMS && count > 0 && (count <= 2 * FIRST_PAIRS || count == next
+		|| count == next + 1);
 }
 
 /* Whether the warps of a block may begin as a team. */
 static bool may_team(const struct block *block)
 {
 	const struct block_trial *trial = &block->trial;
-	return is_in_pair(trial->count) ? trial->count % 2 == 0 : trial->votes >= 0;
+	return is_in_pair(trial) ? trial->count % 2 == 0 : trial->votes >= 0;
 }
 
 static void begin_trial(struct block *block)
 {
 	struct block_trial *trial = &block->trial;
 	trial->is_team = false;
-	if (is_in_pair(trial->count)) {
+	if (is_in_pair(trial)) {
 		trial->began = block_clock();
 	}
 }
 
-static void vote(struct block_trial *trial)
+static void vote(struct block_trial *trial, bool against)
 {
-	uint64_t took = block_clock() - trial->began;
-	if (trial->count % 2 == 1) {
-		trial->took = took;
-	} else if (took > trial->took) {
+	bool is_news = against != (trial->votes < 0);
+	trial->period = is_news || trial->period == 0 ? SHORTEST_PERIOD
+		: trial->period < LONGEST_PERIOD ? 2 * trial->period : LONGEST_PERIOD;
+	trial->next = trial->count + trial->period - 1;
+	if (against) {
 		trial->votes -= trial->votes > -MOST_VOTES;
 	} else {
 		trial->votes += trial->votes < MOST_VOTES;
 	}
 }
 
+static void end_half(struct block_trial *trial)
+{
+	uint64_t took = block_clock() - trial->began;
+	if (trial->count % 2 == 1) {
+		trial->took = took;
+	} else {
+		vote(trial, took > trial->took);
+	}
+}
+
 static void end_trial(struct block *block)
 {
 	struct block_trial *trial = &block->trial;
-	if (is_in_pair(trial->count)) {
-		vote(trial);
+	if (is_in_pair(trial)) {
+		end_half(trial);
 	}
 	if (trial->count != NO_TEAMS) {
 		trial->count = trial->count == 0 && !trial->is_team ? NO_TEAMS : trial->count + 1;

@@ -34,6 +34,7 @@ struct books {
 /* Whether teams are worth it, by the blocks of a kernel that have run here. */
 struct block_trial {
 	uint32_t count;                  /* blocks so far */
+	uint32_t next, period;           /* the first one of the next pair; how far apart these are */
 	bool is_team;                    /* the last one was one */
 	int votes;                       /* for teams, or against */
 	uint64_t began;                  /* ns, and how long the other one of a pair took */
