@@ -183,10 +183,10 @@ static bool check_matmul(const struct cpu_job *job, void *const *results)
 	return wrong == 0;
 }
 
-static bool make_matmul(struct cpu_job *job)
+static bool make_matmul_by(struct cpu_job *job, const char *kernel)
 {
 	enum { TILE = 16, COUNT = MATMUL * MATMUL };
-	struct cpu_launch *launch = add_launch(job, "matmul", MATMUL / TILE, TILE);
+	struct cpu_launch *launch = add_launch(job, kernel, MATMUL / TILE, TILE);
 	launch->grid[1] = MATMUL / TILE;
 	launch->block[1] = TILE;
 	SET_ARGS(launch, BUFFER(0), BUFFER(1), BUFFER(2), INT(MATMUL));
@@ -196,6 +196,16 @@ static bool make_matmul(struct cpu_job *job)
 	job->check = check_matmul;
 	return add_floats(job, 0, COUNT) && add_floats(job, 1, COUNT)
 		&& add_buffer(job, 2, COUNT * sizeof(float));
+}
+
+static bool make_matmul(struct cpu_job *job)
+{
+	return make_matmul_by(job, "matmul");
+}
+
+static bool make_matmul_plain(struct cpu_job *job)
+{
+	return make_matmul_by(job, "matmul_plain");
 }
 
 static int mandelbrot_at(int x, int y)
@@ -623,6 +633,7 @@ static const struct {
 	{"saxpy 16Mi", make_saxpy, LOOPS(saxpy), 1.25, false},
 	{"saxpy 16Mi, grid-stride", make_saxpy_stride, LOOPS(saxpy), 3, false},
 	{"matmul 512", make_matmul, LOOPS(matmul), 1.5, true},
+	{"matmul 512, no tiles", make_matmul_plain, LOOPS(matmul), 0, true},
 	{"shuffle reduction 16Mi", make_reduce, LOOPS(reduce), 0.8, false},
 	{"mandelbrot 512", make_mandelbrot, LOOPS(mandelbrot), 0.15, true},
 	{"n-body 4096", make_nbody, LOOPS(nbody), 0.1, true},

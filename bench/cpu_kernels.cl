@@ -32,6 +32,18 @@ __kernel void saxpy_stride(float a, __global const float *restrict x, __global f
 	}
 }
 
+__kernel void matmul_plain(__global const float *A, __global const float *B, __global float *C, int n)
+{
+	int column = get_global_id(0), row = get_global_id(1);
+	float sum = 0;
+	if (row < n && column < n) {
+		for (int k = 0; k < n; k++) {
+			sum += A[row * n + k] * B[k * n + column];
+		}
+		C[row * n + column] = sum;
+	}
+}
+
 __kernel void matmul(__global const float *A, __global const float *B, __global float *C, int n)
 {
 	__local float a[TILE][TILE], b[TILE][TILE];

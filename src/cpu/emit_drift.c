@@ -517,12 +517,14 @@ static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 	}
 }
 
-/* As emit_wide.c compares addresses with what they should be: x with (x in another order) + offsets. */
+/* As emit_wide.c compares addresses with what they should be: x with (x in another order) + offsets,
+ * or without. */
 static bool compare_with(struct drifter *d, LLVMValueRef compare, unsigned side)
 {
 	LLVMValueRef value = LLVMGetOperand(compare, side), want = LLVMGetOperand(compare, 1 - side);
-	LLVMValueRef order = ir_is(want, LLVMAdd) ? LLVMGetOperand(want, 0) : NULL;
-	if (!order || !LLVMIsAShuffleVectorInst(order) || LLVMGetOperand(order, 0) != value) {
+	LLVMValueRef offsets = ir_is(want, LLVMAdd) ? LLVMGetOperand(want, 1) : NULL;
+	LLVMValueRef order = offsets ? LLVMGetOperand(want, 0) : want;
+	if (!LLVMIsAShuffleVectorInst(order) || LLVMGetOperand(order, 0) != value) {
 		return false;
 	}
 	LLVMValueRef sum, part = peel(d, value, &sum);
@@ -531,7 +533,7 @@ static bool compare_with(struct drifter *d, LLVMValueRef compare, unsigned side)
 		LLVMValueRef other = LLVMInstructionClone(order);
 		LLVMSetOperand(other, 0, part);
 		LLVMInsertIntoBuilder(d->builder, other);
-		other = LLVMBuildAdd(d->builder, other, LLVMGetOperand(want, 1), "");
+		other = offsets ? LLVMBuildAdd(d->builder, other, offsets, "") : other;
 		other = LLVMBuildICmp(d->builder, LLVMGetICmpPredicate(compare), part, other, "");
 		LLVMReplaceAllUsesWith(compare, other);
 		LLVMInstructionEraseFromParent(compare);
