@@ -147,14 +147,14 @@ enum { MAX_FETCH = 128 };       /* of CU_LIMIT_MAX_L2_FETCH_GRANULARITY */
 struct device {
 	struct memory *memory;
 	struct pool *pool;
-	pthread_mutex_t lock;       /* of all below, which is work.c's */
-	struct runner *runners;     /* that nobody uses now */
+	struct runner *runners;     /* that nobody uses now; the lock of these two is queue.h's */
 	struct runner *active;      /* that have a kernel */
 	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
-	bool is_closing;
 	bool has_watchdog;
 	pthread_t watchdog;
+	pthread_mutex_t lock;       /* of its end */
 	pthread_cond_t closing;
+	bool is_closing;
 };
 
 /* For what uses the device without a context; NULL when memory runs out. */

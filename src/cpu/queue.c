@@ -366,6 +366,13 @@ void queue_finish(struct stream *stream)
 
 /* --- For the threads of the program --- */
 
+void queue_begin(struct stream *stream)
+{
+	stream->running = ++last_ticket;
+	stream->refs++;
+	stream->object.context->pending += stream->is_blocking;
+}
+
 void queue_take_turn(struct stream *stream, struct item *item)
 {
 	const struct turn turn = {stream, item};
@@ -416,8 +423,8 @@ static void run_left(struct stream *stream)
 	stream->left = NULL;
 	pthread_mutex_unlock(&lock);
 	runner_finish(runner);
-	runner_give(runner);
 	pthread_mutex_lock(&lock);
+	runner_give(runner);
 	queue_finish(stream);
 }
 

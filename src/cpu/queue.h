@@ -111,7 +111,9 @@ bool queue_add_gate(struct context *context, struct mark *mark);
 void queue_drop_gates(struct context *context);
 /* Start the stream's thread if it has none. */
 bool queue_start_thread(struct stream *stream);
-/* Wait for the turn of an item of one's own, and take it off.  queue_finish ends it. */
+/* Begin with something of one's own in a stream that is empty, and may run it; or wait for the turn
+ * of an item of one's own, and take it off.  queue_finish ends either. */
+void queue_begin(struct stream *stream);
 void queue_take_turn(struct stream *stream, struct item *item);
 void queue_finish(struct stream *stream);
 /* Leave the kernel that runs to the stream's thread, which queue_start_thread has started. */

@@ -48,7 +48,6 @@ struct runner {
 	_Alignas(16) uint8_t params[LAUNCH_MAX_PARAMS]; /* as the heap is */
 };
 
-/* The device's lock is held. */
 static void push(struct runner **list, struct runner *runner)
 {
 	runner->next = *list;
@@ -59,7 +58,6 @@ static void push(struct runner **list, struct runner *runner)
 	*list = runner;
 }
 
-/* The device's lock is held. */
 static void take_out(struct runner *runner)
 {
 	*runner->link = runner->next;
@@ -81,8 +79,6 @@ static struct runner *runner_create(struct device *device)
 struct runner *runner_take(struct context *context)
 {
 	struct device *device = context->device;
-	const uint64_t time = device->has_watchdog ? queue_time() : 0;
-	pthread_mutex_lock(&device->lock);
 	struct runner *runner = device->runners;
 	if (runner != NULL) {
 		take_out(runner);
@@ -91,10 +87,9 @@ struct runner *runner_take(struct context *context)
 	}
 	if (runner != NULL) {
 		runner->context = context;
-		runner->begun = time;
+		runner->begun = device->has_watchdog ? queue_time() : 0;
 		push(&device->active, runner);
 	}
-	pthread_mutex_unlock(&device->lock);
 	return runner;
 }
 
@@ -103,11 +98,8 @@ void runner_give(struct runner *runner)
 	if (runner == NULL) {
 		return;
 	}
-	struct device *device = runner->context->device;
-	pthread_mutex_lock(&device->lock);
 	take_out(runner);
-	push(&device->runners, runner);
-	pthread_mutex_unlock(&device->lock);
+	push(&runner->context->device->runners, runner);
 }
 
 /* What recursive functions have, for each thread; SIZE_MAX if it is more than there can be. */
@@ -195,8 +187,8 @@ static void keep_failure(struct runner *runner, CUresult result)
 	const struct launch_failure *failure = &runner->failure;
 	char where[128] = "", what[256], place[256] = "";
 	// Whoever has cancelled it has then said why.
-	pthread_mutex_lock(&context->device->lock);
-	pthread_mutex_unlock(&context->device->lock);
+	queue_lock();
+	queue_unlock();
 	if (failure->has_address) {
 		memory_describe(context->device->memory, failure->address, where, sizeof(where));
 	}
@@ -289,29 +281,28 @@ void runner_finish(struct runner *runner)
 
 void runners_cancel(const struct context *context)
 {
-	struct device *device = context->device;
-	pthread_mutex_lock(&device->lock);
+	const struct device *device = context->device;
 	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
 		if (runner->context == context) {
 			launch_cancel(runner->launcher, CUDA_ERROR_CONTEXT_IS_DESTROYED,
 				"cancelled, as its context was to be destroyed");
 		}
 	}
-	pthread_mutex_unlock(&device->lock);
 }
 
-/* The lock is held. */
-static void cancel_late(struct device *device)
+static void cancel_late(const struct device *device)
 {
 	uint64_t time = queue_time();
 	char why[96];
 	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
+	queue_lock();
 	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
 		if (time - runner->begun > device->timeout) {
 			launch_cancel(runner->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
 		}
 	}
+	queue_unlock();
 }
 
 static void *watch(void *arg)

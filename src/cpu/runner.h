@@ -7,7 +7,8 @@
 
 struct runner;
 
-/* One for a kernel of a context; NULL when memory runs out.  Any thread. */
+/* One for a kernel of a context; NULL when memory runs out.  Who takes one or gives it back holds
+ * the lock of queue.h, which no launch then has to take for this alone. */
 struct runner *runner_take(struct context *context);
 void runner_give(struct runner *runner); /* NULL is fine */
 
@@ -22,7 +23,7 @@ void runner_finish(struct runner *runner);
 /* For a device: what the runners need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void runners_open(struct device *device);
 void runners_close(struct device *device);
-/* End the kernels of a context; to be called until there are none. */
+/* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
 void runners_cancel(const struct context *context);
 
 #endif

@@ -154,32 +154,30 @@ static CUresult find_both(const char *call, struct context *context, CUstream ha
 static CUresult run_kernel(const char *call, struct stream *stream, const struct work *work)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-	queue_unlock();
 	struct runner *runner = runner_take(stream->object.context);
+	queue_unlock();
 	bool is_over = runner == NULL || runner_start(runner, work, &result);
 	queue_lock();
 	if (!is_over && queue_start_thread(stream)) {
 		queue_leave(stream, runner);
 		return CUDA_SUCCESS;
 	}
-	queue_unlock();
 	if (!is_over) {
+		queue_unlock();
 		runner_finish(runner);
+		queue_lock();
 	}
 	runner_give(runner);
-	queue_lock();
 	queue_finish(stream);
 	return result == CUDA_SUCCESS ? result : api_fail(result,
 		"%s: no memory for the blocks of kernel '%s'", call, work->kernel.function->name);
 }
 
-/* Wait for the work's turn, and do it. */
-static CUresult run_in_turn(const char *call, struct stream *stream, const struct work *work,
+/* Do the work, whose turn it is. */
+static CUresult run_now(const char *call, struct stream *stream, const struct work *work,
 	struct event *event)
 {
-	struct item item = {.work = work, .by_caller = true};
 	CUresult result = CUDA_SUCCESS;
-	queue_take_turn(stream, &item);
 	switch (work->kind) {
 	case WORK_KERNEL:
 		return run_kernel(call, stream, work);
@@ -281,10 +279,17 @@ CUresult stream_enqueue(const char *call, struct context *context, CUstream hand
 		queue_unlock();
 		return result;
 	}
-	bool is_mine = can_run_now(stream, work, event)
-		|| (how != ENQUEUE_ASYNC && work_is_quick(work));
+	bool is_mine = true;
+	if (can_run_now(stream, work, event)) {
+		queue_begin(stream);
+	} else if (how != ENQUEUE_ASYNC && work_is_quick(work)) {
+		struct item item = {.work = work, .by_caller = true};
+		queue_take_turn(stream, &item);
+	} else {
+		is_mine = false;
+	}
 	if (is_mine) {
-		result = run_in_turn(call, stream, work, event);
+		result = run_now(call, stream, work, event);
 	}
 	if (is_mine && result == CUDA_SUCCESS && how != ENQUEUE_ASYNC) {
 		result = context_check(context);

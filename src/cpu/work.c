@@ -13,6 +13,7 @@
 #include "graph_memory.h"
 #include "graph_run.h"
 #include "pool.h"
+#include "queue.h"
 #include "runner.h"
 
 #include <stdarg.h>
@@ -383,8 +384,10 @@ bool work_is_quick(const struct work *work)
 
 static void run_kernel(struct context *context, const struct work *work)
 {
-	struct runner *runner = runner_take(context);
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	queue_lock();
+	struct runner *runner = runner_take(context);
+	queue_unlock();
 	if (runner != NULL && !runner_start(runner, work, &result)) {
 		runner_finish(runner);
 	}
@@ -392,7 +395,9 @@ static void run_kernel(struct context *context, const struct work *work)
 		context_poison(context, result, "no memory for the blocks of kernel '%s'",
 			work->kernel.function->name);
 	}
+	queue_lock();
 	runner_give(runner);
+	queue_unlock();
 }
 
 static void run_host(const struct work *work, CUresult status)
