@@ -436,7 +436,7 @@ static bool has_replaced(const struct block *block)
 static void set_ends(struct block *block)
 {
 	struct rt_warp *warp = &block->slots[0].warp;
-	uint32_t rest = block->threads % block->width;
+	uint32_t rest = block->threads & (block->width - 1); // a power of two
 	warp->first = 0;
 	warp->end = may_team(block) ? block->threads - rest : 0;
 	warp->end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
@@ -449,6 +449,7 @@ static uint32_t run_first(struct block *block)
 	rt_kernel *run = block->run;
 	uint32_t ends = 0;
 	struct slot *slots = block->slots;
+	const unsigned shift = (unsigned)__builtin_ctz(block->width);
 	set_ends(block);
 	for (uint32_t i = 0, more = 0; i < block->slot_count; i += 1 + more) {
 		struct slot *slot = &slots[i];
@@ -459,7 +460,7 @@ static uint32_t run_first(struct block *block)
 		if (slot->resume == RT_APART) {
 			return run_apart(block);
 		}
-		more = i == 0 ? slot->warp.first / block->width : 0;
+		more = i == 0 ? slot->warp.first >> shift : 0;
 		if (slot->resume == RT_DONE) {
 			ends += 1 + more;
 		} else if (has_replaced(block)) {

@@ -143,7 +143,8 @@ void fault_remove(void)
 bool fault_unblock(sigset_t *old)
 {
 	bool was_blocked = false;
-	if (is_open || pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0) {
+	if (is_open || pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0
+	    || sigisemptyset(old)) {
 		return false;
 	}
 	for (size_t i = 0; i < FAULTS; i++) {
@@ -167,7 +168,7 @@ void fault_arm(struct fault_catch *target)
 	target->is_late = false;
 	held = 0;
 	armed = target;
-	atomic_store(&target->state, ARMED);
+	atomic_store_explicit(&target->state, ARMED, memory_order_release);
 }
 
 void fault_disarm(struct fault_catch *target)

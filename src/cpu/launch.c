@@ -63,7 +63,9 @@ struct job {
 	struct room_layout layout;
 	uint64_t blocks;
 	uint64_t chunk;
-	unsigned shares;          /* workers 0 to shares - 1 have one */
+	unsigned shares;          /* workers 0 to shares - 1 have one: */
+	uint64_t share;           /* so many blocks, */
+	uint64_t rest;            /* and the first so many one more */
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool has_helpers;
@@ -84,7 +86,8 @@ struct launcher {
 	unsigned worker_count;
 	struct place *places;
 	size_t place_count;
-	uint32_t block[3];        /* that tid is filled in for */
+	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
+	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
 	uint64_t grid_id;
 	atomic_bool is_running;   /* the job means something */
@@ -101,6 +104,12 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 	}
 	launcher->pool = pool;
 	launcher->worker_count = pool_size(pool);
+	launcher->job.launcher = launcher;
+	launcher->job.launch.sm_count = launcher->worker_count;
+	launcher->job.launch.calls = &rt_calls;
+	for (int axis = 0; axis < 3; axis++) {
+		launcher->job.launch.tid[axis] = launcher->tid[axis];
+	}
 	launcher->workers = mem_zalloc(launcher->worker_count, sizeof(*launcher->workers));
 	if (launcher->workers == NULL) {
 		mem_free(launcher);
@@ -134,23 +143,31 @@ void launcher_release(struct launcher *launcher)
 	mem_free(launcher);
 }
 
+/* Only the extents along x and y decide where a thread is, and a row of threads is the beginning of
+ * any longer one: kernels that take turns seldom need other indices.  Those of lanes without a
+ * thread do not matter. */
 static void fill_tid(struct launcher *launcher, const uint32_t block[3])
 {
-	if (memcmp(launcher->block, block, sizeof(launcher->block)) == 0) {
+	const bool is_row = block[1] == 1 && block[2] == 1;
+	const uint32_t extents[2] = {is_row ? UINT32_MAX : block[0], block[1]};
+	const uint32_t count = block[0] * block[1] * block[2];
+	if (launcher->tid_extents[0] == extents[0] && launcher->tid_extents[1] == extents[1]
+	    && count <= launcher->tid_count) {
 		return;
 	}
-	memcpy(launcher->block, block, sizeof(launcher->block));
+	launcher->tid_extents[0] = extents[0];
+	launcher->tid_extents[1] = extents[1];
+	launcher->tid_count = (uint32_t)round_up(count, RT_GROUP);
 	uint32_t x = 0;
 	uint32_t y = 0;
 	uint32_t z = 0;
-	uint32_t padded = (uint32_t)round_up((size_t)block[0] * block[1] * block[2], RT_GROUP);
-	for (uint32_t i = 0; i < padded; i++) {
+	for (uint32_t i = 0; i < launcher->tid_count; i++) {
 		launcher->tid[0][i] = x;
 		launcher->tid[1][i] = y;
 		launcher->tid[2][i] = z;
-		if (++x == block[0]) {
+		if (++x == extents[0]) {
 			x = 0;
-			if (++y == block[1]) {
+			if (++y == extents[1]) {
 				y = 0;
 				z++;
 			}
@@ -423,11 +440,16 @@ static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
 static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 {
 	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
-	if (at < owner->end) {
-		at = atomic_fetch_add_explicit(&owner->next, job->chunk, memory_order_relaxed);
-	}
 	if (at >= owner->end) {
 		return false;
+	}
+	if (job->want == 1) { // there is nobody else
+		atomic_store_explicit(&owner->next, at + job->chunk, memory_order_relaxed);
+	} else {
+		at = atomic_fetch_add_explicit(&owner->next, job->chunk, memory_order_relaxed);
+		if (at >= owner->end) {
+			return false;
+		}
 	}
 	if (at != w->at) { // else it goes on where it is, and needs no divisions
 		w->at = at;
@@ -441,11 +463,13 @@ static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 static bool take_blocks(struct job *job, struct worker *w)
 {
 	struct worker *workers = job->launcher->workers;
-	unsigned mine = (unsigned)(w - workers);
+	struct worker *end = workers + job->shares;
+	struct worker *owner = w < end ? w : workers;
 	for (unsigned i = 0; i < job->shares; i++) {
-		if (take_from(job, w, &workers[(mine + i) % job->shares])) {
+		if (take_from(job, w, owner)) {
 			return true;
 		}
+		owner = owner + 1 < end ? owner + 1 : workers;
 	}
 	return false;
 }
@@ -597,48 +621,51 @@ static void init_job(struct job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
 {
 	struct rt_launch *launch = &job->launch;
-	memset(job, 0, sizeof(*job));
-	job->launcher = launcher;
+	const uint32_t *grid = request->grid;
 	job->request = request;
 	job->out = out;
+	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
+	job->has_helpers = false;
+	job->has_left = false;
+	job->budget = request->budget_ns;
+	job->first = 0;
+	job->seen = 0;
 	launch->params = request->params;
 	launch->globals = request->globals;
 	launch->dynamic_shared = request->dynamic_shared;
 	launch->total_shared = request->static_shared + request->dynamic_shared;
 	launch->threads = request->block[0] * request->block[1] * request->block[2];
 	launch->grid_id = ++launcher->grid_id;
-	launch->sm_count = launcher->worker_count;
-	launch->calls = &rt_calls;
+	launch->grid_sync[0] = 0;
+	launch->grid_sync[1] = 0;
 	launch->stack_size = request->stack_size;
 	launch->host = request->host;
 	for (int axis = 0; axis < 3; axis++) {
 		launch->ntid[axis] = request->block[axis];
-		launch->nctaid[axis] = request->grid[axis];
-		launch->tid[axis] = launcher->tid[axis];
+		launch->nctaid[axis] = grid[axis];
 	}
-	const uint32_t *grid = request->grid;
-	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 }
 
 /* Each worker has a share of the blocks, and takes from it some at a time, but never so many that
  * others who are done find nothing left.  Shares of an array's length stay the same from launch to
  * launch, and so does what is in each core's cache.  Blocks that may wait for others have one share
  * for all.  How many workers have something to do is the result. */
-static unsigned plan_shares(struct job *job, unsigned workers)
+static void plan_shares(struct job *job, unsigned workers)
 {
-	uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
+	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
 	job->chunk = many < 1 ? 1 : many > 64 ? 64 : many;
-	uint64_t most = (job->blocks + job->chunk - 1) / job->chunk;
-	unsigned want = most < workers ? (unsigned)most : workers;
-	job->shares = job->request->in_order ? 1 : want;
-	return want;
+	const uint64_t chunks = workers > 1 ? (job->blocks + job->chunk - 1) / job->chunk : 1;
+	job->want = chunks < workers ? (unsigned)chunks : workers;
+	job->shares = job->request->in_order ? 1 : job->want;
+	job->share = job->shares > 1 ? job->blocks / job->shares : job->blocks;
+	job->rest = job->blocks - job->share * job->shares;
 }
 
 /* The first block of a share. */
 static uint64_t share_start(const struct job *job, unsigned index)
 {
-	uint64_t rest = job->blocks % job->shares;
-	return job->blocks / job->shares * index + (index < rest ? index : rest);
+	return job->share * index + (index < job->rest ? index : job->rest);
 }
 
 static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
@@ -701,9 +728,11 @@ static bool set_up_places(struct job *job)
 /* After how many blocks worker 0 first looks at the clock, to judge by what they are to take. */
 static unsigned first_look(const struct job *job)
 {
+	if (job->request->expected_ns == 0) {
+		return 1;
+	}
 	uint64_t block_ns = job->request->expected_ns / job->blocks;
-	uint64_t count = job->request->expected_ns > 0 ? CLOCK_EVERY_NS / (block_ns > 0 ? block_ns : 1)
-		: 1;
+	uint64_t count = CLOCK_EVERY_NS / (block_ns > 0 ? block_ns : 1);
 	return count < 1 ? 1 : count > MOST_PER_LOOK ? MOST_PER_LOOK : (unsigned)count;
 }
 
@@ -718,7 +747,7 @@ static CUresult end_launch(struct job *job)
 	if (job->has_left) {
 		return LAUNCH_UNFINISHED;
 	}
-	atomic_store(&job->launcher->is_running, false);
+	atomic_store_explicit(&job->launcher->is_running, false, memory_order_release);
 	return (CUresult)atomic_load(&job->failure);
 }
 
@@ -734,8 +763,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 			local_size)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	unsigned want = plan_shares(job, launcher->worker_count);
-	for (unsigned i = 0; i < want; i++) {
+	plan_shares(job, launcher->worker_count);
+	for (unsigned i = 0; i < job->want; i++) {
 		if (!set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -744,14 +773,13 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	job->deadline = deadline == 0 && request->budget_ns > 0 ? UNSET : deadline;
-	job->budget = request->budget_ns;
 	job->blocks_per_look = job->deadline != 0 ? first_look(job) : 1;
 	job->blocks_to_look = job->blocks_per_look + 1; // not before the first block
-	atomic_store(&launcher->is_running, true);
-	job->want = want;
-	if (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS) {
-		job->has_helpers = want > 1
-			&& pool_post(launcher->pool, work, job, want - 1, request->expected_ns);
+	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
+	if (job->want > 1
+	    && (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS)) {
+		job->has_helpers = pool_post(launcher->pool, work, job, job->want - 1,
+			request->expected_ns);
 	}
 	work(job, 0);
 	return end_launch(job);

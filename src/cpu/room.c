@@ -104,18 +104,27 @@ static bool get_exchanges(struct room *room)
 bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t frame_size,
 	size_t local_size)
 {
-	size_t warps = (threads + width - 1) / width;
+	if (out->width == width && out->threads == threads && out->frame_size == frame_size
+	    && out->local_size == local_size) {
+		return true;
+	}
+	const size_t warps = (threads + width - 1) / width;
+	out->width = 0;
 	if (frame_size > MAX_SCRATCH || local_size > MAX_SCRATCH) {
 		return false;
 	}
-	memset(out, 0, sizeof(*out));
-	out->width = width;
-	out->threads = threads;
 	out->frame_stride = round_up(frame_size, FRAME_ALIGN);
 	out->local_stride = round_up(local_size, LOCAL_ALIGN);
-	return size_mul(&out->frames_size, out->frame_stride, warps)
-		&& size_mul(&out->local_size, out->local_stride, warps * width)
-		&& out->frames_size <= MAX_SCRATCH && out->local_size <= MAX_SCRATCH;
+	if (!size_mul(&out->frames_size, out->frame_stride, warps)
+	    || !size_mul(&out->locals_size, out->local_stride, warps * width)
+	    || out->frames_size > MAX_SCRATCH || out->locals_size > MAX_SCRATCH) {
+		return false;
+	}
+	out->width = width;
+	out->threads = threads;
+	out->frame_size = frame_size;
+	out->local_size = local_size;
+	return true;
 }
 
 static void bind_slot(struct room *room, uint32_t i)
@@ -137,20 +146,27 @@ static void bind_slot(struct room *room, uint32_t i)
 	slot->frame = room->frames.data + i * layout->frame_stride;
 }
 
+/* Whether two layouts, which have the same sizes then, too, put everything at the same places. */
+static bool is_same(const struct room_layout *a, const struct room_layout *b)
+{
+	return a->width == b->width && a->threads == b->threads
+		&& a->frame_stride == b->frame_stride && a->local_stride == b->local_stride;
+}
+
 bool room_set_up(struct room *room, const struct room_layout *layout, size_t shared_size,
 	const struct rt_launch *launch, uint32_t sm)
 {
-	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
 	struct block *block = &room->block;
 	room->fail.code = 0;
-	if (memcmp(&room->layout, layout, sizeof(*layout)) == 0 && room->launch == launch
+	if (is_same(&room->layout, layout) && room->launch == launch
 	    && room->asked_shared == shared_size && room->sm == sm) {
 		return true;
 	}
+	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
 	room->layout.width = 0;
 	if (!get_exchanges(room) || !grow_slots(room, warps) || !resize_shared(room, shared_size)
 	    || !grow_area(&room->frames, layout->frames_size)
-	    || !grow_area(&room->local, layout->local_size)) {
+	    || !grow_area(&room->local, layout->locals_size)) {
 		return false;
 	}
 	room->layout = *layout;

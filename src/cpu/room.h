@@ -14,12 +14,14 @@
 
 /* What decides where a warp's memory lies. */
 struct room_layout {
-	uint32_t width;
+	uint32_t width;      /* 0: nothing is planned */
 	uint32_t threads;
+	size_t frame_size;   /* of a warp, and of a thread, as they were asked for */
+	size_t local_size;
 	size_t frame_stride;
 	size_t local_stride;
-	size_t frames_size; /* of all warps */
-	size_t local_size;  /* of all threads */
+	size_t frames_size;  /* of all warps */
+	size_t locals_size;  /* of all threads */
 };
 
 /* Memory between guards. */
@@ -43,7 +45,8 @@ struct room {
 	uint32_t sm;
 };
 
-/* False: no such block can be had, sizes overflow. */
+/* False: no such block can be had, sizes overflow.  Starts from a layout that is all zero, and does
+ * nothing if all is as it was the last time. */
 bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t frame_size,
 	size_t local_size);
 /* Get the memory and set up the warps, for a launch on worker `sm`; false when there is none.  Starts
