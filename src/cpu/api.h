@@ -271,6 +271,7 @@ struct function {
 	                             * straight kernel, UINT64_MAX: nobody has measured it */
 	atomic_uint launches;       /* of a kernel with loops, that were surely short; about */
 	struct jit_kernel kernel;
+	unsigned max_threads;       /* per block that it can have */
 	unsigned class;             /* of blocks that it is for; see shape.h */
 	bool may_team;              /* see team.h */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
@@ -282,6 +283,6 @@ struct function {
 };
 
 /* Threads per block that a kernel can have. */
-unsigned function_max_threads(const struct function *function);
+unsigned function_max_threads(const struct ptx_func *func);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "api_module.h"
 
-unsigned function_max_threads(const struct function *function)
+unsigned function_max_threads(const struct ptx_func *func)
 {
-	const uint32_t *limits[] = {function->ptx->req_ntid, function->ptx->max_ntid};
+	const uint32_t *limits[] = {func->req_ntid, func->max_ntid};
 	uint64_t max = LAUNCH_MAX_THREADS;
 	for (size_t i = 0; i < countof(limits); i++) {
 		uint64_t threads = 1;
@@ -49,7 +49,7 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 	const struct ptx_func *func = function->ptx;
 	switch ((unsigned)attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*out = (int)function_max_threads(function);
+		*out = (int)function->max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*out = (int)func->shared_size;

@@ -100,6 +100,7 @@ static bool create(struct module *module, size_t place, struct ptx_func *func,
 	function->place = place;
 	function->ptx = func;
 	write_name(function->name, sizeof(function->name), func->name);
+	function->max_threads = function_max_threads(func);
 	function->max_dynamic = left > 0 ? left : 0;
 	function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
 	kernel_inherit(function);

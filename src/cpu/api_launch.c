@@ -12,6 +12,18 @@
 
 #include <string.h>
 
+/* Nearly all are of one of two sizes, for which a call is much. */
+static void copy_parameter(uint8_t *to, const void *from, size_t size)
+{
+	if (size == 8) {
+		memcpy(to, from, 8);
+	} else if (size == 4) {
+		memcpy(to, from, 4);
+	} else {
+		memcpy(to, from, size);
+	}
+}
+
 static CUresult gather(const char *call, const struct function *function, void **values,
 	struct parameters *out)
 {
@@ -23,7 +35,7 @@ static CUresult gather(const char *call, const struct function *function, void *
 				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
 				call, function->name, func->param_count, i);
 		}
-		memcpy(out->bytes + param->offset, values[i], param->size);
+		copy_parameter(out->bytes + param->offset, values[i], param->size);
 	}
 	return CUDA_SUCCESS;
 }
@@ -55,16 +67,26 @@ static CUresult gather_extra(const char *call, const struct function *function, 
 	return CUDA_SUCCESS;
 }
 
+static const uint32_t max_grid[] = {2147483647, 65535, 65535};
+static const uint32_t max_block[] = {1024, 1024, 64};
+
+/* No thread at all wraps beyond any limit. */
+static bool is_possible(const struct kernel_work *kernel, int axis)
+{
+	return kernel->grid[axis] <= max_grid[axis] && kernel->block[axis] - 1 < max_block[axis];
+}
+
 /* Whether there are blocks at all is asked when the kernel is to run: a graph may be made before
  * its caller knows how many there are. */
 static CUresult check_grid(const char *call, const struct kernel_work *kernel)
 {
-	static const uint32_t max_grid[] = {2147483647, 65535, 65535};
-	static const uint32_t max_block[] = {1024, 1024, 64};
+	if (likely(is_possible(kernel, 0) && is_possible(kernel, 1) && is_possible(kernel, 2))) {
+		return CUDA_SUCCESS;
+	}
 	for (int axis = 0; axis < 3; axis++) {
 		uint32_t grid = kernel->grid[axis];
 		uint32_t block = kernel->block[axis];
-		if (grid > max_grid[axis] || block == 0 || block > max_block[axis]) {
+		if (!is_possible(kernel, axis)) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
 				" at most %u blocks and 1 to %u threads are possible", call, grid, block,
 				'x' + axis, max_grid[axis], max_block[axis]);
@@ -86,7 +108,7 @@ static CUresult check_kernel(const char *call, const struct function *function,
 {
 	const struct ptx_func *func = function->ptx;
 	unsigned threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
-	unsigned max = function_max_threads(function);
+	unsigned max = function->max_threads;
 	if (threads > LAUNCH_MAX_THREADS) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u threads per block; at most %u are"
 			" possible", call, threads, LAUNCH_MAX_THREADS);
@@ -129,9 +151,9 @@ static CUresult check_cooperative(const char *call, const struct function *funct
 }
 
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	const struct kernel_work *kernel, void **values, void **extra,
-	struct parameters *parameters, struct work *out)
+	void **values, void **extra, struct parameters *parameters, struct work *work)
 {
+	struct kernel_work *kernel = &work->kernel;
 	struct function *function;
 	CUresult result;
 	if ((result = function_find(call, context, handle, &function)) != CUDA_SUCCESS) {
@@ -151,45 +173,42 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		: gather(call, function, values, parameters)) != CUDA_SUCCESS) {
 		return result;
 	}
-	*out = (struct work){.kind = WORK_KERNEL, .kernel = *kernel};
-	if ((result = function_code(call, function, kernel->block, &out->kernel.code))
-			!= CUDA_SUCCESS) {
-		return result;
-	}
-	out->kernel.function = function;
-	out->kernel.params = parameters->bytes;
-	out->kernel.param_size = function->ptx->param_size;
-	return CUDA_SUCCESS;
+	work->kind = WORK_KERNEL;
+	work->is_external = false;
+	kernel->function = function;
+	kernel->params = parameters->bytes;
+	kernel->param_size = function->ptx->param_size;
+	return function_code(call, function, kernel->block, &kernel->code);
 }
 
-/* `kernel` has the grid, the block, the dynamic shared memory, and whether it is cooperative. */
-static CUresult launch(const char *call, CUfunction handle, const struct kernel_work *kernel,
-	CUstream stream, void **values, void **extra)
+/* work->kernel has what work_describe_kernel asks for. */
+static CUresult launch(const char *call, CUfunction handle, struct work *work, CUstream stream,
+	void **values, void **extra)
 {
-	struct work work;
 	struct context *context;
 	struct parameters parameters;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_kernel(call, context, handle, kernel, values, extra,
-			&parameters, &work);
+		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
+			work);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = work_check_blocks(call, kernel);
+		result = work_check_blocks(call, &work->kernel);
 	}
 	return result == CUDA_SUCCESS
-		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;
+		? stream_enqueue(call, context, stream, work, ENQUEUE_ASYNC, false) : result;
 }
 
 API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra)
 {
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size
 	};
-	return launch(__func__, function, &kernel, stream, values, extra);
+	return launch(__func__, function, &work, stream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -201,11 +220,12 @@ API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigne
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values)
 {
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size, .is_cooperative = true
 	};
-	return launch(__func__, function, &kernel, stream, values, NULL);
+	return launch(__func__, function, &work, stream, values, NULL);
 }
 API_PER_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -265,12 +285,13 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 			is_cooperative = attribute->value.cooperative != 0;
 		}
 	}
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
 	};
-	return launch(__func__, function, &kernel, config->hStream, values, extra);
+	return launch(__func__, function, &work, config->hStream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,
 	(const CUlaunchConfig *config, CUfunction function, void **values, void **extra),

@@ -10,7 +10,7 @@
 /* Whether a launch with so much would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {
-	return (unsigned)threads <= function_max_threads(function)
+	return (unsigned)threads <= function->max_threads
 		&& dynamic_shared <= (size_t)function->max_dynamic;
 }
 
@@ -53,7 +53,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	int threads = (int)function_max_threads(function);
+	int threads = (int)function->max_threads;
 	threads = limit > 0 && limit < threads ? limit : threads;
 	while (threads > 0 && !block_fits(function, threads,
 			shared_of != NULL ? shared_of(threads) : dynamic_shared)) {

@@ -12,10 +12,10 @@ struct parameters {
 	_Alignas(64) uint8_t bytes[LAUNCH_MAX_PARAMS];
 };
 
-/* `kernel` has the grid, the block, the dynamic shared memory, and whether it is cooperative. */
+/* work->kernel has the grid, the block, the dynamic shared memory, and whether it is cooperative;
+ * this is all the rest. */
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	const struct kernel_work *kernel, void **values, void **extra,
-	struct parameters *parameters, struct work *out);
+	void **values, void **extra, struct parameters *parameters, struct work *work);
 /* Whether it has any blocks, which work_describe_kernel does not ask. */
 CUresult work_check_blocks(const char *call, const struct kernel_work *kernel);
 CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *copy,

@@ -118,26 +118,25 @@ static CUresult make_kernel(const struct making *m, struct node_data **out)
 {
 	const CUDA_KERNEL_NODE_PARAMS *p = &m->params->kernel;
 	const CUlaunchAttributeValue *attributes = m->old != NULL ? m->old->attributes : NULL;
-	const struct kernel_work kernel = {
+	struct work work = {.kernel = {
 		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
 		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 		.dynamic_shared = p->sharedMemBytes,
 		.is_cooperative = m->old != NULL && m->old->work.kernel.is_cooperative
-	};
+	}};
 	CUfunction handle = p->func != NULL ? p->func : (CUfunction)(void *)p->kern;
 	const struct function *function = handle_get(handle, API_FUNCTION);
 	struct context *context = function != NULL ? function->module->object.context : NULL;
 	CUresult result = context != NULL ? CUDA_SUCCESS
 		: find_context(m->call, p->func != NULL ? NULL : p->ctx, &context);
 	struct parameters parameters;
-	struct work work;
-	if (result == CUDA_SUCCESS && p->extra != NULL && kernel.is_cooperative) {
+	if (result == CUDA_SUCCESS && p->extra != NULL && work.kernel.is_cooperative) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: parameters as extra, of a cooperative kernel", m->call);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_kernel(m->call, context, handle, &kernel, p->kernelParams,
-			p->extra, &parameters, &work);
+		result = work_describe_kernel(m->call, context, handle, p->kernelParams, p->extra,
+			&parameters, &work);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
