@@ -429,7 +429,7 @@ int kz_array_is_contiguous(const kz_array *array)
 		return array != NULL;
 	}
 	// strided_run without copies of the shape: each operation asks this of its target.
-	int64_t run = kz_dtype_size(array->dtype);
+	int64_t run = dtype_size(array->dtype);
 	for (int64_t i = array->shape.ndim; i-- > 0; run *= array->shape.dims[i]) {
 		if (array->strides[i] != run && array->shape.dims[i] != 1) {
 			return 0;

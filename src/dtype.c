@@ -17,22 +17,33 @@ struct dtype {
 	const char *ctype;
 };
 
-static const struct dtype builtin[] = {
-	[KZ_BOOL] = {1, "bool", "bool"},
-	[KZ_I8] = {1, "int8", "signed char"},
-	[KZ_I16] = {2, "int16", "short"},
-	[KZ_I32] = {4, "int32", "int"},
-	[KZ_I64] = {8, "int64", "long long"},
-	[KZ_U8] = {1, "uint8", "unsigned char"},
-	[KZ_U16] = {2, "uint16", "unsigned short"},
-	[KZ_U32] = {4, "uint32", "unsigned int"},
-	[KZ_U64] = {8, "uint64", "unsigned long long"},
-	[KZ_F16] = {2, "float16", "__half"},
-	[KZ_BF16] = {2, "bfloat16", "__nv_bfloat16"},
-	[KZ_F32] = {4, "float32", "float"},
-	[KZ_F64] = {8, "float64", "double"},
-	[KZ_C64] = {8, "complex64", "float2"},
-	[KZ_C128] = {16, "complex128", "double2"},
+#define BUILTIN(X) \
+	X(KZ_BOOL, 1, "bool", "bool") \
+	X(KZ_I8, 1, "int8", "signed char") \
+	X(KZ_I16, 2, "int16", "short") \
+	X(KZ_I32, 4, "int32", "int") \
+	X(KZ_I64, 8, "int64", "long long") \
+	X(KZ_U8, 1, "uint8", "unsigned char") \
+	X(KZ_U16, 2, "uint16", "unsigned short") \
+	X(KZ_U32, 4, "uint32", "unsigned int") \
+	X(KZ_U64, 8, "uint64", "unsigned long long") \
+	X(KZ_F16, 2, "float16", "__half") \
+	X(KZ_BF16, 2, "bfloat16", "__nv_bfloat16") \
+	X(KZ_F32, 4, "float32", "float") \
+	X(KZ_F64, 8, "float64", "double") \
+	X(KZ_C64, 8, "complex64", "float2") \
+	X(KZ_C128, 16, "complex128", "double2")
+
+static const struct dtype builtin[DTYPE_BUILTIN] = {
+#define X(number, size, name, ctype) [number] = {size, name, ctype},
+	BUILTIN(X)
+#undef X
+};
+
+const uint8_t dtype_sizes[DTYPE_BUILTIN] = {
+#define X(number, size, name, ctype) [number] = size,
+	BUILTIN(X)
+#undef X
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

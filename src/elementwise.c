@@ -64,15 +64,14 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 	const struct expr *expr = plan->expr;
 	const struct kz_array *first = how->into ? how->into : expr->array_count
 		? expr->arrays[0] : NULL;
-	plan->device = how->device ? how->device : first ? kz_array_device(first) : NULL;
+	plan->device = how->device ? how->device : first ? array_device(first) : NULL;
 	if (!plan->device) {
 		return error_set(err, KZ_INVALID, "%s: expected at least one array",
 			name_of(expr));
 	}
 	for (int i = 0; i < expr->array_count; i++) {
-		kz_status st = array_same_device(name_of(expr), first, expr->arrays[i], err);
-		if (st) {
-			return st;
+		if (unlikely(array_device(expr->arrays[i]) != array_device(first))) {
+			return array_same_device(name_of(expr), first, expr->arrays[i], err);
 		}
 	}
 	return stream_pick(&plan->stream, plan->device, how->stream, err);
@@ -132,7 +131,7 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	if (!like || kz_array_is_contiguous(like) || has_index(expr)) {
 		return;
 	}
-	int64_t stride = kz_dtype_size(target->dtype);
+	int64_t stride = dtype_size(target->dtype);
 	bool done[KZ_MAX_DIMS] = {false};
 	for (int64_t n = 0; n < target->shape.ndim; n++) {
 		int64_t next = -1;
@@ -207,6 +206,24 @@ static bool needs_detour(const struct expr *expr, const struct kz_array *into)
 }
 
 /* Layout */
+
+/* The usual case, in which there is nothing to put in order: all arrays have the result's shape, and
+ * lie row-major without gaps. */
+static bool is_flat(struct plan *plan, const kz_shape *shape)
+{
+	for (int k = 0; k < plan->count; k++) {
+		const struct kz_array *array = operand(plan, k);
+		plan->address[k] = array_address(array);
+		plan->strides[k][0] = dtype_size(array->dtype);
+		if (!shape_equal(&array->shape, shape) || !kz_array_is_contiguous(array)
+		    || plan->address[k] & (CUdeviceptr)(generate_alignment(array->dtype) - 1)) {
+			return false;
+		}
+	}
+	plan->dims[0] = plan->target->count;
+	plan->ndim = plan->target->count != 1;
+	return true;
+}
 
 static kz_status find_strides(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
@@ -303,12 +320,12 @@ static uint32_t choose_pack(const struct plan *plan)
 	int64_t smallest = 4;
 	uint64_t bits = 0;
 	for (int k = 0; k < plan->count; k++) {
-		int64_t size = kz_dtype_size(operand(plan, k)->dtype);
+		int64_t size = dtype_size(operand(plan, k)->dtype);
 		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
 		smallest = size < smallest && !is_constant ? size : smallest;
 	}
 	for (int k = 0; k < plan->count; k++) {
-		int64_t size = 4 / smallest * kz_dtype_size(operand(plan, k)->dtype);
+		int64_t size = 4 / smallest * dtype_size(operand(plan, k)->dtype);
 		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
 		bits |= is_constant ? 0 : plan->address[k] & (uint64_t)((size < 16 ? size : 16) - 1);
 	}
@@ -326,7 +343,7 @@ static void classify(struct plan *plan)
 		int64_t stride = plan->strides[k][last];
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
 		unit = unit && ((k && stride == 0)
-			|| stride == kz_dtype_size(operand(plan, k)->dtype));
+			|| stride == dtype_size(operand(plan, k)->dtype));
 	}
 	for (int k = 1; serial && k < plan->count; k++) {
 		bool same = plan->address[k] == plan->address[0]
@@ -376,9 +393,9 @@ static void fill_extents(struct extents *extents, const struct plan *plan)
 static int64_t serial_chunk(const struct plan *plan)
 {
 	int64_t share = divide_up(plan->target->count, plan->device->info.multiprocessors);
-	int64_t widest = kz_dtype_size(plan->dtype);
+	int64_t widest = dtype_size(plan->dtype);
 	for (int i = 0; i < plan->expr->array_count; i++) {
-		int64_t size = kz_dtype_size(plan->expr->arrays[i]->dtype);
+		int64_t size = dtype_size(plan->expr->arrays[i]->dtype);
 		widest = size > widest ? size : widest;
 	}
 	int64_t most = plan->layout.serial == 1 ? divide_up(SERIAL_CHUNK_BYTES, widest)
@@ -462,7 +479,7 @@ static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz
 /* The type by which a kernel moves elements that it does not compute with. */
 static kz_dtype bits_of(kz_dtype dtype)
 {
-	switch (kz_dtype_size(dtype)) {
+	switch (dtype_size(dtype)) {
 	case 1:
 		return KZ_U8;
 	case 2:
@@ -508,7 +525,7 @@ static bool turn(const struct plan *plan, kz_status *st, kz_error *err)
 		.memory = {plan->target->buffer->memory, NULL},
 		.address = {plan->address[0], plan->address[1]},
 		.strides = {plan->strides[0], plan->strides[1]}, .dims = plan->dims,
-		.ndim = plan->ndim, .size = kz_dtype_size(plan->dtype),
+		.ndim = plan->ndim, .size = dtype_size(plan->dtype),
 		.compile_only = plan->compile_only,
 	};
 	if (!transpose_suits(&copy)) {
@@ -528,11 +545,13 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 	if (plan->target->count == 0) {
 		return KZ_OK;
 	}
-	if ((st = find_strides(plan, shape, err))) {
-		return st;
+	if (!is_flat(plan, shape)) {
+		if ((st = find_strides(plan, shape, err))) {
+			return st;
+		}
+		follow_target(plan);
+		merge_axes(plan);
 	}
-	follow_target(plan);
-	merge_axes(plan);
 	classify(plan);
 	plan->dtype = plan->target->dtype;
 	if (is_copy(plan)) {
@@ -602,7 +621,7 @@ kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 	how->into = options->into;
 	how->stream = options->stream;
 	*dtype = options->dtype;
-	if (*dtype && !kz_dtype_size(*dtype)) {
+	if (*dtype && !dtype_size(*dtype)) {
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)*dtype);
 	}
 	return KZ_OK;
@@ -656,7 +675,7 @@ kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, 
 	if (expr_array(&copy, array, err) < 0) {
 		return KZ_INVALID;
 	}
-	if ((st = kz_array_create(&how.into, kz_array_device(array), dtype, array->shape, err))) {
+	if ((st = kz_array_create(&how.into, array_device(array), dtype, array->shape, err))) {
 		return st;
 	}
 	assert(how.into);

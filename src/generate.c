@@ -20,7 +20,7 @@
 
 int64_t generate_alignment(kz_dtype dtype)
 {
-	int64_t size = kz_dtype_size(dtype);
+	int64_t size = dtype_size(dtype);
 	if (dtype < KZ_DTYPE_STRUCT) {
 		return size;
 	}

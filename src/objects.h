@@ -152,6 +152,15 @@ static inline const char *plural(int64_t count)
 
 /* dtype.c */
 
+/* kz_dtype_size, of the built-in ones without a call. */
+enum { DTYPE_BUILTIN = KZ_C128 + 1 };
+extern const uint8_t dtype_sizes[DTYPE_BUILTIN];
+
+static inline int64_t dtype_size(kz_dtype dtype)
+{
+	return likely(dtype < DTYPE_BUILTIN) ? dtype_sizes[dtype] : kz_dtype_size(dtype);
+}
+
 /* The registered struct of a name as kernels spell it; 0 if there is none. */
 kz_dtype dtype_struct(const char *name);
 
@@ -319,6 +328,11 @@ struct kz_stream *memory_stream(struct memory *memory);
 static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
 {
 	return buffer->memory->address + (CUdeviceptr)buffer->offset;
+}
+
+static inline struct kz_device *array_device(const struct kz_array *array)
+{
+	return array->buffer->memory->device;
 }
 
 static inline CUdeviceptr array_address(const struct kz_array *array)

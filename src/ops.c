@@ -42,12 +42,13 @@ static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, 
 {
 	struct expr expr;
 	kz_status st = KZ_OK;
-	if (!kz_op_arity(op)) {
+	const int arity = kz_op_arity(op);
+	if (!arity) {
 		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
 	}
-	if ((size_t)kz_op_arity(op) != args->count) {
+	if ((size_t)arity != args->count) {
 		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
-			kz_op_arity(op), args->count);
+			arity, args->count);
 	}
 	if ((st = build(&expr, op, args, dtype, err))) {
 		return st;

@@ -11,7 +11,6 @@
 #include "shape.h"
 
 #include <stdio.h>
-#include <string.h>
 
 kz_shape kz_shape_from(const int64_t *dims, int64_t ndim)
 {
@@ -79,12 +78,6 @@ kz_status shape_count(int64_t *count, const kz_shape *shape, int64_t element_siz
 		*count *= extent;
 	}
 	return KZ_OK;
-}
-
-bool shape_equal(const kz_shape *a, const kz_shape *b)
-{
-	return a->ndim == b->ndim
-		&& memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof(a->dims[0])) == 0;
 }
 
 /* Axes */

@@ -21,7 +21,15 @@ kz_status shape_check(const kz_shape *shape, kz_error *err);
  * overflow: a view of it may have any of these.  `dtype` is for the message. */
 kz_status shape_count(int64_t *count, const kz_shape *shape, int64_t element_size,
 	const char *dtype, kz_error *err);
-bool shape_equal(const kz_shape *a, const kz_shape *b);
+
+static inline bool shape_equal(const kz_shape *a, const kz_shape *b)
+{
+	bool equal = a->ndim == b->ndim;
+	for (int64_t i = 0; i < a->ndim && equal; i++) {
+		equal = a->dims[i] == b->dims[i];
+	}
+	return equal;
+}
 
 /* An axis of a shape, from its end if it is negative, becomes a number from 0. */
 kz_status axis_resolve(int64_t *axis, const kz_shape *shape, kz_error *err);
