@@ -113,15 +113,17 @@ static size_t stack_size(const struct context *context, const struct ptx_func *f
 	return size;
 }
 
-/* What a kernel takes, to judge by the last time; 0: nobody knows. */
+/* What a kernel takes, to judge by the last time; 0: nobody knows, or asks, of one block that ends
+ * soon. */
 static uint64_t expected_ns(const struct kernel_work *kernel)
 {
-	uint64_t blocks = atomic_load_explicit(&kernel->function->short_blocks,
-		memory_order_relaxed);
-	if (blocks == 0 || blocks == UINT64_MAX) {
+	const struct function *function = kernel->function;
+	const uint64_t mine = work_blocks(kernel);
+	uint64_t blocks = atomic_load_explicit(&function->short_blocks, memory_order_relaxed);
+	if (blocks == 0 || blocks == UINT64_MAX || (mine == 1 && function->kernel.is_straight)) {
 		return 0;
 	}
-	return (uint64_t)((double)work_blocks(kernel) * (double)BUDGET_NS / (double)blocks) + 1;
+	return (uint64_t)((double)mine * (double)BUDGET_NS / (double)blocks) + 1;
 }
 
 static void init_request(struct runner *runner, const struct kernel_work *kernel)
