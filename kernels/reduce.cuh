@@ -8,7 +8,8 @@
  *	KZ_WIDTH      the most lanes of a task
  *	KZ_COLUMNS    each lane is a result of its own; else all are combined to one
  *	KZ_SERIAL     a block is one thread, which goes through all lanes; else a thread is a lane
- *	KZ_LINEAR     any order gives the same bits: one thread goes from element to element
+ *	KZ_LINEAR     any order gives the same bits: one thread goes from element to element,
+ *	              and combines in kz_wide
  *
  * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, the first one and
  * then eight at a time, of which a tree makes one; then the lanes are combined by a tree.  So the order of
@@ -149,11 +150,11 @@ template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
 {
 	const long long count = task.rows * task.width + task.rest;
-	kz_acc all = map(0, 0);
+	kz_wide all = map(0, 0);
 	_Pragma("unroll 1") for (long long i = 1; i < count; i++) {
-		all = kz_combine(all, map(0, i));
+		all = kz_combine(all, (kz_wide)map(0, i));
 	}
-	slots[0] = all;
+	slots[0] = (kz_acc)all;
 }
 #else
 template <class Map>

@@ -33,13 +33,19 @@ static void add_position(struct str *source, const struct reduce_class *class)
 		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
 }
 
+/* In PTX registers have no 8 bits, so that those of an accumulator would be cut to these after each
+ * element: a step too many for what makes vectors of a loop.  What is lost in the end is the same. */
 static void add_combine(struct str *source, const struct reduce_class *class)
 {
-	const struct expr_op *op = expr_op(class->combine);
-	const char *type = generate_value(class->dtype);
-	str_addf(source, "typedef %s kz_acc;\n"
-		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b) { return %s; }\n", type,
-		expr_op_text(op, class->dtype));
+	const char *text = expr_op_text(expr_op(class->combine), class->dtype);
+	const bool is_byte = class->dtype == KZ_I8 || class->dtype == KZ_U8;
+	str_addf(source, "typedef %s kz_acc;\ntypedef %s kz_wide;\n"
+		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b) { return %s; }\n",
+		generate_value(class->dtype), is_byte ? "short" : "kz_acc", text);
+	if (is_byte) {
+		str_addf(source, "__device__ inline short kz_combine(short a, short b) { return %s; }\n",
+			text);
+	}
 }
 
 /* From what all were combined to, `a`, to the result. */

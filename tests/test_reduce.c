@@ -238,6 +238,20 @@ END_TEST
 
 /* Values */
 
+/* The result has the type of the elements. */
+static double reduce_bytes(const void *host, int64_t count, kz_reduce_op op, kz_dtype dtype)
+{
+	kz_array *array, *result;
+	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
+	/* Extremes have it anyway. */
+	options.dtype = op == KZ_REDUCE_SUM || op == KZ_REDUCE_PROD ? dtype : 0;
+	ok(kz_array_from(&array, dev, dtype, KZ_SHAPE(count), host, count, &err));
+	ok(kz_reduce(&result, op, array, KZ_ALL_AXES, &options, &err));
+	ck_assert_uint_eq(kz_array_dtype(result), dtype);
+	kz_array_release(array);
+	return take(result);
+}
+
 START_TEST(extremes_are_nan_if_any_element_is)
 {
 	const float host[] = {3, -1, NAN, 7, NAN, 7, -1};
@@ -287,6 +301,37 @@ START_TEST(the_first_of_equal_extremes_counts)
 	ck_assert_double_eq(take(result), 1);
 	kz_array_release(flipped);
 	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
+/* They are combined in a wider type, of which nothing may be seen. */
+START_TEST(bytes_are_reduced_as_bytes)
+{
+	enum { COUNT = 20000 };
+	static int8_t host[COUNT];
+	int8_t sum = 0, least = INT8_MAX;
+	uint8_t product = 1, most = 0;
+	state = 8;
+	for (int i = 0; i < COUNT; i++) {
+		host[i] = (int8_t)((int)(128 * uniform()) * 2 - 127); /* odd, below 127 */
+		sum = (int8_t)(sum + host[i]);
+		least = host[i] < least ? host[i] : least;
+		product = (uint8_t)(product * (uint8_t)host[i]);
+		most = (uint8_t)host[i] > most ? (uint8_t)host[i] : most;
+	}
+	const struct {
+		kz_reduce_op op;
+		kz_dtype dtype;
+		double want;
+	} rows[] = {
+		{KZ_REDUCE_SUM, KZ_I8, sum}, {KZ_REDUCE_MIN, KZ_I8, least},
+		{KZ_REDUCE_PROD, KZ_U8, product}, {KZ_REDUCE_MAX, KZ_U8, most},
+	};
+	setup(_i);
+	for (size_t k = 0; k < countof(rows); k++) {
+		ck_assert_double_eq(reduce_bytes(host, COUNT, rows[k].op, rows[k].dtype), rows[k].want);
+	}
 	teardown();
 }
 END_TEST
@@ -540,6 +585,7 @@ Suite *reduce_suite(void)
 	tcase_add_loop_test(tc, halves_are_added_as_floats_and_rounded_once, 0, devices);
 	tcase_add_loop_test(tc, extremes_are_nan_if_any_element_is, 0, devices);
 	tcase_add_loop_test(tc, the_first_of_equal_extremes_counts, 0, devices);
+	tcase_add_loop_test(tc, bytes_are_reduced_as_bytes, 0, devices);
 	tcase_add_loop_test(tc, what_has_no_elements_has_its_neutral_value, 0, devices);
 	tcase_add_loop_test(tc, variances_divide_by_the_elements_less_ddof, 0, devices);
 	tcase_add_loop_test(tc, dot_products_add_in_a_wide_type_and_vdot_conjugates, 0, devices);
