@@ -181,34 +181,35 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	return function_code(call, function, kernel->block, &kernel->code);
 }
 
-/* work->kernel has what work_describe_kernel asks for. */
-static CUresult launch(const char *call, CUfunction handle, struct work *work, CUstream stream,
-	void **values, void **extra)
+/* `kernel` has what work_describe_kernel asks for. */
+static CUresult launch(const char *call, CUfunction handle, const struct kernel_work *kernel,
+	CUstream stream, void **values, void **extra)
 {
+	struct work work;
 	struct context *context;
 	struct parameters parameters;
+	work.kernel = *kernel;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
 		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
-			work);
+			&work);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = work_check_blocks(call, &work->kernel);
+		result = work_check_blocks(call, kernel);
 	}
 	return result == CUDA_SUCCESS
-		? stream_enqueue(call, context, stream, work, ENQUEUE_ASYNC, false) : result;
+		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;
 }
 
 API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra)
 {
-	struct work work;
-	work.kernel = (struct kernel_work){
+	const struct kernel_work kernel = {
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size
 	};
-	return launch(__func__, function, &work, stream, values, extra);
+	return launch(__func__, function, &kernel, stream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -220,12 +221,11 @@ API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigne
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values)
 {
-	struct work work;
-	work.kernel = (struct kernel_work){
+	const struct kernel_work kernel = {
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size, .is_cooperative = true
 	};
-	return launch(__func__, function, &work, stream, values, NULL);
+	return launch(__func__, function, &kernel, stream, values, NULL);
 }
 API_PER_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -285,13 +285,12 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 			is_cooperative = attribute->value.cooperative != 0;
 		}
 	}
-	struct work work;
-	work.kernel = (struct kernel_work){
+	const struct kernel_work kernel = {
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
 	};
-	return launch(__func__, function, &work, config->hStream, values, extra);
+	return launch(__func__, function, &kernel, config->hStream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,
 	(const CUlaunchConfig *config, CUfunction function, void **values, void **extra),
