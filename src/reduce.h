@@ -46,6 +46,7 @@ struct reduce_class {
 	kz_dtype dtype;    /* of what is combined */
 	kz_dtype result;
 	uint8_t combine, finish, position;
+	uint8_t narrow;    /* positions: both values and indexes fit 32 bits */
 	uint8_t partial;   /* no expression: array 0 holds what an earlier pass left */
 	uint8_t columns;   /* lanes are different results */
 	uint8_t serial;
@@ -69,7 +70,7 @@ static inline int reduce_width(bool serial, bool columns)
 }
 
 /* The bytes of what is combined, between two passes. */
-int64_t reduce_partial_size(kz_dtype dtype, bool position);
+int64_t reduce_partial_size(const struct reduce_class *class);
 /* The source; `context` is a struct reduce_text.  Parameters: addresses of the result and of the
  * arrays, struct kz_extents of kernels/reduce.cuh, the numbers. */
 void reduce_write(struct str *source, const void *context);

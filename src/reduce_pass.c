@@ -51,6 +51,7 @@ struct pass {
 	int64_t strides[OPERANDS][KZ_MAX_DIMS + 1];
 	CUdeviceptr address[OPERANDS];
 	int64_t first_index;
+	int64_t index_count;         /* of positions: so many there are */
 	int64_t size[OPERANDS];      /* of an element */
 	/* What this pass does */
 	int axis;                    /* is reduced */
@@ -95,6 +96,7 @@ static void set_index(struct pass *pass, int k, const kz_shape *shape)
 		pass->strides[k][i] = pass->reduced[i] ? step : 0;
 		step *= pass->reduced[i] ? shape->dims[i] : 1;
 	}
+	pass->index_count = step;
 }
 
 static kz_status check_alignment(const struct pass *pass, kz_error *err)
@@ -331,6 +333,8 @@ static void classify(struct pass *pass)
 	class->combine = (uint8_t)rule->combine;
 	class->finish = (uint8_t)rule->finish;
 	class->position = rule->position;
+	class->narrow = rule->position && kz_dtype_size(class->dtype) <= 4
+		&& pass->index_count <= INT32_MAX;
 	class->partial = pass->partials != NULL;
 	class->columns = pass->lane_axis >= 0;
 	class->serial = pass->device->serial;
@@ -515,7 +519,7 @@ static void read_partials(struct pass *pass, struct kz_buffer *buffer, const int
 static kz_status run_partial(struct pass *pass, kz_error *err)
 {
 	int64_t strides[KZ_MAX_DIMS + 1], mine[KZ_MAX_DIMS + 1];
-	int64_t size = reduce_partial_size(pass->class.dtype, pass->class.position);
+	int64_t size = reduce_partial_size(&pass->class);
 	int64_t total = lay_out_partials(pass, strides, size);
 	CUdeviceptr address = pass->address[0];
 	struct kz_buffer *buffer = NULL;

@@ -10,20 +10,25 @@
 #include "generate.h"
 #include "reduce.h"
 
-int64_t reduce_partial_size(kz_dtype dtype, bool position)
+int64_t reduce_partial_size(const struct reduce_class *class)
 {
-	return position ? 16 : kz_dtype_size(dtype_wide(dtype));
+	return class->position ? class->narrow ? 8 : 16 : kz_dtype_size(dtype_wide(class->dtype));
 }
 
 /* Values and their indexes: NaN goes before all others, the smaller index before the larger.  Values
- * are as wide as indexes, since LLVM makes vectors of pairs of one size only. */
+ * are as wide as indexes, since LLVM makes vectors of pairs of one size only; and vectors have twice
+ * as many of the narrow ones. */
 static void add_position(struct str *source, const struct reduce_class *class)
 {
+	static const char *const types[2][3] = { /* narrow, and what kind of number */
+		{"long long", "unsigned long long", "double"}, {"int", "unsigned", "float"},
+	};
 	bool is_real = class->dtype >= KZ_F16;
-	str_addf(source, "#define KZ_POSITION\nstruct kz_acc {\n\t%s value;\n\tlong long index;\n};\n"
+	int kind = is_real ? 2 : class->dtype == KZ_BOOL || class->dtype >= KZ_U8;
+	str_addf(source, "#define KZ_POSITION\ntypedef %s kz_place;\n"
+		"struct kz_acc {\n\t%s value;\n\tkz_place index;\n};\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
-		is_real ? "double" : class->dtype == KZ_BOOL || class->dtype >= KZ_U8
-		? "unsigned long long" : "long long");
+		types[class->narrow][0], types[class->narrow][kind]);
 	str_add(source, is_real
 		? "const bool no_a = a.value != a.value, no_b = b.value != b.value;\n"
 		"const bool same = a.value == b.value || (no_a && no_b);\n"
@@ -127,7 +132,7 @@ static void add_map(struct str *source, const struct reduce_text *text,
 			: "return *(const kz_acc *)((const char *)row1 + i * step1);\n");
 	} else {
 		generate_nodes(source, generate);
-		str_addf(source, with_index ? "return kz_acc{n%d, index + row * next%d + i * step%d};\n"
+		str_addf(source, with_index ? "return kz_acc{n%d, (kz_place)(index + row * next%d + i * step%d)};\n"
 			: "return n%d;\n", text->expr->node_count - 1, count + 1, count + 1);
 	}
 	str_add(source, "};\n");
