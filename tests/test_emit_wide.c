@@ -11,6 +11,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 Suite *emit_wide_suite(void);
 
@@ -38,6 +39,7 @@ static const struct pattern {
 	{"in pairs", "xor.b32 %r1, %r0, 1;", 1, 0, 1, false},
 	{"backwards", "xor.b32 %r1, %r0, 63;", 1, 0, 63, false},
 	{"every other", "shl.b32 %r1, %r0, 1;", 2, 0, 0, false},
+	{"every third", "mul.lo.u32 %r1, %r0, 3; add.u32 %r1, %r1, 2;", 3, 2, 0, false},
 	{"odd threads", "mov.u32 %r1, %r0;", 1, 0, 0, true},
 	{"odd threads, backwards", "xor.b32 %r1, %r0, 63;", 1, 0, 63, true},
 };
@@ -239,6 +241,30 @@ START_TEST(a_wild_row_is_named)
 }
 END_TEST
 
+/* Elements 24 bytes apart, of which from the 21st on none is there: its thread is named. */
+static const char *const apart[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+8], %r1;",
+	"ld.global.v2.u64 {%rd4, %rd5}, [%rd3]; st.u64 [%rd9+8], %rd5;",
+	"st.global.u32 [%rd3], %r0;", "st.global.v2.u64 [%rd3], {%rd0, %rd0};"};
+
+START_TEST(a_thread_of_a_stride_is_named)
+{
+	enum { PAGE = 4096, GONE = 20 };
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	uint8_t *first = pages + PAGE - GONE * 24;
+	for (uint32_t width = 1; width <= 32; width += 31) {
+		char body[256];
+		snprintf(body, sizeof(body), "ld.global.u64 %%rd2, [%%rd0]; mul.wide.u32 %%rd3, %%r0, 24;\n"
+			"add.u64 %%rd3, %%rd2, %%rd3; %s", apart[_i]);
+		memcpy(grid.memory, &first, sizeof(uint8_t *));
+		ck_assert_int_eq(grid_run(width, 32, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
+		ck_assert_str_eq(grid.failure.where, "block (0,0,0), thread (20,0,0)");
+	}
+	munmap(pages, 2 * PAGE);
+}
+END_TEST
+
 Suite *emit_wide_suite(void)
 {
 	Suite *suite = suite_create("emit_wide");
@@ -250,6 +276,7 @@ Suite *emit_wide_suite(void)
 	tcase_add_loop_test(tc, warps_read_columns_of_shared_memory, 0, (int)countof(types));
 	tcase_add_loop_test(tc, rows_of_threads_read_the_same, 0, 3 * (int)countof(types));
 	tcase_add_test(tc, a_wild_row_is_named);
+	tcase_add_loop_test(tc, a_thread_of_a_stride_is_named, 0, (int)countof(apart));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -463,8 +463,10 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	struct emit_wide wide = {.member = e->member};
 
 	if (emit_is_shaped(e, inst, (unsigned)count, false)) {
-		wide.values[0] = emit_use(e, parts, type);
-		emit_shaped_store(e, inst, wide.values, 1);
+		for (size_t i = 0; i < count; i++) {
+			wide.values[i] = emit_use(e, &parts[i], type);
+		}
+		emit_shaped_store(e, inst, wide.values, (unsigned)count);
 	} else {
 		emit_begin_wide(e, inst, &wide);
 		emit_wide_store(e, &wide, 1);

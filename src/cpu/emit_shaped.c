@@ -5,9 +5,9 @@
  *
  * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
  * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a
- * mask.  Where there are too many runs, as in a column of a tile, shared memory is read lane by lane,
- * which takes less than half the time of a gather; for anything else the addresses are vectors and
- * emit_wide.c does it.
+ * mask.  Where there are too many runs lanes follow each other, if they are as far from each other, as
+ * in an array of structures, or read a column of shared memory: that takes less than half the time of
+ * a gather.  For anything else the addresses are vectors and emit_wide.c does it.
  *
  * For the message of a fault each says where its first element is, as if lane 0 had it.
  */
@@ -37,6 +37,7 @@ struct shaped {
 	uint8_t run_of[RT_MAX_WIDTH];
 	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
 	bool has_runs;          /* few enough */
+	int64_t stride;         /* from each lane to the next; 0: none, or they overlap */
 	bool is_straight;       /* one run, of all lanes in order */
 	const int64_t *offsets; /* of the lanes, from the base */
 };
@@ -159,18 +160,31 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	}
 }
 
-static LLVMValueRef load_lanes(const struct shaped *s)
+static LLVMValueRef lane_place(const struct shaped *s, unsigned lane, unsigned part)
+{
+	uint64_t offset = (uint64_t)s->offsets[lane] + (uint64_t)part * s->size;
+	return emit_at(s->e, s->base, emit_scalar(s->e, 64, offset), s->one);
+}
+
+static void note_stride(const struct shaped *s)
 {
 	struct emit *e = s->e;
-	LLVMValueRef all = LLVMGetUndef(LLVMVectorType(s->one, RT_MAX_WIDTH));
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		LLVMValueRef offset = emit_scalar(e, 64, (uint64_t)s->offsets[i]);
-		LLVMValueRef one = LLVMBuildLoad2(e->builder, s->one, emit_at(e, s->base, offset, s->one),
-			"");
-		LLVMSetAlignment(one, 1);
-		all = LLVMBuildInsertElement(e->builder, all, one, emit_u32(e, i), "");
+	LLVMValueRef first = lane_place(s, 0, 0);
+	emit_note_access(e, LLVMBuildPtrToInt(e->builder, first, e->s.i64, ""), (unsigned)s->stride);
+}
+
+static void load_lanes(const struct shaped *s, LLVMValueRef *values)
+{
+	struct emit *e = s->e;
+	note_stride(s);
+	for (unsigned k = 0; k < s->count; k++) {
+		values[k] = LLVMGetUndef(LLVMVectorType(s->one, RT_MAX_WIDTH));
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			LLVMValueRef one = LLVMBuildLoad2(e->builder, s->one, lane_place(s, i, k), "");
+			LLVMSetAlignment(one, 1);
+			values[k] = LLVMBuildInsertElement(e->builder, values[k], one, emit_u32(e, i), "");
+		}
 	}
-	return all;
 }
 
 static LLVMValueRef load_some(const struct shaped *s)
@@ -203,6 +217,18 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 	}
 }
 
+static void store_lanes(const struct shaped *s, const LLVMValueRef *values)
+{
+	struct emit *e = s->e;
+	note_stride(s);
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned k = 0; k < s->count; k++) {
+			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k], emit_u32(e, i), "");
+			LLVMSetAlignment(LLVMBuildStore(e->builder, one, lane_place(s, i, k)), 1);
+		}
+	}
+}
+
 static void store_some(const struct shaped *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
@@ -225,13 +251,23 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
+static int64_t stride_of(const struct shaped *s)
+{
+	int64_t stride = s->offsets[1] - s->offsets[0];
+	bool same = stride >= step_of(s) && stride <= MOST_REACH;
+	for (unsigned i = 2; i < RT_MAX_WIDTH; i++) {
+		same &= s->offsets[i] - s->offsets[i - 1] == stride;
+	}
+	return same ? stride : 0;
+}
+
 static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
 	bool loads)
 {
 	const struct ptx_operand *operand = &inst->operands[loads];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct shape at = shapes_address(&e->shapes, inst, operand);
-	if (at.is_vector || !at.offsets || count > (loads ? 4 : 1)
+	if (at.is_vector || !at.offsets || count > 4
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}
@@ -239,9 +275,10 @@ static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
 	s->has_runs = find_runs(s, at.offsets);
-	bool by_lanes = loads && space == PTX_SHARED && count == 1 && !e->mask;
-	return (s->has_runs || by_lanes)
-		&& !(e->mask && (!s->is_straight || count > 1 || s->size < 4));
+	s->stride = stride_of(s);
+	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
+	bool is_one = s->is_straight && count == 1 && s->size >= 4;
+	return s->has_runs ? (e->mask ? is_one : loads || count == 1) : by_lanes && !e->mask;
 }
 
 bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
@@ -272,7 +309,7 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 	if (e->mask) {
 		values[0] = load_some(&s);
 	} else if (!s.has_runs) {
-		values[0] = load_lanes(&s);
+		load_lanes(&s, values);
 	} else {
 		load_runs(&s, values);
 	}
@@ -288,6 +325,8 @@ bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMVa
 	}
 	if (e->mask) {
 		store_some(&s, values[0]);
+	} else if (!s.has_runs) {
+		store_lanes(&s, values);
 	} else {
 		store_runs(&s, values[0]);
 	}
