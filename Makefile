@@ -116,7 +116,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
 	work.c line.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
-	api_image.c api_kernel.c api_variant.c api_module.c api_library.c api_link.c \
+	api_image.c api_kernel.c api_survey.c api_variant.c api_module.c api_library.c api_link.c \
 	api_function.c api_occupancy.c \
 	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
 	api_mapping.c api_ipc.c \
@@ -168,7 +168,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	rtc_parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction \
 	argument parameters
-SUITES_cpu := lex parse outline check flatten flat_stack cfg cpu_shape code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
+SUITES_cpu := lex parse outline api_survey check flatten flat_stack cfg cpu_shape code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
 	pool launch launch_long progress image api api_kernels api_mapping api_ipc api_garbage api_old \
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
@@ -182,7 +182,7 @@ GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c 
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c) \
 	$(addprefix src/cli/,numeral.c argument.c parameters.c report.c)
-SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,store_folder.c support.c machine.c grid.c ints.c forms.c forms_int.c \
+SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,store_folder.c big_text.c support.c machine.c grid.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
 	corpus_random.c corpus_cg.c corpus_texture.c)

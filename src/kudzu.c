@@ -193,7 +193,8 @@
  *     capture.[ch]  what streams are asked to do becomes nodes of graphs; tail.[ch]: the nodes
  *                   that the next one depends on
  *     api_*.c       the exported functions, by family; api_module.h: loading code,
- *                   api_kernel.c api_variant.c: kernels of modules;
+ *                   api_kernel.c api_variant.c: kernels of modules; api_survey.[ch]: whether those
+ *                   of a new big text are good, without holding them;
  *                   api_array.h: arrays, textures; api_pool.h: memory pools;
  *                   api_fetch.c: what kernels ask for; api_ipc.c api_pool_ipc.c: what
  *                   processes have together

@@ -56,8 +56,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 		return block_take(head, total);
 	}
 	bool large = total > ARENA_FIRST;
-	struct arena_block *block = block_create(large ? total : head ? ARENA_BLOCK : ARENA_FIRST);
-	if (!block) {
+	struct arena_block *block = large ? NULL : arena->spare;
+	if (block) {
+		arena->spare = NULL;
+	} else if (!(block = block_create(large ? total : head ? ARENA_BLOCK : ARENA_FIRST))) {
 		return NULL;
 	}
 	if (large && head) {
@@ -106,7 +108,8 @@ void arena_free(struct arena *arena)
 		next = block->next;
 		mem_free(block);
 	}
-	arena->head = NULL;
+	mem_free(arena->spare);
+	*arena = (struct arena)ARENA_INIT;
 }
 
 struct arena_mark arena_mark(const struct arena *arena)
@@ -115,13 +118,19 @@ struct arena_mark arena_mark(const struct arena *arena)
 	return (struct arena_mark){head, head ? head->next : NULL, head ? head->used : 0};
 }
 
-/* Free the blocks from *at up to `end`. */
-static void free_until(struct arena_block **at, const struct arena_block *end)
+/* Free the blocks from *at up to `end`, but for one that can be the spare one. */
+static void free_until(struct arena *arena, struct arena_block **at, const struct arena_block *end)
 {
 	while (*at != end) {
 		struct arena_block *block = *at;
 		*at = block->next;
-		mem_free(block);
+		if (!arena->spare && block->cap == ARENA_BLOCK) {
+			memset(block->bytes, 0, block->used);
+			block->used = 0;
+			arena->spare = block;
+		} else {
+			mem_free(block);
+		}
 	}
 }
 
@@ -129,9 +138,9 @@ static void free_until(struct arena_block **at, const struct arena_block *end)
 void arena_reset(struct arena *arena, const struct arena_mark *mark)
 {
 	struct arena_block *head = mark->head;
-	free_until(&arena->head, head);
+	free_until(arena, &arena->head, head);
 	if (head) {
-		free_until(&head->next, mark->next);
+		free_until(arena, &head->next, mark->next);
 		memset(head->bytes + mark->used, 0, head->used - mark->used);
 		head->used = mark->used;
 	}

@@ -7,11 +7,12 @@
 
 struct arena {
 	struct arena_block *head;
+	struct arena_block *spare; /* cleared: for who resets an arena again and again */
 };
 
 #define ARENA_INIT                                                                                 \
 	{                                                                                          \
-		NULL                                                                               \
+		NULL, NULL                                                                         \
 	}
 
 /* Cleared memory, aligned to 16; NULL when memory runs out or count * size overflows. */

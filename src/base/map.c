@@ -16,14 +16,30 @@ struct map_slot {
 	void *value;
 };
 
-/* FNV-1a: the keys are short names. */
+static uint64_t mix(uint64_t hash, uint64_t bytes)
+{
+	hash = (hash ^ bytes) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+/* The keys are short names: eight bytes at a time, and what is left as two pieces that may overlap. */
 static uint64_t map_hash(const char *key, size_t len)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ (unsigned char)key[i]) * 0x100000001b3u;
+	uint64_t hash = mix(0, len), bytes;
+	for (; len >= sizeof(bytes); key += sizeof(bytes), len -= sizeof(bytes)) {
+		memcpy(&bytes, key, sizeof(bytes));
+		hash = mix(hash, bytes);
 	}
-	return hash ^ hash >> 32;
+	if (len >= sizeof(uint32_t)) {
+		uint32_t first, last;
+		memcpy(&first, key, sizeof(first));
+		memcpy(&last, key + len - sizeof(last), sizeof(last));
+		hash = mix(hash, (uint64_t)first << 32 | last);
+	} else if (len > 0) {
+		const unsigned char *at = (const unsigned char *)key;
+		hash = mix(hash, (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1]);
+	}
+	return hash;
 }
 
 /* The slot of a key, or the empty one where it belongs. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
- * when it is first asked for.  Of a big text that was good before only what is outside of kernels
- * is read (outline.c), and each kernel when it is asked for.  What is wrong with the PTX is told as
+ * when it is first asked for.  Of a big text that was good before (outline.c), or whose kernels were
+ * each found good (api_survey.c), only what is outside of kernels is read, and each kernel when it is
+ * asked for.  What is wrong with the PTX is told as
  * ptxas does, with the line, in the log buffer of the caller and in the driver's log.
  *
  * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
@@ -13,6 +14,7 @@
 #include "api_module.h"
 
 #include "../base/alloc.h"
+#include "api_survey.h"
 #include "check.h"
 #include "flatten.h"
 #include "outline.h"
@@ -182,45 +184,7 @@ static bool take_parsed(struct module *module, struct ptx_diag *diag)
 
 static bool read_all(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
 {
-	bool ok = parse_module(&module->ptx, text, size, diag) && take_parsed(module, diag);
-	if (ok) {
-		outline_remember(&module->ptx, text);
-	}
-	return ok;
-}
-
-/* A kernel that calls nothing can be judged without all others. */
-static enum parse_verdict judge_kernel(struct ptx_module *ptx, struct ptx_func *func,
-	struct ptx_diag *diag)
-{
-	if (flatten_is_needed(func)) {
-		return PARSE_KEEP;
-	}
-	return kernel_fits(func, diag) && check_function(ptx, func, diag) ? PARSE_FORGET
-		: PARSE_FAIL;
-}
-
-/*
- * See whether a text that nobody has seen is good, and remember where its kernels are, without holding
- * them: a kernel that is read takes 15 times the memory of its text, and new memory takes longer than
- * reading does.  Where anything is wrong, or in the way, the text is read as a whole, and what is
- * wrong is told by that.
- */
-static void survey(const char *text, size_t size, struct hash hash)
-{
-	struct ptx_module ptx;
-	struct ptx_diag diag = {0};
-	if (!parse_survey(&ptx, text, size, hash, judge_kernel, &diag)) {
-		return;
-	}
-	bool ok = check_module(&ptx, &diag) && flatten_module(&ptx, &diag);
-	for (size_t i = 0; ok && i < ptx.func_count; i++) {
-		ok = !ptx.funcs[i]->is_entry || kernel_fits(ptx.funcs[i], &diag);
-	}
-	if (ok) {
-		outline_remember(&ptx, text);
-	}
-	parse_free(&ptx);
+	return parse_module(&module->ptx, text, size, diag) && take_parsed(module, diag);
 }
 
 /* Of a text that was read before only what is not in a kernel.  The rest is read later, when the
@@ -245,18 +209,20 @@ static bool read_ptx(struct module *module, const char *text, size_t size,
 	}
 	const struct hash hash = known != NULL
 		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
+	struct outline *found = NULL;
 	module->outline = outline_find(size, hash);
 	if (module->outline == NULL) {
-		survey(text, size, hash);
-		module->outline = outline_find(size, hash);
+		module->outline = found = survey_find(text, size, hash);
 	}
 	if (module->outline == NULL) {
 		return read_all(module, text, size, diag);
 	}
-	if (read_outline(module, text, known != NULL, diag)) {
+	if (read_outline(module, text, known != NULL, diag)
+	    && (found == NULL || survey_check(&module->ptx, text, found))) {
+		outline_remember(found);
 		return true;
 	}
-	/* Another text with the same hash: whatever it is, we can tell. */
+	/* Something is wrong, or this is another text with the same hash: whatever it is, we can tell. */
 	outline_release(module->outline);
 	module->outline = NULL;
 	kernels_free(module);

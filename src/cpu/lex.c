@@ -20,11 +20,12 @@ void lex_init(struct lexer *lexer, const char *text, size_t size)
 }
 
 /* What a character may be; one look for each, for there are many. */
-enum { SPACE = 1, DIGIT = 2, START = 4, DOT = 8, PERCENT = 16 };
+enum { SPACE = 1, DIGIT = 2, START = 4, DOT = 8, PERCENT = 16, MARK = 32 /* see lex_skip_block */ };
 
 static const uint8_t classes[256] = {
-	[' '] = SPACE, ['\t' ... '\r'] = SPACE, ['0' ... '9'] = DIGIT, ['a' ... 'z'] = START,
+	[' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE | MARK, ['\v' ... '\r'] = SPACE, ['0' ... '9'] = DIGIT, ['a' ... 'z'] = START,
 	['A' ... 'Z'] = START, ['_'] = START, ['$'] = START, ['%'] = PERCENT, ['.'] = DOT,
+	['{'] = MARK, ['}'] = MARK, ['"'] = MARK, ['/'] = MARK,
 };
 
 static bool is_one_of(char c, unsigned set)
@@ -310,4 +311,31 @@ bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 	}
 	out->len = (size_t)(lexer->next - out->text);
 	return true;
+}
+
+bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag)
+{
+	struct token token;
+	size_t depth = 1;
+	bool ok = true;
+	while (ok && depth > 0) {
+		while (lexer->next < lexer->end && !is_one_of(*lexer->next, MARK)) {
+			lexer->next++;
+		}
+		char c = peek(lexer, 0);
+		if (c == '"' || c == '/') {
+			ok = lex_next(lexer, &token, diag); /* or what follows a comment */
+			depth += ok && token.kind == TOKEN_PUNCT && token.text[0] == '{';
+			depth -= ok && token.kind == TOKEN_PUNCT && token.text[0] == '}';
+			continue;
+		}
+		ok = lexer->next < lexer->end;
+		lexer->next += ok;
+		depth += c == '{';
+		depth -= c == '}';
+		if (c == '\n') {
+			new_line(lexer);
+		}
+	}
+	return ok;
 }

@@ -129,8 +129,6 @@ static struct outline *find_in_memory(size_t size, struct hash hash)
 	return outline;
 }
 
-/* With places for `count` parts. */
-
 /* Takes `parts`, which has room for EACH of `count`. */
 static struct outline *create(size_t size, struct hash hash, void *parts, size_t count)
 {
@@ -266,33 +264,31 @@ bool outline_pays(const char *text, size_t size)
 	return count == LEAST_PARTS;
 }
 
-/* Pointers to functions are numbered over all kernels, so they must be read together. */
-static bool takes_addresses(const struct ptx_module *module)
-{
-	bool takes = false;
-	for (size_t i = 0; i < module->func_count; i++) {
-		takes |= module->funcs[i]->address != 0;
-	}
-	return takes;
-}
-
-void outline_remember(const struct ptx_module *module, const char *text)
+struct outline *outline_create(const struct ptx_module *module, const char *text)
 {
 	size_t count = module->part_count;
-	if (!module->is_separable || count < LEAST_PARTS || module->text_size < LEAST_SIZE
-	    || takes_addresses(module)) {
-		return;
+	if (!module->is_separable || count < LEAST_PARTS || module->text_size < LEAST_SIZE) {
+		return NULL;
 	}
 	struct outline *outline = create(module->text_size, module->text_hash,
 		mem_zalloc(count, EACH), count);
-	if (!outline) {
-		return;
+	if (outline) {
+		memcpy(outline->parts, module->parts, count * sizeof(*outline->parts));
 	}
-	memcpy(outline->parts, module->parts, count * sizeof(*outline->parts));
-	if (sort(outline, text)) {
-		put_on_disk(outline);
-		outline_release(put_in(outline));
-	} else {
+	if (outline && !sort(outline, text)) {
 		outline_free(outline);
+		outline = NULL;
+	}
+	return outline;
+}
+
+void outline_remember(struct outline *outline)
+{
+	if (outline) {
+		put_on_disk(outline);
+		pthread_mutex_lock(&lock);
+		outline->refs++; /* that of the list */
+		pthread_mutex_unlock(&lock);
+		outline_release(put_in(outline));
 	}
 }

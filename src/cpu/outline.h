@@ -23,8 +23,11 @@ bool outline_pays(const char *text, size_t size);
 /* The outline of a text of this size and hash, to be released; NULL: it is not known, or there is no
  * memory. */
 struct outline *outline_find(size_t size, struct hash hash);
-/* The module was read from this text and is good in all ways: remember it, if that pays. */
-void outline_remember(const struct ptx_module *module, const char *text);
+/* That of a text which was skimmed, to be released; NULL where it does not pay, or kernels cannot be
+ * read by themselves. */
+struct outline *outline_create(const struct ptx_module *module, const char *text);
+/* Its text is good in all ways. */
+void outline_remember(struct outline *outline); /* NULL is fine */
 void outline_release(struct outline *outline); /* NULL is fine */
 
 /* The number of a kernel of the text, outline->count if there is none of that name. */

@@ -168,7 +168,10 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 	from.name = take_name(p);
 	struct ptx_func *old = function_add(p, from.name);
 	struct arena_mark mark = arena_mark(&p->module->arena);
-	if (at(p, "(")) {
+	bool skims = is_entry && p->skims;
+	if (skims) {
+		part_skim_head(p);
+	} else if (at(p, "(")) {
 		from.params = parse_params(p, &from.param_count, &from.param_size);
 	}
 	for (size_t i = 0; is_entry && !p->failed && i < from.param_count; i++) {
@@ -183,7 +186,9 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 		from.index = old->index;
 		*old = from;
 		old->is_extern = !has_body;
-		if (has_body) {
+		if (has_body && skims) {
+			part_skim_body(p);
+		} else if (has_body) {
 			expect(p, "{");
 			parse_definition(p, old);
 		}
@@ -195,8 +200,8 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 		part_add(p, start, &name, old);
 		p->module->is_separable &= count_global(p) == before;
 	}
-	if (is_kernel && p->judge) {
-		part_judge(p, old, &mark, newest);
+	if (is_kernel && skims) {
+		part_empty(p, old, &mark, newest);
 	}
 }
 
@@ -492,10 +497,10 @@ void parse_end(struct parser *p)
 	out->is_separable &= !p->names_kernel;
 }
 
-bool parse_survey(struct ptx_module *out, const char *text, size_t size, struct hash hash,
-	parse_judge *judge, struct ptx_diag *diag)
+static bool parse(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	bool skims, struct ptx_diag *diag)
 {
-	struct parser p = {.judge = judge};
+	struct parser p = {.skims = skims};
 	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
 		.is_separable = true};
 	parse_begin(&p, out, text, size, diag);
@@ -510,7 +515,13 @@ bool parse_survey(struct ptx_module *out, const char *text, size_t size, struct 
 
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
 {
-	return parse_survey(out, text, size, hash_of(text, size), NULL, diag);
+	return parse(out, text, size, hash_of(text, size), false, diag);
+}
+
+bool parse_skim(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	struct ptx_diag *diag)
+{
+	return parse(out, text, size, hash, true, diag);
 }
 
 void parse_free(struct ptx_module *module)

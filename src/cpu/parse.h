@@ -10,22 +10,10 @@
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag);
 void parse_free(struct ptx_module *module); /* an empty module is fine */
 
-/* What becomes of a kernel that was just read. */
-enum parse_verdict {
-	PARSE_KEEP,
-	PARSE_FORGET, /* it is fine, and asked for later, if at all */
-	PARSE_FAIL
-};
-
-/*
- * As parse_module, but only to see whether a text of many kernels is good, and where they are: of those
- * that `judge` forgets nothing is left but an empty one in their place.  So the memory that one kernel
- * takes is that of all.  Also false, whatever diag tells, where kernels cannot be read by themselves.
- */
-typedef enum parse_verdict parse_judge(struct ptx_module *module, struct ptx_func *kernel,
+/* As parse_module, but only to see where the kernels are: of each the name is read, the rest is passed
+ * over, and an empty kernel is left in its place. */
+bool parse_skim(struct ptx_module *out, const char *text, size_t size, struct hash hash,
 	struct ptx_diag *diag);
-bool parse_survey(struct ptx_module *out, const char *text, size_t size, struct hash hash,
-	parse_judge *judge, struct ptx_diag *diag);
 
 /*
  * Of a text that was found good before, with the parts that were found then: read all but those.
@@ -34,8 +22,12 @@ bool parse_survey(struct ptx_module *out, const char *text, size_t size, struct 
  */
 bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
 	const struct ptx_part *parts, size_t count, struct ptx_diag *diag);
-/* NULL if memory runs out, or the text is not what it was. */
+/* NULL if memory runs out, or the text is not what it was.  A body that has variables of the module in
+ * it leaves the module inseparable. */
 struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *part,
 	struct ptx_diag *diag);
+/* Undo that: nothing else may have come since the mark. */
+void parse_forget(struct ptx_module *module, const struct ptx_part *part,
+	const struct arena_mark *mark);
 
 #endif

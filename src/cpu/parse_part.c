@@ -10,8 +10,8 @@
  * stands behind the kernel is there, too, when it is read late, and looked at by nobody
  * (symbol_find).
  *
- * So a text of many kernels can be checked without holding them: each is forgotten when it was found
- * good (parse_survey), and is read again when it is asked for.
+ * So a text of many kernels can be checked without holding them: it is skimmed for where they are
+ * (parse_skim), and each is read and forgotten again (api_survey.c).
  */
 #include "../base/common.h"
 
@@ -41,27 +41,36 @@ void part_add(struct parser *p, const struct token *start, const struct token *n
 	}
 }
 
-void part_judge(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
+void part_skim_head(struct parser *p)
+{
+	while (!at_end(p) && !at(p, "{") && !at(p, ";")) {
+		advance(p);
+	}
+}
+
+void part_skim_body(struct parser *p)
+{
+	if (!at(p, "{") || !lex_skip_block(&p->lexer, p->diag)) {
+		parser_fail(p, "expected a body");
+	}
+	advance(p);
+}
+
+static void free_scopes(struct parser *p, const struct scope *until)
+{
+	while (p->newest != until) {
+		map_free(&p->newest->names);
+		p->newest = p->newest->previous;
+	}
+}
+
+void part_empty(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
 	const struct scope *newest)
 {
-	enum parse_verdict verdict = PARSE_FAIL;
-	if (p->failed) {
-		return;
-	}
-	if (p->module->is_separable && !p->names_kernel) {
-		verdict = p->judge(p->module, kernel, p->diag);
-	}
-	if (verdict == PARSE_FAIL) {
-		parser_fail(p, "the text must be read as a whole");
-	} else if (verdict == PARSE_FORGET) {
-		while (p->newest != newest) {
-			map_free(&p->newest->names);
-			p->newest = p->newest->previous;
-		}
-		*kernel = (struct ptx_func){.name = kernel->name, .is_entry = true,
-			.is_extern = true, .index = kernel->index};
-		arena_reset(&p->module->arena, mark);
-	}
+	free_scopes(p, newest);
+	*kernel = (struct ptx_func){.name = kernel->name, .is_entry = true, .is_extern = true,
+		.index = kernel->index};
+	arena_reset(&p->module->arena, mark);
 }
 
 bool part_is_left_out(const struct parser *p)
@@ -108,7 +117,7 @@ bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct
 {
 	struct parser *p = mem_zalloc(1, sizeof(*p));
 	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
-		.parser = p};
+		.is_separable = true, .parser = p};
 	if (!p) {
 		return ptx_no_memory(diag);
 	}
@@ -133,10 +142,7 @@ static void forget_part(struct parser *p)
 		lists[i]->count = 0;
 	}
 	p->scope = p->global;
-	while (p->newest != p->global) {
-		map_free(&p->newest->names);
-		p->newest = p->newest->previous;
-	}
+	free_scopes(p, p->global);
 	p->failed = false;
 	p->part = NULL;
 }
@@ -158,7 +164,7 @@ struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *pa
 	if (!p->failed && !parse_definition_or_variable(p)) {
 		fail_expected(p, "a kernel");
 	}
-	struct ptx_func *func = p->failed ? NULL : p->read;
+	struct ptx_func *func = p->failed || !at_end(p) ? NULL : p->read;
 	forget_part(p);
 	if (func) {
 		func->index = part->index;
@@ -167,4 +173,13 @@ struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *pa
 		fail_other(diag); /* no kernel, but something else that may stand there */
 	}
 	return func;
+}
+
+void parse_forget(struct ptx_module *module, const struct ptx_part *part,
+	const struct arena_mark *mark)
+{
+	if (part->index < module->func_count) {
+		module->funcs[part->index] = &no_kernel;
+	}
+	arena_reset(&module->arena, mark);
 }

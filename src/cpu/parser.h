@@ -82,7 +82,7 @@ struct parser {
 	struct ptx_func *read;        /* and what it came to */
 	const struct ptx_part *gap;   /* the next one that parse_outline leaves out, until: */
 	const struct ptx_part *gap_end;
-	parse_judge *judge;       /* of parse_survey, else NULL */
+	bool skims;               /* see parse_skim */
 	struct scope *global;
 	struct scope *scope;      /* the innermost open one */
 	struct scope *newest;
@@ -165,9 +165,11 @@ bool parse_definition_or_variable(struct parser *p);
 /* parse_part.c: a kernel whose head began with `start` has been read. */
 void part_add(struct parser *p, const struct token *start, const struct token *name,
 	const struct ptx_func *func);
-/* Ask what becomes of a kernel that was read for parse_survey.  Before its body there were that much
- * memory and that scope. */
-void part_judge(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
+/* Pass over what is between the name of a kernel and its body; over that. */
+void part_skim_head(struct parser *p);
+void part_skim_body(struct parser *p);
+/* Leave an empty one, when its head was read: before that there were so much memory and that scope. */
+void part_empty(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
 	const struct scope *newest);
 /* Whether the next thing is to be left out; do so. */
 bool part_is_left_out(const struct parser *p);
