@@ -365,6 +365,11 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 	const struct work *work, bool *is_captured)
 {
 	struct capture *capture = stream->captured.capture;
+	if (likely(atomic_load_explicit(&capture_count, memory_order_relaxed) == 0
+		&& work->kind != WORK_WAIT && !work->is_external)) {
+		*is_captured = false; // nothing is
+		return CUDA_SUCCESS;
+	}
 	*is_captured = true;
 	if (work->kind == WORK_WAIT && !work->is_external && event->captured.capture != NULL) {
 		return capture_wait(call, stream, event);

@@ -126,28 +126,33 @@ static CUresult check_home(const char *call, const struct context *context,
 		CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
 }
 
+/* The event that work in a stream is about, which may be of another context. */
+static CUresult find_event(const char *call, struct context *context, const struct stream *stream,
+	const struct work *work, struct event **out)
+{
+	struct context *home = stream->object.context;
+	if ((*out = handle_get(work->event, API_EVENT)) == NULL) {
+		return api_bad_handle(call, "event");
+	}
+	if (work->kind == WORK_RECORD && (*out)->object.context != home) {
+		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context than"
+			" the stream", call);
+	}
+	return home != context ? context_check(home) : CUDA_SUCCESS;
+}
+
 /* The stream and the event that work is for. */
 static CUresult find_both(const char *call, struct context *context, CUstream handle,
 	const struct work *work, struct stream **stream, struct event **event)
 {
-	const bool has_event = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
 	CUresult result = find_stream(call, context, handle, stream);
+	*event = NULL;
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	const struct context *home = (*stream)->object.context;
-	*event = NULL;
-	if (has_event && (*event = handle_get(work->event, API_EVENT)) == NULL) {
-		return api_bad_handle(call, "event");
-	}
-	if (!has_event && (result = check_home(call, context, *stream)) != CUDA_SUCCESS) {
-		return result;
-	}
-	if (work->kind == WORK_RECORD && (*event)->object.context != home) {
-		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context than"
-			" the stream", call);
-	}
-	return home != context ? context_check((*stream)->object.context) : CUDA_SUCCESS;
+	return work->kind == WORK_RECORD || work->kind == WORK_WAIT
+		? find_event(call, context, *stream, work, event)
+		: check_home(call, context, *stream);
 }
 
 /* Start a kernel.  It is left running if it does not end soon. */
