@@ -5,10 +5,18 @@
  */
 #include "alloc.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse it, which does no harm */
+#endif
+
+enum { PAGE = 4096, MANY_PAGES = 1 << 17 };
 
 static atomic_long passes = -1;
 static atomic_long room = LONG_MAX;
@@ -68,6 +76,17 @@ static bool must_fail(size_t size)
 void *mem_alloc(size_t size)
 {
 	return must_fail(size) ? NULL : malloc(size ? size : 1);
+}
+
+void mem_expect(void *memory, size_t size)
+{
+	if (size >= MANY_PAGES) {
+		char *begin = (char *)memory + PAGE - (uintptr_t)memory % PAGE;
+		size_t rest = size - (size_t)(begin - (char *)memory);
+		int saved = errno;
+		(void)madvise(begin, rest - rest % PAGE, MADV_POPULATE_WRITE);
+		errno = saved;
+	}
 }
 
 void *mem_zalloc(size_t count, size_t size)

@@ -15,6 +15,9 @@ char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t len);
 void mem_free(void *memory);
 
+/* All of it is written next: much that is new comes as pages in one call, in two thirds of the time. */
+void mem_expect(void *memory, size_t size);
+
 /* Tests: let n requests pass, fail the one after them, then pass again; negative: never fail. */
 void mem_fail_after(long n);
 /* Tests: let requests of so many bytes in all pass, whatever is given back meanwhile, and fail what

@@ -307,6 +307,7 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	}
 	struct iovec parts[] = {
 		{&head, sizeof(head)}, {b->key, b->key_size}, {b->value, b->size}};
+	mem_expect(b->value, b->size);
 	if (!store_read(fd, parts, countof(parts))) {
 		return STORE_FAILED;
 	}
@@ -343,6 +344,7 @@ static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
 		split_begin(&split, &head);
 		split_add(&split, b->value, wanted->key_size);
 	}
+	mem_expect(b->value, b->size); /* not before its size is believed */
 	if (!store_read(fd, second, countof(second))) {
 		return STORE_FAILED;
 	}

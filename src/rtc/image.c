@@ -262,6 +262,7 @@ kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_e
 	if (!copy) {
 		return error_no_memory(err);
 	}
+	mem_expect(copy, size);
 	memcpy(copy, data, size);
 	copy[size] = '\0';
 	out->data = copy;
