@@ -431,6 +431,9 @@ struct emit_wide {
 /* Those of several warps are done together if they can: with one test for all. */
 void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps);
 void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps);
+/* Of a comparison that asks whether lanes are neighbours, or alike, the vector of addresses, which is
+ * compared with (its lanes in another order) + offsets, constants or NULL; NULL: it asks something else. */
+LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare);
 /* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of it. */
 bool emit_is_wide(struct emit *e, const struct ptx_inst *inst);
 void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out);

@@ -517,36 +517,19 @@ static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 	}
 }
 
-/* As emit_wide.c compares addresses with what they should be: x with (x in another order) + offsets,
- * or without. */
-static bool compare_with(struct drifter *d, LLVMValueRef compare, unsigned side)
-{
-	LLVMValueRef value = LLVMGetOperand(compare, side), want = LLVMGetOperand(compare, 1 - side);
-	LLVMValueRef offsets = ir_is(want, LLVMAdd) ? LLVMGetOperand(want, 1) : NULL;
-	LLVMValueRef order = offsets ? LLVMGetOperand(want, 0) : want;
-	if (!LLVMIsAShuffleVectorInst(order) || LLVMGetOperand(order, 0) != value) {
-		return false;
-	}
-	LLVMValueRef sum, part = peel(d, value, &sum);
-	if (sum) {
-		LLVMPositionBuilderBefore(d->builder, compare);
-		LLVMValueRef other = LLVMInstructionClone(order);
-		LLVMSetOperand(other, 0, part);
-		LLVMInsertIntoBuilder(d->builder, other);
-		other = offsets ? LLVMBuildAdd(d->builder, other, offsets, "") : other;
-		other = LLVMBuildICmp(d->builder, LLVMGetICmpPredicate(compare), part, other, "");
-		LLVMReplaceAllUsesWith(compare, other);
-		LLVMInstructionEraseFromParent(compare);
-	}
-	return true;
-}
-
+/* Of emit_wide.c: it is the same for what is left of the vector. */
 static void ask_for_order(struct drifter *d, LLVMValueRef compare)
 {
-	LLVMIntPredicate is = LLVMGetICmpPredicate(compare);
-	if ((is == LLVMIntEQ || is == LLVMIntNE) && is_number(LLVMTypeOf(LLVMGetOperand(compare, 0)))
-	    && !compare_with(d, compare, 0)) {
-		compare_with(d, compare, 1);
+	LLVMValueRef order, offsets, sum = NULL, value = emit_asked(&order, &offsets, compare);
+	LLVMValueRef part = value && is_number(LLVMTypeOf(value)) ? peel(d, value, &sum) : NULL;
+	if (sum) {
+		LLVMPositionBuilderBefore(d->builder, compare);
+		LLVMValueRef want = LLVMInstructionClone(order);
+		LLVMSetOperand(want, 0, part);
+		LLVMInsertIntoBuilder(d->builder, want);
+		want = offsets ? LLVMBuildAdd(d->builder, want, offsets, "") : want;
+		LLVMReplaceAllUsesWith(compare, LLVMBuildICmp(d->builder, LLVMIntNE, part, want, ""));
+		LLVMInstructionEraseFromParent(compare);
 	}
 }
 

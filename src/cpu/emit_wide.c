@@ -113,6 +113,16 @@ static LLVMValueRef are_alike(struct wide *w)
 	return are_apart_by(w, 0);
 }
 
+LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare)
+{
+	LLVMValueRef value = LLVMGetOperand(compare, 0), want = LLVMGetOperand(compare, 1);
+	bool has_offsets = ir_is(want, LLVMAdd) && LLVMIsConstant(LLVMGetOperand(want, 1));
+	*offsets = has_offsets ? LLVMGetOperand(want, 1) : NULL;
+	*order = has_offsets ? LLVMGetOperand(want, 0) : want;
+	return LLVMGetICmpPredicate(compare) == LLVMIntNE && ir_is(*order, LLVMShuffleVector)
+		&& LLVMGetOperand(*order, 0) == value ? value : NULL;
+}
+
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
 	unsigned count)
 {
