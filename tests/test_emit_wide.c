@@ -241,9 +241,55 @@ START_TEST(a_wild_row_is_named)
 }
 END_TEST
 
+/* Threads that lie as far from each other as memory says, in elements, or all but one do; each copies
+ * its element into the other half. */
+static const int distances[] = {1, 3, -3, 0};
+
+static void copy_at_distance(int distance, size_t type, unsigned count, uint32_t odd_one)
+{
+	enum { THREADS = 40 };
+	char names[80], vector[16] = "", body[1024];
+	const uint8_t *bytes = (const uint8_t *)grid.memory;
+	size_t step = types[type].size * count;
+	int64_t first = distance < 0 ? 64 - distance * THREADS : 64;
+	list(names, sizeof(names), types[type].registers, count);
+	if (count > 1) {
+		snprintf(vector, sizeof(vector), ".v%u", count);
+	}
+	fill_memory();
+	memcpy(grid.memory, &(int64_t){distance * (int64_t)step}, sizeof(int64_t));
+	snprintf(body, sizeof(body), "ld.global.u64 %%rd2, [%%rd0]; cvt.u64.u32 %%rd3, %%r0;\n"
+		"setp.ne.u32 %%p1, %%r0, %u; @%%p1 bra ALL; mov.u64 %%rd3, -1; ALL:\n"
+		"mad.lo.s64 %%rd3, %%rd3, %%rd2, %%rd0; ld.global%s.%s %s, [%%rd3+%d];\n"
+		"st.global%s.%s [%%rd3+%d], %s;", odd_one, vector, types[type].name, names,
+		(int)(first * (int64_t)step), vector, types[type].name, (int)(first * (int64_t)step) + HALF,
+		names);
+	grid_ok(32, THREADS, "", body);
+	uint32_t wrong = 0;
+	for (int t = -1; t <= THREADS; t++) {
+		int64_t at = (first + (int64_t)t * distance) * (int64_t)step;
+		bool copied = distance == 0 || (t < 0 ? odd_one < THREADS
+			: t < THREADS && (uint32_t)t != odd_one);
+		wrong += (memcmp(bytes + HALF + at, bytes + at, step) == 0) != copied;
+	}
+	ck_assert_msg(wrong == 0, "%s%s, %d apart, thread %u: %u", types[type].name, vector, distance,
+		odd_one, wrong);
+}
+
+START_TEST(lanes_lie_at_any_distance)
+{
+	size_t type = (size_t)_i % countof(types);
+	unsigned count = counts[(size_t)_i / countof(types)];
+	for (size_t i = 0; i < countof(distances); i++) {
+		copy_at_distance(distances[i], type, count, 99);
+		copy_at_distance(distances[i], type, count, 17);
+	}
+}
+END_TEST
+
 /* Elements 24 bytes apart, of which from the 21st on none is there: its thread is named. */
-static const char *const apart[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+8], %r1;",
-	"ld.global.v2.u64 {%rd4, %rd5}, [%rd3]; st.u64 [%rd9+8], %rd5;",
+static const char *const apart[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+16], %r1;",
+	"ld.global.v2.u64 {%rd4, %rd5}, [%rd3]; st.u64 [%rd9+16], %rd5;",
 	"st.global.u32 [%rd3], %r0;", "st.global.v2.u64 [%rd3], {%rd0, %rd0};"};
 
 START_TEST(a_thread_of_a_stride_is_named)
@@ -252,13 +298,13 @@ START_TEST(a_thread_of_a_stride_is_named)
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-	uint8_t *first = pages + PAGE - GONE * 24;
-	for (uint32_t width = 1; width <= 32; width += 31) {
+	const uint64_t given[] = {(uintptr_t)pages + PAGE - GONE * 24, 24};
+	for (uint32_t i = 0; i < 4; i++) {
 		char body[256];
-		snprintf(body, sizeof(body), "ld.global.u64 %%rd2, [%%rd0]; mul.wide.u32 %%rd3, %%r0, 24;\n"
-			"add.u64 %%rd3, %%rd2, %%rd3; %s", apart[_i]);
-		memcpy(grid.memory, &first, sizeof(uint8_t *));
-		ck_assert_int_eq(grid_run(width, 32, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
+		snprintf(body, sizeof(body), "ld.global.v2.u64 {%%rd2, %%rd6}, [%%rd0]; cvt.u64.u32 %%rd3, %%r0;\n"
+			"mad.lo.u64 %%rd3, %%rd3, %s, %%rd2; %s", i < 2 ? "24" : "%rd6", apart[_i]);
+		memcpy(grid.memory, given, sizeof(given));
+		ck_assert_int_eq(grid_run(i % 2 == 0 ? 1 : 32, 32, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
 		ck_assert_str_eq(grid.failure.where, "block (0,0,0), thread (20,0,0)");
 	}
 	munmap(pages, 2 * PAGE);
@@ -276,6 +322,7 @@ Suite *emit_wide_suite(void)
 	tcase_add_loop_test(tc, warps_read_columns_of_shared_memory, 0, (int)countof(types));
 	tcase_add_loop_test(tc, rows_of_threads_read_the_same, 0, 3 * (int)countof(types));
 	tcase_add_test(tc, a_wild_row_is_named);
+	tcase_add_loop_test(tc, lanes_lie_at_any_distance, 0, 3 * (int)countof(types));
 	tcase_add_loop_test(tc, a_thread_of_a_stride_is_named, 0, (int)countof(apart));
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -17,20 +17,6 @@
 
 enum { LINE = 64, MOST_READS = 4 };
 
-static bool reads_memory(const struct ptx_inst *inst)
-{
-	return inst->op == PTX_OP_LD && (inst->space == PTX_GLOBAL || inst->space == PTX_GENERIC);
-}
-
-static bool reads_little(const struct ptx_func *func)
-{
-	unsigned reads = 0;
-	for (size_t i = 0; i < func->inst_count && reads <= MOST_READS; i++) {
-		reads += reads_memory(&func->insts[i]);
-	}
-	return reads <= MOST_READS;
-}
-
 /* Loops have their blocks one behind the other, as compilers write them; if not, little is lost. */
 static bool is_in_loop(const struct ptx_func *func, size_t block)
 {
@@ -47,8 +33,8 @@ static bool is_in_loop(const struct ptx_func *func, size_t block)
 
 void emit_fetch_next(struct emit *e, LLVMValueRef place, unsigned size)
 {
-	if (size < LINE || e->member || !reads_memory(e->inst) || !reads_little(e->func)
-	    || !is_in_loop(e->func, e->block)) {
+	if (size < LINE || e->member || !ptx_reads_memory(e->inst)
+	    || !ptx_reads_few(e->func, MOST_READS) || !is_in_loop(e->func, e->block)) {
 		return;
 	}
 	LLVMValueRef base = ir_bitcast(e, place, e->ptr);

@@ -7,9 +7,11 @@
  * While no lanes have parted their addresses are compared with those that neighbours would have, in
  * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
  * are that, as in most programs, one access serves all lanes of a row.  A row may also read one
- * element, as in the textbook's product of matrices.  Else LLVM gathers what is loaded, or each lane
- * has its own access, in a function of C, whose arguments are arrays in memory: LLVM would write a
- * whole vector to memory and back for each element that is taken or put by number.
+ * element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a stride,
+ * as when each thread has a row of a matrix: then they follow each other, which takes less than a
+ * gather.  Else LLVM gathers what is loaded, or each lane has its own access, in a function of C, whose
+ * arguments are arrays in memory: LLVM would write a whole vector to memory and back for each element
+ * that is taken or put by number.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
  * how far apart the elements are, or for a team where each row begins, as one vector, which loops
@@ -87,30 +89,38 @@ static LLVMValueRef address_of(struct wide *w, unsigned lane)
 	return LLVMBuildExtractElement(w->e->builder, w->at, emit_scalar(w->e, 32, lane), "");
 }
 
-/* Whether the lanes' elements are `step` bytes from one to the next, row by row, as a scalar. */
-static LLVMValueRef are_apart_by(struct wide *w, unsigned step)
+/* Whether lanes are as far from the first one of their row as `offsets` say, as a scalar. */
+static LLVMValueRef are_apart_by(struct wide *w, LLVMValueRef offsets)
 {
 	struct emit *e = w->e;
-	LLVMValueRef offsets[RT_MAX_WIDTH], starts[RT_MAX_WIDTH];
+	LLVMValueRef starts[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < e->width; i++) {
-		offsets[i] = emit_scalar(e, 64, (uint64_t)(i % w->row) * step);
 		starts[i] = emit_scalar(e, 32, i / w->row * w->row);
 	}
 	LLVMValueRef bases = LLVMBuildShuffleVector(e->builder, w->at,
 		LLVMGetUndef(LLVMTypeOf(w->at)), LLVMConstVector(starts, e->width), "");
-	LLVMValueRef want = ir_add(e, bases, LLVMConstVector(offsets, e->width));
-	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, want);
+	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, ir_add(e, bases, offsets));
 	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), emit_scalar(e, 32, 0));
+}
+
+/* Each lane's number in its row, times something. */
+static LLVMValueRef steps(struct wide *w, unsigned step)
+{
+	LLVMValueRef offsets[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < w->e->width; i++) {
+		offsets[i] = emit_scalar(w->e, 64, (uint64_t)(i % w->row) * step);
+	}
+	return LLVMConstVector(offsets, w->e->width);
 }
 
 static LLVMValueRef are_neighbours(struct wide *w)
 {
-	return are_apart_by(w, step_of(w));
+	return are_apart_by(w, steps(w, step_of(w)));
 }
 
 static LLVMValueRef are_alike(struct wide *w)
 {
-	return are_apart_by(w, 0);
+	return are_apart_by(w, steps(w, 0));
 }
 
 LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare)
@@ -170,6 +180,21 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 		all = emit_join(w->e, all, emit_join(w->e, parts[2], parts[3]));
 	}
 	return emit_shuffle(w->e, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
+}
+
+static LLVMValueRef stride_of(struct wide *w)
+{
+	return ir_sub(w->e, address_of(w, 1), address_of(w, 0));
+}
+
+/* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too far. */
+static LLVMValueRef are_strided(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMValueRef stride = stride_of(w);
+	LLVMValueRef near = ir_icmp(e, LLVMIntULT, ir_sub(e, stride, emit_scalar(e, 64, 1)),
+		emit_scalar(e, 64, INT32_MAX));
+	return ir_and(e, near, are_apart_by(w, ir_mul(e, steps(w, 1), emit_splat(e, stride))));
 }
 
 /* Where the row of lane `first` begins. */
@@ -254,6 +279,58 @@ static void store_whole(struct wide *w)
 		}
 		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
 		LLVMSetAlignment(LLVMBuildStore(w->e->builder, row, row_place(w, first)), 1);
+	}
+}
+
+/* --- At a stride --- */
+
+/* Where lane 0's elements begin, and how far on the next one's do. */
+static LLVMValueRef begin_lanes(struct wide *w, LLVMValueRef *stride)
+{
+	struct emit *e = w->e;
+	LLVMValueRef base = address_of(w, 0);
+	*stride = stride_of(w);
+	if (emit_notes_access(e)) {
+		LLVMValueRef high = LLVMBuildShl(e->builder, *stride, emit_scalar(e, 64, 32), "");
+		emit_note_lane(e, ir_or(e, high, emit_scalar(e, 64, RT_GROUP)));
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
+	}
+	return base;
+}
+
+static LLVMValueRef part_place(struct wide *w, LLVMValueRef at, unsigned part)
+{
+	struct emit *e = w->e;
+	LLVMValueRef place = ir_add(e, at, emit_scalar(e, 64, (uint64_t)part * w->size));
+	return LLVMBuildIntToPtr(e->builder, place, LLVMPointerType(w->one, 0), "");
+}
+
+static void load_strided(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMValueRef stride, at = begin_lanes(w, &stride);
+	for (unsigned k = 0; k < w->count; k++) {
+		w->values[k] = LLVMGetUndef(LLVMVectorType(w->one, e->width));
+	}
+	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
+		for (unsigned k = 0; k < w->count; k++) {
+			LLVMValueRef one = LLVMBuildLoad2(e->builder, w->one, part_place(w, at, k), "");
+			LLVMSetAlignment(one, 1);
+			w->values[k] = LLVMBuildInsertElement(e->builder, w->values[k], one,
+				emit_u32(e, i), "");
+		}
+	}
+}
+
+static void store_strided(struct wide *w)
+{
+	struct emit *e = w->e;
+	LLVMValueRef stride, at = begin_lanes(w, &stride);
+	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
+		for (unsigned k = 0; k < w->count; k++) {
+			LLVMValueRef one = LLVMBuildExtractElement(e->builder, w->values[k], emit_u32(e, i), "");
+			LLVMSetAlignment(LLVMBuildStore(e->builder, one, part_place(w, at, k)), 1);
+		}
 	}
 }
 
@@ -394,13 +471,18 @@ struct way {
 };
 
 static const struct way loads[] = {{load_whole, are_neighbours}, {load_alike, are_alike},
-	{load_each, NULL}};
-static const struct way stores[] = {{store_whole, are_neighbours}, {store_each, NULL}};
+	{load_strided, are_strided}, {load_each, NULL}};
+static const struct way stores[] = {{store_whole, are_neighbours}, {store_strided, are_strided},
+	{store_each, NULL}};
 
+/* Each takes LLVM a good part of a millisecond, so that in large kernels neighbours must do. */
 static bool is_possible(const struct way *way, const struct wide *w)
 {
-	bool has_rows = w->row < w->e->width && !w->member;
-	return may_be_one_access(w) && (way->test == are_neighbours || has_rows);
+	enum { MOST_READS = 16 };
+	bool has_rows = w->row < w->e->width;
+	bool is_likely = !w->member && has_rows == (way->test == are_alike);
+	return may_be_one_access(w) && (way->test == are_neighbours
+		|| (is_likely && ptx_reads_few(w->e->func, MOST_READS)));
 }
 
 static LLVMValueRef test_all(struct wide *all, unsigned warps, test_fn *test)

@@ -463,3 +463,17 @@ size_t ptx_geometry_of(const struct ptx_inst *inst)
 	}
 	return i;
 }
+
+bool ptx_reads_memory(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_LD && (inst->space == PTX_GLOBAL || inst->space == PTX_GENERIC);
+}
+
+bool ptx_reads_few(const struct ptx_func *func, unsigned most)
+{
+	unsigned reads = 0;
+	for (size_t i = 0; i < func->inst_count && reads <= most; i++) {
+		reads += ptx_reads_memory(&func->insts[i]);
+	}
+	return reads <= most;
+}

@@ -459,6 +459,10 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
 
+/* Loads that are not surely from shared, local or constant memory; whether there are at most so many. */
+bool ptx_reads_memory(const struct ptx_inst *inst);
+bool ptx_reads_few(const struct ptx_func *func, unsigned most);
+
 /* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in texture.h. */
 struct ptx_geometry {
 	const char *part;    /* "a2d" */
