@@ -4,7 +4,8 @@
  * Code for one lane after another, and the exchange in which lanes meet.
  *
  * Whatever has no vector form is made for one lane, within a loop over those that run: types,
- * constants and operands are scalars there, registers are read and written at the lane's place.
+ * constants and operands are scalars there, registers are read and written at the lane's place.  Or a
+ * function of C does it for all lanes, from arrays.
  */
 #include "../base/common.h"
 
@@ -257,4 +258,58 @@ void emit_activemask(struct emit *e, const struct ptx_inst *inst)
 		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
 		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, place, NULL, 0);
 	}
+}
+
+/* --- In a function of C, whose arguments are arrays in memory: LLVM would write a whole vector to
+ * memory and back for each element that is taken or put by number --- */
+
+/* The struct rt_lanes of a kernel. */
+static LLVMValueRef arrays(struct emit *e)
+{
+	if (!e->arrays) {
+		const unsigned words = sizeof(struct rt_lanes) / sizeof(uint64_t);
+		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, words), "lanes");
+		LLVMBasicBlockRef back = emit_call_visit(e);
+		e->arrays = ir_bitcast(e, room, e->ptr);
+		emit_entry_leave(e, back);
+	}
+	return e->arrays;
+}
+
+static LLVMValueRef array(struct emit *e, size_t offset, LLVMTypeRef type)
+{
+	return emit_at(e, arrays(e), emit_scalar(e, 64, offset), type);
+}
+
+static void put_array(struct emit *e, size_t offset, LLVMValueRef value)
+{
+	LLVMValueRef place = array(e, offset, LLVMTypeOf(value));
+	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), sizeof(uint64_t));
+}
+
+static size_t values_of(unsigned part)
+{
+	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
+}
+
+void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count)
+{
+	put_array(e, offsetof(struct rt_lanes, at), at);
+	for (unsigned i = 0; i < count; i++) {
+		put_array(e, values_of(i), values[i]);
+	}
+}
+
+void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store)
+{
+	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, size),
+		emit_scalar(e, 32, count), emit_scalar(e, 32, store)};
+	emit_rt_call(e, slot, LLVMVoidTypeInContext(e->context), args, countof(args));
+}
+
+LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
+{
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, array(e, values_of(part), type), "");
+	LLVMSetAlignment(value, sizeof(uint64_t));
+	return value;
 }

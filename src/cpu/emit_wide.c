@@ -9,9 +9,7 @@
  * are that, as in most programs, one access serves all lanes of a row.  A row may also read one
  * element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a stride,
  * as when each thread has a row of a matrix: then they follow each other, which takes less than a
- * gather.  Else LLVM gathers what is loaded, or each lane has its own access, in a function of C, whose
- * arguments are arrays in memory: LLVM would write a whole vector to memory and back for each element
- * that is taken or put by number.
+ * gather.  Else LLVM gathers what is loaded, or each lane has its own access, in a function of C.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
  * how far apart the elements are, or for a team where each row begins, as one vector, which loops
@@ -335,57 +333,6 @@ static void store_strided(struct wide *w)
 }
 
 /* --- One by one --- */
-
-/* The struct rt_lanes of a kernel. */
-static LLVMValueRef arrays(struct emit *e)
-{
-	if (!e->arrays) {
-		const unsigned words = sizeof(struct rt_lanes) / sizeof(uint64_t);
-		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, words), "lanes");
-		LLVMBasicBlockRef back = emit_call_visit(e);
-		e->arrays = ir_bitcast(e, room, e->ptr);
-		emit_entry_leave(e, back);
-	}
-	return e->arrays;
-}
-
-static LLVMValueRef array(struct emit *e, size_t offset, LLVMTypeRef type)
-{
-	return emit_at(e, arrays(e), emit_scalar(e, 64, offset), type);
-}
-
-static void put_array(struct emit *e, size_t offset, LLVMValueRef value)
-{
-	LLVMValueRef place = array(e, offset, LLVMTypeOf(value));
-	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), sizeof(uint64_t));
-}
-
-static size_t values_of(unsigned part)
-{
-	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
-}
-
-void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count)
-{
-	put_array(e, offsetof(struct rt_lanes, at), at);
-	for (unsigned i = 0; i < count; i++) {
-		put_array(e, values_of(i), values[i]);
-	}
-}
-
-void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store)
-{
-	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, size),
-		emit_scalar(e, 32, count), emit_scalar(e, 32, store)};
-	emit_rt_call(e, slot, LLVMVoidTypeInContext(e->context), args, countof(args));
-}
-
-LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
-{
-	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, array(e, values_of(part), type), "");
-	LLVMSetAlignment(value, sizeof(uint64_t));
-	return value;
-}
 
 static void note_places(struct emit *e, LLVMValueRef at)
 {
