@@ -11,7 +11,7 @@
  * whoever writes may stop anywhere.
  *
  * A hit is four system calls: openat, fstat, readv, close (and once an hour a fifth, which notes
- * that the entry is in use).
+ * that the entry is in use; and of 128 KB on one more, for new pages).
  */
 #include "store_inner.h"
 
