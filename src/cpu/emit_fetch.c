@@ -18,12 +18,12 @@
 enum { LINE = 64, MOST_READS = 4 };
 
 /* Loops have their blocks one behind the other, as compilers write them; if not, little is lost. */
-static bool is_in_loop(const struct ptx_func *func, size_t block)
+bool emit_is_in_loop(const struct emit *e)
 {
-	for (size_t from = block; from < func->block_count; from++) {
-		const struct ptx_block *latch = &func->blocks[from];
+	for (size_t from = e->block; from < e->func->block_count; from++) {
+		const struct ptx_block *latch = &e->func->blocks[from];
 		for (size_t i = 0; i < latch->succ_count; i++) {
-			if (latch->succ[i] <= block) {
+			if (latch->succ[i] <= e->block) {
 				return true;
 			}
 		}
@@ -34,7 +34,7 @@ static bool is_in_loop(const struct ptx_func *func, size_t block)
 void emit_fetch_next(struct emit *e, LLVMValueRef place, unsigned size)
 {
 	if (size < LINE || e->member || !ptx_reads_memory(e->inst)
-	    || !ptx_reads_few(e->func, MOST_READS) || !is_in_loop(e->func, e->block)) {
+	    || !ptx_reads_few(e->func, MOST_READS) || !emit_is_in_loop(e)) {
 		return;
 	}
 	LLVMValueRef base = ir_bitcast(e, place, e->ptr);

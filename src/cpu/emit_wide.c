@@ -6,9 +6,9 @@
  * The warps of a team have one test for all of them, so that there are long blocks without branches.
  * While no lanes have parted their addresses are compared with those that neighbours would have, in
  * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
- * are that, as in most programs, one access serves all lanes of a row.  A row may also read one
- * element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a stride,
- * as when each thread has a row of a matrix: then they follow each other, which takes less than a
+ * are that, as in most programs, one access serves all lanes of a row.  In loops, a row may also read
+ * one element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a
+ * stride, as when each thread has a row of a matrix: then they follow each other, which takes less than a
  * gather.  Else LLVM gathers what is loaded, or each lane has its own access, in a function of C.
  *
  * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
@@ -422,14 +422,15 @@ static const struct way loads[] = {{load_whole, are_neighbours}, {load_alike, ar
 static const struct way stores[] = {{store_whole, are_neighbours}, {store_strided, are_strided},
 	{store_each, NULL}};
 
-/* Each takes LLVM a good part of a millisecond, so that in large kernels neighbours must do. */
+/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and not for
+ * large kernels. */
 static bool is_possible(const struct way *way, const struct wide *w)
 {
 	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
-	bool is_likely = !w->member && has_rows == (way->test == are_alike);
 	return may_be_one_access(w) && (way->test == are_neighbours
-		|| (is_likely && ptx_reads_few(w->e->func, MOST_READS)));
+		|| (!w->member && has_rows == (way->test == are_alike) && emit_is_in_loop(w->e)
+			&& ptx_reads_few(w->e->func, MOST_READS)));
 }
 
 static LLVMValueRef test_all(struct wide *all, unsigned warps, test_fn *test)
