@@ -55,7 +55,8 @@ int main(void)
 {
 	char folder[] = "/tmp/kudzu-bench-XXXXXX";
 	kz_error err = KZ_ERROR_INIT;
-	if (!mkdtemp(folder) || setenv("KUDZU_CACHE_DIR", folder, 1)) {
+	if (!mkdtemp(folder) || setenv("KUDZU_CACHE_DIR", folder, 1)
+	    || setenv("KUDZU_CACHE", "1", 1)) {
 		perror("bench_warm");
 		return EXIT_FAILURE;
 	}
