@@ -453,7 +453,13 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 	unsigned count);
 bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count);
-/* emit_lanes.c: what each lane does by itself, in a function of C: put down where and `count` values, call the
+/* emit_lanes.c: `count` elements of `size` bytes in each of 32 lanes, one behind the other from the
+ * lane's place (a pointer to i8) on, by an access for each; in the order of the lanes, if stored. */
+void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *places,
+	LLVMTypeRef one, unsigned size, unsigned count);
+void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValueRef *places,
+	unsigned size, unsigned count);
+/* What each lane does by itself, in a function of C: put down where and `count` values, call the
  * function of struct rt_calls at `slot`, take results. */
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count);
 void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store);

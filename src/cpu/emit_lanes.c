@@ -260,6 +260,39 @@ void emit_activemask(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
+/* --- Lane after lane, without a loop --- */
+
+static LLVMValueRef part_place(struct emit *e, LLVMValueRef place, unsigned offset, LLVMTypeRef one)
+{
+	return emit_at(e, place, emit_scalar(e, 64, offset), one);
+}
+
+void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *places,
+	LLVMTypeRef one, unsigned size, unsigned count)
+{
+	for (unsigned k = 0; k < count; k++) {
+		values[k] = LLVMGetUndef(LLVMVectorType(one, RT_MAX_WIDTH));
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			LLVMValueRef element = LLVMBuildLoad2(e->builder, one,
+				part_place(e, places[i], k * size, one), "");
+			LLVMSetAlignment(element, 1);
+			values[k] = LLVMBuildInsertElement(e->builder, values[k], element, emit_u32(e, i), "");
+		}
+	}
+}
+
+void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValueRef *places,
+	unsigned size, unsigned count)
+{
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned k = 0; k < count; k++) {
+			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k], emit_u32(e, i), "");
+			LLVMValueRef place = part_place(e, places[i], k * size, LLVMTypeOf(one));
+			LLVMSetAlignment(LLVMBuildStore(e->builder, one, place), 1);
+		}
+	}
+}
+
 /* --- In a function of C, whose arguments are arrays in memory: LLVM would write a whole vector to
  * memory and back for each element that is taken or put by number --- */
 

@@ -160,31 +160,22 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	}
 }
 
-static LLVMValueRef lane_place(const struct shaped *s, unsigned lane, unsigned part)
-{
-	uint64_t offset = (uint64_t)s->offsets[lane] + (uint64_t)part * s->size;
-	return emit_at(s->e, s->base, emit_scalar(s->e, 64, offset), s->one);
-}
-
-static void note_stride(const struct shaped *s)
+/* Where each lane's elements begin. */
+static void begin_lanes(const struct shaped *s, LLVMValueRef *places)
 {
 	struct emit *e = s->e;
-	LLVMValueRef first = lane_place(s, 0, 0);
-	emit_note_access(e, LLVMBuildPtrToInt(e->builder, first, e->s.i64, ""), (unsigned)s->stride);
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		places[i] = emit_at(e, s->base, emit_scalar(e, 64, (uint64_t)s->offsets[i]), e->s.i8);
+	}
+	emit_note_access(e, LLVMBuildPtrToInt(e->builder, places[0], e->s.i64, ""),
+		(unsigned)s->stride);
 }
 
 static void load_lanes(const struct shaped *s, LLVMValueRef *values)
 {
-	struct emit *e = s->e;
-	note_stride(s);
-	for (unsigned k = 0; k < s->count; k++) {
-		values[k] = LLVMGetUndef(LLVMVectorType(s->one, RT_MAX_WIDTH));
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-			LLVMValueRef one = LLVMBuildLoad2(e->builder, s->one, lane_place(s, i, k), "");
-			LLVMSetAlignment(one, 1);
-			values[k] = LLVMBuildInsertElement(e->builder, values[k], one, emit_u32(e, i), "");
-		}
-	}
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(s, places);
+	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
 static LLVMValueRef load_some(const struct shaped *s)
@@ -219,14 +210,9 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 
 static void store_lanes(const struct shaped *s, const LLVMValueRef *values)
 {
-	struct emit *e = s->e;
-	note_stride(s);
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		for (unsigned k = 0; k < s->count; k++) {
-			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k], emit_u32(e, i), "");
-			LLVMSetAlignment(LLVMBuildStore(e->builder, one, lane_place(s, i, k)), 1);
-		}
-	}
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(s, places);
+	emit_store_lanes(s->e, values, places, s->size, s->count);
 }
 
 static void store_some(const struct shaped *s, LLVMValueRef value)

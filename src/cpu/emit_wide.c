@@ -282,54 +282,33 @@ static void store_whole(struct wide *w)
 
 /* --- At a stride --- */
 
-/* Where lane 0's elements begin, and how far on the next one's do. */
-static LLVMValueRef begin_lanes(struct wide *w, LLVMValueRef *stride)
+/* Where each lane's elements begin. */
+static void begin_lanes(struct wide *w, LLVMValueRef *places)
 {
 	struct emit *e = w->e;
-	LLVMValueRef base = address_of(w, 0);
-	*stride = stride_of(w);
+	LLVMValueRef base = address_of(w, 0), stride = stride_of(w), at = base;
 	if (emit_notes_access(e)) {
-		LLVMValueRef high = LLVMBuildShl(e->builder, *stride, emit_scalar(e, 64, 32), "");
+		LLVMValueRef high = LLVMBuildShl(e->builder, stride, emit_scalar(e, 64, 32), "");
 		emit_note_lane(e, ir_or(e, high, emit_scalar(e, 64, RT_GROUP)));
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
 	}
-	return base;
-}
-
-static LLVMValueRef part_place(struct wide *w, LLVMValueRef at, unsigned part)
-{
-	struct emit *e = w->e;
-	LLVMValueRef place = ir_add(e, at, emit_scalar(e, 64, (uint64_t)part * w->size));
-	return LLVMBuildIntToPtr(e->builder, place, LLVMPointerType(w->one, 0), "");
+	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
+		places[i] = LLVMBuildIntToPtr(e->builder, at, e->ptr, "");
+	}
 }
 
 static void load_strided(struct wide *w)
 {
-	struct emit *e = w->e;
-	LLVMValueRef stride, at = begin_lanes(w, &stride);
-	for (unsigned k = 0; k < w->count; k++) {
-		w->values[k] = LLVMGetUndef(LLVMVectorType(w->one, e->width));
-	}
-	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
-		for (unsigned k = 0; k < w->count; k++) {
-			LLVMValueRef one = LLVMBuildLoad2(e->builder, w->one, part_place(w, at, k), "");
-			LLVMSetAlignment(one, 1);
-			w->values[k] = LLVMBuildInsertElement(e->builder, w->values[k], one,
-				emit_u32(e, i), "");
-		}
-	}
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(w, places);
+	emit_load_lanes(w->e, w->values, places, w->one, w->size, w->count);
 }
 
 static void store_strided(struct wide *w)
 {
-	struct emit *e = w->e;
-	LLVMValueRef stride, at = begin_lanes(w, &stride);
-	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
-		for (unsigned k = 0; k < w->count; k++) {
-			LLVMValueRef one = LLVMBuildExtractElement(e->builder, w->values[k], emit_u32(e, i), "");
-			LLVMSetAlignment(LLVMBuildStore(e->builder, one, part_place(w, at, k)), 1);
-		}
-	}
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(w, places);
+	emit_store_lanes(w->e, w->values, places, w->size, w->count);
 }
 
 /* --- One by one --- */
@@ -422,15 +401,15 @@ static const struct way loads[] = {{load_whole, are_neighbours}, {load_alike, ar
 static const struct way stores[] = {{store_whole, are_neighbours}, {store_strided, are_strided},
 	{store_each, NULL}};
 
-/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and not for
- * large kernels. */
+/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and not
+ * for large kernels. */
 static bool is_possible(const struct way *way, const struct wide *w)
 {
 	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
 	return may_be_one_access(w) && (way->test == are_neighbours
-		|| (!w->member && has_rows == (way->test == are_alike) && emit_is_in_loop(w->e)
-			&& ptx_reads_few(w->e->func, MOST_READS)));
+		|| (!w->member && has_rows == (way->test == are_alike)
+			&& ptx_reads_few(w->e->func, MOST_READS) && emit_is_in_loop(w->e)));
 }
 
 static LLVMValueRef test_all(struct wide *all, unsigned warps, test_fn *test)
