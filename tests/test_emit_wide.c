@@ -59,6 +59,16 @@ static void list(char *text, size_t size, const char *registers, unsigned count)
 	snprintf(text + len, size - (size_t)len, count > 1 ? "}" : "");
 }
 
+/* Registers for so many elements in each lane, and how the instruction says it. */
+static void name_parts(char names[80], char vector[16], size_t type, unsigned count)
+{
+	list(names, 80, types[type].registers, count);
+	vector[0] = '\0';
+	if (count > 1) {
+		snprintf(vector, 16, ".v%u", count);
+	}
+}
+
 static void fill_memory(void)
 {
 	uint8_t *bytes = (uint8_t *)grid.memory;
@@ -91,13 +101,10 @@ static void check_copies(const struct pattern *p, uint32_t threads, size_t step,
 static void run(const struct pattern *p, size_t type, unsigned count, uint32_t width,
 	uint32_t threads, bool by_shared)
 {
-	char names[80], vector[16] = "", body[1500], what[80];
+	char names[80], vector[16], body[1500], what[80];
 	size_t step = types[type].size * count;
 	const char *of = types[type].name;
-	list(names, sizeof(names), types[type].registers, count);
-	if (count > 1) {
-		snprintf(vector, sizeof(vector), ".v%u", count);
-	}
+	name_parts(names, vector, type, count);
 	int len = snprintf(body, sizeof(body),
 		"%s and.b32 %%r2, %%r0, 1; setp.eq.u32 %%p1, %%r2, %u; @%%p1 bra END;\n"
 		"mul.wide.u32 %%rd2, %%r1, %zu; add.u64 %%rd3, %%rd0, %%rd2;\n"
@@ -191,12 +198,9 @@ enum { DISTANCE = 7 };
 
 static void read_by_row(uint32_t row, size_t type, unsigned count, uint32_t odd_one)
 {
-	char names[80], vector[16] = "", body[1024], what[80];
+	char names[80], vector[16], body[1024], what[80];
 	size_t step = types[type].size * count;
-	list(names, sizeof(names), types[type].registers, count);
-	if (count > 1) {
-		snprintf(vector, sizeof(vector), ".v%u", count);
-	}
+	name_parts(names, vector, type, count);
 	fill_memory();
 	memcpy(grid.memory, &(uint32_t){DISTANCE * (uint32_t)step}, sizeof(uint32_t));
 	snprintf(body, sizeof(body), "mov.u32 %%r3, %%tid.y; ld.global.u32 %%r4, [%%rd0];\n"
@@ -252,14 +256,11 @@ static const int distances[] = {1, 3, -3, 0};
 static void copy_at_distance(int distance, size_t type, unsigned count, uint32_t odd_one)
 {
 	enum { THREADS = 40 };
-	char names[80], vector[16] = "", body[1024];
+	char names[80], vector[16], body[1024];
 	const uint8_t *bytes = (const uint8_t *)grid.memory;
 	size_t step = types[type].size * count;
 	int64_t first = distance < 0 ? 64 - distance * THREADS : 64;
-	list(names, sizeof(names), types[type].registers, count);
-	if (count > 1) {
-		snprintf(vector, sizeof(vector), ".v%u", count);
-	}
+	name_parts(names, vector, type, count);
 	fill_memory();
 	memcpy(grid.memory, &(int64_t){distance * (int64_t)step}, sizeof(int64_t));
 	snprintf(body, sizeof(body), "ld.global.u64 %%rd2, [%%rd0]; cvt.u64.u32 %%rd3, %%r0;\n"
