@@ -64,7 +64,7 @@ rest() {
 	fi
 	if python3 -c 'import numpy' 2>/dev/null; then
 		echo '{"case":"machine","threads":1,"what":"numpy"}'
-		OPENBLAS_NUM_THREADS=1 python3 bench/array_numpy.py
+		OPENBLAS_NUM_THREADS=1 python3 bench/array_python.py numpy
 	fi
 }
 
@@ -77,6 +77,9 @@ gpu() {
 	"$build/bench/bench_cold" cuda
 	"$build/bench/bench_modules" cuda
 	"$build/bench/bench_array" cuda
+	if python3 -c 'import cupy' 2>/dev/null; then
+		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
+	fi
 }
 
 machine

@@ -59,6 +59,38 @@ table() {
 				"with `cooperative_groups.h`: two processes of `kz_warm_up` over one " \
 				"after the other", label, "\n")
 	}
+	# The same where there is a GPU.
+	value("case") == "machine" && value("gpu") != "" {
+		machine = machine ", " value("gpu") ", driver " value("driver")
+		labels = split( \
+			"cold cuda|process start to result|from process start to the result of the " \
+				"program above, nothing cached\n" \
+			"cold cuda|kz_device_open|... of these: the driver, and a context\n" \
+			"warm cuda|process start to result|the same process, started again\n" \
+			"launch|kudzu|a checked launch of six arguments, without waiting for it\n" \
+			"launch|kudzu/bare|... over bare `cuLaunchKernel`\n" \
+			"launch|cupy|... by CuPy\047s `RawKernel`\n" \
+			"array: a + b, float32, 16|kudzu|`a + b` on 16 floats, without waiting for it\n" \
+			"array: a + b, float32, 16|kudzu/kz_launch|... over a launch\n" \
+			"array: a + b, float32, 16|cupy|... by CuPy\n" \
+			"array: 2 * a to a new array, float32, 16|kudzu|`2 * a` on 16 floats: new array, " \
+				"launch, release\n" \
+			"array: 2 * a to a new array, float32, 16|kudzu/kz_launch|... over a launch\n" \
+			"array: 2 * a to a new array, float32, 16|cupy|... by CuPy\n" \
+			"array: sum(a) to the host, float32, 16|kudzu|the sum of 16 floats, in the host\n" \
+			"array: sum(a) to the host, float32, 16|kudzu/kz_launch|... over a launch whose " \
+				"result is copied to the host\n" \
+			"array: sum(a) to the host, float32, 16|cupy|... by CuPy\n" \
+			"pool|alloc+free, 1 thread|an array of the pool, created and released\n" \
+			"pool|cupy|... by CuPy\n" \
+			"compile saxpy|kudzu|a new kernel, compiled\n" \
+			"compile saxpy|kudzu/bare|... over bare `nvrtcCompileProgram` with the same options\n" \
+			"compile saxpy|cupy|... and loaded by CuPy\n" \
+			"modules 1000, new|ratio|loading a module of 1000 kernels and making one ready, " \
+				"over a module of one\n" \
+			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, over one " \
+				"among few", label, "\n")
+	}
 	# A value of a line; these objects are flat, and no string has a quote in it.
 	function value(key, found) {
 		if (!match($0, "\"" key "\":(\"[^\"]*\"|[^,}]*)")) {
@@ -97,6 +129,10 @@ table() {
 		return against(got[name, "one thread/two"], scale[name], -1) \
 			(twin != "" ? ", two processes " short(twin) : "")
 	}
+	function share_goal(name) {
+		return name ~ /^transpose/ ? 0.85 : name ~ /^(scan|cumsum)/ ? "" \
+			: name ~ /^(sum|max|min|dot|arg|mean|var|norm|any|all|count)/ ? 0.9 : 0.92
+	}
 	function limit(name, memory, vector, best) {
 		memory = got[name, "share of memory\047s bandwidth"]
 		vector = got[name, "share of the vector units"]
@@ -125,6 +161,19 @@ table() {
 		}
 		array[threads, ++arrays[threads]] = value("median") + 0
 	}
+	# On a GPU: a row for each operation, with the largest of these sizes that all were measured at.
+	value("case") ~ /^array: .*, 67108864$/ {
+		name = substr(value("case"), 8)
+		sub(/, 67108864$/, "", name)
+		what = value("what")
+		if (what ~ /^share of a copy/) {
+			operations[++operation_count] = name
+			gpu[name, "share"] = value("median")
+		} else {
+			gpu[name, what ~ /^cupy/ ? "cupy" : what] = value("median")
+			cupy = what ~ /^cupy/ ? "CuPy " substr(what, 6) : cupy
+		}
+	}
 	value("case") ~ /^cpu: / {
 		name = substr(value("case"), 6)
 		if (!(name in known)) {
@@ -139,7 +188,8 @@ table() {
 		}
 	}
 	{
-		key = value("case") "|" value("what")
+		what = value("what")
+		key = value("case") "|" (what ~ /^cupy/ ? "cupy" : what)
 		number = value("median") == "" ? value("value") : value("median")
 		unit = value("unit")
 		if (!(key in one) && number != "") {
@@ -182,6 +232,17 @@ table() {
 				short(got[n, "kudzu-avx2/gcc-avx2"]), short(got[n, "kudzu-2/gcc-2"]),
 				scaling(n), limit(n)
 		}
+		if (operation_count) {
+			print "| 64 Mi elements | us | share of the bandwidth of a copy (goal) | " cupy ", us | " \
+				"over CuPy |\n|---|---|---|---|---|"
+		}
+		for (i = 1; i <= operation_count; i++) {
+			n = operations[i]
+			peer = gpu[n, "cupy"]
+			printf "| %s | %s | %s | %s | %s |\n", n, short(gpu[n, "kudzu"]), \
+				against(gpu[n, "share"], share_goal(n), -1), short(peer), \
+				peer == "" ? "-" : beside(gpu[n, "kudzu"] / peer)
+		}
 		for (i = 1; i <= labels; i++) {
 			split(label[i], parts, "|")
 			if (one[parts[1] "|" parts[2]] != "") {
@@ -192,7 +253,7 @@ table() {
 			rows = rows array_row(counts[i])
 		}
 		if (rows != "") {
-			printf "%s| | |\n|---|---|\n%s", count ? "\n" : "", rows
+			printf "%s| | |\n|---|---|\n%s", count || operation_count ? "\n" : "", rows
 		}
 	}' "$1"
 }
