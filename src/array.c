@@ -40,10 +40,11 @@ static kz_status layout(struct kz_array *array, kz_error *err)
 
 kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err)
 {
-	struct kz_array *array = mem_zalloc(1, sizeof(*array));
+	struct kz_array *array = mem_alloc(sizeof(*array)); /* calloc would pass malloc's own cache by */
 	if (!array) {
 		return error_no_memory(err);
 	}
+	memset(array, 0, sizeof(*array));
 	atomic_init(&array->refs, 1);
 	array->dtype = dtype;
 	array->shape = *shape;
@@ -425,17 +426,7 @@ int64_t kz_array_size(const kz_array *array)
 
 int kz_array_is_contiguous(const kz_array *array)
 {
-	if (!array || array->count == 0) {
-		return array != NULL;
-	}
-	// strided_run without copies of the shape: each operation asks this of its target.
-	int64_t run = dtype_size(array->dtype);
-	for (int64_t i = array->shape.ndim; i-- > 0; run *= array->shape.dims[i]) {
-		if (array->strides[i] != run && array->shape.dims[i] != 1) {
-			return 0;
-		}
-	}
-	return 1;
+	return array && array_is_contiguous(array);
 }
 
 uint64_t kz_array_address(const kz_array *array)

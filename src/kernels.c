@@ -7,16 +7,19 @@
  * wait for that.  Entries are never removed while the device lives, but for those of compiles that
  * failed: their key is emptied, so that the next one tries again.
  *
+ * What was found lately is found again without the lock: `recent` has it by the low bits of its hash.
+ *
  * The modules keep no count on their device, which would never end.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "kernels.h"
 #include "module.h"
 
 #include <string.h>
+
+enum { RECENT = 64 };
 
 struct entry {
 	uint64_t hash;
@@ -34,7 +37,8 @@ struct kernel_table {
 	size_t room; /* a power of two, or 0 */
 	size_t count;
 	int64_t compiled_count;
-	int64_t hit_count;
+	_Atomic(int64_t) hit_count;
+	_Atomic(struct entry *) recent[RECENT]; /* entries with kernels, which stay as they are */
 };
 
 /* The table of a device, made by whoever needs it first. */
@@ -59,12 +63,32 @@ static struct kernel_table *table_of(struct kz_device *dev)
 	return table;
 }
 
+/* Quick rather than good: keys are few. */
+static uint64_t hash_key(const void *key, size_t size)
+{
+	const unsigned char *bytes = key;
+	uint64_t hash = size, word = 0;
+	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+		memcpy(&word, bytes, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, bytes, size);
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+static bool is_of(const struct entry *entry, uint64_t hash, const void *key, size_t size)
+{
+	return entry->hash == hash && entry->size == size && memcmp(entry->key, key, size) == 0;
+}
+
 static struct entry **find_slot(const struct kernel_table *table, uint64_t hash, const void *key,
 	size_t size)
 {
 	size_t i = hash & (table->room - 1);
-	while (table->slots[i] && (table->slots[i]->hash != hash || table->slots[i]->size != size
-			|| memcmp(table->slots[i]->key, key, size) != 0)) {
+	while (table->slots[i] && !is_of(table->slots[i], hash, key, size)) {
 		i = (i + 1) & (table->room - 1);
 	}
 	return &table->slots[i];
@@ -103,9 +127,9 @@ static void entry_free(struct entry *entry)
 }
 
 /* The entry of a key, a new one if there is none; NULL when memory runs out.  Under the lock. */
-static struct entry *find_or_add(struct kernel_table *table, const struct kernels_want *want)
+static struct entry *find_or_add(struct kernel_table *table, const struct kernels_want *want,
+	uint64_t hash)
 {
-	uint64_t hash = hash_of(want->key, want->size).low;
 	if (!grow(table)) {
 		return NULL;
 	}
@@ -176,29 +200,46 @@ static kz_status fill(struct kernel_table *table, struct entry *entry, struct kz
 	return st;
 }
 
-kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
-	const struct kernels_want *want, kz_error *err)
+static kz_status find(struct kz_kernel **out, struct kernel_table *table, struct kz_device *dev,
+	const struct kernels_want *want, uint64_t hash, kz_error *err)
 {
-	struct kernel_table *table = table_of(dev);
 	kz_status st = KZ_OK;
-	if (!table) {
-		return error_no_memory(err);
-	}
 	pthread_mutex_lock(&table->lock);
-	struct entry *entry = find_or_add(table, want);
+	struct entry *entry = find_or_add(table, want, hash);
 	while (entry && !entry->kernel && !entry->failed) {
 		pthread_cond_wait(&table->changed, &table->lock);
 	}
 	if (!entry) {
 		st = error_no_memory(err);
 	} else if (entry->kernel) {
-		table->hit_count++;
+		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 	} else {
 		st = fill(table, entry, dev, want, err);
 	}
 	*out = st ? NULL : entry->kernel;
+	if (!st) {
+		atomic_store_explicit(&table->recent[hash % RECENT], entry, memory_order_release);
+	}
 	pthread_mutex_unlock(&table->lock);
 	return st;
+}
+
+kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
+	const struct kernels_want *want, kz_error *err)
+{
+	struct kernel_table *table = table_of(dev);
+	if (!table) {
+		return error_no_memory(err);
+	}
+	uint64_t hash = hash_key(want->key, want->size);
+	struct entry *entry = atomic_load_explicit(&table->recent[hash % RECENT],
+		memory_order_acquire);
+	if (likely(entry && is_of(entry, hash, want->key, want->size))) {
+		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
+		*out = entry->kernel;
+		return KZ_OK;
+	}
+	return find(out, table, dev, want, hash, err);
 }
 
 void kernels_count(struct kz_device *dev)
@@ -236,7 +277,7 @@ void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 	if (table) {
 		pthread_mutex_lock(&table->lock);
 		out->compiled_count = table->compiled_count;
-		out->hit_count = table->hit_count;
+		out->hit_count = atomic_load_explicit(&table->hit_count, memory_order_relaxed);
 		pthread_mutex_unlock(&table->lock);
 	}
 }
