@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, WARP = 32, OPERANDS = 1 + EXPR_ARRAYS };
+enum { BLOCK = 256, WARP = 32, MOST_Y = 1 << 15, MOST_BYTES = 16, MOST_LONG = 4,
+	OPERANDS = 1 + EXPR_ARRAYS };
 
 /* What a block does on a serial device: so much that to begin a block is nothing beside it, so
  * little that cores which come late get their share.  Simple operations take as long as their
@@ -128,7 +129,7 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	for (int i = 0; i < expr->array_count && !like; i++) {
 		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
 	}
-	if (!like || kz_array_is_contiguous(like) || has_index(expr)) {
+	if (!like || array_is_contiguous(like) || has_index(expr)) {
 		return;
 	}
 	int64_t stride = dtype_size(target->dtype);
@@ -151,6 +152,9 @@ static kz_status check_target(const struct kz_array *into, const struct expr *ex
 	kz_error *err)
 {
 	kz_dtype dtype = expr_dtype(expr);
+	if (dtype == into->dtype && array_is_contiguous(into)) {
+		return KZ_OK; /* mostly */
+	}
 	if (expr->nodes[expr->node_count - 1].weak && dtype < KZ_C64) {
 		dtype = KZ_BOOL; /* a C number takes the target's type, but keeps both parts */
 	}
@@ -162,7 +166,7 @@ static kz_status check_target(const struct kz_array *into, const struct expr *ex
 		return error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(dtype),
 			kz_dtype_name(into->dtype));
 	}
-	if (kz_array_is_contiguous(into)) {
+	if (array_is_contiguous(into)) {
 		return KZ_OK;
 	}
 	const struct strided elements = array_elements(into);
@@ -202,10 +206,16 @@ static bool needs_detour(const struct expr *expr, const struct kz_array *into)
 			return true;
 		}
 	}
-	return has_index(expr) && !kz_array_is_contiguous(into);
+	return has_index(expr) && !array_is_contiguous(into);
 }
 
 /* Layout */
+
+/* generate_alignment, of the built-in types without a call. */
+static uint64_t alignment_of(kz_dtype dtype)
+{
+	return (uint64_t)(dtype < KZ_DTYPE_STRUCT ? dtype_size(dtype) : generate_alignment(dtype));
+}
 
 /* The usual case, in which there is nothing to put in order: all arrays have the result's shape, and
  * lie row-major without gaps. */
@@ -214,14 +224,11 @@ static bool is_flat(struct plan *plan, const kz_shape *shape)
 	for (int k = 0; k < plan->count; k++) {
 		const struct kz_array *array = operand(plan, k);
 		plan->address[k] = array_address(array);
-		plan->strides[k][0] = dtype_size(array->dtype);
-		if (!shape_equal(&array->shape, shape) || !kz_array_is_contiguous(array)
-		    || plan->address[k] & (CUdeviceptr)(generate_alignment(array->dtype) - 1)) {
+		if (!shape_equal(&array->shape, shape) || !array_is_contiguous(array)
+		    || plan->address[k] & (alignment_of(array->dtype) - 1)) {
 			return false;
 		}
 	}
-	plan->dims[0] = plan->target->count;
-	plan->ndim = plan->target->count != 1;
 	return true;
 }
 
@@ -239,7 +246,7 @@ static kz_status find_strides(struct plan *plan, const kz_shape *shape, kz_error
 			bits |= (uint64_t)plan->strides[k][i];
 		}
 		plan->address[k] = array_address(array);
-		if (bits & (uint64_t)(generate_alignment(array->dtype) - 1)) {
+		if (bits & (alignment_of(array->dtype) - 1)) {
 			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
 				"at multiples of %lld bytes", name_of(plan->expr),
 				kz_dtype_name(array->dtype),
@@ -314,47 +321,62 @@ static void merge_axes(struct plan *plan)
 	plan->ndim = ndim;
 }
 
-/* As many elements as make 4 bytes of the smallest, if that is more than one and all lie so. */
-static uint32_t choose_pack(const struct plan *plan)
+/* What a thread of a GPU takes: 16 bytes of the widest elements, of the smallest no less than 4 at
+ * once if these lie so.  Constants are read once. */
+static void choose_pack(struct plan *plan)
 {
-	int64_t smallest = 4;
-	uint64_t bits = 0;
+	struct layout *layout = &plan->layout;
+	unsigned smallest = 4, widest = 1, bits = 0;
 	for (int k = 0; k < plan->count; k++) {
-		int64_t size = dtype_size(operand(plan, k)->dtype);
-		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
-		smallest = size < smallest && !is_constant ? size : smallest;
+		unsigned size = (unsigned)dtype_size(operand(plan, k)->dtype);
+		if (!k || !(layout->constant >> (k - 1) & 1)) {
+			smallest = size < smallest ? size : smallest;
+			widest = size > widest ? size : widest;
+			bits |= (unsigned)plan->address[k] >> __builtin_ctz(size);
+		}
 	}
-	for (int k = 0; k < plan->count; k++) {
-		int64_t size = 4 / smallest * dtype_size(operand(plan, k)->dtype);
-		bool is_constant = k && plan->layout.constant >> (k - 1) & 1;
-		bits |= is_constant ? 0 : plan->address[k] & (uint64_t)((size < 16 ? size : 16) - 1);
+	unsigned most = widest < MOST_BYTES ? MOST_BYTES / widest : 1;
+	if (most > MOST_LONG && (layout->ndim || !expr_is_short(plan->expr))) {
+		most = MOST_LONG;
 	}
-	return smallest == 3 || smallest == 4 || bits ? 0 : (uint32_t)(4 / smallest);
+	unsigned pack = layout->ndim || 4 / smallest < 2 ? 1 : 4 / smallest < most ? 4 / smallest : most;
+	pack = bits & (pack - 1) ? 1 : pack;
+	layout->pack = (uint16_t)pack;
+	layout->turns = (uint16_t)(most / pack);
 }
 
-static void classify(struct plan *plan)
+/* What the last of the axes that are left has in common. */
+static void classify_axes(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	int last = plan->ndim - 1;
 	bool unit = true;
-	const bool serial = plan->device->serial;
-	layout->serial = !serial ? 0 : expr_is_branchy(plan->expr) ? WARP : 1;
 	for (int k = 0; last >= 0 && k < plan->count; k++) {
 		int64_t stride = plan->strides[k][last];
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
 		unit = unit && ((k && stride == 0)
 			|| stride == dtype_size(operand(plan, k)->dtype));
 	}
-	for (int k = 1; serial && k < plan->count; k++) {
+	const bool flat = last <= 0 && unit;
+	layout->ndim = flat ? 0 : (uint8_t)(last + 1);
+	layout->unit = !flat && unit;
+}
+
+static void classify_device(struct plan *plan)
+{
+	struct layout *layout = &plan->layout;
+	layout->wide = plan->target->count > INT32_MAX;
+	if (!plan->device->serial) {
+		choose_pack(plan);
+		return;
+	}
+	layout->wide = true;
+	layout->serial = expr_is_branchy(plan->expr) ? WARP : 1;
+	for (int k = 1; k < plan->count; k++) {
 		bool same = plan->address[k] == plan->address[0]
 			&& operand(plan, k)->dtype == plan->target->dtype;
 		layout->target |= same ? 1u << (k - 1) : 0;
 	}
-	const bool flat = last <= 0 && unit;
-	layout->ndim = flat ? 0 : (uint8_t)(last + 1);
-	layout->unit = !flat && unit;
-	layout->wide = serial || plan->target->count > INT32_MAX;
-	layout->pack = serial || !flat ? 0 : choose_pack(plan);
 }
 
 /* Launch */
@@ -406,23 +428,21 @@ static int64_t serial_chunk(const struct plan *plan)
 static void choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
-	int64_t most = 16 * (int64_t)plan->device->info.multiprocessors;
-	if (plan->layout.serial) {
-		call->block.x = plan->layout.serial;
+	const struct layout *layout = &plan->layout;
+	if (layout->serial) {
+		call->block.x = layout->serial;
 		call->grid.x = divide_up(count, serial_chunk(plan));
-	} else if (!plan->layout.ndim) {
-		int64_t pack = plan->layout.pack ? plan->layout.pack : 1;
+	} else if (!layout->ndim) {
 		call->block.x = BLOCK;
-		call->grid.x = min64(divide_up(divide_up(count, pack), BLOCK), most);
+		call->grid.x = divide_up(count, BLOCK * layout->pack * layout->turns);
 	} else {
 		int64_t inner = plan->dims[plan->ndim - 1];
-		for (call->block.x = 32; call->block.x < BLOCK && call->block.x < inner;) {
+		while (call->block.x < BLOCK && call->block.x * layout->turns < inner) {
 			call->block.x *= 2;
 		}
 		call->block.y = BLOCK / call->block.x;
-		call->grid.x = min64(divide_up(inner, call->block.x), most);
-		call->grid.y = min64(divide_up(count / inner, call->block.y),
-			divide_up(most, call->grid.x));
+		call->grid.x = divide_up(inner, call->block.x * layout->turns);
+		call->grid.y = min64(divide_up(count / inner, call->block.y), MOST_Y);
 	}
 }
 
@@ -551,8 +571,9 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 		}
 		follow_target(plan);
 		merge_axes(plan);
+		classify_axes(plan);
 	}
-	classify(plan);
+	classify_device(plan);
 	plan->dtype = plan->target->dtype;
 	if (is_copy(plan)) {
 		if (!plan->layout.ndim && !plan->layout.constant) {
@@ -667,7 +688,7 @@ kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, 
 	struct elementwise how = {.unsafe = true};
 	struct expr copy;
 	kz_status st;
-	if (array->dtype == dtype && kz_array_is_contiguous(array)) {
+	if (array->dtype == dtype && array_is_contiguous(array)) {
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}

@@ -15,6 +15,8 @@
 
 /* The operations */
 
+enum { SHORT_NODES = 12 };
+
 enum rule {
 	ARITHMETIC,  /* the common type */
 	NOT_BOOL,    /* the same, but of bool: refused */
@@ -83,6 +85,22 @@ bool expr_is_branchy(const struct expr *expr)
 		}
 	}
 	return false;
+}
+
+/* Not those that are loops or series, nor quotients, which are on GPUs. */
+static bool is_short(int op)
+{
+	return op <= KZ_OP_MULTIPLY || op == KZ_OP_NEGATIVE || op == KZ_OP_POSITIVE
+		|| op == KZ_OP_ABSOLUTE || op == KZ_OP_SQUARE || op >= KZ_OP_MAXIMUM;
+}
+
+bool expr_is_short(const struct expr *expr)
+{
+	bool all = expr->node_count <= SHORT_NODES;
+	for (int i = 0; i < expr->node_count && all; i++) {
+		all = is_short(expr->nodes[i].op);
+	}
+	return all;
 }
 
 kz_op expr_find(const char *name, size_t len)
@@ -279,6 +297,9 @@ static bool settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dt
 int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 {
 	struct expr_node *node = &expr->nodes[index];
+	if (node->dtype == dtype && !node->weak) {
+		return index;
+	}
 	bool can_settle = node->weak && node->op == EXPR_SCALAR
 		&& (dtype_is_float(dtype) || dtype_is_complex(dtype)
 			|| (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)))
@@ -333,7 +354,7 @@ static kz_dtype common_type(struct typing *t, int first)
 	for (int i = first; i < t->count; i++) {
 		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
 		kz_dtype *to = node->weak ? &weak : &strong;
-		*to = *to ? kz_dtype_promote(*to, node->dtype) : node->dtype;
+		*to = *to && *to != node->dtype ? kz_dtype_promote(*to, node->dtype) : node->dtype;
 		if (!*to) {
 			return 0;
 		}

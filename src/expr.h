@@ -77,6 +77,9 @@ static inline kz_dtype expr_dtype(const struct expr *expr)
 /* Whether some operation's code has loops or calls, so that compilers make no vectors of it. */
 bool expr_is_branchy(const struct expr *expr);
 
+/* Whether its code is so short that it may be in a kernel many times. */
+bool expr_is_short(const struct expr *expr);
+
 /* What an operation is, from ops.def. */
 struct expr_op {
 	const char *name;

@@ -131,10 +131,9 @@ static void add_params(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	const struct layout *layout = &generate->layout;
-	if (layout->pack) {
-		str_addf(source, "template <class T> struct __align__(%u * sizeof(T) < 16"
-			" ? %u * sizeof(T) : 16) kz_pack {\n\tT at[%u];\n};\n", layout->pack,
-			layout->pack, layout->pack);
+	if (layout->pack > 1) {
+		str_addf(source, "template <class T> struct __align__(%d * sizeof(T)) kz_pack {\n"
+			"\tT at[%d];\n};\n", layout->pack, layout->pack);
 	}
 	if (layout->ndim) {
 		str_addf(source, "struct kz_extents {\n\tkz_index inner, rows, dims[%d];\n"
@@ -231,8 +230,9 @@ static void write_place(char *place, size_t size, const struct generate *generat
 	if (layout->ndim) {
 		snprintf(name, sizeof(name), "row%d", is_target ? 0 : which + 1);
 	}
-	if (generate->in_pack && !is_constant) {
-		snprintf(place, size, "pack%d.at[j]", is_target ? 0 : which + 1);
+	if (generate->in_pack && !is_constant && (!is_target || layout->pack > 1)) {
+		snprintf(place, size, is_target ? "pack0.at[j]" : layout->pack > 1
+			? "pack%d[turn].at[j]" : "pack%d[turn]", which + 1);
 	} else if (!layout->ndim || layout->unit || is_constant) {
 		snprintf(place, size, is_constant ? "%s[0]" : "%s[i]", name);
 	} else {
@@ -322,61 +322,98 @@ static void add_serial_loop(struct str *source, const struct generate *generate,
 		: "#pragma unroll 1\nfor (kz_index i = first + threadIdx.x; i < %s; i += 32) {\n", end);
 }
 
-/* The pack of an array, or of the target, as its kernel spells it. */
+/* What a thread takes at once of an array, or of the target: a pack, or an element. */
 static void add_pack_type(struct str *source, const struct generate *generate, int which)
 {
-	str_add(source, "kz_pack<");
+	const bool pack = generate->layout.pack > 1;
+	str_add(source, pack ? "kz_pack<" : "");
 	generate_storage(source, which ? array_dtype(generate->expr, which - 1) : generate->dtype);
-	str_add(source, ">");
+	str_add(source, pack ? ">" : "");
 }
 
-/* A loop over whole packs: read one of each array, compute its elements, write that of the target. */
-static void add_pack_loop(struct str *source, const struct generate *generate)
+/* Begin a loop over the turns of a thread of a GPU, which takes pack `p` of what has `end`. */
+static void open_turns(struct str *source, const struct generate *generate, const char *end)
 {
-	struct generate inner = *generate;
-	inner.in_pack = true;
-	str_addf(source, "const kz_index packs = count / %u;\n"
-		"for (kz_index p = blockIdx.x * (kz_index)blockDim.x + threadIdx.x; p < packs;"
-		" p += (kz_index)gridDim.x * blockDim.x) {\n", generate->layout.pack);
+	str_addf(source, "#pragma unroll\nfor (int turn = 0; turn < %d; turn++) {\n"
+		"const kz_index p = first + turn * blockDim.x;\nif (p < %s) {\n",
+		generate->layout.turns, end);
+	str_add(source, generate->layout.pack > 1 ? "" : "const kz_index i = p;\n");
+}
+
+/* All that a thread reads, before it writes: the device has it under way at once. */
+static void add_reads(struct str *source, const struct generate *generate, const char *end)
+{
+	const struct layout *layout = &generate->layout;
+	char place[128];
 	for (int k = 1; k <= generate->expr->array_count; k++) {
-		if (!(generate->layout.constant >> (k - 1) & 1)) {
-			str_add(source, "const ");
+		if (!(layout->constant >> (k - 1) & 1)) {
 			add_pack_type(source, generate, k);
-			str_addf(source, " pack%d = ((const ", k);
-			add_pack_type(source, generate, k);
-			str_addf(source, " *)array%d)[p];\n", k - 1);
+			str_addf(source, " pack%d[%d];\n", k, layout->turns);
 		}
 	}
-	add_pack_type(source, generate, 0);
-	str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %u; j++) {\n"
-		"const kz_index i = p * %u + j;\n", generate->layout.pack, generate->layout.pack);
+	open_turns(source, generate, end);
+	for (int k = 1; k <= generate->expr->array_count; k++) {
+		if (layout->constant >> (k - 1) & 1) {
+			continue;
+		}
+		str_addf(source, "pack%d[turn] = ", k);
+		if (layout->pack > 1) {
+			str_add(source, "((const ");
+			add_pack_type(source, generate, k);
+			str_addf(source, " *)array%d)[p];\n", k - 1);
+		} else {
+			write_place(place, sizeof(place), generate, k - 1);
+			str_addf(source, "%s;\n", place);
+		}
+	}
+	str_add(source, "}\n}\n");
+}
+
+/* What a thread of a GPU does of a row, or of all elements, that have `end` packs. */
+static void add_turns(struct str *source, const struct generate *generate, const char *end)
+{
+	struct generate inner = *generate;
+	const int pack = generate->layout.pack;
+	inner.in_pack = true;
+	str_addf(source, "const kz_index first = blockIdx.x * (kz_index)(blockDim.x * %d)"
+		" + threadIdx.x;\n", generate->layout.turns);
+	add_reads(source, generate, end);
+	open_turns(source, generate, end);
+	if (pack > 1) {
+		add_pack_type(source, generate, 0);
+		str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
+			"const kz_index i = p * %d + j;\n", pack, pack);
+	}
 	add_nodes(source, &inner);
-	str_add(source, "}\n((");
-	add_pack_type(source, generate, 0);
-	str_add(source, " *)target)[p] = pack0;\n}\n");
+	if (pack > 1) {
+		str_add(source, "}\n((");
+		add_pack_type(source, generate, 0);
+		str_add(source, " *)target)[p] = pack0;\n");
+	}
+	str_add(source, "}\n}\n");
 }
 
 static void add_flat_loop(struct str *source, const struct generate *generate)
 {
+	const int pack = generate->layout.pack;
 	generate_constants(source, generate);
-	if (generate->layout.pack) {
-		add_pack_loop(source, generate);
-		str_addf(source, "const kz_index done = packs * %u;\n", generate->layout.pack);
-	}
-	str_add(source, generate->layout.serial
-		? "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
-		"const kz_index first = share * blockIdx.x;\n"
-		"const kz_index end = first + share < count ? first + share : count;\n"
-		: generate->layout.pack
-		? "for (kz_index i = done + blockIdx.x * (kz_index)blockDim.x + threadIdx.x; i < count;"
-		" i += (kz_index)gridDim.x * blockDim.x) {\n"
-		: "for (kz_index i = blockIdx.x * (kz_index)blockDim.x + threadIdx.x; i < count;"
-		" i += (kz_index)gridDim.x * blockDim.x) {\n");
 	if (generate->layout.serial) {
+		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
+			"const kz_index first = share * blockIdx.x;\n"
+			"const kz_index end = first + share < count ? first + share : count;\n");
 		add_serial_loop(source, generate, "end");
+		add_nodes(source, generate);
+		str_add(source, "}\n");
+		return;
 	}
-	add_nodes(source, generate);
-	str_add(source, "}\n");
+	str_addf(source, "const kz_index packs = count / %d;\n", pack);
+	add_turns(source, generate, "packs");
+	if (pack > 1) {
+		str_addf(source, "const kz_index i = packs * %d + threadIdx.x;\n"
+			"if (blockIdx.x == 0 && i < count) {\n", pack);
+		add_nodes(source, generate);
+		str_add(source, "}\n");
+	}
 }
 
 /* Where row `row` of every array begins. */
@@ -388,8 +425,8 @@ static void add_row(struct str *source, const struct generate *generate)
 		str_addf(source, "long long offset%d = 0;\n", k);
 	}
 	for (int d = generate->layout.ndim - 2; d >= 0; d--) {
-		str_addf(source, "{\nconst long long at = rest %% extents.dims[%d];\n"
-			"rest /= extents.dims[%d];\n", d, d);
+		str_addf(source, d ? "{\nconst long long at = rest %% extents.dims[%d];\n"
+			"rest /= extents.dims[%d];\n" : "{\nconst long long at = rest;\n", d, d);
 		for (int k = 0; k < count; k++) {
 			str_addf(source, "offset%d += at * extents.strides[%d][%d];\n", k, k, d);
 		}
@@ -420,18 +457,18 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
 	add_row(source, generate);
 	generate_constants(source, generate);
-	str_add(source, serial
-		? "const kz_index first = at - row * extents.inner;\n"
-		"const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
-		" : extents.inner;\n"
-		"at += stop - first;\n"
-		: "for (kz_index i = blockIdx.x * (kz_index)blockDim.x + threadIdx.x;"
-		" i < extents.inner; i += (kz_index)gridDim.x * blockDim.x) {\n");
 	if (serial) {
+		str_add(source, "const kz_index first = at - row * extents.inner;\n"
+			"const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
+			" : extents.inner;\n"
+			"at += stop - first;\n");
 		add_serial_loop(source, generate, "stop");
+		add_nodes(source, generate);
+		str_add(source, "}\n");
+	} else {
+		add_turns(source, generate, "extents.inner");
 	}
-	add_nodes(source, generate);
-	str_add(source, "}\n}\n");
+	str_add(source, "}\n");
 }
 
 void generate_elementwise(struct str *source, const void *context)

@@ -15,8 +15,10 @@
  * loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block is a
  * warp, whose lanes the device computes together.
  *
- * On GPUs a thread takes `pack` elements at once where some have less than 4 bytes, so that it moves
- * 4 bytes of these at least.  The addresses must be multiples of a pack's size, of 16 at most.
+ * A GPU wants many bytes under way: all that a thread has to read it reads before it computes.  These
+ * are `pack` elements in a row, where some have less than 4 bytes, so that it moves 4 bytes of these
+ * at once; and of such packs `turns`, a block's width apart.  The addresses must be multiples of a
+ * pack's size.
  */
 struct layout {
 	uint8_t ndim;      /* 0: flat */
@@ -25,14 +27,15 @@ struct layout {
 	uint8_t unit;      /* the last extent's strides are the elements' sizes */
 	uint32_t constant; /* bit i: array i is constant */
 	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */
-	uint32_t pack;     /* flat, not serial: elements that a thread takes at once; 0: one */
+	uint16_t pack;     /* elements in a row that a thread of a GPU takes at once, if flat; else 1 */
+	uint16_t turns;    /* how often it does */
 };
 
 struct generate {
 	const struct expr *expr;
 	kz_dtype dtype; /* of the target */
 	struct layout layout;
-	bool in_pack;   /* the nodes that are written are of a pack's elements */
+	bool in_pack;   /* the nodes that are written are of what was read before */
 };
 
 /*
