@@ -2,32 +2,131 @@
 /*
  * Copies of which the source is without gaps along one axis, the target along another one: the rows
  * and columns of matrices, in tiles.  KZ_SERIAL: a block of one thread has all tiles of 32 columns.
- * Else a block of 32 x 8 threads has one tile, and reads and writes it along the rows by a detour
- * through shared memory.
+ * Else a block of 32 x 8 threads has one tile of 32 x 32 words, and reads and writes it along the
+ * rows by a detour through shared memory.  A word is an element, or 4 bytes of smaller ones: then as
+ * many words below each other are a square of elements, which a thread turns by itself.
  */
 typedef long long kz_i64;
 struct kz_transposed {
 	kz_i64 rows, columns;      /* of the target */
 	kz_i64 to_row, from_column; /* in bytes; a row of the target and a column of the source are
 	                               without gaps */
+	kz_i64 words;              /* all that is read and written in words is at multiples of 4 bytes */
 	kz_i64 ndim;               /* of the other axes */
 	kz_i64 dims[14], to_strides[14], from_strides[14];
 };
+#ifdef KZ_SERIAL
 #define TILE 32
+#else
+#define PER (sizeof(kz_element) < 4 ? 4 / (int)sizeof(kz_element) : 1) /* elements of a word */
+#define TILE (32 * PER)
+#define TURNS 4 /* of 8 rows of words each */
+/* Of a multiprocessor, as many as leave registers for what is under way. */
+#define BLOCKS (sizeof(kz_element) > 4 ? 5 : sizeof(kz_element) > 1 ? 8 : 6)
+template <class T, int per> struct kz_square { typedef unsigned int word; };
+template <class T> struct kz_square<T, 1> { typedef T word; };
+typedef kz_square<kz_element, PER>::word kz_word;
+
+template <class T> __device__ void kz_turn(T (&)[1]) {}
+__device__ inline void kz_turn(unsigned int (&row)[2])
+{
+	const unsigned int first = __byte_perm(row[0], row[1], 0x5410);
+	row[1] = __byte_perm(row[0], row[1], 0x7632);
+	row[0] = first;
+}
+__device__ inline void kz_turn(unsigned int (&row)[4])
+{
+	const unsigned int a = __byte_perm(row[0], row[1], 0x5140);
+	const unsigned int b = __byte_perm(row[0], row[1], 0x7362);
+	const unsigned int c = __byte_perm(row[2], row[3], 0x5140);
+	const unsigned int d = __byte_perm(row[2], row[3], 0x7362);
+	row[0] = __byte_perm(a, c, 0x5410);
+	row[1] = __byte_perm(a, c, 0x7632);
+	row[2] = __byte_perm(b, d, 0x5410);
+	row[3] = __byte_perm(b, d, 0x7632);
+}
+
+/* A whole tile, in words. */
+__device__ inline void kz_tile_of_words(kz_word (&tile)[PER][32][33], char *target, const char *source,
+	kz_i64 to_row, kz_i64 from_column)
+{
+	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
+	kz_word square[TURNS][PER];
+#pragma unroll
+	for (int i = 0; i < TURNS * PER; i++) {
+		square[i / PER][i % PER] = ((const kz_word *)(source
+			+ ((y + i / PER * 8) * PER + i % PER) * from_column))[x];
+	}
+#pragma unroll
+	for (int turn = 0; turn < TURNS; turn++) {
+		kz_turn(square[turn]);
+#pragma unroll
+		for (int i = 0; i < PER; i++) {
+			tile[i][x][y + turn * 8] = square[turn][i];
+		}
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < TURNS * PER; i++) {
+		const int row = y + i / PER * 8;
+		((kz_word *)(target + (row * PER + i % PER) * to_row))[x] = tile[i % PER][row][x];
+	}
+}
+
+/* As much of a tile as there is, in elements. */
+__device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const char *source,
+	kz_i64 to_row, kz_i64 from_column, int rows, int columns)
+{
+	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
+	for (int row = x; row < rows; row += 32) {
+		const char *from = source + y * from_column + row * (int)sizeof(kz_element);
+		for (int first = y; first < columns; first += TURNS * 8) {
+			kz_element read[TURNS];
+#pragma unroll
+			for (int turn = 0; turn < TURNS; turn++, from += 8 * from_column) {
+				if (first + turn * 8 < columns) {
+					read[turn] = *(const kz_element *)from;
+				}
+			}
+#pragma unroll
+			for (int turn = 0; turn < TURNS; turn++) {
+				if (first + turn * 8 < columns) {
+					tile[(first + turn * 8) * (TILE + PER) + row] = read[turn];
+				}
+			}
+		}
+	}
+	__syncthreads();
+	for (int column = x; column < columns; column += 32) {
+		char *to = target + y * to_row + column * (int)sizeof(kz_element);
+#pragma unroll 4
+		for (int row = y; row < rows; row += 8, to += 8 * to_row) {
+			*(kz_element *)to = tile[column * (TILE + PER) + row];
+		}
+	}
+}
+#endif
 #define LINE (sizeof(kz_element) > 8 ? 8 : 64 / (int)sizeof(kz_element))
 
 extern "C" __global__ void
 #ifdef KZ_SERIAL
 __launch_bounds__(1)
 #else
-__launch_bounds__(256)
+__launch_bounds__(256, BLOCKS)
 #endif
 kz_kernel(char *target, const char *source, const __grid_constant__ kz_transposed shape)
 {
-	const kz_i64 tiles = (shape.columns + TILE - 1) / TILE;
-	kz_i64 matrix = blockIdx.x / tiles;
-	const kz_i64 left = (blockIdx.x - matrix * tiles) * TILE;
-	const kz_i64 right = left + TILE < shape.columns ? left + TILE : shape.columns;
+	const kz_i64 wide = (shape.columns + TILE - 1) / TILE;
+#ifdef KZ_SERIAL
+	kz_i64 matrix = blockIdx.x / wide;
+	const kz_i64 left = (blockIdx.x - matrix * wide) * TILE;
+#else
+	const unsigned int high = (unsigned int)((shape.rows + TILE - 1) / TILE);
+	const unsigned int lines = blockIdx.x / (unsigned int)wide;
+	const kz_i64 left = (kz_i64)(blockIdx.x - lines * (unsigned int)wide) * TILE;
+	kz_i64 matrix = lines / high;
+	const kz_i64 top = (kz_i64)(lines % high) * TILE;
+#endif
 	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
 		const kz_i64 at = matrix % shape.dims[d];
 		matrix /= shape.dims[d];
@@ -35,6 +134,7 @@ kz_kernel(char *target, const char *source, const __grid_constant__ kz_transpose
 		source += at * shape.from_strides[d];
 	}
 #ifdef KZ_SERIAL
+	const kz_i64 right = left + TILE < shape.columns ? left + TILE : shape.columns;
 	/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
 	for (kz_i64 top = 0; top < shape.rows; top += LINE) {
 		const kz_i64 bottom = top + LINE < shape.rows ? top + LINE : shape.rows;
@@ -59,25 +159,15 @@ kz_kernel(char *target, const char *source, const __grid_constant__ kz_transpose
 		}
 	}
 #else
-	__shared__ __align__(16) unsigned char room[TILE * (TILE + 1) * sizeof(kz_element)];
-	kz_element *tile = (kz_element *)room;
-	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
-	for (kz_i64 top = (kz_i64)blockIdx.y * TILE; top < shape.rows;
-		top += (kz_i64)gridDim.y * TILE) {
-		for (int i = y; i < TILE; i += 8) {
-			if (top + x < shape.rows && left + i < right) {
-				tile[i * (TILE + 1) + x] = ((const kz_element *)(source
-					+ (left + i) * shape.from_column))[top + x];
-			}
-		}
-		__syncthreads();
-		for (int i = y; i < TILE; i += 8) {
-			if (top + i < shape.rows && left + x < right) {
-				((kz_element *)(target + (top + i) * shape.to_row))[left + x]
-					= tile[x * (TILE + 1) + i];
-			}
-		}
-		__syncthreads();
+	__shared__ kz_word tile[PER][32][33];
+	target += top * shape.to_row + left * (int)sizeof(kz_element);
+	source += left * shape.from_column + top * (int)sizeof(kz_element);
+	if (shape.words && top + TILE <= shape.rows && left + TILE <= shape.columns) {
+		kz_tile_of_words(tile, target, source, shape.to_row, shape.from_column);
+	} else {
+		kz_tile_of_elements((kz_element *)tile, target, source, shape.to_row, shape.from_column,
+			(int)(top + TILE < shape.rows ? TILE : shape.rows - top),
+			(int)(left + TILE < shape.columns ? TILE : shape.columns - left));
 	}
 #endif
 }

@@ -11,12 +11,13 @@
 
 #include <string.h>
 
-enum { TILE = 32, MIN_EXTENT = 8, MOST_Y = 1024, OTHERS = 14 }; /* TILE as in transpose.cuh */
+enum { MIN_EXTENT = 8, OTHERS = 14 };
 
 /* As kernels/transpose.cuh has it. */
 struct transposed {
 	int64_t rows, columns;
 	int64_t to_row, from_column;
+	int64_t words;
 	int64_t ndim;
 	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
 };
@@ -55,6 +56,23 @@ bool transpose_suits(struct transpose *copy)
 	return false;
 }
 
+/* The extent of a tile, as in transpose.cuh. */
+static int64_t tile_of(const struct transpose *copy)
+{
+	return copy->size < 4 && !copy->device->serial ? 32 * 4 / copy->size : 32;
+}
+
+/* Whether everything lies at multiples of 4 bytes. */
+static bool lies_in_words(const struct transpose *copy)
+{
+	uint64_t bits = copy->address[0] | copy->address[1];
+	for (int i = 0; i < copy->ndim; i++) {
+		bits |= i == copy->ndim - 1 ? 0 : (uint64_t)copy->strides[0][i];
+		bits |= i == copy->turned ? 0 : (uint64_t)copy->strides[1][i];
+	}
+	return bits % 4 == 0;
+}
+
 static void fill(struct transposed *out, const struct transpose *copy)
 {
 	int last = copy->ndim - 1;
@@ -62,6 +80,7 @@ static void fill(struct transposed *out, const struct transpose *copy)
 	out->columns = copy->dims[last];
 	out->to_row = copy->strides[0][copy->turned];
 	out->from_column = copy->strides[1][last];
+	out->words = copy->size >= 4 || lies_in_words(copy);
 	out->ndim = 0;
 	for (int i = 0; i < last; i++) {
 		if (i != copy->turned) {
@@ -92,11 +111,12 @@ kz_status transpose_run(const struct transpose *copy, kz_error *err)
 		return st;
 	}
 	fill(&shape, copy);
-	int64_t count = divide_up(shape.columns, TILE);
+	const int64_t tile = tile_of(copy);
+	int64_t count = divide_up(shape.columns, tile)
+		* (copy->device->serial ? 1 : divide_up(shape.rows, tile));
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		count *= shape.dims[i]; /* no more than elements */
 	}
-	int64_t rows = copy->device->serial ? 1 : divide_up(shape.rows, TILE);
-	call.grid = kz_dim(count, rows < MOST_Y ? rows : MOST_Y, 1);
+	call.grid = kz_dim(count, 1, 1);
 	return kernels_launch(&call, err);
 }

@@ -16,8 +16,10 @@ static const struct {
 	{{1, 8, 8}, {0, 2, 1}}, {{1, 31, 33}, {0, 2, 1}}, {{1, 64, 32}, {0, 2, 1}},
 	{{1, 7, 100}, {0, 2, 1}}, {{3, 40, 50}, {0, 2, 1}}, {{9, 10, 65}, {2, 1, 0}},
 	{{33, 3, 34}, {2, 1, 0}}, {{12, 35, 9}, {2, 0, 1}}, {{12, 35, 9}, {1, 2, 0}},
-	{{65, 9, 2}, {1, 0, 2}},
+	{{65, 9, 2}, {1, 0, 2}}, {{1, 260, 136}, {0, 2, 1}}, {{2, 129, 261}, {0, 2, 1}},
+	{{264, 2, 128}, {2, 1, 0}},
 };
+enum { LARGEST = 2 * 129 * 264 };
 
 /* Element (i, j, k) of the turned array, row-major, as bytes. */
 static void turn(char *to, const char *from, const int64_t *dims, const int64_t *order, int64_t size)
@@ -37,10 +39,10 @@ static void turn(char *to, const char *from, const int64_t *dims, const int64_t 
 START_TEST(elements_of_every_size_arrive)
 {
 	static const kz_dtype dtypes[5] = {KZ_U8, KZ_F16, KZ_F32, KZ_C64, KZ_C128};
-	static char host[16 * 6500], want[16 * 6500], got[16 * 6500];
+	static char host[16 * LARGEST], want[16 * LARGEST], got[16 * LARGEST];
 	setup(_i);
 	for (size_t i = 0; i < sizeof(host); i++) {
-		host[i] = (char)(i * i >> 5);
+		host[i] = (char)(i * 2654435761u >> 13);
 	}
 	for (size_t c = 0; c < 5 * countof(cases); c++) {
 		kz_dtype dtype = dtypes[c % 5];
@@ -111,6 +113,36 @@ START_TEST(gaps_and_negative_strides_are_kept)
 }
 END_TEST
 
+/* Whole tiles of bytes are moved by words, unless some row does not begin at one. */
+START_TEST(bytes_at_any_place_arrive)
+{
+	enum { SIDE = 128, WIDE = SIDE + 4 };
+	static uint8_t host[SIDE * WIDE], got[SIDE * SIDE];
+	setup(_i);
+	for (size_t i = 0; i < sizeof(host); i++) {
+		host[i] = (uint8_t)(i * 2654435761u >> 13);
+	}
+	for (int64_t from = 0; from < 4; from++) {
+		kz_array *array, *part, *turned, *copy;
+		int wrong = 0;
+		ok(kz_array_from(&array, dev, KZ_U8, KZ_SHAPE(SIDE, WIDE), host, sizeof(host), &err));
+		ok(kz_array_slice(&part, array, KZ_AT(KZ_ALL, KZ_SLICE(from, from + SIDE, 1)), &err));
+		ok(kz_array_transpose(&turned, part, KZ_AXES(), &err));
+		ok(kz_array_contiguous(&copy, turned, &err));
+		ok(kz_array_get(copy, got, sizeof(got), &err));
+		for (int64_t i = 0; i < SIDE * SIDE; i++) {
+			wrong += got[i] != host[i % SIDE * WIDE + from + i / SIDE];
+		}
+		ck_assert_int_eq(wrong, 0);
+		kz_array_release(array);
+		kz_array_release(part);
+		kz_array_release(turned);
+		kz_array_release(copy);
+	}
+	teardown();
+}
+END_TEST
+
 Suite *transpose_suite(void)
 {
 	Suite *suite = suite_create("transpose");
@@ -118,6 +150,7 @@ Suite *transpose_suite(void)
 	int devices = both_shapes_count();
 	tcase_add_loop_test(tcase, elements_of_every_size_arrive, 0, devices);
 	tcase_add_loop_test(tcase, one_kernel_serves_all_shapes, 0, devices);
+	tcase_add_loop_test(tcase, bytes_at_any_place_arrive, 0, devices);
 	tcase_add_loop_test(tcase, gaps_and_negative_strides_are_kept, 0, devices);
 	suite_add_tcase(suite, tcase);
 	return suite;
