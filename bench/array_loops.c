@@ -71,16 +71,34 @@ static int64_t side_of(int64_t count)
 	return (int64_t)sqrt((double)count);
 }
 
-void loop_transpose_f32(int64_t count, void *out, const void *a, const void *b)
+#define TRANSPOSE(name, type) \
+	void loop_transpose_##name(int64_t count, void *out, const void *a, const void *b) \
+	{ \
+		const int64_t n = side_of(count); \
+		type *restrict to = out; \
+		const type *restrict x = a; \
+		(void)b; \
+		_Pragma("omp parallel for schedule(static) if (count >= SHARED_MIN)") \
+		for (int64_t i = 0; i < n; i++) { \
+			for (int64_t j = 0; j < n; j++) { \
+				to[i * n + j] = x[j * n + i]; \
+			} \
+		} \
+	}
+TRANSPOSE(f16, _Float16)
+TRANSPOSE(f32, float)
+TRANSPOSE(f64, double)
+TRANSPOSE(i8, int8_t)
+
+void loop_add_row_f32(int64_t count, void *out, const void *a, const void *b)
 {
 	const int64_t n = side_of(count);
 	float *restrict to = out;
-	const float *restrict x = a;
-	(void)b;
+	const float *restrict x = a, *restrict y = b;
 #pragma omp parallel for schedule(static) if (count >= SHARED_MIN)
 	for (int64_t i = 0; i < n; i++) {
 		for (int64_t j = 0; j < n; j++) {
-			to[i * n + j] = x[j * n + i];
+			to[i * n + j] = x[i * n + j] + y[j];
 		}
 	}
 }
@@ -114,4 +132,33 @@ void loop_columns_f32(int64_t count, void *out, const void *a, const void *b)
 			to[j] += x[i * n + j];
 		}
 	}
+}
+
+static double number_at(const void *from, int64_t i, int size, int is_float)
+{
+	switch (is_float ? -size : size) {
+	case -2:
+		return (double)((const _Float16 *)from)[i];
+	case -4:
+		return ((const float *)from)[i];
+	case -8:
+		return ((const double *)from)[i];
+	case 1:
+		return ((const int8_t *)from)[i];
+	case 4:
+		return ((const int32_t *)from)[i];
+	default:
+		return (double)((const int64_t *)from)[i];
+	}
+}
+
+double loops_difference(const void *a, const void *b, int64_t count, int size, int is_float)
+{
+	double most = 0;
+	for (int64_t i = 0; i < count; i++) {
+		double x = number_at(a, i, size, is_float), y = number_at(b, i, size, is_float);
+		double apart = fabs(x - y) / (fabs(y) > 1 ? fabs(y) : 1);
+		most = apart > most || isnan(apart) ? apart : most;
+	}
+	return most;
 }

@@ -3,9 +3,10 @@
  * What array operations take, warm.
  *
  *	bench_array cpu [THREADS [CASE]]   beside gcc's loops (array_loops.c) with as many threads
- *	bench_array cuda                   as a share of the bandwidth of a copy on the device
+ *	bench_array cuda [CASE]            as a share of the bandwidth of a copy on the device
  *
- * CASE is part of the name of what is measured.
+ * CASE is part of the name of what is measured.  The loops say what is right, too: a result that is
+ * another one ends the run.
  *
  * Operands and the result are there already, so that what is measured is finding the kernel,
  * launching it and running it; only `2 * a` makes a new result, as a program does.  One thread's
@@ -19,17 +20,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 15, SIZES = 3, CALLS = 1000 };
+enum { ROUNDS = 15, SIZES = 3, CALLS = 1000, CHECKED = 1 << 24 };
 #define BATCH_SECONDS 4e-3
-#define GPU_COUNT (INT64_C(1) << 26)
 
 static const int64_t cpu_counts[SIZES] = {1 << 16, 1 << 20, 1 << 24};
+static const int64_t gpu_counts[SIZES] = {1 << 24, 1 << 26, 1 << 28};
 
 struct bench {
 	kz_device *dev;
 	double (*now)(void);
 	kz_error err;
-	kz_array *out, *a, *b; /* of the item that is measured; `a` may be a view */
+	kz_array *numbers;     /* floats, as many as there may be of anything */
+	kz_array *out, *a, *b; /* of the item that is measured; `a` and `b` may be views */
 	void *host[3];         /* the same for the loops */
 };
 
@@ -84,9 +86,9 @@ static kz_status run_dot(struct bench *bench)
 	return kz_dot(NULL, bench->a, bench->b, &options, &bench->err);
 }
 
-/* Of the operands and the result: alike; a matrix seen by columns; a number; the rows or columns of
- * a square matrix. */
-enum shape { FLAT, TRANSPOSED, TOTAL, LINES };
+/* Of the operands and the result: alike; a matrix seen by columns; a matrix and a row; a number; the
+ * rows or columns of a square matrix. */
+enum shape { FLAT, TRANSPOSED, ROW, TOTAL, LINES };
 
 static const struct item {
 	const char *name;
@@ -113,6 +115,10 @@ static const struct item {
 	{"float32 to float64", run_assign, loop_cast_f32_f64, KZ_F32, KZ_F64, 1, FLAT},
 	{"copy, float32", run_assign, loop_copy_f32, KZ_F32, KZ_F32, 1, FLAT},
 	{"transpose, float32", run_assign, loop_transpose_f32, KZ_F32, KZ_F32, 1, TRANSPOSED},
+	{"transpose, float64", run_assign, loop_transpose_f64, KZ_F64, KZ_F64, 1, TRANSPOSED},
+	{"transpose, float16", run_assign, loop_transpose_f16, KZ_F16, KZ_F16, 1, TRANSPOSED},
+	{"transpose, int8", run_assign, loop_transpose_i8, KZ_I8, KZ_I8, 1, TRANSPOSED},
+	{"a + a row, float32", run_add, loop_add_row_f32, KZ_F32, KZ_F32, 1, ROW},
 	{"sum(a), float32", run_sum, loop_sum_f32, KZ_F32, KZ_F32, 1, TOTAL},
 	{"sum(a), float64", run_sum, loop_sum_f64, KZ_F64, KZ_F64, 1, TOTAL},
 	{"sum(a), int32", run_sum, loop_sum_i32, KZ_I32, KZ_I64, 1, TOTAL},
@@ -124,10 +130,9 @@ static const struct item {
 
 /* Operands */
 
-/* Numbers of a type from 1 to 2, by the library itself. */
-static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtype, int64_t count)
+/* Numbers from 1 to 2, of which each operand takes the first. */
+static kz_status make_numbers(struct bench *bench, int64_t count)
 {
-	kz_array *floats = NULL;
 	float *values = malloc((size_t)count * sizeof(*values));
 	if (!values) {
 		return KZ_NO_MEMORY;
@@ -135,11 +140,21 @@ static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtyp
 	for (int64_t i = 0; i < count; i++) {
 		values[i] = 1 + (float)(i * 37 % 1000) / 1000;
 	}
-	kz_status st = kz_array_from(&floats, bench->dev, KZ_F32, KZ_SHAPE(count), values,
+	kz_status st = kz_array_from(&bench->numbers, bench->dev, KZ_F32, KZ_SHAPE(count), values,
 		count * (int64_t)sizeof(*values), &bench->err);
-	st = st ? st : kz_array_astype(out, floats, dtype, &bench->err);
 	free(values);
-	kz_array_release(floats);
+	return st;
+}
+
+/* Integers from 60 to 120 instead. */
+static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtype, int64_t count)
+{
+	kz_array *some = NULL, *scaled = NULL;
+	kz_status st = kz_array_view(&some, bench->numbers, KZ_SHAPE(count), NULL, 0, &bench->err);
+	st = st ? st : kz_multiply(&scaled, dtype < KZ_F16 ? 60 : 1, some, &bench->err);
+	st = st ? st : kz_array_astype(out, scaled, dtype, &bench->err);
+	kz_array_release(some);
+	kz_array_release(scaled);
 	return st;
 }
 
@@ -172,25 +187,58 @@ static kz_status make_operands(struct bench *bench, const struct item *item, int
 	if (item->shape == TRANSPOSED) {
 		st = st ? st : reshape(&bench->out, KZ_SHAPE(side, side), NULL, err);
 		st = st ? st : reshape(&bench->a, KZ_SHAPE(side, side), strides, err);
-	} else if (item->shape == LINES) {
+	} else if (item->shape == LINES || item->shape == ROW) {
 		st = st ? st : reshape(&bench->a, KZ_SHAPE(side, side), NULL, err);
+	}
+	if (item->shape == ROW) {
+		st = st ? st : reshape(&bench->out, KZ_SHAPE(side, side), NULL, err);
+		st = st ? st : reshape(&bench->b, KZ_SHAPE(side), NULL, err);
 	}
 	return st;
 }
 
+/* As they lie in memory, without what the library makes of views. */
 static kz_status copy_to_host(struct bench *bench)
 {
 	kz_array *const arrays[] = {bench->out, bench->a, bench->b};
 	for (int i = 0; i < 3; i++) {
 		int64_t size = kz_array_count(arrays[i]) * kz_dtype_size(kz_array_dtype(arrays[i]));
 		bench->host[i] = aligned_alloc(4096, (size_t)(size + 4095) / 4096 * 4096);
-		kz_status st = bench->host[i]
-			? kz_array_get(arrays[i], bench->host[i], size, &bench->err) : KZ_NO_MEMORY;
+		kz_status st = bench->host[i] ? kz_copy_dtoh(bench->host[i], size,
+			kz_array_buffer(arrays[i]), 0, &bench->err) : KZ_NO_MEMORY;
 		if (st) {
 			return st;
 		}
 	}
 	return KZ_OK;
+}
+
+/* Whether the loop can say what is right: larger ones take it too long, and its sums of many floats
+ * are far off. */
+static bool is_known(const struct item *item, int64_t count)
+{
+	return count <= (item->shape == TOTAL ? CHECKED >> 4 : CHECKED);
+}
+
+/* Whether the library's result, which is there, is that of the loop. */
+static bool is_right(struct bench *bench, const struct item *item, int64_t count)
+{
+	int64_t results = kz_array_count(bench->out), size = kz_dtype_size(item->out);
+	void *got = malloc((size_t)(results * size));
+	double apart = NAN;
+	item->loop(count, bench->host[0], bench->host[1], bench->host[2]);
+	if (got && !kz_copy_dtoh(got, results * size, kz_array_buffer(bench->out), 0, &bench->err)) {
+		bool is_complex = item->out == KZ_C64;
+		apart = loops_difference(got, bench->host[0], is_complex ? 2 * results : results,
+			(int)(is_complex ? size / 2 : size), item->out >= KZ_F16);
+	}
+	free(got);
+	double limit = item->out < KZ_F16 ? 0 : item->shape >= TOTAL ? 1e-2 : size == 2 ? 2e-3 : 1e-6;
+	if (!(apart <= limit)) {
+		fprintf(stderr, "%s, %lld: the result is wrong by %g\n", item->name, (long long)count,
+			apart);
+	}
+	return apart <= limit;
 }
 
 static void free_operands(struct bench *bench)
@@ -285,7 +333,9 @@ static int run_cpu(struct bench *bench, const char *name)
 		for (int s = 0; s < SIZES && strstr(items[i].name, name); s++) {
 			int failed = make_operands(bench, &items[i], cpu_counts[s])
 				|| copy_to_host(bench)
-				|| measure_beside(bench, &items[i], cpu_counts[s]);
+				|| measure_beside(bench, &items[i], cpu_counts[s])
+				|| (is_known(&items[i], cpu_counts[s])
+				&& !is_right(bench, &items[i], cpu_counts[s]));
 			free_operands(bench);
 			if (failed) {
 				return -1;
@@ -303,15 +353,16 @@ static kz_status run_copy(struct bench *bench)
 	return kz_copy_dtod(to, 0, from, 0, kz_buffer_size(from), &bench->err);
 }
 
-static int measure_share(struct bench *bench, const struct item *item)
+static int measure_share(struct bench *bench, const struct item *item, int64_t count)
 {
 	double mine[ROUNDS], share[ROUNDS];
 	double in = (double)kz_dtype_size(item->in), out = (double)kz_dtype_size(item->out);
-	double bytes = (double)GPU_COUNT * (item->operands * in + (item->shape < TOTAL ? out : 0));
-	double copied = 2 * (double)GPU_COUNT * in;
+	double bytes = (double)count * (item->operands * in + (item->shape < TOTAL ? out : 0));
+	double copied = 2 * (double)kz_buffer_size(kz_array_buffer(bench->b));
+	double first = time_library(bench, item->run, 3);
 	for (int round = 0; round < ROUNDS; round++) {
-		double copy = time_library(bench, run_copy, 20);
-		double own = time_library(bench, item->run, 20);
+		double copy = time_library(bench, run_copy, calls_for(first));
+		double own = time_library(bench, item->run, calls_for(first));
 		if (copy < 0 || own < 0) {
 			return -1;
 		}
@@ -319,20 +370,27 @@ static int measure_share(struct bench *bench, const struct item *item)
 		share[round] = (bytes / own) / (copied / copy);
 	}
 	char name[80];
-	snprintf(name, sizeof(name), "array: %s, %lld", item->name, (long long)GPU_COUNT);
+	snprintf(name, sizeof(name), "array: %s, %lld", item->name, (long long)count);
 	bench_report(name, "kudzu", "us", mine, ROUNDS);
 	bench_report(name, "share of a copy's bandwidth", "ratio", share, ROUNDS);
+	fflush(stdout);
 	return 0;
 }
 
-static int run_gpu(struct bench *bench)
+static int run_gpu(struct bench *bench, const char *name)
 {
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
-		int failed = make_operands(bench, &items[i], GPU_COUNT)
-			|| measure_share(bench, &items[i]);
-		free_operands(bench);
-		if (failed) {
-			return -1;
+		for (int s = 0; s < SIZES && strstr(items[i].name, name); s++) {
+			bool checked = is_known(&items[i], gpu_counts[s]);
+			int failed = make_operands(bench, &items[i], gpu_counts[s])
+				|| (checked && copy_to_host(bench))
+				|| items[i].run(bench)
+				|| (checked && !is_right(bench, &items[i], gpu_counts[s]))
+				|| measure_share(bench, &items[i], gpu_counts[s]);
+			free_operands(bench);
+			if (failed) {
+				return -1;
+			}
 		}
 	}
 	return 0;
@@ -400,7 +458,7 @@ static int measure_latency(struct bench *bench, const struct latency *latency)
 	return 0;
 }
 
-static int run_latency(struct bench *bench)
+static int run_latency(struct bench *bench, const char *name)
 {
 	static const char source[] = "__global__ void nothing(float *to, float *from, int n) {}\n";
 	kz_module *mod = NULL;
@@ -408,7 +466,7 @@ static int run_latency(struct bench *bench)
 		|| kz_module_kernel(&nothing, mod, "nothing", &bench->err)
 		|| make_operands(bench, &items[0], 16);
 	for (size_t i = 0; i < sizeof(latencies) / sizeof(latencies[0]) && !failed; i++) {
-		failed = measure_latency(bench, &latencies[i]);
+		failed = strstr(latencies[i].name, name) && measure_latency(bench, &latencies[i]);
 	}
 	free_operands(bench);
 	kz_module_release(mod);
@@ -433,16 +491,19 @@ int main(int argc, char **argv)
 {
 	struct bench bench = {.now = bench_now, .err = KZ_ERROR_INIT};
 	bool is_cpu = argc >= 2 && argc <= 4 && strcmp(argv[1], "cpu") == 0;
-	bool is_gpu = argc == 2 && strcmp(argv[1], "cuda") == 0;
+	bool is_gpu = argc >= 2 && argc <= 3 && strcmp(argv[1], "cuda") == 0;
+	const char *name = is_cpu && argc == 4 ? argv[3] : is_gpu && argc == 3 ? argv[2] : "";
 	if ((!is_cpu && !is_gpu) || (is_cpu && set_threads(&bench, argv[2]))) {
-		fprintf(stderr, "usage: bench_array cpu [THREADS [CASE]], or bench_array cuda\n");
+		fprintf(stderr, "usage: bench_array cpu [THREADS [CASE]], or bench_array cuda [CASE]\n");
 		return 2;
 	}
-	if (kz_device_open(&bench.dev, argv[1], &bench.err)) {
+	if (kz_device_open(&bench.dev, argv[1], &bench.err)
+	    || make_numbers(&bench, (is_cpu ? cpu_counts : gpu_counts)[SIZES - 1])) {
 		return bench_fail(&bench.err);
 	}
-	int failed = argc < 4 && run_latency(&bench);
-	failed = failed || (is_cpu ? run_cpu(&bench, argc < 4 ? "" : argv[3]) : run_gpu(&bench));
+	int failed = run_latency(&bench, name);
+	failed = failed || (is_cpu ? run_cpu(&bench, name) : run_gpu(&bench, name));
+	kz_array_release(bench.numbers);
 	kz_device_close(bench.dev);
 	return failed ? bench_fail(&bench.err) : EXIT_SUCCESS;
 }
