@@ -94,7 +94,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
 	view.c slice.c reshape.c join.c \
-	promote.c expr.c device_code.c generate.c kernels.c elementwise.c ops.c \
+	promote.c expr.c device_code.c generate.c kernels.c plan.c elementwise.c ops.c \
 	reduce.c reduce_pass.c reduce_text.c \
 	indexing.c linalg.c scan.c transpose.c \
 	eval_lex.c eval_parse.c eval.c \

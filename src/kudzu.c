@@ -96,6 +96,7 @@
  *                   the files of kernels/ as strings
  *     generate.[ch] an expression -> the CUDA C of its kernel
  *     kernels.[ch]  the kernels that were generated for a device
+ *     plan.[ch]     how the arrays of an expression lie, and its launch
  *     elementwise.[ch]
  *                   run an expression over arrays
  *     ops.c         operations by number, copies, fills
