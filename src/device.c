@@ -86,13 +86,21 @@ static kz_status read_limits(struct kz_device *dev, kz_error *err)
 	return KZ_OK;
 }
 
+/* Is the driver our own?  Asking others for our attributes would be a mistake of ours, which
+ * compute-sanitizer reports. */
+static bool is_kudzu(const struct kz_device *dev)
+{
+	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, sizeof(dev->info.uuid)) == 0;
+}
+
 static kz_status read_version(struct kz_device *dev, kz_error *err)
 {
-	int major, minor, ptx_only;
+	int major, minor, ptx_only = 0;
 	kz_status st;
 	if ((st = read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, err))
 	    || (st = read_attribute(&minor, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
-	    || (st = read_attribute(&ptx_only, dev, CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err))) {
+	    || (is_kudzu(dev) && (st = read_attribute(&ptx_only, dev,
+			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))) {
 		return st;
 	}
 	dev->info.compute_capability = 10 * major + minor;
@@ -110,7 +118,7 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 	CUuuid uuid = {{0}};
 	kz_status st;
 	dev->info.size = sizeof(dev->info);
-	if ((st = read_limits(dev, err)) || (st = read_version(dev, err))
+	if ((st = read_limits(dev, err))
 	    || (st = device_ok(dev, drv->DeviceGetName(dev->model, sizeof(dev->model) - 1,
 			dev->handle), "cuDeviceGetName", err))
 	    || (drv_has(drv, DRV_cuDeviceTotalMem)
@@ -123,6 +131,9 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 	}
 	dev->info.total_memory = (int64_t)total;
 	memcpy(dev->info.uuid, uuid.bytes, sizeof(dev->info.uuid));
+	if ((st = read_version(dev, err))) {
+		return st;
+	}
 	dev->has_pools = dev->info.memory_pools && drv_has(drv, DRV_cuMemAllocAsync)
 		&& drv_has(drv, DRV_cuMemFreeAsync);
 	dev->info.memory_pools = dev->has_pools;

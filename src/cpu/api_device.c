@@ -227,7 +227,7 @@ API(cuDeviceGetUuid, CUuuid *out, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		memcpy(out->bytes, "kudzu-cpu-device", sizeof(out->bytes));
+		memcpy(out->bytes, CU_DEVICE_UUID_KUDZU, sizeof(out->bytes));
 	}
 	return result;
 }

@@ -64,6 +64,8 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 
 /* Devices and contexts */
 
+/* The device of our own driver, of which there is one; 16 bytes. */
+#define CU_DEVICE_UUID_KUDZU "kudzu-cpu-device"
 /* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
  * version of the LLVM that makes its code, 190107 is 19.1.7. */
 #define CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY ((CUdevice_attribute)0x4B5A0001)

@@ -195,6 +195,7 @@ CUresult do_DeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevic
 	}
 	CUresult code = stub_enter(DRV_cuDeviceGetAttribute);
 	if (!code && attribute >= CU_DEVICE_ATTRIBUTE_MAX) {
+		stub_count(STUB_MISTAKE, 1);
 		code = CUDA_ERROR_INVALID_VALUE;
 	}
 	return code ? code : is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
