@@ -31,8 +31,13 @@ static const char tail[] =
 	"\n\n#line 1 \"" JOB_TAIL_FILE "\"\n"
 	"template<class F> __device__ char " PROBE ";\n";
 
-/* Options that older versions of NVRTC do not know.  The first keeps RLIMIT_STACK as it is. */
-static const char *const extras[] = {"-modify-stack-limit=false", "-device-int128"};
+/* Options that older versions of NVRTC do not know.  The first keeps RLIMIT_STACK as it is.  The
+ * last is for callers who want to hear ptxas: where there is NVIDIA's driver, NVRTC has a cache of
+ * its own, and what comes out of that has no log. */
+static const struct {
+	const char *text;
+	bool for_ptxas;
+} extras[] = {{"-modify-stack-limit=false", false}, {"-device-int128", false}, {"--no-cache", true}};
 static atomic_uint extras_unknown; /* as bits; learnt once per process */
 
 struct options {
@@ -111,6 +116,30 @@ static void options_add_fields(struct options *options, const struct rtc_request
 	}
 }
 
+static bool has_options_of_ptxas(const struct rtc_request *request)
+{
+	static const char *const names[] = {"-Xptxas", "--ptxas-options"};
+	for (size_t i = 0; i < request->option_count; i++) {
+		for (size_t k = 0; k < countof(names); k++) {
+			if (strncmp(request->options[i], names[k], strlen(names[k])) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void options_add_extras(struct options *options, struct job *job)
+{
+	bool for_ptxas = has_options_of_ptxas(job->request);
+	job->extras = ~atomic_load(&extras_unknown);
+	for (size_t i = 0; i < countof(extras); i++) {
+		if ((job->extras >> i & 1) && (for_ptxas || !extras[i].for_ptxas)) {
+			options_add(options, extras[i].text, "");
+		}
+	}
+}
+
 /* The caller's options come last; its include folders come before CUDA's. */
 static bool options_build(struct options *options, struct job *job)
 {
@@ -121,12 +150,7 @@ static bool options_build(struct options *options, struct job *job)
 	} else {
 		options_add(options, "-arch=", job->arch);
 	}
-	job->extras = ~atomic_load(&extras_unknown);
-	for (size_t i = 0; i < countof(extras); i++) {
-		if (job->extras >> i & 1) {
-			options_add(options, extras[i], "");
-		}
-	}
+	options_add_extras(options, job);
 	if (job->prelude) {
 		options_add(options, "-include=", HEADERS_PRELUDE);
 	}
@@ -264,7 +288,7 @@ static bool unlearn_extra(const struct job *job)
 		return false;
 	}
 	for (size_t i = 0; i < countof(extras); i++) {
-		if ((job->extras >> i & 1) && strstr(job->log, extras[i])) {
+		if ((job->extras >> i & 1) && strstr(job->log, extras[i].text)) {
 			atomic_fetch_or(&extras_unknown, 1u << i);
 			return true;
 		}
