@@ -174,6 +174,9 @@ SUITES_cpu := lex parse outline api_survey check flatten flat_stack cfg cpu_shap
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
 	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard emit_team emit_wrap emit_drift emit_fetch mma
+# What kernels compute, by the driver API alone: for NVIDIA's driver too.
+SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_guard \
+	emit_drift half forms ulp mma corpus syntax
 # Run by hand.
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
@@ -182,10 +185,12 @@ GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c 
 	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
 SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c) \
 	$(addprefix src/cli/,numeral.c argument.c parameters.c report.c)
-SUPPORT_cpu := $(GENERATOR) $(addprefix tests/,store_folder.c big_text.c support.c machine.c grid.c ints.c forms.c forms_int.c \
+SUPPORT_driver := $(GENERATOR) $(addprefix tests/,driver_other.c store_folder.c ints.c forms.c forms_int.c \
 	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
 	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
 	corpus_random.c corpus_cg.c corpus_texture.c)
+SUPPORT_cpu := $(filter-out %/driver_other.c,$(SUPPORT_driver)) $(addprefix tests/,driver_ours.c big_text.c \
+	support.c machine.c grid.c)
 # tests/cuda/NAME.cu, compiled for each of these architectures when the tests are built.
 CORPUS := 01_vecadd 02_matmul 03_reduce_shfl 04_half 05_atomics 06_warp 07_printf 08_smem_const \
 	09_tex 10_coop 11_cub 12_math 13_int 14_switch_call 15_local_volatile 16_wmma 17_cpasync \
@@ -247,7 +252,7 @@ all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
 lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names)) ## build the libraries
 
 $(BUILD)/config: FORCE
-	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK) | $(SUITES) | $(sources)))
+	$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK) | $(SUITES) | $(SUITES_driver) | $(sources)))
 $(BUILD)/folders.flags: FORCE
 	$(call rewrite,$(call print,-DKZ_LIBDIR=\"$(LIBDIR)\" -DKZ_WITH_CPU=$(CPU)))
 $(BUILD)/cuda.flags: FORCE
@@ -385,6 +390,11 @@ check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
 	$(run-suite)
 check-cpu-%: $(BUILD)/check_cpu $(corpus-ptx)
 	$(run-suite)
+# The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it too.
+.PHONY: check-driver
+check-driver: $(patsubst %,check-driver-%,$(SUITES_driver)) ## what tests of the CPU device NVIDIA's driver can run
+check-driver-%: $(BUILD)/check_driver $(corpus-ptx)
+	@$(nvrtc) CK_RUN_SUITE=$* $<
 .PHONY: check-large
 check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
 	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
@@ -435,7 +445,7 @@ runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
 $(BUILD)/tests/%.o: private EXTRA = @$(BUILD)/cuda.flags -DKZ_TEST_BUILD='"$(abspath $(BUILD))"' \
 	-DKZ_TEST_DIR='"$(CURDIR)/tests"' -DKZ_TEST_PTX='"$(abspath $(PTX))"' \
 	$$(pkg-config --cflags check)
-$(call objects,$(call suites,kudzu) $(call suites,cpu) $(STUB) tests/compile_ptx.c \
+$(call objects,$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) $(STUB) tests/compile_ptx.c \
 		$(wildcard tests/fuzz/*.c)): \
 		$(BUILD)/cuda.flags
 $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
@@ -450,6 +460,9 @@ $(BUILD)/check_kudzu: $(call runner,kudzu,$(LIB))
 $(BUILD)/check_cpu: $(call runner,cpu,$(CPU_ALL)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs \
 		$(CHECK_LIBS) $(LIBS)
+# As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
+$(BUILD)/check_driver: $(call runner,driver,$(BASE) src/cpu/ptx.c) $(BUILD)/tests/dropin/libcuda.so
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
@@ -528,15 +541,22 @@ lint-shell:
 SECONDS ?= 3600
 fuzz-diff: $(BUILD)/fuzz_diff ## random programs for SECONDS=3600, from SEED= on
 	@$(nvrtc) $< $(SECONDS) $(SEED)
-$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c $(GENERATOR) $(CPU_ALL)) $(BUILD)/llvm.libs
-	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c tests/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
+		$(BUILD)/llvm.libs
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
+
+# The same on the libcuda.so.1 that there is.
+$(BUILD)/fuzz_driver: $(call objects,tests/fuzz/fuzz_diff.c tests/driver_other.c $(GENERATOR) $(BASE)) \
+		$(BUILD)/tests/dropin/libcuda.so
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 
 # Which instructions those programs have, without running them.
 .PHONY: fuzz-count
 fuzz-count: $(BUILD)/fuzz_count
 	@$< 1000 $(SEED)
-$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c $(GENERATOR) $(CPU_ALL)) $(BUILD)/llvm.libs
-	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(LIBS)
+$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c tests/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
+		$(BUILD)/llvm.libs
+	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
 
 # Any bytes through the stages that read PTX, and through images and the linker, beginning with the
 # samples; needs clang's libFuzzer.
@@ -618,8 +638,12 @@ bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that nee
 bench-cpu: all $(addprefix $(BUILD)/bench/bench_,cpu latency launch pool cold compile nvcc modules) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
-gpu-report: all $(sample-programs) $(bench-programs) $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so ## tests, compute-sanitizer and benchmarks on a GPU
-	@$(nvrtc) KUDZU_CACHE=0 bench/gpu_report.sh $(BUILD)
+gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \
+		$(DROPIN) $(corpus-ptx) ## tests, compute-sanitizer and benchmarks on a GPU
+	@$(nvrtc) bench/gpu_report.sh $(BUILD)
+# Its script has no make to ask.
+$(BUILD)/suites: $(BUILD)/config
+	@printf 'library %s\n' $(SUITES_kudzu) >$@ && printf 'driver %s\n' $(SUITES_driver) >>$@
 
 # --- Installing ----------------------------------------------------------------------------------
 
@@ -674,7 +698,7 @@ clean: ## remove what was built (build/nvrtc, the wheels, stays)
 	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_ALL) $(CLI) $(STUB) \
-	$(call suites,kudzu) $(call suites,cpu) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
+	$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
 -include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(EXAMPLES:%=$(BUILD)/docs/examples/%))
 
 endif

@@ -7,6 +7,7 @@
 
 #include "../src/base/alloc.h"
 #include "../src/drv/cuda_abi.h"
+#include "driver.h"
 
 #include <check.h>
 #include <string.h>
@@ -139,6 +140,9 @@ static inline const char *api_last_log(void)
 	static char buffer[1 << 16];
 	size_t size = sizeof(buffer);
 	OK(cuLogsDumpToMemory(NULL, buffer, &size, 0));
+	if (size == 0 && !driver_is_ours) {
+		return "";
+	}
 	ck_assert_uint_gt(size, 0);
 	buffer[size - 1] = '\0';
 	const char *line = strrchr(buffer, '\n');
@@ -147,6 +151,9 @@ static inline const char *api_last_log(void)
 
 static inline void check_log(const char *part)
 {
+	if (driver_lacks("the words of its log are other ones")) {
+		return;
+	}
 	const char *line = api_last_log();
 	ck_assert_msg(strstr(line, part) != NULL, "'%s' is not in '%s'", part, line);
 }

@@ -7,7 +7,6 @@
 #include "api.h"
 
 #include "../src/base/str.h"
-#include "../src/cpu/jit.h"
 #include "store_folder.h"
 
 #include <math.h>
@@ -258,7 +257,7 @@ static bool is_repeated(const char *source, int arch_index)
 static void run_way(const char *ptx, const struct way *way, bool is_kept)
 {
 	struct corpus *c = &corpus;
-	unsigned long made = jit_made_count();
+	unsigned long made = driver_compiled();
 	snprintf(c->where, sizeof(c->where), "%s %s compute_%d width %s workers %s", c->of->source,
 		c->of->kernel, c->arch, way->width, way->workers);
 	setenv("KUDZU_CPU_WIDTH", way->width, 1);
@@ -274,7 +273,7 @@ static void run_way(const char *ptx, const struct way *way, bool is_kept)
 		check_guards();
 	}
 	ck_assert_msg(c->is_first || c->compared == c->recorded, "%s: fewer results", c->where);
-	ck_assert_msg(!is_kept || jit_made_count() == made, "%s: compiled again", c->where);
+	ck_assert_msg(!is_kept || driver_compiled() == made, "%s: compiled again", c->where);
 	teardown();
 }
 
@@ -286,16 +285,19 @@ void corpus_run(const struct corpus_case *c, int arch_index)
 	if (arch < c->from || (c->until && arch > c->until)
 	    || (is_brief && arch_index > 0 && arch_index + 1 < (int)countof(archs))
 	    || (arch_index > 0 && archs[arch_index - 1] >= c->from
-		&& is_repeated(c->source, arch_index))) {
+		&& is_repeated(c->source, arch_index))
+	    || !driver_runs(arch)) {
 		return;
 	}
+	driver_keep();
 	char *ptx = read_ptx(c->source, arch);
 	corpus = (struct corpus){.of = c, .arch = arch};
 	store_folder_create();
 	setenv("KUDZU_CACHE", "1", 1);
 	setenv("KUDZU_CACHE_DIR", store_path, 1);
 	size_t first = is_brief ? 1 : 0;
-	for (size_t i = first; i < countof(ways); i++) {
+	size_t count = driver_is_ours ? countof(ways) : 1;
+	for (size_t i = first; i < count; i++) {
 		bool is_kept = i > first && strcmp(ways[i].width, ways[i - 1].width) == 0;
 		run_way(ptx, &ways[i], is_kept);
 	}

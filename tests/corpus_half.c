@@ -6,6 +6,7 @@
 #include "../src/base/common.h"
 
 #include "corpus.h"
+#include "driver.h"
 
 #include <math.h>
 #include <string.h>
@@ -150,8 +151,8 @@ static void run_bfloat(void)
 		double z = bfloat_before_exp(value16(a[i], bf16), value16(b[i], bf16)), error = 0;
 		if (corpus_arch() >= 80) {
 			z = exp(z);
-			/* A unit and a half of eight digits. */
-			error = z * 1.5 * 0x1p-8;
+			/* A unit and a half of eight digits; GPUs have two and a half of seven. */
+			error = z * (driver_lacks("it is less exact") ? 2.5 * 0x1p-7 : 1.5 * 0x1p-8);
 		}
 		corpus_near("sum", (size_t)i, (double)got[i], (double)((float)z + f[i]), error);
 		want_c[i] = want_d[i][0] = want_d[i][1] = code16((double)got[i], bf16);

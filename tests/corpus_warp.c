@@ -3,6 +3,7 @@
 #include "../src/base/common.h"
 
 #include "corpus.h"
+#include "driver.h"
 
 #include <string.h>
 
@@ -146,6 +147,9 @@ static void try_warp(const int32_t in[THREADS])
 	uint32_t rest = o[0] - v[0][0] - registers(0);
 	ck_assert_msg(rest < 4096, "%s: %u left over", corpus_where(), rest);
 	for (unsigned t = 0; t < THREADS; t++) {
+		if (t % 32 == 0 && driver_lacks("its warps have any number")) {
+			rest = o[t] - v[t / 32][0] - registers(t);
+		}
 		uint32_t want = v[t / 32][t % 32] + registers(t) + rest;
 		ck_assert_msg(o[t] == want, "%s: thread %u: got %#x, expected %#x", corpus_where(),
 			t, o[t], want);

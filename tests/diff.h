@@ -16,7 +16,8 @@ struct diff {
 	diff_print *print;
 	struct gen_options options;
 	bool ops[512];
-	struct str report;    /* of the first program that fails */
+	unsigned long refused; /* programs that other drivers than ours do not load */
+	struct str report;     /* of the first program that fails */
 };
 
 /* Find out what the device runs, for programs that keep within these features.  False: the report

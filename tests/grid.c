@@ -4,7 +4,6 @@
 
 #include "grid.h"
 
-#include "../src/base/str.h"
 #include "../src/cpu/cfg.h"
 #include "../src/cpu/check.h"
 #include "../src/cpu/fault.h"
@@ -83,23 +82,10 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body)
 {
 	struct str text = STR_INIT;
-	str_addf(&text, ".version 8.6\n.target sm_100a\n.address_size 64\n%s\n"
-		".visible .entry k(.param .u64 p)\n{\n"
-		".reg .pred %%p<9>; .reg .b32 %%r<60>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
-		".reg .b16 %%h<9>; .reg .f64 %%fd<30>;\n"
-		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n%s"
-		"mad.wide.u32 %%rd9, %%r0, %d, %%rd0;\n%s\nret;\n}\n", declarations,
-		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, %r0;\n"
-			: "", GRID_WORDS * 4, body);
+	str_add(&text, ".version 8.6\n.target sm_100a\n.address_size 64\n");
+	grid_add_text(&text, declarations, body);
 	ck_assert_ptr_nonnull(text.data);
 	CUresult result = compile_and_run(width, threads, text.data);
 	str_free(&text);
 	return result;
-}
-
-void grid_ok(uint32_t width, uint32_t threads, const char *declarations, const char *body)
-{
-	CUresult result = grid_run(width, threads, declarations, body);
-	ck_assert_msg(result == CUDA_SUCCESS, "%d: %s, %s", (int)result, grid.failure.what,
-		grid.failure.where);
 }

@@ -7,7 +7,11 @@
  * Kernels are made of a body: %rd0 points to grid.memory, %rd9 to the GRID_WORDS words there of the
  * thread, whose number is %r0.
  */
+#include "../src/base/str.h"
 #include "../src/cpu/launch.h"
+#include "driver.h"
+
+#include <check.h>
 
 #define GRID_WORDS 64
 
@@ -20,12 +24,30 @@ struct grid {
 
 extern struct grid grid;
 
+/* Add the kernel of a body, all but the lines that say for which version and target. */
+static inline void grid_add_text(struct str *text, const char *declarations, const char *body)
+{
+	str_addf(text, "%s\n.visible .entry k(.param .u64 p)\n{\n"
+		".reg .pred %%p<9>; .reg .b32 %%r<60>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
+		".reg .b16 %%h<9>; .reg .f64 %%fd<30>;\n"
+		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n%s"
+		"mad.wide.u32 %%rd9, %%r0, %d, %%rd0;\n%s\nret;\n}\n", declarations,
+		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, %r0;\n"
+			: "", GRID_WORDS * 4, body);
+}
+
 /* Call in a checked fixture. */
 void grid_setup(void);
 void grid_teardown(void);
 /* Run `threads` threads of the body at a width of 1 or 32; what the launch returns. */
 CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body);
 /* The same, which must succeed. */
-void grid_ok(uint32_t width, uint32_t threads, const char *declarations, const char *body);
+static inline void grid_ok(uint32_t width, uint32_t threads, const char *declarations,
+	const char *body)
+{
+	CUresult result = grid_run(width, threads, declarations, body);
+	ck_assert_msg(result == CUDA_SUCCESS, "%d: %s, %s", (int)result, grid.failure.what,
+		grid.failure.where);
+}
 
 #endif

@@ -11,7 +11,6 @@
 #include "../src/cpu/parse.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <string.h>
 
 struct machine machine;
@@ -70,19 +69,17 @@ uint32_t machine_resume(uint32_t thread, uint32_t point)
 	return machine.kernel.run(&machine.warp, machine.frame[thread], point);
 }
 
-void machine_body(const char *declarations, const char *body)
+void machine_run(uint32_t threads, void *memory, size_t size)
 {
-	static char text[4096];
-	snprintf(text, sizeof(text), HEAD "%s\n.visible .entry k(.param .u64 p)\n{\n"
-		".reg .pred %%p<9>; .reg .b32 %%r<30>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
-		".reg .b16 %%h<9>; .reg .f64 %%fd<9>;\n"
-		"ld.param.u64 %%rd0, [p];\n%s\nret;\n}\n", declarations, body);
-	machine_open(text);
-	machine_compile("k");
-}
-
-void machine_once(const char *declarations, const char *body)
-{
-	machine_body(declarations, body);
-	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	struct machine *m = &machine;
+	(void)size;
+	m->params[0] = (uintptr_t)memory;
+	m->launch.ntid[0] = m->launch.threads = threads;
+	for (uint32_t i = 0; i < threads; i += m->kernel.width) {
+		uint32_t lanes = threads - i < m->kernel.width ? threads - i : m->kernel.width;
+		m->warp.alive = lanes == 32 ? ~0u : (1u << lanes) - 1;
+		if (machine_resume(i, 0) != RT_DONE) {
+			ck_abort_msg("thread %u has not ended", i);
+		}
+	}
 }

@@ -8,6 +8,8 @@
  */
 #include "../src/cpu/jit.h"
 
+#include <stdio.h>
+
 #define HEAD ".version 8.0\n.target sm_89\n.address_size 64\n"
 
 /* One loaded module, and the launch that its kernels are called with. */
@@ -35,9 +37,25 @@ void machine_open(const char *text);
 void machine_close(void);
 void machine_compile(const char *name);
 uint32_t machine_resume(uint32_t thread, uint32_t point);
+/* Run that many threads of the kernel to their end; its parameter is this memory. */
+void machine_run(uint32_t threads, void *memory, size_t size);
 /* Open a module with one kernel `k` of the given body, whose parameter is a pointer in %rd0. */
-void machine_body(const char *declarations, const char *body);
-/* Run the body once, in one thread that never yields. */
-void machine_once(const char *declarations, const char *body);
+static inline void machine_body(const char *declarations, const char *body)
+{
+	static char text[4096];
+	snprintf(text, sizeof(text), HEAD "%s\n.visible .entry k(.param .u64 p)\n{\n"
+		".reg .pred %%p<9>; .reg .b32 %%r<30>; .reg .b64 %%rd<30>; .reg .f32 %%f<30>;\n"
+		".reg .b16 %%h<9>; .reg .f64 %%fd<9>;\n"
+		"ld.param.u64 %%rd0, [p];\n%s\nret;\n}\n", declarations, body);
+	machine_open(text);
+	machine_compile("k");
+}
+
+/* Run the body once, in one thread that never yields; its memory is machine.memory. */
+static inline void machine_once(const char *declarations, const char *body)
+{
+	machine_body(declarations, body);
+	machine_run(1, machine.memory, sizeof(machine.memory));
+}
 
 #endif

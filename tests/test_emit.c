@@ -10,6 +10,7 @@
 #include "../src/base/alloc.h"
 #include "../src/base/str.h"
 #include "bits.h"
+#include "driver.h"
 #include "machine.h"
 
 #include <check.h>
@@ -97,9 +98,9 @@ static uint64_t reversed(uint64_t value, unsigned width)
 }
 
 /* bfe, bit by bit as the PTX ISA writes it down. */
-static uint64_t field(uint64_t a, unsigned pos, unsigned len, unsigned width, bool sign)
+static uint64_t field(uint64_t a, uint64_t pos, uint64_t len, unsigned width, bool sign)
 {
-	unsigned top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
+	uint64_t top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
 	uint64_t fill = sign && len ? a >> top & 1 : 0;
 	uint64_t out = 0;
 	for (unsigned i = 0; i < width; i++) {
@@ -108,7 +109,7 @@ static uint64_t field(uint64_t a, unsigned pos, unsigned len, unsigned width, bo
 	return out;
 }
 
-static uint64_t inserted(uint64_t a, uint64_t b, unsigned pos, unsigned len, unsigned width)
+static uint64_t inserted(uint64_t a, uint64_t b, uint64_t pos, uint64_t len, unsigned width)
 {
 	for (unsigned i = 0; i < len && pos + i < width; i++) {
 		uint64_t bit = UINT64_C(1) << (pos + i);
@@ -354,7 +355,8 @@ static char *family_text(enum family family)
 		len += (size_t)sprintf(text + len, ".entry %s(.param .u64 p) {\n"
 			".reg .b16 %%h<9>; .reg .b32 %%r<9>; .reg .b64 %%d<9>; .reg .pred %%p<9>;\n"
 			".reg .f32 %%f<9>; .reg .f64 %%g<9>; .reg .b128 %%q<2>; .reg .u64 %%a;\n"
-			"ld.param.u64 %%a, [p];\n", examples[i].name);
+			"ld.param.u64 %%a, [p];\n%s", examples[i].name, driver_is_ours ? ""
+			: "mov.u32 %r0, %tid.x; mad.wide.u32 %a, %r0, 40, %a;\n");
 		for (int r = 1; r <= 4; r++) {
 			len += (size_t)sprintf(text + len, "ld.u64 %%d%d, [%%a+%d];\n"
 				"mov.b64 %%g%d, %%d%d; cvt.u32.u64 %%r%d, %%d%d;\n"
@@ -370,22 +372,67 @@ static char *family_text(enum family family)
 
 static bool same_result(enum result result, uint64_t a, uint64_t b)
 {
-	return a == b || (result == F32_RESULT && isnan(F32(a)) && isnan(F32(b)))
+	/* GPUs flush what is too small before they round it, the CPU device what is too small after. */
+	bool rounds = result == F32_RESULT && a == 0 && b == 0x800000
+		&& driver_lacks("it flushes before it rounds");
+	/* Which NaN it is PTX leaves open. */
+	bool nans = result == U16_RESULT && a == 0x7e00 && b == 0x7fff && driver_lacks("another NaN");
+	return a == b || rounds || nans || (result == F32_RESULT && isnan(F32(a)) && isnan(F32(b)))
 		|| (result == F64_RESULT && isnan(F64(a)) && isnan(F64(b)));
 }
 
-static void try_operands(const struct example *example, const uint64_t in[4])
+/* The results and operands of some threads: of one, so that code for operands that all lanes share
+ * is tried here; but of many where a launch takes long. */
+static struct batch {
+	struct {
+		uint64_t result;
+		uint64_t in[4];
+	} sets[256];
+	size_t count;
+} batch;
+
+/* What is wrong, a line for each example. */
+static struct str wrong = STR_INIT;
+
+static void run_batch(const struct example *example)
 {
-	memcpy(machine.memory + 1, in, 4 * sizeof(*in));
-	uint32_t next = machine_resume(0, 0);
-	uint64_t want = example->want(in[0], in[1], in[2], in[3]);
-	uint64_t got = machine.memory[0];
-	if (next != RT_DONE || !same_result(example->result, got, want)) {
-		ck_abort_msg("%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx",
-			example->text, (unsigned long long)in[0], (unsigned long long)in[1],
-			(unsigned long long)in[2], (unsigned long long)in[3],
-			(unsigned long long)got, (unsigned long long)want);
+	machine_run((uint32_t)batch.count, batch.sets, sizeof(batch.sets));
+	for (size_t i = 0; i < batch.count; i++) {
+		const uint64_t *in = batch.sets[i].in;
+		uint64_t want = example->want(in[0], in[1], in[2], in[3]);
+		uint64_t got = batch.sets[i].result;
+		if (!same_result(example->result, got, want)) {
+			str_addf(&wrong, "%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx\n",
+				example->text, (unsigned long long)in[0], (unsigned long long)in[1],
+				(unsigned long long)in[2], (unsigned long long)in[3],
+				(unsigned long long)got, (unsigned long long)want);
+			break;
+		}
 	}
+	batch.count = 0;
+}
+
+static void try_operands(const struct example *example, const uint64_t in[4], bool is_last)
+{
+	/* Threads would share what is shared. */
+	bool alone = driver_is_ours || strstr(example->text, ".shared");
+	memcpy(batch.sets[batch.count++].in, in, 4 * sizeof(*in));
+	if (is_last || alone || batch.count == countof(batch.sets)) {
+		run_batch(example);
+	}
+}
+
+/* What ptxas makes something else of than the PTX ISA says, and what need not be exact. */
+static bool is_other(const struct example *example)
+{
+	static const char *const texts[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr",
+		"vmad", "vset", "st.local.f32 [l], %d1", ".approx", "div.full", "fns."};
+	for (size_t i = 0; i < countof(texts); i++) {
+		if (strstr(example->text, texts[i]) && driver_lacks("ptxas has its own way")) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* All combinations of values in the operands that the instruction reads. */
@@ -400,24 +447,30 @@ static void try_example(const struct example *example)
 	}
 
 	machine_compile(example->name);
-	for (size_t n = 0; n < total; n++) {
+	size_t before = wrong.len;
+	for (size_t n = 0; n < total && wrong.len == before; n++) {
 		uint64_t in[4];
 		size_t rest = n;
 		for (size_t i = 0; i < 4; i++) {
 			in[i] = operand_value(example->family, rest % counts[i]);
 			rest /= counts[i];
 		}
-		try_operands(example, in);
+		try_operands(example, in, n + 1 == total);
 	}
 }
 
 START_TEST(instructions_agree_with_c)
 {
+	str_clear(&wrong);
 	machine_open(family_text((enum family)_i));
 	for (size_t i = 0; i < countof(examples); i++) {
-		if (examples[i].family == (enum family)_i) {
+		if (examples[i].family == (enum family)_i && !is_other(&examples[i])) {
 			try_example(&examples[i]);
 		}
+	}
+	if (wrong.len > 0) {
+		fputs(wrong.data, stderr); /* Check takes no long messages */
+		ck_abort_msg("%.500s", wrong.data);
 	}
 	machine_close();
 }
@@ -460,7 +513,7 @@ static const struct approximation {
 static float call_f32(float x)
 {
 	machine.memory[0] = bits_of_f32(x);
-	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
+	machine_run(1, machine.memory, sizeof(machine.memory));
 	return F32(machine.memory[1]);
 }
 
@@ -481,7 +534,8 @@ START_TEST(approximations_keep_their_bounds)
 		float x = (float)(a->low + (a->high - a->low) * i / steps);
 		double exact = a->exact(x);
 		double error = fabs(call_f32(x) - exact);
-		ck_assert_msg(error <= a->absolute + a->relative * fabs(exact),
+		ck_assert_msg(error <= a->absolute + a->relative * fabs(exact)
+			|| driver_lacks("the bounds are ours"),
 			"%s of %a: error %g, value %a", a->text, x, error, exact);
 	}
 	machine_close();

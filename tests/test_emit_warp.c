@@ -89,6 +89,9 @@ START_TEST(shuffles_by_a_number_from_a_register)
 	for (uint32_t t = 0; t < 40; t++) {
 		bool in_range;
 		uint32_t from = t / 32 * 32 + (uint32_t)source_of(s, (int)t % 32, &in_range);
+		if (from >= 40 && driver_lacks("of who is not there it reads anything")) {
+			continue;
+		}
 		from = from < 40 ? from : t; /* nobody there */
 		ck_assert_msg(grid.memory[t][0] == value_of(from) && grid.memory[t][1] == in_range,
 			"thread %u: %#x, %u", t, grid.memory[t][0], grid.memory[t][1]);
@@ -339,6 +342,9 @@ END_TEST
 
 START_TEST(old_forms_work_on_who_comes)
 {
+	if (driver_lacks("they are gone since PTX 6.4")) {
+		return;
+	}
 	static const char text[] = "setp.lt.u32 %p5, %r0, 20; @!%p5 bra D;\n"
 		"setp.gt.u32 %p6, %r0, 9; vote.ballot.b32 %r3, %p6; vote.all.pred %p3, %p6;\n"
 		"shfl.down.b32 %r5|%p7, %r0, 1, 31; st.u32 [%rd9+8], %r5; D:";
@@ -355,6 +361,9 @@ END_TEST
 
 START_TEST(a_member_that_never_comes_is_a_deadlock)
 {
+	if (driver_lacks("it waits for ever")) {
+		return;
+	}
 	for (size_t w = 0; w < countof(widths); w++) {
 		CUresult result = grid_run(widths[w], 32, "", "setp.lt.u32 %p5, %r0, 20;\n"
 			"@!%p5 bra D; vote.sync.ballot.b32 %r3, %p5, -1; bra E;\nD: bar.sync 0; E:");
@@ -381,6 +390,9 @@ END_TEST
 /* What a block that is a cluster of its own reads, and where nothing is measured. */
 START_TEST(special_registers_say_that_there_are_no_clusters)
 {
+	if (driver_lacks("its blocks have shared memory that is reserved")) {
+		return;
+	}
 	static const struct {
 		const char *name;
 		uint32_t want;

@@ -12,9 +12,11 @@
 #include "../src/base/common.h"
 
 #include "api.h"
+#include "driver.h"
 #include "forms.h"
 #include "forms_ref.h"
 
+#include "../src/base/str.h"
 #include "../src/cpu/ptx.h"
 
 #include <ctype.h>
@@ -181,8 +183,8 @@ static char *kernel_text(const struct form *forms, size_t count)
 {
 	static char text[64 * 1024];
 	char line[200];
-	size_t at = (size_t)snprintf(text, sizeof(text), ".version 8.0\n.target sm_89\n"
-		".address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n"
+	size_t at = (size_t)snprintf(text, sizeof(text),
+		".visible .entry k(.param .u64 in, .param .u64 out) {\n"
 		".reg .b16 %%h<5>; .reg .b32 %%r<6>; .reg .b64 %%d<5>; .reg .pred %%p<5>;\n"
 		".reg .f32 %%f<5>; .reg .f64 %%g<5>; .reg .b64 %%x<4>;\n"
 		"ld.param.u64 %%x0, [in]; ld.param.u64 %%x1, [out];\n"
@@ -225,12 +227,23 @@ static uint64_t stored(const struct form *form, uint64_t result)
 	}
 }
 
+/* A result that rounds up to the least normal number: GPUs flush it, since before it is rounded it
+ * is less; the CPU device does not. */
+static bool is_nearly_normal(const struct form *form, uint64_t got, uint64_t want)
+{
+	return form_has(form->opcode, "ftz") && (want & INT32_MAX) == 0x800000
+		&& got == (want & ~(uint64_t)INT32_MAX) && driver_lacks("it rounds after it flushes");
+}
+
 static bool is_same(const struct form *form, uint64_t a, uint64_t b)
 {
 	char from = letter_bank(form, form->operands[0]);
 	return a == b || (from == 'f' && isnan(f32_of(a)) && isnan(f32_of(b)))
 		|| (from == 'g' && isnan(f64_of(a)) && isnan(f64_of(b)));
 }
+
+/* What is wrong, a line for each form. */
+static struct str wrong = STR_INIT;
 
 static void check_results(const struct form *form, const struct form_row *row,
 	const struct operands in[VECTORS], const uint64_t got[VECTORS])
@@ -239,26 +252,31 @@ static void check_results(const struct form *form, const struct form_row *row,
 		bool any = false;
 		uint64_t want = stored(form, row->reference(form, &in[i], &any));
 		const uint64_t *v = in[i].v;
-		if (any || is_same(form, got[i], want)) {
+		if (any || is_same(form, got[i], want) || is_nearly_normal(form, got[i], want)) {
 			continue; /* Check writes to a file at each assertion */
 		}
-		ck_abort_msg("%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx",
+		str_addf(&wrong, "%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx\n",
 			form->opcode, (unsigned long long)v[0], (unsigned long long)v[1],
 			(unsigned long long)v[2], (unsigned long long)v[3],
 			(unsigned long long)got[i], (unsigned long long)want);
+		return;
 	}
+}
+
+/* Where all values fit, PTX has no .sat; our parser does not mind. */
+static bool is_needless(const struct form *form)
+{
+	struct form_type to = form->first, from = form->last;
+	bool fits = from.kind == to.kind ? to.bits >= from.bits : to.kind == 's' && to.bits > from.bits;
+	return strncmp(form->opcode, "cvt.sat.", 8) == 0 && to.kind != 'f' && fits;
 }
 
 static void run_chunk(const struct form *forms, size_t count, const struct form_row *row,
 	const struct operands in[VECTORS], CUdeviceptr din)
 {
 	static uint64_t got[CHUNK][VECTORS];
-	CUmodule module;
 	CUdeviceptr dout = alloc(sizeof(got));
-	const char *text = kernel_text(forms, count);
-	CUresult code = cuModuleLoadData(&module, text);
-	ck_assert_msg(code == CUDA_SUCCESS, "%s: %s", forms[0].opcode,
-		code ? api_last_log() : "");
+	CUmodule module = driver_load(kernel_text(forms, count));
 	OK(cuLaunchKernel(kernel(module, "k"), VECTORS / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL,
 		(void *[]){&din, &dout}, NULL));
 	OK(cuMemcpyDtoH_v2(got, dout, count * sizeof(got[0])));
@@ -274,14 +292,28 @@ START_TEST(forms_compute_what_their_references_do)
 	static struct form forms[FORM_MOST];
 	static struct operands in[VECTORS];
 	const struct form_row *row = &form_rows[(size_t)_i / countof(widths)];
-	size_t count = forms_expand(forms, row);
+	size_t count = 0;
+	size_t all = forms_expand(forms, row);
+	for (size_t i = 0; i < all; i++) {
+		if (!is_needless(&forms[i]) || driver_is_ours) {
+			forms[count++] = forms[i];
+		}
+	}
+	if (_i % countof(widths) > 0 && driver_lacks(DRIVER_WIDTHS)) {
+		return;
+	}
 	setenv("KUDZU_CPU_WIDTH", widths[(size_t)_i % countof(widths)], 1);
 	setup();
+	str_clear(&wrong);
 	fill(in, forms[0].last);
 	CUdeviceptr din = alloc(sizeof(in));
 	OK(cuMemcpyHtoD_v2(din, in, sizeof(in)));
 	for (size_t i = 0; i < count; i += CHUNK) {
 		run_chunk(forms + i, count - i < CHUNK ? count - i : CHUNK, row, in, din);
+	}
+	if (wrong.len > 0) {
+		fputs(wrong.data, stderr); /* Check takes no long messages */
+		ck_abort_msg("%.500s", wrong.data);
 	}
 	teardown();
 }
@@ -289,8 +321,7 @@ END_TEST
 
 /* Hints, which change nothing, and the barriers' older spelling: warp 0 arrives where warp 1 waits,
  * then both count. */
-static const char rest_text[] = ".version 8.0\n.target sm_89\n.address_size 64\n"
-	".visible .entry k(.param .u64 in, .param .u64 out) {\n"
+static const char rest_text[] = ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
 	".reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<5>; .shared .b32 word;\n"
 	"ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];\n"
 	"mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4;\n"
@@ -314,7 +345,9 @@ static const char rest_text[] = ".version 8.0\n.target sm_89\n.address_size 64\n
 START_TEST(hints_do_nothing_and_barriers_count)
 {
 	uint32_t in[64], out[64];
-	CUmodule module;
+	if (_i > 0 && driver_lacks(DRIVER_WIDTHS)) {
+		return;
+	}
 	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
 	setup();
 	CUdeviceptr d[] = {alloc(sizeof(in) + 128), alloc(sizeof(out))};
@@ -322,7 +355,7 @@ START_TEST(hints_do_nothing_and_barriers_count)
 		in[i] = i;
 	}
 	OK(cuMemcpyHtoD_v2(d[0], in, sizeof(in)));
-	OK(cuModuleLoadData(&module, rest_text));
+	CUmodule module = driver_load(rest_text);
 	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 64, 1, 1, 0, NULL,
 		(void *[]){&d[0], &d[1]}, NULL));
 	OK(cuMemcpyDtoH_v2(out, d[1], sizeof(out)));
@@ -409,6 +442,9 @@ static bool is_put_together(const char *spelling)
  * there.  What the parser's samples in tests/ptx name is not run. */
 START_TEST(every_instruction_is_in_a_test)
 {
+	if (driver_lacks("it is about the sources of the tests")) {
+		return;
+	}
 	static struct form forms[FORM_MOST];
 	for (size_t i = 0; i < countof(form_rows); i++) {
 		size_t count = forms_expand(forms, &form_rows[i]);

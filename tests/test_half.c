@@ -8,6 +8,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/str.h"
+#include "driver.h"
 #include "machine.h"
 #include "softfloat.h"
 
@@ -254,9 +255,15 @@ static char result_bank(const struct half_case *c)
 
 /* What the threads read and write: the result, then three operands. */
 static struct batch {
-	uint64_t sets[32][4];
+	uint64_t sets[1024][4];
 	unsigned count;
 } batch;
+
+/* A warp; or many, where a launch takes long. */
+static unsigned threads(void)
+{
+	return driver_is_ours ? 32 : countof(batch.sets);
+}
 
 static const char *store_of(const struct half_case *c)
 {
@@ -294,19 +301,12 @@ static void open_case(const struct half_case *c, const char *width)
 	setenv("KUDZU_CPU_WIDTH", width, 1);
 	machine_open(text);
 	machine_compile("k");
-	machine.params[0] = (uintptr_t)batch.sets;
-	machine.launch.ntid[0] = machine.launch.threads = 32;
-	machine.warp.alive = machine.kernel.width == 32 ? ~0u : 1;
 	batch.count = 0;
 }
 
 static void run_threads(void)
 {
-	for (uint32_t i = 0; i < 32; i += machine.kernel.width) {
-		if (machine_resume(i, 0) != RT_DONE) {
-			ck_abort_msg("thread %u has not ended", i);
-		}
-	}
+	machine_run(threads(), batch.sets, sizeof(batch.sets));
 }
 
 /* NaNs of f32 are not told apart: the processor makes them. */
@@ -319,13 +319,34 @@ static bool same(char bank, uint64_t got, uint64_t want)
 	return got == want || (bank == 'f' && nan);
 }
 
+static bool is_nan16(const char *text, uint64_t bits)
+{
+	return (bits & 0x7fff) > (strstr(text, "bf16") ? 0x7f80 : 0x7c00);
+}
+
+/* What PTX leaves open and GPUs do in another way: which NaN neg and abs give, and conversions to tf32;
+ * and they flush what is too small before they round it. */
+static bool is_allowed(const struct half_case *t, uint64_t got, uint64_t want)
+{
+	bool flushed = strstr(t->text, ".ftz") && (want & 0x7fff) == 0x400 && (got & 0x7fff) == 0;
+	bool nans = strstr(t->text, "tf32") && (got & 0x7fffffff) > 0x7f800000
+		&& (want & 0x7fffffff) > 0x7f800000;
+	if (strncmp(t->text, "neg", 3) == 0 || strncmp(t->text, "abs", 3) == 0) {
+		bool pair = strstr(t->text, "x2");
+		nans = (U16(got) == U16(want) || (is_nan16(t->text, got) && is_nan16(t->text, want)))
+			&& (!pair || got >> 16 == want >> 16
+				|| (is_nan16(t->text, got >> 16) && is_nan16(t->text, want >> 16)));
+	}
+	return (flushed || nans) && driver_lacks("it has its own way");
+}
+
 static void run_batch(const struct half_case *t)
 {
 	run_threads();
 	for (unsigned i = 0; i < batch.count; i++) {
 		const uint64_t *set = batch.sets[i];
 		uint64_t want = t->want(set[1], set[2], set[3]);
-		if (!same(result_bank(t), set[0], want)) {
+		if (!same(result_bank(t), set[0], want) && !is_allowed(t, set[0], want)) {
 			ck_abort_msg("%s of %#llx, %#llx, %#llx: got %#llx, expected %#llx",
 				t->text, (unsigned long long)set[1], (unsigned long long)set[2],
 				(unsigned long long)set[3], (unsigned long long)set[0],
@@ -339,7 +360,7 @@ static void try_case(const struct half_case *t, uint64_t a, uint64_t b, uint64_t
 {
 	uint64_t set[] = {~UINT64_C(0), a, b, c};
 	memcpy(batch.sets[batch.count++], set, sizeof(set));
-	if (batch.count == countof(batch.sets)) {
+	if (batch.count == threads()) {
 		run_batch(t);
 	}
 }
@@ -407,6 +428,9 @@ static const char *const widths[] = {"1", "32"};
 START_TEST(halves_agree_with_integer_arithmetic)
 {
 	const struct half_case *t = &cases[_i / 2];
+	if (_i % 2 && driver_lacks(DRIVER_WIDTHS)) {
+		return;
+	}
 	open_case(t, widths[_i % 2]);
 	if (t->operands == HALVES) {
 		try_halves(t);
@@ -453,6 +477,7 @@ static void check_function(const struct function *f, uint64_t in, uint64_t out)
 	bool gone = f->flush && exact < 0x1p-126 && got == 0;
 	bool ok = isnan(exact) ? out == 0x7fff : too_large || gone
 		|| got == exact || fabs(got - exact) <= ldexp(0.51, place);
+	ok = ok || driver_lacks("the bounds are ours");
 	if (!ok) { /* Check writes to a file at each assertion */
 		ck_abort_msg("%s of %#x: got %a, expected %a", f->text, U32(in), got, exact);
 	}
@@ -462,13 +487,16 @@ START_TEST(functions_of_halves_keep_their_bounds)
 {
 	const struct function *f = &functions[_i / 2];
 	const struct half_case plain = {.text = f->text};
+	if (_i % 2 && driver_lacks(DRIVER_WIDTHS)) {
+		return;
+	}
 	open_case(&plain, widths[_i % 2]);
-	for (uint32_t i = 0; i < 0x10000; i += 32) {
-		for (uint32_t j = 0; j < 32; j++) {
+	for (uint32_t i = 0; i < 0x10000; i += threads()) {
+		for (uint32_t j = 0; j < threads(); j++) {
 			batch.sets[j][1] = i + j;
 		}
 		run_threads();
-		for (uint32_t j = 0; j < 32; j++) {
+		for (uint32_t j = 0; j < threads(); j++) {
 			check_function(f, i + j, batch.sets[j][0]);
 		}
 	}
@@ -518,6 +546,10 @@ START_TEST(atomics_of_all_threads_add_up)
 	static uint64_t shared[4] __attribute__((aligned(16)));
 	const struct atomic *t = &atomics[_i / 2];
 	char text[2048];
+	if ((_i % 2 && driver_lacks(DRIVER_WIDTHS))
+	    || (strstr(t->text, "shared") && driver_lacks("nobody sees its shared memory"))) {
+		return;
+	}
 	snprintf(text, sizeof(text), HEAD ".entry k(.param .u64 p) {\n"
 		".reg .b16 %%h<9>; .reg .b32 %%r<9>; .reg .b64 %%d<9>; .reg .f32 %%f<9>;\n"
 		".reg .b128 %%q<9>; .reg .u64 %%a; ld.param.u64 %%a, [p];\n"
@@ -532,14 +564,11 @@ START_TEST(atomics_of_all_threads_add_up)
 	machine_compile("k");
 	uint64_t *place = strstr(t->text, "shared") ? shared : memory;
 	memcpy(place, t->before, sizeof(t->before));
-	machine.params[0] = (uintptr_t)memory;
 	machine.warp.shared = (uint8_t *)shared;
-	machine.launch.ntid[0] = machine.launch.threads = 32;
-	machine.warp.alive = machine.kernel.width == 32 ? ~0u : 1;
-	run_threads();
+	machine_run(32, memory, sizeof(memory));
 	ck_assert_uint_eq(place[0], t->after[0]);
 	ck_assert_uint_eq(place[1], t->after[1]);
-	ck_assert_uint_eq(memory[2], t->last);
+	ck_assert(memory[2] == t->last || driver_lacks("its threads have no order"));
 	machine_close();
 }
 END_TEST

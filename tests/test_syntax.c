@@ -200,7 +200,7 @@ static const struct program {
 	{HEAD TABLE KERNEL("ld.global.u32 %r2, table[1+1]; ld.global.u32 %r3, table[3];\n"
 		"mad.lo.u32 %r0, %r2, 10, %r3;"), want_four_one},
 	{HEAD TABLE KERNEL("cvta.global.u64 %d1, table[2]; ld.u32 %r2, [%d1].unified;\n"
-		"ld.global.u32 %r3, [table+4*3].unified; mad.lo.u32 %r0, %r2, 10, %r3;"), want_four_one},
+		"ld.global.u32 %r3, [table+4*3]; mad.lo.u32 %r0, %r2, 10, %r3;"), want_four_one},
 	{HEAD ".func (.param .b32 r) next(.param .b32 a)\n{\n	.reg .b32 %r;\n"
 		"	ld.param.b32 %r, [a]; add.u32 %r, %r, 1; st.param.b32 [r], %r;\n	ret;\n}\n"
 		".func (.param .b32 r) same(.param .b32 a);\n.alias same, next;\n"
@@ -287,6 +287,10 @@ static const struct program {
 
 START_TEST(programs_by_hand_compute_what_c_does)
 {
+	if ((_i % 2 && driver_lacks(DRIVER_WIDTHS))
+	    || (_i / 2 == 0 && driver_lacks("ptxas takes no vectors of names and numbers"))) {
+		return;
+	}
 	static const char *const widths[] = {"1", "32"};
 	const struct program *p = &programs[_i / 2];
 	uint32_t words[THREADS];
