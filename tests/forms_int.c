@@ -179,16 +179,22 @@ uint64_t ref_brev(const struct form *form, const struct operands *in, bool *any)
 	return out;
 }
 
+/* A position or a length, "restricted to" 0 to 255: as GPUs see what is not. */
+static uint64_t field_number(struct form_type type, uint64_t operand)
+{
+	return operand & (type.bits == 64 ? UINT32_MAX : 255);
+}
+
 /* Bit by bit, as the PTX ISA writes it down. */
 uint64_t ref_bfe(const struct form *form, const struct operands *in, bool *any)
 {
 	(void)any;
 	struct form_type type = form->last;
-	unsigned pos = in->v[1] & 255, len = in->v[2] & 255, last = type.bits - 1;
-	unsigned top = pos + len - 1 < last ? pos + len - 1 : last;
+	uint64_t pos = field_number(type, in->v[1]), len = field_number(type, in->v[2]);
+	uint64_t last = type.bits - 1, top = pos + len - 1 < last ? pos + len - 1 : last;
 	uint64_t a = in->v[0] & mask(type.bits), out = 0;
 	uint64_t fill = type.kind == 's' && len ? a >> top & 1 : 0;
-	for (unsigned i = 0; i <= last; i++) {
+	for (uint64_t i = 0; i <= last; i++) {
 		out |= (i < len && pos + i <= last ? a >> (pos + i) & 1 : fill) << i;
 	}
 	return out;
@@ -197,9 +203,9 @@ uint64_t ref_bfe(const struct form *form, const struct operands *in, bool *any)
 uint64_t ref_bfi(const struct form *form, const struct operands *in, bool *any)
 {
 	(void)any;
-	unsigned pos = in->v[2] & 255, len = in->v[3] & 255;
+	uint64_t pos = field_number(form->last, in->v[2]), len = field_number(form->last, in->v[3]);
 	uint64_t out = in->v[1];
-	for (unsigned i = 0; i < len && pos + i < form->last.bits; i++) {
+	for (uint64_t i = 0; i < len && pos + i < form->last.bits; i++) {
 		out &= ~(UINT64_C(1) << (pos + i));
 		out |= (in->v[0] >> i & 1) << (pos + i);
 	}
@@ -229,9 +235,8 @@ uint64_t ref_szext(const struct form *form, const struct operands *in, bool *any
 	if (form_has(form->opcode, "wrap")) {
 		len &= 31;
 	}
-	/* PTX ISA 9.7.1.23: the sign of no bits at all is the operand's. */
 	if (len == 0) {
-		return type.kind == 's' && in->v[0] >> 31 & 1 ? UINT32_MAX : 0;
+		return 0; /* as GPUs have it: no bits have no sign */
 	}
 	type.bits = len > 32 ? 32 : len;
 	return (uint64_t)value(in->v[0], type);

@@ -159,8 +159,8 @@ static uint64_t reversed(uint64_t a, int bits)
 static uint64_t extracted(uint64_t a, uint64_t pos, uint64_t len, unsigned bits, bool sign)
 {
 	unsigned msb = bits - 1;
-	pos &= 0xff;
-	len &= 0xff;
+	pos &= bits == 64 ? UINT32_MAX : 0xff;
+	len &= bits == 64 ? UINT32_MAX : 0xff;
 	uint64_t last = pos + len - 1 < msb ? pos + len - 1 : msb;
 	uint64_t fill = sign && len > 0 ? a >> last & 1 : 0;
 	uint64_t result = 0;
@@ -172,8 +172,8 @@ static uint64_t extracted(uint64_t a, uint64_t pos, uint64_t len, unsigned bits,
 
 static uint64_t inserted(uint64_t a, uint64_t b, uint64_t pos, uint64_t len, unsigned bits)
 {
-	pos &= 0xff;
-	len &= 0xff;
+	pos &= bits == 64 ? UINT32_MAX : 0xff;
+	len &= bits == 64 ? UINT32_MAX : 0xff;
 	for (unsigned i = 0; i < len && pos + i < bits; i++) {
 		b = (b & ~(1ull << (pos + i))) | (a >> i & 1) << (pos + i);
 	}
@@ -187,7 +187,7 @@ static uint64_t sign_extended(uint64_t a, uint64_t b)
 		return a;
 	}
 	uint64_t mask = UINT64_MAX << b;
-	return a >> ((b - 1) & 31) & 1 ? a | mask : a & ~mask;
+	return b > 0 && a >> (b - 1) & 1 ? a | mask : a & ~mask;
 }
 
 static uint64_t looked_up(uint64_t a, uint64_t b, uint64_t c, uint64_t table)

@@ -192,10 +192,12 @@ void emit_brev(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, ir_call1(e, "llvm.bitreverse", emit_arg(e, inst, 1)));
 }
 
-/* PTX looks only at the low 8 bits of a field's position and length. */
+/* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  Of what is not, GPUs
+ * look at the low 8 bits in fields of 32 bits, at all of it in those of 64. */
 static LLVMValueRef field_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
-	return ir_mask(e, arg32(e, inst, i), 0xff);
+	LLVMValueRef value = arg32(e, inst, i);
+	return ptx_type_bits(inst->types[0]) == 64 ? value : ir_mask(e, value, 0xff);
 }
 
 /* Bits beyond the top count as copies of the sign, so a signed field is the shifted value with the
@@ -246,7 +248,7 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, shift_left(e, ir_not(e, shift_left(e, ones, count)), first));
 }
 
-/* The low b bits of a, extended; nothing to do when .clamp meets a larger b. */
+/* The low b bits of a, extended; of none at all it is 0.  Nothing to do when .clamp meets a larger b. */
 void emit_szext(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
@@ -258,7 +260,9 @@ void emit_szext(struct emit *e, const struct ptx_inst *inst)
 	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef top = ir_sub(e, low, emit_int(e, 32, 1));
 		top = ir_lshr(e, a, ir_mask(e, top, 31));
-		value = ir_select(e, ir_trunc(e, top, e->i1), ir_or(e, a, high), value);
+		LLVMValueRef some = ir_icmp(e, LLVMIntNE, low, emit_int(e, 32, 0));
+		LLVMValueRef is_set = ir_and(e, ir_trunc(e, top, e->i1), some);
+		value = ir_select(e, is_set, ir_or(e, a, high), value);
 	}
 	if (ptx_has(&inst->mods, PTX_MOD_CLAMP)) {
 		value = ir_select(e, is_below(e, b, 32), value, a);
