@@ -88,8 +88,7 @@ static void read_texel(const struct texture *t, const struct image *image, const
 	unsigned size = t->format.bits / 8u;
 	const uint8_t *texel = image->data + at[2] * image->slice_size + at[1] * image->pitch
 		+ (size_t)at[0] * texel_size(&t->format);
-	out[0] = out[1] = out[2] = 0;
-	out[3] = texture_reads_integers(t) ? 1 : float_bits(1);
+	memset(out, 0, 4 * sizeof(*out));
 	for (unsigned c = 0; c < t->format.channels; c++) {
 		uint32_t stored = 0;
 		memcpy(&stored, texel + c * size, size);

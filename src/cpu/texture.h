@@ -93,7 +93,7 @@ struct texture_request {
 
 /* Whether texels are read as integers, and not as floats. */
 bool texture_reads_integers(const struct texture *texture);
-/* Bits of integers or floats; what a texel has no channel for is 0, alpha 1. */
+/* Bits of integers or floats; what a texel has no channel for is 0, alpha too. */
 void texture_read(const struct texture *texture, const struct texture_request *request,
 	uint32_t out[4]);
 
