@@ -437,8 +437,9 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
 		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
-check-dropin: all $(DROPIN)
+check-dropin: all $(DROPIN) $(BUILD)/check_driver
 	$(call step,$@,tests/dropin/check $(BUILD))
+	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
 
 suites = $(patsubst %,tests/test_%.c,$(SUITES_$1) $(HAND_$1)) $(SUPPORT_$1)
 runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
