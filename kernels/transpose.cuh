@@ -11,7 +11,10 @@ struct kz_transposed {
 	kz_i64 rows, columns;      /* of the target */
 	kz_i64 to_row, from_column; /* in bytes; a row of the target and a column of the source are
 	                               without gaps */
-	kz_i64 words;              /* all that is read and written in words is at multiples of 4 bytes */
+	int words;                 /* all that is read and written in words is at multiples of 4 bytes */
+	int down;                  /* blockIdx.x counts the tiles down a column, y those along a row */
+	unsigned int tiles;        /* that x counts of each matrix */
+	unsigned int unused;
 	kz_i64 ndim;               /* of the other axes */
 	kz_i64 dims[14], to_strides[14], from_strides[14];
 };
@@ -21,8 +24,6 @@ struct kz_transposed {
 #define PER (sizeof(kz_element) < 4 ? 4 / (int)sizeof(kz_element) : 1) /* elements of a word */
 #define TILE (32 * PER)
 #define TURNS 4 /* of 8 rows of words each */
-/* Of a multiprocessor, as many as leave registers for what is under way. */
-#define BLOCKS (sizeof(kz_element) > 4 ? 5 : sizeof(kz_element) > 1 ? 8 : 6)
 template <class T, int per> struct kz_square { typedef unsigned int word; };
 template <class T> struct kz_square<T, 1> { typedef T word; };
 typedef kz_square<kz_element, PER>::word kz_word;
@@ -78,30 +79,33 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 	kz_i64 to_row, kz_i64 from_column, int rows, int columns)
 {
 	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
-	for (int row = x; row < rows; row += 32) {
-		const char *from = source + y * from_column + row * (int)sizeof(kz_element);
-		for (int first = y; first < columns; first += TURNS * 8) {
-			kz_element read[TURNS];
+#pragma unroll 1
+	for (int part = 0; part < PER * PER; part++) {
+		const int row = x + part % PER * 32, first = y + part / PER * 32;
+		kz_element read[TURNS];
 #pragma unroll
-			for (int turn = 0; turn < TURNS; turn++, from += 8 * from_column) {
-				if (first + turn * 8 < columns) {
-					read[turn] = *(const kz_element *)from;
-				}
+		for (int turn = 0; turn < TURNS; turn++) {
+			const int column = first + turn * 8;
+			if (row < rows && column < columns) {
+				read[turn] = ((const kz_element *)(source + column * from_column))[row];
 			}
+		}
 #pragma unroll
-			for (int turn = 0; turn < TURNS; turn++) {
-				if (first + turn * 8 < columns) {
-					tile[(first + turn * 8) * (TILE + PER) + row] = read[turn];
-				}
-			}
+		for (int turn = 0; turn < TURNS; turn++) {
+			tile[(first + turn * 8) * (TILE + PER) + row] = read[turn];
 		}
 	}
 	__syncthreads();
-	for (int column = x; column < columns; column += 32) {
-		char *to = target + y * to_row + column * (int)sizeof(kz_element);
-#pragma unroll 4
-		for (int row = y; row < rows; row += 8, to += 8 * to_row) {
-			*(kz_element *)to = tile[column * (TILE + PER) + row];
+#pragma unroll 1
+	for (int part = 0; part < PER * PER; part++) {
+		const int column = x + part % PER * 32, first = y + part / PER * 32;
+#pragma unroll
+		for (int turn = 0; turn < TURNS; turn++) {
+			const int row = first + turn * 8;
+			if (row < rows && column < columns) {
+				((kz_element *)(target + row * to_row))[column]
+					= tile[column * (TILE + PER) + row];
+			}
 		}
 	}
 }
@@ -112,27 +116,22 @@ extern "C" __global__ void
 #ifdef KZ_SERIAL
 __launch_bounds__(1)
 #else
-__launch_bounds__(256, BLOCKS)
+__launch_bounds__(256)
 #endif
 kz_kernel(char *target, const char *source, const __grid_constant__ kz_transposed shape)
 {
-	const kz_i64 wide = (shape.columns + TILE - 1) / TILE;
-#ifdef KZ_SERIAL
-	kz_i64 matrix = blockIdx.x / wide;
-	const kz_i64 left = (blockIdx.x - matrix * wide) * TILE;
-#else
-	const unsigned int high = (unsigned int)((shape.rows + TILE - 1) / TILE);
-	const unsigned int lines = blockIdx.x / (unsigned int)wide;
-	const kz_i64 left = (kz_i64)(blockIdx.x - lines * (unsigned int)wide) * TILE;
-	kz_i64 matrix = lines / high;
-	const kz_i64 top = (kz_i64)(lines % high) * TILE;
-#endif
-	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
-		const kz_i64 at = matrix % shape.dims[d];
-		matrix /= shape.dims[d];
-		target += at * shape.to_strides[d];
-		source += at * shape.from_strides[d];
+	unsigned int x = blockIdx.x;
+	if (shape.ndim > 0) {
+		unsigned int matrix = x / shape.tiles;
+		x -= matrix * shape.tiles;
+		for (int d = (int)shape.ndim - 1; d >= 0; d--) {
+			const unsigned int extent = (unsigned int)shape.dims[d], at = matrix % extent;
+			matrix /= extent;
+			target += at * shape.to_strides[d];
+			source += at * shape.from_strides[d];
+		}
 	}
+	const kz_i64 left = (kz_i64)(shape.down ? blockIdx.y : x) * TILE;
 #ifdef KZ_SERIAL
 	const kz_i64 right = left + TILE < shape.columns ? left + TILE : shape.columns;
 	/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
@@ -160,6 +159,7 @@ kz_kernel(char *target, const char *source, const __grid_constant__ kz_transpose
 	}
 #else
 	__shared__ kz_word tile[PER][32][33];
+	const kz_i64 top = (kz_i64)(shape.down ? x : blockIdx.y) * TILE;
 	target += top * shape.to_row + left * (int)sizeof(kz_element);
 	source += left * shape.from_column + top * (int)sizeof(kz_element);
 	if (shape.words && top + TILE <= shape.rows && left + TILE <= shape.columns) {

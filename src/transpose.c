@@ -11,13 +11,14 @@
 
 #include <string.h>
 
-enum { MIN_EXTENT = 8, OTHERS = 14 };
+enum { MIN_EXTENT = 8, MOST_Y = 65535, OTHERS = 14 };
 
 /* As kernels/transpose.cuh has it. */
 struct transposed {
 	int64_t rows, columns;
 	int64_t to_row, from_column;
-	int64_t words;
+	int32_t words, down;
+	uint32_t tiles, unused;
 	int64_t ndim;
 	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
 };
@@ -80,6 +81,8 @@ static void fill(struct transposed *out, const struct transpose *copy)
 	out->columns = copy->dims[last];
 	out->to_row = copy->strides[0][copy->turned];
 	out->from_column = copy->strides[1][last];
+	out->down = 0;
+	out->unused = 0;
 	out->words = copy->size >= 4 || lies_in_words(copy);
 	out->ndim = 0;
 	for (int i = 0; i < last; i++) {
@@ -89,6 +92,22 @@ static void fill(struct transposed *out, const struct transpose *copy)
 			out->from_strides[out->ndim++] = copy->strides[1][i];
 		}
 	}
+}
+
+/* The kernel divides no more than it must, since tiles are small: y counts them the other way.  The
+ * counts fit: no memory has so many elements that both ways have over MOST_Y, or 2^31 in all. */
+static kz_dim3 choose_grid(struct transposed *shape, const struct transpose *copy)
+{
+	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
+	const int64_t columns = divide_up(shape->columns, tile);
+	const bool serial = copy->device->serial;
+	shape->down = !serial && rows > MOST_Y;
+	shape->tiles = (uint32_t)(shape->down ? rows : columns);
+	int64_t count = shape->tiles;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		count *= shape->dims[i];
+	}
+	return kz_dim(count, serial ? 1 : shape->down ? columns : rows, 1);
 }
 
 kz_status transpose_run(const struct transpose *copy, kz_error *err)
@@ -111,12 +130,6 @@ kz_status transpose_run(const struct transpose *copy, kz_error *err)
 		return st;
 	}
 	fill(&shape, copy);
-	const int64_t tile = tile_of(copy);
-	int64_t count = divide_up(shape.columns, tile)
-		* (copy->device->serial ? 1 : divide_up(shape.rows, tile));
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i]; /* no more than elements */
-	}
-	call.grid = kz_dim(count, 1, 1);
+	call.grid = choose_grid(&shape, copy);
 	return kernels_launch(&call, err);
 }
