@@ -94,7 +94,7 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	npy.c npy_parse.c npz.c zip.c inflate.c \
 	dlpack.c create.c \
 	view.c slice.c reshape.c join.c \
-	promote.c expr.c device_code.c generate.c kernels.c plan.c elementwise.c ops.c \
+	promote.c expr.c device_code.c generate.c kernels.c plan.c elementwise.c shortcut.c ops.c \
 	reduce.c reduce_pass.c reduce_text.c \
 	indexing.c linalg.c scan.c transpose.c \
 	eval_lex.c eval_parse.c eval.c \
@@ -160,7 +160,7 @@ SUITES_kudzu := warm base error file hash store store_calls store_race store_own
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
 	view slice reshape view_random join \
-	promote elementwise ops pycuda pycuda_views \
+	promote elementwise shortcut ops pycuda pycuda_views \
 	eval_parse eval eval_values eval_chain \
 	indexing linalg scan transpose \
 	reduce reduce_random \
@@ -353,7 +353,7 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
-SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops eval_values eval_chain reduce_random pycuda \
+SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views linalg scan view_random transpose custom_shape promote libraries rtc_hints
 SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \

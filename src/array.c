@@ -44,9 +44,10 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	if (!array) {
 		return error_no_memory(err);
 	}
-	memset(array, 0, sizeof(*array));
 	atomic_init(&array->refs, 1);
+	array->buffer = NULL;
 	array->dtype = dtype;
+	array->offset = 0;
 	array->shape = *shape;
 	kz_status st = layout(array, err);
 	if (st) {

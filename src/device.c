@@ -15,6 +15,7 @@
 #include "kernels.h"
 #include "loaded.h"
 #include "objects.h"
+#include "shortcut.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,7 @@ static void device_free(struct kz_device *dev)
 	if (!dev) {
 		return;
 	}
+	shortcuts_free(dev);
 	kernels_free(dev);
 	loaded_free(dev);
 	stream_finish(&dev->stream);

@@ -278,6 +278,9 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);
 	}
 	st = find_kernel(&kernel, plan, err);
+	if (plan->done) {
+		*plan->done = (struct elementwise_done){kernel, plan->layout, plan->dtype};
+	}
 	return st || plan->compile_only ? st : plan_launch(plan, kernel, err);
 }
 
@@ -350,6 +353,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	kz_status st;
 	plan.expr = expr;
 	plan.compile_only = how->compile_only;
+	plan.done = how->done;
 	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, &room, expr, how, err))) {
 		return st;
 	}

@@ -4,6 +4,14 @@
 
 /* Run an expression over arrays: broadcast, protect what overlaps, launch one kernel. */
 #include "expr.h"
+#include "generate.h"
+
+/* What a run came to. */
+struct elementwise_done {
+	struct kz_kernel *kernel; /* NULL: it was more, or less, than the launch of one */
+	struct layout layout;
+	kz_dtype dtype;           /* of the target */
+};
 
 /* How to run one; zeros for the defaults. */
 struct elementwise {
@@ -13,6 +21,7 @@ struct elementwise {
 	struct kz_stream *stream;      /* NULL: the device's default stream */
 	bool unsafe;                   /* into may be of any type */
 	bool compile_only;             /* have the kernels, launch none; a new array is not filled */
+	struct elementwise_done *done; /* may be NULL */
 };
 
 /* What a caller's options, which may be NULL, say; *dtype is that of the result, or 0. */

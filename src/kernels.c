@@ -242,6 +242,12 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	return find(out, table, dev, want, hash, err);
 }
 
+void kernels_hit(struct kz_device *dev)
+{
+	struct kernel_table *table = atomic_load_explicit(&dev->kernels, memory_order_acquire);
+	atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
+}
+
 void kernels_count(struct kz_device *dev)
 {
 	struct kernel_table *table = table_of(dev);

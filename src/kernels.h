@@ -25,6 +25,8 @@ struct kernels_want {
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err);
 
+/* Count a kernel that somebody has found by himself. */
+void kernels_hit(struct kz_device *dev);
 /* Count a kernel that the library compiled for a device and does not keep in the table. */
 void kernels_count(struct kz_device *dev);
 

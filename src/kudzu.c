@@ -99,6 +99,7 @@
  *     plan.[ch]     how the arrays of an expression lie, and its launch
  *     elementwise.[ch]
  *                   run an expression over arrays
+ *     shortcut.[ch] calls of operations like one before
  *     ops.c         operations by number, copies, fills
  *     create.c      numbers in a row, the identity matrix
  *     transpose.[ch]

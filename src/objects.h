@@ -79,6 +79,7 @@ struct kz_device {
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
+	_Atomic(struct shortcuts *) shortcuts; /* to these; see shortcut.c */
 	_Atomic(struct loaded *) loaded; /* modules that are shared; see loaded.c */
 };
 

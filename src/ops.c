@@ -2,7 +2,7 @@
 /* Operations by number: each is an expression of one node, which elementwise.c runs. */
 #include "base/common.h"
 
-#include "elementwise.h"
+#include "shortcut.h"
 
 static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype, kz_error *err)
 {
@@ -41,6 +41,9 @@ static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, 
 	kz_error *err, const kz_args *args)
 {
 	struct expr expr;
+	struct shortcut call;
+	struct elementwise_done done = {.kernel = NULL};
+	struct elementwise noted = *how;
 	kz_status st = KZ_OK;
 	const int arity = kz_op_arity(op);
 	if (!arity) {
@@ -50,10 +53,19 @@ static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, 
 		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
 			arity, args->count);
 	}
-	if ((st = build(&expr, op, args, dtype, err))) {
+	const bool known = !dtype && shortcut_read(&call, op, how, args);
+	if (known && shortcut_run(&st, out, &call, how, args, err)) {
 		return st;
 	}
-	return elementwise_run(out, &expr, how, err);
+	noted.done = known ? &done : NULL;
+	if ((st = build(&expr, op, args, dtype, err))
+	    || (st = elementwise_run(out, &expr, &noted, err))) {
+		return st;
+	}
+	if (known) {
+		shortcut_keep(&call, &expr, &done);
+	}
+	return KZ_OK;
 }
 
 kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,

@@ -151,7 +151,7 @@ static void choose_pack(struct plan *plan)
 	if (most > MOST_LONG && (layout->ndim || !expr_is_short(plan->expr))) {
 		most = MOST_LONG;
 	}
-	unsigned pack = layout->ndim || 4 / smallest < 2 ? 1 : 4 / smallest < most ? 4 / smallest : most;
+	unsigned pack = layout->ndim ? 1 : 4 / smallest < most ? 4 / smallest : most;
 	pack = bits & (pack - 1) ? 1 : pack;
 	layout->pack = (uint16_t)pack;
 	layout->turns = (uint16_t)(most / pack);

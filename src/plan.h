@@ -3,8 +3,7 @@
 #define PLAN_H
 
 /* How an expression is run over arrays: how they lie, and the launch that this asks for. */
-#include "expr.h"
-#include "generate.h"
+#include "elementwise.h"
 
 enum { PLAN_OPERANDS = 1 + EXPR_ARRAYS };
 
@@ -22,6 +21,7 @@ struct plan {
 	CUdeviceptr address[PLAN_OPERANDS];            /* of the first element */
 	struct layout layout;
 	bool compile_only;
+	struct elementwise_done *done;            /* may be NULL */
 };
 
 static inline const struct kz_array *plan_operand(const struct plan *plan, int k)
