@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* Operand 0 is the result, then the arrays, then the index. */
-enum { OPERANDS = 2 + EXPR_ARRAYS, BLOCK = 256, SERIAL_MIN = 1 << 14 };
+enum { OPERANDS = 2 + EXPR_ARRAYS, SMALL = 1 << 14 };
 
 /* Chunks are of 1 + 8 k rows, as kernels/reduce.cuh takes them. */
 enum {
@@ -322,6 +322,45 @@ static void choose_chunks(struct pass *pass)
 	pass->final = pass->final && pass->chunks == 1;
 }
 
+static int64_t element_count(const struct pass *pass)
+{
+	int64_t count = 1;
+	for (int i = 0; i < pass->ndim; i++) {
+		count *= pass->dims[i];
+	}
+	return count;
+}
+
+/* Do packs of lanes lie at multiples of their size, and columns end with a whole one? */
+static bool can_pack(const struct pass *pass, int along, int64_t pack)
+{
+	bool fits = pass->lanes >= pack && (along == pass->axis || pass->dims[along] % pack == 0);
+	for (int k = 1; k <= pass->arrays; k++) {
+		uint64_t bits = pass->address[k];
+		for (int i = 0; i < pass->ndim; i++) {
+			bits |= i == along ? 0 : (uint64_t)pass->strides[k][i];
+		}
+		bool constant = pass->class.constant >> (k - 1) & 1;
+		fits = fits && (constant || bits % (uint64_t)(pack * pass->size[k]) == 0);
+	}
+	return fits;
+}
+
+/* Wide reads keep memory busy; but of columns there are few, and bytes need registers for more.  What
+ * is over at once is not worth a kernel of its own. */
+static void choose_pack(struct pass *pass)
+{
+	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
+	int64_t size = 1;
+	for (int k = 1; k <= pass->arrays; k++) {
+		size = pass->size[k] > size ? pass->size[k] : size;
+	}
+	int64_t pack = clamp((pass->class.columns || size == 1 ? 8 : 16) / size, 1, 8);
+	bool packs = !pass->class.serial && pass->class.unit && element_count(pass) >= SMALL
+		&& can_pack(pass, along, pack);
+	pass->class.pack = (uint8_t)(packs ? pack : 1);
+}
+
 static void classify(struct pass *pass)
 {
 	const struct reduce_rule *rule = &pass->reduce->rule;
@@ -437,24 +476,15 @@ static kz_status find_kernel(struct kz_kernel **out, const struct pass *pass, kz
 	return kernels_get(out, pass->device, &want, err);
 }
 
-static int64_t element_count(const struct pass *pass)
-{
-	int64_t count = 1;
-	for (int i = 0; i < pass->ndim; i++) {
-		count *= pass->dims[i];
-	}
-	return count;
-}
-
 static void choose_grid(struct kernels_call *call, const struct pass *pass, int64_t tasks)
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.serial) {
-		call->grid.x = element_count(pass) < SERIAL_MIN ? 1 : clamp(tasks, 1, most / 4);
+		call->grid.x = element_count(pass) < SMALL ? 1 : clamp(tasks, 1, most / 4);
 		return;
 	}
-	call->block.x = pass->lanes;
-	call->block.y = BLOCK / pass->lanes;
+	call->block.x = pass->lanes / pass->class.pack;
+	call->block.y = REDUCE_BLOCK / call->block.x;
 	call->grid.x = clamp(divide_up(tasks, call->block.y), 1, most);
 }
 
@@ -562,6 +592,7 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 		choose_lanes(&pass);
 		classify(&pass);
 		choose_chunks(&pass);
+		choose_pack(&pass);
 		st = pass.final ? launch(&pass, NULL, err) : run_partial(&pass, err);
 	}
 	kz_buffer_release(pass.partials);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA C of reductions: kernels/reduce.cuh with three things filled in.  How two values are
- * combined (the text of an operation of ops.def), what an element is (the nodes of an expression, or
- * what an earlier pass left), and what is stored at the end.
+ * The CUDA C of reductions: kernels/reduce.cuh, behind it reduce_serial.cuh or, for GPUs,
+ * reduce_threads.cuh, with three things filled in.  How two values are combined (the text of an
+ * operation of ops.def), what an element is (the nodes of an expression, or what an earlier pass
+ * left), and what is stored at the end.
  */
 #include "base/common.h"
 
@@ -94,11 +95,20 @@ static int array_count(const struct reduce_text *text)
 	return text->class.partial ? 1 : text->expr->array_count;
 }
 
+/* Short rows want many threads at once: have the compiler save registers where few suffice.  Else it
+ * shall take what it can use (", 1"), and read as much ahead. */
+static bool wants_blocks(const struct reduce_text *text)
+{
+	const struct reduce_class *class = &text->class;
+	return !class->serial && !class->columns && !class->position && array_count(text) == 1
+		&& class->pack * reduce_partial_size(class) <= 16;
+}
+
 static void add_params(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
-	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%d) kz_kernel(void *target",
-		class->serial ? 1 : REDUCE_LANES);
+	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
+		class->serial ? "1" : wants_blocks(text) ? "KZ_BLOCK, 4" : "KZ_BLOCK, 1");
 	for (int k = 0; k < array_count(text); k++) {
 		str_add(source, ", const ");
 		add_type(source, text, k);
@@ -109,6 +119,70 @@ static void add_params(struct str *source, const struct reduce_text *text)
 		generate_number_params(source, text->expr);
 	}
 	str_add(source, ")\n{\n");
+}
+
+/* Where the row of each array begins. */
+static void add_rows(struct str *source, const struct reduce_text *text)
+{
+	for (int k = 1; k <= array_count(text); k++) {
+		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
+			" + row * next%d);\n", k, k - 1, k, k);
+	}
+}
+
+/* The value of lane `lane`, a text, into `to`. */
+static void add_value(struct str *source, const struct reduce_text *text,
+	const struct generate *generate, const char *to, const char *lane)
+{
+	int index = array_count(text) + 1;
+	if (text->class.partial) {
+		str_addf(source, generate->in_pack ? "%s pack1[turn].at[j];\n"
+			: text->class.unit ? "%s row1[i];\n"
+			: "%s *(const kz_acc *)((const char *)row1 + i * step1);\n", to);
+		return;
+	}
+	generate_nodes(source, generate);
+	int last = text->expr->node_count - 1;
+	if (text->class.position) {
+		str_addf(source, "%s kz_acc{n%d, (kz_place)(index + row * next%d + %s * step%d)};\n",
+			to, last, index, lane, index);
+	} else {
+		str_addf(source, "%s n%d;\n", to, last);
+	}
+}
+
+/* One element: of a row and a lane. */
+static void add_one(struct str *source, const struct reduce_text *text,
+	const struct generate *generate)
+{
+	str_add(source, "[=](long long row, long long i) -> kz_acc {\n");
+	add_rows(source, text);
+	add_value(source, text, generate, "return", "i");
+	str_add(source, "}");
+}
+
+/* Some at once: of a row, from a lane on. */
+static void add_pack(struct str *source, const struct reduce_text *text,
+	const struct generate *generate)
+{
+	struct generate inner = *generate;
+	inner.in_pack = text->class.pack > 1;
+	inner.layout.pack = text->class.pack;
+	str_add(source, "[=](kz_values &to, long long row, long long i) {\n");
+	str_add(source, inner.in_pack ? "const int turn = 0;\n" : "");
+	add_rows(source, text);
+	for (int k = 1; inner.in_pack && k <= array_count(text); k++) {
+		if (!(text->class.constant >> (k - 1) & 1)) {
+			str_add(source, "const kz_pack<");
+			add_type(source, text, k - 1);
+			str_addf(source, "> pack%d[] = {*(const kz_pack<", k);
+			add_type(source, text, k - 1);
+			str_addf(source, "> *)(row%d + i)};\n", k);
+		}
+	}
+	str_add(source, "_Pragma(\"unroll\") for (int j = 0; j < KZ_PACK; j++) {\n");
+	add_value(source, text, &inner, "to.at[j] =", "(i + j)");
+	str_add(source, "}\n}");
 }
 
 /* The map of a task, from a row and a lane to an element. */
@@ -122,20 +196,13 @@ static void add_map(struct str *source, const struct reduce_text *text,
 		str_addf(source, "const long long next%d = extents.operands[%d].row;\n"
 			"const long long step%d = extents.operands[%d].lane;\n", k, k, k, k);
 	}
-	str_add(source, "return [=](long long row, long long i) -> kz_acc {\n");
-	for (int k = 1; k <= count; k++) {
-		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
-			" + row * next%d);\n", k, k - 1, k, k);
+	str_add(source, class->serial ? "return " : "return kz_maps(");
+	add_one(source, text, generate);
+	if (!class->serial) {
+		str_add(source, ", ");
+		add_pack(source, text, generate);
 	}
-	if (class->partial) {
-		str_add(source, class->unit ? "return row1[i];\n"
-			: "return *(const kz_acc *)((const char *)row1 + i * step1);\n");
-	} else {
-		generate_nodes(source, generate);
-		str_addf(source, with_index ? "return kz_acc{n%d, (kz_place)(index + row * next%d + i * step%d)};\n"
-			: "return n%d;\n", text->expr->node_count - 1, count + 1, count + 1);
-	}
-	str_add(source, "};\n");
+	str_add(source, class->serial ? ";\n" : ");\n");
 }
 
 static void add_body(struct str *source, const struct reduce_text *text)
@@ -183,6 +250,12 @@ void reduce_write(struct str *source, const void *context)
 		class->columns ? "#define KZ_COLUMNS\n" : "",
 		class->serial ? "#define KZ_SERIAL\n" : "", class->linear ? "#define KZ_LINEAR\n" : "");
 	str_add(source, device_reduce);
+	if (class->serial) {
+		str_add(source, device_reduce_serial);
+	} else {
+		str_addf(source, "#define KZ_BLOCK %d\n#define KZ_PACK %d\n%s", REDUCE_BLOCK,
+			class->pack, device_reduce_threads);
+	}
 	add_params(source, text);
 	if (!class->partial) {
 		generate_numbers(source, text->expr);

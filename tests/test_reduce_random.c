@@ -480,6 +480,72 @@ START_TEST(reductions_with_a_thread_for_each_lane_are_the_same)
 }
 END_TEST
 
+/* Wide reads: rows of which none, some or all lie at multiples of 16 bytes, and end within a pack. */
+
+enum { PACK_ROOM = 40000 };
+
+static const kz_dtype packed[] = {KZ_I8, KZ_F16, KZ_F32, KZ_F64, KZ_C64};
+static const struct {
+	int64_t rows, count, gap, offset; /* elements between rows, before the first */
+} pack_shapes[] = {
+	{1, 33001, 0, 0}, {1, 33001, 0, 1}, {1, 33002, 0, 2}, {1, 33003, 0, 4}, {25, 1000, 0, 0},
+	{25, 1001, 0, 0}, {25, 1001, 7, 0}, {25, 1002, 0, 0}, {25, 1002, 6, 8}, {25, 1003, 5, 16},
+	{25, 1000, 2, 8}, {300, 64, 0, 0}, {300, 63, 1, 0}, {300, 100, 4, 0}, {300, 102, 0, 0},
+	{1000, 17, 15, 0}, {900, 20, 4, 0}, {900, 20, 4, 2}, {9, 2305, 7, 0}, {4, 5000, 0, 0},
+};
+
+/* The bits of sums of all, along both axes, and places of the largest. */
+static int64_t pack_results(char *to, kz_array *array)
+{
+	static const kz_axes axes[] = {{-1, {0}}, {1, {0}}, {1, {1}}};
+	bool ordered = kz_array_dtype(array) != KZ_C64;
+	int64_t size = 0;
+	for (size_t i = 0; i < 2 * countof(axes); i++) {
+		kz_array *result;
+		kz_reduce_op op = i % 2 && ordered ? KZ_REDUCE_ARGMAX : KZ_REDUCE_SUM;
+		ok(kz_reduce(&result, op, array, axes[i / 2], NULL, &err));
+		ok(kz_array_get(result, to + size, kz_array_size(result), &err));
+		size += kz_array_size(result);
+		kz_array_release(result);
+	}
+	return size;
+}
+
+START_TEST(wide_reads_do_not_change_a_bit)
+{
+	static float host[PACK_ROOM];
+	static char alone[32 * PACK_ROOM], together[32 * PACK_ROOM];
+	for (int i = 0; i < PACK_ROOM; i++) {
+		host[i] = (float)(i * 7919 % 10007) / 97 - 50;
+	}
+	for (int index = 0; index < support_device_count(); index++) {
+		kz_array *floats, *all, *view;
+		err = (kz_error)KZ_ERROR_INIT;
+		dev = support_open(index);
+		bool serial = dev->serial;
+		int64_t size = kz_dtype_size(packed[_i]);
+		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host), &err));
+		ok(kz_array_astype(&all, floats, packed[_i], &err));
+		for (size_t k = 0; k < countof(pack_shapes); k++) {
+			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;
+			const int64_t strides[] = {(count + pack_shapes[k].gap) * size, size};
+			ok(kz_array_view(&view, all, KZ_SHAPE(rows, count), strides,
+				pack_shapes[k].offset * size, &err));
+			int64_t bytes = pack_results(alone, view);
+			dev->serial = false;
+			memset(together, 0, sizeof(together));
+			ck_assert_int_eq(pack_results(together, view), bytes);
+			dev->serial = serial;
+			ck_assert_msg(memcmp(alone, together, (size_t)bytes) == 0, "shape %zu", k);
+			kz_array_release(view);
+		}
+		kz_array_release(floats);
+		kz_array_release(all);
+		support_close(dev);
+	}
+}
+END_TEST
+
 Suite *reduce_random_suite(void)
 {
 	Suite *suite = suite_create("reduce_random");
@@ -488,6 +554,7 @@ Suite *reduce_random_suite(void)
 	tcase_add_loop_test(tc, reductions_of_random_views_are_those_of_their_elements, 0,
 		countof(tried));
 	tcase_add_loop_test(tc, reductions_with_a_thread_for_each_lane_are_the_same, 0, LANES_TRIED);
+	tcase_add_loop_test(tc, wide_reads_do_not_change_a_bit, 0, countof(packed));
 	suite_add_tcase(suite, tc);
 	return suite;
 }
