@@ -147,17 +147,21 @@ START_TEST(floats_are_added_in_the_order_that_is_promised)
 	ok(kz_cumsum(&sums, array, 0, &err));
 	ok(kz_array_get(sums, got, sizeof(got), &err));
 	for (int chunk = 0; chunk < N; chunk += 4096) {
-		volatile float segment = 0;
+		volatile float group = 0, segment = 0;
 		for (int begin = chunk; begin < N && begin < chunk + 4096; begin += 16) {
-			volatile float local = 0;
+			volatile float local = 0, within = group + segment;
+			within = prefix + within;
 			for (int i = begin; i < N && i < begin + 16; i++) {
 				local = i == begin ? host[i] : local + host[i];
-				volatile float within = segment + local;
-				wrong += got[i] != prefix + within;
+				wrong += got[i] != within + local;
 			}
 			segment += local;
+			if (begin % 256 == 240 || begin + 16 >= N) {
+				group += segment;
+				segment = 0;
+			}
 		}
-		prefix += segment;
+		prefix += group;
 	}
 	ck_assert_int_eq(wrong, 0);
 	kz_array_release(array);

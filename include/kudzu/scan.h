@@ -36,7 +36,8 @@ typedef struct kz_scan_options {
  * Scan an array along an axis: PyCUDA's InclusiveScanKernel and ExclusiveScanKernel.
  *
  * Elements are combined in a fixed order, so that the result has the same bits on every device:
- * segments of 16, chunks of 256 segments.  Halves are scanned as float32 and rounded at the end.
+ * segments of 16 elements, groups of 16 segments, chunks of 16 groups, each from its own beginning
+ * on, behind what comes before it.  Halves are scanned as float32 and rounded at the end.
  *
  * @param operation CUDA C of two values `a` (of what comes before) and `b`, which must be associative:
  *        "a + b".
