@@ -145,7 +145,7 @@ SAMPLES := 01_doublify 02_vecadd 03_device_info \
 	11_bundle 12_compile
 # Programs whose text and output the pages of docs show.
 EXAMPLES := errors troubles tutorial handling
-BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_hits bench_cold bench_array bench_modules \
+BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_hits bench_cold bench_array bench_reduce bench_modules \
 	bench_link bench_warm \
 	bench_cache bench_jit \
 	bench_cpu bench_nvcc

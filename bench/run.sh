@@ -77,6 +77,7 @@ gpu() {
 	"$build/bench/bench_cold" cuda
 	"$build/bench/bench_modules" cuda
 	"$build/bench/bench_array" cuda
+	"$build/bench/bench_reduce" cuda
 	if python3 -c 'import cupy' 2>/dev/null; then
 		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
 	fi
