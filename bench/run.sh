@@ -69,6 +69,7 @@ rest() {
 }
 
 gpu() {
+	export CUDA_CACHE_DISABLE=1 # NVIDIA's, which NVRTC has too: what compiles shall compile
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
 		sed 's/\(.*\), \(.*\)/{"case":"machine","gpu":"\1","driver":"\2"}/'
 	"$build/bench/bench_launch" pairs
