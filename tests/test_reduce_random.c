@@ -554,6 +554,9 @@ Suite *reduce_random_suite(void)
 	tcase_add_loop_test(tc, reductions_of_random_views_are_those_of_their_elements, 0,
 		countof(tried));
 	tcase_add_loop_test(tc, reductions_with_a_thread_for_each_lane_are_the_same, 0, LANES_TRIED);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("packs");
+	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, wide_reads_do_not_change_a_bit, 0, countof(packed));
 	suite_add_tcase(suite, tc);
 	return suite;
