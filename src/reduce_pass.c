@@ -352,13 +352,17 @@ static void choose_pack(struct pass *pass)
 {
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
 	int64_t size = 1;
+	pass->class.pack = 1;
+	if (pass->class.serial || !pass->class.unit || element_count(pass) < SMALL) {
+		return;
+	}
 	for (int k = 1; k <= pass->arrays; k++) {
 		size = pass->size[k] > size ? pass->size[k] : size;
 	}
 	int64_t pack = clamp((pass->class.columns || size == 1 ? 8 : 16) / size, 1, 8);
-	bool packs = !pass->class.serial && pass->class.unit && element_count(pass) >= SMALL
-		&& can_pack(pass, along, pack);
-	pass->class.pack = (uint8_t)(packs ? pack : 1);
+	if (can_pack(pass, along, pack)) {
+		pass->class.pack = (uint8_t)pack;
+	}
 }
 
 static void classify(struct pass *pass)
