@@ -18,10 +18,13 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 	if (graph->is_captured_into) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call);
 	}
-	if (graph->has_memory && (graph->parent != NULL
-			|| handle_get(graph->exec, API_GRAPH_EXEC) != NULL)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph allocates or frees memory,"
-			" and an executable graph of it exists, or it is a child", call);
+	if (graph->has_memory && graph->parent != NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the graph is a child, and allocates or frees memory", call);
+	}
+	if (graph->has_memory && handle_get(graph->exec, API_GRAPH_EXEC) != NULL) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory,"
+			" and an executable graph of it exists", call);
 	}
 	return CUDA_SUCCESS;
 }
@@ -123,9 +126,6 @@ static CUresult check_item(const char *call, const struct context *context,
 	if (work->kind == WORK_KERNEL && !node_has_function(data)) {
 		return api_fail(CUDA_ERROR_INVALID_HANDLE,
 			"%s: the module of a kernel of the graph was unloaded", call);
-	}
-	if (work->kind == WORK_KERNEL) {
-		return work_check_blocks(call, &work->kernel);
 	}
 	if ((work->kind == WORK_RECORD || work->kind == WORK_WAIT)
 	    && handle_get(work->event, API_EVENT) == NULL) {

@@ -300,10 +300,13 @@ API(cuGraphExecChildGraphNodeSetParams, CUgraphExec handle, CUgraphNode origin, 
 		return result;
 	}
 	result = graph_find(__func__, child, &graph);
-	if (result == CUDA_SUCCESS && (node->child == NULL
-			|| match(node->child, graph, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)) {
-		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a child graph node, or a"
-			" change that executable graphs do not allow", __func__);
+	if (result == CUDA_SUCCESS && node->child == NULL) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a child graph node", __func__);
+	}
+	if (result == CUDA_SUCCESS
+	    && match(node->child, graph, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+		result = api_fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+			"%s: a change that executable graphs do not allow", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
 		take_over(node->child);

@@ -70,14 +70,12 @@ static CUresult gather_extra(const char *call, const struct function *function, 
 static const uint32_t max_grid[] = {2147483647, 65535, 65535};
 static const uint32_t max_block[] = {1024, 1024, 64};
 
-/* No thread at all wraps beyond any limit. */
+/* None at all wraps beyond any limit. */
 static bool is_possible(const struct kernel_work *kernel, int axis)
 {
-	return kernel->grid[axis] <= max_grid[axis] && kernel->block[axis] - 1 < max_block[axis];
+	return kernel->grid[axis] - 1 < max_grid[axis] && kernel->block[axis] - 1 < max_block[axis];
 }
 
-/* Whether there are blocks at all is asked when the kernel is to run: a graph may be made before
- * its caller knows how many there are. */
 static CUresult check_grid(const char *call, const struct kernel_work *kernel)
 {
 	if (likely(is_possible(kernel, 0) && is_possible(kernel, 1) && is_possible(kernel, 2))) {
@@ -88,19 +86,11 @@ static CUresult check_grid(const char *call, const struct kernel_work *kernel)
 		uint32_t block = kernel->block[axis];
 		if (!is_possible(kernel, axis)) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
-				" at most %u blocks and 1 to %u threads are possible", call, grid, block,
+				" 1 to %u blocks and 1 to %u threads are possible", call, grid, block,
 				'x' + axis, max_grid[axis], max_block[axis]);
 		}
 	}
 	return CUDA_SUCCESS;
-}
-
-CUresult work_check_blocks(const char *call, const struct kernel_work *kernel)
-{
-	const uint32_t *grid = kernel->grid;
-	return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a grid of (%u,%u,%u) blocks, which is"
-			" none", call, grid[0], grid[1], grid[2]);
 }
 
 static CUresult check_kernel(const char *call, const struct function *function,
@@ -193,9 +183,6 @@ static CUresult launch(const char *call, CUfunction handle, const struct kernel_
 	if (result == CUDA_SUCCESS) {
 		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
 			&work);
-	}
-	if (result == CUDA_SUCCESS) {
-		result = work_check_blocks(call, kernel);
 	}
 	return result == CUDA_SUCCESS
 		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;

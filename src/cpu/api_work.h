@@ -16,8 +16,6 @@ struct parameters {
  * this is all the rest. */
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
 	void **values, void **extra, struct parameters *parameters, struct work *work);
-/* Whether it has any blocks, which work_describe_kernel does not ask. */
-CUresult work_check_blocks(const char *call, const struct kernel_work *kernel);
 CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *copy,
 	struct work *out);
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
