@@ -39,7 +39,9 @@ START_TEST(batch_copies_each_range)
 	size_t sizes[] = {8, 4, 4};
 	size_t starts[] = {0, 2};
 	OK(cuMemcpyBatchAsync_v2(to, from, sizes, 3, attributes, starts, 2, stream));
-	OK(cuMemcpyBatchAsync_v2_ptsz(to, from, sizes, 3, attributes, starts, 2, NULL));
+	OK(cuMemcpyBatchAsync_v2_ptsz(to, from, sizes, 3, attributes, starts, 2, stream));
+	FAILS(INVALID_VALUE, cuMemcpyBatchAsync_v2_ptsz(to, from, sizes, 3, attributes, starts, 2,
+		NULL));
 	OK(cuStreamSynchronize(stream));
 	OK(cuMemcpyDtoH_v2(back, a, 16));
 	ck_assert_uint_eq(back[0], 3);
@@ -169,7 +171,7 @@ START_TEST(batch_prefetches_managed_memory)
 	FAILS(INVALID_VALUE, cuMemPrefetchBatchAsync(list, sizes, 2, &place, starts, 1, 0, stream));
 	FAILS(INVALID_VALUE, cuMemPrefetchBatchAsync(list, sizes, 1, NULL, starts, 1, 0, stream));
 	place.id = 1;
-	FAILS(INVALID_DEVICE, cuMemPrefetchBatchAsync(list, sizes, 1, &place, starts, 1, 0, stream));
+	FAILS(INVALID_VALUE, cuMemPrefetchBatchAsync(list, sizes, 1, &place, starts, 1, 0, stream));
 }
 END_TEST
 

@@ -75,7 +75,7 @@ START_TEST(memory_is_registered_once)
 	FAILS(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(&numbers[109], 4, 0));
 	OK(cuMemHostRegister_v2(&numbers[110], 4, 0));
 	OK(cuMemHostRegister_v2(numbers, 40, 0));
-	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(&numbers[11]));
+	FAILS(INVALID_VALUE, cuMemHostUnregister(&numbers[11]));
 	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(&numbers[500]));
 	FAILS(INVALID_VALUE, cuMemHostUnregister(NULL));
 	FAILS(INVALID_VALUE, cuMemHostRegister_v2(NULL, 4, 0));
@@ -121,9 +121,22 @@ START_TEST(attributes_are_as_wide_as_they_should_be)
 		ck_assert_mem_eq(ones, zeros, rows[i].size);
 		ck_assert_uint_eq(ones[rows[i].size], 0xa5);
 		OK(cuPointerGetAttributes(1, &attribute, out, (uintptr_t)numbers));
-		ck_assert_uint_eq(ones[rows[i].size - 1], 0);
+		ck_assert_uint_eq(ones[rows[i].size - 1],
+			attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? 0xff : 0);
 		ck_assert_uint_eq(ones[rows[i].size], 0xa5);
 	}
+}
+END_TEST
+
+START_TEST(memory_that_is_not_of_a_device_has_an_invalid_one)
+{
+	int device = 7;
+	CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+	void *out[] = {&device};
+	OK(cuPointerGetAttributes(1, &attribute, out, (uintptr_t)numbers));
+	ck_assert_int_eq(device, CU_DEVICE_INVALID);
+	OK(cuPointerGetAttributes(1, &attribute, out, alloc(4)));
+	ck_assert_int_eq(device, 0);
 }
 END_TEST
 
@@ -154,6 +167,7 @@ Suite *api_host_suite(void)
 	tcase_add_test(tc, registered_memory_has_attributes);
 	tcase_add_test(tc, memory_is_registered_once);
 	tcase_add_test(tc, attributes_are_as_wide_as_they_should_be);
+	tcase_add_test(tc, memory_that_is_not_of_a_device_has_an_invalid_one);
 	tcase_add_test(tc, one_attribute_can_be_set);
 	return suite;
 }

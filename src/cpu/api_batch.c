@@ -14,15 +14,13 @@ API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation locat
 	unsigned int flags, CUstream stream);
 API(cuStreamSynchronize, CUstream stream);
 
-/* A context, and a stream that is not the legacy one. */
+/* A context, and a stream that is no default one: NULL is refused even where it is the thread's. */
 static CUresult enter_batch(const char *call, CUstream stream, unsigned long long flags,
 	struct context **context)
 {
-	bool is_own = api_use_own_stream(false);
-	api_use_own_stream(is_own);
 	CUresult result = api_enter(call, context);
-	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || (stream == NULL && !is_own))) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not in the legacy stream", call);
+	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || stream == NULL)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not in the default stream", call);
 	}
 	if (result == CUDA_SUCCESS && flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", call);
@@ -264,7 +262,8 @@ API(cuMemPrefetchBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count
 		k += k + 1 < start_count && starts[k + 1] == i;
 		result = cuMemPrefetchAsync_v2(addresses[i], sizes[i], places[k], 0, stream);
 	}
-	return result;
+	// A device in the list that there is not is a bad list.
+	return result == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : result;
 }
 API_PER_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
 	(CUdeviceptr *addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *starts,

@@ -9,7 +9,9 @@
 #include "stream.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The place of a device's number. */
 static CUresult read_device(const char *call, int device, struct memory_place *out)
@@ -19,6 +21,13 @@ static CUresult read_device(const char *call, int device, struct memory_place *o
 		: (struct memory_place){CU_MEM_LOCATION_TYPE_DEVICE, device};
 	return result != CUDA_SUCCESS || device == 0 || device == CU_DEVICE_CPU ? result
 		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, device);
+}
+
+static bool node_exists(int node)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
+	return node == 0 || (node > 0 && access(path, F_OK) == 0);
 }
 
 static CUresult read_location(const char *call, CUmemLocation location, struct memory_place *out)
@@ -36,7 +45,8 @@ static CUresult read_location(const char *call, CUmemLocation location, struct m
 		out->id = 0;
 		return CUDA_SUCCESS;
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-		return CUDA_SUCCESS;
+		return node_exists(location.id) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: there is no NUMA node %d", call, location.id);
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
 		getcpu(NULL, &node);
 		*out = (struct memory_place){CU_MEM_LOCATION_TYPE_HOST_NUMA, (int)node};

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define GRANULARITY ((size_t)2 << 20) /* that of NVIDIA's devices */
+#define MAX_ALIGN ((size_t)1 << 47)    /* where addresses of programs end */
 #define SEALS (F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
 struct backing {
@@ -288,7 +289,13 @@ API(cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *out,
 API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
 	CUmemAllocationGranularity_flags option)
 {
+	CUmemAllocationProp typed;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && prop != NULL && prop->type == CU_MEM_ALLOCATION_TYPE_INVALID) {
+		typed = *prop;
+		typed.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+		prop = &typed;
+	}
 	if (result == CUDA_SUCCESS) {
 		result = check_prop(__func__, prop);
 	}
@@ -381,10 +388,10 @@ API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdevicept
 		return result;
 	}
 	if (size == 0 || size % page != 0 || hint % page != 0 || (align & (align - 1)) != 0
-	    || flags != 0) {
+	    || align >= MAX_ALIGN || flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, aligned to %zu;"
-			" size and address are multiples of %zu, an alignment is a power of two",
-			__func__, size, hint, align, page);
+			" size and address are multiples of %zu, an alignment is a power of two below"
+			" 2^47", __func__, size, hint, align, page);
 	}
 	uint64_t address = 0;
 	pthread_mutex_lock(&state.lock);
@@ -428,7 +435,7 @@ static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
 		return bad_block(call);
 	}
 	if (size > block->size) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes of a block of %zu", call,
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: %zu bytes of a block of %zu", call,
 			size, block->size);
 	}
 	const struct memory_range wish = {.size = size, .block = block,

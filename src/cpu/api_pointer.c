@@ -177,7 +177,8 @@ static size_t attribute_size(CUpointer_attribute attribute)
 	}
 }
 
-/* Unlike the singular form, it answers for any address: zeros where there is nothing to say. */
+/* Unlike the singular form, it answers for any address: where there is nothing to say zeros, and a
+ * device that is none. */
 API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void **out,
 	CUdeviceptr address)
 {
@@ -202,6 +203,9 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 		if (!found || get_attribute(__func__, out[i], list[i], address, &range)
 				!= CUDA_SUCCESS) {
 			memset(out[i], 0, attribute_size(list[i]));
+		}
+		if (!found && list[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
+			*(int *)out[i] = CU_DEVICE_INVALID;
 		}
 	}
 	return CUDA_SUCCESS;
