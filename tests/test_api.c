@@ -141,7 +141,7 @@ START_TEST(functions_are_found_by_name_and_version)
 	ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 	FAILS(NOT_FOUND, cuGetProcAddress("cuNonsense", &at, 13000, 0));
 	FAILS(INVALID_VALUE, cuGetProcAddress("cuInit", &at, 99000, 0));
-	FAILS(NOT_SUPPORTED, cuGetExportTable((const void **)&at, &(CUuuid){{1}}));
+	FAILS(INVALID_VALUE, cuGetExportTable((const void **)&at, &(CUuuid){{1}}));
 	FAILS(NOT_SUPPORTED, cuGraphConditionalHandleCreate());
 	check_log("cuGraphConditionalHandleCreate: the CPU device does not have it");
 }
@@ -220,8 +220,9 @@ START_TEST(contexts_are_a_stack_per_thread)
 	ck_assert_ptr_eq(current, b);
 	OK(cuCtxPushCurrent_v2(a));
 	OK(cuCtxDestroy_v2(a));
-	FAILS(INVALID_CONTEXT, cuCtxDestroy_v2(a));
-	FAILS(INVALID_CONTEXT, cuCtxPushCurrent_v2(a));
+	FAILS(CONTEXT_IS_DESTROYED, cuCtxDestroy_v2(a));
+	FAILS(CONTEXT_IS_DESTROYED, cuCtxPushCurrent_v2(a));
+	FAILS(CONTEXT_IS_DESTROYED, cuCtxGetApiVersion(a, &version));
 	FAILS(CONTEXT_IS_DESTROYED, cuCtxGetDevice(&device));
 	OK(cuCtxSetCurrent(b));
 	OK(cuCtxGetDevice(&device));
@@ -301,6 +302,20 @@ START_TEST(limits_are_kept)
 }
 END_TEST
 
+/* As on NVIDIA's driver. */
+START_TEST(sizes_of_memory_are_told_to_who_wants_them)
+{
+	size_t sizes[2];
+	size_t one = 0;
+	OK(cuMemGetInfo_v2(&sizes[0], &sizes[1]));
+	OK(cuMemGetInfo_v2(NULL, &one));
+	ck_assert_uint_eq(one, sizes[1]);
+	OK(cuMemGetInfo_v2(&one, NULL));
+	ck_assert_uint_le(one, sizes[1]);
+	OK(cuMemGetInfo_v2(NULL, NULL));
+}
+END_TEST
+
 START_TEST(results_need_a_place)
 {
 	CUmodule module = load();
@@ -311,7 +326,6 @@ START_TEST(results_need_a_place)
 	FAILS(INVALID_VALUE, cuModuleLoadData(&module, NULL));
 	FAILS(INVALID_VALUE, cuModuleGetFunction(NULL, module, "add"));
 	FAILS(INVALID_VALUE, cuModuleGetFunction(&(CUfunction){NULL}, module, NULL));
-	FAILS(INVALID_VALUE, cuMemGetInfo_v2(NULL, NULL));
 	FAILS(INVALID_VALUE, cuDeviceGetCount(NULL));
 	FAILS(INVALID_VALUE, cuDevicePrimaryCtxRetain(NULL, 0));
 	FAILS(INVALID_VALUE, cuLogsCurrent(NULL, 0));
@@ -497,7 +511,8 @@ START_TEST(memory_runs_out_with_an_error)
 	check_log("cuMemAlloc_v2: no room for");
 	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&address, SIZE_MAX));
 	FAILS(OUT_OF_MEMORY, cuMemHostAlloc(&host, SIZE_MAX, 0));
-	FAILS(OUT_OF_MEMORY, cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX, 2, 4));
+	FAILS(INVALID_VALUE, cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX, 2, 4));
+	FAILS(OUT_OF_MEMORY, cuMemAllocPitch_v2(&address, &pitch, 512, SIZE_MAX / 2, 4));
 	FAILS(INVALID_VALUE, cuMemAlloc_v2(&address, 0));
 	FAILS(INVALID_VALUE, cuMemHostAlloc(&host, 1, 0x100));
 }
@@ -797,6 +812,7 @@ Suite *api_suite(void)
 	tcase_add_test(tc, primary_context_lives_while_it_is_retained);
 	tcase_add_test(tc, limits_are_kept);
 	tcase_add_test(tc, results_need_a_place);
+	tcase_add_test(tc, sizes_of_memory_are_told_to_who_wants_them);
 	tcase_add_test(tc, stale_handles_are_found_out);
 	tcase_add_test(tc, handles_are_never_used_twice);
 	tc = add_case(suite, "memory", setup, teardown);

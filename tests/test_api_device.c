@@ -44,6 +44,8 @@ START_TEST(contexts_take_parameters_that_ask_for_nothing)
 	OK(cuCtxCreate_v4(&created, &params, 0, 0));
 	OK(cuCtxDestroy_v2(created));
 	params.numExecAffinityParams = 1;
+	FAILS(INVALID_VALUE, cuCtxCreate_v4(&created, &params, 0, 0));
+	params.execAffinityParams = (void *)&params;
 	FAILS(UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v4(&created, &params, 0, 0));
 	params = (CUctxCreateParams){.cigParams = (void *)&params};
 	FAILS(NOT_SUPPORTED, cuCtxCreate_v4(&created, &params, 0, 0));
@@ -92,7 +94,7 @@ START_TEST(primary_context_has_one_handle_and_is_active_while_it_is_retained)
 	OK(cuCtxGetCurrent(&again));
 	ck_assert_ptr_eq(again, context);
 	FAILS(CONTEXT_IS_DESTROYED, cuMemsetD8_v2(a, 0, 4));
-	FAILS(INVALID_CONTEXT, cuCtxGetId(context, &ids[1]));
+	FAILS(CONTEXT_IS_DESTROYED, cuCtxGetId(context, &ids[1]));
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	ck_assert_ptr_ne(other, context);
 	OK(cuCtxDestroy_v2(other));
@@ -154,7 +156,7 @@ START_TEST(one_device_has_no_peers)
 	FAILS(INVALID_DEVICE, cuDeviceCanAccessPeer(&value, 0, 1));
 	FAILS(INVALID_DEVICE, cuDeviceGetP2PAttribute(&value,
 		CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
-	FAILS(INVALID_VALUE, cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)99, 0, 0));
+	FAILS(INVALID_DEVICE, cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)99, 0, 0));
 	FAILS(INVALID_VALUE, cuDeviceGetP2PAttribute(NULL,
 		CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
 	OK(cuCtxCreate(&other, 0, 0));
@@ -175,7 +177,7 @@ START_TEST(contexts_keep_flags_and_hints)
 	CUsharedconfig config;
 	OK(cuCtxSetFlags(CU_CTX_SCHED_YIELD | CU_CTX_SYNC_MEMOPS));
 	OK(cuCtxGetFlags(&flags));
-	ck_assert_uint_eq(flags, CU_CTX_SCHED_YIELD | CU_CTX_SYNC_MEMOPS);
+	ck_assert_uint_eq(flags, CU_CTX_SCHED_YIELD | CU_CTX_MAP_HOST | CU_CTX_SYNC_MEMOPS);
 	FAILS(INVALID_VALUE, cuCtxSetFlags(0x100));
 	FAILS(INVALID_VALUE, cuCtxSetFlags(CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD));
 	FAILS(INVALID_VALUE, cuCtxCreate(&other, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, 0));
@@ -242,7 +244,7 @@ static const struct {
 	{"cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuMemcpyHtoD", 12000, 1, "cuMemcpyHtoD_v2", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds", CU_GET_PROC_ADDRESS_SUCCESS},
-	{"cuMemcpyHtoD", 6000, 2, "cuMemcpyHtoD_v2", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuMemcpyHtoD", 6000, 2, NULL, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
 	{"cuLaunchKernel", 12000, 2, "cuLaunchKernel_ptsz", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuInit", 12000, 2, "cuInit", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuLibraryLoadData", 11080, 0, NULL, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},

@@ -325,7 +325,7 @@ START_TEST(context_ends_without_keeping_others_from_theirs)
 	ck_assert(has_created);
 	alloc(4);
 	OK(cuCtxDestroy_v2(next));
-	FAILS(INVALID_CONTEXT, cuCtxDestroy_v2(dying));
+	FAILS(CONTEXT_IS_DESTROYED, cuCtxDestroy_v2(dying));
 }
 END_TEST
 

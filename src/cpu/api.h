@@ -66,7 +66,9 @@ enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT
 void *handle_create(enum api_kind kind, void *object);
 /* The object, NULL if the handle is not one of a live object of that kind. */
 void *handle_get(const void *handle, enum api_kind kind);
-/* The same for who is about to end it, which is the first one to ask; others get NULL.  It can
+/* Whether there was an object of that kind with this handle, which has ended. */
+bool handle_is_past(const void *handle, enum api_kind kind);
+/* handle_get for who is about to end it, which is the first one to ask; others get NULL.  It can
  * still be found until handle_release. */
 void *handle_claim(const void *handle, enum api_kind kind);
 void handle_release(void *handle); /* NULL is fine */
@@ -176,6 +178,8 @@ CUresult api_enter_release(const char *call, struct context **out);
 struct context *api_current(void);
 /* A context that the caller names; NULL means the current one. */
 CUresult context_find(const char *call, CUcontext handle, struct context **out);
+/* Why a handle is not one of a live context. */
+CUresult context_bad_handle(const char *call, CUcontext handle);
 /* Known flags, and at most one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);
 /* Whether this thread runs a function of the program's, which must not call; what was. */

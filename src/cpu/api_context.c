@@ -211,6 +211,13 @@ static CUresult push(const char *call, CUcontext handle)
 	return result;
 }
 
+CUresult context_bad_handle(const char *call, CUcontext handle)
+{
+	return handle_is_past(handle, API_CONTEXT)
+		? api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "%s: the context was destroyed", call)
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context", call);
+}
+
 CUresult context_find(const char *call, CUcontext handle, struct context **out)
 {
 	if (handle == NULL) {
@@ -221,8 +228,7 @@ CUresult context_find(const char *call, CUcontext handle, struct context **out)
 		return result;
 	}
 	*out = handle_get(handle, API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
-		"%s: not the handle of a live context", call);
+	return *out != NULL ? CUDA_SUCCESS : context_bad_handle(call, handle);
 }
 
 CUresult context_check_flags(const char *call, unsigned flags)
@@ -284,6 +290,9 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 		return result;
 	}
 	if (params != NULL && params->numExecAffinityParams != 0) {
+		if (params->execAffinityParams == NULL) {
+			return api_null(__func__, "the list of execution affinities");
+		}
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
 			"%s: the CPU device has no execution affinity", __func__);
 	}
@@ -298,9 +307,12 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
 {
 	struct context *context = handle_get(handle, API_CONTEXT);
-	if (context == NULL || context->is_primary) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not %s", call, context != NULL
-			? "for a primary context, which is released" : "a live context");
+	if (context == NULL) {
+		return context_bad_handle(call, handle);
+	}
+	if (context->is_primary) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
+			"%s: not for a primary context, which is released", call);
 	}
 	unname_context(context);
 	*out = context;

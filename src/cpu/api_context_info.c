@@ -39,7 +39,7 @@ API(cuCtxGetFlags, unsigned int *out)
 	struct context *context;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = context->flags;
+		*out = context->flags | CU_CTX_MAP_HOST; // which every context has
 	}
 	return result;
 }

@@ -102,6 +102,24 @@ void *handle_get(const void *handle, enum api_kind kind)
 	return atomic_load_explicit(&slot->tag, memory_order_acquire) == tag ? object : NULL;
 }
 
+bool handle_is_past(const void *handle, enum api_kind kind)
+{
+	uint64_t number = (uintptr_t)handle;
+	uint64_t tag = number >> INDEX_BITS;
+	const uint32_t index = number & ((1u << INDEX_BITS) - 1);
+	if (tag >> GENERATION_BITS != (uint64_t)kind) {
+		return false;
+	}
+	pthread_mutex_lock(&lock);
+	const struct handle_slot *slot = slot_at(index);
+	uint32_t generation = tag & ((1u << GENERATION_BITS) - 1);
+	// Suspended, or of an earlier generation, which nobody has counted around.
+	bool is_past = slot != NULL && generation <= slot->generation
+		&& atomic_load_explicit(&slot->tag, memory_order_relaxed) != tag;
+	pthread_mutex_unlock(&lock);
+	return is_past;
+}
+
 /* The object of a handle that nobody has claimed.  The lock is held, without which none ends it. */
 static void *get_unclaimed(const void *handle, enum api_kind kind)
 {

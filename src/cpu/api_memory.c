@@ -46,15 +46,17 @@ API(cuMemGetInfo_v2, size_t *free_size, size_t *total)
 {
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && (free_size == NULL || total == NULL)) {
-		return api_null(__func__, "a result");
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	if (result == CUDA_SUCCESS) {
-		struct memory_use use = memory_usage(context->device->memory);
+	struct memory_use use = memory_usage(context->device->memory);
+	if (total != NULL) {
 		*total = use.limit;
+	}
+	if (free_size != NULL) {
 		*free_size = use.limit - use.used;
 	}
-	return result;
+	return CUDA_SUCCESS;
 }
 
 API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
@@ -87,7 +89,10 @@ API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_t he
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no pitch, no size, or elements of not 4, 8 or 16 bytes", __func__);
 	}
-	size_t row = width <= SIZE_MAX - 512 ? round_up(width, 512) : SIZE_MAX;
+	if (width > SIZE_MAX - 512) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: rows of %zu bytes", __func__, width);
+	}
+	size_t row = round_up(width, 512);
 	if (!size_mul(&wish.size, row, height)) {
 		wish.size = SIZE_MAX;
 	}

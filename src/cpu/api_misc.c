@@ -150,7 +150,7 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 		return api_null(__func__, "an argument");
 	}
 	*out = NULL;
-	return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: there are no private tables", __func__);
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there are no private tables", __func__);
 }
 
 static int compare_name(const void *key, const void *row)
@@ -202,7 +202,7 @@ API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t
 	const struct api_export *row = NULL;
 	bool exists = false;
 	size_t i = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 2;
-	for (; row == NULL && i < countof(suffixes); i++) {
+	for (; !exists && i < countof(suffixes); i++) {
 		row = find_version(symbol, version, suffixes[i], &exists);
 	}
 	*out = NULL;
