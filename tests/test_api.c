@@ -693,7 +693,7 @@ START_TEST(streams_belong_to_their_context)
 	OK(cuStreamGetCtx(stream, &of));
 	ck_assert_ptr_eq(of, other);
 	OK(cuStreamSynchronize(stream));
-	FAILS(INVALID_HANDLE, cuMemsetD8Async(a, 0, 4, stream));
+	FAILS(INVALID_HANDLE, launch_add(kernel(load(), "add"), a, 1, stream));
 	check_log("the stream is of another context");
 	OK(cuCtxDestroy_v2(other));
 	FAILS(INVALID_HANDLE, cuStreamSynchronize(stream));

@@ -606,6 +606,78 @@ START_TEST(default_stream_of_the_other_entry_points_is_the_threads)
 }
 END_TEST
 
+/* --- Streams of other contexts --- */
+
+/* A stream of a new context, where a host function waits for words[GO]; then another is current. */
+static CUstream stream_elsewhere(CUcontext *home, CUcontext next)
+{
+	OK(cuCtxCreate_v2(home, 0, 0));
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	OK(cuLaunchHostFunc(stream, wait_for_go, (void *)&words[BEGUN]));
+	OK(cuCtxSetCurrent(next));
+	return stream;
+}
+
+/* CUDA C++ Programming Guide: "A memory copy will succeed even if it is issued to a stream that is
+ * not associated to the current device." */
+START_TEST(copies_and_fills_may_be_in_streams_of_other_contexts)
+{
+	uint32_t back[2] = {0};
+	CUcontext home;
+	CUdeviceptr a = alloc(8);
+	CUstream stream = stream_elsewhere(&home, context);
+	OK(cuMemsetD32_v2(a, 1, 2));
+	OK(cuMemsetD32Async(a, 5, 1, stream));
+	OK(cuMemcpyAsync(a + 4, a, 4, stream));
+	FAILS(INVALID_HANDLE, launch_plus(stream, a, 1));
+	FAILS(NOT_READY, cuStreamQuery(stream));
+	OK(cuMemcpyDtoH_v2(back, a, 8));
+	ck_assert_uint_eq(back[0], 1);
+	atomic_store(&words[GO], 1);
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemcpyDtoH_v2(back, a, 8));
+	ck_assert_uint_eq(back[0], 5);
+	ck_assert_uint_eq(back[1], 5);
+	OK(cuCtxDestroy_v2(home));
+	FAILS(INVALID_HANDLE, cuMemsetD32Async(a, 5, 1, stream));
+}
+END_TEST
+
+/* Its fault is the other context's. */
+START_TEST(fill_of_memory_that_is_gone_when_its_turn_comes_is_an_error)
+{
+	CUcontext home, owner;
+	CUdeviceptr mine = alloc(4);
+	OK(cuCtxCreate_v2(&owner, 0, 0));
+	CUdeviceptr a = alloc(1 << 20);
+	CUstream stream = stream_elsewhere(&home, owner);
+	OK(cuMemsetD8Async(a, 5, 1 << 20, stream));
+	OK(cuCtxDestroy_v2(owner));
+	atomic_store(&words[GO], 1);
+	OK(cuCtxSetCurrent(home));
+	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemsetD8_v2(mine, 5, 4));
+	FAILS(ILLEGAL_ADDRESS, cuMemsetD8Async(mine, 5, 4, stream));
+	OK(cuCtxDestroy_v2(home));
+}
+END_TEST
+
+START_TEST(captures_take_nothing_of_other_contexts)
+{
+	CUcontext home;
+	CUgraph graph;
+	CUdeviceptr a = alloc(4);
+	OK(cuCtxCreate_v2(&home, 0, 0));
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuCtxSetCurrent(context));
+	FAILS(INVALID_HANDLE, cuMemsetD32Async(a, 5, 1, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuCtxDestroy_v2(home));
+}
+END_TEST
+
 Suite *api_stream_suite(void);
 
 Suite *api_stream_suite(void)
@@ -644,5 +716,9 @@ Suite *api_stream_suite(void)
 	tc = add_case(suite, "threads", wait_setup, teardown);
 	tcase_add_test(tc, each_thread_has_a_default_stream_of_its_own);
 	tcase_add_test(tc, default_stream_of_the_other_entry_points_is_the_threads);
+	tc = add_case(suite, "contexts", wait_setup, teardown);
+	tcase_add_test(tc, copies_and_fills_may_be_in_streams_of_other_contexts);
+	tcase_add_test(tc, fill_of_memory_that_is_gone_when_its_turn_comes_is_an_error);
+	tcase_add_test(tc, captures_take_nothing_of_other_contexts);
 	return suite;
 }

@@ -119,11 +119,18 @@ static CUresult find_stream(const char *call, struct context *context, CUstream 
 	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "stream");
 }
 
+/* Only what needs nothing of a context but memory may be in a stream of another one, whose faults
+ * are then its own. */
 static CUresult check_home(const char *call, const struct context *context,
-	const struct stream *stream)
+	const struct stream *stream, const struct work *work)
 {
-	return stream->object.context == context ? CUDA_SUCCESS : api_fail(
-		CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
+	struct context *home = stream->object.context;
+	if (likely(home == context)) {
+		return CUDA_SUCCESS;
+	}
+	return (work->kind == WORK_COPY || work->kind == WORK_FILL)
+		&& stream->captured.capture == NULL ? context_check(home)
+		: api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
 }
 
 /* The event that work in a stream is about, which may be of another context. */
@@ -152,7 +159,7 @@ static CUresult find_both(const char *call, struct context *context, CUstream ha
 	}
 	return work->kind == WORK_RECORD || work->kind == WORK_WAIT
 		? find_event(call, context, *stream, work, event)
-		: check_home(call, context, *stream);
+		: check_home(call, context, *stream, work);
 }
 
 /* Start a kernel.  It is left running if it does not end soon. */
