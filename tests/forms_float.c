@@ -7,6 +7,9 @@
 
 #include <fenv.h>
 #include <math.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 static int rounding(const char *opcode)
 {
@@ -20,6 +23,31 @@ static float flushed(const char *opcode, float x)
 	return form_has(opcode, "ftz") && fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
+/* As a GPU the processor flushes what 24 bits are too small for, however few a subnormal has. */
+#ifdef __x86_64__
+static void flush_results(bool on)
+{
+	_MM_SET_FLUSH_ZERO_MODE(on ? _MM_FLUSH_ZERO_ON : _MM_FLUSH_ZERO_OFF);
+}
+#else
+static void flush_results(bool on)
+{
+	(void)on; /* others' processors flush before they round */
+}
+#endif
+
+static void set_rounding(const char *opcode)
+{
+	fesetround(rounding(opcode));
+	flush_results(form_has(opcode, "ftz"));
+}
+
+static void reset_rounding(void)
+{
+	fesetround(FE_TONEAREST);
+	flush_results(false);
+}
+
 static double saturated(const char *opcode, double x)
 {
 	return !form_has(opcode, "sat") ? x : x > 0 ? fmin(x, 1) : 0;
@@ -29,7 +57,7 @@ static double saturated(const char *opcode, double x)
 static float apply_f32(const char *opcode, float a0, float b0, float c0)
 {
 	volatile float a = a0, b = b0, c = c0, one = 1, result;
-	fesetround(rounding(opcode));
+	set_rounding(opcode);
 	switch (opcode[0] == 'm' ? opcode[1] : opcode[0]) {
 	case 'a': result = opcode[1] == 'd' ? a + b : form_has(opcode, "abs") ? fabsf(a)
 		: fmaf(a, b, c); break; /* add, abs, mad */
@@ -40,7 +68,7 @@ static float apply_f32(const char *opcode, float a0, float b0, float c0)
 	case 'r': result = one / a; break;
 	default: result = -a;
 	}
-	fesetround(FE_TONEAREST);
+	reset_rounding();
 	return result;
 }
 
@@ -207,8 +235,8 @@ uint64_t ref_cvt_narrow(const struct form *form, const struct operands *in, bool
 	const char *op = form->opcode;
 	volatile double x = f64_of(in->v[0]);
 	volatile float result;
-	fesetround(rounding(op));
+	set_rounding(op);
 	result = (float)x;
-	fesetround(FE_TONEAREST);
+	reset_rounding();
 	return bits_of_f32((float)saturated(op, (double)flushed(op, result)));
 }

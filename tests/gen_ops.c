@@ -269,6 +269,15 @@ static uint64_t flushed(uint64_t a)
 	return fpclassify(f(a)) == FP_SUBNORMAL ? a & 0x80000000 : a;
 }
 
+/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up to
+ * a normal number. */
+static float flushed_fma(float a, float b, float c)
+{
+	float value = fmaf(a, b, c);
+	double exact = (double)a * (double)b + (double)c; /* good enough to tell */
+	return fabs(exact) < 0x1p-126 - 0x1p-151 ? copysignf(0, value) : value;
+}
+
 static float saturated(float value)
 {
 	return value > 0 ? value < 1 ? value : 1 : 0;

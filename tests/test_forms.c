@@ -227,14 +227,6 @@ static uint64_t stored(const struct form *form, uint64_t result)
 	}
 }
 
-/* A result that rounds up to the least normal number: GPUs flush it, since before it is rounded it
- * is less; the CPU device does not. */
-static bool is_nearly_normal(const struct form *form, uint64_t got, uint64_t want)
-{
-	return form_has(form->opcode, "ftz") && (want & INT32_MAX) == 0x800000
-		&& got == (want & ~(uint64_t)INT32_MAX) && driver_lacks("it rounds after it flushes");
-}
-
 static bool is_same(const struct form *form, uint64_t a, uint64_t b)
 {
 	char from = letter_bank(form, form->operands[0]);
@@ -252,7 +244,7 @@ static void check_results(const struct form *form, const struct form_row *row,
 		bool any = false;
 		uint64_t want = stored(form, row->reference(form, &in[i], &any));
 		const uint64_t *v = in[i].v;
-		if (any || is_same(form, got[i], want) || is_nearly_normal(form, got[i], want)) {
+		if (any || is_same(form, got[i], want)) {
 			continue; /* Check writes to a file at each assertion */
 		}
 		str_addf(&wrong, "%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx\n",

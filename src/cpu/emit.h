@@ -281,6 +281,9 @@ LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
 LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t i);
 void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value);
 LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value);     /* f32 subnormals to zero */
+/* A result that may have been rounded up to 2^-126, by what it is of operands that are enlarged. */
+LLVMValueRef emit_enlarge(struct emit *e, LLVMValueRef value);
+LLVMValueRef emit_flush_rounded(struct emit *e, LLVMValueRef value, LLVMValueRef larger);
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value);  /* to [0, 1], NaN to 0 */
 enum emit_round { EMIT_NEAREST, EMIT_DOWN, EMIT_UP, EMIT_ZERO, EMIT_ODD };
 enum emit_round emit_round_of(const struct ptx_inst *inst);

@@ -176,6 +176,12 @@ static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLV
 	return ir_width(value) < 64 ? high : emit_round_f64(e, RT_ADD, round, high, low, NULL);
 }
 
+static LLVMValueRef narrow_f64(struct emit *e, LLVMValueRef value, enum emit_round round)
+{
+	return round == EMIT_NEAREST ? ir_fptrunc(e, value, e->f32)
+		: emit_round_f32(e, value, emit_real(e, e->f64, 0), round);
+}
+
 static LLVMValueRef real_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
@@ -198,8 +204,9 @@ static LLVMValueRef real_to_real(struct emit *e, const struct ptx_inst *inst, LL
 	if (to == PTX_F64) {
 		return ir_fpext(e, value, e->f64);
 	}
-	return round == EMIT_NEAREST ? ir_fptrunc(e, value, e->f32)
-		: emit_round_f32(e, value, zero, round);
+	LLVMValueRef near = narrow_f64(e, value, round);
+	return !ptx_has(&inst->mods, PTX_MOD_FTZ) ? near
+		: emit_flush_rounded(e, near, narrow_f64(e, emit_enlarge(e, value), round));
 }
 
 void emit_cvt(struct emit *e, const struct ptx_inst *inst)

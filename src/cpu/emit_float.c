@@ -38,6 +38,23 @@ LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value)
 	return ir_select(e, small, zero, value);
 }
 
+/*
+ * GPUs (as seen on an H100) flush what is too small when it is rounded to 24 bits; rounded to the
+ * fewer bits of a subnormal it may be 2^-126 already.
+ */
+LLVMValueRef emit_enlarge(struct emit *e, LLVMValueRef value)
+{
+	return ir_fmul(e, value, emit_real(e, LLVMTypeOf(value), 0x1p24));
+}
+
+LLVMValueRef emit_flush_rounded(struct emit *e, LLVMValueRef value, LLVMValueRef larger)
+{
+	LLVMValueRef limit = emit_real(e, e->f32, 0x1p-102);
+	LLVMValueRef small = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", larger), limit);
+	LLVMValueRef zero = ir_mask(e, emit_bits(e, value), 0x80000000);
+	return ir_select(e, small, ir_bitcast(e, zero, e->f32), value);
+}
+
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
@@ -47,25 +64,31 @@ LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
 	return ir_select(e, ir_fcmp(e, LLVMRealOLT, value, one), value, one);
 }
 
+static bool is_flushed(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+{
+	return ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
+}
+
 /* Operand i, flushed if the instruction says so. */
 LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	LLVMValueRef value = emit_use(e, &inst->operands[i], inst->types[0]);
-	bool flush = ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
-	return flush ? emit_flush(e, value) : value;
+	return is_flushed(e, inst, value) ? emit_flush(e, value) : value;
 }
 
-static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+/* `larger` is NULL for what is exact where it is small, as sums are, and for approximations. */
+static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value,
+	LLVMValueRef larger)
 {
-	if (ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ)) {
-		value = emit_flush(e, value);
+	if (is_flushed(e, inst, value)) {
+		value = larger ? emit_flush_rounded(e, value, larger) : emit_flush(e, value);
 	}
 	return ptx_has(&inst->mods, PTX_MOD_SAT) ? emit_saturate(e, value) : value;
 }
 
 void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
-	emit_def(e, &inst->operands[0], inst->types[0], finish(e, inst, value));
+	emit_def(e, &inst->operands[0], inst->types[0], finish(e, inst, value, NULL));
 }
 
 static LLVMValueRef is_negative(struct emit *e, LLVMValueRef real)
@@ -228,8 +251,20 @@ static LLVMValueRef mixed_arg(struct emit *e, const struct ptx_inst *inst, size_
 	} else {
 		value = emit_arg(e, inst, i);
 	}
-	bool flush = ir_is_f32(e, value) && ptx_has(&inst->mods, PTX_MOD_FTZ);
-	return flush ? emit_flush(e, value) : value;
+	return is_flushed(e, inst, value) ? emit_flush(e, value) : value;
+}
+
+static LLVMValueRef compute_part(struct emit *e, const struct ptx_inst *inst, float_fn *fn,
+	LLVMValueRef *args)
+{
+	enum emit_round round = emit_round_of(inst);
+	LLVMValueRef value = fn(e, round, args), larger = NULL;
+	if (is_flushed(e, inst, value) && (fn == product || fn == fused)) {
+		args[0] = emit_enlarge(e, args[0]);
+		args[2] = args[2] ? emit_enlarge(e, args[2]) : NULL;
+		larger = fn(e, round, args);
+	}
+	return finish(e, inst, value, larger);
 }
 
 static void compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
@@ -241,7 +276,7 @@ static void compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
 		for (size_t i = 1; i < inst->operand_count; i++) {
 			args[i - 1] = mixed_arg(e, inst, i, part);
 		}
-		parts[part] = finish(e, inst, fn(e, emit_round_of(inst), args));
+		parts[part] = compute_part(e, inst, fn, args);
 	}
 	if (!pair) {
 		emit_result(e, inst, parts[0]);
@@ -304,12 +339,25 @@ static LLVMValueRef divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b
 	return ir_fmul(e, ir_fmul(e, a, emit_flush(e, reciprocal)), scale);
 }
 
+static void emit_quotient(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+	LLVMValueRef b)
+{
+	enum emit_round round = emit_round_of(inst);
+	LLVMValueRef value = divide(e, a, b, round);
+	LLVMValueRef larger = is_flushed(e, inst, value)
+		? divide(e, emit_enlarge(e, a), b, round) : NULL;
+	emit_result(e, inst, finish(e, inst, value, larger));
+}
+
 void emit_fdiv(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	LLVMValueRef b = emit_float_arg(e, inst, 2);
-	emit_float_result(e, inst, ptx_has(&inst->mods, PTX_MOD_APPROX) ? divide_approx(e, a, b)
-		: divide(e, a, b, emit_round_of(inst)));
+	if (ptx_has(&inst->mods, PTX_MOD_APPROX)) {
+		emit_float_result(e, inst, divide_approx(e, a, b));
+	} else {
+		emit_quotient(e, inst, a, b);
+	}
 }
 
 static LLVMValueRef square_root(struct emit *e, LLVMValueRef a, enum emit_round round)
@@ -368,7 +416,7 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 		emit_float_result(e, inst,
 			upper_half(e, ir_fdiv(e, one, upper_half(e, a, false)), true));
 	} else {
-		emit_float_result(e, inst, divide(e, one, a, emit_round_of(inst)));
+		emit_quotient(e, inst, one, a);
 	}
 }
 
