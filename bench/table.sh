@@ -121,7 +121,7 @@ table() {
 	}
 	# In bold where the other one is faster.
 	function beside(x) {
-		return x + 0 > 1 ? "**" short(x) "**" : short(x)
+		return x + 0 >= 1.005 ? "**" short(x) "**" : short(x)
 	}
 	# What two threads are worth, beside two processes that share nothing.
 	function scaling(name, twin) {
@@ -192,6 +192,10 @@ table() {
 		key = value("case") "|" (what ~ /^cupy/ ? "cupy" : what)
 		number = value("median") == "" ? value("value") : value("median")
 		unit = value("unit")
+		if (unit == "us" && number >= 10000) {
+			number /= 1000
+			unit = "ms"
+		}
 		if (!(key in one) && number != "") {
 			one[key] = short(number) (unit ~ /s$/ ? " " unit : "")
 		}
@@ -216,7 +220,7 @@ table() {
 	}
 	END {
 		if (machine != "") {
-			print machine other "; medians" (count ? ", of ratios less is better but for how " \
+			print machine (operation_count ? "" : other) "; medians" (count ? ", of ratios less is better but for how " \
 				"much faster two threads are" : "") ".\n"
 		}
 		if (count) {
