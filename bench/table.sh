@@ -192,7 +192,7 @@ table() {
 		key = value("case") "|" (what ~ /^cupy/ ? "cupy" : what)
 		number = value("median") == "" ? value("value") : value("median")
 		unit = value("unit")
-		if (unit == "us" && number >= 10000) {
+		if (unit == "us" && number + 0 >= 10000) {
 			number /= 1000
 			unit = "ms"
 		}
