@@ -139,19 +139,21 @@ static void choose_pack(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	unsigned smallest = 4, widest = 1, bits = 0;
+	bool packs = !layout->ndim;
 	for (int k = 0; k < plan->count; k++) {
 		unsigned size = (unsigned)dtype_size(plan_operand(plan, k)->dtype);
 		if (!k || !(layout->constant >> (k - 1) & 1)) {
 			smallest = size < smallest ? size : smallest;
 			widest = size > widest ? size : widest;
 			bits |= (unsigned)plan->address[k] >> __builtin_ctz(size);
+			packs = packs && (size & (size - 1)) == 0; /* alignments are powers of two */
 		}
 	}
 	unsigned most = widest < MOST_BYTES ? MOST_BYTES / widest : 1;
 	if (most > MOST_LONG && (layout->ndim || !expr_is_short(plan->expr))) {
 		most = MOST_LONG;
 	}
-	unsigned pack = layout->ndim ? 1 : 4 / smallest < most ? 4 / smallest : most;
+	unsigned pack = !packs ? 1 : 4 / smallest < most ? 4 / smallest : most;
 	pack = bits & (pack - 1) ? 1 : pack;
 	layout->pack = (uint16_t)pack;
 	layout->turns = (uint16_t)(most / pack);

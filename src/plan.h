@@ -18,7 +18,7 @@ struct plan {
 	int ndim;                                 /* of what is left of the shape */
 	int64_t dims[KZ_MAX_DIMS];
 	int64_t strides[PLAN_OPERANDS][KZ_MAX_DIMS];
-	CUdeviceptr address[PLAN_OPERANDS];            /* of the first element */
+	CUdeviceptr address[PLAN_OPERANDS];       /* of the first element */
 	struct layout layout;
 	bool compile_only;
 	struct elementwise_done *done;            /* may be NULL */

@@ -605,6 +605,37 @@ START_TEST(small_elements_are_right_at_every_place_and_length)
 }
 END_TEST
 
+/* Three bytes are no alignment: threads of a GPU take such elements one at a time. */
+START_TEST(structs_of_any_size_are_chosen)
+{
+	enum { COUNT = 1000 };
+	unsigned char pixels[COUNT][3], got[COUNT][3];
+	bool chosen[COUNT];
+	kz_dtype pixel;
+	kz_array *mask, *a, *b, *out;
+	setup(_i);
+	for (int i = 0; i < COUNT; i++) {
+		chosen[i] = i % 3 == 1;
+		memset(pixels[i], 1 + i % 200, sizeof(pixels[i]));
+	}
+	ok(kz_dtype_register(&pixel, "struct pixel", sizeof(pixels[0]), &err));
+	ok(kz_array_from(&mask, dev, KZ_BOOL, KZ_SHAPE(COUNT), chosen, sizeof(chosen), &err));
+	ok(kz_array_from(&a, dev, pixel, KZ_SHAPE(COUNT), pixels, sizeof(pixels), &err));
+	b = create(pixel, KZ_SHAPE(COUNT));
+	ok(kz_where(&out, mask, a, b, &err));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	for (int i = 0; i < COUNT; i++) {
+		memset(pixels[i], chosen[i] ? pixels[i][0] : 0, sizeof(pixels[i]));
+	}
+	ck_assert_mem_eq(got, pixels, sizeof(got));
+	kz_array_release(mask);
+	kz_array_release(a);
+	kz_array_release(b);
+	kz_array_release(out);
+	teardown();
+}
+END_TEST
+
 START_TEST(a_device_that_opens_again_compiles_again)
 {
 	for (int n = 0; n < 3; n++) {
@@ -719,6 +750,7 @@ Suite *elementwise_suite(void)
 	tcase_add_loop_test(tc, a_result_has_its_axes_in_the_order_of_the_operand, 0, shapes);
 	tcase_add_loop_test(tc, all_shapes_share_the_kernels_of_their_class, 0, shapes);
 	tcase_add_loop_test(tc, small_elements_are_right_at_every_place_and_length, 0, shapes);
+	tcase_add_loop_test(tc, structs_of_any_size_are_chosen, 0, shapes);
 	tcase_add_loop_test(tc, a_device_that_opens_again_compiles_again, 0, shapes);
 	tcase_add_loop_test(tc, threads_that_want_the_same_kernel_compile_it_once, 0, shapes);
 	suite_add_tcase(s, tc);
