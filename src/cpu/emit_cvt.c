@@ -226,7 +226,8 @@ void emit_cvt(struct emit *e, const struct ptx_inst *inst)
 	} else {
 		value = is_real(to) ? int_to_real(e, inst, value) : int_to_int(e, inst, value);
 	}
-	emit_def(e, &inst->operands[0], to, to == PTX_F32 && flush ? emit_flush(e, value) : value);
+	flush = flush && to == PTX_F32 && from != PTX_F64; /* which has been rounded and flushed */
+	emit_def(e, &inst->operands[0], to, flush ? emit_flush(e, value) : value);
 }
 
 /* An f32 to a half, with what only cvt from f32 may say. */

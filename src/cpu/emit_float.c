@@ -28,14 +28,18 @@ enum emit_round emit_round_of(const struct ptx_inst *inst)
 	return EMIT_NEAREST;
 }
 
+/* Small f32 values to zeros of their sign. */
+static LLVMValueRef flush_small(struct emit *e, LLVMValueRef value, LLVMValueRef small)
+{
+	LLVMValueRef zero = ir_mask(e, emit_bits(e, value), 0x80000000);
+	return ir_select(e, small, ir_bitcast(e, zero, e->f32), value);
+}
+
 /* Subnormal f32 values to zeros of their sign. */
 LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value)
 {
-	LLVMValueRef bits = emit_bits(e, value);
-	LLVMValueRef exponent = ir_mask(e, bits, 0x7f800000);
-	LLVMValueRef small = ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 32, 0));
-	LLVMValueRef zero = ir_bitcast(e, ir_mask(e, bits, 0x80000000), e->f32);
-	return ir_select(e, small, zero, value);
+	LLVMValueRef exponent = ir_mask(e, emit_bits(e, value), 0x7f800000);
+	return flush_small(e, value, ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 32, 0)));
 }
 
 /*
@@ -50,9 +54,8 @@ LLVMValueRef emit_enlarge(struct emit *e, LLVMValueRef value)
 LLVMValueRef emit_flush_rounded(struct emit *e, LLVMValueRef value, LLVMValueRef larger)
 {
 	LLVMValueRef limit = emit_real(e, e->f32, 0x1p-102);
-	LLVMValueRef small = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", larger), limit);
-	LLVMValueRef zero = ir_mask(e, emit_bits(e, value), 0x80000000);
-	return ir_select(e, small, ir_bitcast(e, zero, e->f32), value);
+	larger = ir_call1(e, "llvm.fabs", larger);
+	return flush_small(e, value, ir_fcmp(e, LLVMRealOLT, larger, limit));
 }
 
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
