@@ -304,6 +304,20 @@ START_TEST(a_build_id_is_that_of_the_object_with_the_address)
 }
 END_TEST
 
+START_TEST(the_build_id_of_a_file_is_that_of_the_object_it_is_loaded_as)
+{
+	uint8_t loaded[DL_BUILD_ID_SIZE], file[DL_BUILD_ID_SIZE];
+	char *libc = dl_path(stdout);
+	ck_assert_ptr_nonnull(libc);
+	size_t size = dl_build_id(loaded, stdout);
+	ck_assert_uint_eq(dl_file_id(file, libc), size);
+	ck_assert_mem_eq(file, loaded, size);
+	ck_assert_uint_eq(dl_file_id(file, "/dev/null"), 0);
+	ck_assert_uint_eq(dl_file_id(file, "/nowhere"), 0);
+	mem_free(libc);
+}
+END_TEST
+
 static TCase *alloc_case(void)
 {
 	TCase *tc = tcase_create("alloc");
@@ -341,6 +355,7 @@ Suite *base_suite(void)
 	tcase_add_test(tc, a_table_is_filled_and_the_first_missing_symbol_named);
 	tcase_add_test(tc, the_path_of_a_program_or_object_is_absolute);
 	tcase_add_test(tc, a_build_id_is_that_of_the_object_with_the_address);
+	tcase_add_test(tc, the_build_id_of_a_file_is_that_of_the_object_it_is_loaded_as);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -43,6 +43,7 @@ START_TEST(a_file_is_read_whole_with_its_zeros)
 	mem_free(data);
 	ck_assert(file_is_regular(path) && !file_is_folder(path));
 	ck_assert(file_is_folder(folder) && !file_is_regular(folder));
+	ck_assert(file_is_same(path, path) && !file_is_same(path, folder));
 }
 END_TEST
 

@@ -142,10 +142,21 @@ size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address)
 	return search.size;
 }
 
+/* An object file, and its first bytes, where all that is looked for lies as a rule. */
+struct object_file {
+	int fd;
+	size_t size; /* of `first` */
+	uint8_t first[2048];
+};
+
 /* Bytes of a file from an offset on; what is missing is zero. */
-static void read_at(int fd, void *out, size_t size, uint64_t offset)
+static void read_at(const struct object_file *file, void *out, size_t size, uint64_t offset)
 {
-	ssize_t got = offset <= INT64_MAX ? pread(fd, out, size, (off_t)offset) : -1;
+	if (offset <= file->size && size <= file->size - offset) {
+		memcpy(out, file->first + offset, size);
+		return;
+	}
+	ssize_t got = offset <= INT64_MAX ? pread(file->fd, out, size, (off_t)offset) : -1;
 	size_t done = got > 0 ? (size_t)got : 0;
 	memset((uint8_t *)out + done, 0, size - done);
 }
@@ -156,21 +167,23 @@ size_t dl_file_id(uint8_t out[DL_BUILD_ID_SIZE], const char *path)
 	ElfW(Phdr) part;
 	uint8_t notes[1024];
 	size_t size = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
+	struct object_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	if (file.fd < 0) {
 		return 0;
 	}
-	read_at(fd, &header, sizeof(header), 0);
+	ssize_t got = pread(file.fd, file.first, sizeof(file.first), 0);
+	file.size = got > 0 ? (size_t)got : 0;
+	read_at(&file, &header, sizeof(header), 0);
 	bool is_elf = memcmp(header.e_ident, ELFMAG, SELFMAG) == 0
 		&& header.e_phentsize == sizeof(part);
 	for (size_t i = 0; is_elf && i < header.e_phnum && size == 0; i++) {
-		read_at(fd, &part, sizeof(part), header.e_phoff + i * sizeof(part));
+		read_at(&file, &part, sizeof(part), header.e_phoff + i * sizeof(part));
 		if (part.p_type == PT_NOTE && part.p_filesz <= sizeof(notes)) {
-			read_at(fd, notes, part.p_filesz, part.p_offset);
+			read_at(&file, notes, part.p_filesz, part.p_offset);
 			size = id_in_notes(out, notes, part.p_filesz, part.p_align < 8 ? 4 : 8);
 		}
 	}
-	close(fd);
+	close(file.fd);
 	return size;
 }
 

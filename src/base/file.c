@@ -160,6 +160,13 @@ bool file_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool file_is_same(const char *one, const char *other)
+{
+	struct stat a, b;
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev
+		&& a.st_ino == b.st_ino;
+}
+
 /* Each prefix of the path in turn; it is put together again at once. */
 static kz_status make_folders_of(char *path, kz_error *err)
 {

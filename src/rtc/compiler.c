@@ -68,7 +68,7 @@ static void add_builtins(struct hash_state *state, const char *folder)
 	free(entries);
 }
 
-/* They lie beside the library, or where its links lead. */
+/* They lie beside the library, or where its links lead, which is the same folder as a rule. */
 static bool hash_builtins(char text[HASH_TEXT_SIZE], const char *library)
 {
 	struct hash_state state;
@@ -76,8 +76,11 @@ static bool hash_builtins(char text[HASH_TEXT_SIZE], const char *library)
 	char *folders[] = {file_folder(library), real ? file_folder(real) : NULL};
 	bool ok = folders[0] && folders[1];
 	hash_begin(&state);
-	for (size_t i = 0; i < countof(folders) && ok; i++) {
-		add_builtins(&state, folders[i]);
+	if (ok) {
+		add_builtins(&state, folders[0]);
+	}
+	if (ok && !file_is_same(folders[0], folders[1])) {
+		add_builtins(&state, folders[1]);
 	}
 	hash_text(text, hash_end(&state));
 	mem_free(folders[0]);

@@ -146,16 +146,22 @@ static const char *const sonames[] = {
 };
 static const struct find_what what = {"libnvrtc.so", "KUDZU_NVRTC", sonames, take_library};
 
+/* Toolkits have several names for one folder: that it is known takes less to see than where its links
+ * lead. */
+static bool has_include(const struct nvrtc *nvrtc, const char *folder)
+{
+	bool has = false;
+	for (size_t i = 0; i < nvrtc->include_count && !has; i++) {
+		has = file_is_same(nvrtc->include_dirs[i], folder);
+	}
+	return has;
+}
+
 static bool add_include(struct nvrtc *nvrtc, const char *folder)
 {
 	char real[PATH_MAX];
-	if (!realpath(folder, real)) {
+	if (has_include(nvrtc, folder) || !realpath(folder, real)) {
 		return true;
-	}
-	for (size_t i = 0; i < nvrtc->include_count; i++) {
-		if (strcmp(nvrtc->include_dirs[i], real) == 0) {
-			return true;
-		}
 	}
 	char **grown = mem_realloc(nvrtc->include_dirs,
 		(nvrtc->include_count + 1) * sizeof(*grown));
@@ -179,7 +185,8 @@ static bool add_cuda_include(struct nvrtc *nvrtc, const char *folder)
 	};
 	bool ok = true;
 	bool marked = false;
-	for (size_t i = 0; i < countof(marks) && ok && !marked; i++) {
+	for (size_t i = file_is_folder(folder) ? 0 : countof(marks);
+	     i < countof(marks) && ok && !marked; i++) {
 		char *path = file_join(folder, marks[i]);
 		ok = path != NULL;
 		marked = path && file_is_regular(path);
