@@ -47,6 +47,7 @@ static void draw(struct str *out, const struct ptx_func *func)
 		}
 		str_addf(out, block->ipdom == SIZE_MAX ? " x" : " %zu", block->ipdom);
 		str_addf(out, block->rpo == SIZE_MAX ? " -" : " %zu", block->rpo);
+		str_add(out, block->in_loop ? "*" : "");
 		for (unsigned r = 0; r < func->reg_count; r++) {
 			if (block->live_in[r / 64] >> (r % 64) & 1) {
 				str_addf(out, " %s", func->regs[r].name);
@@ -59,7 +60,7 @@ static void draw(struct str *out, const struct ptx_func *func)
 static const struct {
 	const char *name;
 	const char *body;
-	const char *picture; /* successors ipdom rpo live... */
+	const char *picture; /* successors ipdom rpo, * in a loop, live... */
 } graphs[] = {
 	{"empty", "", " x 0\n"},
 	{"straight", "mov.b32 a, 1; add.s32 b, a, c;", " x 0 c\n"},
@@ -69,21 +70,24 @@ static const struct {
 	{"half a diamond", "@!p bra L; mov.b32 a, 1; L: mov.b32 b, a;",
 		"1,2 2 0 p a\n2 2 1\n x 2 a\n"},
 	{"loop", "mov.b32 a, 0; L: add.s32 a, a, b; setp.lt.s32 p, a, c; @p bra L; mov.b32 c, a;",
-		"1 1 0 b c\n2,1 2 1 a b c\n x 2 a\n"},
+		"1 1 0 b c\n2,1 2 1* a b c\n x 2 a\n"},
 	{"early exit", "@p ret; mov.b32 a, b; @q exit; mov.b32 b, a;",
 		"1 x 0 p q b\n2 x 1 q b\n x 2 a\n"},
 	{"guarded write keeps the old value", "@p mov.b32 a, 1; mov.b32 b, a;", " x 0 p a\n"},
-	{"loop without end", "L: bra L;", "0 x 0\n x -\n"},
+	{"loop without end", "L: bra L;", "0 x 0*\n x -\n"},
 	{"loop without end behind a branch", "@p bra L; ret; L: mov.b32 a, b; bra L;",
-		"1,2 x 0 p b\n x 1\n2 x 2 b\n x -\n"},
+		"1,2 x 0 p b\n x 1\n2 x 2* b\n x -\n"},
 	{"unreachable", "bra L; mov.b32 a, b; L: ret;", "2 2 0\n2 2 - b\n x 1\n"},
 	{"branch to the next", "@p bra L; L: ret;", "1 1 0 p\n x 1\n"},
-	{"pair", "setp.eq.s32 p|q, a, b; @q bra L; L: @p bra L;", "1 1 0 a b\n2,1 2 1 p\n x 2\n"},
+	{"pair", "setp.eq.s32 p|q, a, b; @q bra L; L: @p bra L;", "1 1 0 a b\n2,1 2 1* p\n x 2\n"},
 	{"table", "t: .branchtargets L, M, L; brx.idx a, t; L: mov.b32 b, 1; M: mov.b32 c, b;",
 		"1,2 2 0 a b\n2 2 1\n x 2 b\n"},
 	{"two ways into a loop",
 		"@p bra M; L: mov.b32 a, 1; M: mov.b32 b, a; @q bra L; ret;",
-		"1,2 2 0 p q a\n2 2 3 q\n3,1 3 1 q a\n x 2\n"},
+		"1,2 2 0 p q a\n2 2 3* q\n3,1 3 1* q a\n x 2\n"},
+	{"a way out of a loop among its blocks",
+		"L: mov.b32 a, 1; @p bra M; mov.b32 b, a; ret; M: mov.b32 c, a; bra L;",
+		"1,2 1 0* p\n x 1 a\n0 0 2* p a\n x -\n"},
 };
 
 START_TEST(cfg_draws)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Basic blocks, their order, post-dominators and live registers.  A block ends at a branch, at the
- * end of the thread, where threads wait for others, and in front of each label that some branch
- * names.
+ * Basic blocks, their order, loops, post-dominators and live registers.  A block ends at a branch,
+ * at the end of the thread, where threads wait for others, and in front of each label that some
+ * branch names.
  *
  * Post-dominators are dominators of the graph turned around, with one exit behind all blocks that
  * can end the thread (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).  A loop without
@@ -212,6 +212,49 @@ static void find_order(struct cfg *cfg)
 	for (size_t i = 0; i < reached; i++) {
 		cfg->blocks[cfg->order[i]].rpo = reached - 1 - i;
 	}
+}
+
+static bool follows_itself(const struct cfg *cfg, size_t block)
+{
+	for (size_t i = 0; i < cfg->blocks[block].succ_count; i++) {
+		if (cfg->blocks[block].succ[i] == block) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Blocks are in a loop if they can be reached from themselves: what a walk backward finds of those
+ * not found before, from each block in reverse post-order, is one component (Sharir, 1981). */
+static bool find_loops(struct cfg *cfg)
+{
+	size_t *at = mem_alloc(cfg->count * sizeof(*at)); /* block by place */
+	if (!at) {
+		return false;
+	}
+	size_t reached = 0;
+	cfg->func->has_loop = false;
+	for (size_t i = 0; i < cfg->count; i++) {
+		bool is_reached = cfg->blocks[i].rpo != SIZE_MAX;
+		cfg->number[i] = is_reached ? SIZE_MAX : 0;
+		reached += is_reached;
+		if (is_reached) {
+			at[cfg->blocks[i].rpo] = i;
+		}
+	}
+	for (size_t i = 0, first = 0; i < reached; i++) {
+		if (cfg->number[at[i]] != SIZE_MAX) {
+			continue;
+		}
+		size_t end = post_order(cfg, at[i], true, first);
+		bool is_loop = end - first > 1 || follows_itself(cfg, at[i]);
+		for (; first < end; first++) {
+			cfg->blocks[cfg->order[first]].in_loop = is_loop;
+		}
+		cfg->func->has_loop |= is_loop;
+	}
+	mem_free(at);
+	return true;
 }
 
 /* The nearest common post-dominator; cfg->count stands for the exit. */
@@ -427,7 +470,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	}
 	if (ok) {
 		find_order(&cfg);
-		ok = find_postdominators(&cfg) && find_live(&cfg);
+		ok = find_loops(&cfg) && find_postdominators(&cfg) && find_live(&cfg);
 	}
 	func->blocks = ok ? cfg.blocks : NULL;
 	func->block_count = ok ? cfg.count : 0;

@@ -123,9 +123,12 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 void emit_allow_avx512(LLVMModuleRef ir);
 bool emit_has_avx512(struct emit *e);
 
-/* emit_fetch.c: whether a branch leads back, from the block that is being made or from behind it. */
-bool emit_is_in_loop(const struct emit *e);
-/* `size` bytes at `place` are loaded; in a loop, ask for those behind them. */
+/* Whether the block that is being made is in a loop. */
+static inline bool emit_is_in_loop(const struct emit *e)
+{
+	return e->func->blocks[e->block].in_loop;
+}
+/* emit_fetch.c: `size` bytes at `place` are loaded; in a loop, ask for those behind them. */
 void emit_fetch_next(struct emit *e, LLVMValueRef place, unsigned size);
 
 /* emit_trace.c, before emit_kernel: tell of each access, for messages.  And then, before one. */

@@ -17,20 +17,6 @@
 
 enum { LINE = 64, MOST_READS = 4 };
 
-/* Loops have their blocks one behind the other, as compilers write them; if not, little is lost. */
-bool emit_is_in_loop(const struct emit *e)
-{
-	for (size_t from = e->block; from < e->func->block_count; from++) {
-		const struct ptx_block *latch = &e->func->blocks[from];
-		for (size_t i = 0; i < latch->succ_count; i++) {
-			if (latch->succ[i] <= e->block) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 void emit_fetch_next(struct emit *e, LLVMValueRef place, unsigned size)
 {
 	if (size < LINE || e->member || !ptx_reads_memory(e->inst)

@@ -134,29 +134,11 @@ void jit_release(struct jit *jit)
 	mem_free(jit);
 }
 
-static bool has_loop(const struct ptx_func *func)
-{
-	for (size_t i = 0; i < func->block_count; i++) {
-		const struct ptx_block *block = &func->blocks[i];
-		for (size_t k = 0; k < block->succ_count && block->rpo != SIZE_MAX; k++) {
-			if (func->blocks[block->succ[k]].rpo <= block->rpo) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 /* Whether a kernel ends by itself after so many instructions as it has. */
 static bool is_straight(const struct ptx_module *module, const struct ptx_func *func)
 {
-	for (size_t i = 0; i < func->block_count; i++) {
-		const struct ptx_block *block = &func->blocks[i];
-		for (size_t s = 0; s < block->succ_count; s++) {
-			if (func->blocks[block->succ[s]].rpo <= block->rpo) {
-				return false;
-			}
-		}
+	if (func->has_loop) {
+		return false;
 	}
 	for (size_t i = 0; i < module->func_count; i++) {
 		if (!module->funcs[i]->is_entry) {
@@ -250,7 +232,7 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	write_symbol(symbol, func);
 	struct jit_object object;
 	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
-		.width = width, .class = jit->class, .has_loop = has_loop(func), .is_huge = is_huge(func),
+		.width = width, .class = jit->class, .has_loop = func->has_loop, .is_huge = is_huge(func),
 		.is_tangled = has_many_edges(func), .is_traced = jit->is_traced};
 	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);

@@ -335,6 +335,7 @@ struct ptx_block {
 	uint64_t *live_out;
 	size_t rpo;                   /* place in reverse post-order; SIZE_MAX if unreachable */
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
+	bool in_loop;                 /* can be reached from itself */
 };
 
 /* A kernel, a function, or the prototype of one. */
@@ -369,6 +370,7 @@ struct ptx_func {
 	bool is_lowered;              /* by lower.c */
 	struct ptx_block *blocks;
 	size_t block_count;
+	bool has_loop;                /* among its blocks */
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
 	int line;
