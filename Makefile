@@ -112,7 +112,7 @@ CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.
 	kept.c outline.c code.c jit_open.c jit.c \
 	image.c link_scan.c link.c \
 	capacity.c \
-	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c launch.c \
+	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c bypass.c launch.c \
 	graph_memory.c graph.c graph_run.c tail.c capture.c \
 	work.c line.c runner.c event_share.c queue.c event.c stream.c \
 	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
@@ -132,7 +132,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 	emit_trace.c emit_warp.c emit_warps.c emit_guard.c emit_team.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c \
+	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c emit_bypass.c \
 	jit_link.c jit_dump.c jit_llvm.c)
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c team.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
@@ -173,7 +173,7 @@ SUITES_cpu := lex parse outline api_survey check flatten flat_stack cfg cpu_shap
 	api_batch link settings capacity api_device api_coop api_host api_managed api_library api_link \
 	heap print corpus forms ulp half api_graph api_graph_exec api_graph_memory api_capture \
 	api_stream api_value api_pool api_cancel api_random api_race api_crowd api_want fuzz_diff \
-	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard emit_team emit_wrap emit_drift emit_fetch mma
+	hostile guard texture api_array api_texture emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_base emit_async emit_size emit_warps emit_guard emit_team emit_wrap emit_drift emit_fetch emit_bypass mma
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
 SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_guard \
 	emit_drift half forms ulp mma corpus syntax
@@ -361,7 +361,7 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_pack rtc_key rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
-	flat_stack syntax emit_async emit_base emit_video emit_warp emit_wide emit_local emit_atom
+	flat_stack syntax emit_async emit_base emit_bypass emit_video emit_warp emit_wide emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(findstring san,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has

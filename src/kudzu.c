@@ -160,7 +160,8 @@
  *                   registers are;
  *                   emit_base.c: addresses that LLVM makes vectors of;
  *                   emit_wrap.c: addresses in a row unless an index wraps around
- *                   emit_drift.c: vectors to which loops add the same in all lanes
+ *                   emit_drift.c: vectors to which loops add the same in all lanes;
+ *                   emit_bypass.c: stores past the cache
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again
  *     code.[ch]     object files -> code that can run
@@ -181,6 +182,7 @@
  *     pool.[ch]     worker threads
  *     block.[ch]    run one block: its warps are coroutines
  *     room.[ch]     memory for one block
+ *     bypass.[ch]   how much launches may write before that is too much for the cache
  *     launch.[ch]   run a grid: blocks on workers; launch_float.h: in the state that they expect
  *     api.h         what the exported functions share; api_handle.c: handles; api_object.c:
  *                   what belongs to a context

@@ -40,6 +40,9 @@ void driver_keep(void);
 /* Whether a fault would be the end of all tests to come: of a process, where they share one. */
 bool driver_ends_with_a_fault(void);
 
+/* Have launches go past the cache as if that were small, or not; where that can be told. */
+void driver_go_past_cache(bool always);
+
 /* Let kernels use memory of the host by its address. */
 void driver_share(void *memory, size_t size);
 

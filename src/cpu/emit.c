@@ -537,7 +537,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		e->splits = e->width > 1 && split_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
-		ok = emit_alone_init(e) && emit_team_init(e, class / SHAPE_TEAM);
+		ok = emit_alone_init(e) && emit_team_init(e, class / SHAPE_TEAM) && emit_bypass_init(e);
 	}
 	return ok || ptx_no_memory(e->diag);
 }
@@ -567,6 +567,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.written);
 	emit_alone_finish(&e);
 	emit_team_finish(&e);
+	emit_bypass_finish(&e);
 	shapes_free(&e.shapes);
 	LLVMDisposeBuilder(e.builder);
 	return ok;

@@ -90,6 +90,7 @@ struct emit {
 	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
 	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
+	struct emit_bypass *bypass;     /* W = 32: see emit_bypass.c; NULL: no store is such */
 	struct emit_alone *alone;       /* W = 32: instead of diverged versions, see emit_alone.c */
 	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
@@ -269,6 +270,9 @@ void emit_note_local(struct emit *e, LLVMValueRef access);
 LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand);
 LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
+LLVMValueRef emit_cached_bytes(struct emit *e);  /* rt_launch.cached_bytes */
+LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of the kernel */
+void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
 LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
  * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
@@ -470,6 +474,12 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count);
 void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store);
 LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part);
+
+/* emit_bypass.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that is
+ * good.  init, false: no memory. */
+bool emit_bypass_init(struct emit *e);
+void emit_bypass_finish(struct emit *e);
+void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
 
 /* emit_local.c: ld and st with such an address, of a warp. */
 bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand);

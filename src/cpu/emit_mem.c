@@ -76,6 +76,19 @@ LLVMValueRef emit_calls_base(struct emit *e)
 	return emit_field(e, launch_base(e), offsetof(struct rt_launch, calls), e->ptr);
 }
 
+LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type)
+{
+	LLVMValueRef value = emit_field(e, params_base(e), offset, type);
+	LLVMSetAlignment(value, 1);
+	emit_set_metadata(e, value, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
+	return value;
+}
+
+LLVMValueRef emit_cached_bytes(struct emit *e)
+{
+	return emit_field(e, launch_base(e), offsetof(struct rt_launch, cached_bytes), e->s.i32);
+}
+
 LLVMValueRef emit_local_stride(struct emit *e)
 {
 	return emit_field(e, e->warp, offsetof(struct rt_warp, local_stride), e->s.i64);
@@ -224,7 +237,7 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 		|| (order != LLVMAtomicOrderingNotAtomic && size > 8));
 }
 
-static void set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node)
+void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node)
 {
 	LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, kind, (unsigned)strlen(kind)),
 		LLVMMetadataAsValue(e->context, node));
@@ -234,7 +247,7 @@ static void set_metadata(struct emit *e, LLVMValueRef access, const char *kind, 
 static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {
 	if (inst->space == PTX_PARAM) {
-		set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
+		emit_set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
 	}
 }
 
@@ -251,7 +264,7 @@ static void note_space(struct emit *e, enum ptx_space space, LLVMValueRef access
 	LLVMMetadataRef parts[] = {string, domain};
 	LLVMMetadataRef scope = LLVMMDNodeInContext2(e->context, parts, countof(parts));
 	LLVMMetadataRef list = LLVMMDNodeInContext2(e->context, &scope, 1);
-	set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
+	emit_set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
 }
 
 void emit_note_local(struct emit *e, LLVMValueRef access)

@@ -204,7 +204,7 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 		}
 		LLVMValueRef all = emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
 			run->length);
-		LLVMSetAlignment(LLVMBuildStore(e->builder, all, run_place(s, run)), 1);
+		emit_store_row(e, all, run_place(s, run), run->length * s->size);
 	}
 }
 

@@ -276,7 +276,7 @@ static void store_whole(struct wide *w)
 			order[i] = first * w->count + i;
 		}
 		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
-		LLVMSetAlignment(LLVMBuildStore(w->e->builder, row, row_place(w, first)), 1);
+		emit_store_row(w->e, row, row_place(w, first), w->row * step_of(w));
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "launch.h"
 
 #include "../base/alloc.h"
+#include "bypass.h"
 #include "fault.h"
 #include "launch_float.h"
 #include "room.h"
@@ -609,6 +610,9 @@ static void work(void *arg, unsigned index)
 		fail_fault(job, w);
 	}
 	fault_disarm(&w->fault);
+	if (job->launch.cached_bytes < BYPASS_NEVER) {
+		bypass_drain();
+	}
 	if (was_blocked) {
 		pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	}
@@ -764,6 +768,9 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	plan_shares(job, launcher->worker_count);
+	// Workers hand the blocks of a cooperative launch to each other.
+	job->launch.cached_bytes = request->cooperative ? BYPASS_NEVER
+		: bypass_cached_bytes(job->blocks * job->launch.threads, job->want);
 	for (unsigned i = 0; i < job->want; i++) {
 		if (!set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;

@@ -86,6 +86,7 @@ struct rt_launch {
 	uint32_t grid_sync[2];         /* %envreg2 and 1: the workspace of a cooperative launch */
 	uint64_t stack_size;           /* bytes of each thread's .local memory behind the kernel's */
 	struct rt_host *host;          /* what the functions below need of the context */
+	uint32_t cached_bytes;         /* who reads and writes more goes past the cache: bypass.h */
 };
 
 /* A context's part of what compiled code can call. */
