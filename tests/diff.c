@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
 #include "../src/drv/cuda.def"
@@ -21,6 +22,8 @@ struct mode {
 	unsigned workers;
 };
 
+const char *volatile diff_doing = "nothing";
+
 /* The last program was none for ptxas, which takes less than our parser. */
 static bool is_refused;
 
@@ -31,6 +34,7 @@ static bool fail(struct str *why, const char *call, CUresult result)
 	size_t size = sizeof(log) - 1;
 	cuGetErrorName(result, &name);
 	cuLogsDumpToMemory(NULL, log, &size, 0);
+	size = size < sizeof(log) ? size : sizeof(log); /* another driver may say how many there are */
 	log[size > 0 ? size - 1 : 0] = '\0';
 	const char *last = strrchr(log, '\n');
 	str_addf(why, "%s: %s: %s\n", call, name, last ? last + 1 : log);
@@ -47,7 +51,9 @@ static bool launch(const struct gen_program *program, const char *text, uint8_t 
 	uint32_t param = program->param;
 	void *params[] = {&out, &in, &param};
 	CUresult result;
+	diff_doing = "loading";
 	result = driver_try(&module, text);
+	diff_doing = "running";
 	is_refused = result == CUDA_ERROR_INVALID_PTX && driver_lacks("ptxas is stricter");
 	if (is_refused) {
 		return true;
@@ -151,6 +157,15 @@ bool diff_ptx(struct str *ptx, const struct gen_program *program, struct str *wh
 	return true;
 }
 
+/* Leave the program where it can be found if it is the last one. */
+static void leave_text(const struct diff *diff, const struct str *text)
+{
+	if (diff->text_fd >= 0 && ftruncate(diff->text_fd, 0) == 0
+	    && pwrite(diff->text_fd, text->data, text->len, 0) < 0) {
+		perror("fuzz_diff: the text of a program");
+	}
+}
+
 /* The program does in this mode what it should.  *sound is false if it is wrong itself. */
 static bool check(const struct diff *diff, const struct gen_program *program,
 	const struct mode *modes, size_t count, bool *sound, struct str *why)
@@ -160,7 +175,11 @@ static bool check(const struct diff *diff, const struct gen_program *program,
 	gen_layout(&layout, program);
 	uint8_t *want = mem_alloc(layout.size);
 	uint8_t *got = mem_alloc(layout.size);
+	diff_doing = "printing";
+	leave_text(diff, &text); /* not the one before */
 	bool ok = want && got && diff->print(&text, program, why) && !text.failed;
+	leave_text(diff, &text);
+	diff_doing = "interpreting";
 	gen_init_output(program, want);
 	const char *wrong = gen_run(program, want, false);
 	*sound = !wrong;
@@ -221,6 +240,7 @@ bool diff_try(struct diff *diff, uint64_t seed)
 	const struct mode modes[] = {{1, seed % 2 ? 1 : 3}, {32, seed % 2 ? 3 : 1}};
 	size_t count = driver_is_ours ? countof(modes) : 1;
 	driver_go_past_cache(seed / 2 % 2 == 0);
+	diff_doing = "making";
 	if (!gen_create(&program, seed, &diff->options)) {
 		return false;
 	}
@@ -320,6 +340,8 @@ bool diff_init(struct diff *diff, diff_print *print, unsigned features)
 	struct gen_inst examples[countof(diff->ops)];
 	memset(diff, 0, sizeof(*diff));
 	diff->print = print;
+	diff->text_fd = -1;
+	diff_doing = "asking the device about";
 	if (gen_op_count > countof(diff->ops) || !open_context(&mode, &diff->report)) {
 		return false;
 	}

@@ -17,8 +17,12 @@ struct diff {
 	struct gen_options options;
 	bool ops[512];
 	unsigned long refused; /* programs that other drivers than ours do not load */
+	int text_fd;           /* a file for the PTX of the program at hand; -1: nobody wants it */
 	struct str report;     /* of the first program that fails */
 };
+
+/* What diff_try is at, for who sees it die. */
+extern const char *volatile diff_doing;
 
 /* Find out what the device runs, for programs that keep within these features.  False: the report
  * says why. */
