@@ -227,6 +227,21 @@ START_TEST(a_map_finds_what_was_put_and_nothing_else)
 }
 END_TEST
 
+START_TEST(a_map_that_was_cleared_has_its_memory_and_no_keys)
+{
+	struct map map = MAP_INIT;
+	ck_assert(!map_clear(&map));
+	ck_assert(map_put(&map, "a", &map));
+	ck_assert(map_clear(&map));
+	ck_assert_ptr_null(map_get(&map, "a"));
+	mem_fail_after(0);
+	ck_assert(map_put(&map, "b", &map));
+	mem_fail_after(-1);
+	ck_assert_ptr_eq(map_get(&map, "b"), &map);
+	map_free(&map);
+}
+END_TEST
+
 START_TEST(a_map_that_cannot_grow_keeps_what_it_has)
 {
 	struct map map = MAP_INIT;
@@ -340,6 +355,7 @@ static TCase *container_case(void)
 	tcase_add_loop_test(tc, an_arena_goes_back_to_a_mark, 0, 3);
 	tcase_add_test(tc, an_arena_refuses_what_does_not_fit);
 	tcase_add_test(tc, a_map_finds_what_was_put_and_nothing_else);
+	tcase_add_test(tc, a_map_that_was_cleared_has_its_memory_and_no_keys);
 	tcase_add_test(tc, a_map_that_cannot_grow_keeps_what_it_has);
 	return tc;
 }

@@ -79,6 +79,37 @@ START_TEST(parse_makes_only_the_registers_that_are_used)
 }
 END_TEST
 
+START_TEST(parse_takes_a_register_from_the_range_with_the_longest_name)
+{
+	const struct ptx_func *func = parse_kernel(".reg .b32 %r<20>;\n.reg .b64 %r1<5>;\n"
+		"mov.b64 %r12, 1; mov.b32 %r17, 1;\n"
+		"{ .reg .f64 %r<13>;\n mov.f64 %r12, 0d0000000000000000; mov.b32 %r13, 1; }\n"
+		"mov.b64 %r12, 2;");
+	static const char names[][8] = {"%r12", "%r17", "%r12", "%r13"};
+	static const enum ptx_type types[] = {PTX_B64, PTX_B32, PTX_F64, PTX_B64};
+	ck_assert_uint_eq(func->reg_count, countof(names));
+	for (size_t i = 0; i < countof(names); i++) {
+		ck_assert_str_eq(func->regs[i].name, names[i]);
+		ck_assert_int_eq(func->regs[i].type, types[i]);
+	}
+	ck_assert_uint_eq(func->insts[4].operands[0].reg, 0);
+}
+END_TEST
+
+static const char *const no_registers[] = {"%r20", "%r01", "%r", "%r1x", "%r00", "%r12345678901",
+	"%s1"};
+
+START_TEST(parse_knows_what_is_no_register_of_a_range)
+{
+	char text[512];
+	struct ptx_diag diag;
+	snprintf(text, sizeof(text), HEADER ".entry k()\n{\n.reg .b32 %%r<20>;\n"
+		"mov.b32 %%r1, %s;\n}\n", no_registers[_i]);
+	ck_assert(!parse_module(&module, text, strlen(text), &diag));
+	ck_assert_ptr_nonnull(strstr(diag.message, "unknown register"));
+}
+END_TEST
+
 START_TEST(parse_keeps_the_names_of_inner_scopes_apart)
 {
 	const struct ptx_func *func = parse_kernel(".reg .b32 a;\nmov.b32 a, 1;\n"
@@ -381,6 +412,9 @@ Suite *parse_suite(void)
 	tc = tcase_create("body");
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, parse_makes_only_the_registers_that_are_used);
+	tcase_add_test(tc, parse_takes_a_register_from_the_range_with_the_longest_name);
+	tcase_add_loop_test(tc, parse_knows_what_is_no_register_of_a_range, 0,
+		countof(no_registers));
 	tcase_add_test(tc, parse_keeps_the_names_of_inner_scopes_apart);
 	tcase_add_test(tc, parse_understands_each_form_of_address);
 	tcase_add_test(tc, parse_reads_the_parts_of_an_instruction);

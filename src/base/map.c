@@ -100,6 +100,17 @@ bool map_put(struct map *map, const char *key, void *value)
 	return true;
 }
 
+bool map_clear(struct map *map)
+{
+	enum { FEW = 256 };
+	if (map->cap == 0 || map->cap > FEW) {
+		return false;
+	}
+	memset(map->slots, 0, map->cap * sizeof(*map->slots));
+	map->count = 0;
+	return true;
+}
+
 void map_free(struct map *map)
 {
 	mem_free(map->slots);

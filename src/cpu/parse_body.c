@@ -337,7 +337,7 @@ enum { MAX_OPERANDS = 8 };
 
 static void parse_operands(struct parser *p, struct ptx_inst *inst)
 {
-	struct ptx_operand operands[MAX_OPERANDS] = {{.value = 0}};
+	struct ptx_operand operands[MAX_OPERANDS]; /* cleared one by one, for most are not used */
 	size_t count = 0;
 	bool in_brackets = false;
 	p->op = inst->op;
@@ -346,6 +346,7 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 			parser_fail(p, "more than %d operands", MAX_OPERANDS);
 			return;
 		}
+		operands[count] = (struct ptx_operand){.value = 0};
 		bool has_more = parse_operand(p, &operands[count++]);
 		if (in_brackets) {
 			expect(p, "]");

@@ -56,10 +56,16 @@ void part_skim_body(struct parser *p)
 	advance(p);
 }
 
+/* The next part will have the same: one for its parameters, one for its body. */
 static void free_scopes(struct parser *p, const struct scope *until)
 {
 	while (p->newest != until) {
-		map_free(&p->newest->names);
+		struct map *names = &p->newest->names;
+		if (p->spare_count < countof(p->spares) && map_clear(names)) {
+			p->spares[p->spare_count++] = *names;
+		} else {
+			map_free(names);
+		}
 		p->newest = p->newest->previous;
 	}
 }

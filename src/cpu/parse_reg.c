@@ -88,10 +88,10 @@ static void declare_range(struct parser *p, const char *name, enum ptx_type type
 		memcpy(key, name, len);
 		key[len] = '<';
 	}
-	struct symbol *symbol = key ? symbol_add(p, p->scope, key, SYMBOL_RANGE) : NULL;
-	if (symbol) {
-		symbol->count = count;
-		symbol->type = type;
+	struct range *range = parser_alloc(p, 1, sizeof(*range));
+	if (key && range && symbol_add(p, p->scope, key, SYMBOL_RANGE)) {
+		*range = (struct range){p->scope->ranges, name, len, count, type};
+		p->scope->ranges = range;
 	} else {
 		parser_no_memory(p);
 	}

@@ -77,6 +77,9 @@ void parser_free(struct parser *p)
 		map_free(&p->newest->names);
 		p->newest = p->newest->previous;
 	}
+	while (p->spare_count > 0) {
+		map_free(&p->spares[--p->spare_count]);
+	}
 	map_free(&p->opcodes);
 	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
 		&p->params, &p->relocs, &p->aliases, &p->parts, &p->regs, &p->func_vars, &p->insts,
@@ -208,6 +211,9 @@ void scope_enter(struct parser *p)
 	struct scope *scope = parser_alloc(p, 1, sizeof(*scope));
 	if (scope) {
 		*scope = (struct scope){.outer = p->scope, .previous = p->newest};
+		if (p->spare_count > 0) {
+			scope->names = p->spares[--p->spare_count];
+		}
 		p->scope = scope;
 		p->newest = scope;
 	}
@@ -256,33 +262,44 @@ struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *nam
 	return symbol_put(p, scope, name, kind);
 }
 
-/* The range of a scope that has the register: %r<100> for %r12, but also %r1<5>. */
-static const struct symbol *range_of(const struct scope *scope, const char *name, size_t len)
+/* Whether the range has the register: its name, and a number below the count as one writes it. */
+static bool range_has(const struct range *range, const char *name, size_t len)
 {
-	char key[128];
-	uint64_t number = 0, unit = 1;
-	for (size_t i = len; i-- > 1 && len - i <= 10 && name[i] >= '0' && name[i] <= '9';) {
-		number += (uint64_t)(name[i] - '0') * unit;
-		unit *= 10;
-		bool padded = name[i] == '0' && len - i > 1;
-		if (padded || i + 1 >= sizeof(key)) {
-			continue;
+	enum { MOST_DIGITS = 10 };
+	const char *digits = name + range->len;
+	uint64_t number = 0;
+	if (len <= range->len || len - range->len > MOST_DIGITS
+	    || digits[-1] != range->name[range->len - 1]
+	    || memcmp(name, range->name, range->len) != 0
+	    || (digits[0] == '0' && len > range->len + 1)) {
+		return false;
+	}
+	for (; digits < name + len; digits++) {
+		if (*digits < '0' || *digits > '9') {
+			return false;
 		}
-		memcpy(key, name, i);
-		key[i] = '<';
-		const struct symbol *range = map_getn(&scope->names, key, i + 1);
-		if (range && number < range->count) {
-			return range;
+		number = number * 10 + (uint64_t)(*digits - '0');
+	}
+	return number < range->count;
+}
+
+/* The range of a scope that has the register: %r<100> for %r12, but %r1<5> before it. */
+static const struct range *range_of(const struct scope *scope, const char *name, size_t len)
+{
+	const struct range *best = NULL;
+	for (const struct range *range = scope->ranges; range; range = range->next) {
+		if ((!best || range->len > best->len) && range_has(range, name, len)) {
+			best = range;
 		}
 	}
-	return NULL;
+	return best;
 }
 
 /* A register of a range, made at its first use. */
 static struct symbol *range_find(struct parser *p, struct scope *scope, const char *name,
 	size_t len)
 {
-	const struct symbol *range = range_of(scope, name, len);
+	const struct range *range = range_of(scope, name, len);
 	if (!range) {
 		return NULL;
 	}

@@ -16,7 +16,7 @@
 
 enum symbol_kind {
 	SYMBOL_REG,     /* index */
-	SYMBOL_RANGE,   /* %r<count>: registers of `type` that exist once they are used */
+	SYMBOL_RANGE,   /* see struct range: registers that exist once they are used */
 	SYMBOL_SREG,    /* index */
 	SYMBOL_VAR,     /* var */
 	SYMBOL_FUNC,    /* func */
@@ -31,8 +31,6 @@ struct symbol {
 	int line;
 	size_t at;      /* of a global one: where in the text */
 	unsigned index;
-	uint64_t count;
-	enum ptx_type type;
 	struct ptx_var *var;
 	struct ptx_func *func;
 	struct ptx_operand *targets;
@@ -45,10 +43,20 @@ struct alias {
 	int line;
 };
 
+/* %r<100> in a scope. */
+struct range {
+	const struct range *next;
+	const char *name; /* "%r" */
+	size_t len;
+	uint64_t count;
+	enum ptx_type type;
+};
+
 struct scope {
 	struct scope *outer;
 	struct scope *previous; /* in the order of creation, to free them */
 	struct map names;       /* -> struct symbol; "%r<" is the range of %r0, %r1, ... */
+	const struct range *ranges;
 };
 
 /* A growing array in ordinary memory, until list_keep copies it to the module. */
@@ -86,6 +94,8 @@ struct parser {
 	struct scope *global;
 	struct scope *scope;      /* the innermost open one */
 	struct scope *newest;
+	struct map spares[2];     /* no names, but room for those of scopes to come */
+	size_t spare_count;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
 	struct list vars, shared, funcs, files, params, relocs, aliases, parts;
 	/* of the function at hand */
