@@ -157,6 +157,37 @@ START_TEST(lex_counts_lines_and_columns_over_comments)
 }
 END_TEST
 
+static const struct {
+	const char *text; /* behind the first { */
+	int line;         /* of the end, 0: there is none */
+} blocks[] = {
+	{"}", 1}, {"a; \"}\" // }\n/ /* }\n} */ {;} b\n}", 4}, {"a { b }", 0}, {"a; // }", 0},
+	{"\"}", 0}, {"", 0}, {"/}", 1}, {"\n\n{}{{}}}", 3},
+};
+
+/* However its bytes lie, in memory that ends with it. */
+START_TEST(lex_skips_a_block_wherever_it_stands)
+{
+	size_t rest = strlen(blocks[_i].text);
+	for (size_t before = 0; before < 20; before++) {
+		size_t size = before + rest;
+		char *text = malloc(size + !size);
+		struct lexer lexer;
+		struct ptx_diag diag;
+		ck_assert_ptr_nonnull(text);
+		memset(text, ' ', before);
+		memcpy(text + before, blocks[_i].text, rest);
+		lex_init(&lexer, text, size);
+		ck_assert(lex_skip_block(&lexer, &diag) == (blocks[_i].line > 0));
+		if (blocks[_i].line > 0) {
+			ck_assert_ptr_eq(lexer.next, text + size);
+			ck_assert_int_eq(lexer.line, blocks[_i].line);
+		}
+		free(text);
+	}
+}
+END_TEST
+
 /* Each prefix stands at the end of memory of its own, so that a sanitizer sees a read too far. */
 START_TEST(lex_stays_inside_a_text_without_end)
 {
@@ -187,6 +218,7 @@ Suite *lex_suite(void)
 	tcase_add_test(tc, lex_keeps_the_bits_of_a_nan);
 	tcase_add_test(tc, lex_reads_a_decimal_point_in_every_locale);
 	tcase_add_test(tc, lex_counts_lines_and_columns_over_comments);
+	tcase_add_loop_test(tc, lex_skips_a_block_wherever_it_stands, 0, countof(blocks));
 	suite_add_tcase(s, tc);
 	tc = tcase_create("mistakes");
 	tcase_add_loop_test(tc, lex_reports_the_place_of_a_mistake, 0, countof(mistakes));

@@ -8,6 +8,7 @@
 
 #include "lex.h"
 
+#include <endian.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,12 @@ void lex_init(struct lexer *lexer, const char *text, size_t size)
 }
 
 /* What a character may be; one look for each, for there are many. */
-enum { SPACE = 1, DIGIT = 2, START = 4, DOT = 8, PERCENT = 16, MARK = 32 /* see lex_skip_block */ };
+enum { SPACE = 1, DIGIT = 2, START = 4, DOT = 8, PERCENT = 16 };
 
 static const uint8_t classes[256] = {
-	[' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE | MARK, ['\v' ... '\r'] = SPACE, ['0' ... '9'] = DIGIT, ['a' ... 'z'] = START,
-	['A' ... 'Z'] = START, ['_'] = START, ['$'] = START, ['%'] = PERCENT, ['.'] = DOT,
-	['{'] = MARK, ['}'] = MARK, ['"'] = MARK, ['/'] = MARK,
+	[' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE, ['\v' ... '\r'] = SPACE,
+	['0' ... '9'] = DIGIT, ['a' ... 'z'] = START, ['A' ... 'Z'] = START, ['_'] = START,
+	['$'] = START, ['%'] = PERCENT, ['.'] = DOT,
 };
 
 static bool is_one_of(char c, unsigned set)
@@ -313,15 +314,44 @@ bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 	return true;
 }
 
+/* What a block is skipped to: it may end there, or is to be read as tokens, or as lines. */
+static bool is_mark(char c)
+{
+	return c == '\n' || c == '{' || c == '}' || c == '"' || c == '/';
+}
+
+/* Sixteen bytes at a time. */
+typedef uint8_t block __attribute__((vector_size(16)));
+enum { BLOCK = sizeof(block) };
+
+/* The next { } " / or end of a line. */
+static const char *find_mark(const char *at, const char *end)
+{
+	for (; end - at >= BLOCK; at += BLOCK) {
+		block bytes;
+		uint64_t found[2];
+		memcpy(&bytes, at, sizeof(bytes));
+		block any = (block)(bytes == '\n') | (block)(bytes == '{') | (block)(bytes == '}')
+			| (block)(bytes == '"') | (block)(bytes == '/');
+		memcpy(found, &any, sizeof(any));
+		if (found[0] | found[1]) {
+			int half = found[0] == 0;
+			return at + 8 * half + __builtin_ctzll(le64toh(found[half])) / 8;
+		}
+	}
+	while (at < end && !is_mark(*at)) {
+		at++;
+	}
+	return at;
+}
+
 bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag)
 {
 	struct token token;
 	size_t depth = 1;
 	bool ok = true;
 	while (ok && depth > 0) {
-		while (lexer->next < lexer->end && !is_one_of(*lexer->next, MARK)) {
-			lexer->next++;
-		}
+		lexer->next = find_mark(lexer->next, lexer->end);
 		char c = peek(lexer, 0);
 		if (c == '"' || c == '/') {
 			ok = lex_next(lexer, &token, diag); /* or what follows a comment */
