@@ -532,36 +532,46 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	}
 }
 
+/* What a letter behind that of the kind says; false if it is the next operand's. */
+static bool qualify(struct want *w, char letter, const struct ptx_inst *inst)
+{
+	switch (letter) {
+	case '0':
+	case '1':
+	case '2':
+		w->type = inst->types[letter - '0'];
+		return true;
+	case 'w':
+		w->type = ptx_has(&inst->mods, PTX_MOD_WIDE) ? ptx_widen(w->type) : w->type;
+		return true;
+	case 'U':
+	case 'L':
+	case 'F':
+		w->type = letter == 'U' ? PTX_U32 : letter == 'L' ? PTX_U64 : PTX_F32;
+		return true;
+	case 'v':
+		return w->selects = true;
+	case 'n':
+		return w->minus = true;
+	case '>':
+		return w->wider = true;
+	default:
+		return false;
+	}
+}
+
 /* The next operand of a row. */
 static bool next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
 {
 	const char *p = *operands + (**operands == '!');
-	w->optional = *p == '?';
-	p += w->optional;
+	bool optional = *p == '?';
+	p += optional;
 	if (!*p) {
 		return false;
 	}
-	w->letter = *p++;
-	w->type = inst->types[0];
-	w->wider = false;
-	w->selects = false;
-	w->minus = false;
-	w->number++;
-	for (; *p && strchr("012wULFvn>", *p); p++) {
-		if (*p >= '0' && *p <= '2') {
-			w->type = inst->types[*p - '0'];
-		} else if (*p == 'w') {
-			w->type = ptx_has(&inst->mods, PTX_MOD_WIDE) ? ptx_widen(w->type)
-				: w->type;
-		} else if (*p == '>') {
-			w->wider = true;
-		} else if (*p == 'v') {
-			w->selects = true;
-		} else if (*p == 'n') {
-			w->minus = true;
-		} else {
-			w->type = *p == 'U' ? PTX_U32 : *p == 'L' ? PTX_U64 : PTX_F32;
-		}
+	*w = (struct want){.optional = optional, .letter = *p++, .type = inst->types[0]};
+	while (qualify(w, *p, inst)) {
+		p++;
 	}
 	*operands = p;
 	return true;
@@ -574,7 +584,7 @@ bool check_operands(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
 	const char *operands = ptx_rows[inst->op].operands;
-	struct want wants[MAX_WANTS + 1] = {{.number = 0}};
+	struct want wants[MAX_WANTS];
 	size_t count = 0, least = 0, last = 0;
 	while (count < MAX_WANTS && next_want(&wants[count], &operands, inst)) {
 		least += !wants[count].optional;
@@ -583,7 +593,8 @@ bool check_operands(struct checker *c)
 	}
 	/* of an instruction that takes a cache policy it is the last operand that may be absent */
 	bool hint = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
-	bool policy = least < count && strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
+	bool policy = least < count && (hint || inst->operand_count != least)
+		&& strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
 	size_t most = count - (policy && !hint);
 	least += policy && hint;
 	if (inst->operand_count < least || inst->operand_count > most) {

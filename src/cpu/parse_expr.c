@@ -39,6 +39,9 @@ static size_t operator_at(const struct parser *p)
 	bool percent = p->token.kind == TOKEN_WORD && token_is(&p->token, "%");
 	size_t room = (size_t)(p->lexer.end - p->token.text);
 	for (size_t i = 0; (percent || p->token.kind == TOKEN_PUNCT) && i < countof(operators); i++) {
+		if (operators[i].text[0] != p->token.text[0]) {
+			continue;
+		}
 		size_t len = strlen(operators[i].text);
 		if (len <= room && memcmp(p->token.text, operators[i].text, len) == 0) {
 			return i;

@@ -129,7 +129,8 @@ struct slice {
 
 static bool slice_is(struct slice s, const char *text)
 {
-	return s.text && strlen(text) == s.len && memcmp(s.text, text, s.len) == 0;
+	return s.text && (s.len == 0 || s.text[0] == text[0]) /* for most differ there */
+		&& strlen(text) == s.len && memcmp(s.text, text, s.len) == 0;
 }
 
 static bool slice_equal(struct slice a, struct slice b)
