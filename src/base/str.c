@@ -34,6 +34,7 @@ static bool str_reserve(struct str *s, size_t more)
 	}
 	s->data = data;
 	s->cap = cap;
+	mem_expect(data + s->len, more);
 	return true;
 }
 
