@@ -398,7 +398,8 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 	const int pack = generate->layout.pack;
 	generate_constants(source, generate);
 	if (generate->layout.serial) {
-		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
+		/* from multiples of 64 on, so that lines of the cache are one block's */
+		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x + 63 & ~63ull;\n"
 			"const kz_index first = share * blockIdx.x;\n"
 			"const kz_index end = first + share < count ? first + share : count;\n");
 		add_serial_loop(source, generate, "end");

@@ -14,7 +14,7 @@
 
 Suite *emit_bypass_suite(void);
 
-enum { BLOCK = 128, MOST = 4096 };
+enum { BLOCK = 128, MOST = 4096, SHARE = 512 };
 
 /* Of thread %r4, which is below n: %rd1 to %rd3 are its places in a, b and c, %rd4 to %rd6 these.
  */
@@ -29,15 +29,33 @@ enum { BLOCK = 128, MOST = 4096 };
 	"cvta.to.global.u64 %rd4, %rd4; cvta.to.global.u64 %rd5, %rd5;\n"                          \
 	"cvta.to.global.u64 %rd6, %rd6; mul.wide.s32 %rd0, %r4, " #size ";\n"                      \
 	"add.s64 %rd1, %rd4, %rd0; add.s64 %rd2, %rd5, %rd0; add.s64 %rd3, %rd6, %rd0;\n"
+/* Blocks of one thread, each of which adds up to SHARE elements in a loop. */
+#define LOOP(sum)                                                                                  \
+	".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) .maxntid "  \
+	"1, 1, 1\n"                                                                                \
+	"{\n.reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<3>;\n"                              \
+	"ld.param.u64 %rd4, [a]; ld.param.u64 %rd5, [b]; ld.param.u64 %rd6, [c]; ld.param.u32 "    \
+	"%r1, [n];\n"                                                                              \
+	"mov.u32 %r2, %ctaid.x; mul.lo.u32 %r4, %r2, 512; add.u32 %r3, %r4, 512; min.u32 %r1, "    \
+	"%r1, %r3;\n"                                                                              \
+	"cvt.u64.u32 %rd7, %r4; cvt.u64.u32 %rd8, %r1; setp.ge.u64 %p1, %rd7, %rd8; @%p1 bra "     \
+	"END;\n"                                                                                   \
+	"AGAIN: shl.b64 %rd0, %rd7, 2; add.s64 %rd1, %rd4, %rd0; add.s64 %rd2, %rd5, %rd0;\n"      \
+	"add.s64 %rd3, %rd6, %rd0;\n" sum                                                          \
+	"\nadd.s64 %rd7, %rd7, 1; setp.lt.u64 %p1, %rd7, %rd8;\n"                                  \
+	"@%p1 bra AGAIN;\n"
 #define READ_BOTH "ld.global.u32 %r5, [%rd1]; ld.global.u32 %r6, [%rd2]; add.u32 %r5, %r5, %r6;\n"
 #define END "\nEND: ret;\n}\n"
 #define STORE "st.global.u32 [%rd3], %r5;"
 #define ADD BEGIN(4) READ_BOTH STORE END
+#define ADD_LOOP LOOP(READ_BOTH STORE) END
 
 static CUfunction function;
+static bool is_loop;
 
 static void open_device(const char *width, const char *workers, const char *text)
 {
+	is_loop = strstr(text, ".maxntid 1,") != NULL;
 	setenv("KUDZU_CPU_WIDTH", width, 1);
 	setenv("KUDZU_CPU_THREADS", workers, 1);
 	setup();
@@ -54,8 +72,9 @@ static CUresult run(const void *a, const void *b, void *c, uint32_t n)
 {
 	CUdeviceptr places[] = {(uintptr_t)a, (uintptr_t)b, (uintptr_t)c};
 	void *values[] = {&places[0], &places[1], &places[2], &n};
+	const unsigned threads = is_loop ? 1 : BLOCK, per = is_loop ? SHARE : BLOCK;
 	CUresult result = cuLaunchKernel(
-		function, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, values, NULL);
+		function, (n + per - 1) / per, 1, 1, threads, 1, 1, 0, NULL, values, NULL);
 	return result ? result : cuCtxSynchronize();
 }
 
@@ -104,12 +123,12 @@ static void check_sum(const struct layout *l, const char *width)
 
 START_TEST(sums_are_the_same_past_the_cache)
 {
-	static const char *const widths[] = {"1", "32"};
-	for (size_t w = 0; w < countof(widths); w++) {
-		open_device(widths[w], "3", ADD);
+	static const char *const ways[][2] = {{"1", ADD}, {"32", ADD}, {"32", ADD_LOOP}};
+	for (size_t w = 0; w < countof(ways); w++) {
+		open_device(ways[w][0], "3", ways[w][1]);
 		bypass_fake_cache(0);
 		for (size_t i = 0; i < countof(layouts); i++) {
-			check_sum(&layouts[i], widths[w]);
+			check_sum(&layouts[i], ways[w][0]);
 		}
 		close_device();
 	}
@@ -213,6 +232,23 @@ static const struct path {
 	{"and then an atomic operation",
 		BEGIN(4) READ_BOTH STORE "red.global.add.u32 [%rd4], %r5;" END, 0, false, MUCH,
 		false},
+	{"a loop in a large launch", ADD_LOOP, 0, false, MUCH, true},
+	{"a loop in a small launch", ADD_LOOP, 0, false, AS_IT_IS, false},
+	{"a loop that the cache just holds", ADD_LOOP, 0, false, 12 * SHARE, false},
+	{"a loop that it just does not", ADD_LOOP, 0, false, 12 * SHARE - 1, true},
+	{"a loop from the second line on", ADD_LOOP, 64, false, MUCH, true},
+	{"a loop from within a line on", ADD_LOOP, 32, false, MUCH, false},
+	{"a loop in place", LOOP("ld.global.u32 %r5, [%rd3]; add.u32 %r5, %r5, 1;" STORE) END, 0,
+		false, MUCH, false},
+	{"a loop, two parameters, one pointer", ADD_LOOP, 0, true, MUCH, false},
+	{"a loop, and then a fence", LOOP(READ_BOTH STORE) "membar.gl;" END, 0, false, MUCH, false},
+	{"a loop, and then a volatile store",
+		LOOP(READ_BOTH STORE) "st.volatile.global.u32 [%rd4], 1;" END, 0, false, MUCH,
+		false},
+	{"a loop backwards", LOOP("sub.s64 %rd3, %rd6, %rd0;" READ_BOTH STORE) END, 2048, false,
+		MUCH, false},
+	{"a loop to every other element", LOOP("add.s64 %rd3, %rd3, %rd0;" READ_BOTH STORE) END, 0,
+		false, MUCH, false},
 };
 
 START_TEST(only_what_is_written_once_goes_past_the_cache)

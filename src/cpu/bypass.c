@@ -5,8 +5,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Fewer threads never move so much. */
+/* Fewer threads never move so much; at W = 1 each may be a long loop. */
 #define FEWEST_THREADS (UINT64_C(1) << 16)
+#define FEWEST_LOOPS 256
 /* Where nobody says how large the cache is. */
 #define USUAL_CACHE (UINT64_C(32) << 20)
 
@@ -73,11 +74,11 @@ static uint64_t room_of(unsigned workers)
 	return cache_size / 4 * 3 * ((workers + cache_cores - 1) / cache_cores);
 }
 
-uint32_t bypass_cached_bytes(uint64_t threads, unsigned workers)
+uint32_t bypass_cached_bytes(uint64_t threads, uint32_t width, unsigned workers)
 {
 	uint64_t room = atomic_load_explicit(&fake_cache, memory_order_relaxed);
 	if (room == UINT64_MAX) {
-		if (threads < FEWEST_THREADS) {
+		if (threads < (width == 1 ? FEWEST_LOOPS : FEWEST_THREADS)) {
 			return BYPASS_NEVER;
 		}
 		room = room_of(workers);

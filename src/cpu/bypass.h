@@ -15,9 +15,9 @@
 
 #define BYPASS_NEVER UINT32_MAX
 
-/* How many bytes each of so many threads may read and write before that is too much for the caches
- * of so many workers. */
-uint32_t bypass_cached_bytes(uint64_t threads, unsigned workers);
+/* How many bytes each of so many threads, of warps of a width, may read and write before that is
+ * too much for the caches of so many workers. */
+uint32_t bypass_cached_bytes(uint64_t threads, uint32_t width, unsigned workers);
 
 /* Such stores come to memory in any order, and later than others: wait for those of this thread. */
 static inline void bypass_drain(void)

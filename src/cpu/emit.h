@@ -33,6 +33,7 @@
 #include "shape.h"
 
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 
 struct emit_types {
 	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
@@ -142,6 +143,9 @@ void emit_base_addresses(LLVMValueRef fn);
 
 /* emit_wrap.c: answer by scalars whether lanes are neighbours, where their indexes do not wrap. */
 void emit_answer_wraps(LLVMValueRef fn);
+
+/* emit_bypass_loop.c: loops that became vectors may store past the cache. */
+void emit_bypass_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 
 /* emit_drift.c: take vectors apart to which loops add the same in all lanes.  False: no memory. */
 bool emit_part_drifts(LLVMValueRef fn);

@@ -225,6 +225,9 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 		}
 		error = LLVMRunPasses(ir, rest, llvm->machine, options);
 	}
+	if (order->is_vector && !error) {
+		emit_bypass_loops(fn, llvm->layout);
+	}
 	LLVMDisposePassBuilderOptions(options);
 	if (error) {
 		return jit_linker_fail(diag, order->func->line, "optimise", error);

@@ -770,7 +770,7 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	plan_shares(job, launcher->worker_count);
 	// Workers hand the blocks of a cooperative launch to each other.
 	job->launch.cached_bytes = request->cooperative ? BYPASS_NEVER
-		: bypass_cached_bytes(job->blocks * job->launch.threads, job->want);
+		: bypass_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
 	for (unsigned i = 0; i < job->want; i++) {
 		if (!set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;
