@@ -9,18 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for `more` bytes and the zero. */
-static bool str_reserve(struct str *s, size_t more)
+/* Twice as much as before, or some more than a long text needs: twice that would be new pages.  Apart,
+ * for most that is added fits. */
+__attribute__((noinline)) static bool grow(struct str *s, size_t need)
 {
-	size_t need;
-	if (s->failed || !size_add(&need, s->len, more) || !size_add(&need, need, 1)) {
-		s->failed = true;
-		return false;
-	}
-	if (need <= s->cap) {
-		return true;
-	}
-	/* Twice as much as before, or some more than a long text needs: twice that would be new pages. */
 	size_t cap, twice;
 	if (!size_add(&cap, need, need / 8) || !size_mul(&twice, s->cap, 2)) {
 		cap = twice = need;
@@ -34,8 +26,19 @@ static bool str_reserve(struct str *s, size_t more)
 	}
 	s->data = data;
 	s->cap = cap;
-	mem_expect(data + s->len, more);
+	mem_expect(data + s->len, need - s->len);
 	return true;
+}
+
+/* Make room for `more` bytes and the zero. */
+static bool str_reserve(struct str *s, size_t more)
+{
+	size_t need;
+	if (s->failed || !size_add(&need, s->len, more) || !size_add(&need, need, 1)) {
+		s->failed = true;
+		return false;
+	}
+	return need <= s->cap || grow(s, need);
 }
 
 void str_addn(struct str *s, const char *text, size_t len)
