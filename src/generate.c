@@ -417,6 +417,16 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 	}
 }
 
+/* The pointers to a row of every array, from `offset0`, `offset1`, ... */
+static void add_row_pointers(struct str *source, const struct generate *generate)
+{
+	str_add(source, "const auto row0 = (decltype(target))((char *)target + offset0);\n");
+	for (int k = 1; k <= generate->expr->array_count; k++) {
+		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)array%d"
+			" + offset%d);\n", k, k - 1, k - 1, k);
+	}
+}
+
 /* Where row `row` of every array begins. */
 static void add_row(struct str *source, const struct generate *generate)
 {
@@ -433,43 +443,77 @@ static void add_row(struct str *source, const struct generate *generate)
 		}
 		str_add(source, "}\n");
 	}
-	str_add(source, "const auto row0 = (decltype(target))((char *)target + offset0);\n");
-	for (int k = 1; k < count; k++) {
-		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)array%d"
-			" + offset%d);\n", k, k - 1, k - 1, k);
+	add_row_pointers(source, generate);
+}
+
+static void add_rows(struct str *source, const struct generate *generate)
+{
+	str_add(source, "for (kz_index row = blockIdx.y * (kz_index)blockDim.y + threadIdx.y;"
+		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
+	add_row(source, generate);
+	generate_constants(source, generate);
+	add_turns(source, generate, "extents.inner");
+	str_add(source, "}\n");
+}
+
+/* Where the row of a serial device begins in every array: `at0`, `at1`, ... are its indices. */
+static void add_serial_row(struct str *source, const struct generate *generate)
+{
+	for (int k = 0; k <= generate->expr->array_count; k++) {
+		str_addf(source, "const long long offset%d = 0", k);
+		for (int d = 0; d < generate->layout.ndim - 1; d++) {
+			str_addf(source, " + at%d * extents.strides[%d][%d]", d, k, d);
+		}
+		str_add(source, ";\n");
 	}
+	add_row_pointers(source, generate);
+}
+
+/* The rows of a block of a serial device.  Their indices are counted: short rows would take no longer
+ * than the divisions. */
+static void add_serial_rows(struct str *source, const struct generate *generate)
+{
+	const int outer = generate->layout.ndim - 1;
+	str_add(source, "const kz_index count = extents.rows * extents.inner;\n"
+		"const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
+		"const kz_index last = share * blockIdx.x + share;\n"
+		"const kz_index end = last < count ? last : count;\n"
+		"kz_index row = share * blockIdx.x / extents.inner, rest = row;\n"
+		"kz_index first = share * blockIdx.x - row * extents.inner;\n");
+	for (int d = outer - 1; d >= 0; d--) {
+		str_addf(source, d ? "long long at%d = rest %% extents.dims[%d];\n"
+			"rest /= extents.dims[%d];\n" : "long long at%d = rest;\n", d, d, d);
+	}
+	str_add(source, "for (kz_index at = share * blockIdx.x; at < end; row++) {\n");
+	add_serial_row(source, generate);
+	generate_constants(source, generate);
+	str_add(source, "const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
+		" : extents.inner;\n"
+		"at += stop - first;\n");
+	add_serial_loop(source, generate, "stop");
+	add_nodes(source, generate);
+	str_add(source, "}\nfirst = 0;\n");
+	for (int d = outer - 1; d >= 0; d--) {
+		str_addf(source, d ? "if (++at%d == extents.dims[%d]) {\nat%d = 0;\n" : "++at%d;\n",
+			d, d, d);
+	}
+	for (int d = 0; d < outer; d++) {
+		str_add(source, "}\n");
+	}
+	str_add(source, outer ? "" : "}\n");
 }
 
 static void add_strided_loops(struct str *source, const struct generate *generate)
 {
-	bool serial = generate->layout.serial;
 	for (int k = 0; k < 1 + generate->expr->array_count; k++) {
 		str_addf(source, "const long long step%d = extents.strides[%d][%d];\n", k, k,
 			generate->layout.ndim - 1);
 	}
-	str_add(source, serial
-		? "const kz_index count = extents.rows * extents.inner;\n"
-		"const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
-		"const kz_index last = share * blockIdx.x + share;\n"
-		"const kz_index end = last < count ? last : count;\n"
-		"for (kz_index at = share * blockIdx.x; at < end;) {\n"
-		"const kz_index row = at / extents.inner;\n"
-		: "for (kz_index row = blockIdx.y * (kz_index)blockDim.y + threadIdx.y;"
-		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
-	add_row(source, generate);
-	generate_constants(source, generate);
-	if (serial) {
-		str_add(source, "const kz_index first = at - row * extents.inner;\n"
-			"const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
-			" : extents.inner;\n"
-			"at += stop - first;\n");
-		add_serial_loop(source, generate, "stop");
-		add_nodes(source, generate);
-		str_add(source, "}\n");
+	if (generate->layout.serial) {
+		add_serial_rows(source, generate);
 	} else {
-		add_turns(source, generate, "extents.inner");
+		add_rows(source, generate);
 	}
-	str_add(source, "}\n");
 }
 
 void generate_elementwise(struct str *source, const void *context)

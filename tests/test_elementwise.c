@@ -496,6 +496,33 @@ START_TEST(the_index_counts_elements_in_row_major_order)
 }
 END_TEST
 
+/* Blocks of a serial device begin anywhere within rows. */
+START_TEST(blocks_know_where_in_which_row_they_begin)
+{
+	enum { A = 7, B = 11, C = 13, D = 37, COUNT = A * B * C * D };
+	static int32_t got[COUNT], numbers[A * C + B * D];
+	kz_array *all, *a, *b, *out = NULL;
+	setup(_i);
+	for (int i = 0; i < (int)countof(numbers); i++) {
+		numbers[i] = i * i;
+	}
+	ok(kz_array_from(&all, dev, KZ_I32, KZ_SHAPE(countof(numbers)), numbers, sizeof(numbers), &err));
+	ok(kz_array_view(&a, all, KZ_SHAPE(A, 1, C, 1), NULL, 0, &err));
+	ok(kz_array_view(&b, all, KZ_SHAPE(B, 1, D), NULL, sizeof(*got) * A * C, &err));
+	ok(kz_subtract(&out, a, b, &err));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	for (int i = 0; i < COUNT; i++) {
+		int row = i / D, x = row / C / B * C + row % C, y = row / C % B * D + i % D;
+		ck_assert_int_eq(got[i], numbers[x] - numbers[A * C + y]);
+	}
+	kz_array_release(all);
+	kz_array_release(a);
+	kz_array_release(b);
+	kz_array_release(out);
+	teardown();
+}
+END_TEST
+
 /* The order of axes */
 
 START_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
@@ -747,6 +774,7 @@ Suite *elementwise_suite(void)
 	tcase_add_loop_test(tc, an_overlap_gives_what_would_come_without_it, 0, shapes);
 	tcase_add_loop_test(tc, an_operand_of_another_type_may_lie_where_the_target_does, 0, shapes);
 	tcase_add_loop_test(tc, the_index_counts_elements_in_row_major_order, 0, shapes);
+	tcase_add_loop_test(tc, blocks_know_where_in_which_row_they_begin, 0, shapes);
 	tcase_add_loop_test(tc, a_result_has_its_axes_in_the_order_of_the_operand, 0, shapes);
 	tcase_add_loop_test(tc, all_shapes_share_the_kernels_of_their_class, 0, shapes);
 	tcase_add_loop_test(tc, small_elements_are_right_at_every_place_and_length, 0, shapes);
