@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams and events of the CPU driver: what runs beside what, and what waits for what. */
 #include "api_wait.h"
+#include "../src/cpu/api.h"
+#include "../src/cpu/work.h"
 
 #include <pthread.h>
 
@@ -62,6 +64,27 @@ START_TEST(small_launches_stay_short_after_a_large_one)
 		OK(cuStreamQuery(stream));
 	}
 	OK(cuStreamDestroy_v2(stream));
+}
+END_TEST
+
+START_TEST(launch_that_is_nearly_short_is_begun_by_the_caller)
+{
+	static const struct {
+		uint64_t known;
+		uint32_t blocks;
+		bool is_straight, is_quick;
+	} launches[] = {
+		{100, 100, false, true}, {100, 399, false, true}, {100, 400, false, false},
+		{100, 101, true, false}, {16, 63, false, true}, {15, 16, false, false},
+		{0, 1, false, false}, {UINT64_MAX, UINT32_MAX, true, true},
+	};
+	for (size_t i = 0; i < countof(launches); i++) {
+		struct function function = {.kernel.is_straight = launches[i].is_straight};
+		struct work work = {.kind = WORK_KERNEL, .kernel = {.function = &function,
+			.grid = {launches[i].blocks, 1, 1}}};
+		atomic_store(&function.short_blocks, launches[i].known);
+		ck_assert_msg(work_is_quick(&work) == launches[i].is_quick, "launch %zu", i);
+	}
 }
 END_TEST
 
@@ -687,6 +710,7 @@ Suite *api_stream_suite(void)
 	tcase_add_test(tc, kernel_waits_for_what_the_host_does_after_the_launch);
 	tcase_add_test(tc, parameters_may_change_after_the_launch);
 	tcase_add_test(tc, small_launches_stay_short_after_a_large_one);
+	tcase_add_test(tc, launch_that_is_nearly_short_is_begun_by_the_caller);
 	tcase_add_test(tc, pageable_source_may_change_after_an_asynchronous_copy);
 	tcase_add_test(tc, pinned_copies_and_fills_do_not_wait);
 	tc = add_case(suite, "order", wait_setup, teardown);

@@ -359,6 +359,19 @@ static void run_value(struct context *context, const CUstreamBatchMemOpParams *o
 	}
 }
 
+/* To wake the stream's thread takes as long as many a kernel, and what takes a few times too long did
+ * so perhaps because the caches were cold or others had the cores.  With many blocks it will look at
+ * the clock in time if it does so again.  What has no loops is as quick as it ever was. */
+static bool is_quick_kernel(const struct kernel_work *kernel)
+{
+	enum { NEARLY = 4, MANY = 16 };
+	const uint64_t blocks = work_blocks(kernel);
+	const uint64_t known = atomic_load_explicit(&kernel->function->short_blocks,
+		memory_order_relaxed);
+	const bool is_nearly = known >= MANY && blocks / NEARLY < known;
+	return blocks <= known || (is_nearly && !kernel->function->kernel.is_straight);
+}
+
 bool work_is_quick(const struct work *work)
 {
 	if (work->kind == WORK_VALUES) {
@@ -374,8 +387,7 @@ bool work_is_quick(const struct work *work)
 		return graph_run_is_quick(work->run);
 	}
 	if (work->kind == WORK_KERNEL) {
-		return work_blocks(&work->kernel) <= atomic_load_explicit(
-			&work->kernel.function->short_blocks, memory_order_relaxed);
+		return is_quick_kernel(&work->kernel);
 	}
 	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK;
 }
