@@ -208,6 +208,10 @@ static const struct path {
 		BEGIN(4) "ld.global.u32 %r5, [%rd1]; ld.global.u32 %r6, [%rd1+4];"
 			 "add.u32 %r5, %r5, %r6;" STORE END,
 		0, false, 8 * THREADS, false},
+	{"two elements of each array",
+		BEGIN(4) "ld.global.u32 %r5, [%rd1]; ld.global.u32 %r6, [%rd1+2048];" STORE
+			 "st.global.u32 [%rd3+2048], %r6;" END,
+		0, false, 16 * THREADS - 1, true},
 	{"who knows where",
 		BEGIN(4) READ_BOTH "setp.ne.s32 %p2, %r1, 512;"
 				   "selp.b64 %rd3, %rd1, %rd3, %p2;" STORE END,

@@ -35,7 +35,8 @@ struct emit_bypass {
 	uint32_t loads[MOST_ORIGINS];
 	uint32_t stores[MOST_ORIGINS];
 	unsigned load_count, store_count;
-	uint64_t bytes;    /* that a thread loads and stores, as far as that is known */
+	uint64_t load_bytes[MOST_ORIGINS]; /* of a thread, from each, as far as that is known */
+	uint64_t store_bytes;
 	LLVMValueRef mask; /* NULL until there is one */
 };
 
@@ -165,17 +166,17 @@ static bool has(const uint32_t *origins, unsigned count, uint32_t origin)
 	return found;
 }
 
-/* False: there are too many. */
-static bool add(uint32_t *origins, unsigned *count, uint32_t origin)
+/* Its place among them, at the end if it is new; MOST_ORIGINS: there are too many. */
+static unsigned find(uint32_t *origins, unsigned *count, uint32_t origin)
 {
-	if (has(origins, *count, origin)) {
-		return true;
+	unsigned at = 0;
+	while (at < *count && origins[at] != origin) {
+		at++;
 	}
-	if (*count == MOST_ORIGINS) {
-		return false;
+	if (at == *count && at < MOST_ORIGINS) {
+		origins[(*count)++] = origin;
 	}
-	origins[(*count)++] = origin;
-	return true;
+	return at;
 }
 
 /* Bytes of each lane, in operand `value`. */
@@ -201,11 +202,12 @@ static bool note_load(struct emit *e, const struct ptx_inst *inst)
 		return is_quiet(inst);
 	}
 	uint32_t origin = operand_origin(b, &inst->operands[1]);
-	if (!has(b->loads, b->load_count, origin) && is_row(e, inst, 1)) {
-		b->bytes += size_of(inst, 0);
+	unsigned at = find(b->loads, &b->load_count, origin);
+	if (!is_quiet(inst) || origin == NO_POINTER || origin == UNKNOWN || at == MOST_ORIGINS) {
+		return false;
 	}
-	return is_quiet(inst) && origin != NO_POINTER && origin != UNKNOWN
-		&& add(b->loads, &b->load_count, origin);
+	b->load_bytes[at] += is_row(e, inst, 1) ? size_of(inst, 0) : 0;
+	return true;
 }
 
 /* Whether what is stored is never read. */
@@ -223,8 +225,9 @@ static bool note_store(struct emit *e, const struct ptx_inst *inst)
 	if (!suits(e, inst)) {
 		return true;
 	}
-	b->bytes += size_of(inst, 1);
-	return add(b->stores, &b->store_count, operand_origin(b, &inst->operands[0]));
+	b->store_bytes += size_of(inst, 1);
+	return find(b->stores, &b->store_count, operand_origin(b, &inst->operands[0]))
+		< MOST_ORIGINS;
 }
 
 static bool note_all(struct emit *e, bool (*note)(struct emit *e, const struct ptx_inst *inst))
@@ -287,6 +290,17 @@ static LLVMValueRef differ(struct emit *e, uint32_t store, uint32_t load)
 			emit_param(e, load - 1, e->s.i64));
 }
 
+/* What a thread moves.  One that reads more of an array than it writes reads what others do, too.
+ */
+static uint64_t moved_bytes(const struct emit_bypass *b)
+{
+	uint64_t bytes = b->store_bytes;
+	for (unsigned i = 0; i < b->load_count; i++) {
+		bytes += b->load_bytes[i] < b->store_bytes ? b->load_bytes[i] : b->store_bytes;
+	}
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX - 1;
+}
+
 /* The bits of which an address must have none; once in each call. */
 static LLVMValueRef mask_of(struct emit *e)
 {
@@ -294,9 +308,9 @@ static LLVMValueRef mask_of(struct emit *e)
 	if (b->mask) {
 		return b->mask;
 	}
-	uint64_t most = b->bytes < UINT32_MAX ? b->bytes : UINT32_MAX - 1;
 	LLVMBasicBlockRef back = emit_call_visit(e);
-	LLVMValueRef is_much = ir_icmp(e, LLVMIntULT, emit_cached_bytes(e), emit_u32(e, most));
+	LLVMValueRef is_much =
+		ir_icmp(e, LLVMIntULT, emit_cached_bytes(e), emit_u32(e, moved_bytes(b)));
 	for (unsigned i = 0; i < b->store_count * b->load_count; i++) {
 		LLVMValueRef both =
 			differ(e, b->stores[i / b->load_count], b->loads[i % b->load_count]);
