@@ -182,7 +182,7 @@
  *     pool.[ch]     worker threads
  *     block.[ch]    run one block: its warps are coroutines
  *     room.[ch]     memory for one block
- *     bypass.[ch]   how much launches may write before that is too much for the cache
+ *     bypass.[ch]   how much may be written before that is too much for the cache; copies past it
  *     launch.[ch]   run a grid: blocks on workers; launch_float.h: in the state that they expect
  *     api.h         what the exported functions share; api_handle.c: handles; api_object.c:
  *                   what belongs to a context

@@ -39,7 +39,7 @@ void driver_keep(void)
 
 void driver_go_past_cache(bool always)
 {
-	bypass_fake_cache(always ? 0 : UINT64_MAX);
+	atomic_store(&bypass_fake_room, always ? 0 : UINT64_MAX);
 }
 
 void driver_share(void *memory, size_t size)

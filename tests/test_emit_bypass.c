@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 Suite *emit_bypass_suite(void);
 
@@ -64,7 +65,7 @@ static void open_device(const char *width, const char *workers, const char *text
 
 static void close_device(void)
 {
-	bypass_fake_cache(UINT64_MAX);
+	atomic_store(&bypass_fake_room, UINT64_MAX);
 	teardown();
 }
 
@@ -126,7 +127,7 @@ START_TEST(sums_are_the_same_past_the_cache)
 	static const char *const ways[][2] = {{"1", ADD}, {"32", ADD}, {"32", ADD_LOOP}};
 	for (size_t w = 0; w < countof(ways); w++) {
 		open_device(ways[w][0], "3", ways[w][1]);
-		bypass_fake_cache(0);
+		atomic_store(&bypass_fake_room, 0);
 		for (size_t i = 0; i < countof(layouts); i++) {
 			check_sum(&layouts[i], ways[w][0]);
 		}
@@ -262,7 +263,7 @@ START_TEST(only_what_is_written_once_goes_past_the_cache)
 	uint8_t *memory = mmap(NULL, FAULTY, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	open_device("32", "1", p->text);
-	bypass_fake_cache(p->cache);
+	atomic_store(&bypass_fake_room, p->cache);
 	sigaction(SIGSEGV, &action, &before);
 	FAILS(ILLEGAL_ADDRESS,
 		run(p->is_same ? memory + p->offset : (uint8_t *)numbers[0], numbers[1],
@@ -274,12 +275,82 @@ START_TEST(only_what_is_written_once_goes_past_the_cache)
 }
 END_TEST
 
+/* --- Copies --- */
+
+enum { COPY = 1 << 19 };
+
+static uint8_t from[COPY + 256], to[COPY + 256];
+
+START_TEST(copies_are_the_same_past_the_cache)
+{
+	static const size_t places[][3] = {
+		{0, 0, COPY}, {1, 0, COPY - 3}, {0, 5, COPY - 64}, {63, 64, COPY}};
+	open_device("32", "3", ADD);
+	atomic_store(&bypass_fake_room, 0);
+	CUdeviceptr device = alloc(sizeof(to));
+	for (size_t i = 0; i < sizeof(from); i++) {
+		from[i] = (uint8_t)(i * 31 + i / 256);
+	}
+	for (size_t i = 0; i < countof(places); i++) {
+		const size_t *p = places[i];
+		memset(to, 0, sizeof(to));
+		OK(cuMemcpyHtoD_v2(device, to, sizeof(to)));
+		OK(cuMemcpyHtoD_v2(device + p[0], from + p[1], p[2]));
+		OK(cuMemcpyDtoH_v2(to, device, sizeof(to)));
+		ck_assert_mem_eq(to + p[0], from + p[1], p[2]);
+		ck_assert_uint_eq(p[0] > 0 ? to[p[0] - 1] : 0, 0);
+		ck_assert_uint_eq(to[p[0] + p[2]], 0);
+	}
+	close_device();
+}
+END_TEST
+
+enum { HAS_GONE_PAST = 3, HAS_NOT = 4 };
+
+static void tell(int number, siginfo_t *info, void *where)
+{
+	(void)number;
+	(void)info;
+	memcpy(code, (void *)((ucontext_t *)where)->uc_mcontext.gregs[REG_RIP], sizeof(code));
+	_exit(goes_past() ? HAS_GONE_PAST : HAS_NOT);
+}
+
+/* To memory that is only for reading; ends the process. */
+static void copy_in_vain(uint64_t cache)
+{
+	const struct sigaction action = {.sa_sigaction = tell, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	void *memory = mmap(NULL, COPY, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	open_device("32", "1", ADD);
+	CUdeviceptr device = alloc(COPY);
+	atomic_store(&bypass_fake_room, cache);
+	sigaction(SIGSEGV, &action, NULL);
+	OK(cuMemcpyDtoH_v2(memory, device, COPY));
+}
+
+START_TEST(large_copies_go_past_the_cache)
+{
+	copy_in_vain(2 * COPY - 1);
+}
+END_TEST
+
+START_TEST(small_copies_go_through_it)
+{
+	copy_in_vain(2 * COPY);
+}
+END_TEST
+
 Suite *emit_bypass_suite(void)
 {
 	Suite *s = suite_create("emit_bypass");
 	TCase *tc = tcase_create("stores");
 	tcase_add_test(tc, sums_are_the_same_past_the_cache);
 	tcase_add_loop_test(tc, only_what_is_written_once_goes_past_the_cache, 0, countof(paths));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("copies");
+	tcase_add_test(tc, copies_are_the_same_past_the_cache);
+	tcase_add_exit_test(tc, large_copies_go_past_the_cache, HAS_GONE_PAST);
+	tcase_add_exit_test(tc, small_copies_go_through_it, HAS_NOT);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -2,16 +2,14 @@
 #include "bypass.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Fewer threads never move so much; at W = 1 each may be a long loop. */
-#define FEWEST_THREADS (UINT64_C(1) << 16)
-#define FEWEST_LOOPS 256
+#define LINE 64
 /* Where nobody says how large the cache is. */
 #define USUAL_CACHE (UINT64_C(32) << 20)
 
-static atomic_ullong fake_cache = UINT64_MAX;
+atomic_ullong bypass_fake_room = UINT64_MAX;
 
 /* The last one before memory. */
 static uint64_t cache_size;
@@ -67,27 +65,46 @@ static void find_cache(void)
 }
 
 /* Some of the cache is always somebody else's. */
-static uint64_t room_of(unsigned workers)
+uint64_t bypass_room(unsigned workers)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	if (bypass_is_fake()) {
+		return atomic_load(&bypass_fake_room);
+	}
 	pthread_once(&once, find_cache);
 	return cache_size / 4 * 3 * ((workers + cache_cores - 1) / cache_cores);
 }
 
-uint32_t bypass_cached_bytes(uint64_t threads, uint32_t width, unsigned workers)
+#if defined(__SSE2__)
+static void copy_line(uint8_t *to, const uint8_t *from)
 {
-	uint64_t room = atomic_load_explicit(&fake_cache, memory_order_relaxed);
-	if (room == UINT64_MAX) {
-		if (threads < (width == 1 ? FEWEST_LOOPS : FEWEST_THREADS)) {
-			return BYPASS_NEVER;
-		}
-		room = room_of(workers);
+	__m128i parts[4];
+	for (int i = 0; i < 4; i++) {
+		parts[i] = _mm_loadu_si128((const __m128i *)from + i);
 	}
-	uint64_t bytes = room / threads;
-	return bytes < BYPASS_NEVER ? (uint32_t)bytes : BYPASS_NEVER;
+	for (int i = 0; i < 4; i++) {
+		_mm_stream_si128((__m128i *)to + i, parts[i]);
+	}
 }
-
-void bypass_fake_cache(uint64_t bytes)
+#else
+static void copy_line(uint8_t *to, const uint8_t *from)
 {
-	atomic_store(&fake_cache, bytes);
+	memcpy(to, from, LINE);
+}
+#endif
+
+/* memcpy does the same from a size on that it has from the processor, too (see above). */
+void bypass_copy(void *to, const void *from, size_t size)
+{
+	uint8_t *out = to;
+	const uint8_t *in = from;
+	size_t head = -(uintptr_t)to % LINE;
+	head = head < size ? head : size;
+	memcpy(out, in, head);
+	size_t at = head;
+	for (; size - at >= LINE; at += LINE) {
+		copy_line(out + at, in + at);
+	}
+	memcpy(out + at, in + at, size - at);
+	bypass_drain();
 }

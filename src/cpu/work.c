@@ -9,6 +9,7 @@
 #include "work.h"
 
 #include "../base/alloc.h"
+#include "bypass.h"
 #include "fault.h"
 #include "graph_memory.h"
 #include "graph_run.h"
@@ -177,8 +178,16 @@ struct shared_copy {
 	struct context *context;
 	const struct box *box;
 	unsigned parts;
+	bool is_much;   /* for the cache */
 	atomic_bool taken[MOST_PARTS];
 };
+
+static void copy_past(void *arg)
+{
+	const struct box *box = arg;
+	bypass_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
+		box->width);
+}
 
 static void copy_part(struct shared_copy *copy, unsigned index)
 {
@@ -189,7 +198,7 @@ static void copy_part(struct shared_copy *copy, unsigned index)
 	box.from.address += start;
 	box.to.address += start;
 	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
-	touch(copy->context, copy_box, &box);
+	touch(copy->context, copy->is_much ? copy_past : copy_box, &box);
 }
 
 /* Worker i's part is part i, so that each core has in its cache what it may get again. */
@@ -220,6 +229,7 @@ static void share_copy(struct context *context, const struct box *box)
 	struct shared_copy copy = {
 		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
 	};
+	copy.is_much = 2 * (uint64_t)box->width > bypass_room(copy.parts);
 	const uint64_t expected_ns = box->width / COPY_BYTES_PER_NS;
 	bool has_helpers = copy.parts > 1
 		&& pool_post(pool, copy_parts, &copy, copy.parts - 1, expected_ns);
