@@ -253,7 +253,7 @@ static bool is_tried(kz_op op, kz_dtype dtype)
 	if (getenv("KUDZU_TEST_BRIEF")) {
 		return !is_taken || number_random(&seed) % 12 == 0;
 	}
-	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 12 == 0;
+	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 24 == 0;
 }
 
 START_TEST(an_operation_gives_what_the_reference_gives)
