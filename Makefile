@@ -81,7 +81,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	cubin.c variable.c resources.c \
 	image.c image_ptx.c image_cubin.c pack.c \
-	includes.c reach.c compiler.c key.c cache.c listed.c)
+	includes.c looked.c reach.c compiler.c key.c cache.c listed.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \
@@ -153,7 +153,7 @@ BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
 SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
-	rtc_pack rtc_reach rtc_key rtc_listed loaded cache \
+	rtc_pack rtc_reach rtc_looked rtc_key rtc_listed loaded cache \
 	rtc_resources \
 	rtc_hints diagnostic rtc_keep rtc_pch libraries \
 	elementwise_errors \

@@ -56,6 +56,7 @@
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
  *     includes.[ch] what a source text includes
+ *     looked.[ch]   what was found out by looking at files, as long as these stay
  *     reach.[ch]    the files that a compile may read
  *     compiler.[ch] which NVRTC it is, exactly
  *     key.[ch]      everything that an image depends on

@@ -13,8 +13,9 @@
  * times, so it is read each time until it has come to rest.
  *
  * CUDA's own headers are many, and change only when another CUDA is installed: what each of them
- * brings with it is found once per process.  Names in them are still looked for in the caller's
- * folders, for what is there may come first.
+ * brings with it is found once per process, and by the next one taken from the disk, as long as the
+ * times of all those files are what they were (looked.c).  Names in them are still looked for in the
+ * caller's folders, for what is there may come first.
  */
 #include "../base/common.h"
 
@@ -26,6 +27,7 @@
 #include "../base/map.h"
 #include "../base/str.h"
 #include "includes.h"
+#include "looked.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +42,7 @@
 
 static const char changed[] = "a header changed while it was read";
 
-/* What a CUDA header brings with it.  CUDA's own headers are looked at once per process. */
+/* What a CUDA header brings with it. */
 struct closure {
 	struct closure *next;
 	char *key;              /* the folders and the name */
@@ -103,6 +105,8 @@ struct search {
 	struct text **end;
 	size_t file_count;
 	size_t cap;
+	struct looked *looked; /* what was looked at; may be NULL */
+	bool is_restless;      /* a file among it has just been changed */
 };
 
 static void give_up(struct search *search, const char *why)
@@ -327,6 +331,16 @@ static const char *folder_of(struct search *search, const char *path)
 	return folder;
 }
 
+/* stat, of which a note is made. */
+static bool look(struct search *search, const char *path, struct stat *id)
+{
+	bool is_there = stat(path, id) == 0;
+	if (search->looked) {
+		looked_add(search->looked, path, is_there ? id : NULL);
+	}
+	return is_there;
+}
+
 /* Take a file, if there is one. */
 static void look_at(struct search *search, const char *path, const char *label, bool is_cuda)
 {
@@ -335,7 +349,7 @@ static void look_at(struct search *search, const char *path, const char *label, 
 		return;
 	}
 	search->out->on_disk = true;
-	if (stat(path, &id) != 0 || S_ISDIR(id.st_mode)) {
+	if (!look(search, path, &id) || S_ISDIR(id.st_mode)) {
 		return;
 	}
 	if (!S_ISREG(id.st_mode) || id.st_size > FILE_SIZE_MAX
@@ -354,6 +368,7 @@ static void look_at(struct search *search, const char *path, const char *label, 
 	} else if (facts->walk != known.walks && !(same && facts->rested)) {
 		read_facts(search, facts, path, &id);
 	}
+	search->is_restless |= !facts->rested;
 	if (is_over(search) || is_taken(search, facts, path)) {
 		return;
 	}
@@ -406,7 +421,7 @@ static bool has_first_folder(struct search *search, const struct root *root, con
 	char *path = arena_printf(&search->arena, "%s/%.*s", root->path, (int)len, name);
 	char *known_to_be = path ? map_get(&search->folders, path) : NULL;
 	if (path && !known_to_be) {
-		known_to_be = stat(path, &id) == 0 ? is_there : is_missing;
+		known_to_be = look(search, path, &id) ? is_there : is_missing;
 		path = map_put(&search->folders, path, known_to_be) ? path : NULL;
 	}
 	search->out->no_memory |= !path;
@@ -476,12 +491,60 @@ static void end_search(struct search *search)
 	arena_free(&search->arena);
 }
 
+/* What is kept of one; the names are behind it. */
+struct kept_closure {
+	struct hash hash;
+	int64_t count;
+	int64_t has_place;
+};
+
+static void keep_closure(const struct closure *closure, const struct looked *looked)
+{
+	struct kept_closure kept = {closure->hash, closure->count, closure->includes.has_place};
+	const struct str *names = &closure->includes.names;
+	struct str value = STR_INIT;
+	str_addn(&value, (const char *)&kept, sizeof(kept));
+	str_addn(&value, names->data, names->len);
+	if (!value.failed) {
+		looked_keep(looked, closure->key, value.data, value.len);
+	}
+	str_free(&value);
+}
+
+/* That of an earlier process, if no file of it has changed. */
+static bool find_kept_closure(struct closure *closure)
+{
+	struct kept_closure kept;
+	char *value = NULL;
+	size_t size = 0;
+	if (!looked_find(closure->key, &value, &size) || size < sizeof(kept)
+	    || (size > sizeof(kept) && value[size - 1] != '\0')) {
+		mem_free(value);
+		return false;
+	}
+	memcpy(&kept, value, sizeof(kept));
+	closure->hash = kept.hash;
+	closure->count = kept.count;
+	closure->includes.has_place = kept.has_place;
+	str_addn(&closure->includes.names, value + sizeof(kept), size - sizeof(kept));
+	bool ok = !closure->includes.names.failed;
+	if (!ok) {
+		includes_free(&closure->includes);
+		closure->includes = (struct includes){.names = STR_INIT};
+	}
+	mem_free(value);
+	return ok;
+}
+
 /* Look for a header and what it names among CUDA's. */
 static bool find_closure(struct closure *closure, const struct search *outer, const char *name)
 {
 	static const struct rtc_request nothing = {.source = NULL};
 	struct reach out = {0};
-	struct search search = {.out = &out, .request = &nothing, .arena = ARENA_INIT};
+	struct looked looked;
+	struct search search = {.out = &out, .request = &nothing, .arena = ARENA_INIT,
+		.looked = &looked};
+	looked_begin(&looked);
 	struct text nowhere = {.is_cuda = true};
 	begin_search(&search);
 	search.collected = &closure->includes.names;
@@ -500,6 +563,10 @@ static bool find_closure(struct closure *closure, const struct search *outer, co
 	closure->count = out.cuda_count;
 	closure->includes.has_place = out.has_place;
 	bool ok = !out.no_memory && !out.why_not && !closure->includes.names.failed;
+	if (ok && !search.is_restless) {
+		keep_closure(closure, &looked);
+	}
+	looked_free(&looked);
 	reach_free(&out);
 	return ok;
 }
@@ -533,7 +600,9 @@ static struct closure *closure_of(const struct search *search, const char *name)
 		return NULL;
 	}
 	closure->key = text;
-	if (!find_closure(closure, search, name) || !map_put(&known.by_name, text, closure)) {
+	closure->includes = (struct includes){.names = STR_INIT};
+	if ((!find_kept_closure(closure) && !find_closure(closure, search, name))
+	    || !map_put(&known.by_name, text, closure)) {
 		closure_free(closure);
 		return NULL;
 	}
