@@ -13,6 +13,7 @@
 #include "generate.h"
 #include "overlap.h"
 #include "shape.h"
+#include "strided.h"
 
 #include <string.h>
 
@@ -219,7 +220,7 @@ static kz_status check_targets(const struct custom_call *call, kz_error *err)
 struct axes {
 	int ndim;
 	int64_t dims[KZ_MAX_DIMS];
-	int64_t strides[CUSTOM_ARRAYS][KZ_MAX_DIMS];
+	int64_t strides[CUSTOM_ARRAYS][STRIDED_ROOM];
 };
 
 static void find_axes(struct axes *axes, const struct custom_call *call)
@@ -236,37 +237,6 @@ static void find_axes(struct axes *axes, const struct custom_call *call)
 	}
 }
 
-/* Whether two neighbours are one run for every array. */
-static bool can_merge(const struct axes *axes, int count, int outer, int inner)
-{
-	for (int k = 0; k < count; k++) {
-		if (axes->strides[k][outer] != axes->strides[k][inner] * axes->dims[inner]) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void merge_axes(struct axes *axes, int count)
-{
-	int ndim = 0;
-	for (int i = 0; i < axes->ndim; i++) {
-		if (axes->dims[i] == 1) {
-			continue;
-		}
-		int64_t extent = axes->dims[i];
-		if (ndim && can_merge(axes, count, ndim - 1, i)) {
-			extent *= axes->dims[--ndim];
-		}
-		axes->dims[ndim] = extent;
-		for (int k = 0; k < count; k++) {
-			axes->strides[k][ndim] = axes->strides[k][i];
-		}
-		ndim++;
-	}
-	axes->ndim = ndim;
-}
-
 static bool is_flat(const struct axes *axes, const struct custom_call *call)
 {
 	bool flat = axes->ndim <= 1;
@@ -281,7 +251,8 @@ static void find_layout(struct custom_call *call)
 	struct axes axes;
 	int64_t *at = call->layout;
 	find_axes(&axes, call);
-	merge_axes(&axes, call->array_count);
+	axes.ndim = strided_merge(&(struct strided_axes){axes.dims, axes.strides,
+		call->array_count, NULL}, axes.ndim);
 	call->ndim = is_flat(&axes, call) ? 0 : axes.ndim;
 	if (!call->ndim) {
 		return;

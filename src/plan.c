@@ -96,43 +96,6 @@ static void follow_target(struct plan *plan)
 	}
 }
 
-static bool can_merge(const struct plan *plan, int outer, int inner)
-{
-	for (int k = 0; k < plan->count; k++) {
-		if (plan->strides[k][outer] != plan->strides[k][inner] * plan->dims[inner]) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void copy_axis(struct plan *plan, int to, int from)
-{
-	plan->dims[to] = plan->dims[from];
-	for (int k = 0; k < plan->count; k++) {
-		plan->strides[k][to] = plan->strides[k][from];
-	}
-}
-
-/* Drop axes of one element, merge those that are one run for every operand. */
-static void merge_axes(struct plan *plan)
-{
-	int ndim = 0;
-	for (int i = 0; i < plan->ndim; i++) {
-		if (plan->dims[i] == 1) {
-			continue;
-		}
-		if (ndim && can_merge(plan, ndim - 1, i)) {
-			int64_t extent = plan->dims[ndim - 1] * plan->dims[i];
-			copy_axis(plan, ndim - 1, i);
-			plan->dims[ndim - 1] = extent;
-		} else {
-			copy_axis(plan, ndim++, i);
-		}
-	}
-	plan->ndim = ndim;
-}
-
 /* What a thread of a GPU takes: 16 bytes of the widest elements, of the smallest no less than 4 at
  * once if these lie so.  Constants are read once. */
 static void choose_pack(struct plan *plan)
@@ -203,7 +166,8 @@ kz_status plan_layout(struct plan *plan, const kz_shape *shape, kz_error *err)
 			return st;
 		}
 		follow_target(plan);
-		merge_axes(plan);
+		const struct strided_axes axes = {plan->dims, plan->strides, plan->count, NULL};
+		plan->ndim = strided_merge(&axes, plan->ndim);
 		classify_axes(plan);
 	}
 	classify_device(plan);

@@ -4,6 +4,7 @@
 
 /* How an expression is run over arrays: how they lie, and the launch that this asks for. */
 #include "elementwise.h"
+#include "strided.h"
 
 enum { PLAN_OPERANDS = 1 + EXPR_ARRAYS };
 
@@ -17,7 +18,7 @@ struct plan {
 	int count;                                /* operands */
 	int ndim;                                 /* of what is left of the shape */
 	int64_t dims[KZ_MAX_DIMS];
-	int64_t strides[PLAN_OPERANDS][KZ_MAX_DIMS];
+	int64_t strides[PLAN_OPERANDS][STRIDED_ROOM];
 	CUdeviceptr address[PLAN_OPERANDS];       /* of the first element */
 	struct layout layout;
 	bool compile_only;

@@ -18,6 +18,7 @@
 #include "kernels.h"
 #include "reduce.h"
 #include "shape.h"
+#include "strided.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +47,9 @@ struct pass {
 	int arrays;                  /* operands 1 to this; behind them, maybe, the index */
 	int operands;
 	int ndim;
-	bool reduced[KZ_MAX_DIMS + 1];
-	int64_t dims[KZ_MAX_DIMS + 1];
-	int64_t strides[OPERANDS][KZ_MAX_DIMS + 1];
+	bool reduced[STRIDED_ROOM];
+	int64_t dims[STRIDED_ROOM];
+	int64_t strides[OPERANDS][STRIDED_ROOM];
 	CUdeviceptr address[OPERANDS];
 	int64_t first_index;
 	int64_t index_count;         /* of positions: so many there are */
@@ -200,31 +201,6 @@ static void sort_axes(struct pass *pass)
 		}
 		move_axis(pass, j, KZ_MAX_DIMS);
 	}
-}
-
-static bool can_merge(const struct pass *pass, int outer, int inner)
-{
-	for (int k = 0; k < pass->operands; k++) {
-		if (pass->strides[k][outer] != pass->strides[k][inner] * pass->dims[inner]) {
-			return false;
-		}
-	}
-	return pass->reduced[outer] == pass->reduced[inner];
-}
-
-static void merge_axes(struct pass *pass)
-{
-	int ndim = 0;
-	for (int i = 0; i < pass->ndim; i++) {
-		if (ndim && can_merge(pass, ndim - 1, i)) {
-			int64_t extent = pass->dims[ndim - 1] * pass->dims[i];
-			move_axis(pass, ndim - 1, i);
-			pass->dims[ndim - 1] = extent;
-		} else {
-			move_axis(pass, ndim++, i);
-		}
-	}
-	pass->ndim = ndim;
 }
 
 /* What to reduce, and how */
@@ -406,7 +382,7 @@ struct extents {
 };
 
 /* Extents that a task has one place of: all but the lanes' and the one that is reduced. */
-static int kept_axes(const struct pass *pass, int axes[KZ_MAX_DIMS + 1])
+static int kept_axes(const struct pass *pass, int axes[STRIDED_ROOM])
 {
 	int count = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -433,7 +409,7 @@ static void fill_operand(int64_t *at, const struct pass *pass, int k, const int 
 
 static void fill_extents(struct extents *out, const struct pass *pass)
 {
-	int axes[KZ_MAX_DIMS + 1];
+	int axes[STRIDED_ROOM];
 	int count = kept_axes(pass, axes);
 	int64_t *at = out->words;
 	size_t words = 2 + pass->class.dims + (size_t)pass->operands * (4 + pass->class.dims);
@@ -527,7 +503,7 @@ static kz_status launch(const struct pass *pass, struct kz_buffer *to, kz_error 
 /* Passes */
 
 /* The row-major layout of what this pass leaves: as many as there are chunks where it reduces. */
-static int64_t lay_out_partials(struct pass *pass, int64_t strides[KZ_MAX_DIMS + 1], int64_t size)
+static int64_t lay_out_partials(struct pass *pass, int64_t strides[STRIDED_ROOM], int64_t size)
 {
 	for (int i = pass->ndim; i-- > 0;) {
 		strides[i] = size;
@@ -552,7 +528,7 @@ static void read_partials(struct pass *pass, struct kz_buffer *buffer, const int
 
 static kz_status run_partial(struct pass *pass, kz_error *err)
 {
-	int64_t strides[KZ_MAX_DIMS + 1], mine[KZ_MAX_DIMS + 1];
+	int64_t strides[STRIDED_ROOM], mine[STRIDED_ROOM];
 	int64_t size = reduce_partial_size(&pass->class);
 	int64_t total = lay_out_partials(pass, strides, size);
 	CUdeviceptr address = pass->address[0];
@@ -591,7 +567,8 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 	}
 	while (!st && !pass.final) {
 		sort_axes(&pass);
-		merge_axes(&pass);
+		pass.ndim = strided_merge(&(struct strided_axes){pass.dims, pass.strides,
+			pass.operands, pass.reduced}, pass.ndim);
 		choose_axis(&pass);
 		choose_lanes(&pass);
 		classify(&pass);

@@ -223,3 +223,40 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 		}
 	}
 }
+
+static void put_axis(const struct strided_axes *axes, int to, int from, int64_t extent)
+{
+	axes->dims[to] = extent;
+	for (int k = 0; k < axes->operands; k++) {
+		axes->strides[k][to] = axes->strides[k][from];
+	}
+	if (axes->kinds) {
+		axes->kinds[to] = axes->kinds[from];
+	}
+}
+
+static bool can_merge(const struct strided_axes *axes, int outer, int inner)
+{
+	for (int k = 0; k < axes->operands; k++) {
+		if (axes->strides[k][outer] != axes->strides[k][inner] * axes->dims[inner]) {
+			return false;
+		}
+	}
+	return !axes->kinds || axes->kinds[outer] == axes->kinds[inner];
+}
+
+int strided_merge(const struct strided_axes *axes, int ndim)
+{
+	int left = 0;
+	for (int i = 0; i < ndim; i++) {
+		int64_t extent = axes->dims[i];
+		if (extent == 1) {
+			continue;
+		}
+		if (left && can_merge(axes, left - 1, i)) {
+			extent *= axes->dims[--left];
+		}
+		put_axis(axes, left++, i, extent);
+	}
+	return left;
+}

@@ -38,4 +38,16 @@ kz_status strided_distinct(const struct strided *elements, const char *what, kz_
 void strided_copy(const struct strided *elements, char *to, const int64_t *to_strides,
 	const char *from);
 
+/* Extents with the strides of several operands; one place is free, to move others there. */
+enum { STRIDED_ROOM = KZ_MAX_DIMS + 1 };
+struct strided_axes {
+	int64_t *dims;
+	int64_t (*strides)[STRIDED_ROOM]; /* of each operand */
+	int operands;
+	bool *kinds;                      /* those of two kinds are not merged; may be NULL */
+};
+/* Drop extents of 1, merge neighbours that are one run for every operand; how many of `ndim` are
+ * left. */
+int strided_merge(const struct strided_axes *axes, int ndim);
+
 #endif
