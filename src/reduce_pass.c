@@ -203,6 +203,14 @@ static void sort_axes(struct pass *pass)
 	}
 }
 
+static void merge_axes(struct pass *pass)
+{
+	const struct strided_axes axes = {pass->dims, pass->strides, pass->operands, pass->reduced};
+	if (pass->ndim > 1) {
+		pass->ndim = strided_merge(&axes, pass->ndim);
+	}
+}
+
 /* What to reduce, and how */
 
 /* The extent to reduce: the innermost one, or the longest, if that is short or stays.  There is
@@ -567,8 +575,7 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 	}
 	while (!st && !pass.final) {
 		sort_axes(&pass);
-		pass.ndim = strided_merge(&(struct strided_axes){pass.dims, pass.strides,
-			pass.operands, pass.reduced}, pass.ndim);
+		merge_axes(&pass);
 		choose_axis(&pass);
 		choose_lanes(&pass);
 		classify(&pass);

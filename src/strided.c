@@ -256,7 +256,10 @@ int strided_merge(const struct strided_axes *axes, int ndim)
 		if (left && can_merge(axes, left - 1, i)) {
 			extent *= axes->dims[--left];
 		}
-		put_axis(axes, left++, i, extent);
+		if (left < i) {
+			put_axis(axes, left, i, extent);
+		}
+		left++;
 	}
 	return left;
 }
