@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which loads come with a prefetch of what is behind them: those from memory, in loops of kernels
- * that read little.  And what loops read stays what it is.
+ * Which loads are by 32 bytes: those from memory, of kernels that read little.  And which come with a
+ * prefetch of what is behind them: those of these that are in loops.  What they read stays what it is.
  */
 #include "../src/base/common.h"
 
@@ -22,24 +22,24 @@ enum { ROUNDS = 8, THREADS = 64 };
 static const struct kernel {
 	const char *text;
 	uint32_t rounds, loads;
-	bool fetches;
+	bool fetches, has_parts;
 } kernels[] = {
 	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 256;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 1, true},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 1, true, true},
 	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; ld.u32 %r3, [%rd1+256];\n"
 		"bra.uni MORE; MORE: add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 512;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 2, true},
-	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;", 1, 1, false},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 2, true, true},
+	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;", 1, 1, false, true},
 	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;\n"
-		"LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 1, 1, false},
+		"LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 1, 1, false, true},
 	{"LOOP: ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+256];\n"
 		"add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; ld.global.u32 %r3, [%rd1+512];\n"
 		"ld.global.u32 %r4, [%rd1+768]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;\n"
 		"ld.global.u32 %r3, [%rd1+1024]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 1280;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 5, false},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 5, false, false},
 	{"st.shared.u32 [%r5], 5;\n"
 		"LOOP: ld.shared.u32 %r3, [%r5]; add.u32 %r2, %r2, %r3; add.u32 %r1, %r1, 1;\n"
-		"setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 0, 0, false},
+		"setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 0, 0, false, false},
 };
 
 static bool ir_has(const char *word)
@@ -87,7 +87,7 @@ static void check_sums(const struct kernel *k)
 	}
 }
 
-START_TEST(loops_ask_for_what_the_next_warp_reads)
+START_TEST(kernels_that_read_little_read_in_parts_and_ahead)
 {
 	const struct kernel *k = &kernels[_i];
 	char body[1500];
@@ -99,6 +99,7 @@ START_TEST(loops_ask_for_what_the_next_warp_reads)
 	grid_ok(32, THREADS, ".shared .align 4 .b8 sh[256];", body);
 	check_sums(k);
 	ck_assert_msg(ir_has("llvm.prefetch") == k->fetches, "kernel %d", _i);
+	ck_assert_msg(ir_has("load volatile <8 x i32>") == k->has_parts, "kernel %d", _i);
 }
 END_TEST
 
@@ -107,7 +108,7 @@ Suite *emit_fetch_suite(void)
 	Suite *suite = suite_create("emit_fetch");
 	TCase *tc = tcase_create("prefetch");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, loops_ask_for_what_the_next_warp_reads, 0, countof(kernels));
+	tcase_add_loop_test(tc, kernels_that_read_little_read_in_parts_and_ahead, 0, countof(kernels));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

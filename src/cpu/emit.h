@@ -130,8 +130,8 @@ static inline bool emit_is_in_loop(const struct emit *e)
 {
 	return e->func->blocks[e->block].in_loop;
 }
-/* emit_fetch.c: `size` bytes at `place` are loaded; in a loop, ask for those behind them. */
-void emit_fetch_next(struct emit *e, LLVMValueRef place, unsigned size);
+/* emit_fetch.c: load a vector of `size` bytes, of lanes side by side. */
+LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size);
 
 /* emit_trace.c, before emit_kernel: tell of each access, for messages.  And then, before one. */
 void emit_ask_traces(LLVMModuleRef ir);

@@ -150,9 +150,7 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct run *run = &s->runs[r];
 		LLVMValueRef place = run_place(s, run);
-		LLVMValueRef all = LLVMBuildLoad2(e->builder, run_type(s, run), place, "");
-		LLVMSetAlignment(all, 1);
-		emit_fetch_next(e, place, run->length * step_of(s));
+		LLVMValueRef all = emit_load_row(e, run_type(s, run), place, run->length * step_of(s));
 		for (unsigned i = 0; i < s->count; i++) {
 			LLVMValueRef mine = take_part(s, all, r, i);
 			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);

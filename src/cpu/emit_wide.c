@@ -212,10 +212,7 @@ static LLVMValueRef load_row(struct wide *w, unsigned first)
 {
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	LLVMValueRef place = row_place(w, first);
-	LLVMValueRef row = LLVMBuildLoad2(w->e->builder, type, place, "");
-	LLVMSetAlignment(row, 1);
-	emit_fetch_next(w->e, place, w->row * step_of(w));
-	return row;
+	return emit_load_row(w->e, type, place, w->row * step_of(w));
 }
 
 /* What all lanes of a row have, for each of them. */
