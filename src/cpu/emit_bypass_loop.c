@@ -6,8 +6,8 @@
  * The kernels of array operations are such loops: a block has a piece of the arrays, some ten
  * thousand bytes of each.  What emit_bypass.c does for each store is done here for the whole loop,
  * when all other passes are through: it is copied, and in the copy all stores are such.  In front
- * of it stands which one to take, by how much the loop reads and writes, and whether every store
- * begins at a multiple of 64 bytes, in the first round and in the second one.
+ * of it stands which one to take, by how much the loop reads and writes, and whether the first store
+ * begins a line and all are aligned, in the first round and in the second one.
  *
  * The loop is one block, counts from 0, stores vectors and nothing else, and from where it stores
  * to it does not read: of pointers that LLVM could not tell apart it has tested that before the
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { LINE = 64, LEAST_STORE = 32, MOST_INSTS = 200, MOST_STORES = 8, MOST_DEPTH = 12 };
+enum { LINE = 64, LEAST_STORE = 16, MOST_INSTS = 200, MOST_STORES = 8, MOST_DEPTH = 12 };
 
 /* Instructions of the loop and what became of them. */
 struct map {
@@ -256,8 +256,8 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 	return known ? note(map, value, known) : NULL;
 }
 
-/* All bits that addresses of stores have in the first two rounds: with a step that is a multiple of
- * a line those of all rounds do. */
+/* The bits that addresses of stores must not have, in the first two rounds, and so in all: the first
+ * begins a line, and each is a multiple of what it stores. */
 static LLVMValueRef address_bits(struct loop *l)
 {
 	LLVMValueRef bits = NULL;
@@ -271,9 +271,8 @@ static LLVMValueRef address_bits(struct loop *l)
 		uint64_t size =
 			LLVMStoreSizeOfType(l->layout, LLVMTypeOf(LLVMGetOperand(store, 0)));
 		uint64_t mask = (size < LINE ? size : LINE) - 1;
-		/* the first store of a line has all of it */
 		one = LLVMBuildAnd(
-			l->builder, one, LLVMConstInt(l->i64, i < 2 ? LINE - 1 : mask, false), "");
+			l->builder, one, LLVMConstInt(l->i64, i == 0 ? LINE - 1 : mask, false), "");
 		bits = bits ? LLVMBuildOr(l->builder, bits, one, "") : one;
 	}
 	return bits;
