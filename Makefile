@@ -404,7 +404,8 @@ LEVELS ?= sse2 sse4 avx avx2
 check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
 	@for level in $(LEVELS); do for suite in corpus forms half emit emit_wide ulp; do \
 		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
-		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; done; done
+		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
+		done; done
 check-samples: $(SAMPLES:%=check-sample-%)
 check-pages: $(EXAMPLES:%=$(BUILD)/docs/examples/%) lib
 	$(call step,$@,$(nvrtc) $(test-cache) $(patience) .ci/check-pages $(BUILD))
