@@ -3,8 +3,8 @@
 /*
  * How rows of lanes are read from memory, by kernels that read little (W = 32).
  *
- * By 32 bytes, though registers may have 64: what is in memory Zen 4 gets faster that way, sums in a
- * loop in half the time, saxpy in nine tenths.  What is in the cache takes as long either way.
+ * By 32 bytes, though registers may have 64: what is in memory Zen 4 gets faster that way, in loops
+ * sums in half the time, saxpy in nine tenths.  What is in the cache takes as long either way.
  *
  * A warp in a loop over `i += stride` reads 128 bytes here and the next 128 far away, and what lies
  * behind them is read when the next warp makes the same steps.  The processor's own prefetcher sees
