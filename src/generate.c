@@ -497,10 +497,10 @@ static void add_serial_rows(struct str *source, const struct generate *generate)
 		str_addf(source, d ? "if (++at%d == extents.dims[%d]) {\nat%d = 0;\n" : "++at%d;\n",
 			d, d, d);
 	}
-	for (int d = 0; d < outer; d++) {
+	for (int d = 1; d < outer; d++) {
 		str_add(source, "}\n");
 	}
-	str_add(source, outer ? "" : "}\n");
+	str_add(source, "}\n");
 }
 
 static void add_strided_loops(struct str *source, const struct generate *generate)
