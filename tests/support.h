@@ -32,6 +32,9 @@
 	kz_error_clear(&err); \
 } while (0)
 
+/* How often a test tries: with KUDZU_TEST_SLOW, as a rule, and with KUDZU_TEST_BRIEF, for sanitizers. */
+int support_how_many(int slow, int usual, int brief);
+
 int support_device_count(void);
 /* "cpu", "cuda" */
 const char *support_device_name(int index);

@@ -360,7 +360,7 @@ static bool make_trial(struct trial *t, bool with_target)
 
 START_TEST(random_views_give_what_the_model_gives)
 {
-	int rounds = getenv("KUDZU_TEST_SLOW") ? 4000 : getenv("KUDZU_TEST_BRIEF") ? 4 : 24;
+	int rounds = support_how_many(4000, 24, 4);
 	setup(_i / (int)countof(modes));
 	trial.mode = &modes[_i % (int)countof(modes)];
 	ok(kz_buffer_create(&trial.buffer, dev, SIZE, &err));

@@ -453,7 +453,7 @@ START_TEST(a_million_operations_agree_with_the_model)
 {
 	const char *text = getenv("KUDZU_TEST_SEED");
 	uint64_t start = text ? strtoull(text, NULL, 0) : 1;
-	int operations = getenv("KUDZU_TEST_BRIEF") ? OPERATIONS / 50 : OPERATIONS;
+	int operations = support_how_many(OPERATIONS, OPERATIONS, OPERATIONS / 50);
 	seed = start;
 	kind = (enum mempool_kind)_i;
 	begin();

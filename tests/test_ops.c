@@ -35,7 +35,7 @@ static bool is_slow(void)
 /* How many rounds, or one in how many: a sanitizer's run has to be brief. */
 static int rounds(int slow, int usual)
 {
-	return is_slow() ? slow : getenv("KUDZU_TEST_BRIEF") ? usual / 8 : usual;
+	return support_how_many(slow, usual, usual / 8);
 }
 
 static void setup(int index)

@@ -449,12 +449,6 @@ static const struct {
 	{KZ_REDUCE_NANMAX, {KZ_F64, KZ_I8, KZ_BF16}},
 };
 
-/* Most of the time goes into compiling, of which a sanitizer sees little. */
-static uint64_t how_many(uint64_t slow, uint64_t usual, uint64_t brief)
-{
-	return getenv("KUDZU_TEST_SLOW") ? slow : getenv("KUDZU_TEST_BRIEF") ? brief : usual;
-}
-
 /* One thread for each lane, as on a GPU, is another kernel; the CPU device runs that, too. */
 static void run_all(int index, int which, bool serial)
 {
@@ -462,9 +456,9 @@ static void run_all(int index, int which, bool serial)
 	dev = support_open(index);
 	serial = serial && dev->serial;
 	dev->serial = serial;
-	const uint64_t cases = how_many(SLOW_CASES, CASES, BRIEF_CASES);
-	for (uint64_t i = 0; i < cases; i++) {
-		uint64_t seed = 1000 * (uint64_t)which + i;
+	const int cases = support_how_many(SLOW_CASES, CASES, BRIEF_CASES);
+	for (int i = 0; i < cases; i++) {
+		uint64_t seed = 1000 * (uint64_t)which + (uint64_t)i;
 		run_case(tried[which].op, tried[which].dtypes[serial ? i % 3 : 2], seed);
 	}
 	support_close(dev);
@@ -532,7 +526,7 @@ START_TEST(wide_reads_do_not_change_a_bit)
 		int64_t size = kz_dtype_size(packed[_i]);
 		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host), &err));
 		ok(kz_array_astype(&all, floats, packed[_i], &err));
-		const size_t step = (size_t)how_many(1, 7, 20);
+		const size_t step = (size_t)support_how_many(1, 7, 20);
 		for (size_t k = (size_t)_i % step; k < countof(pack_shapes); k += step) {
 			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;
 			const int64_t strides[] = {(count + pack_shapes[k].gap) * size, size};
