@@ -12,6 +12,7 @@
 #include "../src/cpu/parse.h"
 #include "../src/cpu/shape.h"
 #include "../src/cpu/spin.h"
+#include "../src/cpu/team.h"
 
 #include <check.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void teardown(void)
 	parse_free(&module);
 }
 
-static void find(const char *body, const uint32_t block[3])
+static void find_in(const char *body, unsigned class)
 {
 	static bool spins[100];
 	struct ptx_diag diag;
@@ -49,7 +50,12 @@ static void find(const char *body, const uint32_t block[3])
 	ck_assert_uint_le(module.funcs[0]->block_count, countof(spins));
 	memset(spins, 0, sizeof(spins));
 	ck_assert(spin_find(module.funcs[0], spins));
-	ck_assert(shapes_find(&shapes, module.funcs[0], shape_class_of(block), spins));
+	ck_assert(shapes_find(&shapes, module.funcs[0], class, spins));
+}
+
+static void find(const char *body, const uint32_t block[3])
+{
+	find_in(body, shape_class_of(block));
 }
 
 static void draw_reg(struct str *out, const char *name)
@@ -177,6 +183,28 @@ START_TEST(registers_have_these_shapes)
 }
 END_TEST
 
+/* In a team, whose warps have such numbers in common then. */
+START_TEST(rows_of_one_warp_begin_at_0)
+{
+	const uint32_t blocks[][3] = {{32, 8, 1}, {32, 2, 4}, {64, 4, 1}, {32, 16, 1}, {32, 1, 1}};
+	for (size_t i = 0; i < countof(blocks); i++) {
+		unsigned class = team_class_of(blocks[i]);
+		find_in("mov.u32 %r1, %ntid.x;", class % SHAPE_TEAM);
+		const struct shape *index = &shapes.regs[0], *length = &shapes.regs[1];
+		for (unsigned reg = 0; reg < module.funcs[0]->reg_count; reg++) {
+			const char *name = module.funcs[0]->regs[reg].name;
+			index = strcmp(name, "%r0") == 0 ? &shapes.regs[reg] : index;
+			length = strcmp(name, "%r1") == 0 ? &shapes.regs[reg] : length;
+		}
+		ck_assert_int_eq(index->has_value && index->value == 0, i < 2);
+		ck_assert_int_eq(length->has_value && length->value == 32, i < 2);
+		ck_assert_int_eq(index->offsets[31], 31);
+		teardown();
+	}
+	find("", blocks[0]);
+}
+END_TEST
+
 /* Every class of blocks, against the indices of threads in the order of the block. */
 START_TEST(offsets_are_those_of_the_threads)
 {
@@ -213,6 +241,7 @@ Suite *cpu_shape_suite(void)
 	TCase *tcase = tcase_create("shape");
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_loop_test(tcase, registers_have_these_shapes, 0, countof(cases));
+	tcase_add_test(tcase, rows_of_one_warp_begin_at_0);
 	tcase_add_loop_test(tcase, offsets_are_those_of_the_threads, 0, 81);
 	suite_add_tcase(suite, tcase);
 	return suite;

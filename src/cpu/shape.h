@@ -17,7 +17,8 @@
  * two and x shorter than a warp, and x the length of a row of the block.
  */
 enum {
-	SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 30,
+	SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 36,
+	SHAPE_PLATE = SHAPE_BRICK + 5, /* a brick of 32 along x */
 	SHAPE_TEAM = 256 /* a class + SHAPE_TEAM * n: for blocks of n warps that are a team (team.h) */
 };
 static_assert(SHAPE_CLASSES <= SHAPE_TEAM, "the class is what remains");

@@ -14,7 +14,7 @@ static bool is_power(uint32_t value)
 	return value > 0 && (value & (value - 1)) == 0;
 }
 
-enum { LOGS = 5 }; /* of x, which is 1 to 16 */
+enum { LOGS = 6 }; /* of x, which is 1 to 32 */
 
 unsigned shape_class_of(const uint32_t block[3])
 {

@@ -72,7 +72,7 @@ static struct shape thread_index(const struct shapes *s, unsigned axis)
 		offsets[i] = i / before % size[axis];
 	}
 	/* a brick along x is as long as the block */
-	bool starts_at_0 = s->class >= SHAPE_BRICK && before * size[axis] < SHAPE_LANES;
+	bool starts_at_0 = s->class >= SHAPE_BRICK && (axis == 0 || before * size[axis] < SHAPE_LANES);
 	return with_offsets(s, starts_at_0 ? number(0) : aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
 }
 

@@ -178,5 +178,8 @@ unsigned team_class_of(const uint32_t block[3])
 	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 	uint64_t warps = threads / SHAPE_LANES;
 	bool fits = threads % SHAPE_LANES == 0 && warps > 1 && warps <= TEAM_MOST;
+	if (fits && block[0] == SHAPE_LANES) {
+		class = SHAPE_PLATE;
+	}
 	return fits ? class + SHAPE_TEAM * (unsigned)warps : class;
 }
