@@ -277,6 +277,8 @@ LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
 LLVMValueRef emit_cached_bytes(struct emit *e);  /* rt_launch.cached_bytes */
 LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of the kernel */
 void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
+/* The first way of a branch is the usual one: what does not fit in registers is moved to the other. */
+void emit_expect_first(struct emit *e, LLVMValueRef branch);
 LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
  * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */

@@ -243,6 +243,18 @@ void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LL
 		LLVMMetadataAsValue(e->context, node));
 }
 
+void emit_expect_first(struct emit *e, LLVMValueRef branch)
+{
+	enum { OFTEN = 1000 };
+	static const char name[] = "branch_weights";
+	LLVMMetadataRef parts[] = {
+		LLVMMDStringInContext2(e->context, name, sizeof(name) - 1),
+		LLVMValueAsMetadata(emit_scalar(e, 32, OFTEN)),
+		LLVMValueAsMetadata(emit_scalar(e, 32, 1)),
+	};
+	emit_set_metadata(e, branch, "prof", LLVMMDNodeInContext2(e->context, parts, countof(parts)));
+}
+
 /* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
 static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {

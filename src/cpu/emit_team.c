@@ -204,7 +204,7 @@ void emit_team_start(struct emit *e)
 	t->start = emit_block(e, "team");
 	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, end, emit_u32(e, t->count * RT_GROUP));
-	LLVMBuildCondBr(e->builder, all, t->start, one);
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, all, t->start, one));
 	emit_enter(e, one);
 }
 
@@ -289,8 +289,8 @@ static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, all, emit_u32(e, UINT32_MAX)),
 		t->blocks[yes], some);
 	emit_enter(e, some);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)), t->blocks[no],
-		apart);
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)),
+		t->blocks[no], apart));
 	emit_enter(e, apart);
 	go_apart(e, yes, no, bits);
 }

@@ -495,7 +495,11 @@ static void access(struct wide *all, unsigned warps, const struct way *way)
 		if (is_possible(way, all)) {
 			LLVMBasicBlockRef so = emit_block(e, "together");
 			LLVMBasicBlockRef not_so = emit_block(e, "apart");
-			LLVMBuildCondBr(e->builder, test_all(all, warps, way->test), so, not_so);
+			LLVMValueRef branch = LLVMBuildCondBr(e->builder,
+				test_all(all, warps, way->test), so, not_so);
+			if (warps > 1) {
+				emit_expect_first(e, branch);
+			}
 			emit_enter(e, so);
 			do_way(&done, all, warps, way);
 			emit_enter(e, not_so);
