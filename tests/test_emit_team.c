@@ -5,15 +5,19 @@
  */
 #include "../src/base/common.h"
 
+#include "../src/base/alloc.h"
+#include "../src/base/file.h"
 #include "../src/cpu/cfg.h"
 #include "../src/cpu/check.h"
 #include "../src/cpu/lower.h"
 #include "../src/cpu/parse.h"
 #include "../src/cpu/team.h"
 #include "grid.h"
+#include "store_folder.h"
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 Suite *emit_team_suite(void);
@@ -139,6 +143,122 @@ START_TEST(a_failure_of_a_row_names_a_thread_of_it)
 }
 END_TEST
 
+/* Each thread a sum of products of its own row and what all rows have in common. */
+enum { ROWS = 8, TERMS = 4 };
+
+static void sum_products(void)
+{
+	char body[2048];
+	int len = snprintf(body, sizeof(body), "mov.u32 %%r11, %%tid.x; mov.u32 %%r12, %%tid.y;\n"
+		"mov.u32 %%r3, s; shl.b32 %%r13, %%r11, 2; shl.b32 %%r14, %%r12, 7;\n"
+		"add.s32 %%r5, %%r3, %%r14;\n"
+		"add.s32 %%r6, %%r5, %%r13; add.s32 %%r4, %%r3, %%r13; cvt.rn.f32.u32 %%f1, %%r0;\n"
+		"st.shared.f32 [%%r6], %%f1;\n"
+		"mov.f32 %%f2, 0f00000000; mov.u32 %%r7, %%ctaid.x;\n"
+		"setp.gt.u32 %%p1, %%r7, 2; @%%p1 bra end; next: bar.sync 0;\n");
+	for (unsigned i = 0; i < TERMS; i++) {
+		len += snprintf(body + len, sizeof(body) - (size_t)len, "ld.shared.f32 %%f3, [%%r5+%u];\n"
+			"ld.shared.f32 %%f4, [%%r4+%u]; fma.rn.f32 %%f%u, %%f3, %%f4, %%f%u;\n", 4 * i, 128 * i,
+			i + 1 < TERMS ? 10 + i : 2, i > 0 ? 9 + i : 2);
+	}
+	snprintf(body + len, sizeof(body) - (size_t)len, "bar.sync 0; add.u32 %%r7, %%r7, 1;\n"
+		"setp.lt.u32 %%p1, %%r7, 3; @%%p1 bra next;\n"
+		"end: st.u32 [%%rd9+4], %%r11; st.f32 [%%rd9], %%f2;");
+	grid.row = WIDTH;
+	grid_ok(WIDTH, WIDTH * ROWS, shared, body);
+}
+
+static char *read_ir(void)
+{
+	char *path = file_join(store_outside, "k.ll"), *data = NULL;
+	size_t size;
+	ck_assert_int_eq(file_read(&data, &size, path, NULL), KZ_OK);
+	mem_free(path);
+	return data;
+}
+
+static void setup_dump(void)
+{
+	store_folder_create();
+	grid_setup();
+	setenv("KUDZU_CPU_DUMP", store_outside, 1);
+}
+
+static void teardown_dump(void)
+{
+	grid_teardown();
+	store_folder_remove();
+}
+
+START_TEST(what_rows_have_in_common_is_the_same_to_all)
+{
+	sum_products();
+	for (unsigned t = 0; t < WIDTH * ROWS; t++) {
+		float want = 0, have;
+		for (unsigned i = 0; i < 3 * TERMS; i++) {
+			want += (float)(t / WIDTH * WIDTH + i % TERMS) * (float)(i % TERMS * WIDTH + t % WIDTH);
+		}
+		memcpy(&have, &grid.memory[t][0], sizeof(have));
+		ck_assert_float_eq(have, want);
+		ck_assert_uint_eq(grid.memory[t][1], t % WIDTH);
+	}
+}
+END_TEST
+
+/* How many sums are followed by one that waits for them. */
+static unsigned count_waiting(const char *ir)
+{
+	static const char sum[] = "call <32 x float> @llvm.fma.v32f32(";
+	unsigned count = 0;
+	char last[40] = "";
+	for (const char *at = ir; (at = strstr(at, sum)); at++) {
+		const char *line = at, *end = at + strcspn(at, "\n");
+		while (line[-1] != '\n') {
+			line--;
+		}
+		const char *found = last[0] ? strstr(at, last) : NULL;
+		count += found && found < end;
+		line += strspn(line, " ");
+		snprintf(last, sizeof(last), "%.*s)", (int)strcspn(line, " "), line);
+	}
+	return count;
+}
+
+START_TEST(sums_of_warps_take_turns)
+{
+	sum_products();
+	char *ir = read_ir();
+	ck_assert_ptr_nonnull(strstr(ir, "@llvm.fma.v32f32("));
+	ck_assert_uint_lt(count_waiting(ir), ROWS * (TERMS - 1));
+	mem_free(ir);
+}
+END_TEST
+
+START_TEST(what_a_team_reads_in_common_is_read_once)
+{
+	sum_products();
+	char *ir = read_ir();
+	unsigned count = 0;
+	for (const char *at = ir; (at = strstr(at, "= load <32 x float>")); at++) {
+		count++;
+	}
+	/* by the team, by one warp, by one that has parted */
+	ck_assert_uint_le(count, 3 * TERMS);
+	mem_free(ir);
+}
+END_TEST
+
+START_TEST(rows_are_what_a_team_expects)
+{
+	grid_ok(WIDTH, WIDTH * ROWS, shared, "mad.lo.u32 %r1, %r0, %r0, 0; mul.wide.u32 %rd1, %r1, 4;\n"
+		"and.b64 %rd1, %rd1, 4092; add.u64 %rd1, %rd0, %rd1; bar.sync 0; ld.u32 %r2, [%rd1];\n"
+		"st.u32 [%rd9+128], %r2;");
+	char *ir = read_ir();
+	ck_assert_ptr_nonnull(strstr(ir, "!\"branch_weights\", i32 1000, i32 1"));
+	mem_free(ir);
+}
+END_TEST
+
 static const struct kind {
 	const char *body;
 	bool possible;
@@ -193,6 +313,13 @@ Suite *emit_team_suite(void)
 		countof(culprits) * countof(failing));
 	tcase_add_loop_test(tc, a_failure_of_a_row_names_a_thread_of_it, 0,
 		countof(bad_rows) * countof(row_accesses));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("code");
+	tcase_add_checked_fixture(tc, setup_dump, teardown_dump);
+	tcase_add_test(tc, what_rows_have_in_common_is_the_same_to_all);
+	tcase_add_test(tc, sums_of_warps_take_turns);
+	tcase_add_test(tc, what_a_team_reads_in_common_is_read_once);
+	tcase_add_test(tc, rows_are_what_a_team_expects);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("kinds");
 	tcase_add_loop_test(tc, a_team_is_what_stays_together, 0, countof(kinds));

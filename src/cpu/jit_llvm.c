@@ -41,6 +41,10 @@ static const char first_passes[] = "function(sroa,early-cse)";
 static const char straight_passes[] = "function(" INSTCOMBINE ",simplifycfg)";
 static const char loop_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
+/* A barrier ends a block, though it is nothing in a team: instcombine would move sums behind it, all
+ * terms of a warp's after those of another one, where each term waits for the one before it. */
+static const char team_passes[] = "function(simplifycfg," INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
 /* Branches are tidied first: instcombine moves code into those that only lead back. */
 static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
@@ -213,7 +217,8 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 	const char *first = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
 		: first_passes;
 	const char *rest = order->is_tangled ? NULL : order->is_vector ? vector_passes
-		: order->has_loop ? loop_passes : straight_passes;
+		: !order->has_loop ? straight_passes
+		: order->class >= SHAPE_TEAM ? team_passes : loop_passes;
 	bool had_memory = true;
 	LLVMErrorRef error = LLVMRunPasses(ir, first, llvm->machine, options);
 	LLVMValueRef fn = LLVMGetNamedFunction(ir, order->symbol);
