@@ -6,7 +6,8 @@
  * elements.  The pass takes the extent that is worth most, cuts it into chunks, and leaves one value
  * for each: the partial results, a row-major array with the same extents but this one.  When no
  * extent is left, the pass has written the results.  So a whole array takes one pass up to 16640
- * elements, two up to 2^28.
+ * elements, two up to 2^28.  Integers on a CPU, whose order does not matter, are cut as suits its
+ * cores.
  *
  * A pass comes in two kinds: lanes along the extent that is reduced, or (columns) along another,
  * whose elements lie closer.  All this follows from shapes and strides alone, and with it the order
@@ -30,7 +31,8 @@ enum { OPERANDS = 2 + EXPR_ARRAYS, SMALL = 1 << 14 };
 enum {
 	CHUNK_MIN = 9 * REDUCE_LANES,
 	CHUNK_MAX = 65 * REDUCE_LANES, /* from how few on nothing is cut */
-	LINEAR_WHOLE = 1 << 17,        /* the same, where cores would not be worth their while */
+	LINEAR_MIN = 3 << 13,
+	LINEAR_MAX = 1 << 17,
 	CHUNKS = 512,                  /* that are made before they get longer than CHUNK_MIN */
 	COLUMN_MIN = 65,
 	COLUMN_MAX = 513,
@@ -285,6 +287,25 @@ static int64_t row_lanes(const struct pass *pass)
 	return pass->chunk <= group ? 1 : clamp(lanes, group, REDUCE_LANES);
 }
 
+static int64_t element_count(const struct pass *pass)
+{
+	int64_t count = 1;
+	for (int i = 0; i < pass->ndim; i++) {
+		count *= pass->dims[i];
+	}
+	return count;
+}
+
+/* Where the order does not matter: what there is for each core, but neither so little that to
+ * launch the second pass takes longer, nor so much that cores which come late get nothing. */
+static int64_t linear_chunk(const struct pass *pass)
+{
+	int64_t count = pass->dims[pass->axis];
+	int64_t each = element_count(pass) / pass->device->info.multiprocessors;
+	int64_t chunks = count / clamp(each, LINEAR_MIN, LINEAR_MAX);
+	return divide_up(count, chunks > 1 ? chunks : 1);
+}
+
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
  * that does not matter). */
 static void choose_chunks(struct pass *pass)
@@ -298,21 +319,13 @@ static void choose_chunks(struct pass *pass)
 		pass->lanes = column_lanes(pass);
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
-		pass->chunk = count <= (pass->class.linear ? LINEAR_WHOLE : CHUNK_MAX) ? count
+		pass->chunk = pass->class.linear ? linear_chunk(pass)
+			: count <= CHUNK_MAX ? count
 			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
 		pass->lanes = row_lanes(pass);
 	}
 	pass->final = pass->final && pass->chunks == 1;
-}
-
-static int64_t element_count(const struct pass *pass)
-{
-	int64_t count = 1;
-	for (int i = 0; i < pass->ndim; i++) {
-		count *= pass->dims[i];
-	}
-	return count;
 }
 
 /* Do packs of lanes lie at multiples of their size, and columns end with a whole one? */

@@ -136,6 +136,30 @@ START_TEST(results_do_not_depend_on_the_number_of_threads)
 }
 END_TEST
 
+/* Whose order does not matter, so that it depends on the threads. */
+START_TEST(integers_are_summed_to_the_last_one_by_any_number_of_threads)
+{
+	enum { COUNT = 100003 };
+	static int32_t host[COUNT];
+	static const char *const threads[] = {"1", "2", "7"};
+	double sum = 0;
+	for (int i = 0; i < COUNT; i++) {
+		host[i] = i * 7919 % 100019 - 40000;
+		sum += host[i];
+	}
+	for (size_t t = 0; t < countof(threads); t++) {
+		kz_array *array, *result;
+		setenv("KUDZU_CPU_THREADS", threads[t], 1);
+		setup(_i);
+		ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(COUNT), host, sizeof(host), &err));
+		ok(kz_sum(&result, array, KZ_ALL_AXES, &err));
+		ck_assert_double_eq(take(result), sum);
+		kz_array_release(array);
+		teardown();
+	}
+}
+END_TEST
+
 /* Accuracy */
 
 /* numpy's: 8 sums of 128 elements, then halves. */
@@ -578,6 +602,8 @@ Suite *reduce_suite(void)
 		results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_lane, 0,
 		countof(sizes));
 	tcase_add_loop_test(tc, results_do_not_depend_on_the_number_of_threads, 0, devices);
+	tcase_add_loop_test(tc, integers_are_summed_to_the_last_one_by_any_number_of_threads, 0,
+		devices);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("values");
 	tcase_add_loop_test(tc, sums_are_at_least_as_accurate_as_those_of_numpy, 0, devices);
