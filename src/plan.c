@@ -18,8 +18,13 @@ enum { BLOCK = 256, WARP = 32, MOST_Y = 1 << 15, MOST_BYTES = 16, MOST_LONG = 4 
 
 /* What a block does on a serial device: so much that to begin a block is nothing beside it, so
  * little that cores which come late get their share.  Simple operations take as long as their
- * widest operand in bytes, branchy ones longer. */
-enum { SERIAL_CHUNK_BYTES = 1 << 16, BRANCHY_CHUNK = 1 << 12 };
+ * widest operand in bytes, branchy ones longer.  Within that, as much as there is for each core. */
+enum {
+	BLOCK_BYTES_MIN = 1 << 15,
+	BLOCK_BYTES_MAX = 1 << 17,
+	BRANCHY_MIN = 1 << 11,
+	BRANCHY_MAX = 1 << 12
+};
 
 /* Layout */
 
@@ -205,8 +210,7 @@ static void fill_extents(struct extents *extents, const struct plan *plan)
 	}
 }
 
-/* Elements of a block on a serial device; down to half as many as usual where that gives each core
- * something. */
+/* Elements of a block on a serial device. */
 static int64_t serial_chunk(const struct plan *plan)
 {
 	int64_t share = divide_up(plan->target->count, plan->device->info.multiprocessors);
@@ -215,9 +219,10 @@ static int64_t serial_chunk(const struct plan *plan)
 		int64_t size = dtype_size(plan->expr->arrays[i]->dtype);
 		widest = size > widest ? size : widest;
 	}
-	int64_t most = plan->layout.serial == 1 ? divide_up(SERIAL_CHUNK_BYTES, widest)
-		: BRANCHY_CHUNK;
-	return share >= most ? most : share > most / 2 ? share : most / 2;
+	bool branchy = plan->layout.serial != 1;
+	int64_t least = branchy ? BRANCHY_MIN : divide_up(BLOCK_BYTES_MIN, widest);
+	int64_t most = branchy ? BRANCHY_MAX : divide_up(BLOCK_BYTES_MAX, widest);
+	return share >= most ? most : share > least ? share : least;
 }
 
 static void choose_grid(struct kernels_call *call, const struct plan *plan)
