@@ -277,7 +277,8 @@ static void add_node(struct str *source, const struct generate *generate, int in
 	}
 	open_value(source, index, node->dtype);
 	if (node->op == EXPR_INDEX) {
-		str_add(source, generate->layout.ndim ? "row * extents.inner + i" : "i");
+		str_add(source, !generate->layout.ndim ? "i" : generate->layout.serial ? "at + i"
+			: "row * extents.inner + i");
 	} else if (node->op == EXPR_CAST) {
 		snprintf(text, sizeof(text), "n%d", node->args[0]);
 		add_cast(source, node->dtype, expr->nodes[node->args[0]].dtype, text);
@@ -315,11 +316,13 @@ static void add_nodes(struct str *source, const struct generate *generate)
 /* Loops */
 
 /* The loop of a serial device over `i`, from `first` to before `end`. */
-static void add_serial_loop(struct str *source, const struct generate *generate, const char *end)
+static void add_serial_loop(struct str *source, const struct generate *generate, const char *first,
+	const char *end)
 {
 	str_addf(source, generate->layout.serial == 1
-		? "#pragma unroll 1\nfor (kz_index i = first; i < %s; i++) {\n"
-		: "#pragma unroll 1\nfor (kz_index i = first + threadIdx.x; i < %s; i += 32) {\n", end);
+		? "#pragma unroll 1\nfor (kz_index i = %s; i < %s; i++) {\n"
+		: "#pragma unroll 1\nfor (kz_index i = %s + threadIdx.x; i < %s; i += 32) {\n",
+		first, end);
 }
 
 /* What a thread takes at once of an array, or of the target: a pack, or an element. */
@@ -402,7 +405,7 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x + 63 & ~63ull;\n"
 			"const kz_index first = share * blockIdx.x;\n"
 			"const kz_index end = first + share < count ? first + share : count;\n");
-		add_serial_loop(source, generate, "end");
+		add_serial_loop(source, generate, "first", "end");
 		add_nodes(source, generate);
 		str_add(source, "}\n");
 		return;
@@ -456,43 +459,45 @@ static void add_rows(struct str *source, const struct generate *generate)
 	str_add(source, "}\n");
 }
 
-/* Where the row of a serial device begins in every array: `at0`, `at1`, ... are its indices. */
-static void add_serial_row(struct str *source, const struct generate *generate)
+/* The offset of the row at indices `at0`, `at1`, ... in every array; with `first`, that of the
+ * element of the row where a block begins. */
+static void add_serial_offsets(struct str *source, const struct generate *generate, bool with_first)
 {
 	for (int k = 0; k <= generate->expr->array_count; k++) {
-		str_addf(source, "const long long offset%d = 0", k);
+		str_addf(source, with_first ? "long long offset%d = first * step%d"
+			: "offset%d = 0", k, k);
 		for (int d = 0; d < generate->layout.ndim - 1; d++) {
 			str_addf(source, " + at%d * extents.strides[%d][%d]", d, k, d);
 		}
 		str_add(source, ";\n");
 	}
-	add_row_pointers(source, generate);
 }
 
-/* The rows of a block of a serial device.  Their indices are counted: short rows would take no longer
- * than the divisions. */
+/* The rows of a block of a serial device.  Their indices are counted: short rows would take no
+ * longer than the divisions.  `i` counts from where the block begins in a row, so that all rows are
+ * alike but for their offsets. */
 static void add_serial_rows(struct str *source, const struct generate *generate)
 {
 	const int outer = generate->layout.ndim - 1;
-	str_add(source, "const kz_index count = extents.rows * extents.inner;\n"
-		"const kz_index share = (count + gridDim.x - 1) / gridDim.x;\n"
+	str_add(source, "const kz_index all = extents.rows * extents.inner;\n"
+		"const kz_index share = (all + gridDim.x - 1) / gridDim.x;\n"
 		"const kz_index last = share * blockIdx.x + share;\n"
-		"const kz_index end = last < count ? last : count;\n"
-		"kz_index row = share * blockIdx.x / extents.inner, rest = row;\n"
-		"kz_index first = share * blockIdx.x - row * extents.inner;\n");
+		"const kz_index end = last < all ? last : all;\n"
+		"kz_index at = share * blockIdx.x, rest = at / extents.inner;\n"
+		"const kz_index first = at - rest * extents.inner;\n"
+		"kz_index row = extents.inner - first;\n");
 	for (int d = outer - 1; d >= 0; d--) {
 		str_addf(source, d ? "long long at%d = rest %% extents.dims[%d];\n"
 			"rest /= extents.dims[%d];\n" : "long long at%d = rest;\n", d, d, d);
 	}
-	str_add(source, "for (kz_index at = share * blockIdx.x; at < end; row++) {\n");
-	add_serial_row(source, generate);
+	add_serial_offsets(source, generate, true);
+	str_add(source, "while (at < end) {\n");
+	add_row_pointers(source, generate);
 	generate_constants(source, generate);
-	str_add(source, "const kz_index stop = end - at < extents.inner - first ? first + (end - at)"
-		" : extents.inner;\n"
-		"at += stop - first;\n");
-	add_serial_loop(source, generate, "stop");
+	str_add(source, "const kz_index count = end - at < row ? end - at : row;\n");
+	add_serial_loop(source, generate, "0", "count");
 	add_nodes(source, generate);
-	str_add(source, "}\nfirst = 0;\n");
+	str_add(source, "}\nat += count;\nrow = extents.inner;\n");
 	for (int d = outer - 1; d >= 0; d--) {
 		str_addf(source, d ? "if (++at%d == extents.dims[%d]) {\nat%d = 0;\n" : "++at%d;\n",
 			d, d, d);
@@ -500,6 +505,7 @@ static void add_serial_rows(struct str *source, const struct generate *generate)
 	for (int d = 1; d < outer; d++) {
 		str_add(source, "}\n");
 	}
+	add_serial_offsets(source, generate, false);
 	str_add(source, "}\n");
 }
 
