@@ -24,17 +24,21 @@ struct mode {
 
 const char *volatile diff_doing = "nothing";
 
+/* All that NVIDIA's driver keeps. */
+enum { LOG_SIZE = 25600 };
+
 /* The last program was none for ptxas, which takes less than our parser. */
 static bool is_refused;
+static bool is_lost;
 
 static bool fail(struct str *why, const char *call, CUresult result)
 {
 	const char *name = "";
-	char log[4096] = "";
-	size_t size = sizeof(log) - 1;
+	static char log[LOG_SIZE + 1];
+	size_t size = LOG_SIZE;
 	cuGetErrorName(result, &name);
 	cuLogsDumpToMemory(NULL, log, &size, 0);
-	size = size < sizeof(log) ? size : sizeof(log); /* another driver may say how many there are */
+	size = size < LOG_SIZE ? size : LOG_SIZE; /* another driver may say how many there are */
 	log[size > 0 ? size - 1 : 0] = '\0';
 	const char *last = strrchr(log, '\n');
 	str_addf(why, "%s: %s: %s\n", call, name, last ? last + 1 : log);
@@ -71,6 +75,7 @@ static bool launch(const struct gen_program *program, const char *text, uint8_t 
 	if ((result = cuLaunchKernel(kernel, program->grid[0], program->grid[1], 1,
 		program->block[0], program->block[1], program->block[2], 0, NULL, params, NULL))
 	    || (result = cuMemcpyDtoH_v2(output, out, size))) {
+		is_lost = !driver_is_ours;
 		return fail(why, "run", result);
 	}
 	cuMemFree_v2(out);
@@ -248,7 +253,8 @@ bool diff_try(struct diff *diff, uint64_t seed)
 	diff->refused += is_refused;
 	if (!ok) {
 		str_addf(&diff->report, "seed %" PRIu64 ": %s", seed, why.data ? why.data : "");
-		if (sound && !getenv("KUDZU_FUZZ_WHOLE")) {
+		diff->lost = is_lost;
+		if (sound && !is_lost && !getenv("KUDZU_FUZZ_WHOLE")) {
 			shrink(diff, &program, modes, count);
 			str_clear(&why);
 			check(diff, &program, modes, count, &sound, &why);

@@ -752,7 +752,7 @@ void gen_print_ptx(struct str *out, const struct gen_program *program)
 	print_registers(&p, &program->funcs[0]);
 	str_addf(out, "\t.reg .b64 %%lock, %%dump, %%dumpcells;\n\t.shared .align 8 .b64 mbar;\n"
 		"\t.shared .align 16 .b8 sh[%zu];\n\t.shared .align 8 .b64 exchange[%zu];\n"
-		"\t.shared .align 8 .b64 cells[%u];\n",
+		"\t.shared .align 16 .b64 cells[%u];\n",
 		GEN_SHARED_BYTES * p.layout.block, p.layout.block + 1, GEN_CELLS);
 	print_special(&p);
 	print_bases(&p);

@@ -89,7 +89,7 @@ static void run_batch(struct progress *progress, uint64_t seed)
 	}
 	diff.text_fd = progress->text_fd;
 	uint64_t end = (seed / BATCH + 1) * BATCH;
-	for (; seed < end && time(NULL) < progress->end; seed++) {
+	for (; seed < end && !diff.lost && time(NULL) < progress->end; seed++) {
 		progress->seed = seed;
 		alarm(PATIENCE);
 		if (!diff_try(&diff, seed)) {
