@@ -31,6 +31,7 @@
 enum {
 	OLDEST_VERSION = 11000, /* the first with every core symbol */
 	LOG_MAX = 25600,        /* what the driver keeps, says cuda.h */
+	LOG_MORE = 1024,        /* driver 580.159 writes up to 200 bytes past a buffer that is too small */
 };
 
 struct provider {
@@ -158,7 +159,7 @@ static void keep_newest(char *log)
 static char *dump_log(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
-	char *log = mem_alloc(size + 1);
+	char *log = mem_alloc(size + LOG_MORE);
 	if (log && (drv->LogsDumpToMemory(mark, log, &size, 0) != CUDA_SUCCESS || size == 0
 			|| size > LOG_MAX)) {
 		mem_free(log);
