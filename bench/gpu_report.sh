@@ -14,11 +14,13 @@
 
 set -u
 
-# Suites of the library that take longest, to begin with; and those whose tests do not mind sharing a
-# process, which compute-sanitizer is slow to start.
-long='ops elementwise pycuda reduce reduce_random hero pycuda_views array image_link scan indexing'
-shared='array create view join elementwise ops eval indexing linalg scan transpose custom
+# Suites of the library that take longest, to begin with; those whose tests do not mind sharing a process
+# and with it a context, which takes longer to make than most tests do; and of these the ones for
+# compute-sanitizer, which is slow to start.
+long='reduce image_link load stream device'
+checked='array create view join elementwise ops eval indexing linalg scan transpose custom
 	custom_reduction'
+shared="$checked reduce_random pycuda pycuda_views shortcut hero module kernel loaded"
 
 # sanitize SECONDS TOOL COMMAND...: a finding is a failure.
 sanitize() {
@@ -33,6 +35,10 @@ sanitize() {
 run() {
 	case $1 in
 	library) CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu" ;;
+	shared)
+		CK_FORK=no CK_EXCLUDE_TAGS=fault CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu"
+		;;
+	fault) CK_INCLUDE_TAGS=fault CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu" ;;
 	driver) # a context takes long to make: all tests of a suite share one
 		CK_FORK=no CK_RUN_SUITE=$2 timeout -k 5 120 "$build/check_driver"
 		;;
@@ -62,9 +68,13 @@ step() {
 
 # The kinds and names of all steps.
 steps() {
-	# shellcheck disable=SC2086 # a list of words
-	printf 'library %s\n' $long
-	cat "$build/suites"
+	# shellcheck disable=SC2086 # lists of words
+	{
+		printf 'library %s\n' $long
+		printf 'shared %s\n' $shared
+		echo fault kernel
+		grep -vxF "$(printf 'library %s\n' $shared)" "$build/suites"
+	}
 	for source in samples/*.c; do
 		sample=$(basename "$source" .c)
 		echo "sample $sample"
@@ -73,7 +83,7 @@ steps() {
 	done
 	printf 'program %s\n' vectoradd matmul link query
 	# shellcheck disable=SC2086
-	printf 'suite %s\n' $shared
+	printf 'suite %s\n' $checked
 }
 
 if [ "$1" = --step ]; then

@@ -64,6 +64,14 @@ const char *support_device_name(int index)
 	return names[index];
 }
 
+void support_use_real(void)
+{
+	const char *driver = getenv("KUDZU_CUDA_DRIVER");
+	if (driver && strcmp(driver, STUB) == 0) {
+		unsetenv("KUDZU_CUDA_DRIVER");
+	}
+}
+
 void support_select(int index)
 {
 	setenv("KUDZU_DEVICE", support_device_name(index), 1);
