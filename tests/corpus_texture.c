@@ -72,13 +72,16 @@ static void run_textures(void)
 		float want = 2 * line[x] + 2 * plane[0][x] + volume[1][0][x];
 		int32_t bits[4] = {0, 0, 0, 0};
 		memcpy(bits, &plane[0][x], 4);
-		ck_assert_msg(x == 0 || got[x] == want, "%s: %d", corpus_where(), x);
+		ck_assert_msg(x == 0 || got[x] == want
+			|| (got[x] == want - line[x] && driver_lacks("tex1D reads no linear memory")),
+			"%s: %d: %g, not %g", corpus_where(), x, (double)got[x], (double)want);
 		ck_assert_mem_eq(quad[x], bits, sizeof(bits));
 	}
 	corpus_launch("tx", column, args);
 	corpus_peek(o, got, sizeof(got));
 	for (int y = 1; y < N; y++) {
-		float want = 2 * plane[y][0] + volume[2][y][0] + cube_at(0, y);
+		bool reads = !driver_lacks("a volume is neither layers nor a cube");
+		float want = 2 * plane[y][0] + (reads ? volume[2][y][0] + cube_at(0, y) : 0);
 		ck_assert_msg(got[y] == want, "%s: %d: %g, not %g", corpus_where(), y,
 			(double)got[y], (double)want);
 	}
