@@ -61,10 +61,16 @@ static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset
 	if (st || size == 0) {
 		return st;
 	}
+	struct kz_device *dev = buffer->memory->device;
 	struct kz_stream *stream = memory_stream(buffer->memory);
-	st = host_copy(way, buffer, offset, host, size, stream, err);
-	if (!st) {
-		st = kz_stream_synchronize(stream, err);
+	void *slot = way == TO_HOST ? pinned_take_slot(dev, host, size) : NULL;
+	st = host_copy(way, buffer, offset, slot ? slot : host, size, stream, err);
+	st = st ? st : kz_stream_synchronize(stream, err);
+	if (slot) {
+		if (!st) {
+			memcpy(host, slot, (size_t)size);
+		}
+		pinned_put_slot(dev, slot);
 	}
 	stream_release(stream);
 	return st;

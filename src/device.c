@@ -241,6 +241,7 @@ static void device_free(struct kz_device *dev)
 	kernels_free(dev);
 	loaded_free(dev);
 	stream_finish(&dev->stream);
+	pinned_free_slot(dev);
 	mempool_finish(&dev->pools[MEMPOOL_DEVICE]);
 	mempool_finish(&dev->pools[MEMPOOL_PINNED]);
 	allocators_free(dev);

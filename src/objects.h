@@ -76,6 +76,8 @@ struct kz_device {
 	kz_error cause;
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
+	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
+	atomic_bool has_slot;       /* it was made, or could not be */
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
@@ -357,6 +359,10 @@ void pinned_init(struct pinned_list *list);
 void pinned_finish(struct pinned_list *list);
 /* The live pinned memory that a pointer of the host lies in, counted; NULL if there is none. */
 struct memory *pinned_find(struct pinned_list *list, const void *pointer);
+/* Pinned memory by way of which so few bytes go to `host`; NULL if they shall go there themselves. */
+void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size);
+void pinned_put_slot(struct kz_device *dev, void *slot);
+void pinned_free_slot(struct kz_device *dev);
 
 /* module.c */
 

@@ -256,6 +256,62 @@ START_TEST(creating_without_host_memory_leaves_nothing)
 }
 END_TEST
 
+/* Some bytes to the device and back, and what the host has then. */
+static void bring_back(char *host, int64_t size)
+{
+	kz_buffer *buffer;
+	ok(kz_buffer_create(&buffer, dev, size, &err));
+	for (int64_t i = 0; i < size; i++) {
+		host[i] = (char)(i + size);
+	}
+	ok(kz_copy_htod(buffer, 0, host, size, &err));
+	memset(host, 0, (size_t)size);
+	ok(kz_copy_dtoh(host, size, buffer, 0, &err));
+	for (int64_t i = 0; i < size; i++) {
+		ck_assert_int_eq(host[i], (char)(i + size));
+	}
+	kz_buffer_release(buffer);
+}
+
+START_TEST(few_bytes_come_to_the_host_by_a_slot)
+{
+	static char host[4096];
+	static const int64_t sizes[] = {1, 8, 511, 512, 513, 4096};
+	open_stub("");
+	bring_back(host, 4096);
+	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 0);
+	for (size_t i = 0; i < countof(sizes); i++) {
+		bring_back(host, sizes[i]);
+		ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 1);
+	}
+	ck_assert_int_eq(support_stub_live(STUB_HOST), 1);
+	ck_assert_int_eq(stats().reserved_size, 0); /* it is none of the pool's */
+	close_stub();
+}
+END_TEST
+
+START_TEST(few_bytes_come_without_a_slot)
+{
+	char host[8];
+	open_stub("fail=cuMemHostAlloc:2");
+	bring_back(host, 8);
+	bring_back(host, 8);
+	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 1);
+	close_stub();
+}
+END_TEST
+
+START_TEST(pinned_memory_has_few_bytes_itself)
+{
+	open_stub("");
+	kz_pinned *pinned = create(8);
+	bring_back(kz_pinned_pointer(pinned), 8);
+	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 1);
+	kz_pinned_release(pinned);
+	close_stub();
+}
+END_TEST
+
 Suite *pinned_suite(void)
 {
 	Suite *s = suite_create("pinned");
@@ -265,6 +321,9 @@ Suite *pinned_suite(void)
 	tcase_add_test(tc, memory_of_a_copy_in_flight_is_not_reused);
 	tcase_add_test(tc, a_full_host_waits_for_copies_before_it_gives_up);
 	tcase_add_test(tc, copies_of_two_streams_by_one_memory_are_in_order);
+	tcase_add_test(tc, few_bytes_come_to_the_host_by_a_slot);
+	tcase_add_test(tc, few_bytes_come_without_a_slot);
+	tcase_add_test(tc, pinned_memory_has_few_bytes_itself);
 	tcase_add_test(tc, a_pointer_finds_the_memory_that_it_lies_in);
 	tcase_add_test(tc, bad_wishes_for_pinned_memory_are_refused);
 	tcase_add_loop_test(tc, memory_of_the_program_is_pinned, 0, support_device_count() + 1);
