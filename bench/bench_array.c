@@ -12,7 +12,7 @@
  * launching it and running it; only `2 * a` makes a new result, as a program does.  One thread's
  * time is that of the processor, so that what else runs hardly matters.
  */
-#include "bench.h"
+#include "calls.h"
 
 #include "array_loops.h"
 
@@ -21,21 +21,12 @@
 #include <unistd.h>
 
 enum { ROUNDS = 15, SIZES = 3, CALLS = 1000, CHECKED = 1 << 24 };
-#define BATCH_SECONDS 4e-3
 
 static const int64_t cpu_counts[SIZES] = {1 << 16, 1 << 20, 1 << 24};
 static const int64_t gpu_counts[SIZES] = {1 << 24, 1 << 26, 1 << 28};
 
-struct bench {
-	kz_device *dev;
-	double (*now)(void);
-	kz_error err;
-	kz_array *numbers;     /* floats, as many as there may be of anything */
-	kz_array *out, *a, *b; /* of the item that is measured; `a` and `b` may be views */
-	void *host[3];         /* the same for the loops */
-};
-
-typedef kz_status run_fn(struct bench *bench);
+static kz_array *numbers;   /* floats, as many as there may be of anything */
+static void *for_loops[3];  /* the result and the operands for the loops */
 
 #define UNARY(name, op) \
 	static kz_status run_##name(struct bench *bench) \
@@ -140,7 +131,7 @@ static kz_status make_numbers(struct bench *bench, int64_t count)
 	for (int64_t i = 0; i < count; i++) {
 		values[i] = 1 + (float)(i * 37 % 1000) / 1000;
 	}
-	kz_status st = kz_array_from(&bench->numbers, bench->dev, KZ_F32, KZ_SHAPE(count), values,
+	kz_status st = kz_array_from(&numbers, bench->dev, KZ_F32, KZ_SHAPE(count), values,
 		count * (int64_t)sizeof(*values), &bench->err);
 	free(values);
 	return st;
@@ -150,7 +141,7 @@ static kz_status make_numbers(struct bench *bench, int64_t count)
 static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtype, int64_t count)
 {
 	kz_array *some = NULL, *scaled = NULL;
-	kz_status st = kz_array_view(&some, bench->numbers, KZ_SHAPE(count), NULL, 0, &bench->err);
+	kz_status st = kz_array_view(&some, numbers, KZ_SHAPE(count), NULL, 0, &bench->err);
 	st = st ? st : kz_multiply(&scaled, dtype < KZ_F16 ? 60 : 1, some, &bench->err);
 	st = st ? st : kz_array_astype(out, scaled, dtype, &bench->err);
 	kz_array_release(some);
@@ -203,8 +194,8 @@ static kz_status copy_to_host(struct bench *bench)
 	kz_array *const arrays[] = {bench->out, bench->a, bench->b};
 	for (int i = 0; i < 3; i++) {
 		int64_t size = kz_array_count(arrays[i]) * kz_dtype_size(kz_array_dtype(arrays[i]));
-		bench->host[i] = aligned_alloc(4096, (size_t)(size + 4095) / 4096 * 4096);
-		kz_status st = bench->host[i] ? kz_copy_dtoh(bench->host[i], size,
+		for_loops[i] = aligned_alloc(4096, (size_t)(size + 4095) / 4096 * 4096);
+		kz_status st = for_loops[i] ? kz_copy_dtoh(for_loops[i], size,
 			kz_array_buffer(arrays[i]), 0, &bench->err) : KZ_NO_MEMORY;
 		if (st) {
 			return st;
@@ -226,10 +217,10 @@ static bool is_right(struct bench *bench, const struct item *item, int64_t count
 	int64_t results = kz_array_count(bench->out), size = kz_dtype_size(item->out);
 	void *got = malloc((size_t)(results * size));
 	double apart = NAN;
-	item->loop(count, bench->host[0], bench->host[1], bench->host[2]);
+	item->loop(count, for_loops[0], for_loops[1], for_loops[2]);
 	if (got && !kz_copy_dtoh(got, results * size, kz_array_buffer(bench->out), 0, &bench->err)) {
 		bool is_complex = item->out == KZ_C64;
-		apart = loops_difference(got, bench->host[0], is_complex ? 2 * results : results,
+		apart = loops_difference(got, for_loops[0], is_complex ? 2 * results : results,
 			(int)(is_complex ? size / 2 : size), item->out >= KZ_F16);
 	}
 	free(got);
@@ -243,43 +234,21 @@ static bool is_right(struct bench *bench, const struct item *item, int64_t count
 
 static void free_operands(struct bench *bench)
 {
-	kz_array_release(bench->out);
-	kz_array_release(bench->a);
-	kz_array_release(bench->b);
-	bench->out = bench->a = bench->b = NULL;
+	release_arrays(bench);
 	for (int i = 0; i < 3; i++) {
-		free(bench->host[i]);
-		bench->host[i] = NULL;
+		free(for_loops[i]);
+		for_loops[i] = NULL;
 	}
 }
 
 /* Time */
-
-/* Seconds of one call, of `calls` in a row after one that is not measured. */
-static double time_library(struct bench *bench, run_fn *run, int64_t calls)
-{
-	double start = 0;
-	for (int64_t i = -1; i < calls; i++) {
-		if (i == 0) {
-			if (kz_device_synchronize(bench->dev, &bench->err)) {
-				return -1;
-			}
-			start = bench->now();
-		}
-		if (run(bench)) {
-			return -1;
-		}
-	}
-	return kz_device_synchronize(bench->dev, &bench->err) ? -1
-		: (bench->now() - start) / (double)calls;
-}
 
 static double time_loop(struct bench *bench, array_loop *loop, int64_t count, int64_t calls)
 {
 	double start = 0;
 	for (int64_t i = -1; i < calls; i++) {
 		start = i == 0 ? bench->now() : start;
-		loop(count, bench->host[0], bench->host[1], bench->host[2]);
+		loop(count, for_loops[0], for_loops[1], for_loops[2]);
 	}
 	return (bench->now() - start) / (double)calls;
 }
@@ -290,17 +259,12 @@ static void settle(void)
 	nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
-static int64_t calls_for(double seconds)
-{
-	return seconds >= BATCH_SECONDS ? 1 : (int64_t)(BATCH_SECONDS / seconds) + 1;
-}
-
 /* The CPU device, beside loops */
 
 static int measure_beside(struct bench *bench, const struct item *item, int64_t count)
 {
 	double mine[ROUNDS], loops[ROUNDS], ratio[ROUNDS];
-	double first = time_library(bench, item->run, 3);
+	double first = time_calls(bench, item->run, 3);
 	double other = time_loop(bench, item->loop, count, 3);
 	int64_t calls = calls_for(first < other ? first : other); /* caches get as warm */
 	if (first < 0) {
@@ -311,7 +275,7 @@ static int measure_beside(struct bench *bench, const struct item *item, int64_t 
 			settle();
 			if (turn ^ (round & 1)) {
 				loops[round] = time_loop(bench, item->loop, count, calls) * 1e6;
-			} else if ((mine[round] = time_library(bench, item->run, calls) * 1e6)
+			} else if ((mine[round] = time_calls(bench, item->run, calls) * 1e6)
 				< 0) {
 				return -1;
 			}
@@ -347,34 +311,13 @@ static int run_cpu(struct bench *bench, const char *name)
 
 /* A GPU, beside a copy */
 
-static kz_status run_copy(struct bench *bench)
+static int measure_item(struct bench *bench, const struct item *item, int64_t count)
 {
-	kz_buffer *to = kz_array_buffer(bench->a), *from = kz_array_buffer(bench->b);
-	return kz_copy_dtod(to, 0, from, 0, kz_buffer_size(from), &bench->err);
-}
-
-static int measure_share(struct bench *bench, const struct item *item, int64_t count)
-{
-	double mine[ROUNDS], share[ROUNDS];
 	double in = (double)kz_dtype_size(item->in), out = (double)kz_dtype_size(item->out);
 	double bytes = (double)count * (item->operands * in + (item->shape < TOTAL ? out : 0));
-	double copied = 2 * (double)kz_buffer_size(kz_array_buffer(bench->b));
-	double first = time_library(bench, item->run, 3);
-	for (int round = 0; round < ROUNDS; round++) {
-		double copy = time_library(bench, run_copy, calls_for(first));
-		double own = time_library(bench, item->run, calls_for(first));
-		if (copy < 0 || own < 0) {
-			return -1;
-		}
-		mine[round] = own * 1e6;
-		share[round] = (bytes / own) / (copied / copy);
-	}
 	char name[80];
 	snprintf(name, sizeof(name), "array: %s, %lld", item->name, (long long)count);
-	bench_report(name, "kudzu", "us", mine, ROUNDS);
-	bench_report(name, "share of a copy's bandwidth", "ratio", share, ROUNDS);
-	fflush(stdout);
-	return 0;
+	return measure_share(bench, name, item->run, bytes, ROUNDS);
 }
 
 static int run_gpu(struct bench *bench, const char *name)
@@ -386,7 +329,7 @@ static int run_gpu(struct bench *bench, const char *name)
 				|| (checked && copy_to_host(bench))
 				|| items[i].run(bench)
 				|| (checked && !is_right(bench, &items[i], gpu_counts[s]))
-				|| measure_share(bench, &items[i], gpu_counts[s]);
+				|| measure_item(bench, &items[i], gpu_counts[s]);
 			free_operands(bench);
 			if (failed) {
 				return -1;
@@ -445,8 +388,8 @@ static int measure_latency(struct bench *bench, const struct latency *latency)
 {
 	double mine[ROUNDS], bare[ROUNDS], ratio[ROUNDS];
 	for (int round = 0; round < ROUNDS; round++) {
-		bare[round] = time_library(bench, latency->bare, CALLS) * 1e6;
-		mine[round] = time_library(bench, latency->run, CALLS) * 1e6;
+		bare[round] = time_calls(bench, latency->bare, CALLS) * 1e6;
+		mine[round] = time_calls(bench, latency->run, CALLS) * 1e6;
 		ratio[round] = mine[round] / bare[round];
 		if (mine[round] < 0 || bare[round] < 0) {
 			return -1;
@@ -503,7 +446,7 @@ int main(int argc, char **argv)
 	}
 	int failed = run_latency(&bench, name);
 	failed = failed || (is_cpu ? run_cpu(&bench, name) : run_gpu(&bench, name));
-	kz_array_release(bench.numbers);
+	kz_array_release(numbers);
 	kz_device_close(bench.dev);
 	return failed ? bench_fail(&bench.err) : EXIT_SUCCESS;
 }

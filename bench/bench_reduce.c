@@ -8,7 +8,7 @@
  * The first result and the last are compared with what the host makes of the same elements, so that
  * nothing fast and wrong is measured.
  */
-#include "bench.h"
+#include "calls.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -73,14 +73,6 @@ static const struct item {
 	{"scan", SCAN, KZ_F32, KZ_F32, {2, {64, 1 * MI}}, ALL},
 };
 
-struct bench {
-	kz_device *dev;
-	const struct item *item;
-	kz_array *a, *b, *out; /* `b` is alike, for copies and products */
-	kz_error err;
-	int64_t count;         /* of all elements */
-};
-
 /* Elements */
 
 /* Whole numbers that fit a byte; sums of halves stay small, too. */
@@ -106,7 +98,7 @@ static kz_status make_elements(struct bench *bench)
 	static float values[TILE];
 	kz_array *floats = NULL, *tile = NULL, *tiles = NULL, *all = NULL;
 	kz_error *err = &bench->err;
-	int64_t times = (bench->count + TILE - 1) / TILE;
+	int64_t times = (count_of(&item->shape) + TILE - 1) / TILE;
 	const int64_t strides[] = {0, kz_dtype_size(item->dtype)};
 	for (int64_t i = 0; i < TILE; i++) {
 		values[i] = (float)element(item->dtype, i);
@@ -141,14 +133,6 @@ static kz_status make_result(struct bench *bench)
 	return kz_array_zeros(&bench->out, bench->dev, item->out, kept, &bench->err);
 }
 
-static void free_arrays(struct bench *bench)
-{
-	kz_array_release(bench->a);
-	kz_array_release(bench->b);
-	kz_array_release(bench->out);
-	bench->a = bench->b = bench->out = NULL;
-}
-
 /* What is measured */
 
 static kz_status run(struct bench *bench)
@@ -167,32 +151,6 @@ static kz_status run(struct bench *bench)
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 	options.into = bench->out;
 	return kz_reduce(NULL, (kz_reduce_op)item->op, bench->a, item->axes, &options, &bench->err);
-}
-
-static kz_status run_copy(struct bench *bench)
-{
-	kz_buffer *from = kz_array_buffer(bench->a);
-	return kz_copy_dtod(kz_array_buffer(bench->b), 0, from, 0,
-		kz_array_size(bench->a), &bench->err);
-}
-
-/* Seconds of one call, of `calls` in a row after one that is not measured. */
-static double time_calls(struct bench *bench, kz_status (*call)(struct bench *), int64_t calls)
-{
-	double start = 0;
-	for (int64_t i = -1; i < calls; i++) {
-		if (i == 0) {
-			if (kz_device_synchronize(bench->dev, &bench->err)) {
-				return -1;
-			}
-			start = bench_now();
-		}
-		if (call(bench)) {
-			return -1;
-		}
-	}
-	return kz_device_synchronize(bench->dev, &bench->err) ? -1
-		: (bench_now() - start) / (double)calls;
 }
 
 /* Is it right? */
@@ -271,7 +229,7 @@ static int check(struct bench *bench)
 	}
 	for (int64_t n = 0; n < 64 && !wrong; n++) {
 		int64_t at = n < 32 ? last * n / 31 : n - 32 < results ? n - 32 : last;
-		struct row row = row_of(item, bench->count, at);
+		struct row row = row_of(item, count_of(&item->shape), at);
 		double want = expected(item, &row), got = host[at * words];
 		double most = item->dtype == KZ_F16 ? 1e-3 : 1e-5;
 		if (!(fabs(got - want) <= most * fabs(want) + (item->op == SCAN ? 1e3 : 0) * most)) {
@@ -310,30 +268,13 @@ static void name_item(char *name, size_t size, const struct item *item)
 
 static int measure(struct bench *bench, const char *name)
 {
-	double mine[ROUNDS], share[ROUNDS];
-	if (make_elements(bench) || make_result(bench) || run(bench) || check(bench)) {
-		return -1;
-	}
-	double first = time_calls(bench, run, 3);
-	int64_t calls = (int64_t)(2e-3 / first) + 2;
-	for (int round = 0; round < ROUNDS; round++) {
-		double copy = time_calls(bench, run_copy, calls);
-		double own = time_calls(bench, run, calls);
-		if (copy < 0 || own < 0) {
-			return -1;
-		}
-		mine[round] = own * 1e6;
-		share[round] = bytes_of(bench) / own * copy / (2 * (double)kz_array_size(bench->a));
-	}
-	bench_report(name, "kudzu", "us", mine, ROUNDS);
-	bench_report(name, "share of a copy's bandwidth", "ratio", share, ROUNDS);
-	fflush(stdout);
-	return 0;
+	int failed = make_elements(bench) || make_result(bench) || run(bench) || check(bench);
+	return failed ? -1 : measure_share(bench, name, run, bytes_of(bench), ROUNDS);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench bench = {.err = KZ_ERROR_INIT};
+	struct bench bench = {.now = bench_now, .err = KZ_ERROR_INIT};
 	char name[120];
 	int failed = 0;
 	if (argc > 3) {
@@ -345,11 +286,10 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]) && !failed; i++) {
 		bench.item = &items[i];
-		bench.count = count_of(&items[i].shape);
 		name_item(name, sizeof(name), bench.item);
 		if (argc < 3 || strstr(name, argv[2])) {
 			failed = measure(&bench, name);
-			free_arrays(&bench);
+			release_arrays(&bench);
 		}
 	}
 	kz_device_close(bench.dev);
