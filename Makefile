@@ -81,7 +81,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
 	cubin.c variable.c resources.c \
 	image.c image_ptx.c image_cubin.c pack.c \
-	includes.c looked.c reach.c compiler.c key.c cache.c listed.c)
+	includes.c looked.c reach.c reach_search.c reach_closure.c compiler.c key.c cache.c listed.c)
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \

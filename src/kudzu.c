@@ -52,12 +52,12 @@
  *     cubin.[ch]    sections of a cubin by name; resources.[ch]: what ptxas gave each kernel
  *     ptx_version.[ch]
  *                   versions of PTX, and the drivers that know them
- *     image.[ch]    an image and its kernels; image_ptx.c image_cubin.c: what it says itself
  *     compile.[ch]  all of it together
  *     pack.[ch]     an image as bytes
  *     includes.[ch] what a source text includes
  *     looked.[ch]   what was found out by looking at files, as long as these stay
- *     reach.[ch]    the files that a compile may read
+ *     reach.[ch]    the files that a compile may read; reach_search.c: the walk from one to the next;
+ *                   reach_closure.c: CUDA's own headers; reach_inner.h
  *     compiler.[ch] which NVRTC it is, exactly
  *     key.[ch]      everything that an image depends on
  *     cache.[ch]    compile, unless it was compiled before
