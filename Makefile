@@ -100,8 +100,8 @@ LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c s
 	eval_lex.c eval_parse.c eval.c \
 	overlap.c declare.c custom.c custom_text.c custom_bind.c custom_elementwise.c custom_reduction.c \
 	)
-CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_part.c parse_expr.c parse_reg.c parse_var.c parse_body.c \
-	parse_call.c check.c check_operand.c check_call.c \
+CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_part.c parse_expr.c parse_reg.c parse_var.c parse_body.c parse_operand.c \
+	parse_call.c check.c check_operand.c check_text.c check_call.c \
 	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
 	flat_inst.c \
 	lower.c \

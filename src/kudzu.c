@@ -127,10 +127,10 @@
  *     ptx.[ch]      a PTX module as data; ptx.def: the instructions
  *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
- *     parser.[ch] parse.[ch] parse_expr.c parse_reg.c parse_var.c parse_body.c parse_call.c
- *                   tokens -> module; parse_part.c: kernels that are read late
+ *     parser.[ch] parse.[ch] parse_expr.c parse_reg.c parse_var.c parse_body.c parse_operand.c
+ *     parse_call.c  tokens -> module; parse_part.c: kernels that are read late
  *     check.[ch]    what is not supported, and rules; checker.h check_operand.c: operands and
- *                   their types; check_call.c: calls
+ *                   their types; check_call.c: calls; check_text.c: what is wrong, in words
  *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;
  *                   flat.h flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c
  *                   flat_call.c flat_stack.c flat_inst.c: its steps

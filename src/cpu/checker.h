@@ -2,7 +2,7 @@
 #ifndef CPU_CHECKER_H
 #define CPU_CHECKER_H
 
-/* What check.c, check_operand.c and check_call.c share: the instruction at hand. */
+/* What the files of check.c share: the instruction at hand. */
 #include "check.h"
 
 struct checker {
@@ -11,8 +11,10 @@ struct checker {
 	struct ptx_diag *diag;
 };
 
-/* Always false. */
+/* check_text.c.  Always false. */
 bool check_fail(struct checker *c, const char *format, ...) printf_like(2, 3);
+/* What an operand is. */
+void check_describe(struct checker *c, const struct ptx_operand *o, char text[static 96]);
 /* Elements that .v2 .v4 .v8 ask for; 1 without. */
 size_t checker_vector(const struct ptx_inst *inst);
 

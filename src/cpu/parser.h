@@ -3,7 +3,7 @@
 #define CPU_PARSER_H
 
 /*
- * What parse.c, parse_var.c and parse_body.c share: the token at hand, names and their scopes,
+ * What the files of parse.c share: the token at hand, names and their scopes,
  * growing lists.
  *
  * The one idea: a failure is kept in the parser and turns the rest of the text into its end.  So
@@ -216,6 +216,14 @@ void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count
 
 /* parse_body.c: from behind the { to behind the matching }. */
 void parse_body(struct parser *p);
+
+/* parse_operand.c: an operand; true if the next one is within the same brackets. */
+bool parse_operand(struct parser *p, struct ptx_operand *out);
+/* A register, variable, function, label, special register or vector of registers. */
+void parse_name(struct parser *p, struct ptx_operand *out);
+/* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and reg2
+ * for parse_body.c. */
+void name_later(struct parser *p, struct ptx_operand *out, const struct token *word);
 /* The rest of { a, b }: operands up to `end`. */
 void parse_vector(struct parser *p, struct ptx_operand *out, const char *end);
 
