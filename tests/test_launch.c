@@ -739,6 +739,22 @@ END_TEST
 
 Suite *launch_suite(void);
 
+START_TEST(pieces_of_a_share_get_smaller_to_its_end)
+{
+	uint64_t left = 1000, most = 32, last = most;
+	while (left > 0) {
+		uint64_t piece = launch_piece(left, most);
+		ck_assert_uint_ge(piece, 1);
+		ck_assert_uint_le(piece, last);
+		ck_assert(left == 1 || piece <= (left + 1) / 2);
+		left -= piece;
+		last = piece;
+	}
+	ck_assert_uint_eq(launch_piece(64, most), most);
+	ck_assert_uint_eq(last, 1);
+}
+END_TEST
+
 Suite *launch_suite(void)
 {
 	Suite *suite = suite_create("launch");
@@ -766,6 +782,7 @@ Suite *launch_suite(void)
 	tcase_add_test(tc, launch_refuses_local_memory_beyond_all_sizes);
 	tcase_add_test(tc, fault_leaves_foreign_faults_to_the_handler_before);
 	tcase_add_test(tc, fault_passes_on_to_handlers_below_and_above);
+	tcase_add_test(tc, pieces_of_a_share_get_smaller_to_its_end);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

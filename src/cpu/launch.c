@@ -444,10 +444,12 @@ static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 	if (at >= owner->end) {
 		return false;
 	}
+	uint64_t count = job->chunk;
 	if (job->want == 1) { // there is nobody else
-		atomic_store_explicit(&owner->next, at + job->chunk, memory_order_relaxed);
+		atomic_store_explicit(&owner->next, at + count, memory_order_relaxed);
 	} else {
-		at = atomic_fetch_add_explicit(&owner->next, job->chunk, memory_order_relaxed);
+		count = launch_piece(owner->end - at, count);
+		at = atomic_fetch_add_explicit(&owner->next, count, memory_order_relaxed);
 		if (at >= owner->end) {
 			return false;
 		}
@@ -456,7 +458,7 @@ static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 		w->at = at;
 		locate(job, at, w->ctaid);
 	}
-	w->to = owner->end - at > job->chunk ? at + job->chunk : owner->end;
+	w->to = owner->end - at > count ? at + count : owner->end;
 	return true;
 }
 

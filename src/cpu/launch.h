@@ -75,4 +75,12 @@ CUresult launch_continue(struct launcher *launcher);
  */
 void launch_cancel(struct launcher *launcher, CUresult code, const char *why);
 
+/* Of the blocks that are left of a share, so many for the next who asks: never more than half, so
+ * that workers who began at different times end together. */
+static inline uint64_t launch_piece(uint64_t left, uint64_t most)
+{
+	uint64_t half = (left + 1) / 2;
+	return half < most ? half : most;
+}
+
 #endif
