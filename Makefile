@@ -132,7 +132,7 @@ LLVM_PART := $(addprefix src/cpu/,\
 	emit_trace.c emit_warp.c emit_warps.c emit_guard.c emit_team.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
 	emit_half.c emit_fp8.c emit_video.c \
 	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c emit_bypass.c emit_bypass_loop.c \
+	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c emit_bunch.c emit_bypass.c emit_bypass_loop.c \
 	jit_link.c jit_dump.c jit_llvm.c)
 LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c team.c shape_class.c features.c settings.c code.c)
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)

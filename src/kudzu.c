@@ -162,6 +162,7 @@
  *                   emit_base.c: addresses that LLVM makes vectors of;
  *                   emit_wrap.c: addresses in a row unless an index wraps around
  *                   emit_drift.c: vectors to which loops add the same in all lanes;
+ *                   emit_bunch.c: sums of a team that are more than the registers;
  *                   emit_bypass.c emit_bypass_loop.c: stores past the cache
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again

@@ -149,6 +149,8 @@ void emit_bypass_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 
 /* emit_drift.c: take vectors apart to which loops add the same in all lanes.  False: no memory. */
 bool emit_part_drifts(LLVMValueRef fn);
+/* emit_bunch.c, last: sums of more than `room` bits come in bunches.  False: no memory. */
+bool emit_bunch_sums(LLVMValueRef fn, unsigned room);
 
 /* emit.c: values */
 LLVMTypeRef emit_type(struct emit *e, enum ptx_type type);

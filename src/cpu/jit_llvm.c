@@ -210,6 +210,13 @@ static bool improve_addresses(LLVMValueRef fn, const struct jit_order *order)
 	return order->width == 1 || !order->has_loop || emit_part_drifts(fn);
 }
 
+/* Half of the processor's vector registers, in bits. */
+static unsigned sum_room(const struct jit_llvm *llvm)
+{
+	return strstr(llvm->features, "+avx512f") ? 16 * 512 : strstr(llvm->features, "+avx") ? 8 * 256
+		: 8 * 128;
+}
+
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
@@ -232,6 +239,9 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 	}
 	if (order->is_vector && !error) {
 		emit_bypass_loops(fn, llvm->layout);
+	}
+	if (order->class >= SHAPE_TEAM && !error) {
+		had_memory &= emit_bunch_sums(fn, sum_room(llvm));
 	}
 	LLVMDisposePassBuilderOptions(options);
 	if (error) {
