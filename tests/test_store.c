@@ -206,8 +206,8 @@ START_TEST(every_sector_of_zeros_is_found)
 }
 END_TEST
 
-/* Big entries are read in two steps, the key where the value is to lie. */
-enum { BIG_KEY = 5000, BIG_VALUE = 100000, OTHER_KEY_MAX = 80000 };
+/* Of big entries the key is compared in pieces, of 8 KiB, before the value is read. */
+enum { BIG_KEY = 20000, BIG_VALUE = 100000, OTHER_KEY_MAX = 80000 };
 
 static enum store_result get_big(struct store *store, const char *key, size_t key_size)
 {
@@ -263,15 +263,18 @@ START_TEST(the_whole_key_of_a_big_entry_is_compared)
 {
 	static const size_t sizes_of_others[] = {0, 1, BIG_KEY - 1, BIG_KEY + 1, 60000,
 		OTHER_KEY_MAX};
+	static const size_t changes[] = {0, 8191, 8192, 16384, BIG_KEY - 1};
 	char key[OTHER_KEY_MAX];
 	store_tune.hash_bits = 0;
 	struct store *store = store_with_big(key);
 	for (size_t i = 0; i < countof(sizes_of_others); i++) {
 		ck_assert_int_eq(get_big(store, key, sizes_of_others[i]), STORE_OTHER_KEY);
 	}
-	key[BIG_KEY - 1] = 'x';
-	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_OTHER_KEY);
-	key[BIG_KEY - 1] = 'k';
+	for (size_t i = 0; i < countof(changes); i++) {
+		key[changes[i]] = 'x';
+		ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_OTHER_KEY);
+		key[changes[i]] = 'k';
+	}
 	ck_assert_int_eq(get_big(store, key, BIG_KEY), STORE_HIT);
 	store_close(store);
 }

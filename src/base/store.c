@@ -11,7 +11,8 @@
  * whoever writes may stop anywhere.
  *
  * A hit is four system calls: openat, fstat, readv, close (and once an hour a fifth, which notes
- * that the entry is in use; and of 128 KB on one more, for new pages).
+ * that the entry is in use).  A big one is some more, for it is read by its head and the key, in
+ * pieces, and then the value.
  */
 #include "store_inner.h"
 
@@ -33,6 +34,7 @@ enum {
 	/* Above this, the head is read first, with the key or alone: the size of a strange file is not
 	 * to be believed. */
 	READ_AT_ONCE = 1 << 16,
+	KEY_PIECE = 1 << 13, /* on the stack, which may be a small one */
 };
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
 #define ENTRY_MAX (INT64_C(1) << 30)
@@ -324,35 +326,68 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 	return judge(&head, hash_end(&split.key), hash_end(&split.value), STORE_OTHER_KEY);
 }
 
-/* A big entry by its head and key, which is compared where the value comes to lie, and the value: as
- * many calls, and less new memory by the key, which is a source and what it includes. */
-static enum store_result read_in_two(int fd, off_t file_size, struct buffers *b,
+/* Whether the file goes on with the rest of the key, of which `done` bytes have been read. */
+static bool has_key(int fd, char piece[KEY_PIECE], const struct wanted *wanted, size_t done)
+{
+	const char *key = wanted->key;
+	while (done < wanted->key_size) {
+		size_t size = wanted->key_size - done;
+		size = size < KEY_PIECE ? size : KEY_PIECE;
+		struct iovec part = {piece, size};
+		if (!store_read(fd, &part, 1) || memcmp(piece, key + done, size) != 0) {
+			return false;
+		}
+		done += size;
+	}
+	return true;
+}
+
+/* A big entry by its head and key, which is compared piece by piece, and the value: it needs no new
+ * memory for the key, which is a source and what it includes.  ABSENT: it is no such entry. */
+static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
 	const struct wanted *wanted)
 {
 	struct store_head head;
-	struct split split;
-	struct iovec first[] = {{&head, sizeof(head)}, {b->value, wanted->key_size}};
-	struct iovec second[] = {{b->value, b->size}};
+	char piece[KEY_PIECE];
+	size_t begun = wanted->key_size < sizeof(piece) ? wanted->key_size : sizeof(piece);
+	struct iovec first[] = {{&head, sizeof(head)}, {piece, begun}};
 	if (!store_read(fd, first, countof(first))) {
 		return STORE_FAILED;
 	}
-	if (!store_check_head(&head, file_size)) {
-		return STORE_DAMAGED;
+	if (!store_check_head(&head, file_size) || head.key_size != wanted->key_size
+		|| memcmp(piece, wanted->key, begun) != 0  || !has_key(fd, piece, wanted, begun)) {
+		return STORE_ABSENT;
 	}
-	bool same = is_wanted(&head, b->value, wanted->key_size, wanted);
-	if (!same) {
-		split_begin(&split, &head);
-		split_add(&split, b->value, wanted->key_size);
+	b->size = (size_t)head.value_size;
+	b->value = mem_alloc(b->size + 1);
+	if (!b->value) {
+		errno = ENOMEM;
+		return STORE_FAILED;
 	}
-	mem_expect(b->value, b->size); /* not before its size is believed */
+	struct iovec second[] = {{b->value, b->size}};
+	mem_expect(b->value, b->size);
 	if (!store_read(fd, second, countof(second))) {
 		return STORE_FAILED;
 	}
-	if (same) {
-		return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
+	b->value[b->size] = '\0';
+	return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
+}
+
+/* All of an entry; at the beginning of the file. */
+static enum store_result read_all(int fd, off_t file_size, struct buffers *b,
+	const struct wanted *wanted)
+{
+	size_t rest = (size_t)file_size - sizeof(struct store_head);
+	b->key_size = wanted->key_size < rest ? wanted->key_size : rest;
+	b->size = rest - b->key_size;
+	b->key = mem_alloc(b->key_size);
+	b->value = mem_alloc(b->size + 1);
+	if (!b->key || !b->value) {
+		errno = ENOMEM;
+		return STORE_FAILED;
 	}
-	split_add(&split, b->value, b->size);
-	return judge(&head, hash_end(&split.key), hash_end(&split.value), STORE_OTHER_KEY);
+	b->value[b->size] = '\0';
+	return read_parts(fd, file_size, b, wanted);
 }
 
 static enum store_result read_file(const struct store *store, int fd, const struct wanted *wanted,
@@ -363,19 +398,12 @@ static enum store_result read_file(const struct store *store, int fd, const stru
 	if (result != STORE_HIT) {
 		return result;
 	}
-	size_t rest = (size_t)st.st_size - sizeof(struct store_head);
-	b->key_size = wanted->key_size < rest ? wanted->key_size : rest;
-	b->size = rest - b->key_size;
-	bool in_two = st.st_size > READ_AT_ONCE && b->key_size == wanted->key_size
-		&& b->key_size <= b->size;
-	b->key = in_two ? NULL : mem_alloc(b->key_size);
-	b->value = mem_alloc(b->size + 1);
-	if ((!b->key && !in_two) || !b->value) {
-		errno = ENOMEM;
-		return STORE_FAILED;
+	bool is_big = st.st_size > READ_AT_ONCE;
+	result = is_big ? read_value(fd, st.st_size, b, wanted) : STORE_ABSENT;
+	if (result == STORE_ABSENT) {
+		result = is_big && lseek(fd, 0, SEEK_SET) != 0 ? STORE_FAILED
+			: read_all(fd, st.st_size, b, wanted);
 	}
-	b->value[b->size] = '\0';
-	result = (in_two ? read_in_two : read_parts)(fd, st.st_size, b, wanted);
 	int64_t age = store_now() - st.st_mtim.tv_sec;
 	if (result == STORE_HIT && (age > TOUCH_S || age < -TOUCH_S)) {
 		futimens(fd, NULL);
