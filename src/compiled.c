@@ -164,7 +164,7 @@ static bool is_current(const struct rtc_request *request, struct hash made_under
 	for (int paths = 0; paths < 2 && !current; paths++) {
 		struct key key = {.bytes = STR_INIT};
 		if (compiler_get(&compiler, NULL) == KZ_OK
-		    && key_make(&key, request, compiler, paths) && !key.why_not) {
+		    && key_make(&key, request, NULL, compiler, paths) && !key.why_not) {
 			current = hash_equal(made_under, hash_of(key.bytes.data, key.bytes.len));
 		}
 		key_free(&key);
@@ -218,7 +218,7 @@ kz_status compiled_get(struct kz_image **out, const struct rtc_request *request,
 		*out = look(&wanted, request, &mine);
 		pthread_mutex_unlock(&table.lock);
 	}
-	kz_status st = *out ? KZ_OK : image_make(out, &key, request, err);
+	kz_status st = *out ? KZ_OK : image_make(out, &key, request, &wanted.bytes, err);
 	if (mine) {
 		settle(&wanted, *out, &key);
 	}

@@ -93,7 +93,7 @@ static bool remake(struct key *key, const struct rtc_request *request,
 	const struct compiler *compiler, bool paths)
 {
 	key_free(key);
-	return key_make(key, request, compiler, paths) && !key->why_not;
+	return key_make(key, request, NULL, compiler, paths) && !key->why_not;
 }
 
 /* Find the image under either form of the key, and leave that form in *key. */
@@ -107,7 +107,7 @@ static bool find(struct rtc_image *out, struct key *key, struct store *store,
 		return false;
 	}
 	struct key with_paths;
-	if (key_make(&with_paths, request, compiler, true) && !with_paths.why_not
+	if (key_make(&with_paths, request, NULL, compiler, true) && !with_paths.why_not
 	    && load(out, store, &with_paths)) {
 		key_free(key);
 		*key = with_paths;
@@ -142,13 +142,13 @@ static kz_status make(struct rtc_image *out, struct key *key, struct store *stor
 }
 
 kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	kz_error *err)
+	const struct str *begun, kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = cache_store();
 	*key = (struct key){.bytes = STR_INIT};
 	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
-	    || !key_make(key, request, compiler, false) || key->why_not) {
+	    || !key_make(key, request, begun, compiler, false) || key->why_not) {
 		bool opaque = key->why_not;
 		atomic_fetch_add(&counts.not_cached, opaque);
 		key_free(key);

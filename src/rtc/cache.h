@@ -10,10 +10,10 @@
 /*
  * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No
  * trouble with the cache is an error.  *key, which the caller frees, is that of the image; its
- * bytes are empty where there is none.
+ * bytes are empty where there is none; for `begun` see key_make.
  */
 kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	kz_error *err);
+	const struct str *begun, kz_error *err);
 
 /* The store of this process, opened by whoever needs it first; NULL when memory runs out. */
 struct store *cache_store(void);

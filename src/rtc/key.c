@@ -8,7 +8,7 @@
  *
  * Paths of include folders are left out as long as none can get into the output, so that a project
  * that moves finds its images again.  Where they can (debug information, __FILE__), or did (in a
- * warning), they are the last part.
+ * warning), they are the last part.  The request comes first, as the table of images in memory has it.
  */
 #include "../base/common.h"
 
@@ -26,6 +26,9 @@
 
 /* Change it with the meaning of a part. */
 #define FORMAT "1"
+
+/* A request of so many bytes is not copied for its key. */
+#define LONG_REQUEST 16384
 
 /* A new field must get into the key, too: see key_add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
@@ -118,6 +121,7 @@ static void add_memory_headers(struct str *out, const struct rtc_request *reques
 
 bool key_add_request(struct str *out, const struct rtc_request *request)
 {
+	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
 	add_text(out, "name", request->name ? request->name : "kernel.cu");
 	add_text(out, "source", request->source);
 	add_arch(out, request);
@@ -167,26 +171,52 @@ static void add_paths(struct str *out, const struct rtc_request *request)
 	end_part(out, begin);
 }
 
-bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler,
-	bool paths)
+/* All but the request. */
+static void add_surroundings(struct key *out, struct str *text, const struct rtc_request *request,
+	const struct compiler *compiler, const struct reach *reach)
+{
+	add_text(text, "format", FORMAT);
+	out->is_unnamed = !add_code(text);
+	add_text(text, "compiler", compiler->identity);
+	add_list(text, "CUDA folders", compiler->include_dirs, compiler->include_count);
+	add_files(text, reach);
+	if (out->has_paths) {
+		add_paths(text, request);
+	}
+}
+
+/* Go on where a long request ends: new memory for it once more would take longer than all else. */
+static bool go_on(struct key *out, const struct str *begun, const struct str *rest)
+{
+	if (begun->failed || rest->failed || rest->len >= begun->cap - begun->len) {
+		return false;
+	}
+	out->bytes = *begun;
+	out->is_borrowed = true;
+	str_addn(&out->bytes, rest->data, rest->len);
+	return true;
+}
+
+bool key_make(struct key *out, const struct rtc_request *request, const struct str *begun,
+	const struct compiler *compiler, bool paths)
 {
 	struct reach reach;
+	struct str rest = STR_INIT;
 	*out = (struct key){.bytes = STR_INIT};
 	reach_find(&reach, request, compiler->include_dirs, compiler->include_count);
-	str_addn(&out->bytes, KEY_KIND, sizeof(KEY_KIND));
-	add_text(&out->bytes, "format", FORMAT);
-	out->is_unnamed = !add_code(&out->bytes);
-	add_text(&out->bytes, "compiler", compiler->identity);
-	add_list(&out->bytes, "CUDA folders", compiler->include_dirs, compiler->include_count);
-	key_add_request(&out->bytes, request);
-	add_files(&out->bytes, &reach);
 	out->why_not = reach.why_not;
 	out->on_disk = reach.on_disk;
 	out->has_paths = paths || request->line_info || request->debug
 		|| (reach.has_place && request->include_count > 0);
-	if (out->has_paths) {
-		add_paths(&out->bytes, request);
+	bool is_long = begun && begun->len >= LONG_REQUEST;
+	if (is_long) {
+		add_surroundings(out, &rest, request, compiler, &reach);
 	}
+	if (!is_long || !go_on(out, begun, &rest)) {
+		key_add_request(&out->bytes, request);
+		add_surroundings(out, &out->bytes, request, compiler, &reach);
+	}
+	str_free(&rest);
 	bool ok = !reach.no_memory && !out->bytes.failed;
 	reach_free(&reach);
 	if (!ok) {
@@ -197,7 +227,11 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct c
 
 void key_free(struct key *key)
 {
-	str_free(&key->bytes);
+	if (!key->is_borrowed) {
+		str_free(&key->bytes);
+	}
+	key->bytes = (struct str)STR_INIT;
+	key->is_borrowed = false;
 }
 
 bool key_next(struct key_part *out, size_t *at, const void *key, size_t size)

@@ -18,19 +18,23 @@ struct key {
 	struct str bytes;
 	bool on_disk;        /* it depends on files: they may be others the next time */
 	bool has_paths;      /* the include folders are a part of it */
+	bool is_borrowed;    /* the bytes are another's, up to the end of the request and beyond it */
 	bool is_unnamed;     /* nothing tells this build of Kudzu from others: for this process only */
 	const char *why_not; /* the output depends on what no key can hold; static.  NULL: it does not */
 };
 
-/* The part that is as it is in memory: no file is looked at.  False when memory runs out. */
+/* What a key begins with, which is as it is in memory: no file is looked at.  False when memory runs
+ * out. */
 bool key_add_request(struct str *out, const struct rtc_request *request);
 
 /*
  * Make the key.  With `paths` the include folders are in it even if no path gets into the output as
- * far as the texts tell.  False when memory runs out.  Free it whatever came out.
+ * far as the texts tell.  `begun`, which may be NULL, has the request already: the key may use its memory,
+ * behind what is in there, and is good as long as that is, and until another key is made so.  False
+ * when memory runs out.  Free it whatever came out.
  */
-bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler,
-	bool paths);
+bool key_make(struct key *out, const struct rtc_request *request, const struct str *begun,
+	const struct compiler *compiler, bool paths);
 void key_free(struct key *key);
 
 /* A part of a key, which may have come from a file. */

@@ -191,7 +191,7 @@ char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
 	char *lines = nvrtc->GetPCHCreateStatus ? include_lines(request->source) : NULL;
 	headers.source = lines;
 	if (lines && *lines && compiler_get(&compiler, NULL) == KZ_OK
-	    && key_make(&key, &headers, compiler, true)) {
+	    && key_make(&key, &headers, NULL, compiler, true)) {
 		if (!key.why_not) {
 			hash_text(name, hash_of(key.bytes.data, key.bytes.len));
 		}
