@@ -70,7 +70,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	link.h bundle.h \
 	ffi.h \
 	)
-BASE := $(addprefix src/base/,lz4.c fatbin.c \
+BASE := $(addprefix src/base/,lz4.c squeeze.c fatbin.c \
 	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
@@ -151,7 +151,7 @@ BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_
 	bench_cpu bench_nvcc
 
 # A suite NAME is tests/test_NAME.c, which exports NAME_suite.
-SUITES_kudzu := warm base error file hash store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
+SUITES_kudzu := warm base error file hash squeeze store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
 	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
 	rtc_pack rtc_reach rtc_looked rtc_key rtc_listed loaded cache \
 	rtc_resources \

@@ -19,7 +19,8 @@
  *                   store_io.c: its system calls; store_folder.c: where it is, and may it be used;
  *                   store_size.c: its limit, locks; store_walk.c: all of it; store_inner.h
  *     str.[ch]      a growing string
- *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them are compressed
+ *     squeeze.[ch]  big texts of which little is read
+ *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them, and squeezed texts, are compressed
  *
  * src/drv/ - the CUDA Driver API, from whichever object provides it
  *     cuda_abi.h    its types and constants; attributes.def: device attributes

@@ -2,11 +2,16 @@
 #ifndef BASE_LZ4_H
 #define BASE_LZ4_H
 
-/* One LZ4 block, as fat binaries of CUDA before 12.4 hold their PTX in. */
+/* LZ4 blocks: fat binaries of CUDA before 12.4 hold their PTX in one, and we keep texts in them. */
 #include "common.h"
+
+#define LZ4_ENCODE_MAX 65536
 
 /* Decode a block to exactly out_size bytes.  Never reads or writes outside the two buffers; false
  * if the block is damaged or of another size. */
 bool lz4_decode(uint8_t *out, size_t out_size, const uint8_t *in, size_t in_size);
+
+/* Encode up to LZ4_ENCODE_MAX bytes; the size of the block, 0 where that may be more than `room`. */
+size_t lz4_encode(uint8_t *out, size_t room, const uint8_t *in, size_t in_size);
 
 #endif

@@ -355,7 +355,7 @@ static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
 		return STORE_FAILED;
 	}
 	if (!store_check_head(&head, file_size) || head.key_size != wanted->key_size
-		|| memcmp(piece, wanted->key, begun) != 0  || !has_key(fd, piece, wanted, begun)) {
+		|| memcmp(piece, wanted->key, begun) != 0 || !has_key(fd, piece, wanted, begun)) {
 		return STORE_ABSENT;
 	}
 	b->size = (size_t)head.value_size;

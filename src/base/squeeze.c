@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Big texts of which little is read.  Reading a file is fast; what takes long is the new memory to
+ * read it into, by far, so a text of which one kernel is wanted is kept as it is compressed, and there
+ * is memory only where somebody reads.
+ *
+ * The sizes of all pieces, 4 bytes each, lowest first, and the pieces: LZ4 blocks, or as they are, where
+ * that is no larger.  Sizes are looked at when it is opened, blocks when they are decoded.
+ */
+#include "squeeze.h"
+
+#include "alloc.h"
+#include "lz4.h"
+
+#include <endian.h>
+#include <pthread.h>
+#include <string.h>
+
+/* What is less is read as fast as it is unpacked.  More text than that no byte of a block can stand for. */
+enum { LEAST_SIZE = 2 * SQUEEZE_PIECE, MOST_PER_BYTE = 255 };
+
+struct piece {
+	const uint8_t *block; /* NULL: the text is there */
+	size_t size;
+};
+
+struct squeezed {
+	pthread_mutex_t lock; /* of the text and the pieces */
+	char *text;
+	size_t size;
+	size_t count;
+	struct piece pieces[];
+};
+
+static size_t count_pieces(size_t size)
+{
+	return size / SQUEEZE_PIECE + (size % SQUEEZE_PIECE != 0);
+}
+
+/* Bytes of text in a piece. */
+static size_t piece_size(size_t size, size_t i)
+{
+	size_t left = size - i * SQUEEZE_PIECE;
+	return left < SQUEEZE_PIECE ? left : SQUEEZE_PIECE;
+}
+
+/* Append one piece, by way of `block`, and say how large it is in the list at `list`. */
+static void add_piece(struct str *out, size_t list, uint8_t *block, const char *text, size_t size)
+{
+	size_t used = lz4_encode(block, size - 1, (const uint8_t *)text, size);
+	uint32_t number = htole32((uint32_t)(used > 0 ? used : size));
+	str_addn(out, used > 0 ? (const char *)block : text, used > 0 ? used : size);
+	if (!out->failed) {
+		memcpy(out->data + list, &number, sizeof(number));
+	}
+}
+
+bool squeeze(struct str *out, const char *text, size_t size)
+{
+	size_t begin = out->len, count = count_pieces(size);
+	uint8_t *block = size >= LEAST_SIZE ? mem_alloc(SQUEEZE_PIECE) : NULL;
+	if (!block) {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		str_addn(out, "\0\0\0", sizeof(uint32_t));
+	}
+	for (size_t i = 0; i < count; i++) {
+		add_piece(out, begin + i * sizeof(uint32_t), block, text + i * SQUEEZE_PIECE,
+			piece_size(size, i));
+	}
+	mem_free(block);
+	bool pays = out->len - begin <= size / 2;
+	out->len = pays ? out->len : begin;
+	return pays && !out->failed;
+}
+
+/* Where the pieces are; false if they are not what there is. */
+static bool find_pieces(struct squeezed *s, const uint8_t *data, size_t left)
+{
+	const uint8_t *list = data, *next = data + s->count * sizeof(uint32_t);
+	left -= s->count * sizeof(uint32_t);
+	for (size_t i = 0; i < s->count; i++, list += sizeof(uint32_t)) {
+		uint32_t size;
+		memcpy(&size, list, sizeof(size));
+		size = le32toh(size);
+		if (size > left) {
+			return false;
+		}
+		s->pieces[i] = (struct piece){next, size};
+		next += size;
+		left -= size;
+	}
+	return left == 0;
+}
+
+kz_status squeezed_open(struct squeezed **out, const void *data, size_t data_size, size_t text_size)
+{
+	size_t count = count_pieces(text_size);
+	*out = NULL;
+	if (count > data_size / sizeof(uint32_t) || text_size / MOST_PER_BYTE > data_size) {
+		return KZ_BAD_IMAGE;
+	}
+	struct squeezed *s = mem_zalloc(1, sizeof(*s) + count * sizeof(*s->pieces));
+	if (!s) {
+		return KZ_NO_MEMORY;
+	}
+	s->size = text_size;
+	s->count = count;
+	pthread_mutex_init(&s->lock, NULL);
+	bool good = find_pieces(s, data, data_size);
+	s->text = good ? mem_alloc(text_size + 1) : NULL;
+	if (!s->text) {
+		squeezed_close(s);
+		return good ? KZ_NO_MEMORY : KZ_BAD_IMAGE;
+	}
+	*out = s;
+	return KZ_OK;
+}
+
+void squeezed_close(struct squeezed *squeezed)
+{
+	if (squeezed) {
+		pthread_mutex_destroy(&squeezed->lock);
+		mem_free(squeezed->text);
+		mem_free(squeezed);
+	}
+}
+
+char *squeezed_text(const struct squeezed *squeezed)
+{
+	return squeezed->text;
+}
+
+/* The lock is held. */
+static void read_piece(struct squeezed *s, size_t i)
+{
+	struct piece *piece = &s->pieces[i];
+	size_t size = piece_size(s->size, i);
+	char *to = s->text + i * SQUEEZE_PIECE;
+	if (!piece->block) {
+		return;
+	}
+	if (piece->size == size) {
+		memcpy(to, piece->block, size);
+	} else if (!lz4_decode((uint8_t *)to, size, piece->block, piece->size)) {
+		memset(to, ' ', size);
+	}
+	if (i == s->count - 1) {
+		to[size] = '\0';
+	}
+	piece->block = NULL;
+}
+
+void squeezed_read(struct squeezed *squeezed, size_t begin, size_t end)
+{
+	end = end < squeezed->size ? end : squeezed->size;
+	if (begin >= end) {
+		return;
+	}
+	pthread_mutex_lock(&squeezed->lock);
+	if (squeezed->pieces[begin / SQUEEZE_PIECE].block) {
+		mem_expect(squeezed->text + begin, end - begin);
+	}
+	for (size_t i = begin / SQUEEZE_PIECE; i * SQUEEZE_PIECE < end; i++) {
+		read_piece(squeezed, i);
+	}
+	pthread_mutex_unlock(&squeezed->lock);
+}
+
+size_t squeezed_count(struct squeezed *squeezed)
+{
+	size_t count = 0;
+	pthread_mutex_lock(&squeezed->lock);
+	for (size_t i = 0; i < squeezed->count; i++) {
+		count += !squeezed->pieces[i].block;
+	}
+	pthread_mutex_unlock(&squeezed->lock);
+	return count;
+}
