@@ -27,15 +27,42 @@ CUresult cuKernelGetFunction(CUfunction *out, CUkernel kernel);
 CUresult cuModuleGetFunctionCount(unsigned *out, CUmodule module);
 CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned count, CUmodule module);
 
+/* A text of which nothing is there but what was asked for. */
+struct sparse {
+	const char *whole;
+	char *text;
+	size_t size;
+	size_t bytes; /* that were asked for */
+};
+
+static void sparse_read(void *arg, size_t begin, size_t end)
+{
+	struct sparse *sparse = arg;
+	end = end < sparse->size ? end : sparse->size;
+	if (begin < end) {
+		memcpy(sparse->text + begin, sparse->whole + begin, end - begin);
+		sparse->bytes += end - begin;
+	}
+}
+
+static struct kudzu_text sparse_create(struct sparse *out, const char *ptx, size_t size)
+{
+	struct hash hash = hash_of(ptx, size);
+	*out = (struct sparse){ptx, malloc(size), size, 0};
+	memset(out->text, 0xff, size);
+	return (struct kudzu_text){size, hash.high, hash.low, sparse_read, out};
+}
+
 /* Every part, the last one first, against the same kernel in the whole; how many there are. */
-static size_t compare_parts(const char *ptx, size_t size)
+static size_t compare_parts_of(const char *ptx, size_t size, const char *text,
+	const struct kudzu_text *known)
 {
 	struct ptx_module whole, late;
 	struct ptx_diag diag = {0};
 	struct str expected = STR_INIT, got = STR_INIT;
 	big_parse(&whole, ptx, size);
 	size_t count = whole.is_separable ? whole.part_count : 0;
-	ck_assert(parse_outline(&late, ptx, size, whole.text_hash, whole.parts, count, &diag));
+	ck_assert(parse_outline(&late, text, known, whole.parts, count, &diag));
 	ck_assert_uint_eq(late.func_count, whole.func_count);
 	ck_assert_uint_eq(late.var_count, whole.var_count);
 	for (size_t i = count; i-- > 0;) {
@@ -53,6 +80,17 @@ static size_t compare_parts(const char *ptx, size_t size)
 	str_free(&got);
 	parse_free(&whole);
 	parse_free(&late);
+	return count;
+}
+
+static size_t compare_parts(const char *ptx, size_t size)
+{
+	struct sparse sparse;
+	struct kudzu_text known = {.size = size};
+	size_t count = compare_parts_of(ptx, size, ptx, &known);
+	known = sparse_create(&sparse, ptx, size);
+	ck_assert_uint_eq(compare_parts_of(ptx, size, sparse.text, &known), count);
+	free(sparse.text);
 	return count;
 }
 
@@ -111,12 +149,13 @@ START_TEST(parts_that_do_not_fit_are_refused)
 	struct ptx_diag diag = {0};
 	big_write(4, "");
 	big_parse(&whole, big_text, strlen(big_text));
+	const struct kudzu_text known = {.size = strlen(big_text)};
 	whole.parts[1].offset += 1;
-	ck_assert(!parse_outline(&late, big_text, strlen(big_text), whole.text_hash, whole.parts, 4, &diag));
+	ck_assert(!parse_outline(&late, big_text, &known, whole.parts, 4, &diag));
 	whole.parts[1].offset -= 1;
-	ck_assert(parse_outline(&late, big_text, strlen(big_text), whole.text_hash, whole.parts, 4, &diag));
+	ck_assert(parse_outline(&late, big_text, &known, whole.parts, 4, &diag));
 	const struct ptx_part wrong[] = {{.offset = 0, .size = 20}, {.offset = 1 << 30, .size = 1},
-		{.offset = 10, .size = SIZE_MAX}, {.offset = whole.parts[0].offset, .size = 60}};
+		{.offset = 10, .size = UINT32_MAX}, {.offset = whole.parts[0].offset, .size = 60}};
 	for (size_t i = 0; i < countof(wrong); i++) {
 		diag = (struct ptx_diag){0};
 		ck_assert_ptr_null(parse_part(&late, &wrong[i], &diag));
@@ -148,6 +187,7 @@ START_TEST(kernels_that_are_read_late_run)
 }
 END_TEST
 
+/* Of the last name that is not there the hash has the 32 bits that k6 is found by. */
 START_TEST(kernels_that_are_read_late_are_found_and_counted)
 {
 	CUfunction functions[9], function = NULL;
@@ -160,6 +200,7 @@ START_TEST(kernels_that_are_read_late_are_found_and_counted)
 	ck_assert_uint_eq(count, 8);
 	FAILS(NOT_FOUND, cuModuleGetFunction(&function, module, "k8"));
 	FAILS(NOT_FOUND, cuModuleGetFunction(&function, module, "twice"));
+	FAILS(NOT_FOUND, cuModuleGetFunction(&function, module, "xumwkagc"));
 	OK(cuModuleGetFunction(&function, module, "k5"));
 	OK(cuModuleEnumerateFunctions(functions, 9, module));
 	ck_assert_ptr_eq(functions[5], function);
@@ -173,6 +214,59 @@ START_TEST(kernels_that_are_read_late_are_found_and_counted)
 }
 END_TEST
 
+/* Of a text that is not all there, once it is known: what is used. */
+START_TEST(of_a_text_that_comes_as_it_is_read_little_is_read)
+{
+	CUjit_option option = CU_JIT_KUDZU_TEXT;
+	struct sparse sparse;
+	big_write(40, "");
+	for (int round = 0; round < 3; round++) {
+		CUmodule module = NULL;
+		struct kudzu_text known = sparse_create(&sparse, big_text, strlen(big_text));
+		void *value = &known;
+		OK(cuModuleLoadDataEx(&module, sparse.text, 1, &option, &value));
+		known.read = NULL; /* the driver has its own copy */
+		ck_assert_uint_eq(big_run(module, 20), 2 * (20 + 7));
+		if (round > 0) {
+			ck_assert_uint_lt(sparse.bytes, sparse.size / 5);
+		}
+		for (int i = 39; i >= 0; i--) {
+			ck_assert_uint_eq(big_run(module, i), 2 * (unsigned)(i + 7));
+		}
+		CUfunction function;
+		FAILS(NOT_FOUND, cuModuleGetFunction(&function, module, "k40"));
+		OK(cuModuleUnload(module));
+		free(sparse.text);
+		if (round == 1) {
+			outline_forget();
+		}
+	}
+}
+END_TEST
+
+/* A list of kernels that is of another text: the text is read whole. */
+START_TEST(a_text_that_comes_as_it_is_read_may_be_another_one)
+{
+	CUjit_option option = CU_JIT_KUDZU_TEXT;
+	CUmodule module = NULL;
+	struct sparse sparse;
+	big_write(8, "");
+	OK(cuModuleUnload(big_load(big_text)));
+	struct hash hash = hash_of(big_text, strlen(big_text));
+	memmove(big_text + 20, big_text, strlen(big_text) - 20);
+	memset(big_text, ' ', 20);
+	struct kudzu_text known = sparse_create(&sparse, big_text, strlen(big_text));
+	known.hash_high = hash.high;
+	known.hash_low = hash.low;
+	void *value = &known;
+	OK(cuModuleLoadDataEx(&module, sparse.text, 1, &option, &value));
+	ck_assert_uint_eq(big_run(module, 3), 20);
+	ck_assert_uint_ge(sparse.bytes, sparse.size);
+	OK(cuModuleUnload(module));
+	free(sparse.text);
+}
+END_TEST
+
 /* What the caller does to it afterwards is seen only where he has said that he does nothing. */
 START_TEST(a_text_is_copied_unless_it_stays)
 {
@@ -181,7 +275,7 @@ START_TEST(a_text_is_copied_unless_it_stays)
 	big_write(8, "");
 	OK(cuModuleUnload(big_load(big_text)));
 	struct hash hash = hash_of(big_text, strlen(big_text));
-	struct kudzu_text known = {strlen(big_text), hash.high, hash.low};
+	struct kudzu_text known = {strlen(big_text), hash.high, hash.low, NULL, NULL};
 	void *value = &known;
 	OK(cuModuleLoadDataEx(&module, big_text, (unsigned)_i, &option, &value));
 	char *number = strstr(big_text, "%r1, 3; st");
@@ -294,6 +388,8 @@ Suite *outline_suite(void)
 	tcase_add_checked_fixture(driver, big_setup, big_teardown);
 	tcase_add_test(driver, kernels_that_are_read_late_run);
 	tcase_add_test(driver, kernels_that_are_read_late_are_found_and_counted);
+	tcase_add_test(driver, of_a_text_that_comes_as_it_is_read_little_is_read);
+	tcase_add_test(driver, a_text_that_comes_as_it_is_read_may_be_another_one);
 	tcase_add_loop_test(driver, a_text_is_copied_unless_it_stays, 0, 2);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
 	tcase_add_test(driver, threads_may_read_kernels_at_once);

@@ -241,6 +241,7 @@ struct module {
 	uint8_t **globals;          /* by ptx_module.vars */
 	struct outline *outline;    /* NULL: all of the text has been read */
 	const char *late_text;      /* of which the rest is read when it is asked for */
+	struct kudzu_text known;    /* of that */
 	char *own_text;             /* NULL: the text stays anyway */
 	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
 	size_t function_count;

@@ -200,7 +200,7 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 	struct function **out)
 {
 	size_t place = module->outline != NULL
-		? outline_kernel(module->outline, module->late_text, name)
+		? outline_kernel(module->outline, module->late_text, &module->known, name)
 		: find_place(module, name);
 	*out = NULL;
 	return place < module->function_count ? module_function(call, module, place, out)

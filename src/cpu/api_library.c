@@ -54,7 +54,7 @@ static CUresult library_create(const char *call, const struct image *image,
 	pthread_mutex_init(&library->lock, NULL);
 	library->text = mem_strndup(image->text, image->size);
 	struct hash hash = hash_of(image->text, image->size);
-	library->known = (struct kudzu_text){image->size, hash.high, hash.low};
+	library->known = (struct kudzu_text){image->size, hash.high, hash.low, NULL, NULL};
 	options->text = &library->known;
 	library->handle = library->text != NULL ? handle_create(API_LIBRARY, library) : NULL;
 	if (library->handle == NULL) {

@@ -196,22 +196,47 @@ static bool read_outline(struct module *module, const char *text, bool stays,
 	module->own_text = stays ? NULL : mem_strndup(text, outline->size);
 	module->late_text = stays ? text : module->own_text;
 	return (module->late_text != NULL || ptx_no_memory(diag))
-		&& parse_outline(&module->ptx, module->late_text, outline->size, outline->hash,
-			outline->parts, outline->count, diag)
+		&& parse_outline(&module->ptx, module->late_text, &module->known, outline->parts,
+			outline->count, diag)
 		&& take_parsed(module, diag);
+}
+
+/* All of a text whose owner makes it be there as it is read. */
+static void fetch(const struct kudzu_text *known)
+{
+	if (known != NULL && known->read != NULL) {
+		known->read(known->arg, 0, known->size);
+	}
+}
+
+/* What is known of a big text; false: it is not big. */
+static bool know(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known)
+{
+	if (known != NULL && known->read != NULL) {
+		module->known = *known;
+		return true;
+	}
+	if (!outline_pays(text, size)) {
+		return false;
+	}
+	const struct hash hash = known != NULL
+		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
+	module->known = (struct kudzu_text){size, hash.high, hash.low, NULL, NULL};
+	return true;
 }
 
 static bool read_ptx(struct module *module, const char *text, size_t size,
 	const struct kudzu_text *known, struct ptx_diag *diag)
 {
-	if (!outline_pays(text, size)) {
+	if (!know(module, text, size, known)) {
 		return read_all(module, text, size, diag);
 	}
-	const struct hash hash = known != NULL
-		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
+	const struct hash hash = {module->known.hash_high, module->known.hash_low};
 	struct outline *found = NULL;
 	module->outline = outline_find(size, hash);
 	if (module->outline == NULL) {
+		fetch(known);
 		module->outline = found = survey_find(text, size, hash);
 	}
 	if (module->outline == NULL) {
@@ -223,6 +248,7 @@ static bool read_ptx(struct module *module, const char *text, size_t size,
 		return true;
 	}
 	/* Something is wrong, or this is another text with the same hash: whatever it is, we can tell. */
+	fetch(known);
 	outline_release(module->outline);
 	module->outline = NULL;
 	kernels_free(module);
@@ -232,9 +258,11 @@ static bool read_ptx(struct module *module, const char *text, size_t size,
 }
 
 /* What a kernel that is traced does at a line is read from there. */
-static bool keep_text(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+static bool keep_text(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known, struct ptx_diag *diag)
 {
 	if (settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
+		fetch(known);
 		module->text = mem_strndup(text, size);
 		return module->text != NULL || ptx_no_memory(diag);
 	}
@@ -252,7 +280,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	bool ok = keep_text(module, text, size, &diag)
+	bool ok = keep_text(module, text, size, options->text, &diag)
 		&& read_ptx(module, text, size, options->text, &diag)
 		&& (context == NULL || create_vars(module, context, options, &diag));
 	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE)) {

@@ -26,7 +26,7 @@
 enum { LEAST_PARTS = 4, LEAST_SIZE = 8192 };
 enum { MOST_OUTLINES = 64, MOST_PARTS = 1 << 19 };
 /* Of a part: what it is, and a place in the order by name. */
-enum { EACH = sizeof(struct ptx_part) + sizeof(uint32_t) };
+enum { EACH = sizeof(struct ptx_part) + sizeof(struct outline_name) };
 
 static const char kind[] = "outline";
 
@@ -139,52 +139,60 @@ static struct outline *create(size_t size, struct hash hash, void *parts, size_t
 	}
 	*outline = (struct outline){.refs = 1, .hash = hash, .size = size, .count = count,
 		.parts = parts};
-	outline->by_name = (uint32_t *)(outline->parts + count);
+	outline->names = (struct outline_name *)(outline->parts + count);
 	return outline;
 }
 
-static int compare_names(const char *a, size_t a_size, const char *b, size_t b_size)
+static uint32_t hash_name(const char *name, size_t size)
 {
-	int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-	return order ? order : (a_size > b_size) - (a_size < b_size);
+	return (uint32_t)hash_of(name, size).low;
 }
 
-static int compare_parts(const void *a, const void *b, void *text)
+/* Kernels of one name are none, so that the order of equal hashes says nothing. */
+static int compare_names(const void *a, const void *b)
 {
-	const struct ptx_part *one = *(const struct ptx_part *const *)a;
-	const struct ptx_part *other = *(const struct ptx_part *const *)b;
-	return compare_names((const char *)text + one->name, one->name_size,
-		(const char *)text + other->name, other->name_size);
+	const struct outline_name *one = a, *other = b;
+	return (one->hash > other->hash) - (one->hash < other->hash);
 }
 
-static bool sort(struct outline *outline, const char *text)
+static void sort(struct outline *outline, const char *text)
 {
-	const struct ptx_part **parts = mem_zalloc(outline->count, sizeof(*parts));
-	for (size_t i = 0; parts && i < outline->count; i++) {
-		parts[i] = &outline->parts[i];
+	for (size_t i = 0; i < outline->count; i++) {
+		const struct ptx_part *part = &outline->parts[i];
+		outline->names[i].hash = hash_name(text + part->name, part->name_size);
+		outline->names[i].part = (uint32_t)i;
 	}
-	if (parts) {
-		qsort_r(parts, outline->count, sizeof(*parts), compare_parts, (void *)text);
-	}
-	for (size_t i = 0; parts && i < outline->count; i++) {
-		outline->by_name[i] = (uint32_t)(parts[i] - outline->parts);
-	}
-	mem_free(parts);
-	return parts;
+	qsort(outline->names, outline->count, sizeof(*outline->names), compare_names);
 }
 
-size_t outline_kernel(const struct outline *outline, const char *text, const char *name)
+static bool is_name(const struct ptx_part *part, const char *text, const struct kudzu_text *known,
+	const char *name, size_t size)
 {
-	size_t begin = 0, end = outline->count, name_size = strlen(name);
+	if (part->name_size != size) {
+		return false;
+	}
+	if (known->read) {
+		known->read(known->arg, part->name, (size_t)part->name + size);
+	}
+	return memcmp(text + part->name, name, size) == 0;
+}
+
+size_t outline_kernel(const struct outline *outline, const char *text, const struct kudzu_text *known,
+	const char *name)
+{
+	size_t begin = 0, end = outline->count, size = strlen(name);
+	uint32_t hash = hash_name(name, size);
 	while (begin < end) {
 		size_t middle = begin + (end - begin) / 2;
-		const struct ptx_part *part = &outline->parts[outline->by_name[middle]];
-		int order = compare_names(name, name_size, text + part->name, part->name_size);
-		if (order == 0) {
-			return outline->by_name[middle];
+		bool is_before = outline->names[middle].hash < hash;
+		begin = is_before ? middle + 1 : begin;
+		end = is_before ? end : middle;
+	}
+	for (; begin < outline->count && outline->names[begin].hash == hash; begin++) {
+		size_t part = outline->names[begin].part;
+		if (is_name(&outline->parts[part], text, known, name, size)) {
+			return part;
 		}
-		begin = order > 0 ? middle + 1 : begin;
-		end = order > 0 ? end : middle;
 	}
 	return outline->count;
 }
@@ -209,7 +217,7 @@ static bool is_sound(const struct outline *outline)
 	for (size_t i = 0; ok && i < outline->count; i++) {
 		const struct ptx_part *part = &outline->parts[i];
 		ok = part->name <= outline->size && part->name_size <= outline->size - part->name
-			&& outline->by_name[i] < outline->count;
+			&& outline->names[i].part < outline->count;
 	}
 	return ok;
 }
@@ -267,17 +275,15 @@ bool outline_pays(const char *text, size_t size)
 struct outline *outline_create(const struct ptx_module *module, const char *text)
 {
 	size_t count = module->part_count;
-	if (!module->is_separable || count < LEAST_PARTS || module->text_size < LEAST_SIZE) {
+	if (!module->is_separable || count < LEAST_PARTS || module->text_size < LEAST_SIZE
+	    || module->text_size > UINT32_MAX) {
 		return NULL;
 	}
 	struct outline *outline = create(module->text_size, module->text_hash,
 		mem_zalloc(count, EACH), count);
 	if (outline) {
 		memcpy(outline->parts, module->parts, count * sizeof(*outline->parts));
-	}
-	if (outline && !sort(outline, text)) {
-		outline_free(outline);
-		outline = NULL;
+		sort(outline, text);
 	}
 	return outline;
 }

@@ -6,7 +6,14 @@
  * Big texts that were found good, and where their kernels are: in memory for this process, in the
  * cache on disk for the next one.  Whoever loads one again need not read all of it (parse_part.c).
  */
+#include "../drv/cuda_abi.h"
 #include "ptx.h"
+
+/* The hash of a kernel's name, by which they are in order, and which part it is. */
+struct outline_name {
+	uint32_t hash;
+	uint32_t part;
+};
 
 struct outline {
 	struct outline *next;    /* of those in memory; the rest of it nobody changes */
@@ -14,7 +21,7 @@ struct outline {
 	struct hash hash;
 	size_t size;             /* of the text */
 	struct ptx_part *parts;  /* in order of appearance; in the same piece of memory */
-	uint32_t *by_name;       /* their numbers */
+	struct outline_name *names;
 	size_t count;
 };
 
@@ -30,8 +37,10 @@ struct outline *outline_create(const struct ptx_module *module, const char *text
 void outline_remember(struct outline *outline); /* NULL is fine */
 void outline_release(struct outline *outline); /* NULL is fine */
 
-/* The number of a kernel of the text, outline->count if there is none of that name. */
-size_t outline_kernel(const struct outline *outline, const char *text, const char *name);
+/* The number of a kernel of the text, outline->count if there is none of that name.  Of the text its names
+ * are read, by way of `known`. */
+size_t outline_kernel(const struct outline *outline, const char *text, const struct kudzu_text *known,
+	const char *name);
 
 /* Forget what is in memory. */
 void outline_forget(void);

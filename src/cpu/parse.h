@@ -3,6 +3,7 @@
 #define CPU_PARSE_H
 
 /* PTX text to a module: names resolved, memory laid out, opcodes looked up; not yet type-checked. */
+#include "../drv/cuda_abi.h"
 #include "ptx.h"
 
 /* Fill in *out, to be freed with parse_free.  The text is borrowed for the call and needs no
@@ -20,7 +21,7 @@ bool parse_skim(struct ptx_module *out, const char *text, size_t size, struct ha
  * In their places funcs has the same empty kernel, until parse_part makes one of them a real one.
  * Text and parts are borrowed until parse_free.
  */
-bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+bool parse_outline(struct ptx_module *out, const char *text, const struct kudzu_text *known,
 	const struct ptx_part *parts, size_t count, struct ptx_diag *diag);
 /* NULL if memory runs out, or the text is not what it was.  A body that has variables of the module in
  * it leaves the module inseparable. */

@@ -21,6 +21,10 @@
 
 #include <string.h>
 
+/* Of a text that is not all there so much is looked at before a part, to know its column, and so much
+ * is there of the first word of one that is left out. */
+enum { MOST_OF_A_LINE = 1024, MOST_OF_A_WORD = 64 };
+
 /* In place of each kernel that is not read yet; nobody changes it. */
 static struct ptx_func no_kernel = {.name = "", .is_entry = true, .is_extern = true};
 
@@ -30,9 +34,9 @@ void part_add(struct parser *p, const struct token *start, const struct token *n
 	struct ptx_part *part = p->part ? NULL : list_add(p, &p->parts, sizeof(*part));
 	if (part) {
 		*part = (struct ptx_part){
-			.offset = (uint64_t)(start->text - p->text),
-			.size = (uint64_t)(p->token.text - start->text),
-			.name = (uint64_t)(name->text - p->text),
+			.offset = (uint32_t)(start->text - p->text),
+			.size = (uint32_t)(p->token.text - start->text),
+			.name = (uint32_t)(name->text - p->text),
 			.name_size = (uint32_t)name->len,
 			.index = (uint32_t)func->index,
 			.line = (uint32_t)start->line,
@@ -89,21 +93,39 @@ static bool fail_other(struct ptx_diag *diag)
 	return ptx_fail(diag, 1, 1, "the text is not the one that was checked");
 }
 
-/* Go on at `offset`, which is on line `line`. */
-static void seek(struct parser *p, uint64_t offset, uint32_t line)
+/* The text from `begin` up to the next part that is left out, or the end, is read next, with the first
+ * word of that. */
+static void fetch_gap(const struct parser *p, size_t begin)
 {
-	const char *at = p->text + offset;
-	const char *before = memrchr(p->text, '\n', offset);
+	if (p->known.read) {
+		size_t end = p->gap < p->gap_end ? p->gap->offset + (size_t)MOST_OF_A_WORD
+			: p->known.size;
+		p->known.read(p->known.arg, begin, end);
+	}
+}
+
+/* Go on at `offset`, which is on line `line`, in a text that is there from `there` on: beyond that no
+ * line is followed to its beginning. */
+static void seek(struct parser *p, size_t there, uint64_t offset, uint32_t line)
+{
+	const char *at = p->text + offset, *begin = p->text + there;
+	const char *before = memrchr(begin, '\n', offset - there);
 	p->lexer.next = at;
 	p->lexer.line = (int)line;
-	p->lexer.line_start = before ? before + 1 : p->text;
+	p->lexer.line_start = before ? before + 1 : begin;
 	advance(p);
+}
+
+/* Where a line may begin that has `offset` on it. */
+static size_t line_from(const struct parser *p, size_t offset)
+{
+	return !p->known.read || offset < MOST_OF_A_LINE ? 0 : offset - MOST_OF_A_LINE;
 }
 
 /* All that come one right after the other. */
 void part_leave_out(struct parser *p)
 {
-	uint64_t size = (uint64_t)(p->lexer.end - p->text);
+	uint64_t size = (uint64_t)(p->lexer.end - p->text), end;
 	const struct ptx_part *part;
 	do {
 		part = p->gap++;
@@ -114,22 +136,27 @@ void part_leave_out(struct parser *p)
 			return;
 		}
 		*slot = &no_kernel;
-	} while (p->gap < p->gap_end && p->gap->offset == part->offset + part->size);
-	seek(p, part->offset + part->size, part->end_line);
+		end = (uint64_t)part->offset + part->size;
+	} while (p->gap < p->gap_end && p->gap->offset == end);
+	size_t there = end < size ? line_from(p, end) : size;
+	fetch_gap(p, there);
+	seek(p, there, end, part->end_line);
 }
 
-bool parse_outline(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+bool parse_outline(struct ptx_module *out, const char *text, const struct kudzu_text *known,
 	const struct ptx_part *parts, size_t count, struct ptx_diag *diag)
 {
 	struct parser *p = mem_zalloc(1, sizeof(*p));
-	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
-		.is_separable = true, .parser = p};
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_size = known->size, .is_separable = true,
+		.text_hash = {known->hash_high, known->hash_low}, .parser = p};
 	if (!p) {
 		return ptx_no_memory(diag);
 	}
-	parse_begin(p, out, text, size, diag);
+	p->known = *known;
 	p->gap = parts;
 	p->gap_end = parts + count;
+	fetch_gap(p, 0);
+	parse_begin(p, out, text, known->size, diag);
 	parse_top(p);
 	parse_end(p);
 	bool ok = !p->failed && (p->gap == p->gap_end || fail_other(diag));
@@ -165,8 +192,12 @@ struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *pa
 	p->part = part;
 	p->diag = diag;
 	p->read = NULL;
-	p->lexer.end = p->text + part->offset + part->size;
-	seek(p, part->offset, part->line);
+	size_t there = line_from(p, part->offset), end = (size_t)part->offset + part->size;
+	if (p->known.read) {
+		p->known.read(p->known.arg, there, end);
+	}
+	p->lexer.end = p->text + end;
+	seek(p, there, part->offset, part->line);
 	if (!p->failed && !parse_definition_or_variable(p)) {
 		fail_expected(p, "a kernel");
 	}

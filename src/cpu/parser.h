@@ -86,6 +86,7 @@ struct parser {
 	bool failed;
 	bool names_kernel;        /* something that has been read names one */
 	const char *text;
+	struct kudzu_text known;      /* by parse_outline; its `read`: see fetch in parse_part.c */
 	const struct ptx_part *part;  /* the one that is read by itself, NULL if none is */
 	struct ptx_func *read;        /* and what it came to */
 	const struct ptx_part *gap;   /* the next one that parse_outline leaves out, until: */

@@ -376,11 +376,12 @@ struct ptx_func {
 	int line;
 };
 
-/* A kernel within the text: from the first word of its head to the next thing behind its body. */
+/* A kernel within the text, which is less than 4 GiB: from the first word of its head to the next thing
+ * behind its body. */
 struct ptx_part {
-	uint64_t offset;
-	uint64_t size;
-	uint64_t name;                /* offset */
+	uint32_t offset;
+	uint32_t size;
+	uint32_t name;                /* offset */
 	uint32_t name_size;
 	uint32_t index;               /* in ptx_module.funcs */
 	uint32_t line;                /* of its first word */
