@@ -187,7 +187,7 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 	}
 	if (image.is_ptx) {
 		/* Code in the cache is found by it: what a file from elsewhere says is not enough. */
-		image.hash = hash_of(image.data, image.size);
+		image.hash = hash_of(rtc_image_data(&image), image.size);
 	}
 	return image_take(out, &image, err);
 }

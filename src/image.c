@@ -205,7 +205,7 @@ kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)
 	    || (st = file_begin(&file, path, err))) {
 		return st;
 	}
-	st = file_add(&file, image->rtc.data, image->rtc.size, err);
+	st = file_add(&file, rtc_image_data(&image->rtc), image->rtc.size, err);
 	if (st) {
 		file_abandon(&file);
 		return st;
@@ -218,7 +218,7 @@ const void *kz_image_data(const kz_image *image, int64_t *size)
 	if (size) {
 		*size = kz_image_size(image);
 	}
-	return image ? image->rtc.data : NULL;
+	return image ? rtc_image_data(&image->rtc) : NULL;
 }
 
 int64_t kz_image_size(const kz_image *image)

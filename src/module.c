@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/squeeze.h"
 #include "base/str.h"
 #include "load.h"
 #include "loaded.h"
@@ -176,7 +177,7 @@ static void explain_refusal(kz_error *err, const struct kz_module *mod, const ch
 	if (mod->image->rtc.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
 		snprintf(err->message, sizeof(err->message), "%.*s",
 			(int)(words_len < 256 ? words_len : 256), words);
-		add_ptx_place(&text, err, mod->image->rtc.data, line, words, words_len);
+		add_ptx_place(&text, err, rtc_image_data(&mod->image->rtc), line, words, words_len);
 	} else if (*log) {
 		str_add(&text, log);
 	}
@@ -184,6 +185,12 @@ static void explain_refusal(kz_error *err, const struct kz_module *mod, const ch
 		error_take_log(err, str_take(&text));
 	}
 	str_free(&text);
+}
+
+/* The driver wants to read there. */
+static void read_text(void *squeezed, size_t begin, size_t end)
+{
+	squeezed_read(squeezed, begin, end);
 }
 
 /* Load the image; the context is current. */
@@ -194,14 +201,16 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 		return error_no_memory(err);
 	}
 	const struct rtc_image *image = &mod->image->rtc;
-	struct kudzu_text text = {image->size, image->hash.high, image->hash.low};
+	/* The last is for our own driver. */
+	bool knows_text = mod->device->ptx_only && image->is_ptx;
+	struct kudzu_text text = {image->size, image->hash.high, image->hash.low,
+		image->squeezed ? read_text : NULL, image->squeezed};
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
 		CU_JIT_KUDZU_TEXT};
 	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1), &text};
 	bool mine = error_is_clean(err);
-	/* The last is for our own driver. */
-	bool knows_text = mod->device->ptx_only && image->is_ptx;
-	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle,
+		knows_text ? image->data : rtc_image_data(image),
 		(unsigned)countof(options) - !knows_text, options, values);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {

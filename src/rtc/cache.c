@@ -64,7 +64,7 @@ static void save(struct store *store, const struct key *key, const struct rtc_im
 	if (key->is_unnamed) {
 		return;
 	}
-	pack_image(&value, image);
+	pack_image_small(&value, image);
 	if (!value.failed) {
 		store_put(store, key->bytes.data, key->bytes.len, value.data, value.len);
 	}

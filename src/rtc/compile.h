@@ -47,8 +47,10 @@ struct rtc_variable {
 	int64_t element_size;    /* bytes of it; -1 unknown */
 };
 
+struct squeezed;
+
 struct rtc_image {
-	char *data;         /* PTX (zero-terminated), cubin or LTO-IR */
+	char *data;         /* PTX (zero-terminated), cubin or LTO-IR; see rtc_image_data */
 	size_t size;        /* PTX: without the zero */
 	bool is_ptx;
 	bool is_lto;        /* LTO-IR: for the linker */
@@ -63,6 +65,7 @@ struct rtc_image {
 	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image;
 	                     * its kernels may share lists of parameters */
 	bool data_is_apart; /* from `packed`, where all else lies */
+	struct squeezed *squeezed; /* not NULL: of the data is there what was read of this */
 };
 
 struct rtc_request {
@@ -113,6 +116,9 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from);
 
 void rtc_image_free(struct rtc_image *image);
+
+/* All of the data of any image. */
+const char *rtc_image_data(const struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
  * not matter ignored.  Types are compared as text: "k<unsigned>" is not "k<unsigned int>".  One of

@@ -9,7 +9,8 @@
  *
  * Most of a big module's kernels take the same parameters as another one, and are called what their
  * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
- * than reading does, by far, so what counts is how many bytes there are.
+ * than reading does, by far, so what counts is how many bytes there are.  For the same reason the text
+ * of big PTX may be squeezed (base/squeeze.h), under another mark: it is read where somebody looks.
  *
  * The reader takes nothing for granted: each length is compared with what is left, each count with
  * what that many items must take at least.  Whether the bytes are those that were written is for who
@@ -20,15 +21,17 @@
 #include "pack.h"
 
 #include "../base/alloc.h"
+#include "../base/squeeze.h"
 
 #include <endian.h>
 #include <string.h>
 
 /* Change it with the format. */
 static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '4'};
+static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '4'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 128, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 136, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
@@ -157,10 +160,9 @@ static void add_variable(struct str *out, const struct rtc_variable *variable)
 	add_number(out, (uint64_t)variable->element_size);
 }
 
-void pack_image(struct str *out, const struct rtc_image *image)
+/* All but mark and data. */
+static void add_facts(struct str *out, const struct rtc_image *image)
 {
-	str_addn(out, mark, sizeof(mark));
-	add_bytes(out, image->data, image->size);
 	add_number(out, image->is_ptx);
 	add_number(out, image->is_lto);
 	add_text(out, image->arch);
@@ -175,12 +177,48 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	}
 }
 
+void pack_image(struct str *out, const struct rtc_image *image)
+{
+	str_addn(out, mark, sizeof(mark));
+	add_bytes(out, rtc_image_data(image), image->size);
+	add_facts(out, image);
+}
+
+/* As add_bytes; false, and nothing is added, where it does not pay. */
+static bool add_squeezed(struct str *out, const char *data, size_t size)
+{
+	size_t at = out->len;
+	add_number(out, 0);
+	if (!squeeze(out, data, size)) {
+		out->len = at;
+		return false;
+	}
+	uint64_t used = htole64(out->len - at - NUMBER_SIZE);
+	memcpy(out->data + at, &used, sizeof(used));
+	str_addc(out, '\0');
+	return true;
+}
+
+void pack_image_small(struct str *out, const struct rtc_image *image)
+{
+	size_t begin = out->len;
+	str_addn(out, squeezed_mark, sizeof(squeezed_mark));
+	add_number(out, image->size);
+	if (image->is_ptx && add_squeezed(out, rtc_image_data(image), image->size)) {
+		add_facts(out, image);
+	} else {
+		out->len = begin;
+		pack_image(out, image);
+	}
+}
+
 /* What is left to read; once something was wrong, all that follows is nothing. */
 struct reader {
 	char *at;
 	size_t left;
 	struct rtc_param *params; /* those that no kernel has yet */
 	size_t param_count;
+	bool is_squeezed;
 	bool bad;
 	bool no_memory;
 };
@@ -336,13 +374,31 @@ static void read_arch(struct reader *in, struct rtc_image *image)
 	}
 }
 
+static void read_squeezed(struct reader *in, struct rtc_image *image)
+{
+	image->size = (size_t)read_number(in);
+	size_t size = (size_t)read_up_to(in, in->left);
+	const char *data = read_bytes(in, size);
+	if (data) {
+		kz_status st = squeezed_open(&image->squeezed, data, size, image->size);
+		in->no_memory = st == KZ_NO_MEMORY;
+		in->bad |= st != KZ_OK;
+		image->data = st ? NULL : squeezed_text(image->squeezed);
+	}
+}
+
 static void read_image(struct reader *in, struct rtc_image *image)
 {
-	image->size = (size_t)read_up_to(in, in->left);
-	image->data = read_bytes(in, image->size);
+	if (in->is_squeezed) {
+		read_squeezed(in, image);
+	} else {
+		image->size = (size_t)read_up_to(in, in->left);
+		image->data = read_bytes(in, image->size);
+	}
 	image->is_ptx = read_up_to(in, 1);
 	image->is_lto = read_up_to(in, 1);
 	in->bad |= image->is_ptx && image->is_lto;
+	in->bad |= in->is_squeezed && !image->is_ptx;
 	read_arch(in, image);
 	image->log = read_text(in, true);
 	image->templates = read_text(in, true);
@@ -354,9 +410,11 @@ static void read_image(struct reader *in, struct rtc_image *image)
 
 kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_error *err)
 {
-	struct reader in = {.at = data, .left = size};
+	bool has_mark = size >= sizeof(mark);
+	struct reader in = {.at = data, .left = size,
+		.is_squeezed = has_mark && memcmp(data, squeezed_mark, sizeof(mark)) == 0};
 	*out = (struct rtc_image){.packed = data};
-	if (size < sizeof(mark) || memcmp(data, mark, sizeof(mark)) != 0) {
+	if (!has_mark || (!in.is_squeezed && memcmp(data, mark, sizeof(mark)) != 0)) {
 		rtc_image_free(out);
 		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
 	}

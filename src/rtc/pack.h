@@ -9,7 +9,10 @@
 /* Append an image to *out, which remembers when memory runs out. */
 void pack_image(struct str *out, const struct rtc_image *image);
 
-/* Read what pack_image wrote; nothing of the bytes is trusted but for the hash.  KZ_BAD_IMAGE,
+/* The same, with big PTX squeezed: for bytes that nobody but us writes. */
+void pack_image_small(struct str *out, const struct rtc_image *image);
+
+/* Read what either wrote; nothing of the bytes is trusted but for the hash.  KZ_BAD_IMAGE,
  * KZ_NO_MEMORY; then nothing is left in *out. */
 kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err);
 /* The same of bytes from mem_alloc, which it takes, whatever happens. */
