@@ -61,6 +61,19 @@ void dl_close(void *object)
 	}
 }
 
+/* Whether an object has an address.  dl_iterate_phdr calls what asks this for every object, until that
+ * returns 1. */
+static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+	bool is_here = false;
+	for (size_t i = 0; i < info->dlpi_phnum && !is_here; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		is_here = part->p_type == PT_LOAD
+			&& address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+	}
+	return is_here;
+}
+
 /* The loader knows the program by no name, and argv[0] need not be a path: ask the kernel. */
 static char *program_path(void)
 {
@@ -69,18 +82,33 @@ static char *program_path(void)
 	return len > 0 && (size_t)len < sizeof(path) ? mem_strndup(path, (size_t)len) : NULL;
 }
 
+/* The loader's name of an object. */
+struct name_search {
+	uintptr_t address;
+	char *name; /* "": the program; NULL: there is none, or no memory */
+};
+
+static int search_name(struct dl_phdr_info *info, size_t info_size, void *data)
+{
+	(void)info_size;
+	struct name_search *search = data;
+	bool is_here = holds(info, search->address);
+	if (is_here) {
+		search->name = mem_strdup(info->dlpi_name);
+	}
+	return is_here;
+}
+
+/* dladdr looks through all symbols of the object for the one that is nearest. */
 char *dl_path(const void *address)
 {
-	Dl_info info;
-	struct link_map *map;
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP)) {
-		return is_static_program() ? program_path() : NULL;
-	}
-	if (!map->l_name[0]) {
-		return program_path();
-	}
 	char path[PATH_MAX];
-	return mem_strdup(realpath(map->l_name, path) ? path : map->l_name);
+	struct name_search search = {.address = (uintptr_t)address};
+	dl_iterate_phdr(search_name, &search);
+	char *real = !search.name ? NULL : !search.name[0] ? program_path()
+		: mem_strdup(realpath(search.name, path) ? path : search.name);
+	mem_free(search.name);
+	return real;
 }
 
 struct id_search {
@@ -113,17 +141,11 @@ static size_t id_in_notes(uint8_t *out, const uint8_t *notes, size_t size, size_
 	return 0;
 }
 
-/* dl_iterate_phdr calls it for every object, until it returns 1. */
 static int search_object(struct dl_phdr_info *info, size_t info_size, void *data)
 {
 	(void)info_size;
 	struct id_search *search = data;
-	bool is_here = false;
-	for (size_t i = 0; i < info->dlpi_phnum && !is_here; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		is_here = part->p_type == PT_LOAD
-			&& search->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
-	}
+	bool is_here = holds(info, search->address);
 	for (size_t i = 0; is_here && i < info->dlpi_phnum && search->size == 0; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 		if (part->p_type == PT_NOTE) {
