@@ -27,8 +27,8 @@
 /* Change it with the meaning of a part. */
 #define FORMAT "1"
 
-/* A request of so many bytes is not copied for its key. */
-#define LONG_REQUEST 16384
+/* A request of so many bytes is not copied for its key; what most keys have besides a source. */
+enum { LONG_REQUEST = 16384, ROOM = 1024 };
 
 /* A new field must get into the key, too: see key_add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
@@ -213,6 +213,9 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct s
 		add_surroundings(out, &rest, request, compiler, &reach);
 	}
 	if (!is_long || !go_on(out, begun, &rest)) {
+		size_t room = strlen(request->source) + ROOM;
+		out->bytes.data = mem_alloc(room);
+		out->bytes.cap = out->bytes.data ? room : 0;
 		key_add_request(&out->bytes, request);
 		add_surroundings(out, &out->bytes, request, compiler, &reach);
 	}
