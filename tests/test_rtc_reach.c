@@ -70,11 +70,13 @@ END_TEST
 /* Words are looked for many letters at a time. */
 START_TEST(words_are_found_wherever_they_stand)
 {
-	static const char *const words[] = {"include \"a\"", "embed <a>", "assert", "\\\ninclude\"a\""};
+	static const char *const words[] = {"include \"a\"", "embed <a>", "\\\ninclude\"a\"", "assert",
+		"__FILE", "FILE__", "a_location", "_NAME__", "DATE__", "TIME__", "TIMESTAMP__"};
+	enum { NAMES = 3, PLACES = 8 };
 	int missed = 0;
 	for (size_t w = 0; w < countof(words); w++) {
 		size_t len = strlen(words[w]);
-		for (size_t size = len; size < 70; size++) {
+		for (size_t size = len; size < 50; size++) {
 			for (size_t at = 0; at + len <= size; at++) {
 				struct includes found;
 				char *text = mem_alloc(size);
@@ -84,7 +86,9 @@ START_TEST(words_are_found_wherever_they_stand)
 					text[at - 1] = '#';
 				}
 				missed += !includes_scan(&found, text, size)
-					|| (w == 2 ? !found.has_place : found.names.len != 3);
+					|| found.names.len != (w < NAMES ? 3 : 0)
+					|| found.has_place != (w >= NAMES && w < PLACES)
+					|| found.has_time != (w >= PLACES);
 				includes_free(&found);
 				mem_free(text);
 			}
