@@ -27,8 +27,9 @@
 /* Change it with the meaning of a part. */
 #define FORMAT "1"
 
-/* A request of so many bytes is not copied for its key; what most keys have besides a source. */
-enum { LONG_REQUEST = 16384, ROOM = 1024 };
+/* A request of so many bytes is not copied for its key.  What most requests, and keys, have besides a
+ * source. */
+enum { LONG_REQUEST = 16384, REQUEST_ROOM = 256, ROOM = 1024 };
 
 /* A new field must get into the key, too: see key_add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
@@ -119,11 +120,25 @@ static void add_memory_headers(struct str *out, const struct rtc_request *reques
 	end_part(out, begin);
 }
 
+/* Memory for a source and `more`, at once: else it would come in steps. */
+static void begin(struct str *out, size_t size, size_t more)
+{
+	char *data = mem_alloc(size + more);
+	if (data) {
+		mem_expect(data, size);
+		*out = (struct str){data, 0, size + more, false};
+	}
+}
+
 bool key_add_request(struct str *out, const struct rtc_request *request)
 {
+	size_t size = strlen(request->source);
+	if (!out->data) {
+		begin(out, size, REQUEST_ROOM + size / 8);
+	}
 	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
 	add_text(out, "name", request->name ? request->name : "kernel.cu");
-	add_text(out, "source", request->source);
+	add_part(out, "source", request->source, size);
 	add_arch(out, request);
 	add_options(out, request);
 	add_list(out, "defines", request->defines, request->define_count);
@@ -213,9 +228,7 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct s
 		add_surroundings(out, &rest, request, compiler, &reach);
 	}
 	if (!is_long || !go_on(out, begun, &rest)) {
-		size_t room = strlen(request->source) + ROOM;
-		out->bytes.data = mem_alloc(room);
-		out->bytes.cap = out->bytes.data ? room : 0;
+		begin(&out->bytes, strlen(request->source), ROOM);
 		key_add_request(&out->bytes, request);
 		add_surroundings(out, &out->bytes, request, compiler, &reach);
 	}
