@@ -63,11 +63,42 @@ template <class Map> __device__ __forceinline__ void kz_few(kz_values &to, Map m
 	}
 }
 
+/* All rows, where they are no more than sixteen; what is read beyond is the first once more.  In the order
+ * of kz_accumulate, but waiting for memory once. */
+template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long long rows, long long lane)
+{
+	kz_acc v[16];
+	_Pragma("unroll") for (int k = 0; k < 16; k++) {
+		v[k] = map.one(k < rows ? k : 0, lane);
+	}
+	if (rows > 8) {
+		_Pragma("unroll") for (int step = 1; step < 8; step *= 2) {
+			_Pragma("unroll") for (int k = 1; k < 9; k += 2 * step) {
+				v[k] = kz_combine(v[k], v[k + step]);
+			}
+		}
+		v[0] = kz_combine(v[0], v[1]);
+	}
+	const int alone = rows > 8 ? 9 : 1;
+	_Pragma("unroll") for (int k = 1; k < 16; k++) {
+		if (k >= alone && k < rows) {
+			v[0] = kz_combine(v[0], v[k]);
+		}
+	}
+	return v[0];
+}
+
 /* Lanes from `lane` on; a pack that is not whole is at the end of the last row, or of the only one. */
 template <class Map> __device__ __forceinline__ void kz_accumulate(kz_values &to, const kz_task &task,
 	Map map, long long lane)
 {
 	const long long rows = task.rows + (KZ_PACK == 1 && lane < task.rest);
+	if (KZ_PACK == 1 && sizeof(kz_acc) <= 8 && rows <= 16) {
+		if (lane < task.width) {
+			to.at[0] = kz_sixteen(map, rows, lane);
+		}
+		return;
+	}
 	if (lane + KZ_PACK <= task.width) {
 		map.pack(to, 0, lane);
 		long long row = 1;
