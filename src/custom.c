@@ -258,7 +258,8 @@ static kz_status compile(struct custom_kernels **out, const struct custom *custo
 kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
 	const struct custom_class *class, kz_error *err)
 {
-	_Atomic(struct custom_kernels *) *slot = &custom->made[2 * class->ndim + class->ranged];
+	int kind = class->apart ? KZ_MAX_DIMS + 1 : class->ndim;
+	_Atomic(struct custom_kernels *) *slot = &custom->made[2 * kind + class->ranged];
 	struct custom_kernels *kernels = atomic_load_explicit(slot, memory_order_acquire);
 	kz_status st = KZ_OK;
 	if (unlikely(!kernels)) {

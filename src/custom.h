@@ -21,6 +21,7 @@ enum {
 struct custom_class {
 	int ndim;    /* 0: flat */
 	bool ranged; /* the values of i are start, start + step, ... */
+	bool apart;  /* flat, on a GPU, and what is written shares no memory with another array */
 };
 
 /* What was compiled for a class. */
@@ -45,7 +46,7 @@ struct custom {
 	struct rtc_kernel info;  /* for args_convert: the kernel as the user declared it */
 	struct kz_kernel face;
 	pthread_mutex_t lock;    /* guards the making of kernels */
-	_Atomic(struct custom_kernels *) made[2 * (KZ_MAX_DIMS + 1)];
+	_Atomic(struct custom_kernels *) made[2 * (KZ_MAX_DIMS + 2)];
 };
 
 struct kz_elementwise {
@@ -76,6 +77,8 @@ void custom_finish(struct custom *custom);
 
 void custom_write(struct str *source, const struct custom *custom,
 	const struct custom_class *class);
+/* The elements that a thread has, a block's width apart; 0: it goes on as long as there are any. */
+int custom_turns(const struct custom *custom, const struct custom_class *class);
 
 /* custom_bind.c */
 
@@ -106,6 +109,8 @@ struct custom_call {
 	int used_count;
 };
 
+/* Whether the arrays are apart, for a class. */
+bool custom_is_apart(const struct custom_call *call);
 kz_status custom_bind(struct custom_call *call, struct custom *custom, struct kz_stream *stream,
 	kz_args args, kz_error *err);
 

@@ -265,6 +265,25 @@ static void find_layout(struct custom_call *call)
 	}
 }
 
+bool custom_is_apart(const struct custom_call *call)
+{
+	const struct custom *custom = call->custom;
+	bool apart = !custom->serial && call->ndim == 0;
+	for (size_t i = 0; i < custom->args.count; i++) {
+		apart = apart && !custom->args.items[i].is_raw; /* whose end is not known */
+	}
+	for (int k = 0; apart && k < call->array_count; k++) {
+		for (int j = 0; apart && j < k; j++) {
+			CUdeviceptr a = array_address(call->arrays[k]), b = array_address(call->arrays[j]);
+			apart = (custom->args.items[call->places_of[k]].is_const
+					&& custom->args.items[call->places_of[j]].is_const)
+				|| a + (CUdeviceptr)kz_array_size(call->arrays[k]) <= b
+				|| b + (CUdeviceptr)kz_array_size(call->arrays[j]) <= a;
+		}
+	}
+	return apart;
+}
+
 kz_status custom_bind(struct custom_call *call, struct custom *custom, struct kz_stream *stream,
 	kz_args args, kz_error *err)
 {

@@ -12,15 +12,27 @@
 /* Fewer elements than this are not worth waking the other cores of a serial device. */
 enum { SERIAL_MIN = 4096 };
 
+static bool has_raw(const struct custom *custom)
+{
+	bool any = false;
+	for (size_t i = 0; i < custom->args.count; i++) {
+		any = any || custom->args.items[i].is_raw;
+	}
+	return any;
+}
+
 static kz_status init(struct custom *custom, const char *arguments, const char *operation,
 	const kz_custom_options *options, kz_error *err)
 {
-	const struct custom_class flat = {0, false};
+	struct custom_class flat = {0};
 	const struct custom_kernels *kernels = NULL;
 	kz_status st;
 	if ((st = custom_init(custom, arguments, options, "elementwise", err))
-	    || (st = custom_copy(&custom->operation, custom, operation, err))
-	    || (st = custom_get(&kernels, custom, &flat, err))) {
+	    || (st = custom_copy(&custom->operation, custom, operation, err))) {
+		return st;
+	}
+	flat.apart = !custom->serial && !has_raw(custom); /* as most calls will be */
+	if ((st = custom_get(&kernels, custom, &flat, err))) {
 		return st;
 	}
 	custom->face.module = kernels->module;
@@ -129,7 +141,8 @@ static kz_status find_range(struct range *out, const kz_elementwise_call *how,
 	return KZ_OK;
 }
 
-static void choose_grid(struct kernels_call *launch, const struct custom *custom, int64_t count)
+static void choose_grid(struct kernels_call *launch, const struct custom *custom, int turns,
+	int64_t count)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
 	int64_t blocks = (count - 1) / CUSTOM_BLOCK + 1;
@@ -137,7 +150,8 @@ static void choose_grid(struct kernels_call *launch, const struct custom *custom
 		launch->grid = kz_dim(count < SERIAL_MIN ? 1 : most / 2, 1, 1);
 		launch->block = kz_dim(1, 1, 1);
 	} else {
-		launch->grid = kz_dim(blocks < most ? blocks : most, 1, 1);
+		launch->grid = kz_dim(turns ? (blocks - 1) / turns + 1 : blocks < most ? blocks : most,
+			1, 1);
 		launch->block = kz_dim(CUSTOM_BLOCK, 1, 1);
 	}
 }
@@ -164,14 +178,15 @@ static kz_status launch(struct custom_call *call, const struct custom_class *cla
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	choose_grid(&launch, call->custom, range->count);
+	choose_grid(&launch, call->custom, custom_turns(call->custom, class), range->count);
 	return kernels_launch(&launch, err);
 }
 
 /* The call's arguments are bound. */
 static kz_status run(struct custom_call *call, const kz_elementwise_call *how, kz_error *err)
 {
-	const struct custom_class class = {call->ndim, how->range || how->slice};
+	const struct custom_class class = {call->ndim, how->range || how->slice,
+		custom_is_apart(call)};
 	struct range range = {0, 1, call->count};
 	kz_status st = class.ranged ? find_range(&range, how, call, err) : KZ_OK;
 	if (!st && !how->range && !call->array_count) {

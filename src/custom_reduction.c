@@ -46,7 +46,7 @@ struct texts {
 static kz_status init(struct custom *custom, kz_dtype dtype, const struct texts *texts,
 	const kz_custom_options *options, kz_error *err)
 {
-	const struct custom_class flat = {0, false};
+	const struct custom_class flat = {0};
 	const struct custom_kernels *kernels = NULL;
 	const char *arguments = texts->arguments;
 	kz_status st;
@@ -162,7 +162,7 @@ static kz_status launch_next(struct custom_call *call, const struct custom_kerne
 static kz_status launch_all(struct custom_call *call, struct kz_buffer *values, CUdeviceptr to,
 	kz_error *err)
 {
-	const struct custom_class class = {call->ndim, false}, flat = {0, false};
+	const struct custom_class class = {.ndim = call->ndim}, flat = {0};
 	const struct custom_kernels *kernels = NULL, *more = NULL;
 	int64_t size = kz_dtype_size(call->custom->dtype);
 	int64_t count = chunks_of(call->count);

@@ -18,6 +18,9 @@
 
 #include <string.h>
 
+/* Characters of an operation, from which on several of it would be much code. */
+enum { LONG_OPERATION = 400 };
+
 /* Go on in one of the user's texts, and come back; `end` follows it on its last line. */
 static void add_text(struct str *source, const struct custom *custom, const char *what,
 	const char *text, const char *end)
@@ -102,11 +105,30 @@ static void open_kernel(struct str *source, const struct custom *custom, const c
 		custom->serial ? 1 : CUSTOM_BLOCK, custom->symbol, suffix);
 }
 
+/* Of arrays that are apart the compiler learns that: so it reads ahead.  The user's text stays as it is,
+ * as errors show it. */
+static void add_arguments(struct str *source, const struct custom *custom,
+	const struct custom_class *class)
+{
+	for (size_t i = 0; class->apart && i < custom->args.count; i++) {
+		const struct declaration *arg = &custom->args.items[i];
+		if (arg->is_pointer) {
+			str_addf(source, "\n#define %s __restrict__ %s", arg->name, arg->name);
+		}
+	}
+	add_text(source, custom, "arguments", custom->args.list, "");
+	for (size_t i = 0; class->apart && i < custom->args.count; i++) {
+		if (custom->args.items[i].is_pointer) {
+			str_addf(source, "#undef %s\n", custom->args.items[i].name);
+		}
+	}
+}
+
 static void add_head(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	open_kernel(source, custom, "");
-	add_text(source, custom, "arguments", custom->args.list, "");
+	add_arguments(source, custom, class);
 	str_add(source, ", const long long n");
 	if (class->ranged) {
 		str_add(source, ", const long long kz_start, const long long kz_step,"
@@ -155,13 +177,42 @@ static void add_arrays(struct str *source, const struct custom *custom,
 
 /* Elementwise */
 
+int custom_turns(const struct custom *custom, const struct custom_class *class)
+{
+	int64_t widest = 1;
+	if (custom->serial || custom->dtype || class->ndim || custom->loop_prep[0]
+	    || custom->after_loop[0] || strlen(custom->operation) > LONG_OPERATION) {
+		return 0;
+	}
+	for (size_t i = 0; i < custom->args.count; i++) {
+		const struct declaration *arg = &custom->args.items[i];
+		widest = arg->is_pointer && arg->size > widest ? arg->size : widest;
+	}
+	return widest >= 4 ? 4 : 16 / (int)widest;
+}
+
+/* The turns of a thread of a GPU, which the compiler unrolls: it reads for all of them, then writes. */
+static void open_turns(struct str *source, const char *count, int turns)
+{
+	int each = CUSTOM_BLOCK * turns;
+	str_addf(source, "const long long kz_first = blockIdx.x * %dll, kz_left = %s - kz_first;\n"
+		"const int kz_end = kz_left < %d ? (int)kz_left : %d;\n"
+		"#pragma unroll %d\n"
+		"for (int kz_at = threadIdx.x; kz_at < kz_end; kz_at += %d) {\n"
+		"const long long kz_k = kz_first + kz_at;\n", each, count, each, each, turns,
+		CUSTOM_BLOCK);
+}
+
 /* The loop up to the user's operation: over kz_k, of which i follows. */
 static void open_loop(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	bool walks = class->ndim && custom->serial && !class->ranged;
 	const char *count = class->ranged ? "kz_steps" : "n";
-	if (custom->serial) {
+	int turns = custom_turns(custom, class);
+	if (turns) {
+		open_turns(source, count, turns);
+	} else if (custom->serial) {
 		str_addf(source, "const long long kz_share = (%s + gridDim.x - 1) / gridDim.x;\n"
 			"const long long kz_first = kz_share * blockIdx.x;\n"
 			"const long long kz_end = kz_share < %s - kz_first"

@@ -46,6 +46,38 @@ START_TEST(an_operation_runs_for_each_element)
 }
 END_TEST
 
+START_TEST(a_thread_s_elements_are_all_reached_whatever_their_size)
+{
+	static const struct {
+		kz_dtype dtype;
+		const char *list;
+	} types[] = {{KZ_I8, "const char *x, char *y"}, {KZ_I16, "const short *x, short *y"},
+		{KZ_I64, "const long long *x, long long *y"}};
+	setup(_i);
+	for (size_t t = 0; t < countof(types); t++) {
+		kz_elementwise *kernel = make(types[t].list, "y[i] = x[i] + 1");
+		size_t size = (size_t)kz_dtype_size(types[t].dtype);
+		for (size_t c = 0; c < countof(counts); c++) {
+			size_t count = (size_t)counts[c], wrong = 0;
+			unsigned char *host = calloc(count + 1, size);
+			kz_array *x = from(types[t].dtype, KZ_SHAPE(count), host), *y;
+			ok(kz_array_zeros_like(&y, x, 0, &err));
+			ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x, y)));
+			ok(kz_array_get(y, host, (int64_t)(count * size), &err));
+			for (size_t i = 0; i < count * size; i++) {
+				wrong += host[i] != (i % size == 0);
+			}
+			ck_assert_uint_eq(wrong, 0);
+			kz_array_release(x);
+			kz_array_release(y);
+			free(host);
+		}
+		kz_elementwise_release(kernel);
+	}
+	teardown();
+}
+END_TEST
+
 /* PyCUDA's test_elwise_kernel. */
 START_TEST(a_linear_combination_needs_no_const)
 {
@@ -550,6 +582,32 @@ START_TEST(each_class_of_layouts_is_compiled_once)
 }
 END_TEST
 
+START_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
+{
+	int32_t host[2000] = {0};
+	setup(_i);
+	int64_t before = compiled(), shared = dev->serial ? 1 : 2; /* where the compiler reads ahead */
+	kz_elementwise *kernel = make("const int *x, const int *w, int *y", "y[i] = x[i] + w[i] + 1");
+	kz_array *x = from(KZ_I32, KZ_SHAPE(2000), host), *y;
+	ok(kz_array_zeros_like(&y, x, 0, &err));
+	ck_assert_int_eq(compiled(), before + 1);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x, x, y)));
+	ck_assert_int_eq(compiled(), before + 1);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(y, x, y)));
+	ck_assert_int_eq(compiled(), before + shared);
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(y, y, y)));
+	ck_assert_int_eq(compiled(), before + shared);
+	ok(kz_array_get(y, host, sizeof(host), &err));
+	for (int i = 0; i < 2000; i++) {
+		ck_assert_int_eq(host[i], 5);
+	}
+	kz_array_release(x);
+	kz_array_release(y);
+	kz_elementwise_release(kernel);
+	teardown();
+}
+END_TEST
+
 START_TEST(calls_in_streams_happen_in_order)
 {
 	int32_t host[1000];
@@ -671,6 +729,7 @@ Suite *custom_suite(void)
 {
 	Suite *suite = suite_create("custom");
 	const TTest *const elements[] = {an_operation_runs_for_each_element,
+		a_thread_s_elements_are_all_reached_whatever_their_size,
 		a_linear_combination_needs_no_const, an_operation_has_its_index_and_the_count,
 		preamble_and_loops_around_are_compiled_in, NULL};
 	const TTest *const ranges[] = {a_slice_says_which_elements_it_runs_for,
@@ -683,6 +742,7 @@ Suite *custom_suite(void)
 		an_array_of_another_device_is_refused, a_kernel_that_cannot_be_made_says_why,
 		a_mistake_in_a_text_is_shown_there, NULL};
 	const TTest *const many[] = {each_class_of_layouts_is_compiled_once,
+		arrays_that_share_memory_have_a_kernel_of_their_own,
 		calls_in_streams_happen_in_order, threads_run_one_kernel_and_compile_it_once,
 		a_kernel_keeps_its_texts_and_its_device, a_kernel_is_made_and_run_or_memory_ran_out,
 		NULL};

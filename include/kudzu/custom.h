@@ -37,8 +37,9 @@
  * Elementwise code is compiled as nvcc does it: a product and a sum may become one operation,
  * unless an option says --fmad=false; in reductions they stay two, unless one says --fmad=true.
  *
- * All code is compiled once, the part for arrays with gaps when they first come.  What is wrong in
- * it is KZ_COMPILE with the place in the text: "saxpy: operation", line, column.
+ * All code is compiled once, the part for arrays with gaps when they first come, and on a GPU that for
+ * arrays that share memory.  What is wrong in it is KZ_COMPILE with the place in the text: "saxpy:
+ * operation", line, column.
  *
  * Threads: one kernel may be run by several threads at the same time.
  */
