@@ -77,6 +77,17 @@ static kz_status run_dot(struct bench *bench)
 	return kz_dot(NULL, bench->a, bench->b, &options, &bench->err);
 }
 
+/* The same sum by a kernel of the user's, which is made once. */
+static kz_elementwise *adds;
+
+static kz_status run_custom(struct bench *bench)
+{
+	kz_status st = adds ? KZ_OK : kz_elementwise_create(&adds, bench->dev,
+		"const float *x, const float *y, float *z", "z[i] = x[i] + y[i]", NULL, &bench->err);
+	return st ? st : kz_elementwise_run(adds, NULL, &bench->err,
+		KZ_ARGS(bench->a, bench->b, bench->out));
+}
+
 /* Of the operands and the result: alike; a matrix seen by columns; a matrix and a row; a number; the
  * rows or columns of a square matrix. */
 enum shape { FLAT, TRANSPOSED, ROW, TOTAL, LINES };
@@ -90,6 +101,7 @@ static const struct item {
 	enum shape shape;
 } items[] = {
 	{"a + b, float32", run_add, loop_add_f32, KZ_F32, KZ_F32, 2, FLAT},
+	{"a kernel of a + b, float32", run_custom, loop_add_f32, KZ_F32, KZ_F32, 2, FLAT},
 	{"a + b, float64", run_add, loop_add_f64, KZ_F64, KZ_F64, 2, FLAT},
 	{"a + b, float16", run_add, loop_add_f16, KZ_F16, KZ_F16, 2, FLAT},
 	{"a + b, int8", run_add, loop_add_i8, KZ_I8, KZ_I8, 2, FLAT},
@@ -375,13 +387,20 @@ static kz_status run_sum_to_host(struct bench *bench)
 	return st;
 }
 
+static kz_status run_sum_get(struct bench *bench)
+{
+	float host;
+	return kz_reduce_get(&host, sizeof(host), KZ_REDUCE_SUM, bench->a, NULL, &bench->err);
+}
+
 static const struct latency {
 	const char *name;
 	run_fn *run, *bare;
 } latencies[] = {
 	{"array: a + b, float32, 16", run_add, run_launch},
 	{"array: 2 * a to a new array, float32, 16", run_twice, run_launch},
-	{"array: sum(a) to the host, float32, 16", run_sum_to_host, run_launch_to_host},
+	{"array: sum(a) to the host, float32, 16", run_sum_get, run_launch_to_host},
+	{"array: sum(a) and a copy to the host, float32, 16", run_sum_to_host, run_launch_to_host},
 };
 
 static int measure_latency(struct bench *bench, const struct latency *latency)
@@ -447,6 +466,7 @@ int main(int argc, char **argv)
 	int failed = run_latency(&bench, name);
 	failed = failed || (is_cpu ? run_cpu(&bench, name) : run_gpu(&bench, name));
 	kz_array_release(numbers);
+	kz_elementwise_release(adds);
 	kz_device_close(bench.dev);
 	return failed ? bench_fail(&bench.err) : EXIT_SUCCESS;
 }

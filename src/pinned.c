@@ -116,16 +116,14 @@ static void *make_slot(struct kz_device *dev)
 
 void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size)
 {
-	if (size > SLOT_SIZE || dev->drv->provider == DRV_CPU) {
-		return NULL;
-	}
-	struct memory *pinned = pinned_find(&dev->pinned, host);
-	if (pinned) {
+	struct memory *pinned = size > SLOT_SIZE ? NULL : pinned_find(&dev->pinned, host);
+	if (size > SLOT_SIZE || pinned) {
 		memory_release(pinned);
 		return NULL;
 	}
-	void *slot = atomic_exchange(&dev->slot, NULL);
-	return slot || atomic_exchange(&dev->has_slot, true) ? slot : make_slot(dev);
+	void *slot = atomic_load(&dev->slot) ? atomic_exchange(&dev->slot, NULL) : NULL;
+	bool may_make = !slot && dev->drv->provider != DRV_CPU; /* whose memory is host memory */
+	return may_make && !atomic_exchange(&dev->has_slot, true) ? make_slot(dev) : slot;
 }
 
 void pinned_put_slot(struct kz_device *dev, void *slot)

@@ -67,6 +67,7 @@ struct job {
 	struct kz_device *device;
 	struct kz_stream *stream;
 	struct kz_array *into;
+	void *slot;          /* pinned memory for the result; NULL: it is an array as others are */
 	kz_dtype dtype;      /* the options', or 0 */
 	double ddof;
 	kz_shape shape;      /* of the elements */
@@ -247,6 +248,27 @@ static kz_status run_into(struct kz_array *target, struct job *job, kz_error *er
 		: reduce_run(target, &job->reduce, &job->shape, err);
 }
 
+static kz_status create_result(kz_array **out, const struct job *job, kz_dtype dtype, kz_error *err)
+{
+	if (!job->slot) {
+		return array_create_on(out, job->device, dtype, &job->kept, job->stream, err);
+	}
+	struct memory *memory;
+	struct kz_buffer *buffer = NULL;
+	kz_status st = memory_wrap(&memory, job->device, MEMPOOL_DEVICE, (uintptr_t)job->slot,
+		kz_dtype_size(dtype), err);
+	if (st) {
+		return st;
+	}
+	if ((st = buffer_take(&buffer, memory, 0, memory->size, err))) {
+		memory_release(memory);
+		return st;
+	}
+	st = kz_array_wrap(out, buffer, dtype, job->kept, NULL, 0, err);
+	kz_buffer_release(buffer);
+	return st;
+}
+
 /* The end of every reduction: into a new array, or one of the caller's. */
 static kz_status finish(kz_array **out, struct job *job, kz_error *err)
 {
@@ -258,8 +280,7 @@ static kz_status finish(kz_array **out, struct job *job, kz_error *err)
 	}
 	if (job->into && job->into->dtype == dtype && !shares_memory(job)) {
 		target = kz_array_retain(job->into);
-	} else if ((st = array_create_on(&target, job->device, dtype, &job->kept,
-		job->stream, err))) {
+	} else if ((st = create_result(&target, job, dtype, err))) {
 		return st;
 	}
 	st = run_into(target, job, err);
@@ -359,21 +380,19 @@ static kz_status start(struct job *job, kz_array *array, kz_axes axes, bool keep
 	return KZ_OK;
 }
 
-kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
-	const kz_reduce_options *options, kz_error *err)
+static kz_status reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
+	const kz_reduce_options *options, void *slot, kz_error *err)
 {
 	struct job job;
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
 	job_init(&job, kz_reduce_name(op) ? &known[op] : NULL);
-	if (out) {
-		*out = NULL;
-	}
+	job.slot = slot;
 	if (options && (st = read_options(&job, options, err))) {
 		return st;
 	}
 	if (!out && !job.into) {
-		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+		return error_set(err, KZ_INVALID, "kz_reduce: out is NULL");
 	}
 	if (!job.known) {
 		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
@@ -392,6 +411,50 @@ kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes ax
 	prepare(&job, job.known->position ? KZ_I64 : job.known->kind == SQUARES ? real_of(dtype)
 		: job.known->kind == TRUTH || job.known->kind == COUNT ? expr_dtype(&job.expr) : dtype);
 	return finish(out, &job, err);
+}
+
+kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
+	const kz_reduce_options *options, kz_error *err)
+{
+	if (out) {
+		*out = NULL;
+	}
+	return reduce(out, op, array, axes, options, NULL, err);
+}
+
+/* Wait for a result that is in the slot. */
+static kz_status wait_for(const struct kz_array *result, kz_error *err)
+{
+	struct kz_stream *stream = memory_stream(result->buffer->memory);
+	kz_status st = kz_stream_synchronize(stream, err);
+	stream_release(stream);
+	return st;
+}
+
+kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
+	const kz_reduce_options *options, kz_error *err)
+{
+	struct kz_array *result = NULL;
+	kz_status st = object_check(array, "an array", err);
+	if (st || (options && options->size == sizeof(*options) && options->into)) {
+		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not into "
+			"an array", __func__);
+	}
+	struct kz_device *dev = array_device(array);
+	void *slot = pinned_take_slot(dev, host, size);
+	st = reduce(&result, op, array, KZ_ALL_AXES, options, slot, err);
+	st = st ? st : array_check_host(host, size, 1, result->dtype, err);
+	if (!slot) {
+		st = st ? st : kz_array_get(result, host, size, err);
+	} else {
+		kz_status waited = result ? wait_for(result, st ? NULL : err) : KZ_OK;
+		if (!st && !(st = waited)) {
+			memcpy(host, slot, (size_t)size);
+		}
+		pinned_put_slot(dev, slot);
+	}
+	kz_array_release(result);
+	return st;
 }
 
 /* Dot products */

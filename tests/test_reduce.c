@@ -451,6 +451,79 @@ END_TEST
 
 /* Where results go */
 
+/* Each reduction's result that goes to the host at once is that of an array. */
+static void get_each(kz_array *array)
+{
+	for (kz_reduce_op op = KZ_REDUCE_SUM; op <= KZ_REDUCE_NANMAX; op++) {
+		unsigned char got[24], want[24];
+		kz_array *result;
+		memset(got, 0x5a, sizeof(got));
+		memset(want, 0x5a, sizeof(want));
+		ok(kz_reduce(&result, op, array, KZ_ALL_AXES, NULL, &err));
+		int64_t size = kz_array_size(result);
+		ok(kz_array_get(result, want, size, &err));
+		kz_array_release(result);
+		ok(kz_reduce_get(got, size, op, array, NULL, &err));
+		ck_assert_msg(memcmp(got, want, sizeof(got)) == 0, "%s", kz_reduce_name(op));
+	}
+}
+
+START_TEST(a_result_goes_to_the_host_at_once)
+{
+	static float host[5000];
+	kz_array *few, *turned, *many;
+	setup(_i);
+	many = random_floats(KZ_SHAPE(5000), host);
+	few = random_floats(KZ_SHAPE(4, 5), host);
+	ok(kz_array_transpose(&turned, few, KZ_AXES(), &err));
+	get_each(many);
+	get_each(few);
+	get_each(turned);
+	/* By way of pinned memory, as on GPUs, whatever the device is. */
+	kz_pinned *pinned;
+	ok(kz_pinned_create(&pinned, dev, 512, &err));
+	void *own = atomic_exchange(&dev->slot, kz_pinned_pointer(pinned));
+	get_each(many);
+	get_each(turned);
+	ck_assert_ptr_eq(atomic_exchange(&dev->slot, own), kz_pinned_pointer(pinned));
+	kz_pinned_release(pinned);
+	kz_array_release(many);
+	kz_array_release(few);
+	kz_array_release(turned);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
+{
+	float host[4] = {1, 2, 3, 4};
+	double total = 7;
+	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
+	setup(_i);
+	kz_array *a, *none;
+	ok(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4), host, sizeof(host), &err));
+	ok(kz_array_create(&none, dev, KZ_F64, KZ_SHAPE(0), &err));
+#define GET(array, op, to, size) kz_reduce_get(to, size, op, array, &options, &err)
+	fails(GET(a, KZ_REDUCE_SUM, &total, 8), KZ_RANGE, "expected 4 bytes of host memory for 1 float32, got 8");
+	fails(GET(a, KZ_REDUCE_SUM, NULL, 4), KZ_INVALID, "got NULL");
+	fails(GET(NULL, KZ_REDUCE_SUM, &total, 8), KZ_INVALID, "expected an array, got NULL");
+	fails(GET(a, (kz_reduce_op)0, &total, 8), KZ_INVALID, "0 is no reduction");
+	fails(GET(none, KZ_REDUCE_MAX, &total, 8), KZ_INVALID, "");
+	options.into = a;
+	fails(GET(a, KZ_REDUCE_SUM, &total, 4), KZ_INVALID, "goes to the host, not into an array");
+	options.into = NULL;
+	ck_assert_double_eq(total, 7);
+	options.dtype = KZ_F64;
+	ok(GET(a, KZ_REDUCE_SUM, &total, 8));
+	ck_assert_double_eq(total, 10);
+	ok(GET(none, KZ_REDUCE_SUM, &total, 8));
+	ck_assert_double_eq(total, 0);
+	kz_array_release(a);
+	kz_array_release(none);
+	teardown();
+}
+END_TEST
+
 START_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 {
 	const int16_t host[] = {1, 2, 3, 4, 5, 6};
@@ -592,6 +665,33 @@ START_TEST(reducing_without_memory_leaves_nothing)
 }
 END_TEST
 
+START_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
+{
+	float host[40] = {0}, total = 7;
+	kz_status st = KZ_NO_MEMORY;
+	setup(_i);
+	kz_array *array = random_floats(KZ_SHAPE(40), host);
+	kz_pinned *pinned;
+	ok(kz_pinned_create(&pinned, dev, 512, &err));
+	void *own = atomic_exchange(&dev->slot, kz_pinned_pointer(pinned));
+	ok(kz_reduce_get(&total, 4, KZ_REDUCE_SUM, array, NULL, &err));
+	for (long n = 0; st; n++) {
+		float again = 7;
+		ck_assert_int_lt(n, 100);
+		mem_fail_after(n);
+		st = kz_reduce_get(&again, 4, KZ_REDUCE_SUM, array, NULL, &err);
+		mem_fail_after(-1);
+		ck_assert(st == KZ_OK || st == KZ_NO_MEMORY);
+		ck_assert_float_eq(again, st ? 7 : total);
+		kz_error_clear(&err);
+	}
+	ck_assert_ptr_eq(atomic_exchange(&dev->slot, own), kz_pinned_pointer(pinned));
+	kz_pinned_release(pinned);
+	kz_array_release(array);
+	teardown();
+}
+END_TEST
+
 Suite *reduce_suite(void)
 {
 	Suite *suite = suite_create("reduce");
@@ -617,11 +717,14 @@ Suite *reduce_suite(void)
 	tcase_add_loop_test(tc, dot_products_add_in_a_wide_type_and_vdot_conjugates, 0, devices);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("results");
+	tcase_add_loop_test(tc, a_result_goes_to_the_host_at_once, 0, devices);
+	tcase_add_loop_test(tc, a_result_for_the_host_that_does_not_fit_is_refused, 0, devices);
 	tcase_add_loop_test(tc, results_go_into_arrays_of_any_strides_and_of_other_types, 0, devices);
 	tcase_add_loop_test(tc, a_result_may_overwrite_what_was_reduced, 0, devices);
 	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, devices);
 	tcase_add_loop_test(tc, sizes_need_no_new_kernels, 0, devices);
 	tcase_add_loop_test(tc, reducing_without_memory_leaves_nothing, 0, devices);
+	tcase_add_loop_test(tc, a_result_for_the_host_needs_memory_or_leaves_nothing, 0, devices);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

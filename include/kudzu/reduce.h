@@ -84,6 +84,22 @@ typedef struct kz_reduce_options {
 KZ_API KZ_NODISCARD kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array,
 	kz_axes axes, const kz_reduce_options *options, kz_error *err);
 
+/**
+ * Reduce all elements to one number, on the host.
+ *
+ * On a GPU it takes less time than kz_reduce and kz_array_get: the kernel writes to pinned memory, and
+ * no copy follows it.
+ *
+ * @param host set to the result: of the dtype that kz_reduce gives it.
+ * @param size bytes at `host`: those of one element of that dtype.
+ * @param array of any strides and shape.
+ * @param options NULL for the defaults; without `into`.
+ * @return KZ_OK; KZ_RANGE for a size that is not the dtype's; else as kz_reduce.  `host` is left alone on
+ *         failure.
+ */
+KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op,
+	kz_array *array, const kz_reduce_options *options, kz_error *err);
+
 /** Return the name of a reduction, "sum"; NULL if it is none.  Static. */
 KZ_API const char *kz_reduce_name(kz_reduce_op op);
 
