@@ -269,7 +269,7 @@ kz_array *kz_array_retain(kz_array *array)
 
 void kz_array_release(kz_array *array)
 {
-	if (array && atomic_fetch_sub(&array->refs, 1) == 1) {
+	if (array && refs_drop(&array->refs)) {
 		kz_buffer_release(array->buffer);
 		mem_free(array);
 	}

@@ -226,7 +226,7 @@ static void return_memory(struct memory *memory)
 
 void memory_release(struct memory *memory)
 {
-	if (!memory || atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) != 1) {
+	if (!memory || !refs_drop(&memory->refs)) {
 		return;
 	}
 	struct mempool *pool = memory->pool;
@@ -488,7 +488,7 @@ kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int
 
 void kz_buffer_release(kz_buffer *buffer)
 {
-	if (buffer && atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1) {
+	if (buffer && refs_drop(&buffer->refs)) {
 		struct memory *memory = buffer->memory;
 		if (buffer != &memory->whole) {
 			mem_free(buffer);

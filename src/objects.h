@@ -85,6 +85,17 @@ struct kz_device {
 	_Atomic(struct loaded *) loaded; /* modules that are shared; see loaded.c */
 };
 
+/* Give a reference back; true: it was the last.  Whoever has the only one is alone with it, and needs
+ * no atomic step, which would take as long as twenty others. */
+static inline bool refs_drop(atomic_int *refs)
+{
+	if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
+		atomic_store_explicit(refs, 0, memory_order_relaxed);
+		return true;
+	}
+	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
 struct kz_buffer {
 	atomic_int refs;
 	struct memory *memory;
