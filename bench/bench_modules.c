@@ -7,11 +7,13 @@
  * From an image in memory to a kernel that can be launched, for one kernel of a module of K against
  * the only one of a module of one, in turns: images that are new, images that this process has loaded
  * before, and those that another process has loaded, or compiled, before this one, with all that it
- * needs in the cache on disk.  And a launch with 10,000 kernels loaded against one with none but its
+ * needs in the cache on disk.  Of machine code, which is the driver's alone to read, also what it takes the
+ * driver by itself.  And a launch with 10,000 kernels loaded against one with none but its
  * own.
  */
 #include "bench.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,6 +103,77 @@ static int compare_loads(kz_device *dev, kz_module *one, kz_module *many, int co
 	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
 	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
 	return 0;
+}
+
+/* NVIDIA's driver, which is loaded already, as far as loading needs it. */
+struct driver {
+	int (*retain)(void **context, int device);
+	int (*release)(int device);
+	int (*set_current)(void *context);
+	int (*load)(void **module, const void *image);
+	int (*find)(void **function, void *module, const char *name);
+	int (*unload)(void *module);
+	void *context;
+};
+
+/* ISO C has no cast from an object to a function pointer. */
+static int find_driver(struct driver *driver)
+{
+	void *object = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (!object) {
+		return -1;
+	}
+	*(void **)&driver->retain = dlsym(object, "cuDevicePrimaryCtxRetain");
+	*(void **)&driver->release = dlsym(object, "cuDevicePrimaryCtxRelease_v2");
+	*(void **)&driver->set_current = dlsym(object, "cuCtxSetCurrent");
+	*(void **)&driver->load = dlsym(object, "cuModuleLoadData");
+	*(void **)&driver->find = dlsym(object, "cuModuleGetFunction");
+	*(void **)&driver->unload = dlsym(object, "cuModuleUnload");
+	return driver->retain && driver->release && driver->set_current && driver->load
+		&& driver->find && driver->unload ? 0 : -1;
+}
+
+/* The same as load_one; negative where it failed. */
+static double load_bare(const struct driver *driver, kz_module *of)
+{
+	void *mod = NULL, *function = NULL;
+	int64_t size;
+	const void *image = kz_module_image(of, &size);
+	double begin = bench_now();
+	int failed = driver->load(&mod, image) || driver->find(&function, mod, "k0");
+	double time = bench_now() - begin;
+	return failed || driver->unload(mod) ? -1 : time;
+}
+
+/* One of `count` against one of one, by the driver alone. */
+static int compare_bare(kz_module *one, kz_module *many, int count)
+{
+	struct driver driver;
+	double ratio[ROUNDS], big[ROUNDS], small[ROUNDS];
+	char name[64];
+	int failed = find_driver(&driver) || driver.retain(&driver.context, 0)
+		|| driver.set_current(driver.context);
+	for (int round = 0; !failed && round < ROUNDS; round++) {
+		small[round] = 1e3 * load_bare(&driver, one);
+		big[round] = 1e3 * load_bare(&driver, many);
+		ratio[round] = big[round] / small[round];
+		failed = small[round] < 0 || big[round] < 0;
+	}
+	if (failed || driver.set_current(NULL) || driver.release(0)) {
+		return EXIT_FAILURE;
+	}
+	snprintf(name, sizeof(name), "modules %d, the driver alone", count);
+	bench_report(name, "load, one kernel ready", "ms", big, ROUNDS);
+	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
+	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
+	return 0;
+}
+
+static int is_machine_code(kz_module *mod)
+{
+	int64_t size;
+	const char *image = kz_module_image(mod, &size);
+	return size > 4 && memcmp(image, "\177ELF", 4) == 0;
 }
 
 /* Seconds of the processor for one launch: of some batches the best, for others may be at work. */
@@ -265,7 +338,8 @@ static int run(const char *device, kz_device *dev, kz_error *err)
 			: compare_loads(dev, one, many, counts[i], 1, err)
 				|| compare_loads(dev, one, many, counts[i], 0, err);
 	}
-	failed = failed || compare_launches(dev, one, many, err)
+	failed = failed || (is_machine_code(many) && compare_bare(one, many, LOADED_KERNELS))
+		|| compare_launches(dev, one, many, err)
 		|| compare_next(device, one, many);
 	kz_module_release(many);
 	kz_module_release(one);

@@ -81,6 +81,8 @@ table() {
 			"array: sum(a) to the host, float32, 16|kudzu/kz_launch|... over a launch whose " \
 				"result is copied to the host\n" \
 			"array: sum(a) to the host, float32, 16|cupy|... by CuPy\n" \
+			"array: sum(a) and a copy to the host, float32, 16|kudzu/kz_launch|... with " \
+				"`kz_sum` and `kz_array_get`, over the same\n" \
 			"pool|alloc+free, 1 thread|an array of the pool, created and released\n" \
 			"pool|cupy|... by CuPy\n" \
 			"compile saxpy|kudzu|a new kernel, compiled\n" \
@@ -88,6 +90,7 @@ table() {
 			"compile saxpy|cupy|... and loaded by CuPy\n" \
 			"modules 1000, new|ratio|loading a module of 1000 kernels and making one ready, " \
 				"over a module of one\n" \
+			"modules 1000, the driver alone|ratio|... by the driver alone\n" \
 			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, over one " \
 				"among few", label, "\n")
 	}
