@@ -19,12 +19,31 @@
 
 enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
 
+/* Row-major layout, where there are elements and nothing is wrong. */
+static bool layout_quickly(struct kz_array *array, int64_t size)
+{
+	const kz_shape *shape = &array->shape;
+	int64_t bytes = size, count = 1;
+	bool fits = size > 0 && shape->ndim >= 0 && shape->ndim <= KZ_MAX_DIMS;
+	for (int64_t i = fits ? shape->ndim : 0; fits && i-- > 0;) {
+		array->strides[i] = bytes;
+		fits = shape->dims[i] > 0
+			&& !__builtin_mul_overflow(bytes, shape->dims[i], &bytes);
+		count *= fits ? shape->dims[i] : 1;
+	}
+	array->count = count;
+	return fits;
+}
+
 /* Row-major layout. */
 static kz_status layout(struct kz_array *array, kz_error *err)
 {
 	kz_status st;
-	int64_t size = kz_dtype_size(array->dtype);
+	int64_t size = dtype_size(array->dtype);
 	const kz_shape *shape = &array->shape;
+	if (likely(layout_quickly(array, size))) {
+		return KZ_OK;
+	}
 	if (size == 0) {
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)array->dtype);
 	}

@@ -61,16 +61,10 @@ static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset
 	if (st || size == 0) {
 		return st;
 	}
-	struct kz_device *dev = buffer->memory->device;
 	struct kz_stream *stream = memory_stream(buffer->memory);
-	void *slot = way == TO_HOST ? pinned_take_slot(dev, host, size) : NULL;
-	st = host_copy(way, buffer, offset, slot ? slot : host, size, stream, err);
-	st = st ? st : kz_stream_synchronize(stream, err);
-	if (slot) {
-		if (!st) {
-			memcpy(host, slot, (size_t)size);
-		}
-		pinned_put_slot(dev, slot);
+	st = host_copy(way, buffer, offset, host, size, stream, err);
+	if (!st) {
+		st = kz_stream_synchronize(stream, err);
 	}
 	stream_release(stream);
 	return st;
@@ -95,7 +89,16 @@ kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t 
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
-	return copy_now(TO_HOST, from, offset, to, size, err);
+	struct kz_device *dev = from ? from->memory->device : NULL;
+	void *slot = dev && to && size > 0 ? pinned_take_slot(dev, to, size) : NULL;
+	kz_status st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
+	if (slot) {
+		if (!st) {
+			memcpy(to, slot, (size_t)size);
+		}
+		pinned_put_slot(dev, slot);
+	}
+	return st;
 }
 
 kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,

@@ -116,14 +116,18 @@ static void *make_slot(struct kz_device *dev)
 
 void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size)
 {
-	struct memory *pinned = size > SLOT_SIZE ? NULL : pinned_find(&dev->pinned, host);
-	if (size > SLOT_SIZE || pinned) {
+	/* The CPU device's memory is host memory. */
+	bool may_make = dev->drv->provider != DRV_CPU && !atomic_load(&dev->has_slot);
+	if (size > SLOT_SIZE || (!may_make && !atomic_load(&dev->slot))) {
+		return NULL;
+	}
+	struct memory *pinned = pinned_find(&dev->pinned, host);
+	if (pinned) {
 		memory_release(pinned);
 		return NULL;
 	}
-	void *slot = atomic_load(&dev->slot) ? atomic_exchange(&dev->slot, NULL) : NULL;
-	bool may_make = !slot && dev->drv->provider != DRV_CPU; /* whose memory is host memory */
-	return may_make && !atomic_exchange(&dev->has_slot, true) ? make_slot(dev) : slot;
+	void *slot = atomic_exchange(&dev->slot, NULL);
+	return slot || !may_make || atomic_exchange(&dev->has_slot, true) ? slot : make_slot(dev);
 }
 
 void pinned_put_slot(struct kz_device *dev, void *slot)
