@@ -244,6 +244,25 @@ START_TEST(of_a_text_that_comes_as_it_is_read_little_is_read)
 }
 END_TEST
 
+/* Lines of it are told when a kernel goes out of bounds. */
+START_TEST(a_text_whose_kernels_are_traced_is_there_as_a_whole)
+{
+	CUjit_option option = CU_JIT_KUDZU_TEXT;
+	CUmodule module = NULL;
+	struct sparse sparse;
+	big_write(40, "");
+	OK(cuModuleUnload(big_load(big_text)));
+	setenv("KUDZU_CPU_GUARD", "end", 1);
+	struct kudzu_text known = sparse_create(&sparse, big_text, strlen(big_text));
+	void *value = &known;
+	OK(cuModuleLoadDataEx(&module, sparse.text, 1, &option, &value));
+	ck_assert_mem_eq(sparse.text, big_text, sparse.size);
+	ck_assert_uint_eq(big_run(module, 20), 2 * (20 + 7));
+	OK(cuModuleUnload(module));
+	free(sparse.text);
+}
+END_TEST
+
 /* A list of kernels that is of another text: the text is read whole. */
 START_TEST(a_text_that_comes_as_it_is_read_may_be_another_one)
 {
@@ -389,6 +408,7 @@ Suite *outline_suite(void)
 	tcase_add_test(driver, kernels_that_are_read_late_run);
 	tcase_add_test(driver, kernels_that_are_read_late_are_found_and_counted);
 	tcase_add_test(driver, of_a_text_that_comes_as_it_is_read_little_is_read);
+	tcase_add_test(driver, a_text_whose_kernels_are_traced_is_there_as_a_whole);
 	tcase_add_test(driver, a_text_that_comes_as_it_is_read_may_be_another_one);
 	tcase_add_loop_test(driver, a_text_is_copied_unless_it_stays, 0, 2);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
