@@ -241,14 +241,18 @@ static bool find_includes_from(struct nvrtc *nvrtc, const char *library)
 	return ok;
 }
 
-static bool find_includes(struct nvrtc *nvrtc, const char *real_path)
+/* They are beside the library as a rule, else where its links lead, which takes a look at each name on
+ * the way. */
+static bool find_includes(struct nvrtc *nvrtc)
 {
+	char real[PATH_MAX];
 	const char *named = secure_getenv("KUDZU_CUDA_INCLUDE");
 	if (named && named[0]) {
 		return add_named_includes(nvrtc, named);
 	}
 	return find_includes_from(nvrtc, nvrtc->path)
-	       && (nvrtc->include_count > 0 || find_includes_from(nvrtc, real_path));
+	       && (nvrtc->include_count > 0 || !realpath(nvrtc->path, real)
+		   || find_includes_from(nvrtc, real));
 }
 
 /* The number in cuda.h: 13000 is 13.0.  Looked for by line, for the file is a megabyte. */
@@ -300,7 +304,7 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	find_library(&find);
 	find.no_memory |= find.log.failed;
 	if (find.found && !find.no_memory
-	    && (!find_includes(candidate.nvrtc, candidate.real_path)
+	    && (!find_includes(candidate.nvrtc)
 		|| !find_header_version(candidate.nvrtc))) {
 		find.no_memory = true;
 	}
@@ -332,13 +336,11 @@ bool nvrtc_locate(struct nvrtc_place *out)
 	struct find find = {.what = &what, .look_only = true, .log = STR_INIT};
 	find_library(&find);
 	nvrtc.path = find.path;
-	char *real = find.path ? realpath(find.path, NULL) : NULL;
-	bool ok = real && !find.no_memory && find_includes(&nvrtc, real);
+	bool ok = find.path && !find.no_memory && find_includes(&nvrtc);
 	*out = (struct nvrtc_place){nvrtc.path, nvrtc.include_dirs, nvrtc.include_count};
 	if (!ok) {
 		nvrtc_place_free(out);
 	}
-	free(real);
 	str_free(&find.log);
 	return ok;
 }
