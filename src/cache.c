@@ -330,7 +330,8 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 	if ((st = rtc_request_check(request, err)) || (st = compiler_get(&compiler, err))) {
 		return st;
 	}
-	bool ok = store && key_make(&key, request, NULL, compiler, false) && answer(out, store, &key);
+	bool ok = store && key_make(&key, request, NULL, compiler, false)
+		&& answer(out, store, &key);
 	if (ok && !key.has_paths && key.on_disk && strncmp(out->data, "miss", 4) == 0) {
 		/* It may be under the key with the folders. */
 		struct str other = STR_INIT;

@@ -60,8 +60,8 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 struct key;
 struct str;
 
-/* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says; `begun` is for
- * key_make. */
+/* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says; `begun`
+ * is for key_make. */
 kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
 	const struct str *begun, kz_error *err);
 

@@ -70,8 +70,8 @@ END_TEST
 /* Words are looked for many letters at a time. */
 START_TEST(words_are_found_wherever_they_stand)
 {
-	static const char *const words[] = {"include \"a\"", "embed <a>", "\\\ninclude\"a\"", "assert",
-		"__FILE", "FILE__", "a_location", "_NAME__", "DATE__", "TIME__", "TIMESTAMP__"};
+	static const char *const words[] = {"include \"a\"", "embed <a>", "\\\ninclude\"a\"",
+		"assert", "__FILE", "FILE__", "a_location", "_NAME__", "DATE__", "TIME__", "TIMESTAMP__"};
 	enum { NAMES = 3, PLACES = 8 };
 	int missed = 0;
 	for (size_t w = 0; w < countof(words); w++) {

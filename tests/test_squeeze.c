@@ -238,7 +238,8 @@ START_TEST(a_damaged_piece_is_blank_or_another_one)
 		squeezed_read(s, 0, TEXT_SIZE);
 		const char *got = squeezed_text(s);
 		blank += strspn(got, " ") >= SQUEEZE_PIECE;
-		ck_assert_mem_eq(got + SQUEEZE_PIECE, text + SQUEEZE_PIECE, TEXT_SIZE - SQUEEZE_PIECE);
+		ck_assert_mem_eq(got + SQUEEZE_PIECE, text + SQUEEZE_PIECE,
+			TEXT_SIZE - SQUEEZE_PIECE);
 		squeezed_close(s);
 		bytes.data[i] ^= 0x55;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Big texts of which little is read.  Reading a file is fast; what takes long is the new memory to
- * read it into, by far, so a text of which one kernel is wanted is kept as it is compressed, and there
- * is memory only where somebody reads.
+ * read it into, by far, so a text of which one kernel is wanted is kept as it is compressed, and
+ * there is memory only where somebody reads.
  *
- * The sizes of all pieces, 4 bytes each, lowest first, and the pieces: LZ4 blocks, or as they are, where
- * that is no larger.  Sizes are looked at when it is opened, blocks when they are decoded.
+ * The sizes of all pieces, 4 bytes each, lowest first, and the pieces: LZ4 blocks, or as they are,
+ * where that is no larger.  Sizes are looked at when it is opened, blocks when they are decoded.
  */
 #include "squeeze.h"
 
@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* What is less is read as fast as it is unpacked.  More text than that no byte of a block can stand for. */
+/* What is less is read as fast as it is unpacked.  No byte of a block can stand for more text. */
 enum { LEAST_SIZE = 2 * SQUEEZE_PIECE, MOST_PER_BYTE = 255 };
 
 struct piece {
@@ -94,7 +94,8 @@ static bool find_pieces(struct squeezed *s, const uint8_t *data, size_t left)
 	return left == 0;
 }
 
-kz_status squeezed_open(struct squeezed **out, const void *data, size_t data_size, size_t text_size)
+kz_status squeezed_open(struct squeezed **out, const void *data, size_t data_size,
+	size_t text_size)
 {
 	size_t count = count_pieces(text_size);
 	*out = NULL;

@@ -20,15 +20,16 @@
 
 struct squeezed;
 
-/* Append the pieces of a text; false, and nothing is appended, where it does not become much smaller or
- * memory runs out. */
+/* Append the pieces of a text; false, and nothing is appended, where it does not become much smaller
+ * or memory runs out. */
 bool squeeze(struct str *out, const char *text, size_t size);
 
 /* Those of a text of that size, which are borrowed until it is closed.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
-kz_status squeezed_open(struct squeezed **out, const void *data, size_t data_size, size_t text_size);
+kz_status squeezed_open(struct squeezed **out, const void *data, size_t data_size,
+	size_t text_size);
 void squeezed_close(struct squeezed *squeezed); /* may be NULL */
 
-/* Where the text is, as long as it is open: what was read of it, and a zero behind it once its end was. */
+/* Where the text is, as long as it is open: what was read of it, and a zero behind its end with that. */
 char *squeezed_text(const struct squeezed *squeezed);
 /* See to it that bytes `begin` up to `end` of the text are there; any thread. */
 void squeezed_read(struct squeezed *squeezed, size_t begin, size_t end);

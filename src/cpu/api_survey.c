@@ -98,7 +98,8 @@ static void *help(void *arg)
 	const struct outline *outline = survey->outline;
 	struct ptx_module module;
 	struct ptx_diag diag = {0};
-	const struct kudzu_text known = {outline->size, outline->hash.high, outline->hash.low, NULL, NULL};
+	const struct kudzu_text known = {outline->size, outline->hash.high, outline->hash.low,
+		NULL, NULL};
 	if (parse_outline(&module, survey->text, &known, outline->parts, outline->count, &diag)) {
 		if (check_module(&module, &diag) && flatten_module(&module, &diag)) {
 			check_some(survey, &module);

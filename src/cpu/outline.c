@@ -177,8 +177,8 @@ static bool is_name(const struct ptx_part *part, const char *text, const struct 
 	return memcmp(text + part->name, name, size) == 0;
 }
 
-size_t outline_kernel(const struct outline *outline, const char *text, const struct kudzu_text *known,
-	const char *name)
+size_t outline_kernel(const struct outline *outline, const char *text,
+	const struct kudzu_text *known, const char *name)
 {
 	size_t begin = 0, end = outline->count, size = strlen(name);
 	uint32_t hash = hash_name(name, size);

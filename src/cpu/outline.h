@@ -37,10 +37,10 @@ struct outline *outline_create(const struct ptx_module *module, const char *text
 void outline_remember(struct outline *outline); /* NULL is fine */
 void outline_release(struct outline *outline); /* NULL is fine */
 
-/* The number of a kernel of the text, outline->count if there is none of that name.  Of the text its names
- * are read, by way of `known`. */
-size_t outline_kernel(const struct outline *outline, const char *text, const struct kudzu_text *known,
-	const char *name);
+/* The number of a kernel of the text, outline->count if there is none of that name.  Names in the text
+ * are read by way of `known`. */
+size_t outline_kernel(const struct outline *outline, const char *text,
+	const struct kudzu_text *known, const char *name);
 
 /* Forget what is in memory. */
 void outline_forget(void);

@@ -147,8 +147,8 @@ bool parse_outline(struct ptx_module *out, const char *text, const struct kudzu_
 	const struct ptx_part *parts, size_t count, struct ptx_diag *diag)
 {
 	struct parser *p = mem_zalloc(1, sizeof(*p));
-	*out = (struct ptx_module){.arena = ARENA_INIT, .text_size = known->size, .is_separable = true,
-		.text_hash = {known->hash_high, known->hash_low}, .parser = p};
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_size = known->size,
+		.text_hash = {known->hash_high, known->hash_low}, .is_separable = true, .parser = p};
 	if (!p) {
 		return ptx_no_memory(diag);
 	}

@@ -354,8 +354,8 @@ struct kudzu_text {
 	size_t size; /* without the zero behind it */
 	uint64_t hash_high;
 	uint64_t hash_low;
-	/* See to it that bytes `begin` up to `end` of the text are there, from any thread.  NULL: all of it
-	 * is there. */
+	/* See to it that bytes `begin` up to `end` of the text are there, from any thread.  NULL: all
+	 * of it is there. */
 	void (*read)(void *arg, size_t begin, size_t end);
 	void *arg;
 };

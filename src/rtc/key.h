@@ -29,9 +29,9 @@ bool key_add_request(struct str *out, const struct rtc_request *request);
 
 /*
  * Make the key.  With `paths` the include folders are in it even if no path gets into the output as
- * far as the texts tell.  `begun`, which may be NULL, has the request already: the key may use its memory,
- * behind what is in there, and is good as long as that is, and until another key is made so.  False
- * when memory runs out.  Free it whatever came out.
+ * far as the texts tell.  `begun`, which may be NULL, has the request already: the key may use its
+ * memory, behind what is in there, and is good as long as that is, and until another key is made
+ * so.  False when memory runs out.  Free it whatever came out.
  */
 bool key_make(struct key *out, const struct rtc_request *request, const struct str *begun,
 	const struct compiler *compiler, bool paths);
