@@ -63,15 +63,16 @@ template <class Map> __device__ __forceinline__ void kz_few(kz_values &to, Map m
 	}
 }
 
-/* All rows, where they are no more than sixteen; what is read beyond is the first once more.  In the order
- * of kz_accumulate, but waiting for memory once. */
-template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long long rows, long long lane)
+/* All rows of a lane, where they are no more than sixteen, of which all lanes have `whole`; what is read
+ * beyond is the first once more.  In the order of kz_long, but waiting for memory once. */
+template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long long rows, long long whole,
+	long long lane)
 {
 	kz_acc v[16];
 	_Pragma("unroll") for (int k = 0; k < 16; k++) {
 		v[k] = map.one(k < rows ? k : 0, lane);
 	}
-	if (rows > 8) {
+	if (whole > 8) {
 		_Pragma("unroll") for (int step = 1; step < 8; step *= 2) {
 			_Pragma("unroll") for (int k = 1; k < 9; k += 2 * step) {
 				v[k] = kz_combine(v[k], v[k + step]);
@@ -79,7 +80,7 @@ template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long 
 		}
 		v[0] = kz_combine(v[0], v[1]);
 	}
-	const int alone = rows > 8 ? 9 : 1;
+	const int alone = whole > 8 ? 9 : 1;
 	_Pragma("unroll") for (int k = 1; k < 16; k++) {
 		if (k >= alone && k < rows) {
 			v[0] = kz_combine(v[0], v[k]);
@@ -88,33 +89,63 @@ template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long 
 	return v[0];
 }
 
+/* The same for packs, of no more than eight rows and a last one. */
+template <class Map> __device__ __forceinline__ void kz_short(kz_values &to, Map map, long long rows,
+	bool with_last, long long lane)
+{
+	kz_values v[8], last;
+	_Pragma("unroll") for (int k = 0; k < 8; k++) {
+		map.pack(v[k], k < rows ? k : 0, lane);
+	}
+	if (with_last) {
+		map.pack(last, rows, lane);
+	}
+	to = v[0];
+	_Pragma("unroll") for (int k = 1; k < 8; k++) {
+		if (k < rows) {
+			kz_take_in(to, v[k]);
+		}
+	}
+	if (with_last) {
+		kz_take_in(to, last);
+	}
+}
+
+/* The whole packs of many rows, of which all lanes have `whole`, and of a last one. */
+template <class Map> __device__ __forceinline__ void kz_long(kz_values &to, Map map, long long rows,
+	long long whole, bool with_last, long long lane)
+{
+	map.pack(to, 0, lane);
+	long long row = 1;
+	_Pragma("unroll 1") for (; row + 8 <= whole; row += 8) {
+		kz_take_in(to, kz_eight(map, row, lane));
+	}
+	if (row < rows) {
+		kz_few(to, map, row, rows, lane);
+	}
+	if (with_last) {
+		kz_values last;
+		map.pack(last, rows, lane);
+		kz_take_in(to, last);
+	}
+}
+
 /* Lanes from `lane` on; a pack that is not whole is at the end of the last row, or of the only one. */
 template <class Map> __device__ __forceinline__ void kz_accumulate(kz_values &to, const kz_task &task,
 	Map map, long long lane)
 {
 	const long long rows = task.rows + (KZ_PACK == 1 && lane < task.rest);
-	if (KZ_PACK == 1 && sizeof(kz_acc) <= 8 && rows <= 16) {
-		if (lane < task.width) {
-			to.at[0] = kz_sixteen(map, rows, lane);
-		}
-		return;
-	}
-	if (lane + KZ_PACK <= task.width) {
-		map.pack(to, 0, lane);
-		long long row = 1;
-		_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
-			kz_take_in(to, kz_eight(map, row, lane));
-		}
-		if (row < rows) {
-			kz_few(to, map, row, rows, lane);
-		}
+	const bool with_last = KZ_PACK > 1 && lane + KZ_PACK <= task.rest;
+	if (lane + KZ_PACK > task.width) {
+	} else if (KZ_PACK == 1 && sizeof(kz_acc) <= 8 && rows <= 16) {
+		to.at[0] = kz_sixteen(map, rows, task.rows, lane);
+	} else if (KZ_PACK > 1 && sizeof(kz_values) <= 16 && rows <= 8) {
+		kz_short(to, map, rows, with_last, lane);
+	} else {
+		kz_long(to, map, rows, task.rows, with_last, lane);
 	}
 #if KZ_PACK > 1
-	if (lane + KZ_PACK <= task.rest) {
-		kz_values last;
-		map.pack(last, task.rows, lane);
-		kz_take_in(to, last);
-	} else {
+	if (!with_last) {
 		const bool only = lane + KZ_PACK > task.width;
 		const long long end = only ? task.width : task.rest;
 		_Pragma("unroll") for (int j = 0; j < KZ_PACK; j++) {

@@ -83,8 +83,21 @@ static const struct {
 	{{4, {9, 5, 7, 11}}, {2, {1, 3}}}, {{3, {300, 7, 3}}, {2, {0, 2}}},
 	{{2, {50, 16}}, {1, {1}}}, {{2, {50, 17}}, {1, {1}}}, {{2, {50, 145}}, {1, {1}}},
 	{{2, {50, 256}}, {1, {1}}}, {{1, {8 * 2304 + 5}}, {1, {0}}},
-	{{1, {8 * 2304 + 21}}, {1, {0}}},
+	{{1, {8 * 2304 + 21}}, {1, {0}}}, {{1, {8 * 256 + 100}}, {1, {0}}},
 };
+
+/* The same elements, but not side by side: every other one of twice as many. */
+static kz_array *spread(kz_array *array)
+{
+	kz_array *pairs, *view;
+	kz_shape shape = kz_array_shape(array);
+	shape.dims[shape.ndim - 1] *= 2;
+	ok(kz_array_create(&pairs, dev, KZ_F32, shape, &err));
+	ok(kz_array_slice(&view, pairs, KZ_AT(KZ_ELLIPSIS, KZ_SLICE(0, KZ_OMIT, 2)), &err));
+	ok(kz_array_assign(view, array, &err));
+	kz_array_release(pairs);
+	return view;
+}
 
 static void reduce_bits(float *to, kz_array *array, kz_reduce_op op, size_t which)
 {
@@ -109,8 +122,12 @@ START_TEST(results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_la
 			reduce_bits(again, array, KZ_REDUCE_SUM, (size_t)_i);
 			ck_assert_mem_eq(first, again, sizeof(first));
 		}
+		kz_array *apart = spread(array);
+		reduce_bits(again, apart, KZ_REDUCE_SUM, (size_t)_i);
+		ck_assert_mem_eq(first, again, sizeof(first));
 		dev->serial = serial;
 		kz_array_release(array);
+		kz_array_release(apart);
 		teardown();
 	}
 }
