@@ -129,10 +129,24 @@ static struct gen_arg pick_constant(struct gen *g, enum gen_bank bank)
 	return gen_imm(bank, any & UINT64_MAX >> (64 - gen_bits[bank]));
 }
 
+/* ptxas takes a bfe of 32 bits for one result of all threads if only its source is the same in all,
+ * wherever they look in it. */
+static bool is_trap(const char *ptx)
+{
+	return strcmp(ptx, "bfe.u32") == 0 || strcmp(ptx, "bfe.s32") == 0;
+}
+
+/* ptxas guards set without what turns its result into a float or widens it, and not testp. */
+static bool is_trap_guarded(const char *ptx)
+{
+	return strstr(ptx, "set.") || strstr(ptx, "testp.");
+}
+
 static bool may_use(const struct gen *g, unsigned op)
 {
 	return g->options->ops[op]
-		&& (!(g->program->features & GEN_HAS_CUDA) || gen_ops[op].cuda[0]);
+		&& (!(g->program->features & GEN_HAS_CUDA) || gen_ops[op].cuda[0])
+		&& (g->program->features & GEN_HAS_TRAPS || !is_trap(gen_ops[op].ptx));
 }
 
 static void add_op(struct gen *g)
@@ -157,6 +171,9 @@ static void add_op(struct gen *g)
 			: gen_pick(g, bank, false);
 	}
 	gen_guard(g, inst, 20);
+	if (!(g->program->features & GEN_HAS_TRAPS) && is_trap_guarded(gen_ops[op].ptx)) {
+		inst->has_guard = false;
+	}
 }
 
 /* On registers that are the same in all threads. */

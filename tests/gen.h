@@ -200,7 +200,8 @@ enum gen_feature {
 	GEN_HAS_CUDA = 1,        /* what CUDA C can say, no more */
 	GEN_HAS_VOTE = 2, GEN_HAS_SHFL = 4, GEN_HAS_MATCH = 8, GEN_HAS_REDUX = 16,
 	GEN_HAS_CALL = 32,
-	GEN_HAS_PTX = 62         /* all that PTX can say */
+	GEN_HAS_TRAPS = 64,      /* what ptxas compiles wrongly: gen.c */
+	GEN_HAS_PTX = 126        /* all that PTX can say */
 };
 
 struct gen_program {

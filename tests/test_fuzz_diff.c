@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 Suite *fuzz_diff_suite(void);
 
@@ -116,6 +117,36 @@ START_TEST(programs_do_not_depend_on_the_order_of_threads)
 }
 END_TEST
 
+/* How many instructions of 200 programs ptxas gets wrong. */
+static unsigned count_traps(unsigned features)
+{
+	unsigned count = 0;
+	diff.options.features = features;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct gen_program program;
+		ck_assert(gen_create(&program, seed, &diff.options));
+		const struct gen_func *f = &program.funcs[0];
+		for (size_t i = 0; i < f->count; i++) {
+			const char *ptx = gen_ops[f->insts[i].op].ptx;
+			bool wrong = strcmp(ptx, "bfe.s32") == 0 || (f->insts[i].has_guard
+				&& (strcmp(ptx, "testp.finite.f32") == 0
+					|| strcmp(ptx, "set.lt.f16.s32") == 0));
+			count += f->insts[i].kind == GEN_OP && wrong;
+		}
+		gen_free(&program);
+	}
+	return count;
+}
+
+START_TEST(programs_for_ptxas_have_nothing_that_it_gets_wrong)
+{
+	start();
+	ck_assert_uint_eq(count_traps(GEN_HAS_PTX & ~(unsigned)GEN_HAS_TRAPS), 0);
+	ck_assert(count_traps(GEN_HAS_PTX) > 0);
+	diff_free(&diff);
+}
+END_TEST
+
 Suite *fuzz_diff_suite(void)
 {
 	Suite *suite = suite_create("fuzz_diff");
@@ -123,6 +154,7 @@ Suite *fuzz_diff_suite(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_seed_names_a_program);
 	tcase_add_test(tc, programs_do_not_depend_on_the_order_of_threads);
+	tcase_add_test(tc, programs_for_ptxas_have_nothing_that_it_gets_wrong);
 	suite_add_tcase(suite, tc);
 
 	tc = tcase_create("ptx");
