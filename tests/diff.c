@@ -300,15 +300,20 @@ static unsigned find_features(void)
 		enum gen_feature feature;
 		uint8_t kind;
 		uint16_t op;
-	} needs[] = {{GEN_HAS_VOTE, GEN_WARP, GEN_BALLOT}, {GEN_HAS_SHFL, GEN_WARP, GEN_SHFL_UP},
-		{GEN_HAS_MATCH, GEN_WARP, GEN_MATCH_ALL}, {GEN_HAS_REDUX, GEN_WARP, GEN_REDUX_ADD},
-		{GEN_HAS_CALL, GEN_CALL, 1}};
+		uint8_t bank; /* of the value */
+	} needs[] = {{GEN_HAS_VOTE, GEN_WARP, GEN_BALLOT, GEN_P},
+		{GEN_HAS_SHFL, GEN_WARP, GEN_SHFL_UP, GEN_R},
+		{GEN_HAS_MATCH, GEN_WARP, GEN_MATCH_ALL, GEN_R},
+		{GEN_HAS_REDUX, GEN_WARP, GEN_REDUX_ADD, GEN_R},
+		{GEN_HAS_REDUX_F32, GEN_WARP, GEN_REDUX_FMIN, GEN_F},
+		{GEN_HAS_CALL, GEN_CALL, 1, GEN_D}};
 	unsigned features = 0;
 	struct gen_arg r = {.kind = GEN_REG, .bank = GEN_R};
 	for (size_t i = 0; i < countof(needs); i++) {
 		struct gen_inst inst = {.kind = needs[i].kind, .op = needs[i].op, .label = 1, .dst = {r},
 			.src = {r, r, r, {.kind = GEN_IMM}}};
-		inst.src[1].bank = inst.op == GEN_BALLOT && inst.kind == GEN_WARP ? GEN_P : GEN_R;
+		inst.src[1].bank = needs[i].bank;
+		inst.dst[0].bank = needs[i].bank == GEN_F ? GEN_F : GEN_R;
 		features |= runs(&inst, 1) ? needs[i].feature : 0;
 	}
 	return features;

@@ -169,6 +169,9 @@ static void add_op(struct gen *g)
 		enum gen_bank bank = gen_bank_of(banks[1 + i]);
 		inst->src[i] = i == constant && bank != GEN_P ? pick_constant(g, bank)
 			: gen_pick(g, bank, false);
+		if (i > 0 && strncmp(gen_ops[op].ptx, "bf", 2) == 0) {
+			inst->src[i].value &= 0xff; /* ptxas takes no other positions */
+		}
 	}
 	gen_guard(g, inst, 20);
 	if (!(g->program->features & GEN_HAS_TRAPS) && is_trap_guarded(gen_ops[op].ptx)) {
@@ -494,6 +497,9 @@ static bool has_warp_op(unsigned features, unsigned op)
 	}
 	if (op >= GEN_REDUX_FMIN && op <= GEN_ELECT && features & GEN_HAS_CUDA) {
 		return false;
+	}
+	if (op == GEN_REDUX_FMIN || op == GEN_REDUX_FMAX) {
+		return features & GEN_HAS_REDUX_F32;
 	}
 	return op == GEN_WARPSYNC || op == GEN_ELECT || features & GEN_HAS_REDUX;
 }

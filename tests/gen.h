@@ -201,7 +201,8 @@ enum gen_feature {
 	GEN_HAS_VOTE = 2, GEN_HAS_SHFL = 4, GEN_HAS_MATCH = 8, GEN_HAS_REDUX = 16,
 	GEN_HAS_CALL = 32,
 	GEN_HAS_TRAPS = 64,      /* what ptxas compiles wrongly: gen.c */
-	GEN_HAS_PTX = 126        /* all that PTX can say */
+	GEN_HAS_REDUX_F32 = 128,
+	GEN_HAS_PTX = 254        /* all that PTX can say */
 };
 
 struct gen_program {
