@@ -92,6 +92,39 @@ START_TEST(many_registers_that_live_long_stay_in_memory)
 }
 END_TEST
 
+/* Registers by barriers, for one lane: each round adds one to the next. */
+static size_t size_at_barriers(unsigned regs, unsigned barriers)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, HEAD ".entry k(.param .u64 p) { .reg .b64 %%a; .reg .b32 %%x<%u>;\n"
+		"ld.param.u64 %%a, [p];\n", regs);
+	for (unsigned i = 0; i < regs; i++) {
+		str_addf(&text, "ld.u32 %%x%u, [%%a];\n", i);
+	}
+	for (unsigned i = 0; i < barriers; i++) {
+		str_addf(&text, "bar.sync 0; add.u32 %%x%u, %%x%u, %%x%u;\n", i % regs, i % regs,
+			(i + 1) % regs);
+	}
+	for (unsigned i = 1; i < regs; i++) {
+		str_addf(&text, "add.u32 %%x0, %%x0, %%x%u;\n", i);
+	}
+	str_add(&text, "st.u32 [%a+8], %x0; ret; }");
+	setenv("KUDZU_CPU_WIDTH", "1", 1);
+	machine_open(text.data);
+	machine_compile("k");
+	size_t size = machine.kernel.code_size;
+	machine_close();
+	str_free(&text);
+	return size;
+}
+
+START_TEST(what_lives_at_many_barriers_stays_in_memory)
+{
+	size_t few = size_at_barriers(150, 20);
+	ck_assert_uint_lt(size_at_barriers(150, 210), 4 * few); // 190 * 150 more would be saved
+}
+END_TEST
+
 static uint32_t width_of(const char *line, unsigned count)
 {
 	struct str text = STR_INIT;
@@ -193,6 +226,7 @@ Suite *emit_size_suite(void)
 	tcase_set_timeout(tc, 240);
 	tcase_add_test(tc, registers_of_one_block_do_not_live_in_others);
 	tcase_add_test(tc, many_registers_that_live_long_stay_in_memory);
+	tcase_add_test(tc, what_lives_at_many_barriers_stays_in_memory);
 	tcase_add_test(tc, tangled_kernels_run_one_lane_at_a_time);
 	tcase_add_test(tc, kernels_that_memory_is_not_enough_for_are_refused);
 	tcase_add_test(tc, huge_kernels_run_one_lane_at_a_time);

@@ -11,11 +11,29 @@
 
 #include "emit.h"
 
-enum { MANY_PHIS = 2048 };
+enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
+
+/* Registers that are saved and loaded again, at all waits together. */
+static size_t count_saved(const struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		if (block->end > block->first && block->succ_count > 0
+		    && ptx_waits(func->insts[block->end - 1].op)) {
+			const uint64_t *live = func->blocks[block->succ[0]].live_in;
+			for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+				count += (size_t)__builtin_popcountll(live[w]);
+			}
+		}
+	}
+	return count;
+}
 
 /* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is kept:
- * blocks times registers, with which some thousand lines of PTX take minutes.  So many stay in
- * memory. */
+ * blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds of
+ * registers at hundreds of barriers for one lane.  So many stay in memory. */
 void emit_note_kept(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
@@ -26,7 +44,7 @@ void emit_note_kept(struct emit *e)
 		}
 		count += (size_t)__builtin_popcountll(e->kept[w]);
 	}
-	e->in_frame = e->width > 1 && count * e->order_count > MANY_PHIS;
+	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
 }
 
 static bool uses_carry(const struct ptx_func *func)
