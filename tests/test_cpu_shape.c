@@ -177,6 +177,7 @@ START_TEST(registers_have_these_shapes)
 	struct str picture = STR_INIT;
 	find(cases[_i].body, cases[_i].block);
 	draw(&picture, cases[_i].names);
+	ck_assert_ptr_nonnull(picture.data);
 	ck_assert_msg(strcmp(picture.data, cases[_i].picture) == 0, "%s: %s: %s instead of %s",
 		cases[_i].name, cases[_i].names, picture.data, cases[_i].picture);
 	str_free(&picture);
@@ -193,6 +194,7 @@ START_TEST(rows_of_one_warp_begin_at_0)
 		const struct shape *index = &shapes.regs[0], *length = &shapes.regs[1];
 		for (unsigned reg = 0; reg < module.funcs[0]->reg_count; reg++) {
 			const char *name = module.funcs[0]->regs[reg].name;
+			ck_assert_ptr_nonnull(name);
 			index = strcmp(name, "%r0") == 0 ? &shapes.regs[reg] : index;
 			length = strcmp(name, "%r1") == 0 ? &shapes.regs[reg] : length;
 		}

@@ -194,12 +194,13 @@ START_TEST(what_rows_have_in_common_is_the_same_to_all)
 {
 	sum_products();
 	for (unsigned t = 0; t < WIDTH * ROWS; t++) {
-		float want = 0, have;
+		unsigned row = t / WIDTH * WIDTH, want = 0;
+		float have;
 		for (unsigned i = 0; i < 3 * TERMS; i++) {
-			want += (float)(t / WIDTH * WIDTH + i % TERMS) * (float)(i % TERMS * WIDTH + t % WIDTH);
+			want += (row + i % TERMS) * (i % TERMS * WIDTH + t % WIDTH);
 		}
 		memcpy(&have, &grid.memory[t][0], sizeof(have));
-		ck_assert_float_eq(have, want);
+		ck_assert_float_eq(have, (float)want);
 		ck_assert_uint_eq(grid.memory[t][1], t % WIDTH);
 	}
 }
@@ -275,16 +276,17 @@ START_TEST(sums_that_do_not_fit_come_in_bunches)
 {
 	sum_doubles();
 	for (unsigned t = 0; t < WIDTH * ROWS; t++) {
-		double want = 0, part = 0, have;
+		unsigned row = t / WIDTH * WIDTH, part = 0, want = 0;
+		double have;
 		for (unsigned i = 0; i < TERMS; i++) {
-			double other = i * WIDTH + t % WIDTH;
-			part += (t / WIDTH * WIDTH + i) * other * other;
+			unsigned other = i * WIDTH + t % WIDTH;
+			part += (row + i) * other * other;
 		}
 		for (unsigned round = 0; round < 3; round++) {
 			want = 2 * (want + part) + t + part;
 		}
 		memcpy(&have, &grid.memory[t][0], sizeof(have));
-		ck_assert_double_eq(have, want);
+		ck_assert_double_eq(have, (double)want);
 	}
 	char *ir = read_ir();
 	ck_assert_ptr_nonnull(strstr(ir, "fence syncscope(\"singlethread\")"));
