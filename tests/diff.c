@@ -358,9 +358,6 @@ bool diff_init(struct diff *diff, diff_print *print, unsigned features)
 	}
 	diff->options.ops = diff->ops;
 	diff->options.features = features & (find_features() | GEN_HAS_CUDA | GEN_HAS_TRAPS);
-	if (driver_lacks("ptxas has other rules for parameters of functions")) {
-		diff->options.features &= ~(unsigned)GEN_HAS_CALL;
-	}
 	if (driver_lacks("ptxas gets them wrong")) {
 		diff->options.features &= ~(unsigned)GEN_HAS_TRAPS;
 	}

@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* For functions that call themselves, at which ptxas cannot know how often. */
+#define STACK_SIZE 16384
+
 const bool driver_is_ours = false;
 
 struct grid grid;
@@ -109,6 +112,7 @@ CUresult driver_try(CUmodule *out, const char *text)
 	struct str all = STR_INIT;
 	add_head(&all);
 	str_add(&all, rest ? rest + strlen(last) : text);
+	cuCtxSetLimit(CU_LIMIT_STACK_SIZE, STACK_SIZE);
 	CUresult result = all.failed ? CUDA_ERROR_OUT_OF_MEMORY : cuModuleLoadData(out, all.data);
 	str_free(&all);
 	return result;

@@ -489,9 +489,11 @@ static void print_warp(struct print *p, const struct gen_inst *inst)
 
 static void print_call(struct print *p, const struct gen_inst *inst)
 {
-	const char *type = p->program->funcs[inst->op].wide ? "b64" : "b32";
-	str_addf(p->out, "\t{\n\t.param .b32 a;\n\t.param .b64 b;\n\t.param .%s c;\n"
-		"\tst.param.b32 [a], %%r%u;\n\tst.param.b64 [b], %%d%u;\n", type,
+	bool wide = p->program->funcs[inst->op].wide;
+	const char *type = wide ? "b64" : "b32";
+	/* Not named like the function's own parameters: ptxas takes them for those. */
+	str_addf(p->out, "\t{\n\t.param .b32 x;\n\t.param .b64 y;\n\t.param .%s z;\n"
+		"\tst.param.b32 [x], %%r%u;\n\tst.param.b64 [y], %%d%u;\n", type,
 		inst->src[0].reg, inst->src[1].reg);
 	if (inst->src[2].kind == GEN_REG) {
 		str_addf(p->out, "\tmov.b64 %%xd0, f%u;\n\tmov.b64 %%xd1, f%u;\n"
@@ -501,14 +503,16 @@ static void print_call(struct print *p, const struct gen_inst *inst)
 	}
 	print_guard(p, inst);
 	if (inst->src[2].kind == GEN_REG) {
-		str_add(p->out, "call (c), %xd0, (a, b), proto;\n");
+		str_add(p->out, "call (z), %xd0, (x, y), proto;\n");
 	} else {
-		str_addf(p->out, "call (c), f%u, (a, b);\n", inst->op);
+		str_addf(p->out, "call (z), f%u, (x, y);\n", inst->op);
 	}
+	/* ptxas wants that without a guard. */
+	str_addf(p->out, "\tld.param.%s %s, [z];\n\t}\n", type, wide ? "%xd0" : "%xr0");
 	print_guard(p, inst);
-	str_addf(p->out, "ld.param.%s ", type);
+	str_addf(p->out, "mov.%s ", type);
 	print_arg(p->out, &inst->dst[0]);
-	str_add(p->out, ", [c];\n\t}\n");
+	str_addf(p->out, ", %s;\n", wide ? "%xd0" : "%xr0");
 }
 
 static void print_inst(struct print *p, const struct gen_inst *inst)
