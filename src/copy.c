@@ -57,12 +57,8 @@ static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset,
 static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
 	int64_t size, kz_error *err)
 {
-	kz_status st = check_host_copy(buffer, offset, host, size, err);
-	if (st || size == 0) {
-		return st;
-	}
 	struct kz_stream *stream = memory_stream(buffer->memory);
-	st = host_copy(way, buffer, offset, host, size, stream, err);
+	kz_status st = host_copy(way, buffer, offset, host, size, stream, err);
 	if (!st) {
 		st = kz_stream_synchronize(stream, err);
 	}
@@ -84,14 +80,19 @@ static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offs
 
 kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
 {
-	return copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+	kz_status st = check_host_copy(to, offset, from, size, err);
+	return st || size == 0 ? st : copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
 }
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
-	struct kz_device *dev = from ? from->memory->device : NULL;
-	void *slot = dev && to && size > 0 ? pinned_take_slot(dev, to, size) : NULL;
-	kz_status st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
+	kz_status st = check_host_copy(from, offset, to, size, err);
+	if (st || size == 0) {
+		return st;
+	}
+	struct kz_device *dev = from->memory->device;
+	void *slot = pinned_take_slot(dev, to, size);
+	st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
 	if (slot) {
 		if (!st) {
 			memcpy(to, slot, (size_t)size);

@@ -431,6 +431,21 @@ static kz_status wait_for(const struct kz_array *result, kz_error *err)
 	return st;
 }
 
+/* The result of a reduction goes to the host, from the slot if it is there. */
+static kz_status take_result(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err)
+{
+	kz_status st = array_check_host(host, size, 1, result->dtype, err);
+	if (!slot) {
+		return st ? st : kz_array_get(result, host, size, err);
+	}
+	kz_status waited = wait_for(result, st ? NULL : err); /* the next one is to find the slot at rest */
+	st = st ? st : waited;
+	if (!st) {
+		memcpy(host, slot, (size_t)size);
+	}
+	return st;
+}
+
 kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
 	const kz_reduce_options *options, kz_error *err)
 {
@@ -443,14 +458,10 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	struct kz_device *dev = array_device(array);
 	void *slot = pinned_take_slot(dev, host, size);
 	st = reduce(&result, op, array, KZ_ALL_AXES, options, slot, err);
-	st = st ? st : array_check_host(host, size, 1, result->dtype, err);
-	if (!slot) {
-		st = st ? st : kz_array_get(result, host, size, err);
-	} else {
-		kz_status waited = result ? wait_for(result, st ? NULL : err) : KZ_OK;
-		if (!st && !(st = waited)) {
-			memcpy(host, slot, (size_t)size);
-		}
+	if (!st && result) {
+		st = take_result(host, size, result, slot, err);
+	}
+	if (slot) {
 		pinned_put_slot(dev, slot);
 	}
 	kz_array_release(result);
