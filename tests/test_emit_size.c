@@ -6,6 +6,7 @@
 #include "../src/base/common.h"
 
 #include "../src/base/str.h"
+#include "../src/cpu/features.h"
 #include "machine.h"
 
 #include <check.h>
@@ -142,7 +143,6 @@ static uint32_t width_of(const char *line, unsigned count)
 	ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
 	memcpy(&value, &machine.memory[1], sizeof(value));
 	ck_assert_float_eq(value, (float)count);
-	ck_assert_int_eq(machine.kernel.is_quick, machine.kernel.width == 1);
 	machine_close();
 	str_free(&text);
 	return machine.kernel.width;
@@ -185,11 +185,29 @@ START_TEST(huge_kernels_run_one_lane_at_a_time)
 	static const char add[] = "add.f32 %f, %f, 0f3F800000;\n";
 	static const char much[] = "fma.rp.f32 %f, %f, 0f3F800000, 0f3F800000;\n";
 	ck_assert_uint_eq(width_of(add, 100), 32);
+	ck_assert(!machine.kernel.is_quick);
 	ck_assert_uint_eq(width_of(add, 10000), 1);
+	ck_assert(machine.kernel.is_quick);
 	ck_assert_uint_eq(width_of(much, 100), 32);
 	ck_assert_uint_eq(width_of(much, 2500), 1);
+	ck_assert(machine.kernel.is_quick);
 }
 END_TEST
+
+#ifdef __x86_64__
+/* A call for each lane. */
+START_TEST(many_fused_products_run_one_lane_at_a_time_where_there_are_none)
+{
+	static const char fma[] = "fma.rn.f32 %f, %f, 0f3F800000, 0f3F800000;\n";
+	setenv("KUDZU_CPU_FEATURES", "sse2", 1);
+	ck_assert_uint_eq(width_of(fma, 10), 32);
+	ck_assert_uint_eq(width_of(fma, 150), 1);
+	ck_assert(!machine.kernel.is_quick);
+	unsetenv("KUDZU_CPU_FEATURES");
+	ck_assert_uint_eq(width_of(fma, 150), features_fuse(FEATURES_NATIVE) ? 32 : 1);
+}
+END_TEST
+#endif
 
 /* Refused before LLVM has seen any of it. */
 START_TEST(kernels_that_memory_is_not_enough_for_are_refused)
@@ -230,6 +248,9 @@ Suite *emit_size_suite(void)
 	tcase_add_test(tc, tangled_kernels_run_one_lane_at_a_time);
 	tcase_add_test(tc, kernels_that_memory_is_not_enough_for_are_refused);
 	tcase_add_test(tc, huge_kernels_run_one_lane_at_a_time);
+#ifdef __x86_64__
+	tcase_add_test(tc, many_fused_products_run_one_lane_at_a_time_where_there_are_none);
+#endif
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -93,6 +93,11 @@ static void read_processor(void)
 		words[2 * LEAVES] = (uint64_t)d << 32 | a;
 	}
 }
+
+static bool processor_fuses(void)
+{
+	return (words[1] >> 32 & bit_FMA) != 0;
+}
 #else
 static uint64_t words[2];
 
@@ -101,11 +106,23 @@ static void read_processor(void)
 	words[0] = getauxval(AT_HWCAP);
 	words[1] = getauxval(AT_HWCAP2);
 }
+
+static bool processor_fuses(void)
+{
+	return true;
+}
 #endif
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+bool features_fuse(enum features_level level)
+{
+	pthread_once(&once, read_processor);
+	return has_feature(level, "fma", 3) && processor_fuses();
+}
 
 void features_describe(struct str *out, enum features_level level)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, read_processor);
 	str_addf(out, "%s ", levels[level].name);
 	str_addn(out, (const char *)words, sizeof(words));

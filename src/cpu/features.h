@@ -23,6 +23,9 @@ bool features_parse(const char *text, uint64_t *out);
 /* The processor's features as LLVM spells them, "+avx,-avx2", without those above the level. */
 void features_limit(struct str *out, const char *host, enum features_level level);
 
+/* Whether there is an instruction that multiplies, adds, and rounds once. */
+bool features_fuse(enum features_level level);
+
 /* The processor's features and the level, for keys: other bytes if compiled code may differ. */
 void features_describe(struct str *out, enum features_level level);
 

@@ -33,6 +33,9 @@
 enum { HUGE_KERNEL = 10000 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
+/* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
+ * what each value meets on its way. */
+enum { MANY_CALLS = 100 };
 
 /* Bytes that LLVM takes for an instruction of PTX at most, by measurement (bench_jit): of huge
  * kernels, and of those for 32 lanes.  Up to FEW_BYTES nobody asks how many there are. */
@@ -159,6 +162,18 @@ static bool has_many_edges(const struct ptx_func *func)
 	return edges >= MANY_EDGES;
 }
 
+/* Processors of before 2013 have no fused multiply-add. */
+static bool has_many_calls(const struct ptx_func *func)
+{
+	size_t calls = 0;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		enum ptx_op op = func->insts[i].op;
+		calls += op == PTX_OP_FMA || op == PTX_OP_FMAD || op == PTX_OP_FMA_MIXED;
+		calls += op == PTX_OP_FMA_X2 ? 2 : 0;
+	}
+	return calls >= MANY_CALLS && !features_fuse(level());
+}
+
 /* A kernel that is compiled as quickly as can be, for one lane at a time. */
 static bool is_huge(const struct ptx_func *func)
 {
@@ -175,7 +190,7 @@ static bool is_for_one_thread(const struct ptx_func *func)
 
 static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
 {
-	return is_huge(func) || is_for_one_thread(func) ? 1 : jit->width;
+	return is_huge(func) || is_for_one_thread(func) || has_many_calls(func) ? 1 : jit->width;
 }
 
 /* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
