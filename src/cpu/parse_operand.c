@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operands of instructions.  Names mean what they mean where they are used, so each is looked up
- * at once.  A shared variable of the module becomes a copy in each function that names it, since
+ * The operands of instructions.  Names mean what they mean where they are used, so each is looked
+ * up at once.  A shared variable of the module becomes a copy in each function that names it, since
  * every function lays out its own shared memory.
  */
 #include "../base/common.h"

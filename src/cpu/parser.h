@@ -222,8 +222,8 @@ void parse_body(struct parser *p);
 bool parse_operand(struct parser *p, struct ptx_operand *out);
 /* A register, variable, function, label, special register or vector of registers. */
 void parse_name(struct parser *p, struct ptx_operand *out);
-/* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and reg2
- * for parse_body.c. */
+/* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and
+ * reg2 for parse_body.c. */
 void name_later(struct parser *p, struct ptx_operand *out, const struct token *word);
 /* The rest of { a, b }: operands up to `end`. */
 void parse_vector(struct parser *p, struct ptx_operand *out, const char *end);
