@@ -129,11 +129,13 @@ static struct gen_arg pick_constant(struct gen *g, enum gen_bank bank)
 	return gen_imm(bank, any & UINT64_MAX >> (64 - gen_bits[bank]));
 }
 
-/* ptxas takes a bfe of 32 bits for one result of all threads if only its source is the same in all,
+/* ptxas leaves what it likes in the upper half of a register with a comparison of halves, and takes it for
+ * zeros.  It takes a bfe of 32 bits for one result of all threads if only its source is the same in all,
  * wherever they look in it. */
 static bool is_trap(const char *ptx)
 {
-	return strcmp(ptx, "bfe.u32") == 0 || strcmp(ptx, "bfe.s32") == 0;
+	return strcmp(ptx, "bfe.u32") == 0 || strcmp(ptx, "bfe.s32") == 0
+		|| strstr(ptx, "set.eq.f16.f16");
 }
 
 /* ptxas guards set without what turns its result into a float or widens it, and not testp. */
@@ -174,8 +176,10 @@ static void add_op(struct gen *g)
 		}
 	}
 	gen_guard(g, inst, 20);
-	if (!(g->program->features & GEN_HAS_TRAPS) && is_trap_guarded(gen_ops[op].ptx)) {
-		inst->has_guard = false;
+	if (!(g->program->features & GEN_HAS_TRAPS)) {
+		inst->has_guard = inst->has_guard && !is_trap_guarded(gen_ops[op].ptx);
+		/* By 64 and more ptxas does not shift some products at all. */
+		inst->src[1].value &= strcmp(gen_ops[op].ptx, "shl.b64") == 0 ? 63 : UINT64_MAX;
 	}
 }
 
@@ -701,6 +705,9 @@ static void add_func(struct gen *g, unsigned index)
 	g->left = 6;
 	init_registers(g);
 	uint64_t recursive = gen_below(g, 3);
+	if (!(g->program->features & GEN_HAS_TRAPS)) {
+		recursive = 0; /* after which ptxas takes a warp for together that is not; or crashes */
+	}
 	if (recursive == 1) {
 		gen_recursion(g);
 	}
