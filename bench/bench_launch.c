@@ -8,9 +8,8 @@
  * `kudzu` is what a program does: no context is current, so each launch brings its own.  `bare` is
  * cuLaunchKernel itself, context current, with the arguments ready.
  */
-#include "bench.h"
+#include "driver.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 /* A driver may queue about a thousand launches before it makes the caller wait. */
@@ -18,16 +17,6 @@ enum { ROUNDS = 41, BATCH = 500, WARM_UP = 1000 };
 
 static const char source[] =
 	"__global__ void six(float a, const float *x, float *y, int n, long long step, double b) {}\n";
-
-/* The driver API, as far as a launch needs it. */
-struct driver {
-	int (*retain)(void **context, int device);
-	int (*release)(int device);
-	int (*set_current)(void *context);
-	int (*launch)(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-		unsigned bz, unsigned shared, void *stream, void **params, void **extra);
-	void *context;
-};
 
 struct bench {
 	kz_device *dev;
@@ -66,22 +55,6 @@ static int batch_bare(struct bench *b, long count)
 		}
 	}
 	return 0;
-}
-
-/* The driver is loaded already; ISO C has no cast from an object to a function pointer. */
-static int find_driver(struct driver *driver)
-{
-	const char *path = getenv("KUDZU_CUDA_DRIVER");
-	void *object = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	if (!object) {
-		return -1;
-	}
-	*(void **)&driver->retain = dlsym(object, "cuDevicePrimaryCtxRetain");
-	*(void **)&driver->release = dlsym(object, "cuDevicePrimaryCtxRelease_v2");
-	*(void **)&driver->set_current = dlsym(object, "cuCtxSetCurrent");
-	*(void **)&driver->launch = dlsym(object, "cuLaunchKernel");
-	return driver->retain && driver->release && driver->set_current && driver->launch
-		? driver->retain(&driver->context, 0) : -1;
 }
 
 static kz_status prepare(struct bench *b)
@@ -141,7 +114,7 @@ int main(int argc, char **argv)
 	if (prepare(&b)) {
 		return bench_fail(&b.err);
 	}
-	int failed = find_driver(&b.driver)
+	int failed = driver_find(&b.driver)
 		|| (pairs ? run_pairs(&b) : run_batch(&b, bare, atol(argv[2]), &ns));
 	if (failed) {
 		fprintf(stderr, "bench_launch: the driver refused\n");

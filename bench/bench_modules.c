@@ -11,9 +11,8 @@
  * driver by itself.  And a launch with 10,000 kernels loaded against one with none but its
  * own.
  */
-#include "bench.h"
+#include "driver.h"
 
-#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +34,13 @@ static char *write_source(int count)
 	return text;
 }
 
+static int is_machine_code(kz_module *mod)
+{
+	int64_t size;
+	const char *image = kz_module_image(mod, &size);
+	return size > 4 && memcmp(image, "\177ELF", 4) == 0;
+}
+
 /* The image of a module as nobody has seen it: text gets a number at its end; NULL without memory. */
 static char *renew(kz_module *mod, int64_t *size)
 {
@@ -45,7 +51,7 @@ static char *renew(kz_module *mod, int64_t *size)
 	char *copy = malloc((size_t)*size + sizeof(line));
 	if (copy) {
 		memcpy(copy, image, (size_t)*size);
-		if (memcmp(copy, "\177ELF", 4) != 0) {
+		if (!is_machine_code(mod)) {
 			int64_t end = (int64_t)strnlen(copy, (size_t)*size);
 			memcpy(copy + end, line, (size_t)length + 1);
 			*size = end + length + 1;
@@ -77,13 +83,21 @@ static kz_status compile(kz_module **out, kz_device *dev, int count, kz_error *e
 	return st;
 }
 
+static void report_loads(int count, const char *how, double *big, double *small, double *ratio)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "modules %d, %s", count, how);
+	bench_report(name, "load, one kernel ready", "ms", big, ROUNDS);
+	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
+	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
+}
+
 /* One of `count` against one of one, of images that are new or were loaded before. */
 static int compare_loads(kz_device *dev, kz_module *one, kz_module *many, int count, int is_new,
 	kz_error *err)
 {
 	double ratio[ROUNDS], big[ROUNDS], small[ROUNDS];
 	kz_module *images[] = {one, many};
-	char name[64];
 	for (int round = 0; round < ROUNDS; round++) {
 		double times[2];
 		for (int i = 0; i < 2; i++) {
@@ -98,39 +112,8 @@ static int compare_loads(kz_device *dev, kz_module *one, kz_module *many, int co
 		big[round] = 1e3 * times[1];
 		ratio[round] = times[1] / times[0];
 	}
-	snprintf(name, sizeof(name), "modules %d, %s", count, is_new ? "new" : "loaded before");
-	bench_report(name, "load, one kernel ready", "ms", big, ROUNDS);
-	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
-	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
+	report_loads(count, is_new ? "new" : "loaded before", big, small, ratio);
 	return 0;
-}
-
-/* NVIDIA's driver, which is loaded already, as far as loading needs it. */
-struct driver {
-	int (*retain)(void **context, int device);
-	int (*release)(int device);
-	int (*set_current)(void *context);
-	int (*load)(void **module, const void *image);
-	int (*find)(void **function, void *module, const char *name);
-	int (*unload)(void *module);
-	void *context;
-};
-
-/* ISO C has no cast from an object to a function pointer. */
-static int find_driver(struct driver *driver)
-{
-	void *object = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	if (!object) {
-		return -1;
-	}
-	*(void **)&driver->retain = dlsym(object, "cuDevicePrimaryCtxRetain");
-	*(void **)&driver->release = dlsym(object, "cuDevicePrimaryCtxRelease_v2");
-	*(void **)&driver->set_current = dlsym(object, "cuCtxSetCurrent");
-	*(void **)&driver->load = dlsym(object, "cuModuleLoadData");
-	*(void **)&driver->find = dlsym(object, "cuModuleGetFunction");
-	*(void **)&driver->unload = dlsym(object, "cuModuleUnload");
-	return driver->retain && driver->release && driver->set_current && driver->load
-		&& driver->find && driver->unload ? 0 : -1;
 }
 
 /* The same as load_one; negative where it failed. */
@@ -150,9 +133,7 @@ static int compare_bare(kz_module *one, kz_module *many, int count)
 {
 	struct driver driver;
 	double ratio[ROUNDS], big[ROUNDS], small[ROUNDS];
-	char name[64];
-	int failed = find_driver(&driver) || driver.retain(&driver.context, 0)
-		|| driver.set_current(driver.context);
+	int failed = driver_find(&driver) || driver.set_current(driver.context);
 	for (int round = 0; !failed && round < ROUNDS; round++) {
 		small[round] = 1e3 * load_bare(&driver, one);
 		big[round] = 1e3 * load_bare(&driver, many);
@@ -162,18 +143,8 @@ static int compare_bare(kz_module *one, kz_module *many, int count)
 	if (failed || driver.set_current(NULL) || driver.release(0)) {
 		return EXIT_FAILURE;
 	}
-	snprintf(name, sizeof(name), "modules %d, the driver alone", count);
-	bench_report(name, "load, one kernel ready", "ms", big, ROUNDS);
-	bench_report(name, "the same of a module of one", "ms", small, ROUNDS);
-	bench_report(name, "ratio", "ratio", ratio, ROUNDS);
+	report_loads(count, "the driver alone", big, small, ratio);
 	return 0;
-}
-
-static int is_machine_code(kz_module *mod)
-{
-	int64_t size;
-	const char *image = kz_module_image(mod, &size);
-	return size > 4 && memcmp(image, "\177ELF", 4) == 0;
 }
 
 /* Seconds of the processor for one launch: of some batches the best, for others may be at work. */
