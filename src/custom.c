@@ -151,6 +151,7 @@ static kz_status take_arguments(struct custom *custom, const char *arguments, kz
 		const struct declaration *arg = &custom->args.items[i];
 		has_pointer |= arg->is_pointer;
 		custom->array_count += arg->is_pointer && !arg->is_raw;
+		custom->reads_ahead = custom->reads_ahead && !arg->is_raw;
 	}
 	if (!has_pointer) {
 		return error_set(err, KZ_INVALID,
@@ -168,6 +169,7 @@ void custom_begin(struct custom *custom, struct kz_device *dev)
 {
 	custom->device = device_retain(dev);
 	custom->serial = dev->serial;
+	custom->reads_ahead = !dev->serial;
 	pthread_mutex_init(&custom->lock, NULL);
 }
 

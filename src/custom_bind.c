@@ -268,10 +268,7 @@ static void find_layout(struct custom_call *call)
 bool custom_is_apart(const struct custom_call *call)
 {
 	const struct custom *custom = call->custom;
-	bool apart = !custom->serial && call->ndim == 0;
-	for (size_t i = 0; i < custom->args.count; i++) {
-		apart = apart && !custom->args.items[i].is_raw; /* whose end is not known */
-	}
+	bool apart = custom->reads_ahead && call->ndim == 0;
 	for (int k = 0; apart && k < call->array_count; k++) {
 		for (int j = 0; apart && j < k; j++) {
 			CUdeviceptr a = array_address(call->arrays[k]), b = array_address(call->arrays[j]);

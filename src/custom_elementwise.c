@@ -12,15 +12,6 @@
 /* Fewer elements than this are not worth waking the other cores of a serial device. */
 enum { SERIAL_MIN = 4096 };
 
-static bool has_raw(const struct custom *custom)
-{
-	bool any = false;
-	for (size_t i = 0; i < custom->args.count; i++) {
-		any = any || custom->args.items[i].is_raw;
-	}
-	return any;
-}
-
 static kz_status init(struct custom *custom, const char *arguments, const char *operation,
 	const kz_custom_options *options, kz_error *err)
 {
@@ -31,7 +22,7 @@ static kz_status init(struct custom *custom, const char *arguments, const char *
 	    || (st = custom_copy(&custom->operation, custom, operation, err))) {
 		return st;
 	}
-	flat.apart = !custom->serial && !has_raw(custom); /* as most calls will be */
+	flat.apart = custom->reads_ahead; /* as most calls will be */
 	if ((st = custom_get(&kernels, custom, &flat, err))) {
 		return st;
 	}
