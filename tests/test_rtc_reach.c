@@ -76,11 +76,11 @@ START_TEST(words_are_found_wherever_they_stand)
 	int missed = 0;
 	for (size_t w = 0; w < countof(words); w++) {
 		size_t len = strlen(words[w]);
-		for (size_t size = len; size < 50; size++) {
+		for (size_t size = len; size < 100; size++) {
 			for (size_t at = 0; at + len <= size; at++) {
 				struct includes found;
 				char *text = mem_alloc(size);
-				memset(text, "iesat"[at % 5], size);
+				memset(text, "iesatclmbE_"[at % 11], size);
 				memcpy(text + at, words[w], len);
 				if (at > 0) {
 					text[at - 1] = '#';

@@ -26,8 +26,8 @@ struct scanner {
 	const char *end;
 };
 
-/* Sixteen bytes at a time. */
-typedef uint8_t block __attribute__((vector_size(16)));
+/* So many bytes at a time; where the processor has no registers of that size, it takes two. */
+typedef uint8_t block __attribute__((vector_size(32)));
 enum { BLOCK = sizeof(block) };
 
 static bool is_word(char c)
@@ -126,71 +126,84 @@ static bool is_before(const struct scanner *in, const char *at, const char *word
 	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
 }
 
-/* The words that are looked for: a name may follow the first two, the third says where it stands. */
-static const char include[] = "include", embed[] = "embed", assert_word[] = "assert";
-
+/* What is looked for stands around the byte at `at`, and the next one: "cl" of "include", "mb" of "embed",
+ * "ss" of "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to them. */
 static void take_words(const struct scanner *in, const char *at)
 {
-	if (is_at(in, at, include)) {
-		take_word(in, at, sizeof(include) - 1);
-	} else if (is_at(in, at, embed)) {
-		take_word(in, at, sizeof(embed) - 1);
-	} else if (is_at(in, at, assert_word)) {
-		in->out->has_place = true;
+	struct includes *out = in->out;
+	if (is_at(in, at, "clude") && is_before(in, at, "in")) {
+		take_word(in, at - 2, sizeof("include") - 1);
+	} else if (is_at(in, at, "mbed") && is_before(in, at, "e")) {
+		take_word(in, at - 1, sizeof("embed") - 1);
+	} else if (is_at(in, at, "E__")) {
+		out->has_time |= is_before(in, at, "DAT") || is_before(in, at, "TIM");
+		out->has_place |= is_before(in, at, "FIL") || is_before(in, at, "_NAM");
+	} else {
+		out->has_time |= is_at(in, at, "P__") && is_before(in, at, "TIMESTAM");
+		out->has_place |= (is_at(in, at, "ssert") && is_before(in, at, "a"))
+			|| is_at(in, at, "_FILE") || is_at(in, at, "_location");
 	}
 }
 
-static block load(const char *at)
-{
-	block bytes;
-	memcpy(&bytes, at, sizeof(bytes));
-	return bytes;
-}
-
-/* Whether a word of that length may begin among the bytes: its first letter is there, and the last one
- * where it belongs. */
-static block may_begin(block bytes, const char *at, const char *word, size_t len)
-{
-	return (block)(bytes == (uint8_t)word[0])
-		& (block)(load(at + len - 1) == (uint8_t)word[len - 1]);
-}
-
-/* memmem, which goes byte by byte, takes longer for the few words looked for here than all else that
- * a hit in the cache does. */
-static void find_words(const struct scanner *in)
+/* Look where any of these pairs of letters is, which are few in most texts: memmem or memchr for each
+ * word takes longer than all else that a hit in the cache does.  Up to where it got. */
+static always_inline const char *find_in_blocks(const struct scanner *in)
 {
 	const char *at = in->begin;
-	for (; in->end - at >= BLOCK + (int)sizeof(include); at += BLOCK) {
-		uint64_t found[2];
-		block bytes = load(at);
-		block any = may_begin(bytes, at, include, sizeof(include) - 1)
-			| may_begin(bytes, at, embed, sizeof(embed) - 1)
-			| may_begin(bytes, at, assert_word, sizeof(assert_word) - 1);
+	for (; in->end - at > BLOCK; at += BLOCK) {
+		block one, next;
+		uint64_t found[BLOCK / 8];
+		memcpy(&one, at, sizeof(one));
+		memcpy(&next, at + 1, sizeof(next));
+		block any = (block)((one == 'c') & (next == 'l')) | (block)((one == 'm') & (next == 'b'))
+			| (block)((one == 's') & (next == 's'))
+			| (block)(((one == 'E') | (one == 'P')) & (next == '_'))
+			| (block)((one == '_') & ((next == 'F') | (next == 'l')));
 		memcpy(found, &any, sizeof(any));
-		for (int i = 0; (found[0] | found[1]) != 0 && i < BLOCK; i++) {
+		if (likely((found[0] | found[1] | found[2] | found[3]) == 0)) {
+			continue;
+		}
+		for (int i = 0; i < BLOCK; i++) {
 			if (any[i]) {
 				take_words(in, at + i);
 			}
 		}
 	}
-	for (; at < in->end; at++) {
-		take_words(in, at);
-	}
+	return at;
 }
 
-/* __DATE__, __FILE__ and the like, also with their beginnings pasted to them.  All have an underscore,
- * which memchr finds far sooner than anything finds words. */
-static void find_macros(const struct scanner *in)
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static const char *find_wide(const struct scanner *in)
 {
-	struct includes *out = in->out;
-	for (const char *at = in->begin; (at = memchr(at, '_', (size_t)(in->end - at))); at++) {
-		if (is_at(in, at, "__")) {
-			out->has_time |= is_before(in, at, "DATE") || is_before(in, at, "TIME")
-				|| is_before(in, at, "TIMESTAMP");
-			out->has_place |= is_before(in, at, "FILE");
-		}
-		out->has_place |= is_at(in, at, "_FILE") || is_at(in, at, "_location")
-			|| is_at(in, at, "_NAME__");
+	return find_in_blocks(in);
+}
+
+static bool has_wide(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+static const char *find_wide(const struct scanner *in)
+{
+	return find_in_blocks(in);
+}
+
+static bool has_wide(void)
+{
+	return true;
+}
+#endif
+
+static const char *find_narrow(const struct scanner *in)
+{
+	return find_in_blocks(in);
+}
+
+static void find_words(const struct scanner *in)
+{
+	const char *at = has_wide() ? find_wide(in) : find_narrow(in);
+	for (; at < in->end; at++) {
+		take_words(in, at);
 	}
 }
 
@@ -241,7 +254,6 @@ bool includes_scan(struct includes *out, const char *text, size_t size)
 	}
 	struct scanner in = {out, text, text + size};
 	find_words(&in);
-	find_macros(&in);
 	mem_free(copy);
 	if (out->names.failed) {
 		includes_free(out);
