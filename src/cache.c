@@ -169,7 +169,7 @@ static int count_differences(const struct key *key, const void *other, size_t ot
 {
 	struct key_part mine, theirs;
 	int count = 0;
-	for (size_t at = 0; key_next(&mine, &at, key->bytes.data, key->bytes.len);) {
+	for (size_t at = 0; key_next(&mine, &at, key->bytes.own.data, key->bytes.own.len);) {
 		bool same = key_find(&theirs, other, other_size, mine.name)
 			&& parts_equal(&mine, &theirs);
 		count += same ? 0 : strcmp(mine.name, "source") == 0 ? 4 : 1;
@@ -277,7 +277,7 @@ static void explain(struct str *out, const struct key_part *mine, const struct k
 static void explain_all(struct str *out, const struct comparison *comparison)
 {
 	const struct str *nearest = &comparison->nearest;
-	const struct str *bytes = &comparison->key->bytes;
+	const struct str *bytes = &comparison->key->bytes.own;
 	struct key_part mine, theirs;
 	if (!nearest->len) {
 		str_add(out, "miss: there is no compiled image on disk\n");
@@ -309,7 +309,7 @@ static bool answer(struct str *out, struct store *store, const struct key *key)
 		str_addf(out, "not cached: %s\n", key->why_not);
 	} else if (store_off(store)) {
 		str_addf(out, "off: %s\n", store_off(store));
-	} else if (store_get(store, key->bytes.data, key->bytes.len, &value, &size) == STORE_HIT) {
+	} else if (store_get(store, key->bytes.own.data, key->bytes.own.len, &value, &size) == STORE_HIT) {
 		str_add(out, "hit\n");
 	} else {
 		store_walk(store, compare, &comparison);
@@ -325,7 +325,7 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 {
 	const struct compiler *compiler;
 	struct store *store = cache_store();
-	struct key key = {.bytes = STR_INIT};
+	struct key key = {.bytes = {.own = STR_INIT}};
 	kz_status st;
 	if ((st = rtc_request_check(request, err)) || (st = compiler_get(&compiler, err))) {
 		return st;

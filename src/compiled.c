@@ -9,6 +9,9 @@
  *
  * An image that somebody has is known by its bytes: by some of them first, then by all.
  *
+ * A long source that comes from the disk is kept from its second time on: most programs ask for one
+ * once, and the memory for a copy takes longer to get than all of it to be looked at.
+ *
  * The first thread with a request puts an entry without an image in the table and compiles without
  * the lock; others with the same request wait for that, and if it fails each goes on for itself,
  * since each needs an error of its own.
@@ -26,12 +29,12 @@
 #define BUCKETS 1024
 #define COUNT_MAX 4096
 #define SIZE_MAX_ALL (INT64_C(64) << 20)
+#define LONG_SOURCE 65536
 
 struct entry {
 	struct entry *next;
 	struct hash hash;       /* of the request */
-	char *request;
-	size_t request_size;
+	struct key_bytes request; /* with its source: while it has no image that of who makes it */
 	struct kz_image *image; /* NULL while it is being made */
 	bool on_disk;           /* `key` depends on files */
 	struct hash key;
@@ -47,11 +50,12 @@ static struct {
 	int64_t count;
 	int64_t size;
 	int64_t hits;
+	struct hash seen[64];   /* long requests that were found on the disk, as far as there is room */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* A request as the table knows it. */
 struct wanted {
-	struct str bytes;
+	struct key_bytes bytes;
 	struct hash hash;
 	bool is_given; /* the bytes are an entry's: which stays as long as it has no image */
 };
@@ -61,8 +65,7 @@ static struct entry **find(const struct wanted *wanted)
 {
 	struct entry **at = &table.buckets[wanted->hash.low % BUCKETS];
 	while (*at && !(hash_equal((*at)->hash, wanted->hash)
-			&& (*at)->request_size == wanted->bytes.len
-			&& memcmp((*at)->request, wanted->bytes.data, wanted->bytes.len) == 0)) {
+			&& key_bytes_equal(&(*at)->request, &wanted->bytes))) {
 		at = &(*at)->next;
 	}
 	return at;
@@ -70,8 +73,11 @@ static struct entry **find(const struct wanted *wanted)
 
 static void entry_free(struct entry *entry)
 {
+	if (entry->image) {
+		mem_free((char *)entry->request.source);
+	}
 	kz_image_release(entry->image);
-	mem_free(entry->request);
+	str_free(&entry->request.own);
 	mem_free(entry);
 }
 
@@ -100,14 +106,13 @@ static void drop_oldest(void)
 	}
 }
 
-/* An entry without an image, which takes the bytes; false when memory runs out. */
-static bool add(const struct wanted *wanted, char *bytes)
+/* An entry without an image, which takes these bytes; false when memory runs out. */
+static bool add(const struct wanted *wanted, struct key_bytes bytes)
 {
-	struct entry *entry = bytes ? mem_zalloc(1, sizeof(*entry)) : NULL;
+	struct entry *entry = bytes.own.data ? mem_zalloc(1, sizeof(*entry)) : NULL;
 	if (entry) {
 		entry->hash = wanted->hash;
 		entry->request = bytes;
-		entry->request_size = wanted->bytes.len;
 		*find(wanted) = entry;
 	}
 	return entry;
@@ -116,7 +121,7 @@ static bool add(const struct wanted *wanted, char *bytes)
 static void wanted_free(struct wanted *wanted)
 {
 	if (!wanted->is_given) {
-		str_free(&wanted->bytes);
+		str_free(&wanted->bytes.own);
 	}
 }
 
@@ -131,20 +136,49 @@ static bool wait_for_others(const struct wanted *wanted)
 	return waited;
 }
 
+/* Whether a request, which gave this image, is worth its memory. */
+static bool is_worth_it(const struct wanted *wanted, const struct key *key)
+{
+	struct hash *seen = &table.seen[wanted->hash.low % countof(table.seen)];
+	if (!key->is_found || wanted->bytes.source_size < LONG_SOURCE
+	    || hash_equal(*seen, wanted->hash)) {
+		return true;
+	}
+	*seen = wanted->hash;
+	return false;
+}
+
+/* From here on the entry has a source of its own; false when memory runs out. */
+static bool own_source(struct entry *entry)
+{
+	if (entry->request.source) {
+		size_t size = entry->request.source_size;
+		char *copy = mem_alloc(size);
+		if (copy) {
+			mem_expect(copy, size);
+			memcpy(copy, entry->request.source, size);
+		}
+		entry->request.source = copy;
+		return copy;
+	}
+	return true;
+}
+
 /* What was made goes into the entry, if there is one. */
 static void settle(const struct wanted *wanted, struct kz_image *image, const struct key *key)
 {
 	pthread_mutex_lock(&table.lock);
 	struct entry **at = find(wanted);
 	struct entry *entry = *at;
-	if (entry && !entry->image && (!image || !key->bytes.len)) {
+	if (entry && !entry->image && (!image || !key->bytes.own.len || !is_worth_it(wanted, key)
+			|| !own_source(entry))) {
 		drop(at);
 	} else if (entry && !entry->image) {
 		entry->image = kz_image_retain(image);
 		entry->on_disk = key->on_disk;
-		entry->key = key->on_disk ? hash_of(key->bytes.data, key->bytes.len)
-			: (struct hash){0};
-		entry->size = (int64_t)(image->rtc.size + entry->request_size);
+		entry->key = key->on_disk ? key_hash(&key->bytes) : (struct hash){0};
+		entry->size = (int64_t)(image->rtc.size + entry->request.own.len
+			+ entry->request.source_size);
 		entry->used = ++table.clock;
 		table.count++;
 		table.size += entry->size;
@@ -157,15 +191,16 @@ static void settle(const struct wanted *wanted, struct kz_image *image, const st
 }
 
 /* Whether the files of now give the key that an image was made under. */
-static bool is_current(const struct rtc_request *request, struct hash made_under)
+static bool is_current(const struct rtc_request *request, const struct key_bytes *begun,
+	struct hash made_under)
 {
 	const struct compiler *compiler;
 	bool current = false;
 	for (int paths = 0; paths < 2 && !current; paths++) {
-		struct key key = {.bytes = STR_INIT};
+		struct key key = {.bytes = {.own = STR_INIT}};
 		if (compiler_get(&compiler, NULL) == KZ_OK
-		    && key_make(&key, request, NULL, compiler, paths) && !key.why_not) {
-			current = hash_equal(made_under, hash_of(key.bytes.data, key.bytes.len));
+		    && key_make(&key, request, begun, compiler, paths) && !key.why_not) {
+			current = hash_equal(made_under, key_hash(&key.bytes));
 		}
 		key_free(&key);
 	}
@@ -186,7 +221,7 @@ static struct kz_image *look(struct wanted *wanted, const struct rtc_request *re
 		entry->used = ++table.clock;
 		if (!fixed) {
 			pthread_mutex_unlock(&table.lock);
-			fixed = is_current(request, key);
+			fixed = is_current(request, &wanted->bytes, key);
 			pthread_mutex_lock(&table.lock);
 		}
 		if (fixed) {
@@ -201,7 +236,7 @@ static struct kz_image *look(struct wanted *wanted, const struct rtc_request *re
 	}
 	*mine = !waited && !*find(wanted);
 	if (*mine) { /* without an entry it is compiled all the same */
-		wanted->is_given = add(wanted, wanted->bytes.data);
+		wanted->is_given = add(wanted, wanted->bytes);
 	}
 	return NULL;
 }
@@ -209,16 +244,19 @@ static struct kz_image *look(struct wanted *wanted, const struct rtc_request *re
 kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err)
 {
 	struct wanted wanted = {.is_given = false};
-	struct key key = {.bytes = STR_INIT};
+	struct key key = {.bytes = {.own = STR_INIT}};
 	bool mine = false;
 	*out = NULL;
-	if (rtc_request_check(request, NULL) == KZ_OK && key_add_request(&wanted.bytes, request)) {
-		wanted.hash = hash_of(wanted.bytes.data, wanted.bytes.len);
+	bool is_known = rtc_request_check(request, NULL) == KZ_OK
+		&& key_begin(&wanted.bytes, request);
+	if (is_known) {
+		wanted.hash = key_hash(&wanted.bytes);
 		pthread_mutex_lock(&table.lock);
 		*out = look(&wanted, request, &mine);
 		pthread_mutex_unlock(&table.lock);
 	}
-	kz_status st = *out ? KZ_OK : image_make(out, &key, request, &wanted.bytes, err);
+	kz_status st = *out ? KZ_OK
+		: image_make(out, &key, request, is_known ? &wanted.bytes : NULL, err);
 	if (mine) {
 		settle(&wanted, *out, &key);
 	}
@@ -232,30 +270,31 @@ static bool want_bytes(struct wanted *wanted, const char *data, size_t size)
 {
 	enum { EDGE = 256 };
 	size_t edge = size < EDGE ? size : EDGE;
+	struct str *bytes = &wanted->bytes.own;
 	*wanted = (struct wanted){.is_given = false};
-	str_add(&wanted->bytes, "bytes");
-	str_addn(&wanted->bytes, (const char *)&size, sizeof(size));
-	str_addn(&wanted->bytes, data, edge);
-	str_addn(&wanted->bytes, data + size - edge, edge);
-	wanted->hash = hash_of(wanted->bytes.data, wanted->bytes.len);
-	return !wanted->bytes.failed;
+	str_add(bytes, "bytes");
+	str_addn(bytes, (const char *)&size, sizeof(size));
+	str_addn(bytes, data, edge);
+	str_addn(bytes, data + size - edge, edge);
+	wanted->hash = hash_of(bytes->data, bytes->len);
+	return !bytes->failed;
 }
 
 /* Images of the same edges push each other out, also while they are made: each has its own bytes. */
 static void keep_bytes(const struct wanted *wanted, struct kz_image *image)
 {
 	const struct key key = {.bytes = wanted->bytes};
-	struct str copy = STR_INIT;
-	str_addn(&copy, wanted->bytes.data, wanted->bytes.len);
+	struct key_bytes copy = {.own = STR_INIT};
+	str_addn(&copy.own, wanted->bytes.own.data, wanted->bytes.own.len);
 	pthread_mutex_lock(&table.lock);
 	struct entry **at = find(wanted);
 	if (*at) {
 		drop(at);
 	}
-	bool is_given = add(wanted, copy.data);
+	bool is_given = add(wanted, copy);
 	pthread_mutex_unlock(&table.lock);
 	if (!is_given) {
-		str_free(&copy);
+		str_free(&copy.own);
 	}
 	settle(wanted, image, &key);
 }
@@ -298,6 +337,7 @@ void compiled_clear(void)
 			}
 		}
 	}
+	memset(table.seen, 0, sizeof(table.seen));
 	pthread_mutex_unlock(&table.lock);
 }
 

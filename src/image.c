@@ -142,7 +142,7 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 }
 
 kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
-	const struct str *begun, kz_error *err)
+	const struct key_bytes *begun, kz_error *err)
 {
 	struct rtc_image image;
 	kz_status st = cache_compile(&image, key, request, begun, err);

@@ -17,7 +17,8 @@
  *     map.[ch]      string -> pointer
  *     store.[ch]    values in files, by key, for many processes: the cache on disk;
  *                   store_io.c: its system calls; store_folder.c: where it is, and may it be used;
- *                   store_size.c: its limit, locks; store_walk.c: all of it; store_inner.h
+ *                   store_size.c: its limit, locks; store_walk.c: all of it;
+ *                   store_key.c: keys, names; store_inner.h
  *     str.[ch]      a growing string
  *     squeeze.[ch]  big texts of which little is read
  *     fatbin.[ch]   fat binaries; lz4.[ch]: how some of them, and squeezed texts, are compressed

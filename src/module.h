@@ -58,12 +58,12 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 	kz_error *err);
 
 struct key;
-struct str;
+struct key_bytes;
 
 /* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says; `begun`
  * is for key_make. */
 kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
-	const struct str *begun, kz_error *err);
+	const struct key_bytes *begun, kz_error *err);
 
 /* Compile for a device of this compute capability; without one (0) the options or a default say
  * for what. */

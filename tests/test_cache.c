@@ -208,6 +208,41 @@ START_TEST(the_second_compile_of_a_process_is_from_memory)
 }
 END_TEST
 
+/* Where a long text comes from, which nobody has any more when it is asked for again. */
+static void check_long(char last, int64_t compiles, int64_t disk_hits, int64_t memory_hits)
+{
+	enum { LONG = 100000 };
+	kz_cache_figures before = KZ_CACHE_FIGURES_INIT, after = KZ_CACHE_FIGURES_INIT;
+	struct told told;
+	char *source = mem_alloc(LONG + 1);
+	int len = snprintf(source, LONG, "%s//", K("7"));
+	memset(source + len, ' ', (size_t)(LONG - len));
+	source[LONG - 1] = last;
+	source[LONG] = '\0';
+	ok(kz_cache_stats(&before, &err));
+	compile_image(&told, &(struct wish){source, NULL});
+	ok(kz_cache_stats(&after, &err));
+	memset(source, 'x', LONG);
+	mem_free(source);
+	ck_assert_int_eq(told.value, 7);
+	ck_assert_int_eq(after.compiles - before.compiles, compiles);
+	ck_assert_int_eq(after.disk_hits - before.disk_hits, disk_hits);
+	ck_assert_int_eq(after.memory_hits - before.memory_hits, memory_hits);
+}
+
+START_TEST(a_long_source_from_the_disk_is_in_memory_from_its_second_time_on)
+{
+	check_long('a', 1, 0, 0);
+	check_long('a', 0, 0, 1);
+	compiled_clear();
+	check_long('a', 0, 1, 0);
+	check_long('a', 0, 1, 0);
+	check_long('a', 0, 0, 1);
+	check_long('b', 1, 0, 0);
+	check_long('a', 0, 0, 1);
+}
+END_TEST
+
 static const char *const one_define[] = {"N=1", NULL};
 static const char *const other_define[] = {"N=2", NULL};
 static const char *const instance[] = {"t<int>", NULL};
@@ -498,6 +533,7 @@ Suite *cache_suite(void)
 	static const TTest *const *const tests[] = {
 		&the_second_process_compiles_nothing, &a_hit_loads_no_compiler,
 		&what_another_compiler_made_is_not_kept, &the_second_compile_of_a_process_is_from_memory,
+		&a_long_source_from_the_disk_is_in_memory_from_its_second_time_on,
 		&each_option_that_changes_is_a_miss, &another_source_is_a_miss_and_why_says_where,
 		&an_edited_header_is_a_miss_in_both_processes,
 		&a_header_that_appears_in_front_of_another_is_a_miss, &a_project_may_move,

@@ -122,7 +122,7 @@ static struct hash hash_of_key(const struct rtc_request *request, const struct c
 	struct key key;
 	ck_assert(key_make(&key, request, NULL, compiler, false));
 	ck_assert_ptr_null(key.why_not);
-	struct hash hash = hash_of(key.bytes.data, key.bytes.len);
+	struct hash hash = key_hash(&key.bytes);
 	key_free(&key);
 	return hash;
 }
@@ -141,28 +141,32 @@ START_TEST(no_two_requests_have_one_key)
 }
 END_TEST
 
-/* The table of images has the request already: the key goes on behind it, if there is room. */
-START_TEST(the_key_of_a_long_request_goes_on_where_that_ends)
+/* The table of images has the request already, and leaves the source where it is. */
+START_TEST(a_key_that_has_its_source_elsewhere_is_the_same)
 {
 	static const struct compiler compiler = {.identity = "none", .path = "none"};
-	static char source[40000];
-	const struct rtc_request request = {.source = source};
-	struct str begun = STR_INIT;
+	const struct rtc_request request = {.source = "a source", .name = "n.cu"};
+	struct key_bytes begun;
 	struct key whole, key;
-	memset(source, ' ', sizeof(source) - 1);
 	ck_assert(key_make(&whole, &request, NULL, &compiler, false));
-	ck_assert(key_add_request(&begun, &request));
-	for (int has_room = 1; has_room >= 0; has_room--) {
-		begun.cap = has_room ? begun.cap : begun.len + 10;
-		ck_assert(key_make(&key, &request, &begun, &compiler, false));
-		ck_assert_int_eq(key.is_borrowed, has_room);
-		ck_assert_int_eq(key.bytes.data == begun.data, has_room);
-		ck_assert_uint_eq(key.bytes.len, whole.bytes.len);
-		ck_assert_mem_eq(key.bytes.data, whole.bytes.data, whole.bytes.len);
-		key_free(&key);
-		ck_assert_ptr_null(key.bytes.data);
+	ck_assert(key_begin(&begun, &request));
+	ck_assert(key_make(&key, &request, &begun, &compiler, false));
+	ck_assert_ptr_eq(key.bytes.source, request.source);
+	ck_assert_ptr_null(whole.bytes.source);
+	ck_assert_uint_eq(key.bytes.own.len + strlen(request.source), whole.bytes.own.len);
+	ck_assert(hash_equal(key_hash(&key.bytes), key_hash(&whole.bytes)));
+	struct store_key pieces = key_pieces(&key.bytes);
+	char joined[1024];
+	size_t size = 0;
+	for (int i = 0; i < STORE_PIECES; i++) {
+		memcpy(joined + size, pieces.pieces[i].data, pieces.pieces[i].size);
+		size += pieces.pieces[i].size;
 	}
-	str_free(&begun);
+	ck_assert_uint_eq(size, pieces.size);
+	ck_assert_uint_eq(size, whole.bytes.own.len);
+	ck_assert_mem_eq(joined, whole.bytes.own.data, size);
+	str_free(&begun.own);
+	key_free(&key);
 	key_free(&whole);
 }
 END_TEST
@@ -181,7 +185,7 @@ START_TEST(a_key_has_the_build_id)
 	}
 	ck_assert_int_eq(pclose(out), 0);
 	ck_assert(key_make(&key, &requests[0], NULL, &compiler, false));
-	ck_assert(key_find(&part, key.bytes.data, key.bytes.len, "kudzu"));
+	ck_assert(key_find(&part, key.bytes.own.data, key.bytes.own.len, "kudzu"));
 	ck_assert_uint_eq(part.size, 3 + strlen(id) / 2);
 	ck_assert_int_eq(part.data[1], KZ_VERSION_MINOR);
 	for (size_t i = 0; i < strlen(id) / 2; i++) {
@@ -274,7 +278,7 @@ Suite *rtc_key_suite(void)
 	TCase *tc = tcase_create("parts");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, no_two_requests_have_one_key);
-	tcase_add_test(tc, the_key_of_a_long_request_goes_on_where_that_ends);
+	tcase_add_test(tc, a_key_that_has_its_source_elsewhere_is_the_same);
 	tcase_add_test(tc, a_key_has_the_build_id);
 	tcase_add_test(tc, what_is_installed_is_in_the_key);
 	suite_add_tcase(suite, tc);

@@ -280,6 +280,57 @@ START_TEST(the_whole_key_of_a_big_entry_is_compared)
 }
 END_TEST
 
+/* Cut at both places. */
+static struct store_key cut(const char *key, size_t size, size_t first, size_t second)
+{
+	struct store_key pieces = {{{key, first}, {key + first, second - first},
+		{key + second, size - second}}, 0, {0, 0}};
+	store_key_finish(&pieces);
+	return pieces;
+}
+
+static enum store_result find_cut(struct store *store, const char *key, size_t size, size_t first,
+	size_t second)
+{
+	char *value;
+	size_t value_size;
+	struct store_key pieces = cut(key, size, first, second);
+	enum store_result result = store_find(store, &pieces, &value, &value_size);
+	mem_free(value);
+	return result;
+}
+
+/* A small entry is read at once, a big one in pieces of its own.  All keys have the same hash here. */
+START_TEST(a_key_may_lie_in_pieces)
+{
+	enum { SIZE = 20000 };
+	static const size_t values[] = {10, 100000};
+	static const size_t cuts[][2] = {{0, 0}, {0, SIZE}, {1, SIZE - 1}, {5000, 5000},
+		{8192, 16384}, {100, 19000}, {SIZE, SIZE}};
+	static char key[SIZE + 1], value[100000];
+	struct store *store = store_create(0);
+	store_tune.hash_bits = 0;
+	for (size_t i = 0; i < SIZE; i++) {
+		key[i] = (char)(i * i >> 3);
+	}
+	for (size_t c = 0; c < countof(cuts); c++) {
+		const size_t first = cuts[c][0], second = cuts[c][1];
+		struct store_key pieces = cut(key, SIZE, first, second);
+		ck_assert_uint_eq(pieces.size, SIZE);
+		ck_assert(store_keep(store, &pieces, value, values[_i]));
+		ck_assert_int_eq(find_cut(store, key, SIZE, 7, 15000), STORE_HIT);
+		ck_assert_int_eq(find_cut(store, key, SIZE, first, second), STORE_HIT);
+		ck_assert_int_eq(find_cut(store, key, SIZE + 1, first, second), STORE_OTHER_KEY);
+		for (size_t at = 0; at < SIZE; at += 3333) {
+			key[at] ^= 1;
+			ck_assert_int_eq(find_cut(store, key, SIZE, first, second), STORE_OTHER_KEY);
+			key[at] ^= 1;
+		}
+	}
+	store_close(store);
+}
+END_TEST
+
 /* With 12 bits of hash, of 2,000 keys many share a file: it holds the last of them. */
 START_TEST(the_whole_key_is_compared)
 {
@@ -780,6 +831,7 @@ static void add_entries(TCase *tc)
 	tcase_add_test(tc, every_truncation_is_found);
 	tcase_add_test(tc, every_sector_of_zeros_is_found);
 	tcase_add_test(tc, the_whole_key_is_compared);
+	tcase_add_loop_test(tc, a_key_may_lie_in_pieces, 0, 2);
 	tcase_add_loop_test(tc, what_is_no_entry_is_a_miss_and_is_replaced, 0, countof(strange));
 	tcase_add_test(tc, a_file_in_the_place_of_a_folder_of_entries_is_left_alone);
 }

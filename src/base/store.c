@@ -156,68 +156,7 @@ void store_stats(const struct store *store, struct store_stats *out)
 	}
 }
 
-/* Names */
-
-/* What a key is called by: tests make it short. */
-static struct hash shorten(struct hash hash)
-{
-	if (store_tune.hash_bits < 64) {
-		hash.low = 0;
-		hash.high &= ~(UINT64_MAX >> store_tune.hash_bits);
-	}
-	return hash;
-}
-
-struct hash store_key_hash(const void *key, size_t key_size)
-{
-	return shorten(hash_of(key, key_size));
-}
-
-void store_name(char name[STORE_NAME_SIZE], struct hash hash)
-{
-	static const char ending[] = {'.', 'k', 'z', '0' + STORE_VERSION, '\0'};
-	hash_text(name + 1, hash); /* which leaves a place for the slash, after two digits */
-	memmove(name, name + 1, 2);
-	name[2] = '/';
-	memcpy(name + HASH_TEXT_SIZE, ending, sizeof(ending));
-}
-
-bool store_is_entry_name(const char *name)
-{
-	enum { DIGITS = HASH_TEXT_SIZE - 3 };
-	return strspn(name, "0123456789abcdef") == DIGITS && strncmp(name + DIGITS, ".kz", 3) == 0
-		&& name[DIGITS + 3] && strspn(name + DIGITS + 3, "0123456789") <= 3
-		&& !name[DIGITS + 3 + strspn(name + DIGITS + 3, "0123456789")];
-}
-
-bool store_is_temporary_name(const char *name)
-{
-	return strncmp(name, "tmp-", 4) == 0 && strlen(name) == 24
-		&& strspn(name + 4, "0123456789abcdef-") == 20;
-}
-
-/* Nobody else has it: 80 bits of it are random, or nearly so. */
-static void temporary_name(char name[STORE_NAME_SIZE])
-{
-	static atomic_uint calls;
-	uint64_t number;
-	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
-		struct {
-			int64_t pid, call, now;
-		} seed = {getpid(), atomic_fetch_add(&calls, 1), store_now()};
-		number = hash_of(&seed, sizeof(seed)).low;
-	}
-	snprintf(name, STORE_NAME_SIZE, "tmp-%03x-%016llx", (unsigned)getpid() & 0xfff,
-		(unsigned long long)number);
-}
-
 /* Reading */
-
-struct wanted {
-	const void *key;
-	size_t key_size;
-	struct hash hash; /* of the key, all of it */
-};
 
 /* The hash in the head. */
 static struct hash hash_entry(const struct store_head *head, struct hash key, struct hash value)
@@ -286,10 +225,9 @@ struct buffers {
 
 /* Whether the key that was read, of which there may be less, is the one wanted. */
 static bool is_wanted(const struct store_head *head, const char *key, size_t size,
-	const struct wanted *wanted)
+	const struct store_key *wanted)
 {
-	return size == wanted->key_size && head->key_size == size
-		&& memcmp(key, wanted->key, size) == 0;
+	return size == wanted->size && head->key_size == size && store_key_has(wanted, 0, key, size);
 }
 
 /* What an entry is, if the hash agrees with all that was read. */
@@ -300,7 +238,7 @@ static enum store_result judge(const struct store_head *head, struct hash key, s
 }
 
 static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
-	const struct wanted *wanted)
+	const struct store_key *wanted)
 {
 	struct store_head head;
 	if (file_size > READ_AT_ONCE
@@ -327,14 +265,14 @@ static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
 }
 
 /* Whether the file goes on with the rest of the key, of which `done` bytes have been read. */
-static bool has_key(int fd, char piece[KEY_PIECE], const struct wanted *wanted, size_t done)
+static bool has_key(int fd, char *piece, size_t piece_size, const struct store_key *wanted,
+	size_t done)
 {
-	const char *key = wanted->key;
-	while (done < wanted->key_size) {
-		size_t size = wanted->key_size - done;
-		size = size < KEY_PIECE ? size : KEY_PIECE;
+	while (done < wanted->size) {
+		size_t size = wanted->size - done;
+		size = size < piece_size ? size : piece_size;
 		struct iovec part = {piece, size};
-		if (!store_read(fd, &part, 1) || memcmp(piece, key + done, size) != 0) {
+		if (!store_read(fd, &part, 1) || !store_key_has(wanted, done, piece, size)) {
 			return false;
 		}
 		done += size;
@@ -343,19 +281,20 @@ static bool has_key(int fd, char piece[KEY_PIECE], const struct wanted *wanted, 
 }
 
 /* A big entry by its head and key, which is compared piece by piece, and the value: it needs no new
- * memory for the key, which is a source and what it includes.  ABSENT: it is no such entry. */
+ * memory for the key, which is a source and what it includes, but that of the value.  ABSENT: it is
+ * no such entry. */
 static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
-	const struct wanted *wanted)
+	const struct store_key *wanted)
 {
 	struct store_head head;
 	char piece[KEY_PIECE];
-	size_t begun = wanted->key_size < sizeof(piece) ? wanted->key_size : sizeof(piece);
+	size_t begun = wanted->size < sizeof(piece) ? wanted->size : sizeof(piece);
 	struct iovec first[] = {{&head, sizeof(head)}, {piece, begun}};
 	if (!store_read(fd, first, countof(first))) {
 		return STORE_FAILED;
 	}
-	if (!store_check_head(&head, file_size) || head.key_size != wanted->key_size
-		|| memcmp(piece, wanted->key, begun) != 0 || !has_key(fd, piece, wanted, begun)) {
+	if (!store_check_head(&head, file_size) || head.key_size != wanted->size
+		|| !store_key_has(wanted, 0, piece, begun)) {
 		return STORE_ABSENT;
 	}
 	b->size = (size_t)head.value_size;
@@ -364,8 +303,14 @@ static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
 		errno = ENOMEM;
 		return STORE_FAILED;
 	}
-	struct iovec second[] = {{b->value, b->size}};
 	mem_expect(b->value, b->size);
+	bool is_long = b->size > sizeof(piece);
+	if (!has_key(fd, is_long ? b->value : piece, is_long ? b->size : sizeof(piece), wanted, begun)) {
+		mem_free(b->value);
+		b->value = NULL;
+		return STORE_ABSENT;
+	}
+	struct iovec second[] = {{b->value, b->size}};
 	if (!store_read(fd, second, countof(second))) {
 		return STORE_FAILED;
 	}
@@ -375,10 +320,10 @@ static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
 
 /* All of an entry; at the beginning of the file. */
 static enum store_result read_all(int fd, off_t file_size, struct buffers *b,
-	const struct wanted *wanted)
+	const struct store_key *wanted)
 {
 	size_t rest = (size_t)file_size - sizeof(struct store_head);
-	b->key_size = wanted->key_size < rest ? wanted->key_size : rest;
+	b->key_size = wanted->size < rest ? wanted->size : rest;
 	b->size = rest - b->key_size;
 	b->key = mem_alloc(b->key_size);
 	b->value = mem_alloc(b->size + 1);
@@ -390,7 +335,7 @@ static enum store_result read_all(int fd, off_t file_size, struct buffers *b,
 	return read_parts(fd, file_size, b, wanted);
 }
 
-static enum store_result read_file(const struct store *store, int fd, const struct wanted *wanted,
+static enum store_result read_file(const struct store *store, int fd, const struct store_key *wanted,
 	struct buffers *b)
 {
 	struct stat st;
@@ -447,31 +392,29 @@ static enum store_result open_result(int why)
 	}
 }
 
-static enum store_result get(struct store *store, const void *key, size_t key_size,
-	struct buffers *b)
+static enum store_result get(struct store *store, const struct store_key *key, struct buffers *b)
 {
 	if (store_off(store)) {
 		return STORE_IS_OFF;
 	}
 	char name[STORE_NAME_SIZE];
-	struct wanted wanted = {key, key_size, hash_of(key, key_size)};
-	store_name(name, shorten(wanted.hash));
+	store_name(name, store_shorten(key->hash));
 	int fd = open_file(store, name);
 	if (fd < 0) {
 		return open_result(errno);
 	}
-	enum store_result result = read_file(store, fd, &wanted, b);
+	enum store_result result = read_file(store, fd, key, b);
 	int why = errno;
 	close(fd);
 	errno = why;
 	return result;
 }
 
-enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
+enum store_result store_find(struct store *store, const struct store_key *key, char **value,
 	size_t *size)
 {
 	struct buffers b = {NULL, 0, NULL, 0};
-	enum store_result result = get(store, key, key_size, &b);
+	enum store_result result = get(store, key, &b);
 	if (result == STORE_FAILED) {
 		atomic_store(&store->last_errno, errno);
 	}
@@ -487,7 +430,29 @@ enum store_result store_get(struct store *store, const void *key, size_t key_siz
 	return result;
 }
 
+enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
+	size_t *size)
+{
+	struct store_key whole = store_whole_key(key, key_size);
+	return store_find(store, &whole, value, size);
+}
+
 /* Writing */
+
+/* Nobody else has it: 80 bits of it are random, or nearly so. */
+static void temporary_name(char name[STORE_NAME_SIZE])
+{
+	static atomic_uint calls;
+	uint64_t number;
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
+		struct {
+			int64_t pid, call, now;
+		} seed = {getpid(), atomic_fetch_add(&calls, 1), store_now()};
+		number = hash_of(&seed, sizeof(seed)).low;
+	}
+	snprintf(name, STORE_NAME_SIZE, "tmp-%03x-%016llx", (unsigned)getpid() & 0xfff,
+		(unsigned long long)number);
+}
 
 /* Whether this process may make files of such a size: else the kernel would end it (SIGXFSZ). */
 static bool may_write(size_t size)
@@ -537,11 +502,10 @@ static bool publish(int folder, const char *temporary, const char *name)
 	return renameat(folder, temporary, folder, name) == 0;
 }
 
-static bool put(struct store *store, const void *key, size_t key_size, const void *value,
-	size_t size)
+static bool put(struct store *store, const struct store_key *key, const void *value, size_t size)
 {
 	size_t total = sizeof(struct store_head);
-	if (!size_add(&total, total, key_size) || !size_add(&total, total, size)
+	if (!size_add(&total, total, key->size) || !size_add(&total, total, size)
 		|| total > ENTRY_MAX || (int64_t)total > store->size_max / 2) {
 		errno = EFBIG;
 		return false;
@@ -550,14 +514,16 @@ static bool put(struct store *store, const void *key, size_t key_size, const voi
 	if (folder < 0 || !store_make_room(store, folder, (int64_t)total)) {
 		return false;
 	}
-	struct store_head head = {.version = STORE_VERSION, .key_size = key_size, .value_size = size};
+	struct store_head head = {.version = STORE_VERSION, .key_size = key->size, .value_size = size};
 	memcpy(head.magic, magic, sizeof(magic));
-	struct hash hash = hash_of(key, key_size);
-	head.hash = hash_entry(&head, hash, hash_of(value, size));
-	struct iovec parts[] = {
-		{&head, sizeof(head)}, {(void *)key, key_size}, {(void *)value, size}};
+	head.hash = hash_entry(&head, key->hash, hash_of(value, size));
+	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
+	for (int i = 0; i < STORE_PIECES; i++) {
+		parts[i + 1] = (struct iovec){(void *)key->pieces[i].data, key->pieces[i].size};
+	}
+	parts[STORE_PIECES + 1] = (struct iovec){(void *)value, size};
 	char name[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE];
-	store_name(name, shorten(hash));
+	store_name(name, store_shorten(key->hash));
 	temporary_name(temporary);
 	if (!write_file(folder, temporary, parts, countof(parts))) {
 		return false;
@@ -571,16 +537,22 @@ static bool put(struct store *store, const void *key, size_t key_size, const voi
 	return true;
 }
 
-bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
-	size_t size)
+bool store_keep(struct store *store, const struct store_key *key, const void *value, size_t size)
 {
 	if (store_off(store)) {
 		return false;
 	}
-	bool stored = put(store, key, key_size, value, size);
+	bool stored = put(store, key, value, size);
 	if (!stored) {
 		atomic_store(&store->last_errno, errno);
 	}
 	atomic_fetch_add(stored ? &store->stored : &store->not_stored, 1);
 	return stored;
+}
+
+bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
+	size_t size)
+{
+	struct store_key whole = store_whole_key(key, key_size);
+	return store_keep(store, &whole, value, size);
 }

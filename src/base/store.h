@@ -12,6 +12,8 @@
  */
 #include "common.h"
 
+#include "hash.h"
+
 struct store; /* any thread may use it */
 
 struct store_options {
@@ -43,12 +45,29 @@ const char *store_folder(const struct store *store);
 /* May be NULL; nobody uses it any more. */
 void store_close(struct store *store);
 
+/* A key whose bytes lie in up to three places, as where a long text in the middle is another's. */
+enum { STORE_PIECES = 3 };
+struct store_key {
+	struct {
+		const char *data;
+		size_t size;
+	} pieces[STORE_PIECES];
+	size_t size;
+	struct hash hash;
+};
+
+/* Once the pieces are there: the size of all, and their hash, which does not tell where one ends. */
+void store_key_finish(struct store_key *key);
+
 /* *value (freed with mem_free; a zero follows it) and *size on STORE_HIT, else NULL and 0. */
 enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
+	size_t *size);
+enum store_result store_find(struct store *store, const struct store_key *key, char **value,
 	size_t *size);
 /* As well as it can: false when nothing was stored, which is no error. */
 bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
 	size_t size);
+bool store_keep(struct store *store, const struct store_key *key, const void *value, size_t size);
 
 /*
  * So that one process, or thread, makes what is missing while the others wait for it: after a miss
@@ -56,6 +75,7 @@ bool store_put(struct store *store, const void *key, size_t key_size, const void
  * has it takes longer than a minute.  A process that ends has unlocked.
  */
 struct store_lock *store_lock(struct store *store, const void *key, size_t key_size);
+struct store_lock *store_lock_for(struct store *store, const struct store_key *key);
 void store_unlock(struct store_lock *lock); /* may be NULL */
 
 struct store_entry {

@@ -247,14 +247,14 @@ struct store_lock {
 	int64_t byte;
 };
 
-struct store_lock *store_lock(struct store *store, const void *key, size_t key_size)
+struct store_lock *store_lock_for(struct store *store, const struct store_key *key)
 {
 	int folder = store_off(store) ? -1 : store_folder_fd(store, true);
 	struct store_lock *lock = folder >= 0 ? mem_alloc(sizeof(*lock)) : NULL;
 	if (!lock) {
 		return NULL;
 	}
-	lock->byte = LOCK_KEYS + (int64_t)(store_key_hash(key, key_size).high >> 2);
+	lock->byte = LOCK_KEYS + (int64_t)(store_shorten(key->hash).high >> 2);
 	lock->fd = open_state(store, folder);
 	if (lock->fd < 0 || store_lock_byte(lock->fd, lock->byte, store_tune.lock_wait_ms) != 0) {
 		if (lock->fd >= 0) {
@@ -264,6 +264,12 @@ struct store_lock *store_lock(struct store *store, const void *key, size_t key_s
 		return NULL;
 	}
 	return lock;
+}
+
+struct store_lock *store_lock(struct store *store, const void *key, size_t key_size)
+{
+	struct store_key whole = store_whole_key(key, key_size);
+	return store_lock_for(store, &whole);
 }
 
 void store_unlock(struct store_lock *lock)

@@ -50,7 +50,11 @@ static bool load(struct rtc_image *out, struct store *store, const struct key *k
 {
 	char *value = NULL;
 	size_t size;
-	if (key->is_unnamed || store_get(store, key->bytes.data, key->bytes.len, &value, &size) != STORE_HIT) {
+	if (key->is_unnamed) {
+		return false;
+	}
+	struct store_key pieces = key_pieces(&key->bytes);
+	if (store_find(store, &pieces, &value, &size) != STORE_HIT) {
 		return false;
 	}
 	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
@@ -66,7 +70,8 @@ static void save(struct store *store, const struct key *key, const struct rtc_im
 	}
 	pack_image_small(&value, image);
 	if (!value.failed) {
-		store_put(store, key->bytes.data, key->bytes.len, value.data, value.len);
+		struct store_key pieces = key_pieces(&key->bytes);
+		store_keep(store, &pieces, value.data, value.len);
 	}
 	str_free(&value);
 }
@@ -90,15 +95,16 @@ static bool log_has_paths(const struct rtc_image *image, const struct rtc_reques
 
 /* Replace the key by that of the same compile as things are now; false if there is none. */
 static bool remake(struct key *key, const struct rtc_request *request,
-	const struct compiler *compiler, bool paths)
+	const struct key_bytes *begun, const struct compiler *compiler, bool paths)
 {
 	key_free(key);
-	return key_make(key, request, NULL, compiler, paths) && !key->why_not;
+	return key_make(key, request, begun, compiler, paths) && !key->why_not;
 }
 
 /* Find the image under either form of the key, and leave that form in *key. */
 static bool find(struct rtc_image *out, struct key *key, struct store *store,
-	const struct rtc_request *request, const struct compiler *compiler)
+	const struct rtc_request *request, const struct key_bytes *begun,
+	const struct compiler *compiler)
 {
 	if (load(out, store, key)) {
 		return true;
@@ -107,7 +113,7 @@ static bool find(struct rtc_image *out, struct key *key, struct store *store,
 		return false;
 	}
 	struct key with_paths;
-	if (key_make(&with_paths, request, NULL, compiler, true) && !with_paths.why_not
+	if (key_make(&with_paths, request, begun, compiler, true) && !with_paths.why_not
 	    && load(out, store, &with_paths)) {
 		key_free(key);
 		*key = with_paths;
@@ -119,19 +125,20 @@ static bool find(struct rtc_image *out, struct key *key, struct store *store,
 
 /* Compile, and keep the image if it is known what was compiled. */
 static kz_status make(struct rtc_image *out, struct key *key, struct store *store,
-	const struct rtc_request *request, const struct compiler *compiler, kz_error *err)
+	const struct rtc_request *request, const struct key_bytes *begun,
+	const struct compiler *compiler, kz_error *err)
 {
 	kz_status status = compile(out, request, err);
 	if (status) {
 		key_free(key);
 		return status;
 	}
-	struct hash before = hash_of(key->bytes.data, key->bytes.len);
-	bool known = !key->on_disk || (remake(key, request, compiler, key->has_paths)
-		&& hash_equal(before, hash_of(key->bytes.data, key->bytes.len)));
+	struct hash before = key_hash(&key->bytes);
+	bool known = !key->on_disk || (remake(key, request, begun, compiler, key->has_paths)
+		&& hash_equal(before, key_hash(&key->bytes)));
 	known = known && compiler_was_used(compiler);
 	if (known && !key->has_paths && log_has_paths(out, request)) {
-		known = remake(key, request, compiler, true);
+		known = remake(key, request, begun, compiler, true);
 	}
 	if (known) {
 		save(store, key, out);
@@ -142,11 +149,11 @@ static kz_status make(struct rtc_image *out, struct key *key, struct store *stor
 }
 
 kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	const struct str *begun, kz_error *err)
+	const struct key_bytes *begun, kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = cache_store();
-	*key = (struct key){.bytes = STR_INIT};
+	*key = (struct key){.bytes = {.own = STR_INIT}};
 	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
 	    || !key_make(key, request, begun, compiler, false) || key->why_not) {
 		bool opaque = key->why_not;
@@ -154,12 +161,14 @@ kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc
 		key_free(key);
 		return compile(out, request, err);
 	}
-	if (find(out, key, store, request, compiler)) {
+	key->is_found = find(out, key, store, request, begun, compiler);
+	if (key->is_found) {
 		return KZ_OK;
 	}
-	struct store_lock *lock = store_lock(store, key->bytes.data, key->bytes.len);
-	bool found = lock && find(out, key, store, request, compiler);
-	kz_status status = found ? KZ_OK : make(out, key, store, request, compiler, err);
+	struct store_key pieces = key_pieces(&key->bytes);
+	struct store_lock *lock = store_lock_for(store, &pieces);
+	key->is_found = lock && find(out, key, store, request, begun, compiler);
+	kz_status status = key->is_found ? KZ_OK : make(out, key, store, request, begun, compiler, err);
 	store_unlock(lock);
 	return status;
 }

@@ -13,7 +13,7 @@
  * bytes are empty where there is none; for `begun` see key_make.
  */
 kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	const struct str *begun, kz_error *err);
+	const struct key_bytes *begun, kz_error *err);
 
 /* The store of this process, opened by whoever needs it first; NULL when memory runs out. */
 struct store *cache_store(void);

@@ -27,9 +27,8 @@
 /* Change it with the meaning of a part. */
 #define FORMAT "1"
 
-/* A request of so many bytes is not copied for its key.  What most requests, and keys, have besides a
- * source. */
-enum { LONG_REQUEST = 16384, REQUEST_ROOM = 256, ROOM = 1024 };
+/* What most keys have besides a source. */
+enum { ROOM = 1024 };
 
 /* A new field must get into the key, too: see key_add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
@@ -39,6 +38,16 @@ static void add_part(struct str *out, const char *name, const void *data, uint64
 	str_addn(out, name, strlen(name) + 1);
 	str_addn(out, (const char *)&size, sizeof(size));
 	str_addn(out, data, (size_t)size);
+}
+
+/* One that is another's: all but its bytes, which belong here. */
+static void add_apart(struct key_bytes *out, const char *name, const char *data, uint64_t size)
+{
+	str_addn(&out->own, name, strlen(name) + 1);
+	str_addn(&out->own, (const char *)&size, sizeof(size));
+	out->source = data;
+	out->source_size = (size_t)size;
+	out->source_at = out->own.len;
 }
 
 static void add_text(struct str *out, const char *name, const char *text)
@@ -120,31 +129,66 @@ static void add_memory_headers(struct str *out, const struct rtc_request *reques
 	end_part(out, begin);
 }
 
-/* Memory for a source and `more`, at once: else it would come in steps. */
-static void begin(struct str *out, size_t size, size_t more)
+/* Memory for a source and more, at once: else it would come in steps. */
+static void reserve(struct str *out, size_t size)
 {
-	char *data = mem_alloc(size + more);
+	char *data = mem_alloc(size + ROOM);
 	if (data) {
 		mem_expect(data, size);
-		*out = (struct str){data, 0, size + more, false};
+		*out = (struct str){data, 0, size + ROOM, false};
 	}
 }
 
-bool key_add_request(struct str *out, const struct rtc_request *request)
+/* All of a request, or all but the source. */
+static void add_request(struct key_bytes *out, const struct rtc_request *request, bool is_apart)
 {
+	struct str *own = &out->own;
 	size_t size = strlen(request->source);
-	if (!out->data) {
-		begin(out, size, REQUEST_ROOM + size / 8);
+	reserve(own, is_apart ? 0 : size);
+	str_addn(own, KEY_KIND, sizeof(KEY_KIND));
+	add_text(own, "name", request->name ? request->name : "kernel.cu");
+	if (is_apart) {
+		add_apart(out, "source", request->source, size);
+	} else {
+		add_part(own, "source", request->source, size);
 	}
-	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
-	add_text(out, "name", request->name ? request->name : "kernel.cu");
-	add_part(out, "source", request->source, size);
-	add_arch(out, request);
-	add_options(out, request);
-	add_list(out, "defines", request->defines, request->define_count);
-	add_list(out, "instances", request->instances, request->instance_count);
-	add_memory_headers(out, request);
-	return !out->failed;
+	add_arch(own, request);
+	add_options(own, request);
+	add_list(own, "defines", request->defines, request->define_count);
+	add_list(own, "instances", request->instances, request->instance_count);
+	add_memory_headers(own, request);
+}
+
+bool key_begin(struct key_bytes *out, const struct rtc_request *request)
+{
+	*out = (struct key_bytes){.own = STR_INIT};
+	add_request(out, request, true);
+	return !out->own.failed;
+}
+
+struct store_key key_pieces(const struct key_bytes *bytes)
+{
+	const struct str *own = &bytes->own;
+	struct store_key key = {{
+		{own->data, bytes->source_at},
+		{bytes->source, bytes->source_size},
+		{own->data + bytes->source_at, own->len - bytes->source_at},
+	}, 0, {0}};
+	store_key_finish(&key);
+	return key;
+}
+
+struct hash key_hash(const struct key_bytes *bytes)
+{
+	return key_pieces(bytes).hash;
+}
+
+bool key_bytes_equal(const struct key_bytes *a, const struct key_bytes *b)
+{
+	return a->own.len == b->own.len && a->source_size == b->source_size
+		&& a->source_at == b->source_at
+		&& memcmp(a->own.data, b->own.data, a->own.len) == 0
+		&& (a->source == b->source || memcmp(a->source, b->source, a->source_size) == 0);
 }
 
 /* Which build of this library.  False: it has no build id, and cannot be told from others. */
@@ -187,9 +231,10 @@ static void add_paths(struct str *out, const struct rtc_request *request)
 }
 
 /* All but the request. */
-static void add_surroundings(struct key *out, struct str *text, const struct rtc_request *request,
+static void add_surroundings(struct key *out, const struct rtc_request *request,
 	const struct compiler *compiler, const struct reach *reach)
 {
+	struct str *text = &out->bytes.own;
 	add_text(text, "format", FORMAT);
 	out->is_unnamed = !add_code(text);
 	add_text(text, "compiler", compiler->identity);
@@ -200,40 +245,26 @@ static void add_surroundings(struct key *out, struct str *text, const struct rtc
 	}
 }
 
-/* Go on where a long request ends: new memory for it once more would take longer than all else. */
-static bool go_on(struct key *out, const struct str *begun, const struct str *rest)
-{
-	if (begun->failed || rest->failed || rest->len >= begun->cap - begun->len) {
-		return false;
-	}
-	out->bytes = *begun;
-	out->is_borrowed = true;
-	str_addn(&out->bytes, rest->data, rest->len);
-	return true;
-}
-
-bool key_make(struct key *out, const struct rtc_request *request, const struct str *begun,
+bool key_make(struct key *out, const struct rtc_request *request, const struct key_bytes *begun,
 	const struct compiler *compiler, bool paths)
 {
 	struct reach reach;
-	struct str rest = STR_INIT;
-	*out = (struct key){.bytes = STR_INIT};
+	*out = (struct key){.bytes = {.own = STR_INIT}};
 	reach_find(&reach, request, compiler->include_dirs, compiler->include_count);
 	out->why_not = reach.why_not;
 	out->on_disk = reach.on_disk;
 	out->has_paths = paths || request->line_info || request->debug
 		|| (reach.has_place && request->include_count > 0);
-	bool is_long = begun && begun->len >= LONG_REQUEST;
-	if (is_long) {
-		add_surroundings(out, &rest, request, compiler, &reach);
+	if (begun) {
+		out->bytes = *begun;
+		out->bytes.own = (struct str)STR_INIT;
+		reserve(&out->bytes.own, begun->own.len);
+		str_addn(&out->bytes.own, begun->own.data, begun->own.len);
+	} else {
+		add_request(&out->bytes, request, false);
 	}
-	if (!is_long || !go_on(out, begun, &rest)) {
-		begin(&out->bytes, strlen(request->source), ROOM);
-		key_add_request(&out->bytes, request);
-		add_surroundings(out, &out->bytes, request, compiler, &reach);
-	}
-	str_free(&rest);
-	bool ok = !reach.no_memory && !out->bytes.failed;
+	add_surroundings(out, request, compiler, &reach);
+	bool ok = !reach.no_memory && !out->bytes.own.failed;
 	reach_free(&reach);
 	if (!ok) {
 		key_free(out);
@@ -243,11 +274,8 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct s
 
 void key_free(struct key *key)
 {
-	if (!key->is_borrowed) {
-		str_free(&key->bytes);
-	}
-	key->bytes = (struct str)STR_INIT;
-	key->is_borrowed = false;
+	str_free(&key->bytes.own);
+	key->bytes = (struct key_bytes){.own = STR_INIT};
 }
 
 bool key_next(struct key_part *out, size_t *at, const void *key, size_t size)

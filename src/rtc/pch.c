@@ -193,7 +193,7 @@ char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
 	if (lines && *lines && compiler_get(&compiler, NULL) == KZ_OK
 	    && key_make(&key, &headers, NULL, compiler, true)) {
 		if (!key.why_not) {
-			hash_text(name, hash_of(key.bytes.data, key.bytes.len));
+			hash_text(name, key_hash(&key.bytes));
 		}
 		key_free(&key);
 	}
