@@ -71,7 +71,7 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	ffi.h \
 	)
 BASE := $(addprefix src/base/,lz4.c squeeze.c fatbin.c \
-	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c \
+	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c hash_wide.c \
 	store.c store_io.c store_folder.c store_size.c store_walk.c store_key.c)
 DRV := $(addprefix src/drv/,drv.c codes.c)
 RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \

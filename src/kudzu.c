@@ -13,7 +13,7 @@
  *     dl.[ch]       shared objects found at run time
  *     error.[ch]    fill in a kz_error
  *     file.[ch]     read files, take paths apart, find the cache folder
- *     hash.[ch]     128 bits that stand for many
+ *     hash.[ch]     128 bits that stand for many; hash_wide.[ch]: of long texts
  *     map.[ch]      string -> pointer
  *     store.[ch]    values in files, by key, for many processes: the cache on disk;
  *                   store_io.c: its system calls; store_folder.c: where it is, and may it be used;

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * XXH3 with 128 bits, compiled in from the header of libxxhash-dev: 10 GB/s and more, so that a hash
- * over a whole file costs less than reading it.  Nothing of it is visible outside this file.
+ * over a whole file costs less than reading it.  Nothing of it is visible outside this file
+ * and hash_wide.c.
  */
-#include "hash.h"
+#include "hash_wide.h"
 
 #undef always_inline /* which that header writes as the attribute */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+/* Of so many bytes it pays to ask what the processor can. */
+enum { LONG = 1024 };
+
+static bool is_for_wide(size_t size)
+{
+	return size >= LONG && hash_has_wide();
+}
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_state)
 		&& _Alignof(XXH3_state_t) <= 64,
@@ -20,7 +29,8 @@ static struct hash from_xxh(XXH128_hash_t hash)
 
 struct hash hash_of(const void *data, size_t size)
 {
-	return from_xxh(XXH3_128bits(size ? data : "", size));
+	return is_for_wide(size) ? hash_wide_of(data, size)
+		: from_xxh(XXH3_128bits(size ? data : "", size));
 }
 
 void hash_begin(struct hash_state *state)
@@ -30,7 +40,9 @@ void hash_begin(struct hash_state *state)
 
 void hash_add(struct hash_state *state, const void *data, size_t size)
 {
-	if (size > 0) {
+	if (is_for_wide(size)) {
+		hash_wide_add(state, data, size);
+	} else if (size > 0) {
 		XXH3_128bits_update((XXH3_state_t *)state, data, size);
 	}
 }
