@@ -16,7 +16,7 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse it, which does no harm */
 #endif
 
-enum { PAGE = 4096, MANY_PAGES = 1 << 17 };
+enum { PAGE = 4096, MANY_PAGES = 1 << 14 };
 
 static atomic_long passes = -1;
 static atomic_long room = LONG_MAX;
