@@ -29,7 +29,6 @@
 #define BUCKETS 1024
 #define COUNT_MAX 4096
 #define SIZE_MAX_ALL (INT64_C(64) << 20)
-#define LONG_SOURCE 65536
 
 struct entry {
 	struct entry *next;
@@ -140,8 +139,7 @@ static bool wait_for_others(const struct wanted *wanted)
 static bool is_worth_it(const struct wanted *wanted, const struct key *key)
 {
 	struct hash *seen = &table.seen[wanted->hash.low % countof(table.seen)];
-	if (!key->is_found || wanted->bytes.source_size < LONG_SOURCE
-	    || hash_equal(*seen, wanted->hash)) {
+	if (!key->is_found || !wanted->bytes.source || hash_equal(*seen, wanted->hash)) {
 		return true;
 	}
 	*seen = wanted->hash;

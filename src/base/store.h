@@ -56,6 +56,8 @@ struct store_key {
 	struct hash hash;
 };
 
+/* One that lies in one place. */
+struct store_key store_whole_key(const void *key, size_t size);
 /* Once the pieces are there: the size of all, and their hash, which does not tell where one ends. */
 void store_key_finish(struct store_key *key);
 

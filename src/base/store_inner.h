@@ -50,8 +50,6 @@ enum {
 void store_name(char name[STORE_NAME_SIZE], struct hash hash);
 struct hash store_key_hash(const void *key, size_t key_size);
 struct hash store_shorten(struct hash hash); /* what a key is called by: tests make it short */
-/* One that lies in one place. */
-struct store_key store_whole_key(const void *key, size_t size);
 /* Whether these bytes are those of the key from `at` on. */
 bool store_key_has(const struct store_key *key, size_t at, const char *bytes, size_t size);
 bool store_is_entry_name(const char *name); /* without its folder; of any version */

@@ -27,8 +27,8 @@
 /* Change it with the meaning of a part. */
 #define FORMAT "1"
 
-/* What most keys have besides a source. */
-enum { ROOM = 1024 };
+/* What most keys, and requests, have besides a source; and from where on a source is a long one. */
+enum { ROOM = 1024, REQUEST_ROOM = 256, LONG_SOURCE = 32768 };
 
 /* A new field must get into the key, too: see key_add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
@@ -130,21 +130,23 @@ static void add_memory_headers(struct str *out, const struct rtc_request *reques
 }
 
 /* Memory for a source and more, at once: else it would come in steps. */
-static void reserve(struct str *out, size_t size)
+static void reserve(struct str *out, size_t size, size_t more)
 {
-	char *data = mem_alloc(size + ROOM);
+	char *data = mem_alloc(size + more);
 	if (data) {
 		mem_expect(data, size);
-		*out = (struct str){data, 0, size + ROOM, false};
+		*out = (struct str){data, 0, size + more, false};
 	}
 }
 
-/* All of a request, or all but the source. */
-static void add_request(struct key_bytes *out, const struct rtc_request *request, bool is_apart)
+/* A request; its source only up to that size. */
+static void add_request(struct key_bytes *out, const struct rtc_request *request, size_t most,
+	size_t room)
 {
 	struct str *own = &out->own;
 	size_t size = strlen(request->source);
-	reserve(own, is_apart ? 0 : size);
+	bool is_apart = size > most;
+	reserve(own, is_apart ? 0 : size, room);
 	str_addn(own, KEY_KIND, sizeof(KEY_KIND));
 	add_text(own, "name", request->name ? request->name : "kernel.cu");
 	if (is_apart) {
@@ -162,13 +164,16 @@ static void add_request(struct key_bytes *out, const struct rtc_request *request
 bool key_begin(struct key_bytes *out, const struct rtc_request *request)
 {
 	*out = (struct key_bytes){.own = STR_INIT};
-	add_request(out, request, true);
+	add_request(out, request, LONG_SOURCE, REQUEST_ROOM);
 	return !out->own.failed;
 }
 
 struct store_key key_pieces(const struct key_bytes *bytes)
 {
 	const struct str *own = &bytes->own;
+	if (!bytes->source) {
+		return store_whole_key(own->data, own->len);
+	}
 	struct store_key key = {{
 		{own->data, bytes->source_at},
 		{bytes->source, bytes->source_size},
@@ -180,15 +185,15 @@ struct store_key key_pieces(const struct key_bytes *bytes)
 
 struct hash key_hash(const struct key_bytes *bytes)
 {
-	return key_pieces(bytes).hash;
+	return bytes->source ? key_pieces(bytes).hash : hash_of(bytes->own.data, bytes->own.len);
 }
 
 bool key_bytes_equal(const struct key_bytes *a, const struct key_bytes *b)
 {
-	return a->own.len == b->own.len && a->source_size == b->source_size
-		&& a->source_at == b->source_at
-		&& memcmp(a->own.data, b->own.data, a->own.len) == 0
-		&& (a->source == b->source || memcmp(a->source, b->source, a->source_size) == 0);
+	return a->own.len == b->own.len && memcmp(a->own.data, b->own.data, a->own.len) == 0
+		&& (a->source == b->source || (a->source_size == b->source_size
+			&& a->source_at == b->source_at
+			&& memcmp(a->source, b->source, a->source_size) == 0));
 }
 
 /* Which build of this library.  False: it has no build id, and cannot be told from others. */
@@ -258,10 +263,10 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct k
 	if (begun) {
 		out->bytes = *begun;
 		out->bytes.own = (struct str)STR_INIT;
-		reserve(&out->bytes.own, begun->own.len);
+		reserve(&out->bytes.own, begun->own.len, ROOM);
 		str_addn(&out->bytes.own, begun->own.data, begun->own.len);
 	} else {
-		add_request(&out->bytes, request, false);
+		add_request(&out->bytes, request, SIZE_MAX, ROOM);
 	}
 	add_surroundings(out, request, compiler, &reach);
 	bool ok = !reach.no_memory && !out->bytes.own.failed;

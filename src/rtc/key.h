@@ -14,8 +14,8 @@
 /* What the key of a compiled image begins with, as the store asks for; a zero follows. */
 #define KEY_KIND "rtc"
 
-/* Bytes of a key.  A source may stay where it is, the caller's: it can be long, and new memory for it
- * takes longer than all else that a hit does. */
+/* Bytes of a key.  A long source may stay where it is, the caller's: new memory for it takes longer than
+ * all else that a hit does. */
 struct key_bytes {
 	struct str own;
 	const char *source; /* NULL: it is in `own` */
@@ -37,14 +37,14 @@ struct key {
 	const char *why_not; /* the output depends on what no key can hold; static.  NULL: it does not */
 };
 
-/* What a key begins with, which is as it is in memory: no file is looked at.  The source is left where
- * it is.  False when memory runs out. */
+/* What a key begins with, which is as it is in memory: no file is looked at.  A long source is left
+ * where it is.  False when memory runs out. */
 bool key_begin(struct key_bytes *out, const struct rtc_request *request);
 
 /*
  * Make the key.  With `paths` the include folders are in it even if no path gets into the output as
- * far as the texts tell.  `begun`, which may be NULL, has the request already; then the source stays where
- * that has it, else the key has it, too.  False when memory runs out.  Free it whatever came out.
+ * far as the texts tell.  `begun`, which may be NULL, has the request already: the source stays where
+ * that has it.  Without, it is in the key.  False when memory runs out.  Free it whatever came out.
  */
 bool key_make(struct key *out, const struct rtc_request *request, const struct key_bytes *begun,
 	const struct compiler *compiler, bool paths);
