@@ -72,6 +72,7 @@ struct scanner {
 	bool is_global;
 	bool is_namespace;
 	bool is_variable; /* so far */
+	int tag_words;    /* of "struct S", until the next word can be a variable's name */
 	bool is_member;   /* the last word came after a :: */
 	const char *namespace_name;
 	size_t namespace_len;
@@ -278,6 +279,7 @@ static void declaration_reset(struct scanner *s)
 {
 	s->is_template = s->is_static = s->is_extern = s->extern_c = false;
 	s->is_global = s->is_namespace = s->is_variable = false;
+	s->tag_words = 0;
 	s->namespace_len = 0;
 	s->namespace_name = "";
 	s->candidate.len = 0;
@@ -361,7 +363,7 @@ static bool is_space_word(const struct token *word)
 static bool take_declarator(struct scanner *s, const struct token *last, char end)
 {
 	bool named = s->is_variable && last->kind == TOKEN_WORD && !s->is_member
-		     && !is_space_word(last); /* of a lambda */
+		     && s->tag_words == 0 && !is_space_word(last); /* of a lambda */
 	s->is_variable = s->is_variable && end == ',';
 	if (!named || s->is_template || s->depth > MAX_DEPTH || s->conditions != 0) {
 		return true;
@@ -419,16 +421,17 @@ static void take_namespace(struct scanner *s)
 	}
 }
 
-/* A word after which a brace or a name is of a type. */
+/* A word after which a brace or the next name is of a type. */
 static bool is_class_word(const struct token *word)
 {
 	return token_is(word, "struct") || token_is(word, "class") || token_is(word, "union")
-	       || token_is(word, "enum") || token_is(word, "using") || token_is(word, "typedef");
+	       || token_is(word, "enum");
 }
 
 static void take_word(struct scanner *s, const struct token *word, struct token *last)
 {
 	s->is_member = token_is(last, "::");
+	s->tag_words -= s->tag_words > 0 && !s->is_member;
 	*last = *word;
 	if (token_is(word, "__global__")) {
 		s->is_global = true;
@@ -449,6 +452,8 @@ static void take_word(struct scanner *s, const struct token *word, struct token 
 	} else if (is_space_word(word)) {
 		s->is_variable = true;
 	} else if (is_class_word(word)) {
+		s->tag_words = 2;
+	} else if (token_is(word, "using") || token_is(word, "typedef")) {
 		s->is_variable = false;
 	}
 	for (int i = 0; i < s->macro_count; i++) {
@@ -523,8 +528,8 @@ static bool scan_tokens(struct scanner *s)
 				take_parenthesis(s, &last);
 			} else if (*token.text == '<' && s->is_variable) {
 				skip_nested(s, '<', '>');
-			} else if (*token.text == '-' || *token.text == ']') {
-				s->is_variable = false; /* a lambda */
+			} else if (strchr("-]:", *token.text) && token.len == 1) {
+				s->is_variable = false; /* a lambda, a base of a class */
 			} else if (*token.text == '{') {
 				ok = ok && take_brace(s, &last);
 				declaration_reset(s);
