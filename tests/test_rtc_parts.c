@@ -8,6 +8,7 @@
 #include "../src/base/alloc.h"
 #include "../src/base/file.h"
 #include "../src/base/str.h"
+#include "../src/rtc/elf.h"
 #include "../src/rtc/link_log.h"
 #include "../src/rtc/parts.h"
 
@@ -204,6 +205,47 @@ START_TEST(damaged_libraries_are_no_crash)
 }
 END_TEST
 
+/* nvJitLink crashes at them, or hangs afterwards. */
+static const struct {
+	unsigned arch;
+	int abi;
+	uint64_t offset; /* of the sections */
+	kz_status status;
+	const char *message;
+} bad_cubins[] = {
+	{90 << 8, 8, 0, KZ_VERSION, "'x' has nothing for compute capability 8.9: it has a cubin for 9.0"},
+	{75, 7, 0, KZ_VERSION, "'x' has nothing for compute capability 8.9: it has a cubin for 7.5"},
+	{89 << 8, 8, 65, KZ_BAD_IMAGE, "'x' is a damaged cubin: not all of it is there"},
+	{89 << 8, 8, 64, KZ_BAD_IMAGE, "'x' is a damaged cubin: not all of it is there"},
+	{86, 7, 0, KZ_OK, ""},
+};
+
+START_TEST(a_cubin_that_cannot_be_linked_does_not_get_to_the_linker)
+{
+	struct parts parts;
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr section;
+	} cubin = {
+		.header = {
+			.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+			.e_machine = ELF_MACHINE_CUDA,
+			.e_flags = bad_cubins[_i].arch,
+			.e_shoff = bad_cubins[_i].offset,
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = bad_cubins[_i].offset != 0,
+		},
+		.section = {.sh_type = SHT_PROGBITS, .sh_offset = 100, .sh_size = 100},
+	};
+	cubin.header.e_ident[EI_ABIVERSION] = (unsigned char)bad_cubins[_i].abi;
+	parts_init(&parts, &(struct rtc_target){.cc = 89});
+	ck_assert_int_eq(parts_add(&parts, "x", &cubin, sizeof(cubin), &err), bad_cubins[_i].status);
+	ck_assert_str_eq(err.message, bad_cubins[_i].message);
+	kz_error_clear(&err);
+	parts_free(&parts);
+}
+END_TEST
+
 static const struct {
 	const char *log;
 	kz_status status;
@@ -221,6 +263,8 @@ static const struct {
 	 "symbol 'a' is defined in 'b' and in 'LTO-IR', and 2 more errors"},
 	{"ptxas x, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'\n",
 	 KZ_VERSION, "the PTX is of version 9.9, the linker knows versions up to 9.0"},
+	{"ERROR 90 in LTOIR arch newer than target arch\n", KZ_VERSION,
+	 "the LTO-IR is for lto_90, newer than what is linked for"},
 	{"something else went wrong\n", KZ_LINK, "the images do not link"},
 	{"Undefined reference to '", KZ_LINK, "the images do not link"},
 	{"Linking globals named 'g'", KZ_LINK, "symbol 'g' is defined more than once"},
@@ -245,6 +289,8 @@ Suite *rtc_parts_suite(void)
 	tcase_add_test(tc, the_rule_is_exact_cubin_lower_minor_ptx_lto);
 	tcase_add_loop_test(tc, an_object_gives_the_code_that_suits, 0, countof(targets));
 	tcase_add_loop_test(tc, damaged_libraries_are_no_crash, 0, countof(targets));
+	tcase_add_loop_test(tc, a_cubin_that_cannot_be_linked_does_not_get_to_the_linker, 0,
+		countof(bad_cubins));
 	tcase_add_loop_test(tc, what_linkers_say_is_understood, 0, countof(logs));
 	suite_add_tcase(suite, tc);
 	return suite;

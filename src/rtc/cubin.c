@@ -15,7 +15,8 @@ static kz_status map_sections(struct cubin *cubin, kz_error *err)
 	const struct elf *elf = &cubin->elf;
 	Elf64_Shdr section;
 	for (uint32_t i = 0; i < elf->header.e_shnum; i++) {
-		if (!elf_section(elf, &section, i)) {
+		if (!elf_section(elf, &section, i)
+		    || (section.sh_type != SHT_NOBITS && !elf_section_data(elf, &section))) {
 			return error_set(err, KZ_BAD_IMAGE,
 				"damaged cubin: section %u of %u lies beyond its end", i,
 				elf->header.e_shnum);
@@ -37,6 +38,13 @@ kz_status cubin_open(struct cubin *out, const void *data, size_t size, kz_error 
 			"expected a cubin, found %zu bytes of another kind", size);
 	}
 	return map_sections(out, err);
+}
+
+int cubin_arch(const struct cubin *cubin)
+{
+	const Elf64_Ehdr *header = &cubin->elf.header;
+	uint32_t flags = header->e_flags;
+	return (int)(header->e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff);
 }
 
 void cubin_close(struct cubin *cubin)

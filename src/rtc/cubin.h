@@ -23,9 +23,13 @@ struct cubin_record {
 	uint64_t offset;            /* of what follows, in the file */
 };
 
-/* Borrows the data.  KZ_BAD_IMAGE, KZ_NO_MEMORY.  Close it either way. */
+/* Borrows the data, all sections of which are there.  KZ_BAD_IMAGE, KZ_NO_MEMORY.  Close it either
+ * way. */
 kz_status cubin_open(struct cubin *out, const void *data, size_t size, kz_error *err);
 void cubin_close(struct cubin *cubin);
+
+/* 90 of sm_90; it is in the flags: the second byte since CUDA 13, the first before. */
+int cubin_arch(const struct cubin *cubin);
 
 /* The section PREFIX<symbol>, ".nv.info.k"; false if there is none. */
 bool cubin_find(const struct cubin *cubin, Elf64_Shdr *out, const char *prefix, const char *symbol);

@@ -95,16 +95,6 @@ static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const
 	return image_add_kernel(image, symbol, len, params, (size_t)count, known);
 }
 
-/* sm_NN is in the flags: the second byte since CUDA 13, the first before. */
-static void read_arch(struct rtc_image *image, const Elf64_Ehdr *header)
-{
-	uint32_t flags = header->e_flags;
-	uint32_t arch = header->e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
-	if (image->arch[0] == '\0') {
-		snprintf(image->arch, sizeof(image->arch), "sm_%u", arch);
-	}
-}
-
 /* A variable is an object in a section of variables; what is in shared memory belongs to kernels.
  * Others that have no section are defined elsewhere. */
 static bool read_variable(struct rtc_image *image, const struct cubin *cubin,
@@ -175,7 +165,9 @@ kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
 	struct cubin cubin;
 	kz_status status = cubin_open(&cubin, image->data, image->size, err);
 	if (status == KZ_OK) {
-		read_arch(image, &cubin.elf.header);
+		if (image->arch[0] == '\0') {
+			snprintf(image->arch, sizeof(image->arch), "sm_%d", cubin_arch(&cubin));
+		}
 		status = read_tables(image, &cubin, err);
 	}
 	cubin_close(&cubin);

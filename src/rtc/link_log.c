@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum form { FORM_UNDEFINED, FORM_TWICE, FORM_AGAIN, FORM_PTX_VERSION };
+enum form { FORM_UNDEFINED, FORM_TWICE, FORM_AGAIN, FORM_PTX_VERSION, FORM_LTO_ARCH };
 
 /* What stands before the quoted symbol, or before the version. */
 static const struct {
@@ -27,7 +27,13 @@ static const struct {
 	{"Multiple definition of '", FORM_TWICE},
 	{"Linking globals named '", FORM_AGAIN},
 	{"Unsupported .version ", FORM_PTX_VERSION},
+	{"LTOIR arch newer than target", FORM_LTO_ARCH},
 };
+
+static bool is_version(enum form form)
+{
+	return form == FORM_PTX_VERSION || form == FORM_LTO_ARCH;
+}
 
 /* A part of a line. */
 struct piece {
@@ -37,7 +43,7 @@ struct piece {
 
 struct finding {
 	enum form form;
-	struct piece symbol; /* or the version of the PTX */
+	struct piece symbol; /* or the version of the PTX, the architecture of the LTO-IR */
 	struct piece where;  /* the input, or the version that can be; empty: unknown */
 	struct piece first;
 };
@@ -71,6 +77,12 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 			continue;
 		}
 		*out = (struct finding){.form = forms[i].form};
+		if (out->form == FORM_LTO_ARCH) {
+			/* "ERROR 90 in LTOIR arch newer than target arch" */
+			const char *number = line + strcspn(line, "0123456789\n");
+			out->symbol = (struct piece){number, (int)strspn(number, "0123456789")};
+			return out->symbol.len > 0;
+		}
 		at += len;
 		if (out->form == FORM_PTX_VERSION) {
 			out->symbol = (struct piece){at, (int)strspn(at, "0123456789.")};
@@ -130,6 +142,11 @@ static void add_finding(struct str *out, const struct finding *finding)
 			finding->symbol.len, finding->symbol.text, where.len, where.text);
 		return;
 	}
+	if (finding->form == FORM_LTO_ARCH) {
+		str_addf(out, "the LTO-IR is for lto_%.*s, newer than what is linked for",
+			finding->symbol.len, finding->symbol.text);
+		return;
+	}
 	str_add(out, finding->form == FORM_UNDEFINED ? "undefined symbol '" : "symbol '");
 	add_symbol(out, &finding->symbol);
 	if (finding->form == FORM_UNDEFINED) {
@@ -161,7 +178,7 @@ static int render(struct str *text, struct str *message, enum form *form, const 
 		}
 		str_add(text, "error: ");
 		add_finding(text, &finding);
-		if (finding.form != FORM_PTX_VERSION) {
+		if (!is_version(finding.form)) {
 			str_addf(text, " (%.*s)", finding.symbol.len, finding.symbol.text);
 		}
 		str_addc(text, '\n');
@@ -187,7 +204,7 @@ kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_
 	enum form form = FORM_UNDEFINED;
 	bool mine = error_is_clean(err);
 	int count = render(&text, &message, &form, log);
-	kz_status status = form == FORM_PTX_VERSION ? KZ_VERSION : KZ_LINK;
+	kz_status status = is_version(form) ? KZ_VERSION : KZ_LINK;
 	if (count > 1) {
 		str_addf(&message, ", and %d more error%s", count - 1, count == 2 ? "" : "s");
 	}

@@ -18,6 +18,7 @@
 #include "../base/map.h"
 #include "../base/str.h"
 #include "arch.h"
+#include "cubin.h"
 #include "elf.h"
 #include "link_log.h"
 
@@ -129,6 +130,47 @@ void parts_free(struct parts *parts)
 	arena_free(&parts->arena);
 }
 
+static kz_status fail_to_suit(const struct rtc_target *target, const char *name,
+	const struct str *list, kz_error *err)
+{
+	if (list->failed) {
+		return error_no_memory(err);
+	}
+	return error_set(err, KZ_VERSION, "'%s' has nothing for %s %d.%d: it has %s", name,
+		target->ptx_only ? "a CPU device, which takes PTX, of compute capability"
+		: "compute capability", target->cc / 10, target->cc % 10,
+		list->len ? list->data : "no entries");
+}
+
+/* "PTX for 8.0, a cubin for 9.0" */
+static void list_arch(struct str *list, enum rtc_kind kind, int arch)
+{
+	str_addf(list, "%s%s for %d.%d", list->len ? ", " : "", rtc_kind_text(kind), arch / 10,
+		arch % 10);
+}
+
+/* nvJitLink crashes at a cubin that is cut off; after one that is for another architecture it hangs
+ * in the next link. */
+static kz_status check_cubin(const struct rtc_target *target, const char *name, const void *data,
+	size_t size, kz_error *err)
+{
+	struct cubin cubin;
+	kz_status st = cubin_open(&cubin, data, size, NULL);
+	int arch = st ? 0 : cubin_arch(&cubin);
+	if (st == KZ_BAD_IMAGE) {
+		error_set(err, st, "'%s' is a damaged cubin: not all of it is there", name);
+	} else if (st) {
+		error_no_memory(err);
+	} else if (!target->ptx_only && rtc_rank(RTC_CUBIN, arch, target) == 0) {
+		struct str list = STR_INIT;
+		list_arch(&list, RTC_CUBIN, arch);
+		st = fail_to_suit(target, name, &list, err);
+		str_free(&list);
+	}
+	cubin_close(&cubin);
+	return st;
+}
+
 /* Append a part; the bytes are copied. */
 static kz_status add_part(struct parts *parts, enum rtc_kind kind, const char *name,
 	const void *data, size_t size, kz_error *err)
@@ -140,6 +182,10 @@ static kz_status add_part(struct parts *parts, enum rtc_kind kind, const char *n
 		return error_no_memory(err);
 	}
 	memcpy(copy, data, size);
+	kz_status st = kind == RTC_CUBIN ? check_cubin(&parts->target, name, data, size, err) : KZ_OK;
+	if (st) {
+		return st;
+	}
 	*part = (struct part){
 		.kind = kind,
 		.name = copied_name,
@@ -167,13 +213,6 @@ static kz_status fail_fatbin(const char *name, enum fatbin_result result,
 		name, fatbin->why);
 }
 
-/* "PTX for 8.0, a cubin for 9.0" */
-static void list_entry(struct str *list, const struct fatbin_entry *entry)
-{
-	str_addf(list, "%s%s for %u.%u", list->len ? ", " : "",
-		rtc_kind_text(entry_kind(entry)), entry->arch / 10, entry->arch % 10);
-}
-
 /* The best entry, and what there is. */
 static kz_status pick_entry(struct fatbin_entry *best, int *best_rank, struct str *list,
 	struct fatbin *fatbin, const struct rtc_target *target, const char *name, kz_error *err)
@@ -183,25 +222,13 @@ static kz_status pick_entry(struct fatbin_entry *best, int *best_rank, struct st
 	*best_rank = 0;
 	while ((result = fatbin_next(fatbin, &entry)) == FATBIN_OK) {
 		int rank = rtc_rank(entry_kind(&entry), (int)entry.arch, target);
-		list_entry(list, &entry);
+		list_arch(list, entry_kind(&entry), (int)entry.arch);
 		if (rank > *best_rank) {
 			*best = entry;
 			*best_rank = rank;
 		}
 	}
 	return result == FATBIN_END ? KZ_OK : fail_fatbin(name, result, fatbin, err);
-}
-
-static kz_status fail_to_suit(const struct rtc_target *target, const char *name,
-	const struct str *list, kz_error *err)
-{
-	if (list->failed) {
-		return error_no_memory(err);
-	}
-	return error_set(err, KZ_VERSION, "'%s' has nothing for %s %d.%d: it has %s", name,
-		target->ptx_only ? "a CPU device, which takes PTX, of compute capability"
-		: "compute capability", target->cc / 10, target->cc % 10,
-		list->len ? list->data : "no entries");
 }
 
 kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char **end,
