@@ -42,6 +42,7 @@ static const struct {
 	{"#include <cmath>\n", "<math.h>"},
 	{"#include <sys/types.h>\n", "for the host"},
 	{"#include <unistd.h>\n", "for the host"},
+	{"#include <signal.h>\n", "for the host"},
 	{"#include \"mine.h\"\n", "include folders"},
 	{"#include <cuda_nonsense.h>\n", "KUDZU_CUDA_INCLUDE"},
 	{K "() {}\nint main() { return 0; }", "main stays"},
@@ -108,6 +109,9 @@ static const struct {
 	{K "(size_t *a) { *a = min(*a, 1); }", "one type"},
 	{K "(float4 *a) { *a = *a + *a; }", "one by one"},
 	{K "(float *a) { *a = *a % 2; }", "fmod"},
+	{"\xef\xbb\xbf" K "() {}", "byte order mark"},
+	{K "(int *\xc3\xa4) { *\xc3\xa4 = 1; }", "beyond ASCII"},
+	{K "() { printf(\xe2\x80\x9chello\xe2\x80\x9d); }", "beyond ASCII"},
 };
 
 /* Found by the assembler. */
@@ -137,11 +141,24 @@ static const char *const headers[] = {
 	"#include <thrust/device_vector.h>\n" K "() {}",
 };
 
+static const char *const host_headers[] = {
+	"#include <cuda.h>\n" K "() {}",
+	"#include <cuda_profiler_api.h>\n" K "() {}",
+};
+
 START_TEST(device_wide_headers_get_a_hint)
 {
 	const struct nvrtc *nvrtc;
 	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
 	expect_hint(headers[_i], NULL, nvrtc->include_count ? "block" : "");
+}
+END_TEST
+
+START_TEST(headers_for_the_host_get_a_hint)
+{
+	const struct nvrtc *nvrtc;
+	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
+	expect_hint(host_headers[_i], NULL, nvrtc->include_count ? "leave it out" : "");
 }
 END_TEST
 
@@ -218,6 +235,7 @@ Suite *rtc_hints_suite(void)
 	tcase_add_loop_test(tc, a_mistake_that_the_assembler_finds_gets_a_hint, 0,
 		(int)countof(late_mistakes));
 	tcase_add_loop_test(tc, device_wide_headers_get_a_hint, 0, (int)countof(headers));
+	tcase_add_loop_test(tc, headers_for_the_host_get_a_hint, 0, (int)countof(host_headers));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
 	tcase_add_test(tc, texts_of_other_versions_get_a_hint);
 	tcase_add_test(tc, a_caret_behind_its_line_does_no_harm);

@@ -203,6 +203,13 @@ static const char *find_whole_index(const struct hint_error *error, const char *
 	return NULL;
 }
 
+/* What is at the caret is not ASCII. */
+static const char *find_foreign(const struct hint_error *error, const char *hint)
+{
+	return error->caret < error->line_len && (unsigned char)error->line[error->caret] >= 0x80
+		? hint : NULL;
+}
+
 /* The error is at the beginning of a line, or behind words such as __global__. */
 static const char *find_start(const struct hint_error *error, const char *hint)
 {
