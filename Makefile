@@ -85,7 +85,7 @@ RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
 LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
 	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
 	inspect.c layout.c global.c \
-	image.c compiled.c loaded.c module.c missing.c kernel.c args.c format.c diagnose.c cache.c \
+	image.c compiled.c loaded.c module.c refusal.c missing.c kernel.c args.c format.c diagnose.c cache.c \
 	diagnostic.c \
 	link.c load.c bundle.c \
 	ffi.c \

@@ -79,7 +79,8 @@
  *     inspect.c     what is in an image; layout.c: a struct on the host against the device's
  *     diagnostic.c  a log -> a list of diagnostics
  *     compiled.[ch] images in memory; loaded.[ch]: modules that callers share
- *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is instead
+ *     module.[ch]   load images, find kernels; global.c: variables; missing.c: what there is
+ *                   instead; refusal.c: what drivers say of images that they refuse
  *     load.[ch]     bytes of any format -> an image that a device takes; bundle.c: files with
  *                   images for several devices
  *     warm.[ch]     many sources compiled ahead by processes; warm_request.c: what they are told

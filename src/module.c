@@ -16,16 +16,12 @@
 #include "load.h"
 #include "loaded.h"
 #include "module.h"
-#include "rtc/blame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Room for the driver's own words about an image that it refuses. */
 #define LOG_SIZE 8192
-
-/* The longest instruction that an error quotes. */
-#define QUOTE_MAX 400
 
 /* More parameters than a kernel can have: 32 KiB of bytes. */
 #define MAX_PARAMS 32768
@@ -103,90 +99,6 @@ void module_forget_device(struct kz_module *mod)
 	device_release(mod->device);
 }
 
-/* "ptxas application ptx input, line 12; error   : text": the place and the words of the first
- * line of a log that reads so. */
-static bool find_ptx_error(const char *log, int *line, const char **text, size_t *text_len)
-{
-	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
-		size_t len = strcspn(log, "\r\n");
-		const char *mark = memmem(log, len, "line ", 5);
-		const char *error = mark ? memmem(mark, len - (size_t)(mark - log), "error", 5) : NULL;
-		const char *colon = error ? memchr(error, ':', len - (size_t)(error - log)) : NULL;
-		if (colon) {
-			*line = (int)strtol(mark + 5, NULL, 10);
-			*text = colon + 1 + strspn(colon + 1, " ");
-			*text_len = strcspn(*text, "\r\n");
-			return *line > 0;
-		}
-	}
-	return false;
-}
-
-/* Line `line` of a PTX text, and what follows of an instruction that NVRTC writes on several lines,
- * such as a call; empty if there is no such line. */
-static void add_instruction(struct str *out, const char *text, int line)
-{
-	while (line > 1 && text) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-		line--;
-	}
-	if (!text) {
-		return;
-	}
-	size_t first = strcspn(text, "\r\n");
-	size_t end = strcspn(text, ";{}");
-	if (end < first || end > QUOTE_MAX || text[end] != ';') {
-		str_addn(out, text, first);
-		return;
-	}
-	for (const char *c = text; c <= text + end;) {
-		size_t gap = strspn(c, " \t\r\n");
-		str_addc(out, gap ? ' ' : *c);
-		c += gap ? gap : 1;
-	}
-}
-
-/* Add where a refused line of PTX is, and what is there: in the source, if the PTX has line
- * information. */
-static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
-	const char *words, size_t words_len)
-{
-	struct blame blame;
-	char *file = blame_line(&blame, ptx, line) && blame.file_len > 0
-		? mem_strndup(blame.file, blame.file_len) : NULL;
-	error_add_place(err, file ? file : "ptx", file ? blame.line : line, file ? blame.column : 0);
-	if (file) {
-		str_addf(text, "%s:%d:%d: error: %.*s\nptx:%d: note: ", file, blame.line,
-			blame.column, (int)words_len, words, line);
-	} else {
-		str_addf(text, "ptx:%d: error: %.*s\n", line, (int)words_len, words);
-	}
-	add_instruction(text, ptx, line);
-	str_addc(text, '\n');
-	mem_free(file);
-}
-
-/* Say what the driver disliked about an image: its log, and for PTX the line. */
-static void explain_refusal(kz_error *err, const struct kz_module *mod, const char *log)
-{
-	struct str text = STR_INIT;
-	const char *words = NULL;
-	size_t words_len = 0;
-	int line = 0;
-	if (mod->image->rtc.is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
-		snprintf(err->message, sizeof(err->message), "%.*s",
-			(int)(words_len < 256 ? words_len : 256), words);
-		add_ptx_place(&text, err, rtc_image_data(&mod->image->rtc), line, words, words_len);
-	} else if (*log) {
-		str_add(&text, log);
-	}
-	if (text.len) {
-		error_take_log(err, str_take(&text));
-	}
-	str_free(&text);
-}
-
 /* The driver wants to read there. */
 static void read_text(void *squeezed, size_t begin, size_t end)
 {
@@ -214,7 +126,7 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 		(unsigned)countof(options) - !knows_text, options, values);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {
-		explain_refusal(err, mod, log);
+		refusal_explain(err, image, log);
 	}
 	mem_free(log);
 	return st;

@@ -81,6 +81,11 @@ void module_share(struct kz_module *mod);
  * module_forget_device.  NULL is fine. */
 void module_drop(struct kz_module *mod);
 
+/* refusal.c */
+
+/* Say in an error what the driver disliked about an image: its log, and for PTX the line. */
+void refusal_explain(kz_error *err, const struct rtc_image *image, const char *log);
+
 /* missing.c */
 
 /* There is none of that name: KZ_NOT_FOUND, with those that there are. */

@@ -105,25 +105,6 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 	return false;
 }
 
-/* "helper(float)"; the symbol itself if it cannot be read. */
-static void add_symbol(struct str *out, const struct piece *symbol)
-{
-	struct signature signature = {0};
-	char *text = mem_strndup(symbol->text, (size_t)symbol->len);
-	if (!text || !signature_read(&signature, text, false)) {
-		out->failed = true;
-	} else {
-		str_add(out, signature.name);
-		str_add(out, signature.params_known ? "(" : "");
-		for (size_t i = 0; signature.params_known && i < signature.count; i++) {
-			str_addf(out, "%s%s", i ? ", " : "", signature.params[i].type);
-		}
-		str_add(out, signature.params_known ? ")" : "");
-	}
-	signature_free(&signature);
-	mem_free(text);
-}
-
 /* nvJitLink's name for what it makes of all LTO code. */
 static struct piece nice_place(struct piece where)
 {
@@ -148,7 +129,7 @@ static void add_finding(struct str *out, const struct finding *finding)
 		return;
 	}
 	str_add(out, finding->form == FORM_UNDEFINED ? "undefined symbol '" : "symbol '");
-	add_symbol(out, &finding->symbol);
+	signature_say(out, finding->symbol.text, (size_t)finding->symbol.len);
 	if (finding->form == FORM_UNDEFINED) {
 		str_addf(out, where.len ? "', used in '%.*s'" : "'%.*s", where.len, where.text);
 	} else if (finding->form == FORM_TWICE) {

@@ -119,6 +119,24 @@ bool signature_read_type(struct rtc_param *out, const char *mangled)
 	return ok;
 }
 
+void signature_say(struct str *out, const char *symbol, size_t len)
+{
+	struct signature signature = {0};
+	char *text = mem_strndup(symbol, len);
+	if (!text || !signature_read(&signature, text, false)) {
+		out->failed = true;
+	} else {
+		str_add(out, signature.name);
+		str_add(out, signature.params_known ? "(" : "");
+		for (size_t i = 0; signature.params_known && i < signature.count; i++) {
+			str_addf(out, "%s%s", i ? ", " : "", signature.params[i].type);
+		}
+		str_add(out, signature.params_known ? ")" : "");
+	}
+	signature_free(&signature);
+	mem_free(text);
+}
+
 void signature_free_params(struct rtc_param *params, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

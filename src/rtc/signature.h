@@ -3,6 +3,7 @@
 #define RTC_SIGNATURE_H
 
 /* What a mangled name (Itanium C++ ABI) tells about a kernel. */
+#include "../base/str.h"
 #include "compile.h"
 
 struct signature {
@@ -28,6 +29,9 @@ bool signature_read(struct signature *out, const char *mangled, bool probe);
  * that is not covered is no text.  False when memory runs out.
  */
 bool signature_read_type(struct rtc_param *out, const char *mangled);
+
+/* Append "helper(float)" for a symbol; the symbol itself if it cannot be read. */
+void signature_say(struct str *out, const char *symbol, size_t len);
 
 void signature_free(struct signature *signature);
 void signature_free_params(struct rtc_param *params, size_t count);
