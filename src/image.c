@@ -19,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What some editors put before a text in UTF-8. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
 	struct kz_image *made = mem_zalloc(1, sizeof(*made));
@@ -138,6 +141,10 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 	kz_error *err)
 {
 	kz_status st = options ? read_given(request, options, err) : KZ_OK;
+	size_t mark = strlen(BYTE_ORDER_MARK);
+	if (request->source && strncmp(request->source, BYTE_ORDER_MARK, mark) == 0) {
+		request->source += mark; /* nvcc takes it, NVRTC does not */
+	}
 	return st ? st : add_defaults(request, err);
 }
 
@@ -162,8 +169,9 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	if ((st = image_read_options(&request, options, err))) {
 		return st;
 	}
-	if (options && options->keep_source && source && (request.line_info || request.debug)) {
-		if ((st = keep_source(&kept, source, request.name, err))) {
+	if (options && options->keep_source && request.source
+	    && (request.line_info || request.debug)) {
+		if ((st = keep_source(&kept, request.source, request.name, err))) {
 			return st;
 		}
 		request.name = kept;

@@ -93,6 +93,51 @@ START_TEST(an_error_in_inline_ptx_has_its_line_of_source)
 }
 END_TEST
 
+START_TEST(a_function_that_is_nowhere_is_named)
+{
+	setup(_i);
+	kz_status st = kz_module_compile(&mod, dev, "__device__ float f(float);\n"
+		"__global__ void k(float *a) { *a = f(1); }\n", NULL, &err);
+	ck_assert(st == KZ_COMPILE || st == KZ_BAD_IMAGE);
+	ck_assert_ptr_nonnull(err.hint);
+	ck_assert_ptr_nonnull(strstr(err.hint, "declared but not defined"));
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		ck_assert_str_eq(err.message,
+			"function 'f(float)' is called here and defined nowhere");
+		ck_assert_ptr_nonnull(strstr(err.log, "'f(float)'"));
+	}
+	teardown();
+}
+END_TEST
+
+/* As some editors write it. */
+START_TEST(a_byte_order_mark_is_no_matter)
+{
+	setup(_i);
+	ck_assert_int_eq(compile_and_run("\xef\xbb\xbf#define N 7\r\n"
+		"__global__ void k(int *a) { *a = N; }\r\n", NULL, "k"), 7);
+	teardown();
+}
+END_TEST
+
+START_TEST(an_instance_is_found_by_the_compilers_name_too)
+{
+	static const char *const instances[] = {"ns::k<uint32_t, 2 * 2>", NULL};
+	static const char *const names[] = {"ns::k<uint32_t, 2*2>", "ns::k<unsigned int, 4>",
+		"::ns :: k< unsigned int,4 >"};
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.instances = instances;
+	setup(_i);
+	ok(kz_module_compile(&mod, dev, "namespace ns { template<class T, int n> __global__ "
+		"void k(T *a) { *a = n; } }", &options, &err));
+	for (size_t i = 0; i < countof(names); i++) {
+		ok(kz_module_kernel(&kernel, mod, names[i], &err));
+	}
+	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "ns::k<int, 4>", &err), KZ_NOT_FOUND);
+	teardown();
+}
+END_TEST
+
 START_TEST(bad_arguments_are_refused)
 {
 	setup(_i);
@@ -437,6 +482,8 @@ Suite *module_suite(void)
 	static const TTest *const *const tests[] = {
 		&a_compile_error_says_where_and_shows_the_line, &bad_arguments_are_refused,
 		&an_error_in_inline_ptx_has_its_line_of_source,
+		&a_function_that_is_nowhere_is_named, &a_byte_order_mark_is_no_matter,
+		&an_instance_is_found_by_the_compilers_name_too,
 		&an_empty_source_is_a_module_without_kernels,
 		&a_template_without_that_instance_is_told_from_a_misspelt_name,
 		&a_missing_variable_names_those_that_there_are,

@@ -93,8 +93,9 @@ KZ_API void kz_module_release(kz_module *mod);
  * Find a kernel.
  *
  * @param out set to the kernel, NULL on failure.
- * @param name as in the source ("saxpy", "ns::scale<float, 4>"; white space does not matter), or
- *        the symbol of the image.
+ * @param name as in the source ("saxpy"), as in the options ("ns::scale<uint32_t, 2 * 2>") or as the
+ *        compiler has it ("ns::scale<unsigned int, 4>"), where white space does not matter; or the
+ *        symbol of the image.
  * @return KZ_OK; KZ_NOT_FOUND with the kernels that there are and the nearest name.  A template has
  *         only the instances that kz_compile_options names.
  * Ownership: borrowed from the module.

@@ -121,8 +121,8 @@ void rtc_image_free(struct rtc_image *image);
 const char *rtc_image_data(const struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
- * not matter ignored.  Types are compared as text: "k<unsigned>" is not "k<unsigned int>".  One of
- * several overloads is told by its parameters, "k(float *)".  A name without namespaces also finds
+ * not matter ignored.  An instance has the compiler's name, too: what was asked for as "k<uint32_t>"
+ * is "k<unsigned int>" as well.  One of several overloads is told by its parameters, "k(float *)".  A name without namespaces also finds
  * the one kernel that has it in any (an inline one is in no source).  NULL if there is none. */
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
 

@@ -371,6 +371,21 @@ static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, 
 	return found;
 }
 
+/* The one whose symbol says that name: who had "f<uint32_t>" made has "f<unsigned int>". */
+static const struct rtc_kernel *find_demangled(const struct rtc_image *image, const char *name)
+{
+	const struct rtc_kernel *found = NULL;
+	for (size_t i = 0; strchr(name, '<') && i < image->kernel_count && !found; i++) {
+		struct signature signature;
+		if (!signature_read(&signature, image->kernels[i].lowered, false)) {
+			return NULL;
+		}
+		found = image_names_equal(name, signature.name) ? &image->kernels[i] : NULL;
+		signature_free(&signature);
+	}
+	return found;
+}
+
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name)
 {
 	const struct rtc_kernel *kernel = image_by_symbol(image, name);
@@ -379,7 +394,8 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 			kernel = &image->kernels[i];
 		}
 	}
-	return kernel ? kernel : find_unqualified(image, name);
+	kernel = kernel ? kernel : find_unqualified(image, name);
+	return kernel ? kernel : find_demangled(image, name);
 }
 
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name)
