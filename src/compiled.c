@@ -25,6 +25,7 @@
 #include "rtc/cache.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define BUCKETS 1024
 #define COUNT_MAX 4096
@@ -35,6 +36,7 @@ struct entry {
 	struct hash hash;       /* of the request */
 	struct key_bytes request; /* with its source: while it has no image that of who makes it */
 	struct kz_image *image; /* NULL while it is being made */
+	pid_t maker;            /* the process that does */
 	bool on_disk;           /* `key` depends on files */
 	struct hash key;
 	int64_t size;
@@ -112,6 +114,7 @@ static bool add(const struct wanted *wanted, struct key_bytes bytes)
 	if (entry) {
 		entry->hash = wanted->hash;
 		entry->request = bytes;
+		entry->maker = getpid();
 		*find(wanted) = entry;
 	}
 	return entry;
@@ -124,11 +127,16 @@ static void wanted_free(struct wanted *wanted)
 	}
 }
 
-/* Wait until nobody is making the image of a request; whether anybody was. */
+/* Wait until nobody is making the image of a request; whether anybody was.  What a thread of the
+ * process was making that this one was forked from, nobody is. */
 static bool wait_for_others(const struct wanted *wanted)
 {
 	bool waited = false;
 	for (struct entry *entry = *find(wanted); entry && !entry->image; entry = *find(wanted)) {
+		if (entry->maker != getpid()) {
+			drop(find(wanted));
+			break;
+		}
 		pthread_cond_wait(&table.changed, &table.lock);
 		waited = true;
 	}

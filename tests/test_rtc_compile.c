@@ -4,6 +4,7 @@
 
 #include "../src/base/alloc.h"
 #include "../src/base/str.h"
+#include "../src/rtc/thread.h"
 #include "image_text.h"
 
 #include <check.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PTX .arch = "compute_89"
 #define K "__global__ void "
@@ -411,6 +414,55 @@ START_TEST(a_thread_is_not_cancelled_while_it_compiles)
 }
 END_TEST
 
+static void *wait_for_byte(void *data)
+{
+	char byte;
+	const int *pipes = data;
+	ck_assert_int_eq(write(pipes[1], "", 1), 1);
+	ck_assert_int_eq(read(pipes[2], &byte, 1), 1);
+	return NULL;
+}
+
+static void *run_waiting(void *data)
+{
+	ck_assert_int_eq(thread_run(wait_for_byte, data, NULL), KZ_OK);
+	return NULL;
+}
+
+static void *do_nothing(void *data)
+{
+	return data;
+}
+
+/* It would wait for a lock of the compiler's that the other thread holds. */
+START_TEST(a_child_that_is_forked_in_a_compile_is_told_so)
+{
+	pthread_t thread;
+	int pipes[4];
+	int status;
+	char byte;
+	ck_assert_int_eq(pipe(pipes), 0);
+	ck_assert_int_eq(pipe(pipes + 2), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run_waiting, pipes), 0);
+	ck_assert_int_eq(read(pipes[0], &byte, 1), 1);
+	pid_t child = fork();
+	if (child == 0) {
+		_exit(thread_run(do_nothing, NULL, NULL) == KZ_STATE ? 42 : 1);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	ck_assert_int_eq(thread_run(do_nothing, NULL, &err), KZ_OK);
+	ck_assert_int_eq(write(pipes[3], "", 1), 1);
+	pthread_join(thread, NULL);
+	child = fork();
+	if (child == 0) {
+		_exit(thread_run(do_nothing, NULL, NULL) == KZ_OK ? 42 : 1);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+END_TEST
+
 START_TEST(an_overload_of_a_template_is_chosen_by_its_type)
 {
 	const char *instance = "static_cast<void (*)(int *)>(k<int>)";
@@ -488,6 +540,7 @@ Suite *rtc_compile_suite(void)
 	tcase_add_test(tc, an_instance_may_be_asked_for_twice);
 	tcase_add_test(tc, an_overload_of_a_template_is_chosen_by_its_type);
 	tcase_add_test(tc, a_thread_is_not_cancelled_while_it_compiles);
+	tcase_add_test(tc, a_child_that_is_forked_in_a_compile_is_told_so);
 	tcase_add_test(tc, huge_options_are_no_harm);
 	tcase_add_test(tc, a_small_stack_and_the_stack_limit_are_no_matter);
 	tcase_add_test(tc, threads_compile_good_and_bad_sources_at_the_same_time);

@@ -2,6 +2,8 @@
 /*
  * A call on a stack that is big enough for a compiler, whatever the caller's is.  The caller waits:
  * the thread is not there for work at the same time.
+ *
+ * Compilers have locks of their own.  A child that was forked while one was held would wait for ever.
  */
 #include "../base/common.h"
 
@@ -9,8 +11,25 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #define STACK_SIZE ((size_t)32 << 20)
+
+static atomic_int running; /* calls; in a child those of its parent, which never end there */
+static atomic_int owner;   /* the process whose they are */
+
+/* Count a call; false if this process was forked in the middle of one. */
+static bool begin(void)
+{
+	int pid = (int)getpid();
+	if (atomic_load(&running) > 0 && atomic_load(&owner) != pid) {
+		return false;
+	}
+	atomic_store(&owner, pid);
+	atomic_fetch_add(&running, 1);
+	return true;
+}
 
 kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 {
@@ -19,6 +38,11 @@ kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 	sigset_t all;
 	sigset_t old;
 	int cancel;
+	if (!begin()) {
+		error_set(err, KZ_STATE, "this process was forked while another thread was compiling");
+		error_add_hint(err, "fork before threads compile, or compile in the parent alone");
+		return KZ_STATE;
+	}
 	int code = pthread_attr_init(&attributes);
 	if (code == 0) {
 		/* Signals are for the caller's threads. */
@@ -30,11 +54,13 @@ kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 		pthread_attr_destroy(&attributes);
 	}
 	if (code != 0) {
+		atomic_fetch_sub(&running, 1);
 		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
 	}
 	/* Cancelled here, we would leave the thread with a call that is gone. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_join(thread, NULL);
 	pthread_setcancelstate(cancel, NULL);
+	atomic_fetch_sub(&running, 1);
 	return KZ_OK;
 }
