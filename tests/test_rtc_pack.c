@@ -23,11 +23,14 @@ static struct rtc_param params[] = {
 	{PARAM_POINTER, 8, 0, text},
 	{PARAM_STRUCT, -1, -1, NULL},
 	{PARAM_ENUM, 4, 12, text},
+	{PARAM_INT, 126, 127, NULL},
+	{PARAM_UINT, 128, 16383, NULL},
+	{PARAM_STRUCT, INT64_MAX, INT64_MAX - 1, NULL},
 };
 static struct rtc_kernel kernels[] = {
-	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 3, true},
+	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 6, true},
 	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
-	{(char[]){"plain"}, (char[]){"plain"}, params, 3, true},
+	{(char[]){"plain"}, (char[]){"plain"}, params, 6, true},
 };
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static struct rtc_variable variables[] = {

@@ -2,10 +2,11 @@
 /*
  * An image as bytes, and back.
  *
- * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are 8 bytes,
- * lowest first; a text is its length, its bytes and a zero, and one that is not there has a length
- * that none can have.  So an image that is read has its texts where they lie in the bytes: of a
- * thousand kernels nothing is copied, and three pieces of memory are all that there are.
+ * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are as many bytes
+ * as they need, of 7 bits each, lowest first, and all but the last with the eighth set; a text is its
+ * length + 1, its bytes and a zero, and one that is not there is a 0.  So an image that is read has its
+ * texts where they lie in the bytes: of a thousand kernels nothing is copied, and three pieces of memory
+ * are all that there are.
  *
  * Most of a big module's kernels take the same parameters as another one, and are called what their
  * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
@@ -27,8 +28,8 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '4'};
-static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '4'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '5'};
+static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '5'};
 
 /* A new field must be packed, too. */
 _Static_assert(sizeof(struct rtc_image) == 136, "pack the new field of struct rtc_image");
@@ -36,17 +37,41 @@ _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rt
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
 
-#define ABSENT UINT64_MAX
-#define NUMBER_SIZE 8
 /* The fewest bytes of a parameter, of a kernel and of a variable. */
-#define PARAM_SIZE (4 * NUMBER_SIZE)
-#define KERNEL_SIZE (4 * NUMBER_SIZE + 1)
-#define VARIABLE_SIZE (8 * NUMBER_SIZE + 2)
+enum { PARAM_SIZE = 4, KERNEL_SIZE = 5, VARIABLE_SIZE = 10 };
+/* The most of a number. */
+enum { NUMBER_SIZE = 10 };
 
 static void add_number(struct str *out, uint64_t value)
 {
+	char bytes[NUMBER_SIZE];
+	size_t size = 0;
+	for (; value >= 0x80; value >>= 7) {
+		bytes[size++] = (char)(value | 0x80);
+	}
+	bytes[size++] = (char)value;
+	str_addn(out, bytes, size);
+}
+
+/* One that is always 8 bytes: it is not known yet, or any. */
+static void add_fixed(struct str *out, uint64_t value)
+{
 	uint64_t bytes = htole64(value);
 	str_addn(out, (const char *)&bytes, sizeof(bytes));
+}
+
+static void set_fixed(struct str *out, size_t at, uint64_t value)
+{
+	uint64_t bytes = htole64(value);
+	if (!out->failed) {
+		memcpy(out->data + at, &bytes, sizeof(bytes));
+	}
+}
+
+/* From -1 up. */
+static void add_extent(struct str *out, int64_t value)
+{
+	add_number(out, (uint64_t)value + 1);
 }
 
 static void add_bytes(struct str *out, const char *data, size_t size)
@@ -58,18 +83,18 @@ static void add_bytes(struct str *out, const char *data, size_t size)
 
 static void add_text(struct str *out, const char *text)
 {
+	size_t size = text ? strlen(text) : 0;
+	add_number(out, text ? size + 1 : 0);
 	if (text) {
-		add_bytes(out, text, strlen(text));
-	} else {
-		add_number(out, ABSENT);
+		str_addn(out, text, size + 1);
 	}
 }
 
 static void add_param(struct str *out, const struct rtc_param *param)
 {
 	add_number(out, (uint64_t)param->kind);
-	add_number(out, (uint64_t)param->size);
-	add_number(out, (uint64_t)param->offset);
+	add_extent(out, param->size);
+	add_extent(out, param->offset);
 	add_text(out, param->type);
 }
 
@@ -136,16 +161,13 @@ static void add_kernels(struct str *out, const struct rtc_image *image)
 	uint64_t count = 0;
 	add_number(out, image->kernel_count);
 	size_t at = out->len;
-	add_number(out, 0);
+	add_fixed(out, 0);
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		size_t like = find_like(&lists, image, i);
 		add_kernel(out, &image->kernels[i], like);
 		count += like > 0 ? 0 : image->kernels[i].param_count;
 	}
-	if (!out->failed) {
-		count = htole64(count);
-		memcpy(out->data + at, &count, sizeof(count));
-	}
+	set_fixed(out, at, count);
 }
 
 static void add_variable(struct str *out, const struct rtc_variable *variable)
@@ -153,11 +175,11 @@ static void add_variable(struct str *out, const struct rtc_variable *variable)
 	add_text(out, variable->name);
 	add_text(out, variable->lowered);
 	add_text(out, variable->type);
-	add_number(out, (uint64_t)variable->size);
-	add_number(out, (uint64_t)variable->align);
+	add_extent(out, variable->size);
+	add_extent(out, variable->align);
 	add_number(out, (uint64_t)variable->space);
 	add_number(out, (uint64_t)variable->kind);
-	add_number(out, (uint64_t)variable->element_size);
+	add_extent(out, variable->element_size);
 }
 
 /* All but mark and data. */
@@ -168,8 +190,8 @@ static void add_facts(struct str *out, const struct rtc_image *image)
 	add_text(out, image->arch);
 	add_text(out, image->log);
 	add_text(out, image->templates);
-	add_number(out, image->hash.high);
-	add_number(out, image->hash.low);
+	add_fixed(out, image->hash.high);
+	add_fixed(out, image->hash.low);
 	add_kernels(out, image);
 	add_number(out, image->variable_count);
 	for (size_t i = 0; i < image->variable_count; i++) {
@@ -188,13 +210,13 @@ void pack_image(struct str *out, const struct rtc_image *image)
 static bool add_squeezed(struct str *out, const char *data, size_t size)
 {
 	size_t at = out->len;
-	add_number(out, 0);
+	add_fixed(out, 0);
+	size_t begin = out->len;
 	if (!squeeze(out, data, size)) {
 		out->len = at;
 		return false;
 	}
-	uint64_t used = htole64(out->len - at - NUMBER_SIZE);
-	memcpy(out->data + at, &used, sizeof(used));
+	set_fixed(out, at, out->len - begin);
 	str_addc(out, '\0');
 	return true;
 }
@@ -223,39 +245,51 @@ struct reader {
 	bool no_memory;
 };
 
-static uint64_t read_number(struct reader *in)
+static uint64_t read_fixed(struct reader *in)
 {
 	uint64_t value;
-	if (in->bad || in->left < NUMBER_SIZE) {
+	if (in->bad || in->left < sizeof(value)) {
 		in->bad = true;
 		return 0;
 	}
 	memcpy(&value, in->at, sizeof(value));
-	in->at += NUMBER_SIZE;
-	in->left -= NUMBER_SIZE;
+	in->at += sizeof(value);
+	in->left -= sizeof(value);
 	return le64toh(value);
 }
 
-/* A number up to `max`. */
-static uint64_t read_up_to(struct reader *in, uint64_t max)
+static uint64_t read_number(struct reader *in)
 {
-	uint64_t value = read_number(in);
+	uint64_t value = 0;
+	for (size_t i = 0; i < in->left && i < NUMBER_SIZE && !in->bad; i++) {
+		uint64_t byte = (uint8_t)in->at[i];
+		value |= (byte & 0x7f) << (7 * i);
+		if (byte < 0x80 && (i < NUMBER_SIZE - 1 || byte <= 1)) {
+			in->at += i + 1;
+			in->left -= i + 1;
+			return value;
+		}
+	}
+	in->bad = true;
+	return 0;
+}
+
+/* What may be up to `max`. */
+static uint64_t check_up_to(struct reader *in, uint64_t value, uint64_t max)
+{
 	in->bad |= value > max;
 	return in->bad ? 0 : value;
+}
+
+static uint64_t read_up_to(struct reader *in, uint64_t max)
+{
+	return check_up_to(in, read_number(in), max);
 }
 
 /* An int64_t from -1 up. */
 static int64_t read_extent(struct reader *in)
 {
-	int64_t value = (int64_t)read_number(in);
-	in->bad |= value < -1;
-	return in->bad ? -1 : value;
-}
-
-/* How many items of at least `size` bytes follow. */
-static size_t read_count(struct reader *in, size_t size)
-{
-	return (size_t)read_up_to(in, in->left / size);
+	return (int64_t)read_up_to(in, (uint64_t)INT64_MAX + 1) - 1;
 }
 
 /* Where `size` bytes with a zero behind them lie; NULL if something is wrong. */
@@ -274,10 +308,11 @@ static char *read_bytes(struct reader *in, uint64_t size)
 static char *read_text(struct reader *in, bool may_be_absent)
 {
 	uint64_t len = read_number(in);
-	if (len == ABSENT && may_be_absent) {
+	if (len == 0) {
+		in->bad |= !may_be_absent;
 		return NULL;
 	}
-	char *text = read_bytes(in, len);
+	char *text = read_bytes(in, --len);
 	in->bad |= text && strlen(text) != len;
 	return in->bad ? NULL : text;
 }
@@ -321,17 +356,18 @@ static void read_kernel(struct reader *in, struct rtc_kernel *kernels, size_t i)
 /* The kernels, and behind them in the same piece of memory the parameters of all. */
 static void read_kernels(struct reader *in, struct rtc_image *image)
 {
-	size_t size, rest, count = read_count(in, KERNEL_SIZE);
-	in->param_count = read_count(in, PARAM_SIZE);
+	size_t size, rest, count = (size_t)read_up_to(in, in->left / KERNEL_SIZE);
+	in->param_count = (size_t)check_up_to(in, read_fixed(in), in->left / PARAM_SIZE);
 	if (count > 0) {
 		bool fits = size_mul(&size, count, sizeof(*image->kernels))
 			&& size_mul(&rest, in->param_count, sizeof(*in->params))
 			&& size_add(&rest, size, rest);
-		image->kernels = fits ? mem_zalloc(1, rest) : NULL;
+		image->kernels = fits ? mem_alloc(rest) : NULL;
 		if (!image->kernels) {
 			in->bad = in->no_memory = true;
 			return;
 		}
+		mem_expect(image->kernels, rest);
 		in->params = (struct rtc_param *)(image->kernels + count);
 	}
 	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
@@ -354,7 +390,7 @@ static void read_variable(struct reader *in, struct rtc_variable *variable)
 
 static void read_variables(struct reader *in, struct rtc_image *image)
 {
-	size_t count = read_count(in, VARIABLE_SIZE);
+	size_t count = (size_t)read_up_to(in, in->left / VARIABLE_SIZE);
 	image->variables = count ? mem_zalloc(count, sizeof(*image->variables)) : NULL;
 	if (count && !image->variables) {
 		in->bad = in->no_memory = true;
@@ -377,7 +413,7 @@ static void read_arch(struct reader *in, struct rtc_image *image)
 static void read_squeezed(struct reader *in, struct rtc_image *image)
 {
 	image->size = (size_t)read_number(in);
-	size_t size = (size_t)read_up_to(in, in->left);
+	size_t size = (size_t)check_up_to(in, read_fixed(in), in->left);
 	const char *data = read_bytes(in, size);
 	if (data) {
 		kz_status st = squeezed_open(&image->squeezed, data, size, image->size);
@@ -402,8 +438,8 @@ static void read_image(struct reader *in, struct rtc_image *image)
 	read_arch(in, image);
 	image->log = read_text(in, true);
 	image->templates = read_text(in, true);
-	image->hash.high = read_number(in);
-	image->hash.low = read_number(in);
+	image->hash.high = read_fixed(in);
+	image->hash.low = read_fixed(in);
 	read_kernels(in, image);
 	read_variables(in, image);
 }
