@@ -160,10 +160,13 @@ void squeezed_read(struct squeezed *squeezed, size_t begin, size_t end)
 		return;
 	}
 	pthread_mutex_lock(&squeezed->lock);
-	if (squeezed->pieces[begin / SQUEEZE_PIECE].block) {
-		mem_expect(squeezed->text + begin, end - begin);
+	size_t first = begin / SQUEEZE_PIECE, count = (end - 1) / SQUEEZE_PIECE + 1 - first;
+	if (squeezed->pieces[first].block) {
+		size_t from = first * SQUEEZE_PIECE, left = squeezed->size - from;
+		size_t all = count * SQUEEZE_PIECE;
+		mem_expect(squeezed->text + from, all < left ? all : left);
 	}
-	for (size_t i = begin / SQUEEZE_PIECE; i * SQUEEZE_PIECE < end; i++) {
+	for (size_t i = first; i < first + count; i++) {
 		read_piece(squeezed, i);
 	}
 	pthread_mutex_unlock(&squeezed->lock);
