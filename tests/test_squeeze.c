@@ -10,6 +10,7 @@
 #include "../src/base/squeeze.h"
 
 #include <check.h>
+#include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,45 @@ START_TEST(an_encoded_block_comes_back)
 }
 END_TEST
 
+/* The others are a piece of memory of their own when it is decoded. */
+START_TEST(an_encoded_block_may_refer_to_what_is_before_it)
+{
+	enum { SIZE = 9000 };
+	static const size_t befores[] = {0, 1, 3, 4, 5, 100, 4000, SIZE - 13, SIZE - 1, SIZE};
+	uint8_t *data = make_data(SIZE, _i), block[2 * SIZE];
+	for (size_t i = 0; i < countof(befores); i++) {
+		size_t before = befores[i], size = SIZE - before;
+		size_t used = lz4_encode_after(block, sizeof(block), data, SIZE, before);
+		ck_assert_uint_gt(used, 0);
+		check_end(block, used, size);
+		uint8_t *others = malloc(before), *back = malloc(size), *exact = malloc(used);
+		memcpy(others, data, before);
+		memcpy(exact, block, used);
+		ck_assert(lz4_decode_after(back, size, exact, used, others, before));
+		ck_assert(size == 0 || memcmp(back, data + before, size) == 0);
+		ck_assert(before != 4000 || _i == 0 || lz4_encode(block, sizeof(block), data + before, size) > used);
+		free(exact);
+		free(back);
+		free(others);
+	}
+	free(data);
+}
+END_TEST
+
+/* Eight bytes from nine back, of which there are so many. */
+START_TEST(a_match_begins_where_there_is_something)
+{
+	static const uint8_t block[] = {0x14, 'x', 9, 0, 0x50, '1', '2', '3', '4', '5'};
+	uint8_t out[14];
+	for (size_t before = 0; before <= 9; before++) {
+		bool good = lz4_decode_after(out, sizeof(out), block, sizeof(block),
+			(const uint8_t *)"abcdefghi" + 9 - before, before);
+		ck_assert_int_eq(good, before >= 8);
+	}
+	ck_assert_mem_eq(out, "xbcdefghi12345", sizeof(out));
+}
+END_TEST
+
 /* Of each size that is too small, too. */
 START_TEST(a_block_has_the_room_that_it_was_given)
 {
@@ -124,7 +164,7 @@ END_TEST
 
 /* --- Texts --- */
 
-enum { PIECES = 5, TEXT_SIZE = (PIECES - 1) * SQUEEZE_PIECE + 100 };
+enum { LEAST_PIECES = 8, PIECES = 10, TEXT_SIZE = (PIECES - 1) * SQUEEZE_PIECE + 100 };
 
 /* Its second piece is noise, which is kept as it is. */
 static char *make_text(void)
@@ -159,10 +199,10 @@ START_TEST(a_text_is_there_where_it_is_read)
 	const char *got = squeezed_text(s);
 	ck_assert_uint_eq(squeezed_count(s), 0);
 	squeezed_read(s, 2 * SQUEEZE_PIECE + 5, 2 * SQUEEZE_PIECE + 10);
-	ck_assert_uint_eq(squeezed_count(s), 1);
+	ck_assert_uint_eq(squeezed_count(s), 2); /* the first one, too */
 	ck_assert_mem_eq(got + 2 * SQUEEZE_PIECE, text + 2 * SQUEEZE_PIECE, SQUEEZE_PIECE);
 	squeezed_read(s, SQUEEZE_PIECE - 1, SQUEEZE_PIECE);
-	squeezed_read(s, 7, 7);
+	squeezed_read(s, 9 * SQUEEZE_PIECE + 7, 9 * SQUEEZE_PIECE + 7);
 	squeezed_read(s, TEXT_SIZE, TEXT_SIZE + 9);
 	ck_assert_uint_eq(squeezed_count(s), 2);
 	squeezed_read(s, SQUEEZE_PIECE - 1, SQUEEZE_PIECE + 1);
@@ -184,10 +224,10 @@ START_TEST(what_does_not_get_much_smaller_is_left_alone)
 	uint8_t *noise = make_data(TEXT_SIZE, 0), *same = make_data(TEXT_SIZE, 1);
 	str_add(&bytes, "before");
 	ck_assert(!squeeze(&bytes, (const char *)noise, TEXT_SIZE));
-	ck_assert(!squeeze(&bytes, (const char *)same, 2 * SQUEEZE_PIECE - 1));
+	ck_assert(!squeeze(&bytes, (const char *)same, LEAST_PIECES * SQUEEZE_PIECE - 1));
 	ck_assert(!squeeze(&bytes, "", 0));
 	ck_assert_uint_eq(bytes.len, 6);
-	ck_assert(squeeze(&bytes, (const char *)same, 2 * SQUEEZE_PIECE));
+	ck_assert(squeeze(&bytes, (const char *)same, LEAST_PIECES * SQUEEZE_PIECE));
 	str_free(&bytes);
 	free(same);
 	free(noise);
@@ -232,14 +272,18 @@ START_TEST(a_damaged_piece_is_blank_or_another_one)
 	char *text = make_text();
 	int blank = 0;
 	squeezed_close(open_text(&bytes, text));
-	for (size_t i = PIECES * sizeof(uint32_t); i < PIECES * sizeof(uint32_t) + 300; i++) {
+	uint32_t sizes[2];
+	memcpy(sizes, bytes.data, sizeof(sizes));
+	const size_t third = PIECES * sizeof(uint32_t) + le32toh(sizes[0]) + le32toh(sizes[1]);
+	for (size_t i = third; i < third + 300; i++) {
 		bytes.data[i] ^= 0x55;
 		ck_assert_int_eq(squeezed_open(&s, bytes.data, bytes.len, TEXT_SIZE), KZ_OK);
 		squeezed_read(s, 0, TEXT_SIZE);
 		const char *got = squeezed_text(s);
-		blank += strspn(got, " ") >= SQUEEZE_PIECE;
-		ck_assert_mem_eq(got + SQUEEZE_PIECE, text + SQUEEZE_PIECE,
-			TEXT_SIZE - SQUEEZE_PIECE);
+		blank += strspn(got + 2 * SQUEEZE_PIECE, " ") >= SQUEEZE_PIECE;
+		ck_assert_mem_eq(got, text, 2 * SQUEEZE_PIECE);
+		ck_assert_mem_eq(got + 3 * SQUEEZE_PIECE, text + 3 * SQUEEZE_PIECE,
+			TEXT_SIZE - 3 * SQUEEZE_PIECE);
 		squeezed_close(s);
 		bytes.data[i] ^= 0x55;
 	}
@@ -311,6 +355,8 @@ Suite *squeeze_suite(void)
 	Suite *suite = suite_create("squeeze");
 	TCase *blocks = tcase_create("blocks");
 	tcase_add_loop_test(blocks, an_encoded_block_comes_back, 0, KINDS);
+	tcase_add_loop_test(blocks, an_encoded_block_may_refer_to_what_is_before_it, 0, KINDS);
+	tcase_add_test(blocks, a_match_begins_where_there_is_something);
 	tcase_add_loop_test(blocks, a_block_has_the_room_that_it_was_given, 0, KINDS);
 	suite_add_tcase(suite, blocks);
 	TCase *texts = tcase_create("texts");

@@ -54,7 +54,24 @@ static void copy_match(uint8_t *to, size_t back, size_t length)
 	memcpy(to, from, length);
 }
 
+/* A match that begins before the output, in what ends at `end`, and may go on into it. */
+static void copy_far(uint8_t *out, size_t at, size_t back, size_t length, const uint8_t *end)
+{
+	size_t far = back - at;
+	size_t part = length < far ? length : far;
+	memcpy(out + at, end - far, part);
+	if (length > part) {
+		copy_match(out + back, back, length - part);
+	}
+}
+
 bool lz4_decode(uint8_t *out, size_t out_size, const uint8_t *data, size_t in_size)
+{
+	return lz4_decode_after(out, out_size, data, in_size, data, 0);
+}
+
+bool lz4_decode_after(uint8_t *out, size_t out_size, const uint8_t *data, size_t in_size,
+	const uint8_t *others, size_t before)
 {
 	struct input in = {data, data + in_size};
 	size_t at = 0;
@@ -77,11 +94,15 @@ bool lz4_decode(uint8_t *out, size_t out_size, const uint8_t *data, size_t in_si
 		}
 		size_t back = in.next[0] | (size_t)in.next[1] << 8;
 		in.next += 2;
-		if (back == 0 || back > at || !take_length(&in, &match)
+		if (back == 0 || back > at + before || !take_length(&in, &match)
 		    || match > out_size - at || match + MIN_MATCH > out_size - at) {
 			return false;
 		}
-		copy_match(out + at, back, match + MIN_MATCH);
+		if (back > at) {
+			copy_far(out, at, back, match + MIN_MATCH, others + before);
+		} else {
+			copy_match(out + at, back, match + MIN_MATCH);
+		}
 		at += match + MIN_MATCH;
 	}
 	return false;
@@ -158,16 +179,29 @@ static size_t match_length(const uint8_t *earlier, const uint8_t *at, const uint
 	return (size_t)(at - begin);
 }
 
+static uint16_t *place_of(uint16_t table[1 << TABLE_BITS], uint32_t four)
+{
+	return &table[four * 2654435761u >> (32 - TABLE_BITS)];
+}
+
 size_t lz4_encode(uint8_t *out, size_t room, const uint8_t *in, size_t in_size)
+{
+	return lz4_encode_after(out, room, in, in_size, 0);
+}
+
+size_t lz4_encode_after(uint8_t *out, size_t room, const uint8_t *in, size_t in_size, size_t before)
 {
 	uint16_t table[1 << TABLE_BITS] = {0};
 	struct output to = {out, room};
-	size_t done = 0, at = 1; /* literals begin at `done` */
+	size_t done = before, at = before > 0 ? before : 1; /* literals begin at `done` */
 	size_t end = in_size > LAST_MATCH ? in_size - LAST_MATCH : 0;
 	assert(in_size <= LZ4_ENCODE_MAX);
+	for (size_t i = 0; i + sizeof(uint32_t) <= before; i++) {
+		*place_of(table, load_four(in + i)) = (uint16_t)i;
+	}
 	while (at <= end) {
 		uint32_t four = load_four(in + at);
-		uint16_t *place = &table[four * 2654435761u >> (32 - TABLE_BITS)];
+		uint16_t *place = place_of(table, four);
 		size_t earlier = *place;
 		*place = (uint16_t)at;
 		if (load_four(in + earlier) != four) {

@@ -5,7 +5,8 @@
  * there is memory only where somebody reads.
  *
  * The sizes of all pieces, 4 bytes each, lowest first, and the pieces: LZ4 blocks, or as they are,
- * where that is no larger.  Sizes are looked at when it is opened, blocks when they are decoded.
+ * where that is no larger.  Pieces are small, and a text says the same again and again, so each has the
+ * first one before it to refer to.  Sizes are looked at when it is opened, blocks when they are decoded.
  */
 #include "squeeze.h"
 
@@ -17,7 +18,7 @@
 #include <string.h>
 
 /* What is less is read as fast as it is unpacked.  No byte of a block can stand for more text. */
-enum { LEAST_SIZE = 2 * SQUEEZE_PIECE, MOST_PER_BYTE = 255 };
+enum { LEAST_SIZE = 8 * SQUEEZE_PIECE, MOST_PER_BYTE = 255 };
 
 struct piece {
 	const uint8_t *block; /* NULL: the text is there */
@@ -44,12 +45,20 @@ static size_t piece_size(size_t size, size_t i)
 	return left < SQUEEZE_PIECE ? left : SQUEEZE_PIECE;
 }
 
-/* Append one piece, by way of `block`, and say how large it is in the list at `list`. */
-static void add_piece(struct str *out, size_t list, uint8_t *block, const char *text, size_t size)
+/* What a piece is encoded by way of. */
+struct work {
+	uint8_t text[2 * SQUEEZE_PIECE]; /* the first piece, and this one */
+	uint8_t block[SQUEEZE_PIECE];
+};
+
+/* Append a piece, and say how large it is in the list at `list`. */
+static void add_piece(struct str *out, size_t list, struct work *work, const char *text, size_t size,
+	size_t before)
 {
-	size_t used = lz4_encode(block, size - 1, (const uint8_t *)text, size);
+	memcpy(work->text + before, text, size);
+	size_t used = lz4_encode_after(work->block, size - 1, work->text, before + size, before);
 	uint32_t number = htole32((uint32_t)(used > 0 ? used : size));
-	str_addn(out, used > 0 ? (const char *)block : text, used > 0 ? used : size);
+	str_addn(out, used > 0 ? (const char *)work->block : text, used > 0 ? used : size);
 	if (!out->failed) {
 		memcpy(out->data + list, &number, sizeof(number));
 	}
@@ -58,18 +67,18 @@ static void add_piece(struct str *out, size_t list, uint8_t *block, const char *
 bool squeeze(struct str *out, const char *text, size_t size)
 {
 	size_t begin = out->len, count = count_pieces(size);
-	uint8_t *block = size >= LEAST_SIZE ? mem_alloc(SQUEEZE_PIECE) : NULL;
-	if (!block) {
+	struct work *work = size >= LEAST_SIZE ? mem_alloc(sizeof(*work)) : NULL;
+	if (!work) {
 		return false;
 	}
 	for (size_t i = 0; i < count; i++) {
 		str_addn(out, "\0\0\0", sizeof(uint32_t));
 	}
 	for (size_t i = 0; i < count; i++) {
-		add_piece(out, begin + i * sizeof(uint32_t), block, text + i * SQUEEZE_PIECE,
-			piece_size(size, i));
+		add_piece(out, begin + i * sizeof(uint32_t), work, text + i * SQUEEZE_PIECE,
+			piece_size(size, i), i > 0 ? SQUEEZE_PIECE : 0);
 	}
-	mem_free(block);
+	mem_free(work);
 	bool pays = out->len - begin <= size / 2;
 	out->len = pays ? out->len : begin;
 	return pays && !out->failed;
@@ -144,7 +153,8 @@ static void read_piece(struct squeezed *s, size_t i)
 	}
 	if (piece->size == size) {
 		memcpy(to, piece->block, size);
-	} else if (!lz4_decode((uint8_t *)to, size, piece->block, piece->size)) {
+	} else if (!lz4_decode_after((uint8_t *)to, size, piece->block, piece->size,
+			(const uint8_t *)s->text, i > 0 ? SQUEEZE_PIECE : 0)) {
 		memset(to, ' ', size);
 	}
 	if (i == s->count - 1) {
@@ -166,6 +176,7 @@ void squeezed_read(struct squeezed *squeezed, size_t begin, size_t end)
 		size_t all = count * SQUEEZE_PIECE;
 		mem_expect(squeezed->text + from, all < left ? all : left);
 	}
+	read_piece(squeezed, 0); /* which the others refer to */
 	for (size_t i = first; i < first + count; i++) {
 		read_piece(squeezed, i);
 	}

@@ -4,7 +4,7 @@
 
 /*
  * Big texts of which little is read: compressed in pieces, each of which is made text again when
- * somebody wants to read there.
+ * somebody wants to read there, with the first one.
  *
  *	if (squeeze(&bytes, text, size)) ...
  *	squeezed_open(&s, bytes.data, bytes.len, size) ...
@@ -16,7 +16,7 @@
 #include "error.h"
 #include "str.h"
 
-#define SQUEEZE_PIECE 32768 /* bytes of text, but for the last one */
+#define SQUEEZE_PIECE 8192 /* bytes of text, but for the last one */
 
 struct squeezed;
 
