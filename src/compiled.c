@@ -46,12 +46,12 @@ struct entry {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	struct hash seen[16];   /* long requests that were found on the disk, as far as there is room */
 	struct entry *buckets[BUCKETS];
 	uint64_t clock;
 	int64_t count;
 	int64_t size;
 	int64_t hits;
-	struct hash seen[64];   /* long requests that were found on the disk, as far as there is room */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* A request as the table knows it. */

@@ -261,6 +261,10 @@ static uint64_t read_fixed(struct reader *in)
 static uint64_t read_number(struct reader *in)
 {
 	uint64_t value = 0;
+	if (likely(in->left > 0 && !in->bad && (uint8_t)*in->at < 0x80)) {
+		in->left--;
+		return (uint8_t)*in->at++;
+	}
 	for (size_t i = 0; i < in->left && i < NUMBER_SIZE && !in->bad; i++) {
 		uint64_t byte = (uint8_t)in->at[i];
 		value |= (byte & 0x7f) << (7 * i);
