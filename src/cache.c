@@ -303,13 +303,14 @@ static bool answer(struct str *out, struct store *store, const struct key *key)
 	char *value = NULL;
 	size_t size;
 	struct comparison comparison = {.key = key, .nearest = STR_INIT};
+	struct store_key pieces = key_pieces(&key->bytes);
 	if (key->is_unnamed) {
 		str_add(out, "not cached: this build of Kudzu has no build id\n");
 	} else if (key->why_not) {
 		str_addf(out, "not cached: %s\n", key->why_not);
 	} else if (store_off(store)) {
 		str_addf(out, "off: %s\n", store_off(store));
-	} else if (store_get(store, key->bytes.own.data, key->bytes.own.len, &value, &size) == STORE_HIT) {
+	} else if (store_find(store, &pieces, &value, &size) == STORE_HIT) {
 		str_add(out, "hit\n");
 	} else {
 		store_walk(store, compare, &comparison);

@@ -46,7 +46,7 @@ struct entry {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct hash seen[16];   /* long requests that were found on the disk, as far as there is room */
+	struct hash seen[16];   /* long requests that were found on the disk, the last ones */
 	struct entry *buckets[BUCKETS];
 	uint64_t clock;
 	int64_t count;

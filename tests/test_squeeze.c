@@ -120,7 +120,8 @@ START_TEST(an_encoded_block_may_refer_to_what_is_before_it)
 		memcpy(exact, block, used);
 		ck_assert(lz4_decode_after(back, size, exact, used, others, before));
 		ck_assert(size == 0 || memcmp(back, data + before, size) == 0);
-		ck_assert(before != 4000 || _i == 0 || lz4_encode(block, sizeof(block), data + before, size) > used);
+		bool may_pay = _i > 0 && before == 4000;
+		ck_assert(!may_pay || lz4_encode(block, sizeof(block), data + before, size) > used);
 		free(exact);
 		free(back);
 		free(others);

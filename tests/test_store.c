@@ -300,7 +300,8 @@ static enum store_result find_cut(struct store *store, const char *key, size_t s
 	return result;
 }
 
-/* A small entry is read at once, a big one in pieces of its own.  All keys have the same hash here. */
+/* A small entry is read at once, a big one in pieces of its own.  All keys have the same hash
+ * here. */
 START_TEST(a_key_may_lie_in_pieces)
 {
 	enum { SIZE = 20000 };
@@ -323,7 +324,8 @@ START_TEST(a_key_may_lie_in_pieces)
 		ck_assert_int_eq(find_cut(store, key, SIZE + 1, first, second), STORE_OTHER_KEY);
 		for (size_t at = 0; at < SIZE; at += 3333) {
 			key[at] ^= 1;
-			ck_assert_int_eq(find_cut(store, key, SIZE, first, second), STORE_OTHER_KEY);
+			ck_assert_int_eq(find_cut(store, key, SIZE, first, second),
+				STORE_OTHER_KEY);
 			key[at] ^= 1;
 		}
 	}

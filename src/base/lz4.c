@@ -189,7 +189,8 @@ size_t lz4_encode(uint8_t *out, size_t room, const uint8_t *in, size_t in_size)
 	return lz4_encode_after(out, room, in, in_size, 0);
 }
 
-size_t lz4_encode_after(uint8_t *out, size_t room, const uint8_t *in, size_t in_size, size_t before)
+size_t lz4_encode_after(uint8_t *out, size_t room, const uint8_t *in, size_t in_size,
+	size_t before)
 {
 	uint16_t table[1 << TABLE_BITS] = {0};
 	struct output to = {out, room};

@@ -5,8 +5,9 @@
  * there is memory only where somebody reads.
  *
  * The sizes of all pieces, 4 bytes each, lowest first, and the pieces: LZ4 blocks, or as they are,
- * where that is no larger.  Pieces are small, and a text says the same again and again, so each has the
- * first one before it to refer to.  Sizes are looked at when it is opened, blocks when they are decoded.
+ * where that is no larger.  Pieces are small, and a text says the same again and again, so each has
+ * the first one before it to refer to.  Sizes are looked at when it is opened, blocks when they are
+ * decoded.
  */
 #include "squeeze.h"
 
@@ -52,8 +53,8 @@ struct work {
 };
 
 /* Append a piece, and say how large it is in the list at `list`. */
-static void add_piece(struct str *out, size_t list, struct work *work, const char *text, size_t size,
-	size_t before)
+static void add_piece(struct str *out, size_t list, struct work *work, const char *text,
+	size_t size, size_t before)
 {
 	memcpy(work->text + before, text, size);
 	size_t used = lz4_encode_after(work->block, size - 1, work->text, before + size, before);

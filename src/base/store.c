@@ -227,7 +227,8 @@ struct buffers {
 static bool is_wanted(const struct store_head *head, const char *key, size_t size,
 	const struct store_key *wanted)
 {
-	return size == wanted->size && head->key_size == size && store_key_has(wanted, 0, key, size);
+	return size == wanted->size && head->key_size == size
+		&& store_key_has(wanted, 0, key, size);
 }
 
 /* What an entry is, if the hash agrees with all that was read. */
@@ -305,7 +306,8 @@ static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
 	}
 	mem_expect(b->value, b->size);
 	bool is_long = b->size > sizeof(piece);
-	if (!has_key(fd, is_long ? b->value : piece, is_long ? b->size : sizeof(piece), wanted, begun)) {
+	char *room = is_long ? b->value : piece;
+	if (!has_key(fd, room, is_long ? b->size : sizeof(piece), wanted, begun)) {
 		mem_free(b->value);
 		b->value = NULL;
 		return STORE_ABSENT;
@@ -335,8 +337,8 @@ static enum store_result read_all(int fd, off_t file_size, struct buffers *b,
 	return read_parts(fd, file_size, b, wanted);
 }
 
-static enum store_result read_file(const struct store *store, int fd, const struct store_key *wanted,
-	struct buffers *b)
+static enum store_result read_file(const struct store *store, int fd,
+	const struct store_key *wanted, struct buffers *b)
 {
 	struct stat st;
 	enum store_result result = check_file(store, fd, &st);
@@ -514,7 +516,8 @@ static bool put(struct store *store, const struct store_key *key, const void *va
 	if (folder < 0 || !store_make_room(store, folder, (int64_t)total)) {
 		return false;
 	}
-	struct store_head head = {.version = STORE_VERSION, .key_size = key->size, .value_size = size};
+	struct store_head head = {
+		.version = STORE_VERSION, .key_size = key->size, .value_size = size};
 	memcpy(head.magic, magic, sizeof(magic));
 	head.hash = hash_entry(&head, key->hash, hash_of(value, size));
 	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};

@@ -58,7 +58,8 @@ struct store_key {
 
 /* One that lies in one place. */
 struct store_key store_whole_key(const void *key, size_t size);
-/* Once the pieces are there: the size of all, and their hash, which does not tell where one ends. */
+/* Once the pieces are there: the size of all, and their hash, which does not tell where one
+ * ends. */
 void store_key_finish(struct store_key *key);
 
 /* *value (freed with mem_free; a zero follows it) and *size on STORE_HIT, else NULL and 0. */

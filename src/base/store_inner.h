@@ -41,7 +41,8 @@ extern struct store_tune {
 	int abandoned_s;      /* the age at which an unfinished file is nobody's any more */
 } store_tune;
 
-/* store_key.c: names.  An entry is "ab/" and 30 more digits of its key's hash, and the format's version. */
+/* store_key.c: names.  An entry is "ab/" and 30 more digits of its key's hash, and the format's
+ * version. */
 enum {
 	STORE_VERSION = 2, /* one digit of the name */
 	STORE_NAME_SIZE = 48,

@@ -168,7 +168,8 @@ kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc
 	struct store_key pieces = key_pieces(&key->bytes);
 	struct store_lock *lock = store_lock_for(store, &pieces);
 	key->is_found = lock && find(out, key, store, request, begun, compiler);
-	kz_status status = key->is_found ? KZ_OK : make(out, key, store, request, begun, compiler, err);
+	kz_status status = key->is_found ? KZ_OK
+		: make(out, key, store, request, begun, compiler, err);
 	store_unlock(lock);
 	return status;
 }

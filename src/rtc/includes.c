@@ -126,8 +126,9 @@ static bool is_before(const struct scanner *in, const char *at, const char *word
 	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
 }
 
-/* What is looked for stands around the byte at `at`, and the next one: "cl" of "include", "mb" of "embed",
- * "ss" of "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to them. */
+/* What is looked for stands around the byte at `at`, and the next one: "cl" of "include", "mb" of
+ * "embed", "ss" of "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to
+ * them. */
 static void take_words(const struct scanner *in, const char *at)
 {
 	struct includes *out = in->out;
@@ -145,8 +146,8 @@ static void take_words(const struct scanner *in, const char *at)
 	}
 }
 
-/* Look where any of these pairs of letters is, which are few in most texts: memmem or memchr for each
- * word takes longer than all else that a hit in the cache does.  Up to where it got. */
+/* Look where any of these pairs of letters is, which are few in most texts: memmem or memchr for
+ * each word takes longer than all else that a hit in the cache does.  Up to where it got. */
 static always_inline const char *find_in_blocks(const struct scanner *in)
 {
 	const char *at = in->begin;
@@ -155,7 +156,8 @@ static always_inline const char *find_in_blocks(const struct scanner *in)
 		uint64_t found[BLOCK / 8];
 		memcpy(&one, at, sizeof(one));
 		memcpy(&next, at + 1, sizeof(next));
-		block any = (block)((one == 'c') & (next == 'l')) | (block)((one == 'm') & (next == 'b'))
+		block any = (block)((one == 'c') & (next == 'l'))
+			| (block)((one == 'm') & (next == 'b'))
 			| (block)((one == 's') & (next == 's'))
 			| (block)(((one == 'E') | (one == 'P')) & (next == '_'))
 			| (block)((one == '_') & ((next == 'F') | (next == 'l')));

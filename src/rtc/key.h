@@ -14,8 +14,8 @@
 /* What the key of a compiled image begins with, as the store asks for; a zero follows. */
 #define KEY_KIND "rtc"
 
-/* Bytes of a key.  A long source may stay where it is, the caller's: new memory for it takes longer than
- * all else that a hit does. */
+/* Bytes of a key.  A long source may stay where it is, the caller's: new memory for it takes longer
+ * than all else that a hit does. */
 struct key_bytes {
 	struct str own;
 	const char *source; /* NULL: it is in `own` */
@@ -43,8 +43,8 @@ bool key_begin(struct key_bytes *out, const struct rtc_request *request);
 
 /*
  * Make the key.  With `paths` the include folders are in it even if no path gets into the output as
- * far as the texts tell.  `begun`, which may be NULL, has the request already: the source stays where
- * that has it.  Without, it is in the key.  False when memory runs out.  Free it whatever came out.
+ * far as the texts tell.  `begun`, which may be NULL, has the request already: the source stays
+ * where that has it.  Without, it is in the key.  False when memory runs out.  Free it whatever came out.
  */
 bool key_make(struct key *out, const struct rtc_request *request, const struct key_bytes *begun,
 	const struct compiler *compiler, bool paths);

@@ -2,11 +2,11 @@
 /*
  * An image as bytes, and back.
  *
- * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are as many bytes
- * as they need, of 7 bits each, lowest first, and all but the last with the eighth set; a text is its
- * length + 1, its bytes and a zero, and one that is not there is a 0.  So an image that is read has its
- * texts where they lie in the bytes: of a thousand kernels nothing is copied, and three pieces of memory
- * are all that there are.
+ * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are as many
+ * bytes as they need, of 7 bits each, lowest first, and all but the last with the eighth set; a text
+ * is its length + 1, its bytes and a zero, and one that is not there is a 0.  So an image that is
+ * read has its texts where they lie in the bytes: of a thousand kernels nothing is copied, and three
+ * pieces of memory are all that there are.
  *
  * Most of a big module's kernels take the same parameters as another one, and are called what their
  * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
