@@ -293,7 +293,7 @@ static uint64_t read_up_to(struct reader *in, uint64_t max)
 /* An int64_t from -1 up. */
 static int64_t read_extent(struct reader *in)
 {
-	return (int64_t)read_up_to(in, (uint64_t)INT64_MAX + 1) - 1;
+	return (int64_t)(read_up_to(in, (uint64_t)INT64_MAX + 1) - 1);
 }
 
 /* Where `size` bytes with a zero behind them lie; NULL if something is wrong. */
