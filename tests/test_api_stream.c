@@ -443,6 +443,33 @@ START_TEST(host_functions_run_on_another_thread_in_order)
 }
 END_TEST
 
+/* Who waits does what the stream's thread has not come to, but for functions of the host. */
+START_TEST(work_stays_in_order_and_functions_elsewhere_whoever_waits)
+{
+	enum { COUNT = 50 };
+	CUstream stream = new_stream(0);
+	CUdeviceptr a = alloc(4), b = alloc(4 * COUNT);
+	uint32_t seen[COUNT], one = 1, most = 20000;
+	void *values[] = {&a, &one}, *limit[] = {&most};
+	OK(cuMemsetD32_v2(a, 0, 1));
+	caller = pthread_self();
+	for (unsigned i = 0; i < COUNT; i++) {
+		OK(launch_one("never", stream, limit));
+		OK(launch_one("add", stream, values));
+		OK(cuMemcpyDtoDAsync_v2(b + 4 * i, a, 4, stream));
+		OK(cuLaunchHostFunc(stream, note_thread, (void *)&words[DONE]));
+		OK(launch_one("add", stream, values));
+		OK(i % 2 == 0 ? cuStreamSynchronize(stream) : cuCtxSynchronize());
+		OK(cuStreamQuery(stream));
+		ck_assert_uint_eq(atomic_load(&words[DONE]), i + 1);
+	}
+	OK(cuMemcpyDtoH_v2(seen, b, sizeof(seen)));
+	for (unsigned i = 0; i < COUNT; i++) {
+		ck_assert_uint_eq(seen[i], 2 * i + 1);
+	}
+}
+END_TEST
+
 static CUstream told_stream;
 static CUresult told_status;
 
@@ -730,6 +757,7 @@ Suite *api_stream_suite(void)
 	tcase_add_test(tc, events_of_contexts_survive_want_of_memory);
 	tc = add_case(suite, "host functions", wait_setup, teardown);
 	tcase_add_test(tc, host_functions_run_on_another_thread_in_order);
+	tcase_add_test(tc, work_stays_in_order_and_functions_elsewhere_whoever_waits);
 	tcase_add_test(tc, big_grids_of_short_kernels_do_not_hold_up_the_program);
 	tcase_add_test(tc, callbacks_are_told_how_the_stream_fares);
 	tc = add_case(suite, "ends", wait_setup, teardown);

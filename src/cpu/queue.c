@@ -10,7 +10,8 @@
  * An item is run by the thread that enqueued it, if its turn has come already or if the call waits
  * for it anyway, else by the stream's own thread, which is started for the first such item.  A
  * kernel that does not end soon is left to that thread, too, and so is everything that waits for
- * somebody else: functions of the host, values in memory.
+ * somebody else: functions of the host, values in memory.  Who waits for a stream does what its
+ * thread has not come to: to wake that, and to be woken by it, takes up to 100 us.
  *
  * One lock guards all of this; it is held for some hundred instructions at a time, never while work
  * is done.  Who waits says for what, and whoever changes something wakes those whose time has come.
@@ -377,6 +378,8 @@ void queue_take_turn(struct stream *stream, struct item *item)
 {
 	const struct turn turn = {stream, item};
 	queue_append(stream, item);
+	while (queue_help(stream)) {
+	}
 	queue_wait(turn_has_come, &turn, 0);
 	begin(stream);
 }
@@ -391,13 +394,17 @@ void queue_leave(struct stream *stream, struct runner *runner)
 
 /* --- A stream's thread --- */
 
+/* Whether there is something that the thread is to do, which somebody else may as well. */
+static bool has_step(const struct stream *stream)
+{
+	const struct item *item = stream->first;
+	return stream->left != NULL || (item != NULL && !item->by_caller && is_next(stream, item));
+}
+
 static bool thread_may_go_on(const void *arg)
 {
 	const struct stream *stream = arg;
-	const struct item *item = stream->first;
-	return stream->left != NULL
-		|| (item != NULL && !item->by_caller && is_next(stream, item))
-		|| (item == NULL && stream->running == 0);
+	return has_step(stream) || (stream->first == NULL && stream->running == 0);
 }
 
 static void run_queued(struct stream *stream)
@@ -428,6 +435,28 @@ static void run_left(struct stream *stream)
 	queue_finish(stream);
 }
 
+static bool step(struct stream *stream)
+{
+	const bool found = has_step(stream);
+	if (found && stream->left != NULL) {
+		run_left(stream);
+	} else if (found) {
+		run_queued(stream);
+	}
+	return found;
+}
+
+/* Functions of the host belong to a thread that holds none of the program's locks. */
+bool queue_help(struct stream *stream)
+{
+	const struct item *item = stream->first;
+	if (stream->left == NULL && (item == NULL || item->by_caller
+			|| (item->work->kind != WORK_KERNEL && !work_is_quick(item->work)))) {
+		return false;
+	}
+	return step(stream);
+}
+
 static void *thread_main(void *arg)
 {
 	struct stream *stream = arg;
@@ -435,15 +464,13 @@ static void *thread_main(void *arg)
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		queue_wait(thread_may_go_on, stream, 0);
-		if (stream->left != NULL) {
-			run_left(stream);
-		} else if (stream->first != NULL) {
-			run_queued(stream);
-		} else if (stream->is_closing) {
-			break;
-		} else {
-			pthread_cond_wait(&stream->wake, &lock);
+		if (step(stream)) {
+			continue;
 		}
+		if (stream->is_closing) {
+			break;
+		}
+		pthread_cond_wait(&stream->wake, &lock);
 	}
 	stream->has_thread = false;
 	queue_release(stream);

@@ -116,6 +116,9 @@ bool queue_start_thread(struct stream *stream);
 void queue_begin(struct stream *stream);
 void queue_take_turn(struct stream *stream, struct item *item);
 void queue_finish(struct stream *stream);
+/* Do what a stream's thread is to do next, which the caller waits for anyway.  False: nothing that
+ * can be done now, or by anyone but the thread. */
+bool queue_help(struct stream *stream);
 /* Leave the kernel that runs to the stream's thread, which queue_start_thread has started. */
 void queue_leave(struct stream *stream, struct runner *runner);
 

@@ -398,19 +398,46 @@ struct past {
 	uint64_t until;
 };
 
+static bool is_awaited(const struct past *past, const struct stream *stream)
+{
+	const struct stream *only = past->stream;
+	return queue_oldest(stream) <= past->until && (only == NULL || stream == only
+		|| (only->is_legacy && stream->is_blocking));
+}
+
 static bool is_past(const void *arg)
 {
 	const struct past *past = arg;
 	const struct stream *only = past->stream;
 	if (only != NULL && !only->is_legacy) {
-		return queue_oldest(only) > past->until;
+		return !is_awaited(past, only);
 	}
 	for (const struct stream *s = past->context->streams; s != NULL; s = s->next) {
-		if ((only == NULL || s == only || s->is_blocking) && queue_oldest(s) <= past->until) {
+		if (is_awaited(past, s)) {
 			return false;
 		}
 	}
 	return true;
+}
+
+/* Do something that is awaited, if there is anything that can be done now. */
+static bool help(const struct past *past)
+{
+	for (struct stream *s = past->context->streams; s != NULL; s = s->next) {
+		if (is_awaited(past, s) && queue_help(s)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void wait_past(const struct past *past)
+{
+	if (!is_past(past)) {
+		while (help(past)) {
+		}
+		queue_wait(is_past, past, 0);
+	}
 }
 
 CUresult stream_enter(const char *call, CUstream handle, struct stream **out)
@@ -458,7 +485,7 @@ CUresult stream_wait(const char *call, CUstream handle)
 		struct context *context = stream->object.context;
 		const struct past past = {context, stream, queue_last_ticket()};
 		stream->refs++;
-		queue_wait(is_past, &past, 0);
+		wait_past(&past);
 		result = context_check(context);
 		queue_release(stream);
 		queue_unlock();
@@ -500,7 +527,7 @@ static CUresult wait_locked(struct context *context)
 	}
 	// As long as there is its stream, there is the context.
 	legacy->refs++;
-	queue_wait(is_past, &past, 0);
+	wait_past(&past);
 	CUresult result = context_check(context);
 	queue_release(legacy);
 	return result;
