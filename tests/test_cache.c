@@ -17,6 +17,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -208,17 +209,25 @@ START_TEST(the_second_compile_of_a_process_is_from_memory)
 }
 END_TEST
 
-/* Where a long text comes from, which nobody has any more when it is asked for again. */
-static void check_long(char last, int64_t compiles, int64_t disk_hits, int64_t memory_hits)
+enum { LONG = 100000 };
+
+/* A source of so many bytes, which all differ in the last one. */
+static char *long_source(char last)
 {
-	enum { LONG = 100000 };
-	kz_cache_figures before = KZ_CACHE_FIGURES_INIT, after = KZ_CACHE_FIGURES_INIT;
-	struct told told;
 	char *source = mem_alloc(LONG + 1);
 	int len = snprintf(source, LONG, "%s//", K("7"));
 	memset(source + len, ' ', (size_t)(LONG - len));
 	source[LONG - 1] = last;
 	source[LONG] = '\0';
+	return source;
+}
+
+/* Where a long text comes from, which nobody has any more when it is asked for again. */
+static void check_long(char last, int64_t compiles, int64_t disk_hits, int64_t memory_hits)
+{
+	kz_cache_figures before = KZ_CACHE_FIGURES_INIT, after = KZ_CACHE_FIGURES_INIT;
+	struct told told;
+	char *source = long_source(last);
 	ok(kz_cache_stats(&before, &err));
 	compile_image(&told, &(struct wish){source, NULL});
 	ok(kz_cache_stats(&after, &err));
@@ -240,6 +249,42 @@ START_TEST(a_long_source_from_the_disk_is_in_memory_from_its_second_time_on)
 	check_long('a', 0, 0, 1);
 	check_long('b', 1, 0, 0);
 	check_long('a', 0, 0, 1);
+}
+END_TEST
+
+/* Each has a source of its own, which is gone once it has an image; the others may wait for that. */
+static void *compile_long(void *arg)
+{
+	char *source = long_source('a');
+	kz_image *image = NULL;
+	kz_status st = kz_compile(&image, source, NULL, NULL);
+	memset(source, 'x', LONG);
+	mem_free(source);
+	bool good = st == KZ_OK && kz_image_kernel_count(image) == 1
+		&& strcmp(kz_image_kernel_name(image, 0), "k") == 0;
+	kz_image_release(image);
+	return good ? arg : NULL;
+}
+
+START_TEST(threads_ask_for_one_long_source_at_once)
+{
+	enum { THREADS = 4, ROUNDS = 8 };
+	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
+	for (int round = 0; round < ROUNDS; round++) {
+		pthread_t threads[THREADS];
+		void *good;
+		for (int i = 0; i < THREADS; i++) {
+			ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_long, &err), 0);
+		}
+		for (int i = 0; i < THREADS; i++) {
+			pthread_join(threads[i], &good);
+			ck_assert_ptr_nonnull(good);
+		}
+		compiled_clear();
+	}
+	ok(kz_cache_stats(&figures, &err));
+	ck_assert_int_eq(figures.compiles, 1);
+	ck_assert_int_eq(figures.disk_hits + figures.memory_hits, THREADS * ROUNDS - 1);
 }
 END_TEST
 
@@ -534,6 +579,7 @@ Suite *cache_suite(void)
 		&the_second_process_compiles_nothing, &a_hit_loads_no_compiler,
 		&what_another_compiler_made_is_not_kept, &the_second_compile_of_a_process_is_from_memory,
 		&a_long_source_from_the_disk_is_in_memory_from_its_second_time_on,
+		&threads_ask_for_one_long_source_at_once,
 		&each_option_that_changes_is_a_miss, &another_source_is_a_miss_and_why_says_where,
 		&an_edited_header_is_a_miss_in_both_processes,
 		&a_header_that_appears_in_front_of_another_is_a_miss, &a_project_may_move,
