@@ -19,9 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What some editors put before a text in UTF-8. */
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
-
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
 	struct kz_image *made = mem_zalloc(1, sizeof(*made));
@@ -137,14 +134,18 @@ static kz_status read_given(struct rtc_request *request, const kz_compile_option
 	return KZ_OK;
 }
 
+/* What some editors put before a text in UTF-8, the byte order mark: nvcc takes it, NVRTC does not. */
+static const char *behind_mark(const char *source)
+{
+	bool marked = source && source[0] == '\xef' && source[1] == '\xbb' && source[2] == '\xbf';
+	return marked ? source + 3 : source;
+}
+
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
 	kz_status st = options ? read_given(request, options, err) : KZ_OK;
-	size_t mark = strlen(BYTE_ORDER_MARK);
-	if (request->source && strncmp(request->source, BYTE_ORDER_MARK, mark) == 0) {
-		request->source += mark; /* nvcc takes it, NVRTC does not */
-	}
+	request->source = behind_mark(request->source);
 	return st ? st : add_defaults(request, err);
 }
 
