@@ -181,9 +181,13 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 	if (row->offset > size || row->size > size - row->offset) {
 		return fail_damaged(name, "an image lies beyond its end", err);
 	}
-	kz_status st = unpack_image(&image, data + row->offset, row->size, err);
+	kz_status st = unpack_image(&image, data + row->offset, row->size, NULL);
+	if (st == KZ_BAD_IMAGE) { /* though its hash is right */
+		return error_set(err, KZ_VERSION, "bundle '%s' was written by another version of "
+			"Kudzu: write it again by this one", name);
+	}
 	if (st) {
-		return st;
+		return error_no_memory(err);
 	}
 	if (image.is_ptx) {
 		/* Code in the cache is found by it: what a file from elsewhere says is not enough. */

@@ -204,6 +204,26 @@ START_TEST(the_hash_of_a_text_is_not_believed)
 }
 END_TEST
 
+/* Its hash is right, but what an image begins with is not ours. */
+START_TEST(a_bundle_of_another_version_is_told_from_a_damaged_one)
+{
+	const struct rtc_target target = {89, true};
+	enum { HASH_AT = 8, HASHED_FROM = HASH_AT + sizeof(struct hash), ROW_AT = HASHED_FROM + 24 };
+	char *data = NULL;
+	size_t size;
+	uint64_t image_at;
+	save((const char *const[]){"compute_75"}, 1, NULL);
+	ok(file_read(&data, &size, path, &err));
+	memcpy(&image_at, data + ROW_AT + 32, sizeof(image_at));
+	data[image_at] ^= 1;
+	struct hash hash = hash_of(data + HASHED_FROM, size - HASHED_FROM);
+	memcpy(data + HASH_AT, &hash, sizeof(hash));
+	fails(bundle_pick(&(struct kz_image *){NULL}, &target, "b", data, size, &err), KZ_VERSION,
+		"another version");
+	mem_free(data);
+}
+END_TEST
+
 START_TEST(what_makes_no_bundle_is_refused)
 {
 	kz_image *images[2] = {compile("compute_75", "NUMBER=1"), NULL};
@@ -251,6 +271,7 @@ Suite *bundle_suite(void)
 	tcase_add_test(tc, the_source_is_compiled_where_no_image_suits);
 	tcase_add_test(tc, any_flipped_bit_and_any_cut_is_refused);
 	tcase_add_test(tc, the_hash_of_a_text_is_not_believed);
+	tcase_add_test(tc, a_bundle_of_another_version_is_told_from_a_damaged_one);
 	tcase_add_test(tc, what_makes_no_bundle_is_refused);
 	tcase_add_test(tc, every_failing_allocation_becomes_an_error);
 	suite_add_tcase(suite, tc);

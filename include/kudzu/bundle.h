@@ -16,7 +16,8 @@
  *
  * and where the program runs: kz_module_load_file(&mod, dev, "saxpy.kzb", &err), or kz_module_load
  * with the bytes, if they are part of the program.  Kernels are found there as after a compile: by
- * the names in the source, with their arguments checked.
+ * the names in the source, with their arguments checked.  While Kudzu's major number is 0, a bundle
+ * is for the version that wrote it; for another one to load is KZ_VERSION.
  */
 #include <kudzu/image.h>
 
