@@ -150,14 +150,14 @@ START_TEST(an_object_gives_the_code_that_suits)
 }
 END_TEST
 
-/* An archive with the object twice. */
-static void make_archive(struct str *out)
+/* An archive with the object so many times. */
+static void make_archive(struct str *out, int count)
 {
 	char *data = NULL;
 	size_t size = 0;
 	ck_assert_int_eq(file_read(&data, &size, KZ_TEST_DIR "/fatbin/add_two.obj", &err), KZ_OK);
 	str_add(out, "!<arch>\n");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < count; i++) {
 		str_addf(out, "%-16s%-12d%-6d%-6d%-8d%-10zu`\n", "o.o/", 0, 0, 0, 644, size);
 		str_addn(out, data, size);
 		str_add(out, size % 2 ? "\n" : "");
@@ -183,11 +183,26 @@ static void take_apart(const char *data, size_t size, const struct rtc_target *t
 	free(copy);
 }
 
+START_TEST(a_library_alone_is_all_of_it)
+{
+	struct str archive = STR_INIT;
+	struct parts parts;
+	make_archive(&archive, 1);
+	parts_init(&parts, &targets[_i]);
+	ck_assert_int_eq(parts_add(&parts, "lib.a", archive.data, archive.len, &err), KZ_OK);
+	ck_assert(parts.first->is_optional);
+	ck_assert_int_eq(parts_resolve(&parts, &err), KZ_OK);
+	ck_assert(parts.first->is_taken);
+	parts_free(&parts);
+	str_free(&archive);
+}
+END_TEST
+
 START_TEST(damaged_libraries_are_no_crash)
 {
 	struct str archive = STR_INIT;
 	unsigned seed = 1;
-	make_archive(&archive);
+	make_archive(&archive, 2);
 	for (size_t cut = 0; cut <= archive.len; cut += cut < 200 ? 1 : 7) {
 		take_apart(archive.data, cut, &targets[_i]);
 	}
@@ -288,6 +303,7 @@ Suite *rtc_parts_suite(void)
 	tcase_add_loop_test(tc, ptx_tells_what_it_defines_and_needs, 0, countof(symbols));
 	tcase_add_test(tc, the_rule_is_exact_cubin_lower_minor_ptx_lto);
 	tcase_add_loop_test(tc, an_object_gives_the_code_that_suits, 0, countof(targets));
+	tcase_add_loop_test(tc, a_library_alone_is_all_of_it, 0, countof(targets));
 	tcase_add_loop_test(tc, damaged_libraries_are_no_crash, 0, countof(targets));
 	tcase_add_loop_test(tc, a_cubin_that_cannot_be_linked_does_not_get_to_the_linker, 0,
 		countof(bad_cubins));

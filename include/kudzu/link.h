@@ -40,7 +40,7 @@ typedef enum kz_linker {
 /**
  * One thing to link: an image, or bytes in memory, or a file.  Bytes and files may be PTX, a cubin,
  * LTO-IR, a fat binary, an object of the host with device code in it, or a library of these (.a);
- * of a library only the members are linked that something needs.
+ * of a library only the members are linked that something needs; all if there is nothing else.
  */
 typedef struct kz_link_input {
 	const char *name;       /**< in messages; the path of a file if there is nothing else */

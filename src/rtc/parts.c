@@ -544,6 +544,19 @@ static void take_all(struct names *names, struct parts *parts)
 	}
 }
 
+/* Where nobody says what is needed of libraries, all of them is. */
+static void ask_for_all(struct parts *parts)
+{
+	for (const struct part *part = parts->first; part; part = part->next) {
+		if (!part->is_optional) {
+			return;
+		}
+	}
+	for (struct part *part = parts->first; part; part = part->next) {
+		part->is_optional = false;
+	}
+}
+
 kz_status parts_resolve(struct parts *parts, kz_error *err)
 {
 	struct str errors = STR_INIT;
@@ -554,6 +567,7 @@ kz_status parts_resolve(struct parts *parts, kz_error *err)
 		.undefined = MAP_INIT,
 		.errors = &errors,
 	};
+	ask_for_all(parts);
 	take_all(&names, parts);
 	kz_status st = names.no_memory || errors.failed ? error_no_memory(err)
 		: errors.len > 0 ? link_log_fail(errors.data, NULL, err) : KZ_OK;

@@ -67,7 +67,8 @@ kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char 
 	const struct rtc_target *target, const char *name, const void *from, size_t from_size,
 	kz_error *err);
 
-/* Take what is needed of libraries; KZ_LINK if two parts define the same. */
+/* Take what is needed of libraries, all where there is nothing else; KZ_LINK if two parts define the
+ * same. */
 kz_status parts_resolve(struct parts *parts, kz_error *err);
 
 /* symbols.c: what a part defines and needs. */
