@@ -284,6 +284,33 @@ START_TEST(a_gpu_gets_a_cubin_without_being_there)
 }
 END_TEST
 
+/* nvJitLink keeps a lock when it calls a cubin "bad input", as some versions do that of sm_100. */
+START_TEST(no_link_hangs_after_a_cubin_that_nvjitlink_refused)
+{
+	kz_compile_options how = KZ_COMPILE_OPTIONS_INIT;
+	kz_link_options options = KZ_LINK_OPTIONS_INIT;
+	kz_link_input input = {.name = "main"};
+	kz_image *image = NULL, *linked = NULL;
+	how.arch = "sm_100";
+	how.relocatable = 1;
+	if (kz_compile(&image, half_source, &how, NULL) == KZ_VERSION) {
+		return; /* an older NVRTC */
+	}
+	input.image = image;
+	options.arch = "sm_103";
+	kz_status st = kz_link(&linked, NULL, &input, 1, &options, &err);
+	bool refused = st && err.log && strstr(err.log, "bad input");
+	kz_error_clear(&err);
+	kz_image_release(linked);
+	options.arch = "sm_100";
+	st = kz_link(&linked, NULL, &input, 1, &options, &err);
+	ck_assert_int_eq(st, refused ? KZ_NO_COMPILER : KZ_OK);
+	kz_error_clear(&err);
+	kz_image_release(linked);
+	kz_image_release(image);
+}
+END_TEST
+
 START_TEST(without_nvjitlink_the_driver_links_or_the_error_says_what_to_install)
 {
 	kz_link_options options = KZ_LINK_OPTIONS_INIT;
@@ -566,6 +593,7 @@ Suite *image_link_suite(void)
 	tcase_add_loop_test(tc, symbols_at_fault_are_named, 0,
 		countof(broken) * countof(broken_ways));
 	tcase_add_loop_test(tc, a_gpu_gets_a_cubin_without_being_there, 0, 4);
+	tcase_add_test(tc, no_link_hangs_after_a_cubin_that_nvjitlink_refused);
 	tcase_add_test(tc, without_nvjitlink_the_driver_links_or_the_error_says_what_to_install);
 	tcase_add_loop_test(tc, failures_of_the_drivers_linker_are_errors, 0, 4);
 	tcase_add_test(tc, what_cannot_be_linked_is_refused);

@@ -15,6 +15,7 @@
 #include "nvjitlink.h"
 #include "thread.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,10 @@ struct work {
 	struct rtc_linked linked;
 	bool no_memory;
 };
+
+/* nvJitLink 13.0 keeps a lock where it calls a cubin "bad input" (of sm_100 for sm_103): every
+ * later link of the process would hang. */
+static atomic_bool is_stuck;
 
 bool part_is_lto(const struct part *part)
 {
@@ -181,6 +186,9 @@ static kz_status judge(struct work *work, kz_error *err)
 	if (work->no_memory) {
 		return error_no_memory(err);
 	}
+	if (strstr(log, "bad input")) {
+		atomic_store(&is_stuck, true);
+	}
 	if (work->code != 0 || link_log_is_bad(log)) {
 		return link_log_fail(log, work->code ? &failure : NULL, err);
 	}
@@ -200,6 +208,10 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 	struct work work = {.request = request};
 	kz_status st;
 	*out = (struct rtc_linked){.data = NULL};
+	if (atomic_load(&is_stuck)) {
+		return error_set(err, KZ_NO_COMPILER, "nvJitLink is of no more use to this process: "
+			"it hangs after a cubin that it has called bad input");
+	}
 	if ((st = build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
 	    || (st = thread_run(thread_main, &work, err))) {
 		return st;
