@@ -42,15 +42,38 @@ static const struct kernel {
 		"setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 0, 0, false, false},
 };
 
-static bool ir_has(const char *word)
+/* The kernel's IR, to be freed. */
+static char *read_ir(void)
 {
 	char *path = file_join(store_outside, "k.ll"), *data = NULL;
 	size_t size;
 	ck_assert_int_eq(file_read(&data, &size, path, NULL), KZ_OK);
+	mem_free(path);
+	return data;
+}
+
+static bool ir_has(const char *word)
+{
+	char *data = read_ir();
 	bool found = strstr(data, word);
 	mem_free(data);
-	mem_free(path);
 	return found;
+}
+
+/* How many gathers and scatters there are, and in the block that has most. */
+static void count_lane_accesses(unsigned *all, unsigned *most)
+{
+	char *data = read_ir(), *rest = NULL;
+	unsigned here = 0;
+	*all = *most = 0;
+	for (char *line = strtok_r(data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		bool is_access = strstr(line, "call") && strstr(line, "@llvm.masked.")
+			&& line[0] == ' ';
+		here = line[0] == ' ' ? here + is_access : 0;
+		*all += is_access;
+		*most = here > *most ? here : *most;
+	}
+	mem_free(data);
 }
 
 static void setup(void)
@@ -103,12 +126,39 @@ START_TEST(kernels_that_read_little_read_in_parts_and_ahead)
 }
 END_TEST
 
+/* What LLVM takes for a block grows with the square of them. */
+START_TEST(accesses_of_lanes_are_in_blocks_of_some)
+{
+	enum { COUNT = 120, PLACES = GRID_WORDS / 2 };
+	struct str body = STR_INIT;
+	str_add(&body, "mov.u32 %r2, 0;\n");
+	for (unsigned i = 0; i < COUNT; i++) {
+		str_addf(&body, "ld.global.u32 %%r1, [%%rd9+%u]; mad.lo.u32 %%r2, %%r2, 3, %%r1;\n"
+			"st.global.u32 [%%rd9+%u], %%r2;\n", i % PLACES * 4, (PLACES + i % PLACES) * 4);
+	}
+	fill_memory();
+	grid_ok(32, THREADS, "", body.data);
+	str_free(&body);
+	for (uint32_t t = 0; t < THREADS; t++) {
+		for (uint32_t i = 0, sum = 0; i < COUNT; i++) {
+			sum = sum * 3 + grid.memory[t][i % PLACES];
+			ck_assert(i + PLACES < COUNT || grid.memory[t][PLACES + i % PLACES] == sum);
+		}
+	}
+	unsigned all, most;
+	count_lane_accesses(&all, &most);
+	ck_assert(most <= 33);
+	ck_assert(all == 0 || all >= COUNT); // none without AVX-512
+}
+END_TEST
+
 Suite *emit_fetch_suite(void)
 {
 	Suite *suite = suite_create("emit_fetch");
 	TCase *tc = tcase_create("prefetch");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, kernels_that_read_little_read_in_parts_and_ahead, 0, countof(kernels));
+	tcase_add_test(tc, accesses_of_lanes_are_in_blocks_of_some);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

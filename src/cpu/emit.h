@@ -110,6 +110,7 @@ struct emit {
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
 	struct emit_certain certain[4]; /* the last ones */
+	unsigned lane_accesses;         /* in the block of LLVM, by gathers and scatters */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
 	uint64_t noted;                 /* and these */
 };

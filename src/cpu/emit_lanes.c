@@ -164,6 +164,7 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)
 	LLVMTypeRef types[] = {type, LLVMTypeOf(places)};
 	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
 	LLVMValueRef args[] = {places, emit_u32(e, 1), lanes, LLVMConstNull(type)};
+	e->lane_accesses++;
 	return ir_intrinsic(e, "llvm.masked.gather", types, countof(types), args, countof(args));
 }
 
@@ -172,6 +173,7 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
 	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(places)};
 	LLVMValueRef lanes = e->mask_lanes ? e->mask_lanes : emit_int(e, 1, 1);
 	LLVMValueRef args[] = {value, places, emit_u32(e, 1), lanes};
+	e->lane_accesses++;
 	ir_intrinsic(e, "llvm.masked.scatter", types, countof(types), args, countof(args));
 }
 
