@@ -214,6 +214,55 @@ static void *run_from_thread(void *arg)
 	return NULL;
 }
 
+struct place {
+	int core;
+	atomic_int may_run_there; /* a worker that came; -1: none did */
+};
+
+static void look_at_cores(void *arg, unsigned worker)
+{
+	struct place *place = arg;
+	cpu_set_t cores;
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(cores), &cores), 0);
+	if (worker > 0) {
+		atomic_store(&place->may_run_there, CPU_ISSET((size_t)place->core, &cores));
+	}
+	while (atomic_load(&place->may_run_there) < 0) {
+		usleep(100);
+	}
+}
+
+/* Of those that sleep; with this thread on one core after the other. */
+START_TEST(pool_wakes_threads_for_other_cores_than_the_callers)
+{
+	struct pool *pool;
+	cpu_set_t all;
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2) {
+		return;
+	}
+	ck_assert(pool_create(&pool, 2));
+	run_jobs(pool, 10);
+	for (int core = 0, found = 0; found < 2; core++) {
+		struct place place = {core, -1};
+		cpu_set_t mine;
+		CPU_ZERO(&mine);
+		CPU_SET((size_t)core, &mine);
+		if (!CPU_ISSET((size_t)core, &all)) {
+			continue;
+		}
+		found++;
+		ck_assert_int_eq(sched_setaffinity(0, sizeof(mine), &mine), 0);
+		do {
+			usleep(1000);
+		} while (!is_quiet());
+		run(pool, look_at_cores, &place, 2);
+		ck_assert_int_eq(atomic_load(&place.may_run_there), 0);
+	}
+	pool_release(pool);
+}
+END_TEST
+
 START_TEST(pool_takes_jobs_from_several_threads)
 {
 	struct pool *pool;
@@ -262,6 +311,7 @@ Suite *pool_suite(void)
 	tcase_add_test(tc, pool_counts_workers_from_0_for_few_as_for_many);
 	tcase_add_test(tc, pool_waits_for_those_who_have_joined);
 	tcase_add_test(tc, pool_wakes_nobody_for_a_short_job_but_for_several);
+	tcase_add_test(tc, pool_wakes_threads_for_other_cores_than_the_callers);
 	tcase_add_test(tc, pool_takes_jobs_from_several_threads);
 	tcase_add_test(tc, pool_takes_its_size_from_the_environment);
 	tcase_add_test(tc, pool_survives_every_failing_malloc);

@@ -32,6 +32,7 @@
 #define LOOKOUT_NS 25000
 #define WAKE_NS 20000
 #define LOOKS_PER_CLOCK 32
+#define FEW 8                /* threads; with more of them there mostly is an idle core */
 #define CACHE_LINE 64
 
 /* The parts of pool.state. */
@@ -45,6 +46,7 @@ struct worker_thread {
 	struct pool *pool;
 	unsigned index;
 	cpu_set_t cores;          /* that it may use */
+	atomic_int avoids;        /* of these, for who woke it last ran there; -1: none */
 	pthread_t thread;
 	atomic_bool sleeps;       /* or is about to */
 	pthread_cond_t posted;
@@ -132,20 +134,30 @@ static void await_leaving(struct pool *pool, uint64_t deadline)
 }
 
 /*
- * Where all cores are busy Linux wakes a thread where it last ran, without looking for an idle core.
- * That may be the core of the thread that has posted the job and waits for this one; then both stay
- * there, for seconds.  So go elsewhere.
+ * Where all cores are busy, if only for a moment, Linux wakes a thread where it last ran, or where
+ * it is woken from.  That may be the core of the thread that has posted the job and waits for this
+ * one; then both stay there, for seconds.  So where cores are few, whoever wakes a thread keeps it
+ * off its own core.
  */
-static void step_aside(struct worker_thread *self, int core)
+static void keep_off(struct worker_thread *thread, int core)
 {
-	cpu_set_t others = self->cores;
-	if (core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core) {
+	cpu_set_t others = thread->cores;
+	if (core < 0 || core >= CPU_SETSIZE || atomic_load(&thread->avoids) == core) {
 		return;
 	}
 	CPU_CLR((size_t)core, &others);
-	if (CPU_COUNT(&others) > 0) {
-		// If it fails we are just slow.
-		(void)sched_setaffinity(0, sizeof(others), &others);
+	// If it fails we are just slow.
+	if (CPU_COUNT(&others) > 0
+	    && pthread_setaffinity_np(thread->thread, sizeof(others), &others) == 0) {
+		atomic_store(&thread->avoids, core);
+	}
+}
+
+/* The same of a thread that looks out for the next job, beside the one that posted the last. */
+static void step_aside(struct worker_thread *self, int core)
+{
+	if (sched_getcpu() == core) {
+		keep_off(self, core);
 	}
 }
 
@@ -246,6 +258,7 @@ static void start_threads(struct pool *pool, unsigned count)
 		struct worker_thread *next = &pool->threads[pool->started];
 		next->pool = pool;
 		next->index = pool->started + 1;
+		atomic_store(&next->avoids, -1);
 		pthread_cond_init(&next->posted, NULL);
 		if (!pool_start_thread(&next->thread, thread_main, next)) {
 			pthread_cond_destroy(&next->posted);
@@ -285,6 +298,9 @@ static void wake(struct pool *pool, unsigned count)
 		struct worker_thread *thread = &pool->threads[i];
 		if (atomic_load(&thread->sleeps)) {
 			pthread_mutex_lock(&pool->lock);
+			if (pool->is_watchful && pool->size <= FEW) {
+				keep_off(thread, sched_getcpu());
+			}
 			pthread_cond_signal(&thread->posted);
 			pthread_mutex_unlock(&pool->lock);
 		}
