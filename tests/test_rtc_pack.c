@@ -98,6 +98,8 @@ START_TEST(an_image_comes_back_as_it_was)
 	pack_image(&bytes, images[_i]);
 	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
 	expect_same(&back, images[_i]);
+	/* Machine code is read as structs. */
+	ck_assert_uint_eq((uintptr_t)rtc_image_data(&back) % 16, 0);
 	rtc_image_free(&back);
 	str_free(&bytes);
 }

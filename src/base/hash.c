@@ -4,18 +4,19 @@
  * over a whole file costs less than reading it.  Nothing of it is visible outside this file
  * and hash_wide.c.
  */
+#include "cores.h"
 #include "hash_wide.h"
 
 #undef always_inline /* which that header writes as the attribute */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Of so many bytes it pays to ask what the processor can. */
+/* Of so many bytes it pays to ask what the processor has. */
 enum { LONG = 1024 };
 
 static bool is_for_wide(size_t size)
 {
-	return size >= LONG && hash_has_wide();
+	return size >= LONG && cores_have_avx2();
 }
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_state)

@@ -14,11 +14,6 @@
 #define XXH_VECTOR XXH_AVX2
 #include <xxhash.h>
 
-bool hash_has_wide(void)
-{
-	return __builtin_cpu_supports("avx2");
-}
-
 struct hash hash_wide_of(const void *data, size_t size)
 {
 	XXH128_hash_t hash = XXH3_128bits(data, size);
@@ -34,11 +29,6 @@ void hash_wide_add(struct hash_state *state, const void *data, size_t size)
 #pragma clang attribute pop
 #endif
 #else
-
-bool hash_has_wide(void)
-{
-	return false;
-}
 
 struct hash hash_wide_of(const void *data, size_t size)
 {

@@ -16,6 +16,7 @@
 #include "includes.h"
 
 #include "../base/alloc.h"
+#include "../base/cores.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -182,7 +183,7 @@ __attribute__((target("avx2"))) static const char *find_wide(const struct scanne
 
 static bool has_wide(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return cores_have_avx2();
 }
 #else
 static const char *find_wide(const struct scanner *in)

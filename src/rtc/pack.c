@@ -28,8 +28,8 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '5'};
-static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '5'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '6'};
+static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '6'};
 
 /* A new field must be packed, too. */
 _Static_assert(sizeof(struct rtc_image) == 136, "pack the new field of struct rtc_image");
@@ -74,9 +74,10 @@ static void add_extent(struct str *out, int64_t value)
 	add_number(out, (uint64_t)value + 1);
 }
 
+/* The data of an image, 16 bytes from the start: machine code is read as structs. */
 static void add_bytes(struct str *out, const char *data, size_t size)
 {
-	add_number(out, size);
+	add_fixed(out, size);
 	str_addn(out, data, size);
 	str_addc(out, '\0');
 }
@@ -432,7 +433,7 @@ static void read_image(struct reader *in, struct rtc_image *image)
 	if (in->is_squeezed) {
 		read_squeezed(in, image);
 	} else {
-		image->size = (size_t)read_up_to(in, in->left);
+		image->size = (size_t)check_up_to(in, read_fixed(in), in->left);
 		image->data = read_bytes(in, image->size);
 	}
 	image->is_ptx = read_up_to(in, 1);

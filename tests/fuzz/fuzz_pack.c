@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct str bytes = STR_INIT, again = STR_INIT, third = STR_INIT;
 	/* Most inputs would fail at the mark: their first byte says which of the two it is. */
-	str_addn(&bytes, size > 0 && data[0] % 2 ? "kzimagz5" : "kzimage5", 8);
+	str_addn(&bytes, size > 0 && data[0] % 2 ? "kzimagz6" : "kzimage6", 8);
 	str_addn(&bytes, (const char *)data + (size > 0), size - (size > 0));
 	if (repack(&again, &bytes)) {
 		bool same = repack(&third, &again) && third.len == again.len
