@@ -655,18 +655,26 @@ static void init_job(struct job *job, struct launcher *launcher,
 	}
 }
 
+/* How many blocks there are in so long, by what the launch is to take; 0: nobody knows, or less than
+ * one. */
+static uint64_t blocks_in(const struct job *job, uint32_t ns)
+{
+	const uint64_t expected_ns = job->request->expected_ns;
+	if (expected_ns == 0) {
+		return 0;
+	}
+	const double count = (double)job->blocks / (double)expected_ns * ns;
+	return count < (double)job->blocks ? (uint64_t)count : job->blocks;
+}
+
 /* How many blocks a worker takes at a time: some, for as long as it is known that they take, for
  * between two calls some 400 ns are lost where blocks come from memory; but never so many that
  * others who are done find nothing left. */
 static uint64_t plan_chunk(const struct job *job, unsigned workers)
 {
 	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
-	const uint64_t expected_ns = job->request->expected_ns;
-	uint64_t most = CHUNK;
-	if (expected_ns > 0 && job->blocks > most) {
-		const double quick = (double)job->blocks / (double)expected_ns * CHUNK_NS;
-		most = quick < (double)most ? most : quick < (double)many ? (uint64_t)quick : many;
-	}
+	const uint64_t quick = many > CHUNK ? blocks_in(job, CHUNK_NS) : 0;
+	const uint64_t most = quick > CHUNK ? quick : CHUNK;
 	return many < 1 ? 1 : many < most ? many : most;
 }
 
@@ -749,11 +757,7 @@ static bool set_up_places(struct job *job)
 /* After how many blocks worker 0 first looks at the clock, to judge by what they are to take. */
 static unsigned first_look(const struct job *job)
 {
-	if (job->request->expected_ns == 0) {
-		return 1;
-	}
-	uint64_t block_ns = job->request->expected_ns / job->blocks;
-	uint64_t count = CLOCK_EVERY_NS / (block_ns > 0 ? block_ns : 1);
+	const uint64_t count = blocks_in(job, CLOCK_EVERY_NS);
 	return count < 1 ? 1 : count > MOST_PER_LOOK ? MOST_PER_LOOK : (unsigned)count;
 }
 

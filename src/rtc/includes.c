@@ -176,26 +176,12 @@ static always_inline const char *find_in_blocks(const struct scanner *in)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static const char *find_wide(const struct scanner *in)
-{
-	return find_in_blocks(in);
-}
-
-static bool has_wide(void)
-{
-	return cores_have_avx2();
-}
-#else
+__attribute__((target("avx2")))
+#endif
 static const char *find_wide(const struct scanner *in)
 {
 	return find_in_blocks(in);
 }
-
-static bool has_wide(void)
-{
-	return true;
-}
-#endif
 
 static const char *find_narrow(const struct scanner *in)
 {
@@ -204,7 +190,7 @@ static const char *find_narrow(const struct scanner *in)
 
 static void find_words(const struct scanner *in)
 {
-	const char *at = has_wide() ? find_wide(in) : find_narrow(in);
+	const char *at = cores_have_avx2() ? find_wide(in) : find_narrow(in);
 	for (; at < in->end; at++) {
 		take_words(in, at);
 	}

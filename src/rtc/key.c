@@ -30,21 +30,25 @@
 /* What most keys, and requests, have besides a source; and from where on a source is a long one. */
 enum { ROOM = 1024, REQUEST_ROOM = 256, LONG_SOURCE = 32768 };
 
-/* A new field must get into the key, too: see key_add_request. */
+/* A new field must get into the key, too: see add_request. */
 _Static_assert(sizeof(struct rtc_request) == 144, "add the new field of struct rtc_request");
 
-static void add_part(struct str *out, const char *name, const void *data, uint64_t size)
+static void add_head(struct str *out, const char *name, uint64_t size)
 {
 	str_addn(out, name, strlen(name) + 1);
 	str_addn(out, (const char *)&size, sizeof(size));
+}
+
+static void add_part(struct str *out, const char *name, const void *data, uint64_t size)
+{
+	add_head(out, name, size);
 	str_addn(out, data, (size_t)size);
 }
 
 /* One that is another's: all but its bytes, which belong here. */
 static void add_apart(struct key_bytes *out, const char *name, const char *data, uint64_t size)
 {
-	str_addn(&out->own, name, strlen(name) + 1);
-	str_addn(&out->own, (const char *)&size, sizeof(size));
+	add_head(&out->own, name, size);
 	out->source = data;
 	out->source_size = (size_t)size;
 	out->source_at = out->own.len;

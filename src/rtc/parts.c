@@ -175,6 +175,10 @@ static kz_status check_cubin(const struct rtc_target *target, const char *name, 
 static kz_status add_part(struct parts *parts, enum rtc_kind kind, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
+	kz_status st = kind == RTC_CUBIN ? check_cubin(&parts->target, name, data, size, err) : KZ_OK;
+	if (st) {
+		return st;
+	}
 	struct part *part = arena_alloc(&parts->arena, 1, sizeof(*part));
 	char *copied_name = arena_strndup(&parts->arena, name, strlen(name));
 	char *copy = size < SIZE_MAX ? arena_alloc(&parts->arena, size + 1, 1) : NULL;
@@ -182,10 +186,6 @@ static kz_status add_part(struct parts *parts, enum rtc_kind kind, const char *n
 		return error_no_memory(err);
 	}
 	memcpy(copy, data, size);
-	kz_status st = kind == RTC_CUBIN ? check_cubin(&parts->target, name, data, size, err) : KZ_OK;
-	if (st) {
-		return st;
-	}
 	*part = (struct part){
 		.kind = kind,
 		.name = copied_name,
