@@ -19,11 +19,11 @@ static void clear(void)
 }
 
 /* Compile what does not compile, and see what the hint has in it. */
-static void expect_hint(const char *source, const char *arch, const char *hint)
+static void expect_hint_of(const struct rtc_request *request, const char *hint)
 {
 	struct rtc_image image;
-	struct rtc_request request = {.source = source, .arch = arch ? arch : "compute_75"};
-	ck_assert_msg(rtc_compile(&image, &request, &err) == KZ_COMPILE, "%s\ngives: %s", source,
+	const char *source = request->source;
+	ck_assert_msg(rtc_compile(&image, request, &err) == KZ_COMPILE, "%s\ngives: %s", source,
 		err.message);
 	if (hint) {
 		ck_assert_msg(err.hint && strstr(err.hint, hint), "%s\ngives: %s\nhint: %s", source,
@@ -31,6 +31,12 @@ static void expect_hint(const char *source, const char *arch, const char *hint)
 	} else {
 		ck_assert_msg(!err.hint, "%s\ngives: %s\nhint: %s", source, err.log, err.hint);
 	}
+}
+
+static void expect_hint(const char *source, const char *arch, const char *hint)
+{
+	struct rtc_request request = {.source = source, .arch = arch ? arch : "compute_75"};
+	expect_hint_of(&request, hint);
 }
 
 static const struct {
@@ -143,7 +149,13 @@ static const char *const headers[] = {
 
 static const char *const host_headers[] = {
 	"#include <cuda.h>\n" K "() {}",
-	"#include <cuda_profiler_api.h>\n" K "() {}",
+	"#include <nvrtc.h>\n" K "() {}",
+};
+
+/* In a header of the program's own, as cuda.h and cuda_profiler_api.h have them. */
+static const char *const host_functions[] = {
+	"int start(void);\n",
+	"__host__ int start(void);\n",
 };
 
 START_TEST(device_wide_headers_get_a_hint)
@@ -159,6 +171,20 @@ START_TEST(headers_for_the_host_get_a_hint)
 	const struct nvrtc *nvrtc;
 	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
 	expect_hint(host_headers[_i], NULL, nvrtc->include_count ? "leave it out" : "");
+}
+END_TEST
+
+START_TEST(functions_of_the_host_in_an_include_folder_get_a_hint)
+{
+	static const char *const names[] = {"mine/include/start.h"};
+	struct rtc_request request = {
+		.source = "#include \"mine/include/start.h\"\n" K "() {}",
+		.arch = "compute_75",
+		.header_names = names,
+		.header_texts = &host_functions[_i],
+		.header_count = countof(names),
+	};
+	expect_hint_of(&request, "leave it out");
 }
 END_TEST
 
@@ -236,6 +262,8 @@ Suite *rtc_hints_suite(void)
 		(int)countof(late_mistakes));
 	tcase_add_loop_test(tc, device_wide_headers_get_a_hint, 0, (int)countof(headers));
 	tcase_add_loop_test(tc, headers_for_the_host_get_a_hint, 0, (int)countof(host_headers));
+	tcase_add_loop_test(tc, functions_of_the_host_in_an_include_folder_get_a_hint, 0,
+		(int)countof(host_functions));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
 	tcase_add_test(tc, texts_of_other_versions_get_a_hint);
 	tcase_add_test(tc, a_caret_behind_its_line_does_no_harm);
