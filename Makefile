@@ -222,7 +222,7 @@ $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 # The source folder's own name is in nothing that is built: the same sources give the same bytes.
-COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread -Iinclude \
+COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread -Iinclude -iquote src -iquote tests \
 	-ffile-prefix-map=$(CURDIR)=. \
 	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP
 # What is cached is only good for the build that made it, which its id tells.
@@ -318,6 +318,7 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) $(LIBS)
 # The store is inside the library.
 $(BUILD)/bench/bench_cache: $(call objects,$(BASE))
+$(BUILD)/bench/bench_cache: private CPPFLAGS += -iquote src
 $(BUILD)/bench/bench_cache: private LDFLAGS += $(call objects,$(BASE))
 # The loops that bench_array is compared with: all that the compiler can do.
 $(BUILD)/bench/array_loops.o: bench/array_loops.c bench/array_loops.h $(BUILD)/config
@@ -433,7 +434,7 @@ check-ptx-md: $(BUILD)/docs/ptx
 # Programs linked with a libcuda.so.1 that has names only, as the toolkit's stub; matmul opens it.
 DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
 $(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/exports.def $(BUILD)/config
-	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
@@ -535,7 +536,7 @@ lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shel
 lint-c: $(patsubst %,lint/%,$(sort $(LIB) $(CPU_ALL) $(CLI)))
 	@echo 'PASS: $@'
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
-	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude \
+	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 -Iinclude -iquote src \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
 lint-shell:
 	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) tests/install/check tests/dropin/check tests/citizen/check $(wildcard tests/cli/*) $(wildcard bench/*.sh tests/samples/*.sh))
@@ -585,7 +586,7 @@ fuzz-npy: $(BUILD)/fuzz_npy $(BUILD)/libcuda-stub.so ## any bytes as .npy and .n
 	@mkdir -p $(BUILD)/npy && cp tests/npy/* $(BUILD)/npy
 	KUDZU_CUDA_DRIVER=$(BUILD)/libcuda-stub.so $(call libfuzzer,$<,$(BUILD)/npy)
 $(BUILD)/fuzz_npy: tests/fuzz/fuzz_npy.c $(LIB) $(BUILD)/folders.flags
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude \
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests \
 		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
 fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
 	@mkdir -p $(BUILD)/expressions && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_eval_parse.c | \
@@ -594,7 +595,7 @@ fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
 	$(call libfuzzer,$<,$(BUILD)/expressions)
 $(BUILD)/fuzz_eval: tests/fuzz/fuzz_eval.c $(BASE) $(addprefix src/,dtype.c promote.c shape.c expr.c eval_lex.c eval_parse.c)
 	@mkdir -p $(@D)
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, likewise
 	@mkdir -p $(BUILD)/lists && printf 'float a, raw const int *x' >$(BUILD)/lists/1 && \
 	printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$(BUILD)/lists/2
@@ -602,7 +603,7 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 $(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/blame.c rtc/headers.c \
 		error.c dtype.c declare.c)
 	@mkdir -p $(@D)
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, likewise
 	@mkdir -p $(BUILD)/words && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_argument.c | \
 	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
@@ -612,25 +613,25 @@ fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, 
 $(BUILD)/fuzz_argument: tests/fuzz/fuzz_argument.c $(BASE) $(addprefix src/,drv/codes.c error.c dtype.c \
 		cli/numeral.c cli/argument.c cli/parameters.c)
 	@mkdir -p $(@D)
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-pack: $(BUILD)/fuzz_pack ## any bytes as packed images, likewise
 	@mkdir -p $(BUILD)/packed
 	$(call libfuzzer,$<,$(BUILD)/packed)
 $(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) $(addprefix src/rtc/,pack.c image.c image_ptx.c image_cubin.c \
 		cubin.c elf.c ptx_text.c variable.c signature.c demangle.c type.c) src/error.c src/drv/codes.c
 	@mkdir -p $(@D)
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-bundle: $(BUILD)/fuzz_bundle $(BUILD)/samples/11_bundle ## any bytes as bundles and to link, likewise
 	@mkdir -p $(BUILD)/bundles && cp tests/fatbin/* $(BUILD)/bundles && \
 	ar rc $(BUILD)/bundles/library.a tests/fatbin/*.obj tests/ptx/valid/*/input.ptx && \
 	$(nvrtc) $(BUILD)/samples/11_bundle write $(BUILD)/bundles/sample
 	$(call libfuzzer,$<,$(BUILD)/bundles)
 $(BUILD)/fuzz_bundle: tests/fuzz/fuzz_bundle.c $(LIB) $(BUILD)/folders.flags
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude \
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests \
 		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
 $(BUILD)/fuzz_ptx $(BUILD)/fuzz_image: $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(fuzz-stages)
 	@mkdir -p $(@D)
-	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -o $@ $^ -ldl
+	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 
 # --- Measuring -----------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@
  */
 #include "bench.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/store.h"
+#include "base/alloc.h"
+#include "base/store.h"
 
 #include <fcntl.h>
 #include <string.h>

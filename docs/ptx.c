@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Write docs/ptx.md from the table of instructions, src/cpu/ptx.def. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/ptx.h"
+#include "cpu/ptx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const struct line {
 	const char *spelling, *operands, *types, *mods, *note;
 } lines[] = {
 #define X(op, spelling, operands, types, mods, emit, note) {spelling, operands, types, mods, note},
-#include "../src/cpu/ptx.def"
+#include "cpu/ptx.def"
 #undef X
 };
 

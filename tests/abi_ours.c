@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* abi.def as src/drv/cuda_abi.h has it. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/drv/cuda_abi.h"
+#include "drv/cuda_abi.h"
 #include "abi.h"
 
 const struct abi_row abi_ours[] = {
 #include "abi.def"
 #define X ATTRIBUTE
-#include "../src/drv/attributes.def"
+#include "drv/attributes.def"
 #undef X
 #define X RESULT
-#include "../src/drv/codes.def"
+#include "drv/codes.def"
 #undef X
 };
 const size_t abi_ours_count = countof(abi_ours);

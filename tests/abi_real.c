@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* abi.def as the toolkit's cuda.h has it; the types of the functions are checked right here. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -13,10 +13,10 @@
 const struct abi_row abi_real[] = {
 #include "abi.def"
 #define X ATTRIBUTE
-#include "../src/drv/attributes.def"
+#include "drv/attributes.def"
 #undef X
 #define X RESULT
-#include "../src/drv/codes.def"
+#include "drv/codes.def"
 #undef X
 };
 const size_t abi_real_count = countof(abi_real);
@@ -24,7 +24,7 @@ const size_t abi_real_count = countof(abi_real);
 #define X(name, symbol, since, need, parameters)                                                   \
 	_Static_assert(__builtin_types_compatible_p(CUresult parameters, __typeof__(symbol)),      \
 		#symbol " has another type");
-#include "../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 
 #else

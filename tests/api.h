@@ -3,17 +3,17 @@
 #define TESTS_API_H
 
 /* The driver API as the tests of the CPU driver use it: declarations, a module, a fixture. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/drv/cuda_abi.h"
+#include "base/alloc.h"
+#include "drv/cuda_abi.h"
 #include "driver.h"
 
 #include <check.h>
 #include <string.h>
 
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device);
 CUresult cuCtxDestroy_v2(CUcontext context);

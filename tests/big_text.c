@@ -2,10 +2,10 @@
 /* Big PTX texts, and modules as text; see big_text.h. */
 #include "big_text.h"
 
-#include "../src/base/file.h"
-#include "../src/base/str.h"
-#include "../src/cpu/outline.h"
-#include "../src/cpu/parse.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "cpu/outline.h"
+#include "cpu/parse.h"
 #include "store_folder.h"
 
 #include <glob.h>

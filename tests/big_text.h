@@ -5,8 +5,8 @@
 /* PTX of many kernels, which the driver reads one by one: what test_outline.c and test_api_survey.c share. */
 #include "api.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/ptx.h"
+#include "base/str.h"
+#include "cpu/ptx.h"
 
 #define BIG_HEAD ".version 8.5\n.target sm_80\n.address_size 64\n.file 1 \"k.cu\"\n"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that go wrong when a test says so; see calls.h.  The Makefile names them too. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "calls.h"
 

@@ -4,11 +4,11 @@
  * without NVRTC.  A step of the build: NVRTC takes a second for some headers, and the runners fork
  * for every test.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/rtc/compile.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "rtc/compile.h"
 
 #include <kudzu/kudzu.h>
 

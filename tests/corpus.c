@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See corpus.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 
 #include "api.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 #include "store_folder.h"
 
 #include <math.h>

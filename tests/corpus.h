@@ -10,9 +10,9 @@
  *
  * The sources are compiled with --fmad=false, so that C can say the last bit of most results.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/drv/cuda_abi.h"
+#include "drv/cuda_abi.h"
 
 #include <check.h>
 

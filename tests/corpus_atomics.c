@@ -3,7 +3,7 @@
  * Cases of the corpus: atomics, locks, histograms.  One thread alone tells the result of every
  * atomic; many tell only what does not depend on their order.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

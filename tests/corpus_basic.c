@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: elementwise kernels, sums, constants, module variables. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: functions, tables of them, printf, assert, malloc. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 #include "driver.h"

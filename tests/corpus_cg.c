@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: cooperative groups, and the block-wide algorithms of CUB. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

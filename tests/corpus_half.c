@@ -3,7 +3,7 @@
  * Cases of the corpus: f16, bf16 and fp8.  Each step is computed in double, where it is exact for
  * these operands, and rounded once.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 #include "driver.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: integers, conversions, templates, switches. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "bits.h"
 #include "corpus.h"

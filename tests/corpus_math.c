@@ -3,7 +3,7 @@
  * Cases of the corpus: the mathematical functions.  The kernels add up forty of them, so the
  * tolerance is what the worst of them may be wrong by, in units of the sum of all magnitudes.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

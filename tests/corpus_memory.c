@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: local memory, vectors, cache hints, asynchronous copies. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

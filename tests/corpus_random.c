@@ -4,7 +4,7 @@
  * papers define them (Marsaglia's xorwow, Philox4x32-10 of Salmon and others, L'Ecuyer's MRG32k3a);
  * what they skip is computed as a power of the matrix of one step.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

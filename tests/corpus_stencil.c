@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: tiles, stencils, scans, sorting, graphs; barriers of every kind. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 

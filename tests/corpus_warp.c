@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases of the corpus: what the threads of a warp do together. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 #include "driver.h"

@@ -2,8 +2,8 @@
 /* See diff.h. */
 #include "diff.h"
 
-#include "../src/base/alloc.h"
-#include "../src/drv/cuda_abi.h"
+#include "base/alloc.h"
+#include "drv/cuda_abi.h"
 #include "driver.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 
 /* How a program runs. */

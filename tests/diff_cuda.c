@@ -2,8 +2,8 @@
 /* Generated programs by way of CUDA C and NVRTC, with IEEE arithmetic.  See diff.h. */
 #include "diff.h"
 
-#include "../src/base/alloc.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/alloc.h"
+#include "rtc/nvrtc.h"
 
 static bool compile(struct str *ptx, const char *source, const char *arch, struct str *why)
 {

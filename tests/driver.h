@@ -11,9 +11,9 @@
  *		return;
  *	}
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/drv/cuda_abi.h"
+#include "drv/cuda_abi.h"
 
 /* Ours is in the program. */
 extern const bool driver_is_ours;

@@ -9,7 +9,7 @@
 #include "grid.h"
 #include "machine.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 
 #include <setjmp.h>
 #include <stdio.h>

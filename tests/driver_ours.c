@@ -4,9 +4,9 @@
 
 #include "api.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/bypass.h"
-#include "../src/cpu/jit.h"
+#include "base/str.h"
+#include "cpu/bypass.h"
+#include "cpu/jit.h"
 
 const bool driver_is_ours = true;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Patterns to opcodes, and what opcodes are made of; see forms.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "forms.h"
 

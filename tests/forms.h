@@ -7,7 +7,7 @@
  * {a,b,} stands for each of its words in turn; a form is one of the opcodes that this gives.  Its
  * reference is a function of the opcode's text and of the operands' bits.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 /* A type of an opcode, "u32": its class, and its size in bits; pred is 'p' of 1 bit. */
 struct form_type {

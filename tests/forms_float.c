@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* References for floats: the host's operations under its rounding modes; see forms.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "forms.h"
 #include "forms_ref.h"

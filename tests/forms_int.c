@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* References for integers, bits, comparisons and moves, on 128-bit integers; see forms.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "forms.h"
 #include "forms_ref.h"

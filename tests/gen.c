@@ -4,7 +4,7 @@
  */
 #include "gen_build.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

@@ -15,9 +15,9 @@
  * those that come, and through atomics whose order does not matter.  NaNs are made canonical
  * wherever their bits could be seen, since PTX does not say which NaN an operation gives.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 
 enum gen_bank { GEN_P, GEN_H, GEN_R, GEN_D, GEN_F, GEN_G, GEN_BANKS };
 

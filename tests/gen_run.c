@@ -5,7 +5,7 @@
  */
 #include "gen.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* See grid.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/fault.h"
-#include "../src/cpu/jit.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/parse.h"
-#include "../src/cpu/team.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/fault.h"
+#include "cpu/jit.h"
+#include "cpu/lower.h"
+#include "cpu/parse.h"
+#include "cpu/team.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * Kernels are made of a body: %rd0 points to grid.memory, %rd9 to the GRID_WORDS words there of the
  * thread, whose number is %r0.
  */
-#include "../src/base/str.h"
-#include "../src/cpu/launch.h"
+#include "base/str.h"
+#include "cpu/launch.h"
 #include "driver.h"
 
 #include <check.h>

@@ -8,8 +8,8 @@
  * A parameter is KINDsize@offset and its type, where KIND is u unknown, b bool, i int, n unsigned,
  * f float, p pointer, s struct, e enum.  A question mark stands for parameters that are not known.
  */
-#include "../src/base/str.h"
-#include "../src/rtc/compile.h"
+#include "base/str.h"
+#include "rtc/compile.h"
 
 static inline char *image_text(const struct rtc_image *image)
 {

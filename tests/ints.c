@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See ints.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "ints.h"
 

@@ -3,7 +3,7 @@
 #define INTS_H
 
 /* What tests/cuda/13_int.cu computes, in C: for its tests through the library and the driver. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 /* What one thread of 13_int's kernel has in its arrays. */
 struct ints {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* See machine.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "machine.h"
 
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/flatten.h"
-#include "../src/cpu/parse.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/lower.h"
+#include "cpu/flatten.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <string.h>

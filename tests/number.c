@@ -5,7 +5,7 @@
  * The formats of floats are known here by their digits and exponents alone: no conversion of the
  * compiler or the library is used, so that theirs can be compared with these.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "number.h"
 

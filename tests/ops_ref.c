@@ -6,7 +6,7 @@
  * long double, whose error is 2^-11 of a double's last place; + - * / and square roots of doubles,
  * which must be right in every bit, are the machine's own, since rounding them twice is not.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "ops_ref.h"
 

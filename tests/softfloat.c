@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See softfloat.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "softfloat.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of stores share: a folder, entries whose values tell what they are. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "store_folder.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <dirent.h>
 #include <ftw.h>

@@ -3,7 +3,7 @@
 #define STORE_FOLDER_H
 
 /* A new folder for the store of each test: a checked fixture, and short forms of what tests do. */
-#include "../src/base/store_inner.h"
+#include "base/store_inner.h"
 
 #include <check.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The devices to test and the stub driver; see support.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "support.h"
 

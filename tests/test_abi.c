@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* src/drv/cuda_abi.h against cuda.h, where that is installed: every number, size and offset. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "abi.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * Where memory comes from beside the pool: allocators of the user's, wrapped memory; the lists of
  * what is live; and many threads at once.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <pthread.h>

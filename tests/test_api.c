@@ -6,8 +6,8 @@
  */
 #include "api.h"
 
-#include "../src/base/file.h"
-#include "../src/base/map.h"
+#include "base/file.h"
+#include "base/map.h"
 
 #include <elf.h>
 #include <libgen.h>
@@ -179,7 +179,7 @@ START_TEST(library_exports_what_nvidias_does)
 	static const char *const names[] = {
 #define I(name, since) #name,
 #define N(name, since) #name,
-#include "../src/cpu/exports.def"
+#include "cpu/exports.def"
 #undef I
 #undef N
 	};

@@ -6,7 +6,7 @@
  */
 #include "api_wait.h"
 
-#include "../src/cpu/share.h"
+#include "cpu/share.h"
 
 #include <signal.h>
 #include <sys/mman.h>

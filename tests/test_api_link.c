@@ -4,7 +4,7 @@
  */
 #include "api.h"
 
-#include "../src/base/file.h"
+#include "base/file.h"
 
 #include <stdio.h>
 

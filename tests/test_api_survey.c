@@ -5,8 +5,8 @@
  */
 #include "big_text.h"
 
-#include "../src/cpu/outline.h"
-#include "../src/cpu/parse.h"
+#include "cpu/outline.h"
+#include "cpu/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernel arguments against hand-made parameters: what converts, to which bytes, what is refused. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/module.h"
+#include "module.h"
 
 #include <check.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 /*
  * Arguments of kernels as words of the shell: what they come to, and what is said of a slip.
  */
-#include "../src/cli/argument.h"
-#include "../src/cli/numeral.h"
+#include "cli/argument.h"
+#include "cli/numeral.h"
 
 #include <check.h>
 #include <math.h>

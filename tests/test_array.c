@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays on every device found and the stub: layout, views, transfer, and the text of print. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <locale.h>

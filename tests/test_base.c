@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* src/base: the heap's failure hook, strings, arenas, maps, shared objects. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/arena.h"
-#include "../src/base/dl.h"
-#include "../src/base/file.h"
-#include "../src/base/map.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/str.h"
 
 #include <check.h>
 #include <math.h>

@@ -3,11 +3,11 @@
  * Bundles: each device loads the image that suits it best, with all that the compiler knew and
  * without a compiler; and what is damaged, anywhere, is refused.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/load.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "load.h"
 #include "support.h"
 
 #include <stdio.h>

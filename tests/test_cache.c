@@ -4,13 +4,13 @@
  * differs in anything is.  Each test has a folder of its own, and each compile that is to find
  * nothing in memory a process of its own.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/file.h"
-#include "../src/base/alloc.h"
-#include "../src/compiled.h"
-#include "../src/rtc/cache.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/file.h"
+#include "base/alloc.h"
+#include "compiled.h"
+#include "rtc/cache.h"
+#include "rtc/nvrtc.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>

@@ -3,12 +3,12 @@
  * src/cpu/cfg.c on small graphs.  A picture is one line per block: its successors, its immediate
  * post-dominator, its place in reverse post-order and the registers that are live at its start.
  */
-#include "../src/base/alloc.h"
-#include "../src/base/common.h"
-#include "../src/base/str.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/parse.h"
+#include "base/alloc.h"
+#include "base/common.h"
+#include "base/str.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <stdio.h>

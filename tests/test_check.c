@@ -5,14 +5,14 @@
  * tests/ptx/invalid/NAME/input.ptx fails with the place and message in `error`.
  * KUDZU_GOLDEN=write writes these files anew.
  */
-#include "../src/base/common.h"
-#include "../src/base/file.h"
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/flatten.h"
-#include "../src/cpu/parse.h"
+#include "base/common.h"
+#include "base/file.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/flatten.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <dirent.h>

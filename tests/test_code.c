@@ -3,9 +3,9 @@
  * The loader of object files, on one that is made here: a function that reads a constant and calls
  * memset.  What is wrong with an object is found, wherever it is wrong.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/code.h"
+#include "cpu/code.h"
 #include "machine.h"
 
 #include <check.h>

@@ -3,13 +3,13 @@
  * The tables of native codes: their counts and order, what every driver code becomes, and a
  * comparison with the text of the toolkit's headers where these are installed.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/drv/codes.h"
+#include "drv/codes.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/drv/cuda_abi.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "drv/cuda_abi.h"
 
 #include <check.h>
 #include <stdio.h>

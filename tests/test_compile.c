@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* kz_compile: images without a device, and what becomes of them on every device found. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/squeeze.h"
-#include "../src/compiled.h"
+#include "base/alloc.h"
+#include "base/squeeze.h"
+#include "compiled.h"
 #include "store_folder.h"
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The CUDA sources of tests/cuda on the CPU driver; the cases are in corpus_*.c, see corpus.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "corpus.h"
 #include "driver.h"

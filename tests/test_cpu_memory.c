@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU device's memory: addresses, limits, lookup, and what traps. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/cpu/fault.h"
-#include "../src/cpu/memory.h"
+#include "base/alloc.h"
+#include "cpu/fault.h"
+#include "cpu/memory.h"
 
 #include <check.h>
 #include <setjmp.h>

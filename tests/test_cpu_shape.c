@@ -4,15 +4,15 @@
  * asked for: `u` the same in all lanes, `v` a vector, else the offsets of lanes 1, 2, 16 and 31 from
  * lane 0.
  */
-#include "../src/base/common.h"
-#include "../src/base/str.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/parse.h"
-#include "../src/cpu/shape.h"
-#include "../src/cpu/spin.h"
-#include "../src/cpu/team.h"
+#include "base/common.h"
+#include "base/str.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/lower.h"
+#include "cpu/parse.h"
+#include "cpu/shape.h"
+#include "cpu/spin.h"
+#include "cpu/team.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* arange, linspace and eye against loops on the host. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <kudzu/create.h>

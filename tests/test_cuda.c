@@ -3,10 +3,10 @@
  * Real CUDA sources, tests/cuda/NAME.cu, on every device found, against the same computation in C.
  * Compiled with --fmad=false where the C side is to agree to the last bit.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 #include "ints.h"
 #include "support.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Elementwise kernels of users: ranges, types, mistakes, threads; see custom.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "custom.h"
 
 #include <complex.h>

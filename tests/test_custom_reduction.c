@@ -3,9 +3,9 @@
  * Reductions of users, against loops on the host; for floats with the order that the library has,
  * so that every bit is the same; see custom.h.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "custom.h"
 
 #include <complex.h>

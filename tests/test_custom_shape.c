@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Elementwise kernels of users over shapes and strides, against loops on the host; see custom.h. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "custom.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Argument lists of users' kernels: what is read, and what is refused, with its place. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/declare.h"
+#include "base/alloc.h"
+#include "declare.h"
 
 #include <check.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * Devices: names, the choice of one, the loss of a context, on the scripted stub driver; and the
  * basics on every device found.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <pthread.h>

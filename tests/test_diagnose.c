@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What kz_diagnose says, with drivers, NVRTC and cache folder there, missing, or broken. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 #include "store_folder.h"
 #include "support.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Logs as lists of diagnostics: texts, and what the compiler says. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 #include "support.h"
 
 #include <check.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* DLPack in and out: what is shared, what is refused, and that each deleter is called once. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <kudzu/dlpack.h>

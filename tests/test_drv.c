@@ -6,13 +6,13 @@
  * A script acts when the stub is loaded, so each test sets it before its first drv_open; Check's
  * fork keeps the tests apart.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/drv/drv.h"
+#include "drv/drv.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/dl.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ static const struct {
 #define OPTIONAL false
 #define X(name, symbol, since, need, parameters)                                                   \
 	{"cu" #name, #symbol, since, need, offsetof(struct drv, name)},
-#include "../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 #undef CORE
 #undef OPTIONAL

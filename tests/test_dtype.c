@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of element types, and the registration of structs. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <pthread.h>

@@ -7,9 +7,9 @@
  * what should not be written is looked at too.  Each trial runs in both shapes of kernels: the CPU
  * device's own, one thread to a block, and that for GPUs.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/elementwise.h"
+#include "elementwise.h"
 #include "ops_ref.h"
 #include "support.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Elementwise operations that are refused, that run out of memory, and whose driver fails. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/drv/cuda_abi.h"
+#include "base/alloc.h"
+#include "drv/cuda_abi.h"
 #include "support.h"
 
 #include <stdio.h>

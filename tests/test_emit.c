@@ -5,10 +5,10 @@
  * is in emit_cases.def, in C, tried on all combinations of difficult operands; the approximate
  * functions follow, with their bounds.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 #include "bits.h"
 #include "driver.h"
 #include "machine.h"

@@ -3,7 +3,7 @@
  * Loops that threads leave one by one, at both widths, in whole warps and in parts of them.  Each
  * thread follows a chain through the memory of all; the reference is the same loop in C.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

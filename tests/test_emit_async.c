@@ -2,9 +2,9 @@
 /*
  * Asynchronous copies and barriers in shared memory, from PTX, at both widths.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/rt_mbarrier.h"
+#include "cpu/rt_mbarrier.h"
 #include "grid.h"
 
 #include <check.h>

@@ -4,7 +4,7 @@
  * threads and at several, in whole warps and in parts of them.  One worker runs the threads in order,
  * so that the reference is a loop over them.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

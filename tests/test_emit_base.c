@@ -3,7 +3,7 @@
  * Kernels for blocks of one thread, whose loops LLVM makes vectors of: each loop of the table runs
  * over memory that it reads and writes at distances where that matters, against the same loop in C.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "machine.h"
 

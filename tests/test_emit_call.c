@@ -5,7 +5,7 @@
  */
 #include "api.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <stdlib.h>

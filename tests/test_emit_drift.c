@@ -3,7 +3,7 @@
  * Pointers and counters that loops add to, the same in all lanes or not quite: each program at both
  * widths, for lanes whose elements lie side by side, in rows and otherwise, against the same in C.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

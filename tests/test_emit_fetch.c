@@ -3,10 +3,10 @@
  * Which loads are by 32 bytes: those from memory, of kernels that read little.  And which come with a
  * prefetch of what is behind them: those of these that are in loops.  What they read stays what it is.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 #include "grid.h"
 #include "store_folder.h"
 

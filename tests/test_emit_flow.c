@@ -3,16 +3,16 @@
  * The code generator beyond single instructions: memory, atomics, control flow, and the coroutine,
  * that is what survives a yield and why it was made.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 #include "machine.h"
 
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/parse.h"
+#include "cpu/cfg.h"
+#include "cpu/lower.h"
+#include "cpu/check.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Branches whose outcome is found for all lanes at once: comparisons of lanes in order with a bound,
  * near the ends of the numbers too, where adding wraps, and logic of such predicates.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

@@ -3,7 +3,7 @@
  * Local memory, at both widths: elements of all sizes, at the same place in all threads and at places
  * of their own, in whole warps and in parts of them.  The reference is an array of bytes.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

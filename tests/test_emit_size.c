@@ -3,10 +3,10 @@
  * How much code long kernels become at 32 lanes: in proportion to their length, since whatever
  * grows faster takes LLVM minutes and gigabytes.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/features.h"
+#include "base/str.h"
+#include "cpu/features.h"
 #include "machine.h"
 
 #include <check.h>

@@ -3,15 +3,15 @@
  * Kernels whose warps run as a team: results as when each runs by itself, warps that part on the way,
  * failures, and which kernels are of the kind.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/parse.h"
-#include "../src/cpu/team.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/lower.h"
+#include "cpu/parse.h"
+#include "cpu/team.h"
 #include "grid.h"
 #include "store_folder.h"
 

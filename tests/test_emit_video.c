@@ -4,7 +4,7 @@
  * computes is written down here with 128 bits, from the text of the PTX ISA and not its program.
  * The other video instructions are in emit_cases.def.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

@@ -4,7 +4,7 @@
  * threads that have exited or never were.  The references are loops over threads, written from the
  * PTX ISA's pseudo code.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

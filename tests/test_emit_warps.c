@@ -4,7 +4,7 @@
  * follow each other: blocks of many sizes, warps that part in between, and failures, which must name
  * the thread all the same.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

@@ -4,7 +4,7 @@
  * them or some, at both widths.  Each thread copies its elements from one half of the memory to the
  * other; the reference is memcpy.  And rows of threads that read one element each.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

@@ -4,7 +4,7 @@
  * 128 reads the byte at its index, from both ends of a space of 4 GiB and from its middle, where
  * signed indexes wrap, and writes one there; what it is to find is computed in C.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "grid.h"
 

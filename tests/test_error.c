@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Error values: the first failure wins, ownership, and what a person sees. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/error.h"
+#include "base/error.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions as strings on each device: values, options, errors, kernels that are prepared. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/expr.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "expr.h"
 #include "support.h"
 
 #include <math.h>

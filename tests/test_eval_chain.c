@@ -5,10 +5,10 @@
  * refuses the other refuses, with the same status.  On the CPU device both shapes of kernels are
  * tried, its own and that of GPUs.  KUDZU_TEST_SEED=n begins with that tree.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
-#include "../src/expr.h"
+#include "base/str.h"
+#include "expr.h"
 #include "support.h"
 
 #include <math.h>

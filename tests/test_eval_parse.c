@@ -3,10 +3,10 @@
  * Expressions as strings, without a device: what is read, written again as calls of operations, and
  * the errors with their places.  The arrays have types and shapes, no memory.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
-#include "../src/eval_parse.h"
+#include "base/str.h"
+#include "eval_parse.h"
 #include "support.h"
 
 #include <float.h>

@@ -8,10 +8,10 @@
  * device both shapes of kernels are tried, its own and that of GPUs.  KUDZU_TEST_SEED=n begins with
  * that expression.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
-#include "../src/objects.h"
+#include "base/str.h"
+#include "objects.h"
 #include "support.h"
 
 #include <math.h>

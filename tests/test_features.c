@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Levels of features: what code may use, and that other processors have other keys. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/features.h"
+#include "cpu/features.h"
 #include "machine.h"
 
 #include <check.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* src/base/file.c: reading files, paths, the cache folder. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/file.h"
+#include "base/file.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <check.h>
 #include <stdlib.h>

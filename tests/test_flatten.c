@@ -3,14 +3,14 @@
  * src/cpu/flatten.c and flat_*.c: what becomes of memory, labels and instructions of the functions
  * that a kernel calls.  What the result computes is test_emit_call.c's matter.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/flatten.h"
-#include "../src/cpu/parse.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/flatten.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <string.h>

@@ -9,15 +9,15 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strchrnul */
 #endif
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "api.h"
 #include "driver.h"
 #include "forms.h"
 #include "forms_ref.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/ptx.h"
+#include "base/str.h"
+#include "cpu/ptx.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -366,7 +366,7 @@ static const struct row {
 } rows[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) \
 	{spelling, types, strncmp(note, "unsupported", 11) != 0 && (spelling)[0] != '#'},
-#include "../src/cpu/ptx.def"
+#include "cpu/ptx.def"
 #undef X
 };
 

@@ -6,7 +6,7 @@
 #include "diff.h"
 #include "driver.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 
 #include <check.h>
 #include <stdio.h>

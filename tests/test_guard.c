@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* KUDZU_CPU_GUARD: the first access out of bounds is found, and told by line, thread and address. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "api.h"
 
-#include "../src/cpu/line.h"
+#include "cpu/line.h"
 
 #include <stdio.h>
 #include <stdlib.h>

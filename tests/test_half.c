@@ -5,9 +5,9 @@
  * the arithmetic of softfloat.h, which knows nothing of the host's.  Operands are gathered until
  * there are 32 of them, for 32 threads: in one warp of 32 lanes, or one after the other.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 #include "driver.h"
 #include "machine.h"
 #include "softfloat.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* src/base/hash.c: against vectors of xxHash's own documentation, and that parts do not matter. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/hash.h"
+#include "base/hash.h"
 
 #include <check.h>
 #include <string.h>

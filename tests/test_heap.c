@@ -3,10 +3,10 @@
  * src/cpu/heap.c: a random sequence of requests against a map of the bytes that are in use, and the
  * corners.  The range that is managed is never touched, so any address will do.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/cpu/heap.h"
+#include "base/alloc.h"
+#include "cpu/heap.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The program of the README, samples/01_doublify.c as it stands, while memory runs out. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/compiled.h"
+#include "base/alloc.h"
+#include "compiled.h"
 #include "support.h"
 
 #include <check.h>

@@ -6,11 +6,11 @@
 #include "api.h"
 #include "gen.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/cfg.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/lower.h"
-#include "../src/cpu/parse.h"
+#include "base/str.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/lower.h"
+#include "cpu/parse.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 /*
  * Images: LZ4 blocks, and fat binaries as nvcc makes them (tests/fatbin) and as it never would.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/cpu/image.h"
-#include "../src/base/lz4.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cpu/image.h"
+#include "base/lz4.h"
 
 #include <check.h>
 #include <stdlib.h>

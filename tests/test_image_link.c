@@ -3,11 +3,11 @@
  * Linking: several sources and libraries become one module that runs, whatever each was compiled
  * to; and what is missing, or there twice, is named.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Elements by their indexes, on every device, against loops over host memory. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "both_shapes.h"
 
 #include <string.h>

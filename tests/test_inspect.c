@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What images tell of kernels, variables and resources, and variables by name and type. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <kudzu/inspect.h>

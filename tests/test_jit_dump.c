@@ -2,10 +2,10 @@
 /*
  * What becomes of a kernel, as text in files.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 #include "machine.h"
 #include "store_folder.h"
 

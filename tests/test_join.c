@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Joining and repeating arrays on every device: against loops over their elements on the host. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/shape.h"
+#include "base/alloc.h"
+#include "shape.h"
 #include "support.h"
 
 #include <stdlib.h>

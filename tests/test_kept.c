@@ -4,16 +4,16 @@
  * that the code depends on has changed; and whatever is wrong on disk, kernels run.  That what is
  * loaded computes what was compiled is checked with the whole corpus, see corpus.c.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/dl.h"
-#include "../src/base/str.h"
-#include "../src/cpu/check.h"
-#include "../src/cpu/code.h"
-#include "../src/cpu/flatten.h"
-#include "../src/cpu/kept.h"
-#include "../src/cpu/parse.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/str.h"
+#include "cpu/check.h"
+#include "cpu/code.h"
+#include "cpu/flatten.h"
+#include "cpu/kept.h"
+#include "cpu/parse.h"
 #include "machine.h"
 #include "store_folder.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches on every device found: what is checked before, how arguments arrive, what a fault does. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>

@@ -4,7 +4,7 @@
  * minutes.  int8 everywhere; loops over the same memory, on a GPU over a copy of it, say what is
  * right.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "support.h"
 

@@ -3,12 +3,12 @@
  * The scheduler, with kernels written in C as the generator would make them: coroutines that
  * return where to resume.  Every kernel works for any width.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/cpu/fault.h"
-#include "../src/cpu/launch.h"
-#include "../src/cpu/rt_collect.h"
+#include "base/alloc.h"
+#include "cpu/fault.h"
+#include "cpu/launch.h"
+#include "cpu/rt_collect.h"
 
 #include <check.h>
 #include <signal.h>

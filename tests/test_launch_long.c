@@ -3,10 +3,10 @@
  * Launches that do not end by themselves, or not soon: left and continued, cancelled, cooperative,
  * several at a time.  The kernels are written in C, as in test_launch.c.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/fault.h"
-#include "../src/cpu/launch.h"
+#include "cpu/fault.h"
+#include "cpu/launch.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Structs of host and device compared: real ones, wrong ones, and random ones laid out by hand. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 #include "support.h"
 
 #include <kudzu/layout.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* src/cpu/lex.c: one token at a time, its kind, value and place. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/lex.h"
+#include "cpu/lex.h"
 
 #include <check.h>
 #include <locale.h>

@@ -3,11 +3,11 @@
  * The headers of CUDA that kernels include: they compile with what a plain install has, without a
  * folder being named, and what they compute is right, on every device found.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "rtc/nvrtc.h"
 #include "support.h"
 
 #include <check.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices on every device, against three loops over host memory. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "both_shapes.h"
 
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * The linker with PTX made to hurt: cut off anywhere, damaged at random, twice the same, with the
  * damaged beside the good.  It is refused with a reason, or the result is PTX again.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/cpu/link.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cpu/link.h"
 
 #include <check.h>
 #include <glob.h>

@@ -4,12 +4,12 @@
  * the driver refuses for its version, told by the scripted stub driver: it is repaired, or the
  * error has both versions.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/base/str.h"
-#include "../src/rtc/ptx_version.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "rtc/ptx_version.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules that are shared: nobody can tell, and nobody is left behind. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/loaded.h"
+#include "loaded.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>

@@ -3,10 +3,10 @@
  * Buffers, copies and fills: results on every device, against the same on host memory; errors,
  * order between streams and what the driver is asked for on the stub.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <stdlib.h>

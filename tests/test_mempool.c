@@ -4,10 +4,10 @@
  * lists of what is live.  What the driver is asked for is counted on the stub; see
  * test_mempool_model.c for the rest.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <stdio.h>

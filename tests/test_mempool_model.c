@@ -9,9 +9,9 @@
  * of it the end of this one is.  So for every use one can say whether all earlier uses of that
  * memory are done, or it is behind them.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/objects.h"
+#include "objects.h"
 #include "support.h"
 
 #include <stdlib.h>

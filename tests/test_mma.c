@@ -4,9 +4,9 @@
  * PTX ISA, shape by shape; what they must be from loops over rows and columns, in integers or, for
  * floats, in f64 with the roundings of softfloat.h.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/str.h"
+#include "base/str.h"
 #include "grid.h"
 #include "softfloat.h"
 

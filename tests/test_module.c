@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules on every device found: what compiles, what is found by which name, what errors say. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/compiled.h"
+#include "base/alloc.h"
+#include "compiled.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>

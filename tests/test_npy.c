@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* .npy files: what numpy writes is read, what is written is numpy's, damages are errors. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/npy.h"
+#include "base/alloc.h"
+#include "npy.h"
 #include "npy_folder.h"
 
 Suite *npy_suite(void);

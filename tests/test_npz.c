@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* .npz files: several arrays by name, stored and deflated; damages are errors. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "npy_folder.h"
 
 #include <kudzu/npy.h>

@@ -7,9 +7,9 @@
  * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, in some minutes, and prints the worst
  * errors; KUDZU_TEST_SEED=N is the seed.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/objects.h"
+#include "objects.h"
 #include "ops_ref.h"
 #include "support.h"
 

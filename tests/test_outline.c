@@ -6,9 +6,9 @@
  */
 #include "big_text.h"
 
-#include "../src/base/str.h"
-#include "../src/cpu/outline.h"
-#include "../src/cpu/parse.h"
+#include "base/str.h"
+#include "cpu/outline.h"
+#include "cpu/parse.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether arrays share memory, against a list of all bytes of both. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/overlap.h"
+#include "overlap.h"
 
 #include <check.h>
 #include <stdlib.h>

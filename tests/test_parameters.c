@@ -3,8 +3,8 @@
  * The parameters of kernels for the command line: names from the source, types from the compiler;
  * and the colours of what compilers say.
  */
-#include "../src/cli/parameters.h"
-#include "../src/cli/report.h"
+#include "cli/parameters.h"
+#include "cli/report.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* src/cpu/parse*.c: what a module looks like once it is parsed. */
-#include "../src/base/alloc.h"
-#include "../src/base/common.h"
-#include "../src/cpu/parse.h"
+#include "base/alloc.h"
+#include "base/common.h"
+#include "cpu/parse.h"
 
 #include <check.h>
 #include <stdio.h>

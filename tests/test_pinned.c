@@ -3,10 +3,10 @@
  * Pinned host memory: contents on every device; when it is reused, and what copies know of it, on
  * the stub.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <stdlib.h>

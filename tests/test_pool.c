@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The worker threads. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/cpu/pool.h"
+#include "base/alloc.h"
+#include "cpu/pool.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -3,10 +3,10 @@
  * src/cpu/print.c against the C library's printf, with the same values: every conversion with
  * random flags, widths, precisions and sizes, and what is particular to kernels.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/cpu/print.h"
+#include "base/alloc.h"
+#include "cpu/print.h"
 
 #include <check.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * whose answers are below, as it writes its types: ? b h i l B H I L e f d F D, E for ml_dtypes'
  * bfloat16, of which numpy says less than we do: a dot.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "support.h"
 

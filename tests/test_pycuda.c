@@ -5,7 +5,7 @@
  * the sources go deeper.  Random numbers are a later chapter: random, curand_wrappers are not here;
  * numpy_integer_shape, ndarray_shape and len have no meaning in C.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "pycuda.h"
 

@@ -3,7 +3,7 @@
  * More of PyCUDA's tests by their names, see test_pycuda.c: making arrays, views, indexes, reductions
  * and scans.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "pycuda.h"
 

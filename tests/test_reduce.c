@@ -3,10 +3,10 @@
  * Reductions: the same bits always, accuracy, NaN, what has no elements, where results go, and what
  * is refused.  test_reduce_random.c has shapes and strides.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
  * Elements are small integers in every type, so that sums are exact in any order; some are NaN.  A
  * seed stands for one case; failures print it.  KUDZU_TEST_SLOW=1 tries many more.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/objects.h"
+#include "objects.h"
 #include "support.h"
 
 #include <math.h>

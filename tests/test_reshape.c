@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Other shapes, and the copies that some take, on every device found and the stub.
  * What numpy answers was asked of numpy. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "views.h"
 
 Suite *reshape_suite(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Source text to image, with the real NVRTC.  Every test compiles in its own process. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/thread.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/thread.h"
 #include "image_text.h"
 
 #include <check.h>

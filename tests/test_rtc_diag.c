@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* NVRTC's logs as they are, and as they are shown. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/diag.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/diag.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The prelude: C habits compile, CUDA's headers still do, and a source may use its names. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/headers.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/headers.h"
+#include "rtc/nvrtc.h"
 
 #include <check.h>
 #include <float.h>

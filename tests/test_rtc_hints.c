@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Common mistakes, made; NVRTC finds them, and the hint says what to do.  Other errors get none. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/rtc/compile.h"
-#include "../src/rtc/hints.h"
-#include "../src/rtc/nvrtc.h"
+#include "rtc/compile.h"
+#include "rtc/hints.h"
+#include "rtc/nvrtc.h"
 
 #include <check.h>
 #include <string.h>

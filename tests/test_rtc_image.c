@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What images say about their kernels: PTX by hand, cubins by NVRTC, and damaged ones. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "image_text.h"
 
 #include <check.h>

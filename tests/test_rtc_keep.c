@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where debuggers find a source: what the code says, and what lies there. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/rtc/keep.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "rtc/keep.h"
 #include "support.h"
 
 #include <check.h>

@@ -5,11 +5,11 @@
  * have one key; what is installed is a folder that looks like a toolkit, seen by a process of its own
  * each time, as a process looks only once.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/hash.h"
-#include "../src/rtc/key.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "rtc/key.h"
 
 #include <kudzu/version.h>
 

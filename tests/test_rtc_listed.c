@@ -3,12 +3,12 @@
  * The lists of kernels of big texts on disk: what comes from there is what reading the text gives,
  * and whatever is there instead does no harm.  Each test has a folder of its own.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/rtc/cache.h"
-#include "../src/rtc/listed.h"
-#include "../src/rtc/pack.h"
+#include "base/alloc.h"
+#include "rtc/cache.h"
+#include "rtc/listed.h"
+#include "rtc/pack.h"
 #include "image_text.h"
 
 #include <check.h>

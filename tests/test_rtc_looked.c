@@ -3,12 +3,12 @@
  * What was found out by looking at files: it is there as long as these stay as they were, and no
  * longer.  Each test has a folder of its own, for files and for the cache.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/rtc/cache.h"
-#include "../src/rtc/looked.h"
-#include "../src/rtc/reach.h"
+#include "base/alloc.h"
+#include "rtc/cache.h"
+#include "rtc/looked.h"
+#include "rtc/reach.h"
 
 #include <check.h>
 #include <fcntl.h>

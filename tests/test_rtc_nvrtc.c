@@ -3,12 +3,12 @@
  * Finding NVRTC.  Each test runs in a process of its own, where nothing has been loaded yet; where
  * the real library lies is found out in a child of it.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/base/str.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "rtc/nvrtc.h"
 
 #include <check.h>
 #include <limits.h>

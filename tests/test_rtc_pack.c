@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Images as bytes: everything comes back, and no bytes do harm. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/squeeze.h"
-#include "../src/rtc/pack.h"
+#include "base/alloc.h"
+#include "base/squeeze.h"
+#include "rtc/pack.h"
 
 #include <check.h>
 #include <stdio.h>

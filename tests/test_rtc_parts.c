@@ -3,14 +3,14 @@
  * What a linker is given, taken apart: kinds, symbols, libraries, and files made to hurt; and what
  * linkers say, read.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/base/str.h"
-#include "../src/rtc/elf.h"
-#include "../src/rtc/link_log.h"
-#include "../src/rtc/parts.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "rtc/elf.h"
+#include "rtc/link_log.h"
+#include "rtc/parts.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Precompiled headers: used where nothing has changed, and never else. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/compile.h"
-#include "../src/rtc/nvrtc.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/compile.h"
+#include "rtc/nvrtc.h"
 
 #include <check.h>
 #include <glob.h>

@@ -4,14 +4,14 @@
  * that it opened (--fdevice-time-trace) is the measure: each file of the caller's in it must have
  * been found.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/file.h"
-#include "../src/base/str.h"
-#include "../src/rtc/compiler.h"
-#include "../src/rtc/includes.h"
-#include "../src/rtc/reach.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "rtc/compiler.h"
+#include "rtc/includes.h"
+#include "rtc/reach.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What ptxas gave kernels: the cubin's own figures against those of ptxas's log. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/rtc/resources.h"
+#include "base/alloc.h"
+#include "rtc/resources.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding kernels in source text. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/scan.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/scan.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Mangled names taken apart.  Every name here was made by NVRTC, or breaks one that was. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/str.h"
-#include "../src/rtc/signature.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/signature.h"
 
 #include <check.h>
 #include <stdlib.h>

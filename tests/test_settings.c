@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "api.h"
 
-#include "../src/cpu/features.h"
-#include "../src/cpu/settings.h"
+#include "cpu/features.h"
+#include "cpu/settings.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shapes and lists of axes: as text, resolved, broadcast. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/shape.h"
+#include "shape.h"
 #include "support.h"
 
 #include <string.h>

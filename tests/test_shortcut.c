@@ -3,7 +3,7 @@
  * Operations on arrays that are alike, one after the other: each call has to give what it would give
  * alone, whatever calls before it came to.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "both_shapes.h"
 #include "number.h"

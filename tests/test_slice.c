@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Slices and splits, on every device found and the stub; those that run kernels only on the former.
  * What numpy answers was asked of numpy. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "views.h"
 

@@ -3,11 +3,11 @@
  * src/base/lz4.c, squeeze.c: what is squeezed comes back, the parts that are read and no others, and no
  * bytes do harm.  All is in memory of exactly its size, for sanitizers to see what is touched.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/base/lz4.h"
-#include "../src/base/squeeze.h"
+#include "base/alloc.h"
+#include "base/lz4.h"
+#include "base/squeeze.h"
 
 #include <check.h>
 #include <endian.h>

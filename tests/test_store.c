@@ -4,9 +4,9 @@
  * test_store_calls.c: when system calls fail; test_store_race.c: many processes; test_store_owner.c:
  * other users.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "calls.h"
 #include "store_folder.h"
 

@@ -4,7 +4,7 @@
  * Whatever happens, the store's user sees a hit with the right value or no hit; and afterwards the
  * folder works as before.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "calls.h"
 #include "store_folder.h"

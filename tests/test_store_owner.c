@@ -5,9 +5,9 @@
  * read all, so that what is tested would not show.  Run by root, these can be all cases; run by
  * others, those that change no owners.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/file.h"
+#include "base/file.h"
 #include "store_folder.h"
 
 #include <check.h>

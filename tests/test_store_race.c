@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* src/base/store*.c: many processes and threads at once, on the same keys. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "store_folder.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams and events: on the stub their errors and lifetimes, on every device found their order. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/objects.h"
+#include "base/alloc.h"
+#include "objects.h"
 #include "support.h"
 
 #include <pthread.h>

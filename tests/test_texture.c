@@ -3,9 +3,9 @@
  * src/cpu/texture.c and surface.c against the formulas of the CUDA C programming guide, written
  * down here once more: in f64, and by modes that move coordinates, not indices.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/cpu/texture.h"
+#include "cpu/texture.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Array elements to and from the host, at any strides of either side, and to other devices. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/array.h"
-#include "../src/base/alloc.h"
+#include "array.h"
+#include "base/alloc.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies that turn matrices around, on every device, against a loop over host memory. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "both_shapes.h"
 

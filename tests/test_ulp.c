@@ -4,7 +4,7 @@
  * printed beside what the PTX ISA allows and asserted to be within what ptx.def promises.  A few
  * hundred numbers of each exponent are tried; with KUDZU_TEST_SLOW=N every Nth f32 there is.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
 #include "api.h"
 #include "driver.h"

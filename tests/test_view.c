@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Views, on every device found and the stub: their axes, their types, refusals, lifetimes.
  * What numpy answers was asked of numpy; test_view_random.c has everything else. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
+#include "base/alloc.h"
 #include "views.h"
 
 Suite *view_suite(void);

@@ -6,9 +6,9 @@
  * operation says, for each axis of what it is applied to, which axis of the result it becomes and
  * which of its indexes that has; the new list follows.  KUDZU_TEST_SEED=n begins with that chain.
  */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/shape.h"
+#include "shape.h"
 #include "support.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Warming up: this program is the worker, too (main.c); the cache is a folder of the test's. */
-#include "../src/base/common.h"
+#include "base/common.h"
 
-#include "../src/base/alloc.h"
-#include "../src/warm.h"
-#include "../src/rtc/cache.h"
+#include "base/alloc.h"
+#include "warm.h"
+#include "rtc/cache.h"
 #include "store_folder.h"
 #include "support.h"
 

@@ -3,7 +3,7 @@
  * The heap, with a hook for tests.  `passes` counts down with every request while it is armed; the
  * request that finds it at zero fails, and disarms it.  `room` is what requests may still take.
  */
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <limits.h>

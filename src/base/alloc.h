@@ -6,7 +6,7 @@
  * All memory that Kudzu itself takes from the heap comes from here, so that tests can make the
  * n-th request fail.  Every function returns NULL when memory runs out; mem_free takes NULL.
  */
-#include "common.h"
+#include "base/common.h"
 
 void *mem_alloc(size_t size);                /* not cleared */
 void *mem_zalloc(size_t count, size_t size); /* cleared, count * size checked */

@@ -4,10 +4,10 @@
  * is being filled, and a request that does not fit starts a new one, so small requests cost an
  * addition.  A large request gets a block of its own behind the head, which stays in use.
  */
-#include "arena.h"
+#include "base/arena.h"
 
-#include "alloc.h"
-#include "str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>

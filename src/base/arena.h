@@ -3,7 +3,7 @@
 #define BASE_ARENA_H
 
 /* Memory that is freed all at once: what a compiler pass builds. */
-#include "common.h"
+#include "base/common.h"
 
 struct arena {
 	struct arena_block *head;

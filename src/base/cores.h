@@ -2,7 +2,7 @@
 #ifndef BASE_CORES_H
 #define BASE_CORES_H
 
-#include "common.h"
+#include "base/common.h"
 
 #include <sched.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared objects found at run time.  RTLD_LOCAL: what we load must not answer for others. */
-#include "dl.h"
+#include "base/dl.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

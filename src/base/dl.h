@@ -3,7 +3,7 @@
 #define BASE_DL_H
 
 /* Shared objects found at run time. */
-#include "common.h"
+#include "base/common.h"
 
 /* Open a shared object; on failure return NULL and put the loader's reason into why[why_size]. */
 void *dl_open(const char *path, char *why, size_t why_size);

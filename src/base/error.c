@@ -3,10 +3,10 @@
  * Fill in a kz_error.  Everything goes through error_fill, which keeps the first failure and makes
  * the message one line of whole UTF-8 characters, whatever a name or a path in it contains.
  */
-#include "error.h"
+#include "base/error.h"
 
-#include "alloc.h"
-#include "str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>

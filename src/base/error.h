@@ -7,7 +7,7 @@
  * can end with `return error_set(err, KZ_INVALID, "...")`.  err may be NULL; an error that already
  * says something keeps it: the first failure wins.
  */
-#include "common.h"
+#include "base/common.h"
 
 #include <kudzu/error.h>
 

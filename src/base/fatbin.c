@@ -8,11 +8,11 @@
  * NVIDIA does not document the format; this is what the fatbinary of CUDA 13 writes.  Nothing in
  * the headers is believed: sizes are checked against what holds them.
  */
-#include "fatbin.h"
+#include "base/fatbin.h"
 
-#include "alloc.h"
-#include "dl.h"
-#include "lz4.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/lz4.h"
 
 #include <pthread.h>
 #include <stdio.h>

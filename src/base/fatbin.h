@@ -11,7 +11,7 @@
  *		}
  *	}
  */
-#include "common.h"
+#include "base/common.h"
 
 #define FATBIN_UNKNOWN_SIZE SIZE_MAX /* only the fat binary itself tells */
 

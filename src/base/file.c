@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading and replacing files, taking paths apart, and the place for cached data. */
-#include "file.h"
+#include "base/file.h"
 
-#include "alloc.h"
-#include "error.h"
+#include "base/alloc.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

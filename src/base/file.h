@@ -2,7 +2,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
-#include "common.h"
+#include "base/common.h"
 
 #include <kudzu/error.h>
 

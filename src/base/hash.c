@@ -4,8 +4,8 @@
  * over a whole file costs less than reading it.  Nothing of it is visible outside this file
  * and hash_wide.c.
  */
-#include "cores.h"
-#include "hash_wide.h"
+#include "base/cores.h"
+#include "base/hash_wide.h"
 
 #undef always_inline /* which that header writes as the attribute */
 #define XXH_INLINE_ALL

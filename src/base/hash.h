@@ -7,7 +7,7 @@
  * be kept in files.  They find damage and make names; they keep nobody out, since anyone can make
  * two texts with one hash.
  */
-#include "common.h"
+#include "base/common.h"
 
 enum { HASH_TEXT_SIZE = 33 };
 

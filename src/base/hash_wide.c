@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* XXH3 once more, for processors with AVX2: the same hashes, of long texts in half the time. */
-#include "hash_wide.h"
+#include "base/hash_wide.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -7,7 +7,7 @@
  * What is encoded is the first match that is found, by one table of where four bytes were last: for
  * texts that say the same again and again, which PTX is, that is nearly as good as looking on.
  */
-#include "lz4.h"
+#include "base/lz4.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define BASE_LZ4_H
 
 /* LZ4 blocks: fat binaries of CUDA before 12.4 hold their PTX in one, and we keep texts in them. */
-#include "common.h"
+#include "base/common.h"
 
 #define LZ4_ENCODE_MAX 65536
 

@@ -3,9 +3,9 @@
  * String -> pointer: open addressing with linear probing in a table that is never more than half
  * full.  Nothing is ever removed, so a probe ends at the first empty slot.
  */
-#include "map.h"
+#include "base/map.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

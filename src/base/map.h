@@ -3,7 +3,7 @@
 #define BASE_MAP_H
 
 /* String -> pointer.  Keys are borrowed and must outlive the map.  Zero-initialized is empty. */
-#include "common.h"
+#include "base/common.h"
 
 struct map {
 	struct map_slot *slots;

@@ -9,10 +9,10 @@
  * the first one before it to refer to.  Sizes are looked at when it is opened, blocks when they are
  * decoded.
  */
-#include "squeeze.h"
+#include "base/squeeze.h"
 
-#include "alloc.h"
-#include "lz4.h"
+#include "base/alloc.h"
+#include "base/lz4.h"
 
 #include <endian.h>
 #include <pthread.h>

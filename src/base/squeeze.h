@@ -13,8 +13,8 @@
  * Whether the pieces are what was written is for who keeps them to know, by a checksum: of one that is
  * damaged the text is blanks.
  */
-#include "error.h"
-#include "str.h"
+#include "base/error.h"
+#include "base/str.h"
 
 #define SQUEEZE_PIECE 8192 /* bytes of text, but for the last one */
 

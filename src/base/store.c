@@ -14,10 +14,10 @@
  * that the entry is in use).  A big one is some more, for it is read by its head and the key, in
  * pieces, and then the value.
  */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
-#include "alloc.h"
-#include "file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,9 +10,9 @@
  * A key is any bytes; begin it with its kind ("rtc", "cpu") and a zero.  It is kept whole beside
  * the value, and compared whole.
  */
-#include "common.h"
+#include "base/common.h"
 
-#include "hash.h"
+#include "base/hash.h"
 
 struct store; /* any thread may use it */
 

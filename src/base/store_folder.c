@@ -13,9 +13,9 @@
  * The folder itself is no symbolic link; those above it may be.  There is no way to use the folder
  * of another user.
  */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
 #define BASE_STORE_INNER_H
 
 /* What the files store*.c share; others include store.h. */
-#include "common.h"
+#include "base/common.h"
 
-#include "hash.h"
-#include "store.h"
+#include "base/hash.h"
+#include "base/store.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
  * them, they hold between threads too, and one file has as many as there are keys, so that there
  * are no stale ones and nothing to clean up.
  */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>

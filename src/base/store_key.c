@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys of a store, and what the files of their entries are called. */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
 #include <string.h>
 

@@ -12,9 +12,9 @@
  * Its first bytes are locked: the first one for changing the sum, the second for removing; those
  * from LOCK_KEYS on are the locks of keys.
  */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

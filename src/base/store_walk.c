@@ -4,9 +4,9 @@
  * remove files meanwhile, so each step takes it that a file is gone.  Only names that a store gives
  * are looked at: whatever else lies in the folder is not ours to touch.
  */
-#include "store_inner.h"
+#include "base/store_inner.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A growing string.  One byte beyond len is always kept for the terminating zero. */
-#include "str.h"
+#include "base/str.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <locale.h>
 #include <stdio.h>

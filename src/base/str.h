@@ -6,7 +6,7 @@
  * A growing string, always zero-terminated once something was added.  When memory runs out it
  * remembers that and ignores what follows: add as often as you like, look at `failed` once.
  */
-#include "common.h"
+#include "base/common.h"
 
 #include <stdarg.h>
 

@@ -12,9 +12,9 @@
  * Parsing allocates nothing: the numbers stay text, are checked here, and are read again when the
  * array is filled.  What is wrong is told with its place, for a caret.
  */
-#include "argument.h"
+#include "cli/argument.h"
 
-#include "numeral.h"
+#include "cli/numeral.h"
 
 #include <ctype.h>
 #include <errno.h>

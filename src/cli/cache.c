@@ -2,9 +2,9 @@
 /*
  * kudzu cache: shows what is in the cache on disk, empties it, and tells why a compile is not a hit.
  */
-#include "cli.h"
-#include "report.h"
-#include "source.h"
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "cli/source.h"
 
 #include <getopt.h>
 #include <inttypes.h>

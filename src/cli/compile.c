@@ -7,9 +7,9 @@
  * user wants to see all: so each file is compiled once more here, which for the good ones takes what
  * is in the cache, and for the bad ones is the price of their messages.
  */
-#include "cli.h"
-#include "report.h"
-#include "source.h"
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "cli/source.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  * in front of LD_LIBRARY_PATH.  Nothing is made at run time, and nothing has to be removed.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kudzu/kudzu.h>
 

@@ -4,8 +4,8 @@
  * followed by the reasons and the remedy; then the verdict, which is the exit status too.  With
  * --json the same for programs.
  */
-#include "cli.h"
-#include "report.h"
+#include "cli/cli.h"
+#include "cli/report.h"
 
 #include <kudzu/kudzu.h>
 

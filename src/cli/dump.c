@@ -7,9 +7,9 @@
  * are printed.
  */
 #define _GNU_SOURCE
-#include "cli.h"
-#include "report.h"
-#include "source.h"
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "cli/source.h"
 
 #include <dirent.h>
 #include <errno.h>

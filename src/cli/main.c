@@ -5,7 +5,7 @@
  * A command sees its own words only.  How many those may be, --help and `kudzu help COMMAND` are
  * dealt with here, from the table, so that no command can forget them.
  */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kudzu/kudzu.h>
 

@@ -5,7 +5,7 @@
  * The files of src/cli/template are in this program as they are; the assembler includes them.  All
  * that changes is the word @NAME@.
  */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <errno.h>

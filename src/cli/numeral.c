@@ -6,7 +6,7 @@
  * bfloat16 are made of a double by the one rule that both have: a mantissa of so many bits, rounded
  * to even, below an exponent with such a bias.
  */
-#include "numeral.h"
+#include "cli/numeral.h"
 
 #include <ctype.h>
 #include <errno.h>

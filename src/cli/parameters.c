@@ -7,7 +7,7 @@
  * and the list is as long as the compiler's, the last word of each item is a name.  This is no
  * parser; a wrong guess makes a poor name and no more.
  */
-#include "parameters.h"
+#include "cli/parameters.h"
 
 #include <ctype.h>
 #include <stdio.h>

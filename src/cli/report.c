@@ -6,9 +6,9 @@
  * bold, its kind red, magenta or cyan, and its caret green, as gcc has them.
  */
 #define _GNU_SOURCE
-#include "report.h"
+#include "cli/report.h"
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <stdio.h>

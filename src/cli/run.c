@@ -6,10 +6,10 @@
  * again for each change of the file: open the device, compile, make the arguments, launch, print.
  */
 #define _GNU_SOURCE
-#include "run.h"
+#include "cli/run.h"
 
-#include "cli.h"
-#include "report.h"
+#include "cli/cli.h"
+#include "cli/report.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
 #define CLI_RUN_H
 
 /* What the files of `kudzu run` share. */
-#include "argument.h"
-#include "parameters.h"
-#include "source.h"
+#include "cli/argument.h"
+#include "cli/parameters.h"
+#include "cli/source.h"
 
 #define RUN_MAX PARAMETERS_MAX
 

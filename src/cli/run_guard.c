@@ -12,9 +12,9 @@
  * operation changes.
  */
 #define _GNU_SOURCE
-#include "run.h"
+#include "cli/run.h"
 
-#include "report.h"
+#include "cli/report.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -7,9 +7,9 @@
  * room enough for all but huge ones.
  */
 #define _GNU_SOURCE
-#include "run.h"
+#include "cli/run.h"
 
-#include "report.h"
+#include "cli/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  *
  * Elements are computed here and copied: a kernel that fills an array would have to be compiled.
  */
-#include "run.h"
+#include "cli/run.h"
 
-#include "numeral.h"
-#include "report.h"
+#include "cli/numeral.h"
+#include "cli/report.h"
 
 #include <stdlib.h>
 #include <string.h>

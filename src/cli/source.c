@@ -3,7 +3,7 @@
  * Files with kernels.  What a file is, it says itself: images begin with a magic number, PTX with
  * .version behind comments; all else is CUDA C++.
  */
-#include "source.h"
+#include "cli/source.h"
 
 #include <ctype.h>
 #include <errno.h>

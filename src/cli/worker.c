@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kudzu worker: compiles for a program that warms up; see kudzu/warm.h. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kudzu/kudzu.h>
 

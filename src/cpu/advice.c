@@ -3,11 +3,11 @@
  * A part is split where advice begins or ends, and never joined again: programs advise the same few
  * ranges over and over.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "advice.h"
+#include "cpu/advice.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #define PAGE 4096 /* CUDA rounds to the host's pages; a part of one has no advice of its own */
 

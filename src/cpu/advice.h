@@ -6,7 +6,7 @@
  * What programs say about managed memory, page by page; nothing depends on it.  An allocation has a
  * list of parts without gaps, sorted; memory.c keeps it and calls this with its lock held.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 /* A place as a CUmemLocation names it. */
 struct memory_place {

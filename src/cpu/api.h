@@ -11,12 +11,12 @@
  * does the work at once, else it is queued for the stream's own thread.  A kernel's failure is kept
  * in its context until the next call asks.
  */
-#include "../drv/cuda_abi.h"
-#include "jit.h"
-#include "launch.h"
-#include "memory.h"
-#include "pool.h"
-#include "ptx.h"
+#include "drv/cuda_abi.h"
+#include "cpu/jit.h"
+#include "cpu/launch.h"
+#include "cpu/memory.h"
+#include "cpu/pool.h"
+#include "cpu/ptx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

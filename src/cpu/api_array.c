@@ -4,11 +4,11 @@
  * surfaces only.  A mipmapped array is one allocation with all levels in it; its levels are arrays
  * that live as long as it does.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
+#include "cpu/api_array.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define CPU_API_ARRAY_H
 
 /* CUDA arrays, for the files of the driver API that copy, sample or store to them. */
-#include "api.h"
-#include "texture.h"
+#include "cpu/api.h"
+#include "cpu/texture.h"
 
 /* An array of its own, or a level of a mipmapped one. */
 struct array {

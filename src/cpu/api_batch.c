@@ -4,9 +4,9 @@
  * a list of attributes, and for each the index of the first operation that it is for.  Each is done
  * by the function for one; what fails at one leaves those before it done.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
+#include "cpu/api_array.h"
 
 API(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
 API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream);

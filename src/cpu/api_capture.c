@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures as the API sees them; how they work is in capture.c. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "capture.h"
+#include "cpu/capture.h"
 
-#include "graph_node.h"
-#include "queue.h"
-#include "stream.h"
+#include "cpu/graph_node.h"
+#include "cpu/queue.h"
+#include "cpu/stream.h"
 
 static CUresult check_mode(const char *call, CUstreamCaptureMode mode)
 {

@@ -9,14 +9,14 @@
  * A context that ends first loses its handle, then its work: without any lock, since a function of
  * the host that it waits for may wait for another thread, which may need a context.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "../base/alloc.h"
-#include "capacity.h"
-#include "fault.h"
-#include "runner.h"
+#include "base/alloc.h"
+#include "cpu/capacity.h"
+#include "cpu/fault.h"
+#include "cpu/runner.h"
 
 #include <string.h>
 

@@ -3,12 +3,12 @@
  * Events of all that a context does.  A record is a mark that every stream that has something to do
  * must come to; a wait is one in each stream, and in those that will be created.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "queue.h"
-#include "stream.h"
+#include "cpu/queue.h"
+#include "cpu/stream.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 /* Which streams get an item. */
 static bool takes(const struct stream *stream, enum work_kind kind)

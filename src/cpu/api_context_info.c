@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a context can be asked for, and told: its device, version, flags and limits. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
 enum {
 	MAX_STACK = 512 * 1024, /* of CU_LIMIT_STACK_SIZE: the local memory of a GPU's thread */

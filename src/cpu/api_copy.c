@@ -5,11 +5,11 @@
  * when a call returns, and what the ends may be: an address in the device's range must lie in one
  * live allocation with all that is copied, a host address must not be NULL.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
-#include "api_work.h"
-#include "stream.h"
+#include "cpu/api_array.h"
+#include "cpu/api_work.h"
+#include "cpu/stream.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * Copies to and from CUDA arrays by functions of their own, and what old programs call: all said in
  * terms of cuMemcpy3D and of the present functions.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
+#include "cpu/api_array.h"
 
 API(cuMemcpy3D_v2, const CUDA_MEMCPY3D *description);
 API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream);

@@ -5,11 +5,11 @@
  * multiprocessors as workers, and one block per multiprocessor: a grid that is sized by occupancy
  * is then small, which keeps grid-stride loops in the cache.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/str.h"
-#include "api.h"
-#include "capacity.h"
+#include "base/str.h"
+#include "cpu/api.h"
+#include "cpu/capacity.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Events as the API sees them; how they work is in stream.c. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "capture.h"
-#include "stream.h"
+#include "cpu/capture.h"
+#include "cpu/stream.h"
 
 /* For questions about an event: what is known about it. */
 static CUresult enter_event(const char *call, CUevent handle, struct event_info *out)

@@ -3,9 +3,9 @@
  * What tex, suld, sust, sured and the queries of compiled kernels call: they find the object of a
  * handle and let texture.c and surface.c do the work.  A wrong handle ends the launch.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
+#include "cpu/api_array.h"
 
 static const void *find(struct rt_warp *warp, uint64_t handle, enum api_kind kind)
 {

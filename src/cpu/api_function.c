@@ -3,9 +3,9 @@
  * What is known about a kernel: its attributes, its parameters, and how many of its blocks fit on
  * a multiprocessor, which is one or none (see api_device.c).
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
 unsigned function_max_threads(const struct ptx_func *func)
 {

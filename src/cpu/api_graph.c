@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs as the API sees them: nodes, edges, copies.  What nodes do is in api_graph_node.c. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
 static const CUgraphEdgeData plain_edge;
 

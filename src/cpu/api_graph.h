@@ -3,7 +3,7 @@
 #define CPU_API_GRAPH_H
 
 /* The parameters of one kind of node, as those of any: for nodes and for executable graphs. */
-#include "api.h"
+#include "cpu/api.h"
 
 struct dependencies {
 	const CUgraphNode *nodes;

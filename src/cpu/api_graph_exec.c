@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Executable graphs: made from graphs, and launched.  api_graph_update.c changes them. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
-#include "api_graph.h"
-#include "api_work.h"
-#include "graph_run.h"
-#include "stream.h"
+#include "cpu/api_graph.h"
+#include "cpu/api_work.h"
+#include "cpu/graph_run.h"
+#include "cpu/stream.h"
 
 #include <stdio.h>
 

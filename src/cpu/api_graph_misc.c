@@ -3,12 +3,12 @@
  * What else there is about graphs: objects of the program that graphs keep alive, and pictures of
  * graphs.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 
 #include <stdio.h>
 

@@ -3,11 +3,11 @@
  * Nodes of graphs: adding them, and their parameters.  Every function for one kind of node is the
  * general one with the parameters put into, or taken from, the union of all.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
-#include "api_graph.h"
+#include "cpu/api_graph.h"
 
 #include <string.h>
 

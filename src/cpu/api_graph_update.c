@@ -3,12 +3,12 @@
  * Changes of executable graphs.  A change gives nodes of the executable graph's own copy other
  * data; launches that were enqueued before keep what they have.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
-#include "api_graph.h"
-#include "graph_run.h"
+#include "cpu/api_graph.h"
+#include "cpu/graph_run.h"
 
 /* --- Node by node --- */
 

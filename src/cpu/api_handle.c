@@ -5,11 +5,11 @@
  * up takes no lock: chunks of slots are never moved or freed, and a slot's tag says what it holds,
  * before and after its object is read.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #define CHUNK_SLOTS 1024
 #define CHUNKS 1024

@@ -4,11 +4,11 @@
  * registering only keeps account of it, for the calls that ask.  Also what is known of memory that
  * was allocated as pinned.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <sys/mman.h>

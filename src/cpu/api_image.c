@@ -3,12 +3,12 @@
  * What every way of loading code shares: the options of the just-in-time compiler, of which those
  * matter that give something back to the program, and opening images and files.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>

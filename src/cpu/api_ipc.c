@@ -3,12 +3,12 @@
  * Memory and events between processes of one user: the functions of CUDA 4.1.  A handle says which
  * file of which process it is (share.h).
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "capture.h"
-#include "stream.h"
+#include "cpu/capture.h"
+#include "cpu/stream.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,15 +4,15 @@
  * NULL for one that has not been read yet (outline.h), which happens when it is asked for by place
  * or by name.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
-#include "check.h"
-#include "flatten.h"
-#include "outline.h"
-#include "parse.h"
+#include "base/alloc.h"
+#include "cpu/check.h"
+#include "cpu/flatten.h"
+#include "cpu/outline.h"
+#include "cpu/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
  * the stream does the rest.  A kernel that fails poisons its context: the launch has succeeded, and
  * every later call in the context returns the kernel's error and its reason.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
-#include "api_work.h"
-#include "stream.h"
+#include "cpu/api_module.h"
+#include "cpu/api_work.h"
+#include "cpu/stream.h"
 
 #include <string.h>
 

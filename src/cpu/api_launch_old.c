@@ -3,11 +3,11 @@
  * Launching as it was before CUDA 4: the shape of the blocks, the dynamic shared memory and the
  * parameters are set one by one, stay with the function, and are used by the next launches.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

@@ -8,11 +8,11 @@
  * A kernel of a library stands for one function in each of those modules, at the same index.  What
  * is set for the kernel is set in each of them, unless cuFuncSetAttribute has the last word there.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

@@ -4,14 +4,14 @@
  * PTX again (see link.c), checked as loading would check it, so that a program finds its mistakes
  * here.  It ends with a zero, which counts in its size.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
-#include "check.h"
-#include "link.h"
-#include "parse.h"
+#include "base/alloc.h"
+#include "cpu/check.h"
+#include "cpu/link.h"
+#include "cpu/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  * Reasons are found while locks of ours are held.  So a callback must not call the driver; like a
  * host function of a stream it is told so.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
 #include <stdarg.h>
 #include <stdio.h>

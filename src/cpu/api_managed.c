@@ -4,9 +4,9 @@
  * no advice has an effect; it is checked and kept (advice.c), and can be asked for.
  */
 #define _GNU_SOURCE
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "stream.h"
+#include "cpu/stream.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -8,12 +8,12 @@
  * it is mapped; it lives until it is released as often as it was retained, and mapped nowhere.
  * None of this needs a context.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "../base/alloc.h"
-#include "memory_map.h"
+#include "base/alloc.h"
+#include "cpu/memory_map.h"
 
 #include <fcntl.h>
 #include <limits.h>

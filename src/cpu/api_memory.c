@@ -3,12 +3,12 @@
  * Memory: allocations of every kind.  All of it is memory of this computer, in the range of
  * addresses that memory.c keeps: device, managed and pinned memory differ in name only.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "capture.h"
-#include "graph_memory.h"
+#include "cpu/capture.h"
+#include "cpu/graph_memory.h"
 
 #include <string.h>
 

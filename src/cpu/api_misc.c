@@ -2,10 +2,10 @@
 /*
  * The driver itself: starting, versions, error names, finding functions by name.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
-#include "settings.h"
+#include "cpu/api.h"
+#include "cpu/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static const struct error_row {
 #define ROW_NVJITLINK(number, symbol, text)
 #define ROW_CUBLAS(number, symbol, text)
 #define ROW_CUSOLVER(number, symbol, text)
-#include "../drv/codes.def"
+#include "drv/codes.def"
 #undef X
 };
 
@@ -104,7 +104,7 @@ static const struct error_text {
 	const char *text;
 } error_texts[] = {
 #define X(number, text) {number, text},
-#include "error_text.def"
+#include "cpu/error_text.def"
 #undef X
 };
 

@@ -9,18 +9,18 @@
  * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
  * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
-#include "api_survey.h"
-#include "check.h"
-#include "flatten.h"
-#include "outline.h"
-#include "settings.h"
-#include "parse.h"
-#include "team.h"
+#include "base/alloc.h"
+#include "cpu/api_survey.h"
+#include "cpu/check.h"
+#include "cpu/flatten.h"
+#include "cpu/outline.h"
+#include "cpu/settings.h"
+#include "cpu/parse.h"
+#include "cpu/team.h"
 
 #include <inttypes.h>
 #include <stdio.h>

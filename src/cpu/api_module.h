@@ -4,8 +4,8 @@
 
 /* What api_module.c, api_library.c, api_link.c and api_function.c share: images, the options that
  * come with them, and the way from a name or handle to a kernel that can run. */
-#include "api.h"
-#include "image.h"
+#include "cpu/api.h"
+#include "cpu/image.h"
 
 /* A place for text; the size is the buffer's on the way in, the text's on the way out. */
 struct log_buffer {

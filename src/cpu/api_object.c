@@ -5,12 +5,12 @@
  * An object that a call ends is claimed first, so that no other call ends it too, and leaves the
  * list last.  Until then the context stays, which a thread that ends it in the meantime waits for.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
-#include "graph_memory.h"
-#include "heap.h"
+#include "cpu/graph_memory.h"
+#include "cpu/heap.h"
 
 bool object_add(struct object *object, struct context *context, enum api_kind kind)
 {

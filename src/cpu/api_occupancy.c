@@ -3,9 +3,9 @@
  * Occupancy: how many blocks of a kernel fit on a multiprocessor, which is one or none, since a
  * worker runs one block at a time (see api_device.c); and how many clusters, which have one block.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
 /* Whether a launch with so much would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)

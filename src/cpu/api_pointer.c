@@ -2,9 +2,9 @@
 /*
  * What is known about an address: the allocation, or the registered memory, that holds it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
 #include <string.h>
 

@@ -7,13 +7,13 @@
  * Pools and their memory belong to the device, not to a context.  One that is destroyed while
  * memory of it is still used, or while a call takes some, stays as an account until that has gone.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_pool.h"
+#include "cpu/api_pool.h"
 
-#include "../base/alloc.h"
-#include "graph_memory.h"
-#include "stream.h"
+#include "base/alloc.h"
+#include "cpu/graph_memory.h"
+#include "cpu/stream.h"
 
 #include <unistd.h>
 

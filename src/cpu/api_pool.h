@@ -3,7 +3,7 @@
 #define CPU_API_POOL_H
 
 /* Memory pools, and those that other processes can have, too. */
-#include "api.h"
+#include "cpu/api.h"
 
 /* What a pool has memory of.  Each has a default pool; all NUMA nodes of the host share one. */
 enum mempool_place {

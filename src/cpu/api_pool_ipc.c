@@ -5,11 +5,11 @@
  * Behind each is a page that is signed when the allocation is exported, and empty again when it is
  * freed.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_pool.h"
+#include "cpu/api_pool.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <fcntl.h>
 #include <limits.h>

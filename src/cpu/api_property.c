@@ -3,9 +3,9 @@
  * Questions about the device that have plain answers, and what two devices or contexts could do
  * for each other: there is one device, no bus, and nothing to enable.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api.h"
+#include "cpu/api.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams as the API sees them; how they work is in stream.c. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "stream.h"
+#include "cpu/stream.h"
 
 struct CUgreenCtx_st;
 

@@ -3,10 +3,10 @@
  * Attributes of streams, which are hints that the CPU device keeps and need not follow, and the
  * attachment of managed memory, which all streams can use at any time.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "queue.h"
-#include "stream.h"
+#include "cpu/queue.h"
+#include "cpu/stream.h"
 
 #include <string.h>
 

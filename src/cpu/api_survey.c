@@ -8,17 +8,17 @@
  * each, in modules of their own.  What is wrong is found out here, but not said: whoever asks reads
  * the text as a whole then, and that tells it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_survey.h"
+#include "cpu/api_survey.h"
 
-#include "../base/cores.h"
-#include "api_module.h"
-#include "check.h"
-#include "flatten.h"
-#include "parse.h"
-#include "pool.h"
-#include "settings.h"
+#include "base/cores.h"
+#include "cpu/api_module.h"
+#include "cpu/check.h"
+#include "cpu/flatten.h"
+#include "cpu/parse.h"
+#include "cpu/pool.h"
+#include "cpu/settings.h"
 
 enum {
 	MOST_HELPERS = 3,

@@ -3,7 +3,7 @@
 #define CPU_API_SURVEY_H
 
 /* Whether a big text that nobody has seen is good, without holding its kernels. */
-#include "outline.h"
+#include "cpu/outline.h"
 
 /* Where its kernels are, to be released; NULL: it must be read as a whole. */
 struct outline *survey_find(const char *text, size_t size, struct hash hash);

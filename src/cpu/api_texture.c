@@ -4,12 +4,12 @@
  * where its array's texels lie: when the array has been destroyed there is no access there, and a
  * kernel that still reads it fails as with any other address.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_array.h"
+#include "cpu/api_array.h"
 
-#include "../base/alloc.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "cpu/settings.h"
 
 #include <string.h>
 

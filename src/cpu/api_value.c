@@ -4,10 +4,10 @@
  * the stream does in order; the single forms are lists of one.  The first version of the functions
  * allows a flag that the second does not, and has no barriers; else they are the same.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_work.h"
-#include "stream.h"
+#include "cpu/api_work.h"
+#include "cpu/stream.h"
 
 #define MAX_OPERATIONS 255
 

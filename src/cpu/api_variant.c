@@ -3,12 +3,12 @@
  * Kernels compiled for the blocks of other classes (shape.h) than the one that was thought likely when
  * the kernel was asked for: when such blocks are first launched.  A launch finds them without a lock.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "api_module.h"
+#include "cpu/api_module.h"
 
-#include "../base/alloc.h"
-#include "team.h"
+#include "base/alloc.h"
+#include "cpu/team.h"
 
 static const struct jit_kernel *find_variant(struct function *function, unsigned class)
 {

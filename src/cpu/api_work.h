@@ -6,7 +6,7 @@
  * From what the program gives to a struct work, with all checks: for the calls that enqueue it and
  * for the nodes of graphs.  What the work points to is the caller's.
  */
-#include "work.h"
+#include "cpu/work.h"
 
 struct parameters {
 	_Alignas(64) uint8_t bytes[LAUNCH_MAX_PARAMS];

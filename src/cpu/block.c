@@ -8,11 +8,11 @@
  * exited or only arrive, reductions, collectives, warps that spin, and warps that wait for what
  * never comes.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "block.h"
+#include "cpu/block.h"
 
-#include "rt_collect.h"
+#include "cpu/rt_collect.h"
 
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #define CPU_BLOCK_H
 
 /* Run one block: resume its warps, one after another, until all threads have exited. */
-#include "rt.h"
+#include "cpu/rt.h"
 
 #include <stdatomic.h>
 

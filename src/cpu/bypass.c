@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bypass.h"
+#include "cpu/bypass.h"
 
 #include <pthread.h>
 #include <stdio.h>

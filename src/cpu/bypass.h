@@ -7,7 +7,7 @@
  * holds: what is written first would be gone before anybody reads it, and to write a line into the
  * cache it has to be read from memory.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <stdatomic.h>
 

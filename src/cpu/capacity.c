@@ -4,11 +4,11 @@
  * use: its control group has the last word, or one that holds that group, or a limit of addresses
  * (ulimit -v), of which the rest of the process needs some, too.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "capacity.h"
+#include "cpu/capacity.h"
 
-#include "settings.h"
+#include "cpu/settings.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define CPU_CAPACITY_H
 
 /* How much memory the device has. */
-#include "../base/common.h"
+#include "base/common.h"
 
 /* What KUDZU_CPU_MEMORY says; without it the physical memory, or less where a control group or a
  * limit of this process allows less. */

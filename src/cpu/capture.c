@@ -5,14 +5,14 @@
  * the tail, waiting for it adds the copy to another stream's.  At the end everything must have come
  * together in the first stream.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "capture.h"
+#include "cpu/capture.h"
 
-#include "../base/alloc.h"
-#include "graph_node.h"
-#include "graph_run.h"
-#include "queue.h"
+#include "base/alloc.h"
+#include "cpu/graph_node.h"
+#include "cpu/graph_run.h"
+#include "cpu/queue.h"
 
 struct capture {
 	struct capture *next;   /* of those that go on */

@@ -6,8 +6,8 @@
  * Captures: what streams are asked to do becomes nodes of a graph instead.  Everything here belongs
  * to whoever holds the lock of queue.h, but for what says otherwise.
  */
-#include "graph.h"
-#include "tail.h"
+#include "cpu/graph.h"
+#include "cpu/tail.h"
 
 struct capture;
 struct stream;

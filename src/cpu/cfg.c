@@ -8,11 +8,11 @@
  * can end the thread (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).  A loop without
  * end never gets there, so one of its blocks counts as if it could.  Nothing recurses.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "cfg.h"
+#include "cpu/cfg.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

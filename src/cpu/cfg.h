@@ -3,7 +3,7 @@
 #define CPU_CFG_H
 
 /* The control-flow graph of a checked function. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 /* Fill in func->blocks, and the block numbers of label operands.  False: no memory. */
 bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);

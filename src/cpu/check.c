@@ -3,9 +3,9 @@
  * Instructions, one by one: what the device does not run, operands (check_operand.c), and the rules
  * that do not fit in a string of the opcode table: cvt's rounding, setp's third source.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "checker.h"
+#include "cpu/checker.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CPU_CHECK_H
 
 /* Is a parsed module one that this device can run? */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 /* False, with the first thing that is wrong or unsupported in diag.  What is not supported in a
  * function that is no kernel is kept in ptx_func.refusal: it only matters to those that call it. */

@@ -4,9 +4,9 @@
  * that it is for.  PTX is strict about types as well, but a parameter's type says nothing more: it
  * is read and written as any type of that size.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "checker.h"
+#include "cpu/checker.h"
 
 static bool fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char *why,
 	const char *what)

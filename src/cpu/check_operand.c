@@ -7,10 +7,10 @@
  * is untyped, or both are integers, or they are equal; a register of two halves is untyped to
  * integers.  ld, st and cvt ('>') also take wider registers, by the same rule.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "checker.h"
-#include "ptx_mma.h"
+#include "cpu/checker.h"
+#include "cpu/ptx_mma.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What is wrong with an instruction, in words. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/str.h"
-#include "checker.h"
+#include "base/str.h"
+#include "cpu/checker.h"
 
 #include <stdarg.h>
 #include <stdio.h>

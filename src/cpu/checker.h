@@ -3,7 +3,7 @@
 #define CPU_CHECKER_H
 
 /* What the files of check.c share: the instruction at hand. */
-#include "check.h"
+#include "cpu/check.h"
 
 struct checker {
 	const struct ptx_func *func;

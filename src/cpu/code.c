@@ -12,7 +12,7 @@
  *
  * The bytes may come from a file: each number of it is checked before it is used.
  */
-#include "code.h"
+#include "cpu/code.h"
 
 #include <elf.h>
 #include <math.h>

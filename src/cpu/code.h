@@ -3,7 +3,7 @@
 #define CPU_CODE_H
 
 /* Object files of kernels, in memory, to code that can run. */
-#include "../base/common.h"
+#include "base/common.h"
 
 /* All that compiled code may call by name: what LLVM calls by itself where the processor has no
  * instruction for it.  The dynamic linker is not asked: it would not find libm when somebody has

@@ -11,12 +11,12 @@
  * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
  * pays, and takes its guard for a mask at W = 32.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
-#include "spin.h"
-#include "split.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
+#include "cpu/spin.h"
+#include "cpu/split.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
 static emit_fn *const emitters[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
-#include "ptx.def"
+#include "cpu/ptx.def"
 #undef X
 };
 

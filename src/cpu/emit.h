@@ -28,9 +28,9 @@
  * A failure is kept in emit.diag; building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
  */
-#include "ptx.h"
-#include "rt.h"
-#include "shape.h"
+#include "cpu/ptx.h"
+#include "cpu/rt.h"
+#include "cpu/shape.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>

@@ -11,10 +11,10 @@
  *
  * What lives where lanes part is written to memory once, and each lane begins by reading its own.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
 
 enum { SCATTERED = 6, WHOLE = 4 };
 

@@ -6,9 +6,9 @@
  * the complement, and the 128-bit division that NVRTC makes relies on it.  What PTX leaves open
  * (division by zero) follows NVIDIA's processors and never traps.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* An overflow-reporting intrinsic: the value, and the flag in *overflow. */
 static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef a,

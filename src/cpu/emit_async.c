@@ -4,10 +4,10 @@
  * Copies into shared memory that others wait for, and barriers there (mbarrier).  A copy is done at
  * once, so groups of copies are never waited for, and an arrival when copies are done is one now.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_mbarrier.h"
-#include "emit.h"
+#include "cpu/rt_mbarrier.h"
+#include "cpu/emit.h"
 
 /* Bytes to read of a copy, i32: operand 3 says how many, or whether none. */
 static LLVMValueRef bytes_of(struct emit *e, const struct ptx_inst *inst)

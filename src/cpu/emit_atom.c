@@ -11,10 +11,10 @@
  * differ, and for sums of floats, whose order matters, a function of C goes from lane to lane
  * (rt_atom.c).  The few operations that it does not know are made for each lane.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_atom.h"
-#include "emit.h"
+#include "cpu/rt_atom.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

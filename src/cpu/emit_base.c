@@ -9,9 +9,9 @@
  * pointer, and a distance from it.  Any of these in the sum will do, for the distance is what is
  * left of the sum without it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* How far the search for the integer goes: sums of sums, loops within loops. */
 enum { MOST_STEPS = 12 };

@@ -5,9 +5,9 @@
  * leaves larger ones undefined; the helpers below are the only shifts by amounts that are not
  * known to be small.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 static LLVMValueRef arg32(struct emit *e, const struct ptx_inst *inst, size_t i)
 {

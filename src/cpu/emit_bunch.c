@@ -14,10 +14,10 @@
  * instruction keeps LLVM from mixing the bunches, or reading once what would not stay in a
  * register.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,10 +16,10 @@
  * something is written, by an atomic operation, a fence or a volatile store, has none of them.  Who
  * waits for the launch is told after bypass_drain.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
 
 #define LINE 64u
 enum { MOST_ORIGINS = 8, MOST_PAIRS = 12, MOST_INSTS = 2000 };

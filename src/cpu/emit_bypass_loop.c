@@ -13,9 +13,9 @@
  * to it does not read: of pointers that LLVM could not tell apart it has tested that before the
  * loop.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * Calls of the functions that the device has: printf, assert, malloc, free.  flatten.c has replaced
  * all other calls, and sees to it that here every argument is a number or in a register.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* Argument i as an integer of its size. */
 static LLVMValueRef argument(struct emit *e, const struct ptx_inst *inst, size_t i)

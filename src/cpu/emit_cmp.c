@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Comparing and choosing: setp, set, selp, slct, testp. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* Which comparison an instruction asks for, in the four meanings that its word can have. */
 static const struct compare {

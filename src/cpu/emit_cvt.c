@@ -4,9 +4,9 @@
  * Moving and converting.  What is wider than f32 becomes an f32 rounded to odd on its way to f16
  * or bf16, so that the second rounding gives what a single one would.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 static bool is_real(enum ptx_type type)
 {

@@ -20,10 +20,10 @@
  * values that come into a phi have one root, that is the phi's; if not, the phi is a root itself, and
  * it drifts if a value that comes in is the phi plus something.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
 
 #include <stdlib.h>
 

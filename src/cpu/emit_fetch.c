@@ -14,9 +14,9 @@
  *
  * Who has more to read has more to do, and the same lines again.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 enum { LINE = 64, PART = 32, MOST_PARTS = 16, MOST_READS = 4 };
 

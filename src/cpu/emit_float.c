@@ -9,9 +9,9 @@
  * rounds the sum and steps to the neighbour where the pair says so.  Directed f64 arithmetic has
  * no wider type to go to, is rare, and goes to rt.c.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 enum emit_round emit_round_of(const struct ptx_inst *inst)
 {

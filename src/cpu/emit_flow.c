@@ -9,10 +9,10 @@
  * that block.  Diverged code has lanes in many blocks: it stores all that lives into any, and
  * returns RT_SWEEP.  The lanes pending for each block stand at the start of the frame.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

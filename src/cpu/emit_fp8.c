@@ -7,9 +7,9 @@
  * new bias and the lowest bits are rounded away; below the smallest normal number, adding a power
  * of two makes the processor round where the last bit of a subnormal is.  The way back is exact.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 struct small {
 	enum ptx_type type;

@@ -9,9 +9,9 @@
  * scalars that LLVM drops if no branch asks: that it is true, or false, for certain, in all lanes.
  * `and`, `or` and `not` of predicates pass that on.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* That of a register, in the body that is being made; NULL: nothing. */
 static const struct emit_certain *find(const struct emit *e, unsigned reg)

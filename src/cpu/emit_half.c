@@ -10,9 +10,9 @@
  * A fused sum has no such luck.  It is taken in f64, where the product is exact, and goes to f32
  * rounded to odd, whose last bit remembers whatever was lost.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 enum { CANONICAL_NAN = 0x7fff };
 

@@ -7,10 +7,10 @@
  * constants and operands are scalars there, registers are read and written at the lane's place.  Or a
  * function of C does it for all lanes, from arrays.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_collect.h"
-#include "emit.h"
+#include "cpu/rt_collect.h"
+#include "cpu/emit.h"
 
 LLVMValueRef emit_active(struct emit *e)
 {

@@ -8,9 +8,9 @@
  * each lane has its own access, in a function of C.  That is also where offsets go that no element
  * can have: the function makes the fault.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 enum { WORD = 4, WORDS = WORD * RT_MAX_WIDTH };
 

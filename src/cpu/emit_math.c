@@ -6,9 +6,9 @@
  * it; the coefficients are minimax fits, rounded to f32.  At each function stands what PTX allows
  * and what is reached.  Reciprocals and roots are in emit_float.c.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* Coefficients from the constant term up. */
 #define COUNT_AND(...) sizeof((float[]){__VA_ARGS__}) / sizeof(float), {__VA_ARGS__}

@@ -4,12 +4,12 @@
  * Matrices of a warp: mma and wmma, and moving fragments to and from memory.  All threads of the
  * warp put down their fragments and addresses, and rt_mma.c and rt_matrix.c do the rest.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_mma.h"
-#include "rt_collect.h"
-#include "rt_mma.h"
-#include "emit.h"
+#include "cpu/ptx_mma.h"
+#include "cpu/rt_collect.h"
+#include "cpu/rt_mma.h"
+#include "cpu/emit.h"
 
 /* The registers of a list, or the one register. */
 static const struct ptx_operand *registers(const struct ptx_operand *operand, size_t *count)

@@ -11,10 +11,10 @@
  * Threads that name the same members meet.  Where not all name the same, as in tiles of a warp, the
  * exchange sorts out who belongs together, and the results are fetched from there.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_collect.h"
-#include "emit.h"
+#include "cpu/rt_collect.h"
+#include "cpu/emit.h"
 
 #include <stdio.h>
 

@@ -10,9 +10,9 @@
  *
  * Nothing is said to LLVM about the alignment of what is not atomic: a kernel's address may be any.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

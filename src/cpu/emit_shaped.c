@@ -11,9 +11,9 @@
  *
  * For the message of a fault each says where its first element is, as if lane 0 had it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

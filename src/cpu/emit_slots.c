@@ -7,9 +7,9 @@
  * Most live within one basic block only.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep what they have.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
 

@@ -5,9 +5,9 @@
  * acquire, release.  Each element has to be one access, made once: lane after lane, in the function
  * of C that moves elements, whose accesses no optimisation of a kernel can see.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 bool emit_is_strong(struct emit *e, const struct ptx_inst *inst)
 {

@@ -14,12 +14,12 @@
  * This goes well as long as all warps branch alike.  If they do not, each goes on by itself in the
  * diverged version, with its lanes pending for where they branched to.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "cfg.h"
-#include "emit.h"
-#include "team.h"
+#include "base/alloc.h"
+#include "cpu/cfg.h"
+#include "cpu/emit.h"
+#include "cpu/team.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * Textures and surfaces: the operands go into a request in memory (texture.h), one C function does
  * the work, and the results are read back.  Lane by lane: what a fetch costs is in the function.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
-#include "texture.h"
+#include "cpu/emit.h"
+#include "cpu/texture.h"
 
 /* Room for a request and for four results behind it; one place serves all of a kernel. */
 enum {

@@ -9,9 +9,9 @@
  * when KUDZU_CPU_GUARD asks for it, as it makes kernels several times slower; without it a vector
  * access tells less (emit_note_access).
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  * result into a part of it.  The parallel ones do the same with 2 or 4 parts, picked from both
  * operands together.  What an instruction computes is in its name.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

@@ -7,10 +7,10 @@
  * The forms without .sync, of PTX before 6.0, name no members: theirs are the threads that are
  * there, which at W = 1 are known only when the warp can do nothing else.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_collect.h"
-#include "emit.h"
+#include "cpu/rt_collect.h"
+#include "cpu/emit.h"
 
 /* Who takes part: operand `index`, or who is there if the instruction has none. */
 static void collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,

@@ -8,9 +8,9 @@
  * no lanes are pending.  The parameters, which never change, are loaded before the first of them.
  * Where it is stands in the warp, for messages, but is never read from there.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 /* More than these stay where they are: a kernel may read few of very many. */
 enum { MOST_PARAMS = 64 };

@@ -16,10 +16,10 @@
  * can move as a whole (emit_drift.c).  In shared memory nobody says it: then it is some lane of the
  * warp.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
-#include "team.h"
+#include "cpu/emit.h"
+#include "cpu/team.h"
 
 #include <string.h>
 

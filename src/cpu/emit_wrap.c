@@ -16,9 +16,9 @@
  * anything else of 32 bits, as `y * n` of lanes that are not in one row: of that the question is asked
  * then, which costs half as much, and in loops often nothing (emit_drift.c).
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "emit.h"
+#include "cpu/emit.h"
 
 #include <string.h>
 

@@ -7,12 +7,12 @@
  * mark when somebody here is to wait for it, and a thread looks again and again whether it is done:
  * other processes do not tell us.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "stream.h"
+#include "cpu/stream.h"
 
-#include "../base/alloc.h"
-#include "queue.h"
+#include "base/alloc.h"
+#include "cpu/queue.h"
 
 #include <time.h>
 

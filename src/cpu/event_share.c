@@ -8,11 +8,11 @@
  * A process that is killed leaves records that nobody will finish.  What was to come before them
  * has ended, too, so they count as done.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "event_share.h"
+#include "cpu/event_share.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
  * event has a ticket, by which everybody can see whether it is done.  All of it with the lock of
  * queue.h.
  */
-#include "share.h"
+#include "cpu/share.h"
 
 struct shared_event;
 

@@ -10,11 +10,11 @@
  * have removed ours and put it on top again.  Then there are two to pass on to: the one above, and
  * when it comes back to us, the one below.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "fault.h"
+#include "cpu/fault.h"
 
-#include "share.h"
+#include "cpu/share.h"
 
 #include <pthread.h>
 #include <sched.h>

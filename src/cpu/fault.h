@@ -15,7 +15,7 @@
  *
  * Faults of threads that are not armed go to whoever handled them before.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Features of processors, by LLVM's names for them.  Each level has those of the one before; what
  * no level names is used at the level "native" only.
  */
-#include "features.h"
+#include "cpu/features.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 /* Which instructions of the processor compiled code may use: all, or, by KUDZU_CPU_FEATURES, those
  * of older ones. */
-#include "../base/str.h"
+#include "base/str.h"
 
 /* The values of the setting. */
 enum features_level {

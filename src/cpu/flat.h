@@ -8,8 +8,8 @@
  * A failure is kept, and building goes on with a spare element in place of each that could not be
  * had: so only loops, and what follows a pointer, need to look at f->failed.
  */
-#include "../base/map.h"
-#include "flatten.h"
+#include "base/map.h"
+#include "cpu/flatten.h"
 
 /* Functions whose address is taken, by how they are called: their sizes of results and parameters,
  * as in "4,(8,8,".  Their addresses are consecutive multiples of FLAT_STEP. */

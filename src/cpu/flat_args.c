@@ -4,9 +4,9 @@
  * is written and read whole: such a variable becomes a register, and ld and st of it become mov.
  * What is left is structures, and what is read in parts.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

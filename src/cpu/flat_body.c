@@ -3,10 +3,10 @@
  * The instructions of all functions, one function behind the other, with their registers, labels
  * and variables renamed to those of the kernel.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "cfg.h"
-#include "flat.h"
+#include "cpu/cfg.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

@@ -5,10 +5,10 @@
  * A call to a function of the same group may run this one again, so it saves what is still needed
  * afterwards on the stack, by the function's own liveness.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "cfg.h"
-#include "flat.h"
+#include "cpu/cfg.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * and so on: a function lies behind all of its callers, so that two share memory only when neither
  * can be active while the other is.  The stack, with recursive functions, is behind all that.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
  * its strongly connected components (Kosaraju): number the nodes in post-order, then collect from
  * the last number down what reaches a node backwards.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

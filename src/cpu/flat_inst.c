@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Single instructions that stand for parts of a call. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
 #include <string.h>
 

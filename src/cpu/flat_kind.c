@@ -4,10 +4,10 @@
  * that a call through a register is a look-up in a short table.  The numbers are small multiples of
  * 16: no data lies there, none is NULL, and the low bits are free for what C++ keeps in them.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/str.h"
-#include "flat.h"
+#include "base/str.h"
+#include "cpu/flat.h"
 
 char *flat_key(struct ptx_module *module, const struct ptx_func *func)
 {

@@ -7,9 +7,9 @@
  * caller's value of that register is kept there.  Of any other function that has alloca, `frame` is
  * where the free part began, to be given back at its end.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
 enum { STACK_ERROR = 714 }; /* CUresult */
 

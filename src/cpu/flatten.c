@@ -16,11 +16,11 @@
  * finds what a kernel calls, flat_frame.c lays out memory, flat_body.c copies instructions,
  * flat_call.c and flat_stack.c replace calls, returns and alloca by what flat_inst.c makes.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "flat.h"
+#include "cpu/flat.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

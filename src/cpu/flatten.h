@@ -3,7 +3,7 @@
 #define CPU_FLATTEN_H
 
 /* Every kernel becomes one list of instructions, with all functions that it may call in it. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 /* Bytes of our stack for each byte of CU_LIMIT_STACK_SIZE: recursive functions keep in memory what
  * a GPU's keep in registers, and aligned to 16. */

@@ -3,11 +3,11 @@
  * Graphs as data.  An edge is in the lists of both of its ends.  Nothing here keeps cycles out:
  * they are found when a graph is instantiated.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph.h"
+#include "cpu/graph.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

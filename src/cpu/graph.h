@@ -7,8 +7,8 @@
  * once it is made; graphs, their copies, executable graphs and their launches share it, and to set
  * a node's parameters is to give it another one.
  */
-#include "graph_memory.h"
-#include "work.h"
+#include "cpu/graph_memory.h"
+#include "cpu/work.h"
 
 #define NODE_ATTRIBUTES (CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT + 1)
 

@@ -3,11 +3,11 @@
  * Memory of graphs, and its account.  A list is enough to find it by address: programs have few
  * allocation nodes.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_memory.h"
+#include "cpu/graph_memory.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 static struct {
 	pthread_mutex_t lock;   /* of everything here */

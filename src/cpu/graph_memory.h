@@ -7,7 +7,7 @@
  * taken from the device when the node is made and given back when the last node has gone; what
  * launches do is to account for it.  Any thread.
  */
-#include "api.h"
+#include "cpu/api.h"
 
 struct graph;
 

@@ -3,13 +3,13 @@
  * What nodes do.  Each kind of node has a function that checks its parameters and describes the
  * work; the parameters as the program gets them back point into the node's own copy.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_node.h"
+#include "cpu/graph_node.h"
 
-#include "api_module.h"
-#include "api_pool.h"
-#include "api_work.h"
+#include "cpu/api_module.h"
+#include "cpu/api_pool.h"
+#include "cpu/api_work.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define CPU_GRAPH_NODE_H
 
 /* What nodes do: made from parameters or from the work of a stream, and compared. */
-#include "graph.h"
+#include "cpu/graph.h"
 
 /*
  * Make the data of a node of any kind, but without its child graph.  `old` is what the node had

@@ -4,13 +4,13 @@
  * allow: CUDA promises order, never that branches run beside each other.  What a launch is to
  * record and to wait for is fixed when it is enqueued, as it is for the same calls on a stream.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "graph_run.h"
+#include "cpu/graph_run.h"
 
-#include "../base/alloc.h"
-#include "fault.h"
-#include "queue.h"
+#include "base/alloc.h"
+#include "cpu/fault.h"
+#include "cpu/queue.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * launches before it keep theirs.  A launch is one piece of work for a stream, which goes through
  * the plan from its first item to the last.
  */
-#include "graph.h"
+#include "cpu/graph.h"
 
 struct graph_plan {
 	atomic_uint refs;

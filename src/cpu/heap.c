@@ -5,12 +5,12 @@
  * free neighbour on either side and they become one.  Free blocks are in lists by the power of two
  * of their length.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "heap.h"
+#include "cpu/heap.h"
 
-#include "../base/alloc.h"
-#include "fault.h"
+#include "base/alloc.h"
+#include "cpu/fault.h"
 
 #include <pthread.h>
 

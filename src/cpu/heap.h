@@ -6,7 +6,7 @@
  * What malloc and free of kernels work on: a fixed range of device memory.  What is in use is kept
  * outside of it, so that no kernel can damage it.  Any thread.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 #define HEAP_ALIGN 16
 

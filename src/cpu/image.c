@@ -3,12 +3,12 @@
  * Images.  PTX is text.  A fat binary may have PTX for several architectures, of which one is
  * picked.  In a program, a wrapper with a pointer stands for it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "image.h"
+#include "cpu/image.h"
 
-#include "../base/alloc.h"
-#include "../base/fatbin.h"
+#include "base/alloc.h"
+#include "base/fatbin.h"
 
 #include <stdarg.h>
 #include <stdio.h>

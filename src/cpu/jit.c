@@ -11,19 +11,19 @@
  * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
  * All others run a warp per call, if the user has not said otherwise.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "capacity.h"
-#include "cfg.h"
-#include "code.h"
-#include "features.h"
-#include "jit.h"
-#include "jit_llvm.h"
-#include "kept.h"
-#include "lower.h"
-#include "settings.h"
-#include "spin.h"
+#include "base/alloc.h"
+#include "cpu/capacity.h"
+#include "cpu/cfg.h"
+#include "cpu/code.h"
+#include "cpu/features.h"
+#include "cpu/jit.h"
+#include "cpu/jit_llvm.h"
+#include "cpu/kept.h"
+#include "cpu/lower.h"
+#include "cpu/settings.h"
+#include "cpu/spin.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
  * when they are first asked for, if the cache on disk does not have them.  The ptx_module must
  * outlive the jit.  Not thread-safe: the caller holds the module's lock.
  */
-#include "ptx.h"
-#include "rt.h"
-#include "shape.h"
+#include "cpu/ptx.h"
+#include "cpu/rt.h"
+#include "cpu/shape.h"
 
 struct jit;
 

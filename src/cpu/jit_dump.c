@@ -5,12 +5,12 @@
  * The assembly is generated from a copy of the module, because the code generator changes what it
  * works on; it is the code that the object file has, in another form.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "jit_dump.h"
+#include "cpu/jit_dump.h"
 
-#include "../base/file.h"
-#include "settings.h"
+#include "base/file.h"
+#include "cpu/settings.h"
 
 #include <llvm-c/Core.h>
 

@@ -3,7 +3,7 @@
 #define CPU_JIT_DUMP_H
 
 /* What becomes of a kernel, as text, in files: for `kudzu dump`, and for whoever works on emit.c. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 #include <llvm-c/TargetMachine.h>
 

@@ -3,11 +3,11 @@
  * LLVM's linker: one LLJIT per PTX module, made when the first object needs it.  It knows every
  * processor and every relocation, and takes most of a millisecond to start.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "code.h"
-#include "jit_link.h"
+#include "base/alloc.h"
+#include "cpu/code.h"
+#include "cpu/jit_link.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>

@@ -3,7 +3,7 @@
 #define CPU_JIT_LINK_H
 
 /* LLVM's own linker, for objects that code.c does not load. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 #include <llvm-c/Error.h>
 

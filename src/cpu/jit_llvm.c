@@ -10,14 +10,14 @@
  * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
  * and error values everywhere else keep it from doing so.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "emit.h"
-#include "jit_dump.h"
-#include "jit_link.h"
-#include "jit_llvm.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "cpu/emit.h"
+#include "cpu/jit_dump.h"
+#include "cpu/jit_link.h"
+#include "cpu/jit_llvm.h"
+#include "cpu/settings.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>

@@ -8,8 +8,8 @@
  * to be compiled; programs that have it linked in, as the tests, use that.  The library exports one
  * name, the table jit_llvm_calls.
  */
-#include "../base/dl.h"
-#include "ptx.h"
+#include "base/dl.h"
+#include "cpu/ptx.h"
 
 #include <time.h>
 

@@ -3,12 +3,12 @@
  * Find LLVM's part: linked in, as in tests, or else in a library of its own beside this one.  It
  * stays loaded, as this library does.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/file.h"
-#include "jit_llvm.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "cpu/jit_llvm.h"
 
 #include <pthread.h>
 

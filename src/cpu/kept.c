@@ -11,12 +11,12 @@
  *
  * The store is opened when the first kernel is compiled, and stays open, as the library does.
  */
-#include "kept.h"
+#include "cpu/kept.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/store.h"
-#include "rt.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/store.h"
+#include "cpu/rt.h"
 
 #include <pthread.h>
 #include <string.h>

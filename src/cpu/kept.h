@@ -6,8 +6,8 @@
  * What compiling a kernel came to, kept on disk for the next process: the cache of base/store.h,
  * whose rules it follows.  Nothing here can fail a compile: what is not found is compiled again.
  */
-#include "../base/str.h"
-#include "ptx.h"
+#include "base/str.h"
+#include "cpu/ptx.h"
 
 struct kept {
 	uint32_t width;

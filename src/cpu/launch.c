@@ -8,15 +8,15 @@
  * Worker 0 is the thread that launches.  It may leave when its time is up, between two blocks or
  * where its block waits; whoever continues the launch takes its place.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "launch.h"
+#include "cpu/launch.h"
 
-#include "../base/alloc.h"
-#include "bypass.h"
-#include "fault.h"
-#include "launch_float.h"
-#include "room.h"
+#include "base/alloc.h"
+#include "cpu/bypass.h"
+#include "cpu/fault.h"
+#include "cpu/launch_float.h"
+#include "cpu/room.h"
 
 #include <inttypes.h>
 #include <sched.h>

@@ -4,10 +4,10 @@
 
 /* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
  * at a time, and several of them share the pool: the one that does not get it runs alone. */
-#include "../drv/cuda_abi.h"
-#include "block.h"
-#include "memory.h"
-#include "pool.h"
+#include "drv/cuda_abi.h"
+#include "cpu/block.h"
+#include "cpu/memory.h"
+#include "cpu/pool.h"
 
 /* What the device allows. */
 #define LAUNCH_MAX_THREADS BLOCK_MAX_THREADS

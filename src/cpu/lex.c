@@ -4,9 +4,9 @@
  * with % $ _ in front; "::" stays inside a word, a single ":" ends it.  Numbers follow C, plus 0f
  * and 0d with the bits of a float; a sign is not part of a number.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "lex.h"
+#include "cpu/lex.h"
 
 #include <endian.h>
 #include <locale.h>

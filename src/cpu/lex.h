@@ -3,7 +3,7 @@
 #define CPU_LEX_H
 
 /* PTX text to tokens, one at a time.  The text is borrowed and needs no terminating zero. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  * The source is in `.loc 1 5 12`, file, line and column, which holds until the next one or the end of
  * the function, and `.file 1 "k.cu"`; of a function that was inlined that is the line within it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "line.h"
+#include "cpu/line.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -10,12 +10,12 @@
  * input, where it gets a suffix if another input uses it, too.  Files of .file and .loc are
  * numbered anew; sections, which hold debug information, are left out.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "link_scan.h"
+#include "cpu/link_scan.h"
 
-#include "../base/alloc.h"
-#include "parse.h"
+#include "base/alloc.h"
+#include "cpu/parse.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define CPU_LINK_H
 
 /* Several PTX modules into one, as text. */
-#include "../base/str.h"
-#include "ptx.h"
+#include "base/str.h"
+#include "cpu/ptx.h"
 
 struct linker;
 

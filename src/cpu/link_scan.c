@@ -3,9 +3,9 @@
  * The linker's look at an input: directives of module scope with the names that they declare.  The
  * text has been parsed before, so that this need not find mistakes, only its way.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "link_scan.h"
+#include "cpu/link_scan.h"
 
 
 #include <string.h>

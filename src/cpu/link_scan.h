@@ -3,10 +3,10 @@
 #define CPU_LINK_SCAN_H
 
 /* The inputs of the linker, cut into items: what link_scan.c makes and link.c reads. */
-#include "../base/arena.h"
-#include "../base/map.h"
-#include "lex.h"
-#include "link.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "cpu/lex.h"
+#include "cpu/link.h"
 
 enum linkage { LINK_LOCAL, LINK_EXTERN, LINK_WEAK, LINK_STRONG };
 enum item_kind { ITEM_OTHER, ITEM_FUNCTION, ITEM_VARIABLE };

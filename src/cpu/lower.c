@@ -18,9 +18,9 @@
  * that have not parted go on together.  So they meet in front of every such access, with the first
  * half of an activemask.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "lower.h"
+#include "cpu/lower.h"
 
 #include <string.h>
 

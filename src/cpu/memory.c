@@ -20,14 +20,14 @@
  * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
  * answer is "out of memory".
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "memory.h"
+#include "cpu/memory.h"
 
-#include "../base/alloc.h"
-#include "capacity.h"
-#include "memory_map.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "cpu/capacity.h"
+#include "cpu/memory_map.h"
+#include "cpu/settings.h"
 
 #include <inttypes.h>
 #include <pthread.h>

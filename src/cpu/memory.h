@@ -6,10 +6,10 @@
  * The device's memory: one range of addresses in which only live allocations can be accessed.  A
  * kernel's address is the host's address, so this is what makes a wild access trap.  Any thread.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "advice.h"
-#include "share.h"
+#include "cpu/advice.h"
+#include "cpu/share.h"
 
 #include <stdatomic.h>
 

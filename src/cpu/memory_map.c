@@ -3,11 +3,11 @@
  * Mappings in a reserved range.  Host and device see the same addresses, so that there is one
  * protection of the pages: what either of them may do, both can.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "memory_map.h"
+#include "cpu/memory_map.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <limits.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
  * What is mapped in one reserved range of addresses: parts of files, as a list sorted by address.
  * memory.c keeps the reserved ranges and calls this with its lock held.
  */
-#include "memory.h"
+#include "cpu/memory.h"
 
 struct mapping {
 	struct memory_range range;

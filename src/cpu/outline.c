@@ -8,15 +8,15 @@
  *
  * Nothing here can fail a load: what is not known is read whole.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "outline.h"
+#include "cpu/outline.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/store.h"
-#include "../base/str.h"
-#include "kept.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/store.h"
+#include "base/str.h"
+#include "cpu/kept.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * Big texts that were found good, and where their kernels are: in memory for this process, in the
  * cache on disk for the next one.  Whoever loads one again need not read all of it (parse_part.c).
  */
-#include "../drv/cuda_abi.h"
-#include "ptx.h"
+#include "drv/cuda_abi.h"
+#include "cpu/ptx.h"
 
 /* The hash of a kernel's name, by which they are in order, and which part it is. */
 struct outline_name {

@@ -4,11 +4,11 @@
  * Variables are parse_var.c, bodies parse_body.c.  Read parser.h first: a failure ends the text, so
  * nothing here looks at errors.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

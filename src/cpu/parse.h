@@ -3,8 +3,8 @@
 #define CPU_PARSE_H
 
 /* PTX text to a module: names resolved, memory laid out, opcodes looked up; not yet type-checked. */
-#include "../drv/cuda_abi.h"
-#include "ptx.h"
+#include "drv/cuda_abi.h"
+#include "cpu/ptx.h"
 
 /* Fill in *out, to be freed with parse_free.  The text is borrowed for the call and needs no
  * terminating zero.  On failure *out is empty and diag tells the first thing that is wrong. */

@@ -3,11 +3,11 @@
  * The body of a PTX function: variables, labels, instructions.  Only labels may come after they are
  * named, and are settled at the end of the body.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

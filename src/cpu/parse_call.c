@@ -4,9 +4,9 @@
  * missing, and the prototypes that a call through a register names.  A prototype is kept as a
  * function without a body.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
  * Tokens are single characters, so an operator of two is one whose second character follows at
  * once.  A '%' of its own is a word to the lexer.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
 #include <math.h>
 #include <string.h>

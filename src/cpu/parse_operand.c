@@ -4,9 +4,9 @@
  * up at once.  A shared variable of the module becomes a copy in each function that names it, since
  * every function lays out its own shared memory.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
 #include <string.h>
 

@@ -13,11 +13,11 @@
  * So a text of many kernels can be checked without holding them: it is skimmed for where they are
  * (parse_skim), and each is read and forgotten again (api_survey.c).
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

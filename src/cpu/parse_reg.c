@@ -3,9 +3,9 @@
  * Registers, single ones and vectors.  A vector is nothing but a name for its elements: V is
  * {V.x, V.y}, and so is %tid; what moves one is a move of each.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * the variable, at a cursor that each closing brace moves to the end of what it closes; an address
  * leaves zeros and a relocation.  Sizes are checked before anything is allocated.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
 #include <string.h>
 

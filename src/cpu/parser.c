@@ -3,12 +3,12 @@
  * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry;
  * each register is made when it is first used, so that declaring many costs nothing.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parser.h"
+#include "cpu/parser.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>

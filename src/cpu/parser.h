@@ -10,9 +10,9 @@
  * no function here returns a success flag; loops stop at the end of the text, pointers may be NULL
  * only when p->failed, and the first failure is the one reported.
  */
-#include "../base/map.h"
-#include "lex.h"
-#include "parse.h"
+#include "base/map.h"
+#include "cpu/lex.h"
+#include "cpu/parse.h"
 
 enum symbol_kind {
 	SYMBOL_REG,     /* index */

@@ -15,13 +15,13 @@
  * as every thread has a core: also a thread that has just come too late for a job.  And those that
  * sleep are left alone by jobs that are shorter than that, until there have been several.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "pool.h"
+#include "cpu/pool.h"
 
-#include "../base/alloc.h"
-#include "../base/cores.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "base/cores.h"
+#include "cpu/settings.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #define CPU_POOL_H
 
 /* Worker threads that help the calling one.  Any thread may call; they do one job at a time. */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <pthread.h>
 

@@ -8,13 +8,13 @@
  * it causes leaves by a jump: so everything is read, and its length known, before memory is taken
  * for a text that is too long for the stack.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "print.h"
+#include "cpu/print.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "fault.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cpu/fault.h"
 
 #include <string.h>
 

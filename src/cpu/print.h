@@ -3,7 +3,7 @@
 #define CPU_PRINT_H
 
 /* printf of kernels. */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <stdio.h>
 

@@ -4,11 +4,11 @@
  * dots, and the parts are matched against the rows of ptx.def one after the other.  The first row
  * that takes them all wins; when none does, the complaint is that of the row that came furthest.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx.h"
+#include "cpu/ptx.h"
 
-#include "../base/str.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ const struct ptx_row ptx_rows[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) \
 	{spelling, operands, types, mods, note[0] == 'u', \
 		note[0] == 'u' ? &note[sizeof("unsupported") - 1] : ""},
-#include "ptx.def"
+#include "cpu/ptx.def"
 #undef X
 };
 

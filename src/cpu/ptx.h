@@ -7,9 +7,9 @@
  * Everything hangs on one arena.  Registers stay registers (no SSA); control flow is a list of
  * instructions with labels until cfg.c cuts it into blocks.
  */
-#include "../base/arena.h"
-#include "../base/common.h"
-#include "../base/hash.h"
+#include "base/arena.h"
+#include "base/common.h"
+#include "base/hash.h"
 
 /* name, PTX spelling, bits, class: p predicate, b untyped, u unsigned, s signed, f float,
  * h packed, or of instructions only */
@@ -178,7 +178,7 @@ enum ptx_sreg {
 /* The opcode table: X(OP, "spelling", operands, types, mods, emit, note), explained in ptx.def. */
 enum ptx_op {
 #define X(op, spelling, operands, types, mods, emit, note) PTX_OP_##op,
-#include "ptx.def"
+#include "cpu/ptx.def"
 #undef X
 	PTX_OP_COUNT
 };

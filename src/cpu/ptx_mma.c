@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See ptx_mma.h. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_mma.h"
+#include "cpu/ptx_mma.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * pieces that mma has.  A fragment is a number of 32-bit words, its elements from the lowest bit
  * on.
  */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 enum mma_matrix { MMA_A, MMA_B, MMA_C, MMA_D };
 

@@ -16,13 +16,13 @@
  * One lock guards all of this; it is held for some hundred instructions at a time, never while work
  * is done.  Who waits says for what, and whoever changes something wakes those whose time has come.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "queue.h"
+#include "cpu/queue.h"
 
-#include "../base/alloc.h"
-#include "fault.h"
-#include "runner.h"
+#include "base/alloc.h"
+#include "cpu/fault.h"
+#include "cpu/runner.h"
 
 #include <time.h>
 

@@ -6,9 +6,9 @@
  * What is inside of streams, for stream.c and event.c; queue.c says how it works.  All of it
  * belongs to whoever holds the lock.
  */
-#include "capture.h"
-#include "event_share.h"
-#include "work.h"
+#include "cpu/capture.h"
+#include "cpu/event_share.h"
+#include "cpu/work.h"
 
 /* A record of an event, or the wait for one: what an event was at some time. */
 struct mark {

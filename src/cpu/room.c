@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See room.h. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "room.h"
+#include "cpu/room.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -8,7 +8,7 @@
  * memory of its warps, between guards without access.  A room is used for one block after another,
  * and grows as needed.
  */
-#include "block.h"
+#include "cpu/block.h"
 
 #define ROOM_SHARED_REACH ((int64_t)1 << 32) /* of a signed 32-bit address and a displacement */
 

@@ -7,18 +7,18 @@
  * operation.  The operands are volatile, so that the compiler neither computes the result before
  * nor after.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_atom.h"
-#include "rt_collect.h"
-#include "rt_mbarrier.h"
-#include "rt.h"
+#include "cpu/rt_atom.h"
+#include "cpu/rt_collect.h"
+#include "cpu/rt_mbarrier.h"
+#include "cpu/rt.h"
 
-#include "../base/alloc.h"
-#include "../drv/cuda_abi.h"
-#include "fault.h"
-#include "heap.h"
-#include "print.h"
+#include "base/alloc.h"
+#include "drv/cuda_abi.h"
+#include "cpu/fault.h"
+#include "cpu/heap.h"
+#include "cpu/print.h"
 
 #include <fenv.h>
 #include <inttypes.h>

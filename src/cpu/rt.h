@@ -18,7 +18,7 @@
  * only through struct rt_warp: no symbol, no address is burned in, so that its object code can be
  * kept.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 #define RT_DONE 0u
 #define RT_SWEEP UINT32_MAX

@@ -10,9 +10,9 @@
  *
  * Values are in 64 bits whatever their size; the functions are inlined for each operation and size.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_atom.h"
+#include "cpu/rt_atom.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * for a compare-and-swap, what it expects in front of that; what it finds takes the place of the
  * first of these.
  */
-#include "rt.h"
+#include "cpu/rt.h"
 
 enum rt_atom {
 	RT_ATOM_ADD, RT_ATOM_AND, RT_ATOM_OR, RT_ATOM_XOR, RT_ATOM_UMIN, RT_ATOM_UMAX, RT_ATOM_SMIN,

@@ -4,9 +4,9 @@
  * the same members; when all members have come, or will never come, their results are computed and
  * they may go on.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_collect.h"
+#include "cpu/rt_collect.h"
 
 /* The threads that wait with this one. */
 static uint32_t peers_of(const struct rt_exchange *x, uint32_t thread)

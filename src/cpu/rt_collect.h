@@ -7,7 +7,7 @@
  * `what` is an operation and, above COLLECT_SHIFT, details that only that operation knows.
  * Operands and results are words of the exchange, in order; of 64 bits, the lower half first.
  */
-#include "rt.h"
+#include "cpu/rt.h"
 
 enum collect {
 	COLLECT_SYNC,   /* bar.warp.sync: no operands, no results */

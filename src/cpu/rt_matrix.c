@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrices of a warp to and from memory; see rt_mma.h. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_mma.h"
-#include "rt_mma.h"
+#include "cpu/ptx_mma.h"
+#include "cpu/rt_mma.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See rt_mbarrier.h. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_mbarrier.h"
+#include "cpu/rt_mbarrier.h"
 
 #include <string.h>
 

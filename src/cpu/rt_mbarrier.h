@@ -14,7 +14,7 @@
  *
  * A phase is over when nothing is to come.  The state that an arrival gives is the barrier before.
  */
-#include "rt.h"
+#include "cpu/rt.h"
 
 enum mbarrier_op {
 	MBARRIER_INIT,        /* argument: threads; result 0 */

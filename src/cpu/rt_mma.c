@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices; see rt_mma.h. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_mma.h"
-#include "rt_mma.h"
+#include "cpu/ptx_mma.h"
+#include "cpu/rt_mma.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -11,7 +11,7 @@
  * in the direction that the instruction names.
  * A NaN comes out as 0x7fffffff or 0x7fff.  Integers are exact, and wrap or saturate once.
  */
-#include "rt.h"
+#include "cpu/rt.h"
 
 #define MATRIX_TRANSPOSED 8u
 

@@ -4,10 +4,10 @@
  * the results of the threads in `set`.  A thread that is not there has no value: a shuffle from it
  * gives the reader's own, which PTX leaves open.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "rt_collect.h"
-#include "rt_mma.h"
+#include "cpu/rt_collect.h"
+#include "cpu/rt_mma.h"
 
 #include <string.h>
 

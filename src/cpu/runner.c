@@ -11,16 +11,16 @@
  * it has once been quick.  Of a launch of other blocks that tells how many would be
  * (function->short_blocks): one kernel may work on small arrays and on large ones.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "runner.h"
+#include "cpu/runner.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "flatten.h"
-#include "line.h"
-#include "queue.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cpu/flatten.h"
+#include "cpu/line.h"
+#include "cpu/queue.h"
+#include "cpu/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define CPU_RUNNER_H
 
 /* What runs a kernel of a stream: a launcher, and all that must stay until the kernel has ended. */
-#include "work.h"
+#include "cpu/work.h"
 
 struct runner;
 

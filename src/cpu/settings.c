@@ -3,12 +3,12 @@
  * The environment variables.  Each is read where it counts, and all of them when the driver starts,
  * so that a slip of the pen is an error and not a default.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "settings.h"
+#include "cpu/settings.h"
 
-#include "features.h"
-#include "rt.h"
+#include "cpu/features.h"
+#include "cpu/rt.h"
 
 #include <ctype.h>
 #include <locale.h>

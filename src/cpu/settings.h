@@ -3,7 +3,7 @@
 #define CPU_SETTINGS_H
 
 /* What the user may set, by environment variables. */
-#include "../base/common.h"
+#include "base/common.h"
 
 enum setting {
 	SETTING_MEMORY,  /* bytes */

@@ -12,13 +12,13 @@
  * a loop run until all have left it, and what they count in it is nobody else's.  Only where lanes
  * wait, in front of a block, any others may run meanwhile.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "shape.h"
+#include "cpu/shape.h"
 
-#include "../base/alloc.h"
-#include "cfg.h"
-#include "split.h"
+#include "base/alloc.h"
+#include "cpu/cfg.h"
+#include "cpu/split.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * when the kernel is compiled, is a scalar, the base, and these numbers, the offsets: lane i has base
  * + offsets[i], modulo the register's width.  Any other register is a vector.
  */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 /*
  * How the threads of a block lie in its warps, of which the shapes of %tid depend.  One compiled

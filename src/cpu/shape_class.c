@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Classes of blocks, as numbers: a brick by the logarithms of its first two sizes. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "shape.h"
+#include "cpu/shape.h"
 
 static unsigned log2_of(uint32_t power)
 {

@@ -10,9 +10,9 @@
  * apart, too.  That also says that the sum does not wrap around, without which to extend the parts
  * would not be to extend the sum.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "shape.h"
+#include "cpu/shape.h"
 
 static const struct shape vector = {.is_known = true, .is_vector = true};
 static const struct shape uniform = {.is_known = true};

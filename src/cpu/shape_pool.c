@@ -3,11 +3,11 @@
  * Lists of offsets.  A kernel has few different ones, so that a list of lists is searched.  There is
  * a limit, since they may be made without end: the offsets of i in `for (...) i += i` double.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "shape.h"
+#include "cpu/shape.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 

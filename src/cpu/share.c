@@ -10,11 +10,11 @@
  * lets it try again until the new pages are there.  So nothing waits for kernels to end, and no
  * write is lost.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "share.h"
+#include "cpu/share.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

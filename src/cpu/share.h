@@ -7,7 +7,7 @@
  * a file through the one that has it open, or is given it, and a signature in the file tells that
  * it is the one that was meant.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 /* Drawn by lot, one for each thing that is shared. */
 struct share_token {

@@ -6,12 +6,12 @@
  * an atomic operation found, that has a load which sees other threads' stores (volatile, relaxed,
  * acquire, .cv), or any load and a fence, or that tests a barrier in shared memory.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "spin.h"
+#include "cpu/spin.h"
 
-#include "../base/alloc.h"
-#include "cfg.h"
+#include "base/alloc.h"
+#include "cpu/cfg.h"
 
 #include <string.h>
 

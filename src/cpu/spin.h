@@ -3,7 +3,7 @@
 #define CPU_SPIN_H
 
 /* Loops in which threads may wait for what others do. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 /* False: nothing that it does looks as if threads waited for others. */
 bool spin_is_possible(const struct ptx_func *func);

@@ -9,9 +9,9 @@
  * as those of shared memory do.  Kernels with a stack keep theirs in one piece: what they align and
  * restore are host addresses.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "split.h"
+#include "cpu/split.h"
 
 enum { WIDEST = 8 };
 

@@ -3,7 +3,7 @@
 #define CPU_SPLIT_H
 
 /* Whether the .local memory of a warp can be split into words; see split.c. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 bool split_is_possible(const struct ptx_func *func);
 

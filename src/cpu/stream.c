@@ -3,15 +3,15 @@
  * Streams, as the functions of the API use them: by handle.  What comes before is in queue.c.  This
  * decides who does a piece of work: the thread that enqueues it, or the stream's own.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "stream.h"
+#include "cpu/stream.h"
 
-#include "../base/alloc.h"
-#include "graph_node.h"
-#include "graph_run.h"
-#include "queue.h"
-#include "runner.h"
+#include "base/alloc.h"
+#include "cpu/graph_node.h"
+#include "cpu/graph_run.h"
+#include "cpu/queue.h"
+#include "cpu/runner.h"
 
 /* How long what runs in a context that is destroyed may go on. */
 #define DRAIN_NS UINT64_C(1000000000)

@@ -6,7 +6,7 @@
  * Streams: queues of work, each done in order; see queue.c.  Everything that a stream is to do goes
  * through stream_enqueue.
  */
-#include "work.h"
+#include "cpu/work.h"
 
 enum enqueue {
 	ENQUEUE_ASYNC,  /* return when it is in the queue, or done */

@@ -3,9 +3,9 @@
  * Surfaces: loads, stores and reductions at texels of an image.  Unformatted accesses move bytes;
  * a formatted store converts each channel, integers and normalized ones with saturation.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "texture.h"
+#include "cpu/texture.h"
 
 #include <math.h>
 #include <string.h>

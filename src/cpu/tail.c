@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tails: lists of nodes without repetition, which are short. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "tail.h"
+#include "cpu/tail.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 bool tail_reserve(struct tail *tail, size_t room)
 {

@@ -2,8 +2,8 @@
 #ifndef CPU_TAIL_H
 #define CPU_TAIL_H
 
-#include "../base/common.h"
-#include "../drv/cuda_abi.h"
+#include "base/common.h"
+#include "drv/cuda_abi.h"
 
 /* The nodes that the next one of a stream will depend on. */
 struct tail {

@@ -14,12 +14,12 @@
  * that depends on what threads have read.  One that depends on the block's place, too, is mostly a
  * test for the end of an array, which few blocks reach.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "../base/alloc.h"
-#include "cfg.h"
-#include "shape.h"
-#include "team.h"
+#include "base/alloc.h"
+#include "cpu/cfg.h"
+#include "cpu/shape.h"
+#include "cpu/team.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define CPU_TEAM_H
 
 /* Whether the warps of a block can run as a team, in step; see team.c. */
-#include "ptx.h"
+#include "cpu/ptx.h"
 
 enum { TEAM_MOST = 8 };
 

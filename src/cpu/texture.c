@@ -9,9 +9,9 @@
  * the coordinate, and serves both.  What the guide leaves open: the fraction is rounded to
  * nearest, NaN is 0, and cubes clamp at the edges of a face unless they are seamless.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "texture.h"
+#include "cpu/texture.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * the faces of cubes is said by the instruction that reads it, not by the image: so every
  * instruction means something for every image, and none reaches outside of it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
 enum texel_kind { TEXEL_UINT, TEXEL_SINT, TEXEL_FLOAT };
 

@@ -4,18 +4,18 @@
  * made the work; what may have changed since is only that memory has gone, or goes while it is
  * used, which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "work.h"
+#include "cpu/work.h"
 
-#include "../base/alloc.h"
-#include "bypass.h"
-#include "fault.h"
-#include "graph_memory.h"
-#include "graph_run.h"
-#include "pool.h"
-#include "queue.h"
-#include "runner.h"
+#include "base/alloc.h"
+#include "cpu/bypass.h"
+#include "cpu/fault.h"
+#include "cpu/graph_memory.h"
+#include "cpu/graph_run.h"
+#include "cpu/pool.h"
+#include "cpu/queue.h"
+#include "cpu/runner.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

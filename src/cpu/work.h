@@ -7,7 +7,7 @@
  * stream_enqueue.  It may be run any number of times, and what it points to is either borrowed from
  * the caller (the parameters of a kernel, a list of operations) or, after work_clone, part of it.
  */
-#include "api.h"
+#include "cpu/api.h"
 
 enum work_kind {
 	WORK_EMPTY,

@@ -4,9 +4,9 @@
  * vendor's own functions for names and texts are never asked: they may be missing or may fail,
  * just when something has failed.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "codes.h"
+#include "drv/codes.h"
 
 #define STICKY KZ_ERROR_STICKY
 #define ASYNC KZ_ERROR_MAYBE_ASYNC
@@ -16,7 +16,7 @@
 static const struct code codes[] = {
 #define X(domain, number, symbol, status, flags, text, hint)                                       \
 	{KZ_DOMAIN_##domain, number, #symbol, KZ_##status, flags, text, hint},
-#include "codes.def"
+#include "drv/codes.def"
 #undef X
 };
 

@@ -3,7 +3,7 @@
 #define DRV_CODES_H
 
 /* What the native codes of the driver, NVRTC, nvJitLink, cuBLAS and cuSOLVER mean. */
-#include "../base/error.h"
+#include "base/error.h"
 
 #include <kudzu/error.h>
 

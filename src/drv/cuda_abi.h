@@ -49,7 +49,7 @@ typedef enum CUresult {
 #define X_NVJITLINK(number, symbol)
 #define X_CUBLAS(number, symbol)
 #define X_CUSOLVER(number, symbol)
-#include "codes.def"
+#include "drv/codes.def"
 #undef X
 #undef X_DRIVER
 #undef X_NVRTC
@@ -73,7 +73,7 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 
 typedef enum CUdevice_attribute {
 #define X(name, number) name = number,
-#include "attributes.def"
+#include "drv/attributes.def"
 #undef X
 	CU_DEVICE_ATTRIBUTE_MAX
 } CUdevice_attribute;

@@ -7,14 +7,14 @@
  * repairs takes effect.  An object is closed only if its cuInit has not begun to work: drivers do
  * not survive dlclose.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "drv.h"
+#include "drv/drv.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/file.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "base/str.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -52,13 +52,13 @@ static struct provider *providers; /* grows at the head; guarded by lock */
 	{                                                                                          \
 		return DRV_MISSING;                                                                \
 	}
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 #pragma GCC diagnostic pop
 
 static const struct drv missing = {
 #define X(name, symbol, since, need, parameters) .name = missing_##name,
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 };
 
@@ -67,7 +67,7 @@ enum need { OPTIONAL, CORE };
 static const struct dl_row rows[DRV_SYMBOL_COUNT] = {
 #define X(name, symbol, since, need, parameters)                                                   \
 	{#symbol, offsetof(struct drv, name), need == CORE},
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 };
 
@@ -76,7 +76,7 @@ static const struct {
 	int since;
 } calls[DRV_SYMBOL_COUNT] = {
 #define X(name, symbol, since, need, parameters) {"cu" #name, since},
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 };
 

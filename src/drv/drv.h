@@ -12,8 +12,8 @@
  *	if (drv_open(&drv, DRV_CUDA, err)) ...
  *	st = drv_check(drv, drv->MemAlloc(&address, size), "cuMemAlloc", err);
  */
-#include "codes.h"
-#include "cuda_abi.h"
+#include "drv/codes.h"
+#include "drv/cuda_abi.h"
 
 #include <kudzu/error.h>
 
@@ -25,14 +25,14 @@ enum drv_provider { DRV_CUDA, DRV_CPU };
 /* One index per row of cuda.def: DRV_cuMemAlloc. */
 enum drv_symbol {
 #define X(name, symbol, since, need, parameters) DRV_cu##name,
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 	DRV_SYMBOL_COUNT
 };
 
 struct drv {
 #define X(name, symbol, since, need, parameters) CUresult(*name) parameters;
-#include "cuda.def"
+#include "drv/cuda.def"
 #undef X
 	bool has[DRV_SYMBOL_COUNT];
 	enum drv_provider provider;

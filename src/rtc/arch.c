@@ -5,10 +5,10 @@
  * A cubin runs on its own compute capability and on later minor ones of the same major, but for the
  * embedded chips (7.2, 8.7) that stand apart.  PTX runs on everything that is not older.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "arch.h"
-#include "compile.h"
+#include "rtc/arch.h"
+#include "rtc/compile.h"
 
 #include <stdio.h>
 

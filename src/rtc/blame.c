@@ -6,9 +6,9 @@
  * line and column.  The last one in the same function counts.  The names of the files are behind
  * the functions: `.file 1 "/home/me/k.cu"`.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "blame.h"
+#include "rtc/blame.h"
 
 #include <ctype.h>
 #include <stdlib.h>

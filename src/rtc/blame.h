@@ -3,7 +3,7 @@
 #define RTC_BLAME_H
 
 /* Which line of source a line of PTX comes from. */
-#include "../base/common.h"
+#include "base/common.h"
 
 struct blame {
 	const char *text; /* the line of PTX, blanks around it aside */

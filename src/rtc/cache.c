@@ -8,12 +8,12 @@
  * the compiler saw, and nothing is stored.  And the paths of include folders, which are no part of
  * the key as a rule, become one where the compiler's warnings name them.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "cache.h"
+#include "rtc/cache.h"
 
-#include "../base/alloc.h"
-#include "pack.h"
+#include "base/alloc.h"
+#include "rtc/pack.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,9 +3,9 @@
 #define RTC_CACHE_H
 
 /* rtc_compile behind a folder of what was compiled before. */
-#include "../base/store.h"
-#include "compile.h"
-#include "key.h"
+#include "base/store.h"
+#include "rtc/compile.h"
+#include "rtc/key.h"
 
 /*
  * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No

@@ -9,18 +9,18 @@
  * at fault, so that a source that NVRTC takes is a source that we take; in the normal case there is
  * one call.  A source that fails either way gets the diagnostics of the first call.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "compile.h"
+#include "rtc/compile.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "../drv/codes.h"
-#include "diag.h"
-#include "headers.h"
-#include "image.h"
-#include "job.h"
-#include "pch.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "drv/codes.h"
+#include "rtc/diag.h"
+#include "rtc/headers.h"
+#include "rtc/image.h"
+#include "rtc/job.h"
+#include "rtc/pch.h"
 
 #include <ctype.h>
 #include <stdio.h>

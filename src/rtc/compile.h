@@ -3,8 +3,8 @@
 #define RTC_COMPILE_H
 
 /* CUDA C text -> an image that a driver can load, with what is known about its kernels. */
-#include "../base/error.h"
-#include "../base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 
 /* What the C type of a kernel parameter is, as far as a launch must know it. */
 enum param_kind {

@@ -5,13 +5,13 @@
  * linker's build id, which is a hash of all.  That takes no more than reading; to load the library,
  * which a hit in the cache can do without, would take a hundred times as long.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "compiler.h"
+#include "rtc/compiler.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
-#include "nvrtc.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "rtc/nvrtc.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #define RTC_COMPILER_H
 
 /* Which compiler a compile would use: what the cache must know of it. */
-#include "../base/hash.h"
-#include "../base/error.h"
+#include "base/hash.h"
+#include "base/error.h"
 
 struct compiler {
 	char identity[160];              /* one line: sizes and hashes of its files */

@@ -3,9 +3,9 @@
  * The sections of a cubin are found by name through a map: a module of a thousand kernels has
  * several thousand.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "cubin.h"
+#include "rtc/cubin.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #define RTC_CUBIN_H
 
 /* A cubin: an ELF file whose sections are found by name, and the records of .nv.info. */
-#include "../base/error.h"
-#include "../base/map.h"
-#include "elf.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "rtc/elf.h"
 
 /* Records of .nv.info: a byte of format, a byte of attribute, 16 bits of size or value. */
 #define CUBIN_FORMAT_SIZED 0x04

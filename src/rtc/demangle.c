@@ -9,11 +9,11 @@
  *
  * On anything unknown the reader stops (`failed`), and the caller says "unknown".
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "demangle.h"
+#include "rtc/demangle.h"
 
-#include "../base/str.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <string.h>

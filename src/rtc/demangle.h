@@ -3,8 +3,8 @@
 #define RTC_DEMANGLE_H
 
 /* Mangled names (Itanium C++ ABI) of functions, taken apart. */
-#include "../base/arena.h"
-#include "type.h"
+#include "base/arena.h"
+#include "rtc/type.h"
 
 struct demangled {
 	const char *name;              /* "ns::scale<float, 4>"; NULL if it cannot be read */

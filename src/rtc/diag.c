@@ -14,15 +14,15 @@
  * Blocks about names that we added ourselves, and about macros of the prelude that are defined
  * again, are left out.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "diag.h"
+#include "rtc/diag.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "blame.h"
-#include "headers.h"
-#include "hints.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/blame.h"
+#include "rtc/headers.h"
+#include "rtc/hints.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define RTC_DIAG_H
 
 /* NVRTC's log, read, and written again as gcc writes diagnostics. */
-#include "../base/str.h"
+#include "base/str.h"
 
 struct diag_context {
 	const char *name;   /* of the source */

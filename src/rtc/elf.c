@@ -3,9 +3,9 @@
  * Sections and strings of ELF files.  Headers are copied out before they are read, for nothing says
  * that they are aligned.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "elf.h"
+#include "rtc/elf.h"
 
 #include <string.h>
 

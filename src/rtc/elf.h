@@ -4,7 +4,7 @@
 
 /* 64-bit ELF files, cubins and host objects, that may come from anywhere: every offset is checked
  * before it is followed. */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <elf.h>
 

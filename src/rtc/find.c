@@ -7,13 +7,13 @@
  * first library that loads and that the caller takes wins; everything else that was looked at is
  * a line of the search's log, which is what the user reads when nothing was found.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "find.h"
+#include "rtc/find.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/file.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
 
 #include <glob.h>
 #include <limits.h>

@@ -9,8 +9,8 @@
  *   NVIDIA's Python wheels: below VIRTUAL_ENV, CONDA_PREFIX and the user's site-packages,
  *   the dynamic loader, by soname.
  */
-#include "../base/error.h"
-#include "../base/str.h"
+#include "base/error.h"
+#include "base/str.h"
 
 #if defined(__aarch64__)
 #define FIND_TARGET "sbsa-linux"

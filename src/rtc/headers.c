@@ -11,12 +11,12 @@
  * The types are libcu++'s (64 bits are long long), so that <cuda/std/cstdint> may follow.  A macro
  * that a source or a CUDA header defines again just gets the new value: diag.c drops the warning.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "headers.h"
+#include "rtc/headers.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
+#include "base/alloc.h"
+#include "base/file.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define RTC_HEADERS_H
 
 /* The headers that NVRTC is given in memory: the prelude, and stand-ins for the C library's. */
-#include "compile.h"
+#include "rtc/compile.h"
 
 /* The name that the prelude is included by; diagnostics mention it. */
 #define HEADERS_PRELUDE "kudzu/prelude.h"

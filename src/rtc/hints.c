@@ -5,11 +5,11 @@
  * hints.def is a list of rules; the first that fits gives the hint.  A hint must be right or absent:
  * a rule that could fit an error of another kind is worse than none.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "hints.h"
+#include "rtc/hints.h"
 
-#include "../base/str.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -229,7 +229,7 @@ static const char *find_start(const struct hint_error *error, const char *hint)
 }
 
 static const struct rule rules[] = {
-#include "hints.def"
+#include "rtc/hints.def"
 };
 
 /* Whether what is at the caret, and before it, is what a rule asks for. */

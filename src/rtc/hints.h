@@ -3,7 +3,7 @@
 #define RTC_HINTS_H
 
 /* What to do about an error of NVRTC. */
-#include "../base/common.h"
+#include "base/common.h"
 
 /* Texts of given lengths; the pointers may be NULL where the length is 0. */
 struct hint_error {

@@ -4,14 +4,14 @@
  * mangled names say (types).  Each is checked against the other; where they disagree the image is
  * right, and the type stays unknown.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "image.h"
+#include "rtc/image.h"
 
-#include "../base/alloc.h"
-#include "../base/map.h"
-#include "../base/squeeze.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/squeeze.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define RTC_IMAGE_H
 
 /* Putting an image's list of kernels together: for compile.c and the readers of PTX and cubin. */
-#include "compile.h"
-#include "signature.h"
+#include "rtc/compile.h"
+#include "rtc/signature.h"
 
 /*
  * Append a kernel by its symbol, with a layout: the offset and size of each parameter, and of its

@@ -8,12 +8,12 @@
  * public document: all was read off cubins of sm_75 to sm_121.  The file may come from anywhere,
  * so every offset is checked before it is followed.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "image.h"
+#include "rtc/image.h"
 
-#include "../base/alloc.h"
-#include "cubin.h"
+#include "base/alloc.h"
+#include "rtc/cubin.h"
 
 #include <stdio.h>
 #include <string.h>

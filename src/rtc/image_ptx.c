@@ -7,12 +7,12 @@
  * The parameter block is laid out as the PTX ISA has it: each parameter at the next multiple of its
  * alignment, which is its size if nothing else is said.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "image.h"
-#include "ptx_text.h"
+#include "rtc/image.h"
+#include "rtc/ptx_text.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -11,12 +11,12 @@
  * Backslashes at the ends of lines may cut any word in two; a text with such is scanned without
  * them.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "includes.h"
+#include "rtc/includes.h"
 
-#include "../base/alloc.h"
-#include "../base/cores.h"
+#include "base/alloc.h"
+#include "base/cores.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define RTC_INCLUDES_H
 
 /* What a source text asks the preprocessor for, without preprocessing it. */
-#include "../base/str.h"
+#include "base/str.h"
 
 struct includes {
 	/* The files, each followed by a zero: '"' or '<', then the name. */

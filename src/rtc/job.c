@@ -10,15 +10,15 @@
  * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us; the types of
  * variables likewise.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "job.h"
+#include "rtc/job.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "headers.h"
-#include "pch.h"
-#include "thread.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/headers.h"
+#include "rtc/pch.h"
+#include "rtc/thread.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #define RTC_JOB_H
 
 /* One call of NVRTC: what goes in, what comes out. */
-#include "compile.h"
-#include "nvrtc.h"
-#include "scan.h"
+#include "rtc/compile.h"
+#include "rtc/nvrtc.h"
+#include "rtc/scan.h"
 
 /* The file of the line that is added after the source, as diagnostics would name it. */
 #define JOB_TAIL_FILE "kudzu/probe"

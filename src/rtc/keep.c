@@ -6,14 +6,14 @@
  * thousand times leaves one file, and a core dump of last week still finds its own.  Those that were
  * used least recently go when all of them take more than 64 MiB.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "keep.h"
+#include "rtc/keep.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
-#include "../base/hash.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/str.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define RTC_KEEP_H
 
 /* Sources in files, for debuggers and profilers: the code names the file of each line. */
-#include "../base/error.h"
+#include "base/error.h"
 
 /*
  * The absolute path of a file that has the source, *path, freed with mem_free: the file `name`, if it

@@ -10,13 +10,13 @@
  * that moves finds its images again.  Where they can (debug information, __FILE__), or did (in a
  * warning), they are the last part.  The request comes first, as the table of images in memory has it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "key.h"
+#include "rtc/key.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "reach.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "rtc/reach.h"
 
 #include <kudzu/version.h>
 

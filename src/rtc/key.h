@@ -6,10 +6,10 @@
  * The key of a compile: everything that its output depends on, as parts that have names.  Equal keys
  * mean equal outputs.
  */
-#include "../base/store.h"
-#include "../base/str.h"
-#include "compile.h"
-#include "compiler.h"
+#include "base/store.h"
+#include "base/str.h"
+#include "rtc/compile.h"
+#include "rtc/compiler.h"
 
 /* What the key of a compiled image begins with, as the store asks for; a zero follows. */
 #define KEY_KIND "rtc"

@@ -5,15 +5,15 @@
  * nvJitLink goes on after an input that it could not take, and may end with success and errors in
  * its log; so every call's code is looked at, and the log too.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "link.h"
+#include "rtc/link.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
-#include "link_log.h"
-#include "nvjitlink.h"
-#include "thread.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "rtc/link_log.h"
+#include "rtc/nvjitlink.h"
+#include "rtc/thread.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

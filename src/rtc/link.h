@@ -3,7 +3,7 @@
 #define RTC_LINK_H
 
 /* Images -> one image, by nvJitLink. */
-#include "parts.h"
+#include "rtc/parts.h"
 
 struct rtc_link_request {
 	const struct parts *parts;       /* resolved; those that are taken are linked */

@@ -4,13 +4,13 @@
  * 'y'", and the compilers in them have words of their own for the same; a table holds them all.
  * Lines that are not in it stay as they are.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "link_log.h"
+#include "rtc/link_log.h"
 
-#include "../base/alloc.h"
-#include "../drv/codes.h"
-#include "signature.h"
+#include "base/alloc.h"
+#include "drv/codes.h"
+#include "rtc/signature.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define RTC_LINK_LOG_H
 
 /* What linkers say: nvJitLink, the driver, we ourselves.  Symbols are shown as C++ writes them. */
-#include "../base/error.h"
-#include "../base/str.h"
+#include "base/error.h"
+#include "base/str.h"
 
 /* Add what a linker says of a symbol that is defined twice. */
 void link_log_twice(struct str *log, const char *symbol, size_t len, const char *where,

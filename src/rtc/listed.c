@@ -6,15 +6,15 @@
  * A list that is here stands for reading the text, and follows from nothing else: so the key has the
  * library's build id, and what is not there is read and put there.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "listed.h"
+#include "rtc/listed.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "cache.h"
-#include "image.h"
-#include "pack.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "rtc/cache.h"
+#include "rtc/image.h"
+#include "rtc/pack.h"
 
 /* Less is read as fast as a file is. */
 #define LEAST_SIZE 65536

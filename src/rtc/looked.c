@@ -7,13 +7,13 @@
  * of the one before it begins, the rest, and a zero.  The key has the library's build id, for what is
  * found out follows from its code as well.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "looked.h"
+#include "rtc/looked.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "cache.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "rtc/cache.h"
 
 #include <limits.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define RTC_LOOKED_H
 
 /* What was found out by looking at files, in the cache on disk as long as these stay as they are. */
-#include "../base/hash.h"
-#include "../base/str.h"
+#include "base/hash.h"
+#include "base/str.h"
 
 #include <sys/stat.h>
 

@@ -3,14 +3,14 @@
  * Load nvJitLink.  It should be of NVRTC's version, whose LTO code it reads; so where the user says
  * which NVRTC to take, the nvJitLink beside that one comes first.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "nvjitlink.h"
+#include "rtc/nvjitlink.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/file.h"
-#include "find.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "rtc/find.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * nvJitLink, found (see find.h; by KUDZU_NVJITLINK, else beside what KUDZU_NVRTC names, or the
  * sonames libnvJitLink.so.13, .12, libnvJitLink.so) and loaded when something is first linked.
  */
-#include "../base/error.h"
+#include "base/error.h"
 
 typedef int nvJitLinkResult;
 typedef struct nvJitLink *nvJitLinkHandle;

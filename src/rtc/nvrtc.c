@@ -3,14 +3,14 @@
  * Load NVRTC (see find.c for where it is looked for), and find the CUDA headers that go with it.
  * The first library that loads and has every needed symbol wins.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "nvrtc.h"
+#include "rtc/nvrtc.h"
 
-#include "../base/alloc.h"
-#include "../base/dl.h"
-#include "../base/file.h"
-#include "find.h"
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "rtc/find.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
  * and loaded at run time.  libnvrtc-builtins is loaded first, by its absolute path, for libnvrtc
  * cannot find it itself.
  */
-#include "../base/error.h"
+#include "base/error.h"
 
 typedef int nvrtcResult;
 typedef struct _nvrtcProgram *nvrtcProgram;

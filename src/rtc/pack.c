@@ -17,12 +17,12 @@
  * what that many items must take at least.  Whether the bytes are those that were written is for who
  * keeps them to know, by a checksum; so the hash of the PTX is not made again, but believed.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "pack.h"
+#include "rtc/pack.h"
 
-#include "../base/alloc.h"
-#include "../base/squeeze.h"
+#include "base/alloc.h"
+#include "base/squeeze.h"
 
 #include <endian.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define RTC_PACK_H
 
 /* An image as bytes: for the cache on disk, and for files that ship without a compiler. */
-#include "../base/str.h"
-#include "compile.h"
+#include "base/str.h"
+#include "rtc/compile.h"
 
 /* Append an image to *out, which remembers when memory runs out. */
 void pack_image(struct str *out, const struct rtc_image *image);

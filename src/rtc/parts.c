@@ -9,18 +9,18 @@
  * An archive is a line of magic and members with a header of 60 characters each; names that do not
  * fit into it are in a member "//".  Objects have fat binaries, one after the other, in a section.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "parts.h"
+#include "rtc/parts.h"
 
-#include "../base/alloc.h"
-#include "../base/fatbin.h"
-#include "../base/map.h"
-#include "../base/str.h"
-#include "arch.h"
-#include "cubin.h"
-#include "elf.h"
-#include "link_log.h"
+#include "base/alloc.h"
+#include "base/fatbin.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "rtc/arch.h"
+#include "rtc/cubin.h"
+#include "rtc/elf.h"
+#include "rtc/link_log.h"
 
 #include <ctype.h>
 #include <stdlib.h>

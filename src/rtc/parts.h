@@ -6,8 +6,8 @@
  * What a linker is given, taken apart: of fat binaries the entry that suits the target, of host
  * objects the fat binaries in them, of libraries the members that something else needs.
  */
-#include "../base/arena.h"
-#include "../base/error.h"
+#include "base/arena.h"
+#include "base/error.h"
 
 enum rtc_kind {
 	RTC_UNKNOWN,

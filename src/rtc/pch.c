@@ -11,17 +11,17 @@
  * ends.  The process has a folder of its own in the cache folder, and holds a lock on it as long as
  * it lives; the folders of others whose lock is free are removed.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "pch.h"
+#include "rtc/pch.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
-#include "../base/hash.h"
-#include "../base/str.h"
-#include "compiler.h"
-#include "includes.h"
-#include "key.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "rtc/compiler.h"
+#include "rtc/includes.h"
+#include "rtc/key.h"
 
 #include <dirent.h>
 #include <errno.h>

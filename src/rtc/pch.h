@@ -7,8 +7,8 @@
  * for the next source of this process that begins with the same.  Best effort: what does not work
  * out is done without.
  */
-#include "compile.h"
-#include "nvrtc.h"
+#include "rtc/compile.h"
+#include "rtc/nvrtc.h"
 
 /* The folder to name in --pch-dir for a request, freed with mem_free; NULL: do without. */
 char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request);

@@ -3,9 +3,9 @@
  * PTX text, a word or a mark at a time.  Whether it makes sense is not asked: what cannot be a
  * token is one of one character.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_text.h"
+#include "rtc/ptx_text.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define RTC_PTX_TEXT_H
 
 /* The tokens of PTX text: words (".visible", "%r1", "0x1f"), strings, single characters. */
-#include "../base/common.h"
+#include "base/common.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of "Release History" in NVIDIA's document on the PTX ISA, from CUDA 9 on. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "ptx_version.h"
+#include "rtc/ptx_version.h"
 
-#include "ptx_text.h"
+#include "rtc/ptx_text.h"
 
 #include <stdlib.h>
 

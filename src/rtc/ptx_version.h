@@ -3,7 +3,7 @@
 #define RTC_PTX_VERSION_H
 
 /* Versions of the PTX ISA, and the drivers that know them. */
-#include "../base/common.h"
+#include "base/common.h"
 
 struct ptx_release {
 	int ptx;     /* 90: PTX ISA 9.0 */

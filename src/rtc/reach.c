@@ -18,11 +18,11 @@
  * times of all those files are what they were (looked.c).  Names in them are still looked for in the
  * caller's folders, for what is there may come first.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "reach_inner.h"
+#include "rtc/reach_inner.h"
 
-#include "../base/alloc.h"
+#include "base/alloc.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define RTC_REACH_H
 
 /* The files that a compile may read, and what is in them. */
-#include "../base/hash.h"
-#include "compile.h"
+#include "base/hash.h"
+#include "rtc/compile.h"
 
 struct reach_file {
 	char *label;      /* which include folder, and the path there: "0:sub/my.h", "source:my.h" */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA's own headers: what each of them brings with it, once per process.  See reach.c. */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "reach_inner.h"
+#include "rtc/reach_inner.h"
 
-#include "../base/alloc.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/str.h"
 
 #include <string.h>
 

@@ -4,11 +4,11 @@
 
 /* What the files of reach.c share: a search, from a text to the files that it reaches.  All of it,
  * and what the process remembers, is for who has the lock of reach_find. */
-#include "../base/arena.h"
-#include "../base/map.h"
-#include "includes.h"
-#include "looked.h"
-#include "reach.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "rtc/includes.h"
+#include "rtc/looked.h"
+#include "rtc/reach.h"
 
 /* A folder that is searched. */
 struct root {

@@ -3,13 +3,13 @@
  * The walk from text to text: names are looked for in all places, files that are there are read.
  * See reach.c.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "reach_inner.h"
+#include "rtc/reach_inner.h"
 
-#include "../base/alloc.h"
-#include "../base/file.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,11 +6,11 @@
  * -Xptxas=-v alone.  None of it is in a public document: it was read off cubins of sm_75 to sm_121
  * and compared with that log.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "resources.h"
+#include "rtc/resources.h"
 
-#include "cubin.h"
+#include "rtc/cubin.h"
 
 #include <stdio.h>
 #include <string.h>

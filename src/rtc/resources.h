@@ -3,7 +3,7 @@
 #define RTC_RESOURCES_H
 
 /* What ptxas gave the kernels of a cubin. */
-#include "compile.h"
+#include "rtc/compile.h"
 
 struct rtc_resources {
 	int32_t registers;     /* of a thread */

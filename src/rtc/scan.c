@@ -14,13 +14,13 @@
  * Macros and #if are not understood, but for #if 0 and a #define whose text has __global__ in it.
  * A wrong guess does no harm: compile.c drops the names that NVRTC does not know.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "scan.h"
+#include "rtc/scan.h"
 
-#include "../base/alloc.h"
-#include "../base/map.h"
-#include "../base/str.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <string.h>

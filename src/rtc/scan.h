@@ -3,7 +3,7 @@
 #define RTC_SCAN_H
 
 /* What a look at CUDA C++ source text, without compiling it, tells about its kernels. */
-#include "../base/common.h"
+#include "base/common.h"
 
 struct scan_kernel {
 	char *name;       /* qualified: "ns::k" */

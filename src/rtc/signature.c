@@ -3,12 +3,12 @@
  * The parameters of a kernel from its mangled name, or from that of a variable whose template
  * argument is the kernel's type: what each is for a launch, how big, and how C++ writes it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "signature.h"
+#include "rtc/signature.h"
 
-#include "../base/alloc.h"
-#include "demangle.h"
+#include "base/alloc.h"
+#include "rtc/demangle.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define RTC_SIGNATURE_H
 
 /* What a mangled name (Itanium C++ ABI) tells about a kernel. */
-#include "../base/str.h"
-#include "compile.h"
+#include "base/str.h"
+#include "rtc/compile.h"
 
 struct signature {
 	char *name;               /* "ns::scale<float, 4>" */

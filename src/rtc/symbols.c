@@ -5,11 +5,11 @@
  * In PTX a name is strong if it is .visible and defined, weak if it is .weak or .common, undefined
  * if it is .extern.  In a cubin the symbol table says so.  LTO code does not tell.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "elf.h"
-#include "parts.h"
-#include "ptx_text.h"
+#include "rtc/elf.h"
+#include "rtc/parts.h"
+#include "rtc/ptx_text.h"
 
 #include <string.h>
 

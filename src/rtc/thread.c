@@ -5,9 +5,9 @@
  *
  * Compilers have locks of their own.  A child that was forked while one was held would wait for ever.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "thread.h"
+#include "rtc/thread.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #define RTC_THREAD_H
 
 /* Compilers need more stack than a caller's thread may have. */
-#include "../base/error.h"
+#include "base/error.h"
 
 /* Run work(arg) on a thread with a big stack and without signals, and wait for its end.  Not KZ_OK:
  * there was no thread to be had; KZ_STATE: the process was forked in the middle of such a call. */

@@ -3,9 +3,9 @@
  * Print a C++ type.  A declarator goes around the name that it declares, and so around nothing
  * here: each type is printed as what is left of the name and what is right of it.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "type.h"
+#include "rtc/type.h"
 
 #include <string.h>
 

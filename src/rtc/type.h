@@ -3,8 +3,8 @@
 #define RTC_TYPE_H
 
 /* A C++ type as a tree, and as text. */
-#include "../base/str.h"
-#include "compile.h"
+#include "base/str.h"
+#include "rtc/compile.h"
 
 enum node_kind {
 	NODE_BUILTIN,

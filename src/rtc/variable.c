@@ -4,12 +4,12 @@
  * called; its C++ type is in neither.  That comes, as a kernel's parameters do, from a name that
  * NVRTC mangles for us (see job.c), and is taken only where it agrees with the size.
  */
-#include "../base/common.h"
+#include "base/common.h"
 
-#include "image.h"
+#include "rtc/image.h"
 
-#include "../base/alloc.h"
-#include "demangle.h"
+#include "base/alloc.h"
+#include "rtc/demangle.h"
 
 #include <string.h>
 

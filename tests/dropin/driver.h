@@ -6,9 +6,9 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #else
-#include "../../src/drv/cuda_abi.h"
+#include "drv/cuda_abi.h"
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "../../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 CUresult cuCtxCreate_v4(CUcontext *out, void *parameters, unsigned int flags, CUdevice device);
 #define cuCtxCreate cuCtxCreate_v4

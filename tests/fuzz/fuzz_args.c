@@ -3,10 +3,10 @@
  * libFuzzer: any text as the argument list of a user's kernel.  What is read must be found again in
  * the text, and what is refused must have its place there.
  */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
-#include "../../src/base/alloc.h"
-#include "../../src/declare.h"
+#include "base/alloc.h"
+#include "declare.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * libFuzzer: any text as an argument of `kudzu run`, and as the signature and source of a kernel.
  * What is refused must have its place in the text, what is taken must fill its array.
  */
-#include "../../src/cli/argument.h"
-#include "../../src/cli/numeral.h"
-#include "../../src/cli/parameters.h"
+#include "cli/argument.h"
+#include "cli/numeral.h"
+#include "cli/parameters.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a bundle (after its hash was made to fit), and as an input of a linker. */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
-#include "../../src/base/hash.h"
-#include "../../src/load.h"
+#include "base/hash.h"
+#include "load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * fuzz_count [PROGRAMS [SEED]]: which rows of ptx.def random programs have, of those that PTX says
  * by itself; the rows that none has come last.  Nothing runs.
  */
-#include "../diff.h"
+#include "diff.h"
 
-#include "../../src/cpu/parse.h"
+#include "cpu/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct counts {
 
 static const char *const names[] = {
 #define X(op, spelling, operands, types, mods, emit, note) #op,
-#include "../../src/cpu/ptx.def"
+#include "cpu/ptx.def"
 #undef X
 };
 

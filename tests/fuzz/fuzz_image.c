@@ -2,13 +2,13 @@
 /*
  * libFuzzer: any bytes as an image, and as inputs of the linker.  The first byte says which.
  */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
-#include "../../src/cpu/check.h"
-#include "../../src/cpu/image.h"
-#include "../../src/cpu/link.h"
-#include "../../src/base/lz4.h"
-#include "../../src/cpu/parse.h"
+#include "cpu/check.h"
+#include "cpu/image.h"
+#include "cpu/link.h"
+#include "base/lz4.h"
+#include "cpu/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

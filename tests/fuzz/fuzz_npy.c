@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a .npy and as a .npz file, onto the stub driver's device. */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
 #include <kudzu/kudzu.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a packed image.  What is read is written, and that is read as the same. */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
-#include "../../src/rtc/pack.h"
+#include "rtc/pack.h"
 
 #include <string.h>
 

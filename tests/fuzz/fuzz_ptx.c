@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes through the parser, the checker and the graph builder of PTX. */
-#include "../../src/base/common.h"
-#include "../../src/cpu/cfg.h"
-#include "../../src/cpu/check.h"
-#include "../../src/cpu/lower.h"
-#include "../../src/cpu/flatten.h"
-#include "../../src/cpu/parse.h"
+#include "base/common.h"
+#include "cpu/cfg.h"
+#include "cpu/check.h"
+#include "cpu/lower.h"
+#include "cpu/flatten.h"
+#include "cpu/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

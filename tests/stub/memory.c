@@ -3,7 +3,7 @@
  * The stub's memory: device memory is host memory, so copies and fills are memmove and loops.
  * Every allocation is in a list; an address that is in none of them is an error, as on a device.
  */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
 #include "stub.h"
 

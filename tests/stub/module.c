@@ -3,7 +3,7 @@
  * The stub's modules.  A kernel exists if the script lists it (functions=), or, without a list, if
  * the image defines it: PTX has ".entry NAME", a cubin has NAME in a string table.
  */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
 #include "stub.h"
 

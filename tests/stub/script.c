@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The stub's exported symbols and its script; see stub.h. */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
 #include "stub.h"
 
@@ -30,7 +30,7 @@ static const struct {
 	int since;
 } symbols[DRV_SYMBOL_COUNT] = {
 #define X(name, symbol, since, need, parameters) {#symbol, "cu" #name, since},
-#include "../../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 };
 
@@ -40,7 +40,7 @@ static const struct {
 	{                                                                                          \
 		return stub_enter(DRV_cu##name);                                                   \
 	}
-#include "../../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 
 static bool exists(enum drv_symbol symbol)
@@ -54,7 +54,7 @@ static bool exists(enum drv_symbol symbol)
 		return exists(DRV_cu##name) ? do_##name : NULL;                                    \
 	}                                                                                          \
 	EXPORT CUresult symbol parameters __attribute__((ifunc("resolve_" #name)));
-#include "../../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 
 CUresult stub_scripted(enum drv_symbol symbol, long call)

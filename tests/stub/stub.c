@@ -4,7 +4,7 @@
  *
  * A stream is empty whenever a call returns, so an event is only the time when it was recorded.
  */
-#include "../../src/base/common.h"
+#include "base/common.h"
 
 #include "stub.h"
 

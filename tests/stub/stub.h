@@ -33,7 +33,7 @@
  * Without functions= a module has the kernels that its image, PTX or cubin, defines, and
  * cuFuncGetParamInfo is not supported.
  */
-#include "../../src/drv/drv.h"
+#include "drv/drv.h"
 
 enum stub_kind {
 	STUB_MEMORY,
@@ -106,7 +106,7 @@ CUresult stub_context_device(CUcontext context, int *device);
 
 /* What the exported symbols do; those that nobody defines only call stub_enter. */
 #define X(name, symbol, since, need, parameters) CUresult do_##name parameters;
-#include "../../src/drv/cuda.def"
+#include "drv/cuda.def"
 #undef X
 
 #endif
