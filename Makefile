@@ -70,71 +70,318 @@ HEADERS := $(addprefix include/kudzu/,kudzu.h version.h error.h dtype.h device.h
 	link.h bundle.h \
 	ffi.h \
 	)
-BASE := $(addprefix src/base/,lz4.c squeeze.c fatbin.c \
-	error.c alloc.c str.c arena.c map.c file.c dl.c hash.c hash_wide.c \
-	store.c store_io.c store_folder.c store_size.c store_walk.c store_key.c)
-DRV := $(addprefix src/drv/,drv.c codes.c)
-RTC := $(addprefix src/rtc/,find.c nvrtc.c thread.c \
-	hints.c blame.c keep.c pch.c \
-	elf.c ptx_text.c \
-	nvjitlink.c parts.c symbols.c link_log.c link.c ptx_version.c \
-	headers.c scan.c arch.c compile.c job.c diag.c signature.c demangle.c type.c \
-	cubin.c variable.c resources.c \
-	image.c image_ptx.c image_cubin.c pack.c \
-	includes.c looked.c reach.c reach_search.c reach_closure.c compiler.c key.c cache.c listed.c)
-LIB := $(BASE) $(DRV) $(RTC) $(addprefix src/,kudzu.c error.c dtype.c device.c stream.c memory.c \
-	copy.c bins.c shelf.c source.c mempool.c pool.c pinned.c \
-	inspect.c layout.c global.c \
-	image.c compiled.c loaded.c module.c refusal.c missing.c kernel.c args.c format.c diagnose.c cache.c \
-	diagnostic.c \
-	link.c load.c bundle.c \
-	ffi.c \
-	warm.c warm_request.c \
-	shape.c strided.c array.c span.c transfer.c across.c \
-	npy.c npy_parse.c npz.c zip.c inflate.c \
-	dlpack.c create.c \
-	view.c slice.c reshape.c join.c \
-	promote.c expr.c device_code.c generate.c kernels.c plan.c elementwise.c shortcut.c ops.c \
-	reduce.c reduce_pass.c reduce_text.c \
-	indexing.c linalg.c scan.c transpose.c \
-	eval_lex.c eval_parse.c eval.c \
-	overlap.c declare.c custom.c custom_text.c custom_bind.c custom_elementwise.c custom_reduction.c \
-	)
-CPU_DRIVER := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c parser.c parse.c parse_part.c parse_expr.c parse_reg.c parse_var.c parse_body.c parse_operand.c \
-	parse_call.c check.c check_operand.c check_text.c check_call.c \
-	flatten.c flat_kind.c flat_args.c flat_graph.c flat_frame.c flat_body.c flat_call.c flat_stack.c \
-	flat_inst.c \
-	lower.c \
-	cfg.c spin.c split.c team.c shape_class.c \
-	heap.c print.c rt.c features.c settings.c \
-	rt_collect.c rt_warp.c rt_atom.c rt_mbarrier.c rt_mma.c rt_matrix.c \
-	texture.c surface.c \
-	kept.c outline.c code.c jit_open.c jit.c \
-	image.c link_scan.c link.c \
-	capacity.c \
-	share.c memory_map.c advice.c memory.c fault.c pool.c block.c room.c bypass.c launch.c \
-	graph_memory.c graph.c graph_run.c tail.c capture.c \
-	work.c line.c runner.c event_share.c queue.c event.c stream.c \
-	api_handle.c api_object.c api_context.c api_context_info.c api_device.c api_property.c \
-	api_image.c api_kernel.c api_survey.c api_variant.c api_module.c api_library.c api_link.c \
-	api_function.c api_occupancy.c \
-	api_host.c api_pointer.c api_managed.c api_memory.c api_pool.c api_pool_ipc.c \
-	api_mapping.c api_ipc.c \
-	api_array.c api_copy_array.c api_texture.c api_fetch.c \
-	api_copy.c api_batch.c api_stream.c api_event.c api_context_event.c api_value.c api_launch.c api_launch_old.c \
-	api_log.c api_misc.c \
-	graph_node.c api_graph.c api_graph_node.c api_graph_exec.c api_graph_update.c api_graph_misc.c \
-	api_capture.c api_stream_attr.c exports.c)
+BASE := src/base/lz4.c \
+	src/base/squeeze.c \
+	src/base/fatbin.c \
+	src/base/error.c \
+	src/base/alloc.c \
+	src/base/str.c \
+	src/base/arena.c \
+	src/base/map.c \
+	src/base/file.c \
+	src/base/dl.c \
+	src/base/hash.c \
+	src/base/hash_wide.c \
+	src/base/store.c \
+	src/base/store_io.c \
+	src/base/store_folder.c \
+	src/base/store_size.c \
+	src/base/store_walk.c \
+	src/base/store_key.c
+DRV := src/drv/drv.c \
+	src/drv/codes.c
+RTC := src/rtc/find.c \
+	src/rtc/nvrtc.c \
+	src/rtc/thread.c \
+	src/rtc/hints.c \
+	src/rtc/blame.c \
+	src/rtc/keep.c \
+	src/cache/pch.c \
+	src/rtc/elf.c \
+	src/rtc/ptx_text.c \
+	src/rtc/nvjitlink.c \
+	src/rtc/parts.c \
+	src/rtc/symbols.c \
+	src/rtc/link_log.c \
+	src/rtc/rtc_link.c \
+	src/rtc/ptx_version.c \
+	src/rtc/headers.c \
+	src/rtc/source_scan.c \
+	src/rtc/arch.c \
+	src/rtc/compile.c \
+	src/rtc/job.c \
+	src/rtc/diag.c \
+	src/rtc/signature.c \
+	src/rtc/demangle.c \
+	src/rtc/type.c \
+	src/rtc/cubin.c \
+	src/rtc/variable.c \
+	src/rtc/resources.c \
+	src/rtc/rtc_image.c \
+	src/rtc/image_ptx.c \
+	src/rtc/image_cubin.c \
+	src/cache/pack.c \
+	src/cache/includes.c \
+	src/cache/looked.c \
+	src/cache/reach.c \
+	src/cache/reach_search.c \
+	src/cache/reach_closure.c \
+	src/cache/compiler.c \
+	src/cache/key.c \
+	src/cache/cache.c \
+	src/cache/listed.c
+LIB := $(BASE) $(DRV) $(RTC) src/kudzu.c \
+	src/core/error_value.c \
+	src/core/dtype.c \
+	src/core/device.c \
+	src/core/stream.c \
+	src/core/memory.c \
+	src/core/copy.c \
+	src/core/bins.c \
+	src/core/shelf.c \
+	src/core/source.c \
+	src/core/mempool.c \
+	src/core/pool.c \
+	src/core/pinned.c \
+	src/module/inspect.c \
+	src/module/layout.c \
+	src/module/global.c \
+	src/module/image.c \
+	src/module/compiled.c \
+	src/module/loaded.c \
+	src/module/module.c \
+	src/module/refusal.c \
+	src/module/missing.c \
+	src/module/kernel.c \
+	src/module/args.c \
+	src/array/format.c \
+	src/core/diagnose.c \
+	src/module/cache_inspect.c \
+	src/module/diagnostic.c \
+	src/module/link.c \
+	src/module/load.c \
+	src/module/bundle.c \
+	src/module/ffi.c \
+	src/module/warm.c \
+	src/module/warm_request.c \
+	src/array/shape.c \
+	src/array/strided.c \
+	src/array/array.c \
+	src/array/span.c \
+	src/array/transfer.c \
+	src/array/across.c \
+	src/array/npy.c \
+	src/array/npy_parse.c \
+	src/array/npz.c \
+	src/array/zip.c \
+	src/array/inflate.c \
+	src/array/dlpack.c \
+	src/ops/create.c \
+	src/array/view.c \
+	src/array/slice.c \
+	src/array/reshape.c \
+	src/ops/join.c \
+	src/ops/promote.c \
+	src/ops/expr.c \
+	src/ops/device_code.c \
+	src/ops/generate.c \
+	src/ops/kernels.c \
+	src/ops/plan.c \
+	src/ops/elementwise.c \
+	src/ops/shortcut.c \
+	src/ops/ops.c \
+	src/ops/reduce.c \
+	src/ops/reduce_pass.c \
+	src/ops/reduce_text.c \
+	src/ops/indexing.c \
+	src/ops/linalg.c \
+	src/ops/scan.c \
+	src/ops/transpose.c \
+	src/ops/eval_lex.c \
+	src/ops/eval_parse.c \
+	src/ops/eval.c \
+	src/array/overlap.c \
+	src/ops/declare.c \
+	src/ops/custom.c \
+	src/ops/custom_text.c \
+	src/ops/custom_bind.c \
+	src/ops/custom_elementwise.c \
+	src/ops/custom_reduction.c
+CPU_DRIVER := $(BASE) src/cpu/ptx/ptx.c \
+	src/cpu/ptx/ptx_mma.c \
+	src/cpu/ptx/lex.c \
+	src/cpu/ptx/parser.c \
+	src/cpu/ptx/parse.c \
+	src/cpu/ptx/parse_part.c \
+	src/cpu/ptx/parse_expr.c \
+	src/cpu/ptx/parse_reg.c \
+	src/cpu/ptx/parse_var.c \
+	src/cpu/ptx/parse_body.c \
+	src/cpu/ptx/parse_operand.c \
+	src/cpu/ptx/parse_call.c \
+	src/cpu/ptx/check.c \
+	src/cpu/ptx/check_operand.c \
+	src/cpu/ptx/check_text.c \
+	src/cpu/ptx/check_call.c \
+	src/cpu/ir/flatten.c \
+	src/cpu/ir/flat_kind.c \
+	src/cpu/ir/flat_args.c \
+	src/cpu/ir/flat_graph.c \
+	src/cpu/ir/flat_frame.c \
+	src/cpu/ir/flat_body.c \
+	src/cpu/ir/flat_call.c \
+	src/cpu/ir/flat_stack.c \
+	src/cpu/ir/flat_inst.c \
+	src/cpu/ir/lower.c \
+	src/cpu/ir/cfg.c \
+	src/cpu/ir/spin.c \
+	src/cpu/ir/split.c \
+	src/cpu/ir/team.c \
+	src/cpu/ir/shape_class.c \
+	src/cpu/runtime/heap.c \
+	src/cpu/runtime/print.c \
+	src/cpu/runtime/rt.c \
+	src/cpu/config/features.c \
+	src/cpu/config/settings.c \
+	src/cpu/runtime/rt_collect.c \
+	src/cpu/runtime/rt_warp.c \
+	src/cpu/runtime/rt_atom.c \
+	src/cpu/runtime/rt_mbarrier.c \
+	src/cpu/runtime/rt_mma.c \
+	src/cpu/runtime/rt_matrix.c \
+	src/cpu/runtime/texture.c \
+	src/cpu/runtime/surface.c \
+	src/cpu/jit/kept.c \
+	src/cpu/jit/outline.c \
+	src/cpu/jit/code.c \
+	src/cpu/jit/jit_open.c \
+	src/cpu/jit/jit.c \
+	src/cpu/ptx/image.c \
+	src/cpu/ptx/link_scan.c \
+	src/cpu/ptx/link.c \
+	src/cpu/mem/capacity.c \
+	src/cpu/mem/share.c \
+	src/cpu/mem/memory_map.c \
+	src/cpu/mem/advice.c \
+	src/cpu/mem/memory.c \
+	src/cpu/mem/fault.c \
+	src/cpu/exec/pool.c \
+	src/cpu/exec/block.c \
+	src/cpu/exec/room.c \
+	src/cpu/exec/bypass.c \
+	src/cpu/exec/launch.c \
+	src/cpu/stream/graph_memory.c \
+	src/cpu/stream/graph.c \
+	src/cpu/stream/graph_run.c \
+	src/cpu/stream/tail.c \
+	src/cpu/stream/capture.c \
+	src/cpu/stream/work.c \
+	src/cpu/ptx/line.c \
+	src/cpu/stream/runner.c \
+	src/cpu/stream/event_share.c \
+	src/cpu/stream/queue.c \
+	src/cpu/stream/event.c \
+	src/cpu/stream/stream.c \
+	src/cpu/object/handle.c \
+	src/cpu/object/object.c \
+	src/cpu/abi/api_context.c \
+	src/cpu/abi/api_context_info.c \
+	src/cpu/abi/api_device.c \
+	src/cpu/abi/api_property.c \
+	src/cpu/abi/api_image.c \
+	src/cpu/abi/api_kernel.c \
+	src/cpu/abi/api_survey.c \
+	src/cpu/abi/api_variant.c \
+	src/cpu/abi/api_module.c \
+	src/cpu/abi/api_library.c \
+	src/cpu/abi/api_link.c \
+	src/cpu/abi/api_function.c \
+	src/cpu/abi/api_occupancy.c \
+	src/cpu/abi/api_host.c \
+	src/cpu/abi/api_pointer.c \
+	src/cpu/abi/api_managed.c \
+	src/cpu/abi/api_memory.c \
+	src/cpu/abi/api_pool.c \
+	src/cpu/abi/api_pool_ipc.c \
+	src/cpu/abi/api_mapping.c \
+	src/cpu/abi/api_ipc.c \
+	src/cpu/abi/api_array.c \
+	src/cpu/abi/api_copy_array.c \
+	src/cpu/abi/api_texture.c \
+	src/cpu/runtime/rt_fetch.c \
+	src/cpu/abi/api_copy.c \
+	src/cpu/abi/api_batch.c \
+	src/cpu/abi/api_stream.c \
+	src/cpu/abi/api_event.c \
+	src/cpu/abi/api_context_event.c \
+	src/cpu/abi/api_value.c \
+	src/cpu/abi/api_launch.c \
+	src/cpu/abi/api_launch_old.c \
+	src/cpu/abi/api_log.c \
+	src/cpu/abi/api_misc.c \
+	src/cpu/stream/graph_node.c \
+	src/cpu/abi/api_graph.c \
+	src/cpu/abi/api_graph_node.c \
+	src/cpu/abi/api_graph_exec.c \
+	src/cpu/abi/api_graph_update.c \
+	src/cpu/abi/api_graph_misc.c \
+	src/cpu/abi/api_capture.c \
+	src/cpu/abi/api_stream_attr.c \
+	src/cpu/abi/exports.c
 # What needs LLVM, and what that needs of the rest.  In tests both are one.
-LLVM_PART := $(addprefix src/cpu/,\
-	shape_pool.c shape_ops.c shape.c \
-	emit.c emit_slots.c emit_lanes.c emit_alu.c emit_bits.c emit_cmp.c emit_cvt.c emit_float.c \
-	emit_trace.c emit_warp.c emit_warps.c emit_guard.c emit_team.c emit_meet.c emit_alone.c emit_async.c emit_matrix.c \
-	emit_half.c emit_fp8.c emit_video.c \
-	emit_tex.c \
-	emit_math.c emit_mem.c emit_local.c emit_strong.c emit_wide.c emit_shaped.c emit_fetch.c emit_atom.c emit_flow.c emit_call.c emit_base.c emit_wrap.c emit_drift.c emit_bunch.c emit_bypass.c emit_bypass_loop.c \
-	jit_link.c jit_dump.c jit_llvm.c)
-LLVM_SHARED := $(BASE) $(addprefix src/cpu/,ptx.c ptx_mma.c cfg.c spin.c split.c team.c shape_class.c features.c settings.c code.c)
+LLVM_PART := src/cpu/ir/shape_pool.c \
+	src/cpu/ir/shape_ops.c \
+	src/cpu/ir/shape.c \
+	src/cpu/codegen/emit.c \
+	src/cpu/codegen/emit_slots.c \
+	src/cpu/codegen/emit_lanes.c \
+	src/cpu/codegen/emit_alu.c \
+	src/cpu/codegen/emit_bits.c \
+	src/cpu/codegen/emit_cmp.c \
+	src/cpu/codegen/emit_cvt.c \
+	src/cpu/codegen/emit_float.c \
+	src/cpu/codegen/emit_trace.c \
+	src/cpu/codegen/emit_warp.c \
+	src/cpu/codegen/emit_warps.c \
+	src/cpu/codegen/emit_guard.c \
+	src/cpu/codegen/emit_team.c \
+	src/cpu/codegen/emit_meet.c \
+	src/cpu/codegen/emit_alone.c \
+	src/cpu/codegen/emit_async.c \
+	src/cpu/codegen/emit_matrix.c \
+	src/cpu/codegen/emit_half.c \
+	src/cpu/codegen/emit_fp8.c \
+	src/cpu/codegen/emit_video.c \
+	src/cpu/codegen/emit_tex.c \
+	src/cpu/codegen/emit_math.c \
+	src/cpu/codegen/emit_mem.c \
+	src/cpu/codegen/emit_local.c \
+	src/cpu/codegen/emit_strong.c \
+	src/cpu/codegen/emit_wide.c \
+	src/cpu/codegen/emit_shaped.c \
+	src/cpu/codegen/emit_fetch.c \
+	src/cpu/codegen/emit_atom.c \
+	src/cpu/codegen/emit_flow.c \
+	src/cpu/codegen/emit_call.c \
+	src/cpu/codegen/emit_base.c \
+	src/cpu/codegen/emit_wrap.c \
+	src/cpu/codegen/emit_drift.c \
+	src/cpu/codegen/emit_bunch.c \
+	src/cpu/codegen/emit_bypass.c \
+	src/cpu/codegen/emit_bypass_loop.c \
+	src/cpu/codegen/jit_link.c \
+	src/cpu/codegen/jit_dump.c \
+	src/cpu/codegen/jit_llvm.c
+LLVM_SHARED := $(BASE) src/cpu/ptx/ptx.c \
+	src/cpu/ptx/ptx_mma.c \
+	src/cpu/ir/cfg.c \
+	src/cpu/ir/spin.c \
+	src/cpu/ir/split.c \
+	src/cpu/ir/team.c \
+	src/cpu/ir/shape_class.c \
+	src/cpu/config/features.c \
+	src/cpu/config/settings.c \
+	src/cpu/jit/code.c
 CPU_ALL := $(CPU_DRIVER) $(LLVM_PART)
 CLI := $(addprefix src/cli/,main.c report.c source.c numeral.c argument.c parameters.c \
 	cache.c compile.c cpu.c doctor.c dump.c new.c run.c run_guard.c run_values.c run_show.c worker.c)
@@ -269,7 +516,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config
 	$(call say,CC)$(COMPILE) -c -o $@ $<
 $(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(DRV)): $(BUILD)/folders.flags
-$(BUILD)/src/device_code.o: $(wildcard kernels/*.cuh)
+$(BUILD)/src/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(call objects,$(filter src/cpu/%,$(CPU_DRIVER))): private EXTRA = -ftls-model=initial-exec
@@ -423,7 +670,7 @@ check-citizen: lib $(CITIZEN)
 	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
 check-ffi: lib
 	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
-$(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx.def $(BUILD)/config
+$(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
 	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
 docs/ptx.md: $(BUILD)/docs/ptx FORCE
 	$(call rewrite,$<)
@@ -433,7 +680,7 @@ check-ptx-md: $(BUILD)/docs/ptx
 # Not with a sanitizer, whose runtime these programs do not have.
 # Programs linked with a libcuda.so.1 that has names only, as the toolkit's stub; matmul opens it.
 DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
-$(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/exports.def $(BUILD)/config
+$(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
@@ -464,7 +711,7 @@ $(BUILD)/check_cpu: $(call runner,cpu,$(CPU_ALL)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs \
 		$(CHECK_LIBS) $(LIBS)
 # As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
-$(BUILD)/check_driver: $(call runner,driver,$(BASE) src/cpu/ptx.c) $(BUILD)/tests/dropin/libcuda.so
+$(BUILD)/check_driver: $(call runner,driver,$(BASE) src/cpu/ptx/ptx.c) $(BUILD)/tests/dropin/libcuda.so
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
@@ -567,8 +814,7 @@ $(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c tests/driver_ours.c 
 # samples; needs clang's libFuzzer.
 .PHONY: fuzz-ptx fuzz-image fuzz-npy fuzz-eval fuzz-args fuzz-pack \
 	fuzz-bundle fuzz-argument
-fuzz-stages := $(BASE) $(filter $(addprefix src/cpu/,ptx.c ptx_mma.c lex.c pars%.c check%.c flat%.c lower%.c \
-	cfg.c spin.c split.c image.c link.c link_scan.c),$(CPU_DRIVER))
+fuzz-stages := $(BASE) $(filter src/cpu/ptx/% src/cpu/ir/%,$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
 	-artifact_prefix=$(BUILD)/ $2
 fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)
@@ -593,7 +839,7 @@ fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
 	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
 	printf ' %s' "$$text" >$(BUILD)/expressions/$$name; done
 	$(call libfuzzer,$<,$(BUILD)/expressions)
-$(BUILD)/fuzz_eval: tests/fuzz/fuzz_eval.c $(BASE) $(addprefix src/,dtype.c promote.c shape.c expr.c eval_lex.c eval_parse.c)
+$(BUILD)/fuzz_eval: tests/fuzz/fuzz_eval.c $(BASE) src/core/dtype.c src/array/shape.c $(addprefix src/ops/,promote.c expr.c eval_lex.c eval_parse.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, likewise
@@ -601,7 +847,7 @@ fuzz-args: $(BUILD)/fuzz_args ## any bytes as argument lists of users' kernels, 
 	printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$(BUILD)/lists/2
 	$(call libfuzzer,$<,$(BUILD)/lists)
 $(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c rtc/diag.c rtc/hints.c rtc/blame.c rtc/headers.c \
-		error.c dtype.c declare.c)
+		core/error_value.c core/dtype.c ops/declare.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, likewise
@@ -610,15 +856,15 @@ fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, 
 	printf '%s' "$$text" >$(BUILD)/words/$$name; done; \
 	printf 'k(float *, int)\n__global__ void k(float *x, int n) {}' >$(BUILD)/words/kernel
 	$(call libfuzzer,$<,$(BUILD)/words)
-$(BUILD)/fuzz_argument: tests/fuzz/fuzz_argument.c $(BASE) $(addprefix src/,drv/codes.c error.c dtype.c \
+$(BUILD)/fuzz_argument: tests/fuzz/fuzz_argument.c $(BASE) $(addprefix src/,drv/codes.c core/error_value.c core/dtype.c \
 		cli/numeral.c cli/argument.c cli/parameters.c)
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-pack: $(BUILD)/fuzz_pack ## any bytes as packed images, likewise
 	@mkdir -p $(BUILD)/packed
 	$(call libfuzzer,$<,$(BUILD)/packed)
-$(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) $(addprefix src/rtc/,pack.c image.c image_ptx.c image_cubin.c \
-		cubin.c elf.c ptx_text.c variable.c signature.c demangle.c type.c) src/error.c src/drv/codes.c
+$(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) src/cache/pack.c $(addprefix src/rtc/,rtc_image.c image_ptx.c image_cubin.c \
+		cubin.c elf.c ptx_text.c variable.c signature.c demangle.c type.c) src/core/error_value.c src/drv/codes.c
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-bundle: $(BUILD)/fuzz_bundle $(BUILD)/samples/11_bundle ## any bytes as bundles and to link, likewise
@@ -665,7 +911,7 @@ INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COM
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%))
 
 # The CMake file finds the others from where it is itself.
-$(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: src/%.in FORCE
+$(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: packaging/%.in FORCE
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' \
 		-e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Write docs/ptx.md from the table of instructions, src/cpu/ptx.def. */
+/* Write docs/ptx.md from the table of instructions, src/cpu/ptx/ptx.def. */
 #include "base/common.h"
 
-#include "cpu/ptx.h"
+#include "cpu/ptx/ptx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const struct line {
 	const char *spelling, *operands, *types, *mods, *note;
 } lines[] = {
 #define X(op, spelling, operands, types, mods, emit, note) {spelling, operands, types, mods, note},
-#include "cpu/ptx.def"
+#include "cpu/ptx/ptx.def"
 #undef X
 };
 
@@ -22,7 +22,7 @@ static const char *const sregs[] = {
 };
 
 static const char head[] =
-	"<!-- Made by `make docs/ptx.md` from src/cpu/ptx.def; do not edit. -->\n"
+	"<!-- Made by `make docs/ptx.md` from src/cpu/ptx/ptx.def; do not edit. -->\n"
 	"# The PTX that the CPU device runs\n\n"
 	"All of PTX up to ISA 9.0, `.target sm_50` to `sm_120`, as NVRTC, nvcc and clang write it or\n"
 	"by hand, but for what the last table names, for variables of type `.texref`, `.samplerref`\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/indexing.c.  Elements are kz_element, an opaque type of their size; indexes are
+ * Kernels of src/ops/indexing.c.  Elements are kz_element, an opaque type of their size; indexes are
  * int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.  KZ_SERIAL: one thread per
  * block; else blocks of 256.  Every block has CHUNK elements.
  */

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cpu/outline.h"
-#include "cpu/parse.h"
+#include "cpu/jit/outline.h"
+#include "cpu/ptx/parse.h"
 #include "store_folder.h"
 
 #include <glob.h>

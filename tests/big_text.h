@@ -6,7 +6,7 @@
 #include "api.h"
 
 #include "base/str.h"
-#include "cpu/ptx.h"
+#include "cpu/ptx/ptx.h"
 
 #define BIG_HEAD ".version 8.5\n.target sm_80\n.address_size 64\n.file 1 \"k.cu\"\n"
 

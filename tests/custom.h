@@ -7,7 +7,7 @@
  * the library makes for it, and with those for the other kind of device, one thread a block or
  * many.
  */
-#include "objects.h"
+#include "core/objects.h"
 #include "support.h"
 
 static kz_error err;

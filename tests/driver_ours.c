@@ -5,8 +5,8 @@
 #include "api.h"
 
 #include "base/str.h"
-#include "cpu/bypass.h"
-#include "cpu/jit.h"
+#include "cpu/exec/bypass.h"
+#include "cpu/jit/jit.h"
 
 const bool driver_is_ours = true;
 

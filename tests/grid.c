@@ -4,13 +4,13 @@
 
 #include "grid.h"
 
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/fault.h"
-#include "cpu/jit.h"
-#include "cpu/lower.h"
-#include "cpu/parse.h"
-#include "cpu/team.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/mem/fault.h"
+#include "cpu/jit/jit.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/parse.h"
+#include "cpu/ir/team.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * thread, whose number is %r0.
  */
 #include "base/str.h"
-#include "cpu/launch.h"
+#include "cpu/exec/launch.h"
 #include "driver.h"
 
 #include <check.h>

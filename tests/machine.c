@@ -4,11 +4,11 @@
 
 #include "machine.h"
 
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/lower.h"
-#include "cpu/flatten.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * Compile PTX text and call its kernels as the scheduler does, with a launch and warps made by
  * hand.  There is one machine; a test opens and closes it.
  */
-#include "cpu/jit.h"
+#include "cpu/jit/jit.h"
 
 #include <stdio.h>
 

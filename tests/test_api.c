@@ -179,7 +179,7 @@ START_TEST(library_exports_what_nvidias_does)
 	static const char *const names[] = {
 #define I(name, since) #name,
 #define N(name, since) #name,
-#include "cpu/exports.def"
+#include "cpu/abi/exports.def"
 #undef I
 #undef N
 	};

@@ -214,7 +214,7 @@ START_TEST(every_name_of_the_driver_is_found_with_its_version)
 	} names[] = {
 #define I(name, since) {#name, since},
 #define N(name, since) I(name, since)
-#include "cpu/exports.def"
+#include "cpu/abi/exports.def"
 #undef I
 #undef N
 	};

@@ -7,7 +7,7 @@
  */
 #include "api.h"
 
-#include "cpu/api.h"
+#include "cpu/abi/api.h"
 
 #define MAX_PARAMETERS 16
 #define SCRATCH 4096

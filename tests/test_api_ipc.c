@@ -6,7 +6,7 @@
  */
 #include "api_wait.h"
 
-#include "cpu/share.h"
+#include "cpu/mem/share.h"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules, kernels and launches of the CPU driver, through its exported functions. */
 #include "api.h"
-#include "cpu/queue.h"
+#include "cpu/stream/queue.h"
 
 #include <pthread.h>
 #include <stdio.h>

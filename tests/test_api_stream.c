@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams and events of the CPU driver: what runs beside what, and what waits for what. */
 #include "api_wait.h"
-#include "cpu/api.h"
-#include "cpu/work.h"
+#include "cpu/abi/api.h"
+#include "cpu/stream/work.h"
 
 #include <pthread.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/api_survey.c, parse_skim: big texts that nobody has seen.  What is wrong with one must be told as
+ * src/cpu/abi/api_survey.c, parse_skim: big texts that nobody has seen.  What is wrong with one must be told as
  * of a small text, which is read as a whole.
  */
 #include "big_text.h"
 
-#include "cpu/outline.h"
-#include "cpu/parse.h"
+#include "cpu/jit/outline.h"
+#include "cpu/ptx/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Kernel arguments against hand-made parameters: what converts, to which bytes, what is refused. */
 #include "base/common.h"
 
-#include "module.h"
+#include "module/module.h"
 
 #include <check.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "load.h"
+#include "module/load.h"
 #include "support.h"
 
 #include <stdio.h>

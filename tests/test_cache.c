@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/alloc.h"
-#include "compiled.h"
-#include "rtc/cache.h"
+#include "module/compiled.h"
+#include "cache/cache.h"
 #include "rtc/nvrtc.h"
 #include "support.h"
 

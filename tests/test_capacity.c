@@ -2,7 +2,7 @@
 /* The size of the device's memory: as it is asked for, and as control groups have it. */
 #include "api.h"
 
-#include "cpu/capacity.h"
+#include "cpu/mem/capacity.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/cfg.c on small graphs.  A picture is one line per block: its successors, its immediate
+ * src/cpu/ir/cfg.c on small graphs.  A picture is one line per block: its successors, its immediate
  * post-dominator, its place in reverse post-order and the registers that are live at its start.
  */
 #include "base/alloc.h"
 #include "base/common.h"
 #include "base/str.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <stdio.h>

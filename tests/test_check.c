@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/check.c, by golden folders: every tests/ptx/valid/NAME/input.ptx passes the parser, the
+ * src/cpu/ptx/check.c, by golden folders: every tests/ptx/valid/NAME/input.ptx passes the parser, the
  * checker and the graph builder, and looks as `expected` says; every
  * tests/ptx/invalid/NAME/input.ptx fails with the place and message in `error`.
  * KUDZU_GOLDEN=write writes these files anew.
@@ -9,10 +9,10 @@
 #include "base/file.h"
 #include "base/alloc.h"
 #include "base/str.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/flatten.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -5,7 +5,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/code.h"
+#include "cpu/jit/code.h"
 #include "machine.h"
 
 #include <check.h>

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/squeeze.h"
-#include "compiled.h"
+#include "module/compiled.h"
 #include "store_folder.h"
 #include "support.h"
 

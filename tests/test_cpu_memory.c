@@ -3,8 +3,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/fault.h"
-#include "cpu/memory.h"
+#include "cpu/mem/fault.h"
+#include "cpu/mem/memory.h"
 
 #include <check.h>
 #include <setjmp.h>

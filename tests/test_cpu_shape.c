@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/shape.c: PTX in, the shapes of its registers out.  A picture has each register that is
+ * src/cpu/ir/shape.c: PTX in, the shapes of its registers out.  A picture has each register that is
  * asked for: `u` the same in all lanes, `v` a vector, else the offsets of lanes 1, 2, 16 and 31 from
  * lane 0.
  */
 #include "base/common.h"
 #include "base/str.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/lower.h"
-#include "cpu/parse.h"
-#include "cpu/shape.h"
-#include "cpu/spin.h"
-#include "cpu/team.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/parse.h"
+#include "cpu/ir/shape.h"
+#include "cpu/ir/spin.h"
+#include "cpu/ir/team.h"
 
 #include <check.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "declare.h"
+#include "ops/declare.h"
 
 #include <check.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "objects.h"
+#include "core/objects.h"
 #include "support.h"
 
 #include <pthread.h>

@@ -9,7 +9,7 @@
  */
 #include "base/common.h"
 
-#include "elementwise.h"
+#include "ops/elementwise.h"
 #include "ops_ref.h"
 #include "support.h"
 

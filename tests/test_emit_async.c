@@ -4,7 +4,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/rt_mbarrier.h"
+#include "cpu/runtime/rt_mbarrier.h"
 #include "grid.h"
 
 #include <check.h>

@@ -4,7 +4,7 @@
  * the results do not tell.  So kernels write to memory that is only for reading, and a handler of
  * the fault looks at the instruction.
  */
-#include "cpu/bypass.h"
+#include "cpu/exec/bypass.h"
 #include "api.h"
 
 #include <signal.h>

@@ -9,10 +9,10 @@
 #include "base/str.h"
 #include "machine.h"
 
-#include "cpu/cfg.h"
-#include "cpu/lower.h"
-#include "cpu/check.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 #include "base/str.h"
-#include "cpu/features.h"
+#include "cpu/config/features.h"
 #include "machine.h"
 
 #include <check.h>

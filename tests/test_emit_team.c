@@ -7,11 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/lower.h"
-#include "cpu/parse.h"
-#include "cpu/team.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/parse.h"
+#include "cpu/ir/team.h"
 #include "grid.h"
 #include "store_folder.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "expr.h"
+#include "ops/expr.h"
 #include "support.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "base/common.h"
 
 #include "base/str.h"
-#include "expr.h"
+#include "ops/expr.h"
 #include "support.h"
 
 #include <math.h>

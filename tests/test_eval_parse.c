@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 #include "base/str.h"
-#include "eval_parse.h"
+#include "ops/eval_parse.h"
 #include "support.h"
 
 #include <float.h>

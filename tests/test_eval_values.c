@@ -11,7 +11,7 @@
 #include "base/common.h"
 
 #include "base/str.h"
-#include "objects.h"
+#include "core/objects.h"
 #include "support.h"
 
 #include <math.h>

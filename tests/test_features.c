@@ -2,7 +2,7 @@
 /* Levels of features: what code may use, and that other processors have other keys. */
 #include "base/common.h"
 
-#include "cpu/features.h"
+#include "cpu/config/features.h"
 #include "machine.h"
 
 #include <check.h>

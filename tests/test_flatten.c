@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/flatten.c and flat_*.c: what becomes of memory, labels and instructions of the functions
+ * src/cpu/ir/flatten.c and flat_*.c: what becomes of memory, labels and instructions of the functions
  * that a kernel calls.  What the result computes is test_emit_call.c's matter.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/flatten.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <string.h>

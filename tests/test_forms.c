@@ -17,7 +17,7 @@
 #include "forms_ref.h"
 
 #include "base/str.h"
-#include "cpu/ptx.h"
+#include "cpu/ptx/ptx.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -366,7 +366,7 @@ static const struct row {
 } rows[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) \
 	{spelling, types, strncmp(note, "unsupported", 11) != 0 && (spelling)[0] != '#'},
-#include "cpu/ptx.def"
+#include "cpu/ptx/ptx.def"
 #undef X
 };
 

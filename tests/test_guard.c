@@ -4,7 +4,7 @@
 
 #include "api.h"
 
-#include "cpu/line.h"
+#include "cpu/ptx/line.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/heap.c: a random sequence of requests against a map of the bytes that are in use, and the
+ * src/cpu/runtime/heap.c: a random sequence of requests against a map of the bytes that are in use, and the
  * corners.  The range that is managed is never touched, so any address will do.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/heap.h"
+#include "cpu/runtime/heap.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "compiled.h"
+#include "module/compiled.h"
 #include "support.h"
 
 #include <check.h>

@@ -7,10 +7,10 @@
 #include "gen.h"
 
 #include "base/str.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/lower.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/parse.h"
 
 #include <glob.h>
 #include <stdio.h>

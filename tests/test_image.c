@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/image.h"
+#include "cpu/ptx/image.h"
 #include "base/lz4.h"
 
 #include <check.h>

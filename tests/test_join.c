@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "shape.h"
+#include "array/shape.h"
 #include "support.h"
 
 #include <stdlib.h>

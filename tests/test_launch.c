@@ -6,9 +6,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/fault.h"
-#include "cpu/launch.h"
-#include "cpu/rt_collect.h"
+#include "cpu/mem/fault.h"
+#include "cpu/exec/launch.h"
+#include "cpu/runtime/rt_collect.h"
 
 #include <check.h>
 #include <signal.h>

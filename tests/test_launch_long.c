@@ -5,8 +5,8 @@
  */
 #include "base/common.h"
 
-#include "cpu/fault.h"
-#include "cpu/launch.h"
+#include "cpu/mem/fault.h"
+#include "cpu/exec/launch.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/cpu/lex.c: one token at a time, its kind, value and place. */
+/* src/cpu/ptx/lex.c: one token at a time, its kind, value and place. */
 #include "base/common.h"
 
-#include "cpu/lex.h"
+#include "cpu/ptx/lex.h"
 
 #include <check.h>
 #include <locale.h>

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/link.h"
+#include "cpu/ptx/link.h"
 
 #include <check.h>
 #include <glob.h>

@@ -2,7 +2,7 @@
 /* Modules that are shared: nobody can tell, and nobody is left behind. */
 #include "base/common.h"
 
-#include "loaded.h"
+#include "module/loaded.h"
 #include "support.h"
 
 #include <kudzu/kudzu.h>

@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "npy.h"
+#include "array/npy.h"
 #include "npy_folder.h"
 
 Suite *npy_suite(void);

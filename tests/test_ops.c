@@ -9,7 +9,7 @@
  */
 #include "base/common.h"
 
-#include "objects.h"
+#include "core/objects.h"
 #include "ops_ref.h"
 #include "support.h"
 

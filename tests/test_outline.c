@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/outline.c, parse_part.c, api_kernel.c: kernels that are read when they are asked for.  What
+ * src/cpu/jit/outline.c, parse_part.c, api_kernel.c: kernels that are read when they are asked for.  What
  * is read late must be what is read with all the rest: every part of a module is written as text
  * both ways and compared.
  */
 #include "big_text.h"
 
 #include "base/str.h"
-#include "cpu/outline.h"
-#include "cpu/parse.h"
+#include "cpu/jit/outline.h"
+#include "cpu/ptx/parse.h"
 
 #include <pthread.h>
 #include <stdio.h>

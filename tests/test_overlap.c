@@ -2,7 +2,7 @@
 /* Whether arrays share memory, against a list of all bytes of both. */
 #include "base/common.h"
 
-#include "overlap.h"
+#include "array/overlap.h"
 
 #include <check.h>
 #include <stdlib.h>

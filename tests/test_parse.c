@@ -2,7 +2,7 @@
 /* src/cpu/parse*.c: what a module looks like once it is parsed. */
 #include "base/alloc.h"
 #include "base/common.h"
-#include "cpu/parse.h"
+#include "cpu/ptx/parse.h"
 
 #include <check.h>
 #include <stdio.h>

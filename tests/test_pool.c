@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/pool.h"
+#include "cpu/exec/pool.h"
 
 #include <check.h>
 #include <dirent.h>

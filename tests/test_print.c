@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/print.c against the C library's printf, with the same values: every conversion with
+ * src/cpu/runtime/print.c against the C library's printf, with the same values: every conversion with
  * random flags, widths, precisions and sizes, and what is particular to kernels.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/print.h"
+#include "cpu/runtime/print.h"
 
 #include <check.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  */
 #include "base/common.h"
 
-#include "objects.h"
+#include "core/objects.h"
 #include "support.h"
 
 #include <math.h>

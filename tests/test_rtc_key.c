@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/rtc/key.c, compiler.c: everything that an image depends on, changed in turn.  No compiler runs:
+ * src/cache/key.c, compiler.c: everything that an image depends on, changed in turn.  No compiler runs:
  * what is compared is the keys.  What the caller asks for is a table of requests, of which no two may
  * have one key; what is installed is a folder that looks like a toolkit, seen by a process of its own
  * each time, as a process looks only once.
@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "rtc/key.h"
+#include "cache/key.h"
 
 #include <kudzu/version.h>
 

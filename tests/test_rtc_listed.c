@@ -6,9 +6,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "rtc/cache.h"
-#include "rtc/listed.h"
-#include "rtc/pack.h"
+#include "cache/cache.h"
+#include "cache/listed.h"
+#include "cache/pack.h"
 #include "image_text.h"
 
 #include <check.h>

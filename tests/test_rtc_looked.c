@@ -6,9 +6,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "rtc/cache.h"
-#include "rtc/looked.h"
-#include "rtc/reach.h"
+#include "cache/cache.h"
+#include "cache/looked.h"
+#include "cache/reach.h"
 
 #include <check.h>
 #include <fcntl.h>

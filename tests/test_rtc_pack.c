@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/squeeze.h"
-#include "rtc/pack.h"
+#include "cache/pack.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "rtc/compiler.h"
-#include "rtc/includes.h"
-#include "rtc/reach.h"
+#include "cache/compiler.h"
+#include "cache/includes.h"
+#include "cache/reach.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "rtc/scan.h"
+#include "rtc/source_scan.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "api.h"
 
-#include "cpu/features.h"
-#include "cpu/settings.h"
+#include "cpu/config/features.h"
+#include "cpu/config/settings.h"
 
 #include <stdlib.h>
 

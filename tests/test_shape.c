@@ -2,7 +2,7 @@
 /* Shapes and lists of axes: as text, resolved, broadcast. */
 #include "base/common.h"
 
-#include "shape.h"
+#include "array/shape.h"
 #include "support.h"
 
 #include <string.h>

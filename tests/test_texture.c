@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/texture.c and surface.c against the formulas of the CUDA C programming guide, written
+ * src/cpu/runtime/texture.c and surface.c against the formulas of the CUDA C programming guide, written
  * down here once more: in f64, and by modes that move coordinates, not indices.
  */
 #include "base/common.h"
 
-#include "cpu/texture.h"
+#include "cpu/runtime/texture.h"
 
 #include <check.h>
 #include <math.h>

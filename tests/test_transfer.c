@@ -2,7 +2,7 @@
 /* Array elements to and from the host, at any strides of either side, and to other devices. */
 #include "base/common.h"
 
-#include "array.h"
+#include "array/array.h"
 #include "base/alloc.h"
 #include "support.h"
 

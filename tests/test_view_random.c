@@ -8,7 +8,7 @@
  */
 #include "base/common.h"
 
-#include "shape.h"
+#include "array/shape.h"
 #include "support.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "warm.h"
-#include "rtc/cache.h"
+#include "module/warm.h"
+#include "cache/cache.h"
 #include "store_folder.h"
 #include "support.h"
 

@@ -6,7 +6,7 @@
  * What the tests of views share: arrays that count from 0, and a look at a view's shape and elements.
  * setup() opens device `index` of support_open_any, teardown() wants all memory given back.
  */
-#include "shape.h"
+#include "array/shape.h"
 #include "support.h"
 
 #include <string.h>

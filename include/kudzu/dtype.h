@@ -44,7 +44,7 @@ KZ_API const char *kz_dtype_name(kz_dtype dtype);
 KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
 
 /**
- * Return the type that two types have in common, by numpy's rules (src/promote.c has the table).
+ * Return the type that two types have in common, by numpy's rules (src/ops/promote.c has the table).
  *
  * bool gives way to all; integers become the smallest integer that holds both, int64 with uint64
  * float64; 8-bit integers fit float16 and bfloat16, 16-bit ones float32, larger ones float64;

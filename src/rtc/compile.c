@@ -18,9 +18,9 @@
 #include "drv/codes.h"
 #include "rtc/diag.h"
 #include "rtc/headers.h"
-#include "rtc/image.h"
+#include "rtc/rtc_image.h"
 #include "rtc/job.h"
-#include "rtc/pch.h"
+#include "cache/pch.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
  */
 #include "base/common.h"
 
-#include "rtc/image.h"
+#include "rtc/rtc_image.h"
 
 #include "base/alloc.h"
 #include "rtc/cubin.h"

@@ -9,7 +9,7 @@
  */
 #include "base/common.h"
 
-#include "rtc/image.h"
+#include "rtc/rtc_image.h"
 #include "rtc/ptx_text.h"
 
 #include "base/alloc.h"

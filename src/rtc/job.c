@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/headers.h"
-#include "rtc/pch.h"
+#include "cache/pch.h"
 #include "rtc/thread.h"
 
 #include <stdatomic.h>

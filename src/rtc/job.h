@@ -5,7 +5,7 @@
 /* One call of NVRTC: what goes in, what comes out. */
 #include "rtc/compile.h"
 #include "rtc/nvrtc.h"
-#include "rtc/scan.h"
+#include "rtc/source_scan.h"
 
 /* The file of the line that is added after the source, as diagnostics would name it. */
 #define JOB_TAIL_FILE "kudzu/probe"

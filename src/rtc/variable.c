@@ -6,7 +6,7 @@
  */
 #include "base/common.h"
 
-#include "rtc/image.h"
+#include "rtc/rtc_image.h"
 
 #include "base/alloc.h"
 #include "rtc/demangle.h"

@@ -4,4 +4,4 @@
 	void name(void); \
 	void name(void) {}
 #define N(name, since) I(name, since)
-#include "cpu/exports.def"
+#include "cpu/abi/exports.def"

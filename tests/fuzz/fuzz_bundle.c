@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/hash.h"
-#include "load.h"
+#include "module/load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "diff.h"
 
-#include "cpu/parse.h"
+#include "cpu/ptx/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct counts {
 
 static const char *const names[] = {
 #define X(op, spelling, operands, types, mods, emit, note) #op,
-#include "cpu/ptx.def"
+#include "cpu/ptx/ptx.def"
 #undef X
 };
 

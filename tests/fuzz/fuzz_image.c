@@ -4,11 +4,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/check.h"
-#include "cpu/image.h"
-#include "cpu/link.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/image.h"
+#include "cpu/ptx/link.h"
 #include "base/lz4.h"
-#include "cpu/parse.h"
+#include "cpu/ptx/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

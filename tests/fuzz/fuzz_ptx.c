@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes through the parser, the checker and the graph builder of PTX. */
 #include "base/common.h"
-#include "cpu/cfg.h"
-#include "cpu/check.h"
-#include "cpu/lower.h"
-#include "cpu/flatten.h"
-#include "cpu/parse.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/ptx/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

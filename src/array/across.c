@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arrays across devices: copies on another one, and the memory of the CPU device.
+ *
+ * That memory is host memory, so a copy from or to the CPU device is a transfer of the other side.
+ * Between GPUs the driver copies, or else the host stands between.
+ */
+#include "base/common.h"
+
+#include "array/array.h"
+#include "base/alloc.h"
+
+kz_status array_wait(const struct kz_array *array, kz_error *err)
+{
+	struct kz_stream *stream = memory_stream(array->buffer->memory);
+	kz_status st = kz_stream_synchronize(stream, err);
+	stream_release(stream);
+	return st;
+}
+
+kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))) {
+		return st;
+	}
+	const struct kz_device *dev = kz_array_device(array);
+	if (!array_is_on_host(array)) {
+		bool mine = error_is_clean(err);
+		st = error_set(err, KZ_INVALID, "cannot use the memory of an array on %s as host "
+			"memory: copy it to host memory first", dev->name);
+		if (mine) {
+			error_add_hint(err, "kz_array_get copies the elements to host memory, "
+				"kz_array_to copies the array to the device 'cpu'");
+		}
+		return st;
+	}
+	if (!(st = array_wait(array, err)) && array->count) {
+		*out = (void *)(uintptr_t)array_address(array); /* NOLINT: an address it is */
+	}
+	return st;
+}
+
+/* From GPU to GPU, both row-major.  The streams of both wait for each other, so that either memory
+ * has a user of its own device only. */
+static kz_status copy_peer(struct kz_array *to, struct kz_array *from, kz_error *err)
+{
+	struct kz_device *here = kz_array_device(to), *there = kz_array_device(from);
+	struct kz_stream *source = memory_stream(from->buffer->memory);
+	struct kz_stream *target = &here->stream;
+	struct device_scope scope;
+	kz_status st;
+	if ((st = kz_device_check(there, err)) || (st = device_enter(here, &scope, err))) {
+		stream_release(source);
+		return st;
+	}
+	if (!(st = memory_use(to->buffer->memory, target, err))
+	    && !(st = memory_use(from->buffer->memory, source, err))
+	    && !(st = stream_order(target, source, err))) {
+		st = device_ok(here, here->drv->MemcpyPeerAsync(array_address(to), here->context,
+			array_address(from), there->context, (size_t)kz_array_size(from),
+			target->handle), "cuMemcpyPeerAsync", err);
+		st = st ? st : stream_order(source, target, err);
+		st = st ? st : memory_used(from->buffer->memory, source, err);
+		st = st ? st : memory_used(to->buffer->memory, target, err);
+	}
+	device_leave(here, &scope);
+	stream_release(source);
+	return st;
+}
+
+static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, kz_error *err)
+{
+	int64_t size = kz_array_size(from);
+	char *host = mem_alloc((size_t)size);
+	if (!host) {
+		return error_no_memory(err);
+	}
+	kz_status st = kz_array_get(from, host, size, err);
+	st = st ? st : kz_array_set(to, host, size, err);
+	mem_free(host);
+	return st;
+}
+
+/* `to` is row-major. */
+static kz_status copy_across(struct kz_array *to, struct kz_array *from, kz_error *err)
+{
+	const struct drv *drv = kz_array_device(to)->drv;
+	void *host;
+	kz_status st;
+	if (array_is_on_host(to)) {
+		st = kz_array_host(&host, to, err);
+		return st ? st : array_move(from, host, NULL, true, err);
+	}
+	if (array_is_on_host(from)) {
+		st = kz_array_host(&host, from, err);
+		return st ? st : array_move(to, host, from->strides, false, err);
+	}
+	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
+		? copy_peer(to, from, err) : copy_by_host(to, from, err);
+}
+
+kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error *err)
+{
+	struct kz_array *copy;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	if (kz_array_device(array) == dev) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	if ((st = kz_array_create(&copy, dev, array->dtype, array->shape, err))) {
+		return st;
+	}
+	st = array->count ? copy_across(copy, array, err) : KZ_OK;
+	return array_finish(out, copy, st);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arrays: a dtype, a shape and strides over a buffer.
+ *
+ * Sizes are products of numbers from the caller: everything is computed with overflow checks before
+ * anything is allocated.  transfer.c moves the elements to and from the host, and other devices.
+ */
+#include "base/common.h"
+
+#include "array/array.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "array/format.h"
+#include "array/shape.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
+
+/* Row-major layout, where there are elements and nothing is wrong. */
+static bool layout_quickly(struct kz_array *array, int64_t size)
+{
+	const kz_shape *shape = &array->shape;
+	int64_t bytes = size, count = 1;
+	bool fits = size > 0 && shape->ndim >= 0 && shape->ndim <= KZ_MAX_DIMS;
+	for (int64_t i = fits ? shape->ndim : 0; fits && i-- > 0;) {
+		array->strides[i] = bytes;
+		fits = shape->dims[i] > 0
+			&& !__builtin_mul_overflow(bytes, shape->dims[i], &bytes);
+		count *= fits ? shape->dims[i] : 1;
+	}
+	array->count = count;
+	return fits;
+}
+
+/* Row-major layout. */
+static kz_status layout(struct kz_array *array, kz_error *err)
+{
+	kz_status st;
+	int64_t size = dtype_size(array->dtype);
+	const kz_shape *shape = &array->shape;
+	if (likely(layout_quickly(array, size))) {
+		return KZ_OK;
+	}
+	if (size == 0) {
+		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)array->dtype);
+	}
+	if ((st = shape_check(shape, err)) || (st = shape_count(&array->count, shape, size,
+			kz_dtype_name(array->dtype), err))) {
+		return st;
+	}
+	strided_row_major(array->strides, shape, size);
+	return KZ_OK;
+}
+
+/* Creating */
+
+kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err)
+{
+	struct kz_array *array = mem_alloc(sizeof(*array)); /* calloc would pass malloc's own cache by */
+	if (!array) {
+		return error_no_memory(err);
+	}
+	atomic_init(&array->refs, 1);
+	array->buffer = NULL;
+	array->dtype = dtype;
+	array->offset = 0;
+	array->shape = *shape;
+	kz_status st = layout(array, err);
+	if (st) {
+		mem_free(array);
+		return st;
+	}
+	*out = array;
+	return KZ_OK;
+}
+
+kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	*out = NULL;
+	kz_status st = array_new(&array, dtype, shape, err);
+	if (st) {
+		return st;
+	}
+	struct memory_wish wish = {.stream = stream, .dtype = dtype, .count = array->count};
+	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	return array_create_on(out, dev, dtype, &shape, NULL, err);
+}
+
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	kz_error *err)
+{
+	int64_t need = count * kz_dtype_size(dtype);
+	if (size != need) {
+		return error_set(err, KZ_RANGE,
+			"expected %lld byte%s of host memory for %lld %s, got %lld", (long long)need,
+			plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
+	}
+	if (!host && size > 0) {
+		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)size, plural(size));
+	}
+	return KZ_OK;
+}
+
+kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, NULL, err);
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *value, int64_t value_size, kz_error *err)
+{
+	struct kz_array *array;
+	int64_t size = kz_dtype_size(dtype);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
+	if (size && (!value || value_size != size)) {
+		return error_set(err, KZ_INVALID,
+			value ? "expected a value of %lld byte%s for %s, got %lld"
+			: "expected a value of %lld byte%s for %s, got NULL", (long long)size,
+			plural(size), kz_dtype_name(dtype), (long long)value_size);
+	}
+	if ((st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = buffer_fill(array->buffer, 0, array->count, value, size, NULL, err);
+	return array_finish(out, array, st);
+}
+
+/* The bytes of a number 1; false for a struct. */
+static bool one_of(char value[16], kz_dtype dtype)
+{
+	static const uint16_t half = 0x3c00, bfloat = 0x3f80;
+	static const float single = 1;
+	static const double twice = 1;
+	memset(value, 0, 16);
+	switch (dtype) {
+	case KZ_F16:
+		memcpy(value, &half, sizeof(half));
+		return true;
+	case KZ_BF16:
+		memcpy(value, &bfloat, sizeof(bfloat));
+		return true;
+	case KZ_F32:
+	case KZ_C64:
+		memcpy(value, &single, sizeof(single));
+		return true;
+	case KZ_F64:
+	case KZ_C128:
+		memcpy(value, &twice, sizeof(twice));
+		return true;
+	default:
+		value[0] = 1;
+		return dtype < KZ_DTYPE_STRUCT;
+	}
+}
+
+kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_error *err)
+{
+	char value[16];
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
+	if (!one_of(value, dtype)) {
+		return error_set(err, KZ_INVALID, "expected a dtype of numbers for ones, got %s",
+			kz_dtype_name(dtype) ? kz_dtype_name(dtype) : "none");
+	}
+	return kz_array_full(out, dev, dtype, shape, value, kz_dtype_size(dtype), err);
+}
+
+kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
+}
+
+kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_zeros(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, err);
+}
+
+kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_ones(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, err);
+}
+
+kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtype,
+	const void *value, int64_t value_size, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, "an array", err);
+	return st ? st : kz_array_full(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, value, value_size, err);
+}
+
+kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	if (!(st = array_check_host(host, size, array->count, dtype, err))) {
+		st = kz_copy_htod(array->buffer, 0, host, size, err);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = kz_array_set_strided(array, host, size, strides, offset, err);
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_shape shape,
+	const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(buffer, "a buffer", err))
+	    || (st = array_new(&array, dtype, &shape, err))) {
+		return st;
+	}
+	if (strides) {
+		memcpy(array->strides, strides, (size_t)shape.ndim * sizeof(*strides));
+	}
+	array->offset = offset;
+	const struct strided elements = array_elements(array);
+	const struct strided_bounds bounds = {buffer->size, 0, "an array", "the buffer"};
+	if (!(st = strided_check(&elements, offset, &bounds, err))) {
+		array->buffer = buffer_retain(buffer);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_array *kz_array_retain(kz_array *array)
+{
+	if (array) {
+		atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
+	}
+	return array;
+}
+
+void kz_array_release(kz_array *array)
+{
+	if (array && refs_drop(&array->refs)) {
+		kz_buffer_release(array->buffer);
+		mem_free(array);
+	}
+}
+
+kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
+	kz_error *err)
+{
+	const struct kz_device *first = kz_array_device(a), *second = kz_array_device(b);
+	return likely(first == second) ? KZ_OK : error_set(err, KZ_INVALID,
+		"Tensor in %s cannot %s with tensor in %s", first->name, verb, second->name);
+}
+
+/* Printing */
+
+/* How many elements of each extent are shown: all, or as many from either end as keep the text
+ * short.  Returns the number of elements in all. */
+static int64_t choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *array)
+{
+	int64_t count = array->count;
+	for (int edge = EDGE; edge > 0; edge--) {
+		count = 1;
+		for (int64_t i = 0; i < array->shape.ndim; i++) {
+			int64_t extent = array->shape.dims[i];
+			shown[i] = array->count > SUMMARY && extent > 2 * edge ? 2 * edge : extent;
+			count *= shown[i];
+		}
+		if (count <= SHOWN_MAX) {
+			break;
+		}
+	}
+	return count;
+}
+
+/* Fetch the shown elements: those of both ends along extent `axis` of each slice. */
+static kz_status fetch(const struct kz_array *slice, int64_t axis, const int64_t *shown,
+	char **to, kz_error *err)
+{
+	struct kz_array part = *slice;
+	if (axis == slice->shape.ndim) {
+		kz_status st = kz_array_get(&part, *to, kz_array_size(&part), err);
+		*to += kz_array_size(&part);
+		return st;
+	}
+	int64_t extent = slice->shape.dims[axis];
+	bool last = axis == slice->shape.ndim - 1;
+	int64_t step = last ? (shown[axis] < extent ? shown[axis] / 2 : extent) : 1;
+	kz_status st = KZ_OK;
+	for (int64_t k = 0; !st && k < shown[axis]; k += step) {
+		int64_t index = shown[axis] < extent && k >= shown[axis] / 2
+			? extent - shown[axis] + k : k;
+		part.offset = slice->offset + index * slice->strides[axis];
+		part.shape.dims[axis] = step;
+		part.count = slice->count / extent * step;
+		st = fetch(&part, axis + 1, shown, to, err);
+	}
+	return st;
+}
+
+static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
+{
+	struct elements elements = {
+		.dtype = array->dtype, .ndim = (int)array->shape.ndim, .dims = array->shape.dims,
+	};
+	elements.count = choose_shown(elements.shown, array);
+	char *data = mem_alloc((size_t)(elements.count * kz_dtype_size(array->dtype)) + 1);
+	if (!data) {
+		return error_no_memory(err);
+	}
+	char *end = data;
+	kz_status st = elements.count == array->count
+		? kz_array_get(array, data, kz_array_size(array), err)
+		: fetch(array, 0, elements.shown, &end, err);
+	if (!st) {
+		elements.data = data;
+		format_elements(text, &elements);
+		str_addc(text, '\n');
+		st = text->failed ? error_no_memory(err) : KZ_OK;
+	}
+	mem_free(data);
+	return st;
+}
+
+kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(array, "an array", err))
+	    || (st = object_check(stream, "a FILE", err))) {
+		return st;
+	}
+	struct str text = STR_INIT;
+	st = array_text(&text, array, err);
+	if (!st && fwrite(text.data, 1, text.len, stream) != text.len) {
+		st = error_os(err, errno, "fwrite", "cannot print an array");
+	}
+	str_free(&text);
+	return st;
+}
+
+kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *length,
+	kz_error *err)
+{
+	kz_status st;
+	size_t room = buffer && size > 0 ? (size_t)size : 0;
+	struct str text = STR_INIT;
+	if (room > 0) {
+		buffer[0] = '\0';
+	}
+	if (!(st = object_check(array, "an array", err))) {
+		st = array_text(&text, array, err);
+	}
+	if (!st && room > 0) {
+		size_t len = text.len < room ? text.len : room - 1;
+		memcpy(buffer, text.data, len);
+		buffer[len] = '\0';
+	}
+	if (length) {
+		*length = st ? 0 : (int64_t)text.len;
+	}
+	str_free(&text);
+	return st;
+}
+
+/* What an array says about itself */
+
+kz_dtype kz_array_dtype(const kz_array *array)
+{
+	return array ? array->dtype : 0;
+}
+
+kz_shape kz_array_shape(const kz_array *array)
+{
+	return array ? array->shape : (kz_shape){0, {0}};
+}
+
+int kz_array_ndim(const kz_array *array)
+{
+	return array ? (int)array->shape.ndim : 0;
+}
+
+const int64_t *kz_array_strides(const kz_array *array)
+{
+	return array ? array->strides : NULL;
+}
+
+int64_t kz_array_count(const kz_array *array)
+{
+	return array ? array->count : 0;
+}
+
+int64_t kz_array_size(const kz_array *array)
+{
+	return array ? array->count * kz_dtype_size(array->dtype) : 0;
+}
+
+int kz_array_is_contiguous(const kz_array *array)
+{
+	return array && array_is_contiguous(array);
+}
+
+uint64_t kz_array_address(const kz_array *array)
+{
+	return array && array->count ? array_address(array) : 0;
+}
+
+kz_device *kz_array_device(const kz_array *array)
+{
+	return array ? array->buffer->memory->device : NULL;
+}
+
+kz_buffer *kz_array_buffer(const kz_array *array)
+{
+	return array ? array->buffer : NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ARRAY_H
+#define ARRAY_H
+
+/* What the files about arrays share. */
+#include "core/objects.h"
+#include "array/strided.h"
+
+/* A row-major array without memory, fit for kz_array_release. */
+kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
+/* kz_array_create for use in a stream first; NULL: not known, and then any stream's memory is taken.
+ * The arguments but for the shape were checked. */
+kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
+
+/* The end of making an array: hand it out, or undo it after a failure. */
+static inline kz_status array_finish(kz_array **out, struct kz_array *array, kz_status st)
+{
+	if (st) {
+		kz_array_release(array);
+		return st;
+	}
+	*out = array;
+	return KZ_OK;
+}
+
+static inline struct strided array_elements(const struct kz_array *array)
+{
+	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
+}
+
+/* kz_array_is_contiguous; strided_run without copies of the shape: each operation asks this. */
+static inline bool array_is_contiguous(const struct kz_array *array)
+{
+	int64_t run = dtype_size(array->dtype);
+	for (int64_t i = array->shape.ndim; array->count && i-- > 0; run *= array->shape.dims[i]) {
+		if (array->strides[i] != run && array->shape.dims[i] != 1) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* `size` bytes of host memory stand for what an array of `count` elements takes. */
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	kz_error *err);
+
+/* That two operands are on one device; `verb` is what cannot be done if not: "add". */
+kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
+	kz_error *err);
+
+/* Wait until the work on an array's memory is done. */
+kz_status array_wait(const struct kz_array *array, kz_error *err);
+
+/* The device's memory is host memory: the CPU's. */
+static inline bool array_is_on_host(const struct kz_array *array)
+{
+	return array->buffer->memory->device->drv->provider == DRV_CPU;
+}
+
+/* Move all elements between an array and places on the host; strides NULL for row-major.  All was
+ * checked, and there are some. */
+kz_status array_move(struct kz_array *array, void *host, const int64_t *host_strides,
+	bool to_host, kz_error *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays by name in .npz files: zip archives (zip.c) of .npy files (npy.c). */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "array/npy.h"
+#include "array/zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".npy"
+
+struct kz_npz {
+	struct zip zip;
+	char *path;
+};
+
+/* The arrays' own names: those of the entries without the suffix. */
+static void cut_suffixes(struct zip *zip)
+{
+	for (int64_t i = 0; i < zip->count; i++) {
+		char *name = zip->entries[i].name;
+		size_t len = strlen(name);
+		if (len > strlen(SUFFIX) && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0) {
+			name[len - strlen(SUFFIX)] = '\0';
+		}
+	}
+}
+
+static kz_status npz_new(struct kz_npz **out, int fd, const char *data, int64_t size,
+	const char *name, kz_error *err)
+{
+	struct kz_npz *npz = mem_zalloc(1, sizeof(*npz));
+	if (!npz) {
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error_no_memory(err);
+	}
+	npz->path = mem_strdup(name);
+	npz->zip = (struct zip){fd, data, size, npz->path, NULL, 0};
+	kz_status st = npz->path ? zip_init(&npz->zip, err) : error_no_memory(err);
+	if (st) {
+		kz_npz_close(npz);
+		return st;
+	}
+	cut_suffixes(&npz->zip);
+	*out = npz;
+	return KZ_OK;
+}
+
+kz_status kz_npz_open(kz_npz **out, const char *path, kz_error *err)
+{
+	struct stat found;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(path, "a path", err))) {
+		return st;
+	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		return error_os(err, errno, "open", "cannot open '%s'", path);
+	}
+	if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
+		close(fd);
+		return error_set(err, KZ_IO, "cannot read '%s': expected a regular file", path);
+	}
+	return npz_new(out, fd, NULL, found.st_size, path, err);
+}
+
+kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(data, "host memory", err))) {
+		return st;
+	}
+	if (size < 0) {
+		return error_set(err, KZ_INVALID, "expected a size of host memory from 0, got %lld",
+			(long long)size);
+	}
+	return npz_new(out, -1, data, size, "the data", err);
+}
+
+void kz_npz_close(kz_npz *npz)
+{
+	if (npz) {
+		zip_finish(&npz->zip);
+		if (npz->zip.fd >= 0) {
+			close(npz->zip.fd);
+		}
+		mem_free(npz->path);
+		mem_free(npz);
+	}
+}
+
+int64_t kz_npz_count(const kz_npz *npz)
+{
+	return npz ? npz->zip.count : 0;
+}
+
+const char *kz_npz_name(const kz_npz *npz, int64_t index)
+{
+	return npz && index >= 0 && index < npz->zip.count ? npz->zip.entries[index].name : NULL;
+}
+
+kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *name,
+	kz_dtype dtype, kz_error *err)
+{
+	kz_status st;
+	char *data;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(npz, "a .npz file", err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(name, "a name", err))) {
+		return st;
+	}
+	const struct zip_entry *entry = NULL;
+	for (int64_t i = npz->zip.count; i-- > 0 && !entry;) { /* the last of a name counts */
+		entry = strcmp(npz->zip.entries[i].name, name) == 0 ? &npz->zip.entries[i] : NULL;
+	}
+	if (!entry) {
+		return error_set(err, KZ_NOT_FOUND, "%s: no array is called '%s'", npz->path, name);
+	}
+	if ((st = zip_read(&npz->zip, entry, &data, err))) {
+		return st;
+	}
+	st = npy_read(out, dev, data, entry->size, name, dtype, err);
+	mem_free(data);
+	return st;
+}
+
+/* Writing */
+
+static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *err)
+{
+	if (count < 0 || (!items && count > 0)) {
+		return error_set(err, KZ_INVALID, count < 0 ? "expected a count from 0, got %lld"
+			: "expected %lld arrays with names, got NULL", (long long)count);
+	}
+	for (int64_t i = 0; i < count; i++) {
+		const char *name = items[i].name;
+		if (!items[i].array || !name || !name[0]) {
+			return error_set(err, KZ_INVALID,
+				"item %lld: expected an array and its name, got %s", (long long)i,
+				items[i].array ? "no name" : "no array");
+		}
+		for (int64_t k = 0; k < i; k++) {
+			if (strcmp(items[k].name, name) == 0) {
+				return error_set(err, KZ_INVALID, "two arrays are called '%s'",
+					name);
+			}
+		}
+	}
+	return KZ_OK;
+}
+
+static kz_status add_item(struct zip_writer *zip, const kz_npz_item *item, kz_error *err)
+{
+	struct str name = STR_INIT;
+	char *data = NULL;
+	int64_t size;
+	str_add(&name, item->name);
+	str_add(&name, SUFFIX);
+	kz_status st = name.failed ? error_no_memory(err)
+		: npy_write(&data, &size, item->array, err);
+	st = st ? st : zip_add(zip, name.data, data, size, err);
+	mem_free(data);
+	str_free(&name);
+	return st;
+}
+
+kz_status kz_npz_save(const char *path, const kz_npz_item *items, int64_t count, kz_error *err)
+{
+	struct file_writer file;
+	kz_status st;
+	if ((st = object_check(path, "a path", err)) || (st = check_items(items, count, err))
+	    || (st = file_begin(&file, path, err))) {
+		return st;
+	}
+	struct zip_writer zip = {&file, STR_INIT, 0, 0};
+	for (int64_t i = 0; !st && i < count; i++) {
+		st = add_item(&zip, &items[i], err);
+	}
+	st = st ? st : zip_end(&zip, err);
+	str_free(&zip.directory);
+	if (st) {
+		file_abandon(&file);
+		return st;
+	}
+	return file_commit(&file, err);
+}

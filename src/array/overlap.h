@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OVERLAP_H
+#define OVERLAP_H
+
+/* Whether two arrays have bytes in common. */
+#include "array/array.h"
+
+/* Exact for what slicing makes of one array; true, too, where finding out would take long. */
+bool overlap_arrays(const struct kz_array *a, const struct kz_array *b);
+
+/* Whether all that two arrays share is each element with the one at the same place. */
+bool overlap_is_same(const struct kz_array *a, const struct kz_array *b);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies between host and device, copies on the device, fills.
+ *
+ * Each is checked against the buffers' ends first.  Then, in a stream: memory_use, the driver's
+ * call, memory_used; see objects.h.
+ */
+#include "base/common.h"
+
+#include "core/objects.h"
+
+#include <string.h>
+
+/* Copies between host and device */
+
+enum way { TO_DEVICE, TO_HOST };
+
+/* Both directions, in a stream; the arguments were checked. */
+static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	struct memory *pinned = pinned_find(&dev->pinned, host);
+	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
+	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
+		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
+		st = way == TO_DEVICE
+			? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
+				stream->handle), "cuMemcpyHtoDAsync", err)
+			: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
+				stream->handle), "cuMemcpyDtoHAsync", err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
+		st = st || !pinned ? st : memory_used(pinned, stream, err);
+	}
+	memory_release(pinned);
+	device_leave(dev, &scope);
+	return st;
+}
+
+static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset, const void *host,
+	int64_t size, kz_error *err)
+{
+	kz_status st = buffer_check(buffer, offset, size, err);
+	if (!st && size > 0 && !host) {
+		st = error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)size, plural(size));
+	}
+	return st;
+}
+
+/* In the stream in which the memory is at rest soonest; wait for no other one. */
+static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, kz_error *err)
+{
+	struct kz_stream *stream = memory_stream(buffer->memory);
+	kz_status st = host_copy(way, buffer, offset, host, size, stream, err);
+	if (!st) {
+		st = kz_stream_synchronize(stream, err);
+	}
+	stream_release(stream);
+	return st;
+}
+
+static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_host_copy(buffer, offset, host, size, err))
+	    || (st = object_check(stream, "a stream", err))
+	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return host_copy(way, buffer, offset, host, size, stream, err);
+}
+
+kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
+{
+	kz_status st = check_host_copy(to, offset, from, size, err);
+	return st || size == 0 ? st : copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+}
+
+kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
+{
+	kz_status st = check_host_copy(from, offset, to, size, err);
+	if (st || size == 0) {
+		return st;
+	}
+	struct kz_device *dev = from->memory->device;
+	void *slot = pinned_take_slot(dev, to, size);
+	st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
+	if (slot) {
+		if (!st) {
+			memcpy(to, slot, (size_t)size);
+		}
+		pinned_put_slot(dev, slot);
+	}
+	return st;
+}
+
+kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, err);
+}
+
+kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_HOST, from, offset, to, size, stream, err);
+}
+
+/* Copies on the device */
+
+static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
+	const struct kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
+{
+	kz_status st;
+	if ((st = buffer_check(to, to_offset, size, err))
+	    || (st = buffer_check(from, from_offset, size, err))) {
+		return st;
+	}
+	if (to->memory->device != from->memory->device) {
+		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s",
+			from->memory->device->name, to->memory->device->name);
+	}
+	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
+	CUdeviceptr b = buffer_address(from) + (CUdeviceptr)from_offset;
+	if ((a < b ? b - a : a - b) < (CUdeviceptr)size) {
+		return error_set(err, KZ_INVALID, "the %lld bytes to copy overlap their target",
+			(long long)size);
+	}
+	return KZ_OK;
+}
+
+static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
+	int64_t from_offset, int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = to->memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	if (!(st = memory_use(from->memory, stream, err))
+	    && !(st = memory_use(to->memory, stream, err))) {
+		CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
+		CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
+		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
+			stream->handle);
+		st = device_ok(dev, code, "cuMemcpyDtoDAsync", err);
+		st = st ? st : memory_used(from->memory, stream, err);
+		st = st ? st : memory_used(to->memory, stream, err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_error *err)
+{
+	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, err);
+	if (st || size == 0) {
+		return st;
+	}
+	struct kz_stream *stream = memory_stream(from->memory);
+	st = device_copy(to, to_offset, from, from_offset, size, stream, err);
+	stream_release(stream);
+	return st;
+}
+
+kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_device_copy(to, to_offset, from, from_offset, size, err))
+	    || (st = object_check(stream, "a stream", err))
+	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return device_copy(to, to_offset, from, from_offset, size, stream, err);
+}
+
+/* Fills */
+
+/* Halve a pattern while its halves are equal: zeros of any type become a fill of bytes. */
+static int64_t shrink(const char *pattern, int64_t size)
+{
+	while (size % 2 == 0 && memcmp(pattern, pattern + size / 2, (size_t)size / 2) == 0) {
+		size /= 2;
+	}
+	return size;
+}
+
+/* Set one unit of 1, 2 or 4 bytes in each of `count` elements that lie `pitch` bytes apart. */
+static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *value, size_t unit,
+	size_t pitch, size_t count, CUstream stream, const char **call)
+{
+	bool dense = pitch == unit;
+	uint8_t one;
+	uint16_t two;
+	uint32_t four;
+	switch (unit) {
+	case 1:
+		memcpy(&one, value, sizeof(one));
+		*call = dense ? "cuMemsetD8Async" : "cuMemsetD2D8Async";
+		return dense ? drv->MemsetD8Async(to, one, count, stream)
+			: drv->MemsetD2D8Async(to, pitch, one, 1, count, stream);
+	case 2:
+		memcpy(&two, value, sizeof(two));
+		*call = dense ? "cuMemsetD16Async" : "cuMemsetD2D16Async";
+		return dense ? drv->MemsetD16Async(to, two, count, stream)
+			: drv->MemsetD2D16Async(to, pitch, two, 1, count, stream);
+	default:
+		memcpy(&four, value, sizeof(four));
+		*call = dense ? "cuMemsetD32Async" : "cuMemsetD2D32Async";
+		return dense ? drv->MemsetD32Async(to, four, count, stream)
+			: drv->MemsetD2D32Async(to, pitch, four, 1, count, stream);
+	}
+}
+
+/* Only what the driver can set at once is set at once; a longer pattern is set unit by unit, each
+ * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
+static kz_status fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
+	int64_t count, CUstream stream, kz_error *err)
+{
+	int64_t small = shrink(pattern, size);
+	count *= size / small;
+	int64_t unit = 4;
+	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {
+		unit /= 2;
+	}
+	kz_status st = KZ_OK;
+	for (int64_t i = 0; !st && i < small; i += unit) {
+		const char *call;
+		CUresult code = fill_unit(dev->drv, to + (CUdeviceptr)i, pattern + i, (size_t)unit,
+			(size_t)small, (size_t)count, stream, &call);
+		st = device_ok(dev, code, call, err);
+	}
+	return st;
+}
+
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st;
+	if ((st = stream_pick(&stream, dev, stream, err)) || count == 0
+	    || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (!(st = memory_use(buffer->memory, stream, err))) {
+		st = fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern, pattern_size,
+			count, stream->handle, err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
+	int64_t pattern_size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = buffer_check(buffer, offset, size, err))
+	    || (st = object_check(pattern, "a pattern", err))) {
+		return st;
+	}
+	if (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1))) {
+		return error_set(err, KZ_INVALID,
+			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
+			(long long)pattern_size);
+	}
+	if (offset % pattern_size || size % pattern_size) {
+		return error_set(err, KZ_INVALID,
+			"expected multiples of the pattern's %lld, got offset %lld, size %lld",
+			(long long)pattern_size, (long long)offset, (long long)size);
+	}
+	return buffer_fill(buffer, offset, size / pattern_size, pattern, pattern_size, stream, err);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Element types: a table of the built-in ones, indexed by number, and a growing list of the structs
+ * that a program registers.  The list is never shortened, so that what was read from it stays
+ * valid.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/objects.h"
+
+#include <string.h>
+
+struct dtype {
+	int64_t size;
+	const char *name;
+	const char *ctype;
+};
+
+#define BUILTIN(X) \
+	X(KZ_BOOL, 1, "bool", "bool") \
+	X(KZ_I8, 1, "int8", "signed char") \
+	X(KZ_I16, 2, "int16", "short") \
+	X(KZ_I32, 4, "int32", "int") \
+	X(KZ_I64, 8, "int64", "long long") \
+	X(KZ_U8, 1, "uint8", "unsigned char") \
+	X(KZ_U16, 2, "uint16", "unsigned short") \
+	X(KZ_U32, 4, "uint32", "unsigned int") \
+	X(KZ_U64, 8, "uint64", "unsigned long long") \
+	X(KZ_F16, 2, "float16", "__half") \
+	X(KZ_BF16, 2, "bfloat16", "__nv_bfloat16") \
+	X(KZ_F32, 4, "float32", "float") \
+	X(KZ_F64, 8, "float64", "double") \
+	X(KZ_C64, 8, "complex64", "float2") \
+	X(KZ_C128, 16, "complex128", "double2")
+
+static const struct dtype builtin[DTYPE_BUILTIN] = {
+#define X(number, size, name, ctype) [number] = {size, name, ctype},
+	BUILTIN(X)
+#undef X
+};
+
+const uint8_t dtype_sizes[DTYPE_BUILTIN] = {
+#define X(number, size, name, ctype) [number] = size,
+	BUILTIN(X)
+#undef X
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dtype *structs; /* these three are guarded by lock */
+static size_t struct_count;
+static size_t struct_room;
+
+static struct dtype dtype_find(kz_dtype dtype)
+{
+	struct dtype found = {0, NULL, NULL};
+	if (dtype < countof(builtin)) {
+		return builtin[dtype];
+	}
+	if (dtype >= KZ_DTYPE_STRUCT) {
+		pthread_mutex_lock(&lock);
+		if (dtype - KZ_DTYPE_STRUCT < struct_count) {
+			found = structs[dtype - KZ_DTYPE_STRUCT];
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	return found;
+}
+
+int64_t kz_dtype_size(kz_dtype dtype)
+{
+	return dtype_find(dtype).size;
+}
+
+const char *kz_dtype_name(kz_dtype dtype)
+{
+	return dtype_find(dtype).name;
+}
+
+const char *kz_dtype_ctype(kz_dtype dtype)
+{
+	return dtype_find(dtype).ctype;
+}
+
+/* "struct point" and "point" are one. */
+static const char *bare_name(const char *name)
+{
+	return strncmp(name, "struct ", 7) == 0 ? name + 7 : name;
+}
+
+/* Whether two names are the same but for blanks. */
+static bool same_name(const char *a, const char *b)
+{
+	a = bare_name(a);
+	b = bare_name(b);
+	for (;; a++, b++) {
+		a += strspn(a, " ");
+		b += strspn(b, " ");
+		if (*a != *b || !*a) {
+			return *a == *b;
+		}
+	}
+}
+
+kz_dtype dtype_struct(const char *name)
+{
+	kz_dtype found = 0;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < struct_count && !found; i++) {
+		found = same_name(structs[i].name, name) ? KZ_DTYPE_STRUCT + (kz_dtype)i : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* Append to the list; the lock is held. */
+static kz_status struct_add(const char *name, int64_t size, kz_error *err)
+{
+	if (struct_count == struct_room) {
+		size_t room = struct_room ? 2 * struct_room : 8;
+		struct dtype *grown = mem_realloc(structs, room * sizeof(*structs));
+		if (!grown) {
+			return error_no_memory(err);
+		}
+		structs = grown;
+		struct_room = room;
+	}
+	char *copy = mem_strdup(name);
+	if (!copy) {
+		return error_no_memory(err);
+	}
+	structs[struct_count++] = (struct dtype){size, copy, copy};
+	return KZ_OK;
+}
+
+static kz_status struct_register(size_t *index, const char *name, int64_t size, kz_error *err)
+{
+	for (*index = 0; *index < struct_count; (*index)++) {
+		const struct dtype *known = &structs[*index];
+		if (strcmp(known->name, name) == 0) {
+			return known->size == size ? KZ_OK : error_set(err, KZ_INVALID,
+				"'%s' is registered with %lld byte%s, got %lld", name,
+				(long long)known->size, plural(known->size), (long long)size);
+		}
+	}
+	return struct_add(name, size, err);
+}
+
+/* A struct's name stands in generated code.  "float2" is free: complex64 only has its layout. */
+static kz_status check_name(const char *name, kz_error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+		":<>,* ";
+	if (!name || !name[0]) {
+		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
+	}
+	if (name[strspn(name, letters)]) {
+		return error_set(err, KZ_INVALID, "expected the name of a struct, got '%s'", name);
+	}
+	for (kz_dtype i = KZ_BOOL; i <= KZ_F64; i++) {
+		if (strcmp(name, builtin[i].ctype) == 0) {
+			return error_set(err, KZ_INVALID, "'%s' is the built-in %s", name,
+				builtin[i].name);
+		}
+	}
+	return KZ_OK;
+}
+
+kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
+{
+	size_t index = 0;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (st) {
+		return st;
+	}
+	if ((st = check_name(name, err))) {
+		return st;
+	}
+	if (size < 1) {
+		return error_set(err, KZ_INVALID, "expected a size from 1 for '%s', got %lld", name,
+			(long long)size);
+	}
+	pthread_mutex_lock(&lock);
+	st = struct_register(&index, name, size, err);
+	pthread_mutex_unlock(&lock);
+	if (!st) {
+		*out = KZ_DTYPE_STRUCT + (kz_dtype)index;
+	}
+	return st;
+}

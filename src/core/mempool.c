@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool; see mempool.h.
+ *
+ * Memory of just that size which is parked on the shelf of the stream, or on the idle one, is taken
+ * as it is.  Else the smallest block there that is large enough is cut.  So far the driver is not
+ * asked.  Else what is parked is merged, then the shelves of streams that are done are emptied to
+ * the idle one; else, if the caller does not know the stream, a block of any stream will do, behind
+ * it; else there is a new segment.  When the driver has no more: a block of any stream; else all
+ * unused segments go back, the device is waited for, and everything is tried once more.
+ *
+ * Only blocks of one shelf become one block.  So what another stream uses does not pull idle memory
+ * to its shelf, and an emptied shelf makes large blocks again.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/objects.h"
+#include "core/source.h"
+
+static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
+{
+	return stream ? &stream->shelves[pool->kind] : &pool->idle;
+}
+
+/* Cutting a block takes one descriptor. */
+static bool has_spare(struct mempool *pool)
+{
+	if (unlikely(!pool->spare)) {
+		pool->spare = mem_zalloc(1, sizeof(*pool->spare));
+	}
+	return pool->spare != NULL;
+}
+
+/* Figures; under the lock */
+
+static int64_t bytes_of(size_t units)
+{
+	return (int64_t)(units * MEMPOOL_UNIT);
+}
+
+static void raise_peak(int64_t *peak, int64_t value)
+{
+	if (value > *peak) {
+		*peak = value;
+	}
+}
+
+static void count_reserved(struct mempool *pool, int64_t size)
+{
+	pool->stats.reserved_size += size;
+	raise_peak(&pool->stats.peak_reserved_size, pool->stats.reserved_size);
+	pool->stats.segment_count += size > 0 ? 1 : -1;
+}
+
+/* Handing out blocks; under the lock */
+
+/* The block is off its shelf; `last`, counted, is the stream of that shelf. */
+static void hand_out(struct mempool *pool, struct memory *memory, struct block *block,
+	struct kz_stream *last)
+{
+	block->memory = memory;
+	memory->block = block;
+	memory->address = block->address;
+	atomic_store_explicit(&memory->last, last, memory_order_relaxed);
+	mempool_count(pool, block);
+}
+
+static void take_block(struct mempool *pool, struct memory *memory, struct block *block,
+	size_t units)
+{
+	struct shelf *shelf = block->shelf;
+	shelf_remove(block);
+	if (block->units > units) {
+		shelf_cut(shelf, block, units, &pool->spare);
+	}
+	block->segment->live++;
+	hand_out(pool, memory, block, shelf->stream);
+}
+
+/* The smaller of two, either of which may be NULL. */
+static struct block *better(struct block *a, struct block *b)
+{
+	return a && (!b || a->units <= b->units) ? a : b;
+}
+
+static bool is_large(size_t units)
+{
+	return units > MEMPOOL_SMALL / MEMPOOL_UNIT;
+}
+
+/* What the stream can have at once.  Pinned memory is the program's own at once: all work on it
+ * must have passed. */
+static bool take_ready(struct mempool *pool, struct memory *memory, size_t units,
+	struct kz_stream *stream)
+{
+	bool large = is_large(units);
+	struct block *block = bins_find(&pool->idle.bins[large], units);
+	if (pool->kind == MEMPOOL_DEVICE) {
+		stream = stream ? stream : &pool->device->stream;
+		block = better(bins_find(&shelf_of(pool, stream)->bins[large], units), block);
+	}
+	if (!block) {
+		return false;
+	}
+	if (block->shelf->stream) {
+		stream_retain(stream);
+	}
+	take_block(pool, memory, block, units);
+	return true;
+}
+
+/* The best block of any stream; whoever uses it waits for that one. */
+static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
+{
+	struct block *block = bins_find(&pool->idle.bins[is_large(units)], units);
+	for (struct shelf *shelf = pool->shelves; shelf && pool->kind == MEMPOOL_DEVICE;
+	     shelf = shelf->next) {
+		if (stream_is_living(shelf->stream)) {
+			block = better(block, bins_find(&shelf->bins[is_large(units)], units));
+		}
+	}
+	if (!block || (block->shelf->stream && !stream_retain_living(block->shelf->stream))) {
+		return false;
+	}
+	take_block(pool, memory, block, units);
+	return true;
+}
+
+/* All that is parked becomes blocks on its shelf. */
+static void unpark(struct mempool *pool)
+{
+	shelf_unpark(&pool->idle, &pool->spare);
+	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+		shelf_unpark(shelf, &pool->spare);
+	}
+}
+
+/* Put what streams have done with on the idle shelf; the context is current, nothing is parked. */
+static void sweep(struct mempool *pool)
+{
+	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+		if (shelf->count > 0 && stream_is_done(shelf->stream)) {
+			shelf_empty(shelf, &pool->idle, &pool->spare);
+		}
+	}
+}
+
+/* Segments */
+
+/* All of it is in use at first. */
+static struct segment *segment_new(const struct source *source, size_t units, bool is_kept)
+{
+	struct segment *segment = mem_zalloc(1, sizeof(*segment));
+	if (segment) {
+		segment->source = source;
+		segment->live = 1;
+		segment->is_kept = is_kept;
+		segment->is_large = is_large(units);
+		segment->is_counted = true;
+		segment->first.segment = segment;
+	}
+	return segment;
+}
+
+static void segment_link(struct mempool *pool, struct segment *segment)
+{
+	segment->next = pool->segments;
+	if (segment->next) {
+		segment->next->previous = segment;
+	}
+	pool->segments = segment;
+	if (segment->size > 0 && segment->is_counted) {
+		count_reserved(pool, segment->size);
+	}
+}
+
+static void segment_unlink(struct mempool *pool, struct segment *segment)
+{
+	*(segment->previous ? &segment->previous->next : &pool->segments) = segment->next;
+	if (segment->next) {
+		segment->next->previous = segment->previous;
+	}
+	segment->next = segment->previous = NULL;
+	if (segment->size > 0 && segment->is_counted) {
+		count_reserved(pool, -segment->size);
+	}
+}
+
+/* Ask the driver for `size` bytes, whole units unless the segment is not kept. */
+static CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
+	struct mempool_failure *why)
+{
+	/* What no device has must not overflow here. */
+	const size_t most = (size_t)1 << 56;
+	int64_t whole = (int64_t)(size < most ? round_up(size, MEMPOOL_UNIT) : most);
+	pthread_mutex_lock(&pool->lock);
+	bool fits = pool->limit == 0 || (whole <= pool->limit
+		&& whole <= pool->limit - pool->stats.reserved_size - pool->pending);
+	pool->pending += fits ? whole : 0;
+	pthread_mutex_unlock(&pool->lock);
+	why->call = fits ? segment->source->call : NULL;
+	if (!fits) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	CUresult code = segment->source->reserve(pool->device, &segment->first.address, size);
+	pthread_mutex_lock(&pool->lock);
+	pool->pending -= whole;
+	if (code == CUDA_SUCCESS) {
+		segment->size = whole;
+		segment->first.units = (size_t)whole / MEMPOOL_UNIT;
+		segment_link(pool, segment);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return code;
+}
+
+/* Give segments back that are on no list but this; the context is current if `living`. */
+static void segments_free(struct mempool *pool, struct segment *segment, bool living)
+{
+	while (segment) {
+		struct segment *next = segment->next;
+		if (living) {
+			segment->source->give_back(pool->device, segment->first.address, NULL);
+		}
+		mem_free(segment);
+		segment = next;
+	}
+}
+
+/* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
+ * if work on them may be in flight. */
+static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *busy)
+{
+	struct segment *detached = NULL;
+	struct segment *next;
+	for (struct segment *segment = pool->segments; segment; segment = next) {
+		next = segment->next;
+		if (segment->live > 0 || pool->stats.reserved_size <= keep) {
+			continue;
+		}
+		*busy |= segment->first.behind || segment->first.shelf != &pool->idle;
+		for (struct block *block = &segment->first, *behind; block; block = behind) {
+			behind = block->behind;
+			shelf_remove(block);
+			if (block != &segment->first) {
+				block->more = pool->spare;
+				pool->spare = block;
+			}
+		}
+		segment_unlink(pool, segment);
+		segment->next = detached;
+		detached = segment;
+	}
+	return detached;
+}
+
+CUresult mempool_trim(struct mempool *pool, int64_t keep)
+{
+	bool busy = false;
+	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
+	sweep(pool);
+	struct segment *unused = detach_unused(pool, keep, &busy);
+	pthread_mutex_unlock(&pool->lock);
+	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
+	segments_free(pool, unused, true);
+	return code;
+}
+
+/* Memory has run out: wait for all that is in flight, and give back what can be. */
+static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
+{
+	bool busy = false;
+	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
+	struct segment *unused = detach_unused(pool, 0, &busy);
+	pthread_mutex_unlock(&pool->lock);
+	CUresult code = pool->device->drv->CtxSynchronize();
+	segments_free(pool, unused, true);
+	if (code) {
+		why->call = "cuCtxSynchronize";
+	}
+	return code;
+}
+
+/* Taking and giving */
+
+static size_t units_of(int64_t size)
+{
+	return round_up((size_t)size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
+}
+
+/* What the driver is asked for where there is enough. */
+static size_t segment_size(size_t units)
+{
+	return is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT) : MEMPOOL_SEGMENT;
+}
+
+/* One attempt to have `segment` reserved; or else *found, a block of a segment that is there. */
+static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
+	struct memory *memory, bool *found, struct mempool_failure *why)
+{
+	size_t units = units_of(memory->size);
+	if (!segment->is_kept) {
+		return segment_reserve(pool, segment, (size_t)memory->size, why);
+	}
+	CUresult code = segment_reserve(pool, segment, segment_size(units), why);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY && segment_size(units) > units * MEMPOOL_UNIT) {
+		code = segment_reserve(pool, segment, units * MEMPOOL_UNIT, why);
+	}
+	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+		pthread_mutex_lock(&pool->lock);
+		unpark(pool);
+		*found = has_spare(pool) && take_any(pool, memory, units);
+		pthread_mutex_unlock(&pool->lock);
+	}
+	return code;
+}
+
+/* The first block of a new segment, and what is behind it to the idle shelf; `rest` describes that. */
+static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
+	struct block *rest)
+{
+	size_t units = units_of(memory->size);
+	struct kz_stream *last = segment->source->is_ordered
+		? stream_retain(&pool->device->stream) : NULL;
+	pthread_mutex_lock(&pool->lock);
+	rest->more = pool->spare;
+	pool->spare = rest;
+	if (segment->first.units > units) {
+		shelf_cut(&pool->idle, &segment->first, units, &pool->spare);
+	}
+	hand_out(pool, memory, &segment->first, last);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* A new segment, or what there is to find instead. */
+static kz_status take_new(struct mempool *pool, struct memory *memory, struct mempool_failure *why,
+	kz_error *err)
+{
+	size_t units = units_of(memory->size);
+	bool found = false;
+	struct segment *segment = segment_new(source_choose(pool), units,
+		pool->keeps && units <= BINS_UNITS_MAX);
+	struct block *rest = mem_zalloc(1, sizeof(*rest));
+	if (!segment || !rest) {
+		mem_free(segment);
+		mem_free(rest);
+		return error_no_memory(err);
+	}
+	CUresult code = reserve_or_find(pool, segment, memory, &found, why);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY && !found) {
+		code = reclaim(pool, why);
+		code = code ? code : reserve_or_find(pool, segment, memory, &found, why);
+	}
+	if (code == CUDA_SUCCESS) {
+		take_first(pool, memory, segment, rest);
+		return KZ_OK;
+	}
+	mem_free(segment);
+	mem_free(rest);
+	why->code = found ? CUDA_SUCCESS : code;
+	return KZ_OK;
+}
+
+static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
+	struct mempool_failure *why, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = device_enter(pool->device, &scope, err);
+	if (st) {
+		return st;
+	}
+	size_t units = units_of(memory->size);
+	bool found = false;
+	pthread_mutex_lock(&pool->lock);
+	if (pool->keeps && units <= BINS_UNITS_MAX && has_spare(pool)) {
+		unpark(pool);
+		found = take_ready(pool, memory, units, stream);
+		if (!found) {
+			sweep(pool);
+			found = take_ready(pool, memory, units, stream)
+				|| (!stream && take_any(pool, memory, units));
+		}
+	}
+	pthread_mutex_unlock(&pool->lock);
+	st = found ? KZ_OK : take_new(pool, memory, why, err);
+	device_leave(pool->device, &scope);
+	return st;
+}
+
+kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
+	struct mempool_failure *why, kz_error *err)
+{
+	size_t units = units_of(memory->size);
+	bool found = false, starved = false;
+	*why = (struct mempool_failure){CUDA_SUCCESS, NULL};
+	pthread_mutex_lock(&pool->lock);
+	if (likely(pool->keeps && units <= BINS_UNITS_MAX)) {
+		starved = !has_spare(pool);
+		found = !starved && take_ready(pool, memory, units, stream);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return likely(found) ? KZ_OK : starved ? error_no_memory(err)
+		: take_slowly(pool, memory, stream, why, err);
+}
+
+kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err)
+{
+	struct segment *segment = segment_new(NULL, 0, false);
+	if (!segment) {
+		return error_no_memory(err);
+	}
+	segment->is_counted = ours;
+	segment->first.address = memory->address;
+	segment->first.memory = memory;
+	segment->first.units = units_of(memory->size);
+	segment->size = bytes_of(segment->first.units);
+	memory->block = &segment->first;
+	pthread_mutex_lock(&pool->lock);
+	segment_link(pool, segment);
+	if (ours) {
+		mempool_count(pool, &segment->first);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return KZ_OK;
+}
+
+/* A segment that is not kept, off the list, goes back behind the stream that used it last. */
+static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
+{
+	struct device_scope scope;
+	if (segment->source && device_enter_quietly(pool->device, &scope)) {
+		segment->source->give_back(pool->device, segment->first.address, last);
+		device_leave(pool->device, &scope);
+	}
+	mem_free(segment);
+}
+
+void mempool_give(struct mempool *pool, struct memory *memory)
+{
+	struct block *block = memory->block;
+	struct segment *segment = block->segment;
+	struct kz_stream *last = atomic_load(&memory->last);
+	bool kept = segment->is_kept;
+	pthread_mutex_lock(&pool->lock);
+	block->memory = NULL;
+	if (segment->is_counted) {
+		mempool_discount(pool, block);
+	}
+	if (kept) {
+		segment->live--;
+		shelf_merge(shelf_of(pool, last), block, &pool->spare);
+	} else {
+		segment_unlink(pool, segment);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (!kept) {
+		segment_end(pool, segment, last);
+	}
+}
+
+/* The pool as a whole */
+
+void mempool_init(struct mempool *pool, struct kz_device *dev, enum mempool_kind kind, bool keeps)
+{
+	pool->device = dev;
+	pool->kind = kind;
+	atomic_init(&pool->keeps, keeps);
+	pthread_mutex_init(&pool->lock, NULL);
+}
+
+void mempool_finish(struct mempool *pool)
+{
+	struct device_scope scope;
+	bool busy = false;
+	shelf_unpark(&pool->idle, &pool->spare);
+	struct segment *unused = detach_unused(pool, 0, &busy);
+	bool living = unused && device_enter_quietly(pool->device, &scope);
+	segments_free(pool, unused, living);
+	if (living) {
+		device_leave(pool->device, &scope);
+	}
+	while (pool->spare) {
+		struct block *next = pool->spare->more;
+		mem_free(pool->spare);
+		pool->spare = next;
+	}
+	pthread_mutex_destroy(&pool->lock);
+}
+
+void mempool_switch(struct mempool *pool, bool keeps)
+{
+	pthread_mutex_lock(&pool->lock);
+	unpark(pool);
+	pool->keeps = keeps;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void mempool_read(struct mempool *pool, kz_memory_stats *out)
+{
+	pthread_mutex_lock(&pool->lock);
+	*out = pool->stats;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+static void describe(kz_live_memory *out, const struct mempool *pool, const struct block *block)
+{
+	const struct memory *memory = block->memory;
+	*out = (kz_live_memory){
+		.number = block->number, .address = memory->address, .size = memory->size,
+		.dtype = memory->dtype, .count = memory->count,
+		.pinned = pool->kind == MEMPOOL_PINNED,
+	};
+}
+
+int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
+{
+	int64_t count = 0;
+	pthread_mutex_lock(&pool->lock);
+	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
+		for (struct block *block = &segment->first; block; block = block->behind) {
+			bool in_use = block->number || (block->memory && !segment->is_counted);
+			if (in_use && count++ < room) {
+				describe(&out[count - 1], pool, block);
+			}
+		}
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return count;
+}
+
+/* Streams come and go */
+
+bool mempool_enlist(struct kz_stream *stream)
+{
+	struct mempool *pools = stream->device->pools;
+	stream->shelves = mem_zalloc(MEMPOOL_KINDS, sizeof(*stream->shelves));
+	for (int kind = 0; stream->shelves && kind < MEMPOOL_KINDS; kind++) {
+		struct shelf *shelf = &stream->shelves[kind];
+		shelf->stream = stream;
+		pthread_mutex_lock(&pools[kind].lock);
+		shelf->next = pools[kind].shelves;
+		pools[kind].shelves = shelf;
+		pthread_mutex_unlock(&pools[kind].lock);
+	}
+	return stream->shelves != NULL;
+}
+
+/* Where that can go which a stream leaves: to the default stream, put behind it.  That one is the
+ * last to go. */
+static struct shelf *heir_of(struct mempool *pool, struct kz_stream *stream)
+{
+	struct kz_stream *heir = &pool->device->stream;
+	if (stream_is_done(stream)) {
+		return &pool->idle;
+	}
+	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
+		return shelf_of(pool, heir);
+	}
+	(void)pool->device->drv->StreamSynchronize(stream->handle);
+	return &pool->idle;
+}
+
+static void retire_shelf(struct mempool *pool, struct kz_stream *stream, bool lost)
+{
+	struct shelf *shelf = shelf_of(pool, stream);
+	pthread_mutex_lock(&pool->lock);
+	shelf_unpark(shelf, &pool->spare);
+	if (shelf->count > 0) {
+		shelf_empty(shelf, lost ? &pool->idle : heir_of(pool, stream), &pool->spare);
+	}
+	struct shelf **link = &pool->shelves;
+	while (*link != shelf) {
+		link = &(*link)->next;
+	}
+	*link = shelf->next;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void mempool_retire(struct kz_stream *stream, bool lost)
+{
+	if (stream->shelves) {
+		retire_shelf(&stream->device->pools[MEMPOOL_DEVICE], stream, lost);
+		retire_shelf(&stream->device->pools[MEMPOOL_PINNED], stream, lost);
+		mem_free(stream->shelves);
+		stream->shelves = NULL;
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_API_ARRAY_H
+#define CPU_API_ARRAY_H
+
+/* CUDA arrays, for the files of the driver API that copy, sample or store to them. */
+#include "cpu/abi/api.h"
+#include "cpu/runtime/texture.h"
+
+/* An array of its own, or a level of a mipmapped one. */
+struct array {
+	struct object object;
+	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	struct texel_format format;
+	struct image image;
+	uint64_t memory;        /* 0 for a level */
+};
+
+struct mipmap {
+	struct object object;
+	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	struct texel_format format;
+	uint64_t memory;
+	uint32_t level_count;
+	struct array levels[TEXTURE_MAX_LEVELS];
+};
+
+/* The device's form of a format; fails if there is none. */
+CUresult array_format(const char *call, CUarray_format format, unsigned channels,
+	struct texel_format *out);
+
+/* A box within an array: x and width in bytes. */
+struct array_box {
+	size_t x, y, z;
+	size_t width, height, depth;
+};
+
+/* The address of a box, and the bytes between its rows and its slices. */
+CUresult array_place(const char *call, CUarray handle, const struct array_box *box,
+	uint64_t *address, size_t *pitch, size_t *slice);
+
+/* Texture and surface objects: the images, and what they were made from. */
+struct texture_object {
+	struct object object;
+	struct texture texture;
+	uint32_t layers;        /* 0 if it has none */
+	CUDA_RESOURCE_DESC resource;
+	CUDA_TEXTURE_DESC sampling;
+	CUDA_RESOURCE_VIEW_DESC view;
+	bool has_view;
+};
+
+struct surface_object {
+	struct object object;
+	struct surface surface;
+	uint32_t layers;        /* 0 if it has none */
+	CUDA_RESOURCE_DESC resource;
+};
+
+#endif

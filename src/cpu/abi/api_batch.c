@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many copies, prefetches or discards by one call.  What holds for several of them is said once:
+ * a list of attributes, and for each the index of the first operation that it is for.  Each is done
+ * by the function for one; what fails at one leaves those before it done.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_array.h"
+
+API(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream);
+API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation location,
+	unsigned int flags, CUstream stream);
+API(cuStreamSynchronize, CUstream stream);
+
+/* A context, and a stream that is no default one: NULL is refused even where it is the thread's. */
+static CUresult enter_batch(const char *call, CUstream stream, unsigned long long flags,
+	struct context **context)
+{
+	CUresult result = api_enter(call, context);
+	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || stream == NULL)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not in the default stream", call);
+	}
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", call);
+	}
+	return result;
+}
+
+/* Which attributes are for which operations: each list starts behind the one before. */
+static CUresult check_starts(const char *call, const size_t *starts, size_t start_count,
+	size_t count)
+{
+	bool ok = starts != NULL && start_count > 0 && start_count <= count && starts[0] == 0
+		&& starts[start_count - 1] < count;
+	for (size_t i = 1; ok && i < start_count; i++) {
+		ok = starts[i] > starts[i - 1];
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: %zu attributes for %zu operations, which do not start at 0, or go back", call,
+		start_count, count);
+}
+
+/* --- Copies --- */
+
+static CUresult check_order(const char *call, CUmemcpySrcAccessOrder order, unsigned flags)
+{
+	return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY
+		&& (flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE) == 0
+		? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: order %d of access to the source, flags 0x%x", call, (int)order, flags);
+}
+
+/* The program's own memory is read before a copy returns; of the driver's this must wait. */
+static CUresult end_copy(struct context *context, CUmemcpySrcAccessOrder order, CUdeviceptr from,
+	CUstream stream)
+{
+	return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
+		&& memory_covers(context->device->memory, from) ? cuStreamSynchronize(stream)
+		: CUDA_SUCCESS;
+}
+
+API(cuMemcpyBatchAsync, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+	CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, size_t *failed,
+	CUstream stream)
+{
+	struct context *context;
+	CUresult result = enter_batch(__func__, stream, 0, &context);
+	if (failed != NULL) {
+		*failed = SIZE_MAX;
+	}
+	if (result == CUDA_SUCCESS && (to == NULL || from == NULL || sizes == NULL
+			|| attributes == NULL)) {
+		return api_null(__func__, "a list");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_starts(__func__, starts, start_count, count);
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < start_count; i++) {
+		result = check_order(__func__, attributes[i].srcAccessOrder, attributes[i].flags);
+	}
+	size_t k = 0;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		k += k + 1 < start_count && starts[k + 1] == i;
+		result = cuMemcpyAsync(to[i], from[i], sizes[i], stream);
+		if (result == CUDA_SUCCESS) {
+			result = end_copy(context, attributes[k].srcAccessOrder, from[i], stream);
+		}
+		if (result != CUDA_SUCCESS && failed != NULL) {
+			*failed = i;
+		}
+	}
+	return result;
+}
+API_PER_THREAD(cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync,
+	(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+		CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, size_t *failed,
+		CUstream stream),
+	(to, from, sizes, count, attributes, starts, start_count, failed, stream));
+
+API(cuMemcpyBatchAsync_v2, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+	CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, CUstream stream)
+{
+	return cuMemcpyBatchAsync(to, from, sizes, count, attributes, starts, start_count, NULL,
+		stream);
+}
+API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
+	(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+		CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, CUstream stream),
+	(to, from, sizes, count, attributes, starts, start_count, stream));
+
+/* The size of the elements that everything is counted in: those of an array, else bytes; 0 if the
+ * operands do not fit together. */
+static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
+{
+	const CUmemcpy3DOperand *operands[] = {&op->src, &op->dst};
+	size_t size = 0;
+	for (size_t i = 0; i < countof(operands); i++) {
+		if (operands[i]->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+			const struct array *array = handle_get(operands[i]->op.array.array, API_ARRAY);
+			size_t own = array != NULL ? texel_size(&array->format) : 0;
+			if (own == 0 || (size != 0 && size != own)) {
+				return 0;
+			}
+			size = own;
+		} else if (operands[i]->type != CU_MEMCPY_OPERAND_TYPE_POINTER) {
+			return 0;
+		}
+	}
+	return size > 0 ? size : 1;
+}
+
+/* What is 0 stands for the size of the copy. */
+static bool plan_pointer(const CUmemcpy3DOperand *operand, const CUDA_MEMCPY3D_BATCH_OP *op,
+	size_t element, size_t *pitch, size_t *height)
+{
+	size_t row = operand->op.ptr.rowLength;
+	size_t layer = operand->op.ptr.layerHeight;
+	*height = layer != 0 ? layer : op->extent.height;
+	return size_mul(pitch, row != 0 ? row : op->extent.width, element)
+		&& (row == 0 || row >= op->extent.width)
+		&& (layer == 0 || layer >= op->extent.height);
+}
+
+static CUresult plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op, CUDA_MEMCPY3D *out)
+{
+	size_t element = element_size(op);
+	*out = (CUDA_MEMCPY3D){.Height = op->extent.height, .Depth = op->extent.depth};
+	bool ok = element != 0 && op->extent.width > 0 && op->extent.height > 0
+		&& op->extent.depth > 0 && size_mul(&out->WidthInBytes, op->extent.width, element);
+	if (ok && op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+		out->srcMemoryType = CU_MEMORYTYPE_ARRAY;
+		out->srcArray = op->src.op.array.array;
+		out->srcY = op->src.op.array.offset.y;
+		out->srcZ = op->src.op.array.offset.z;
+		ok = size_mul(&out->srcXInBytes, op->src.op.array.offset.x, element);
+	} else if (ok) {
+		out->srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+		out->srcDevice = op->src.op.ptr.ptr;
+		ok = plan_pointer(&op->src, op, element, &out->srcPitch, &out->srcHeight);
+	}
+	if (ok && op->dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+		out->dstMemoryType = CU_MEMORYTYPE_ARRAY;
+		out->dstArray = op->dst.op.array.array;
+		out->dstY = op->dst.op.array.offset.y;
+		out->dstZ = op->dst.op.array.offset.z;
+		ok = size_mul(&out->dstXInBytes, op->dst.op.array.offset.x, element);
+	} else if (ok) {
+		out->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+		out->dstDevice = op->dst.op.ptr.ptr;
+		ok = plan_pointer(&op->dst, op, element, &out->dstPitch, &out->dstHeight);
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a size of 0, an array that"
+		" is none, or operands that do not fit together", call);
+}
+
+static CUresult copy_3d(const char *call, struct context *context,
+	const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
+{
+	CUDA_MEMCPY3D copy;
+	CUresult result = check_order(call, op->srcAccessOrder, op->flags);
+	if (result == CUDA_SUCCESS) {
+		result = plan_copy(call, op, &copy);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = cuMemcpy3DAsync_v2(&copy, stream);
+	}
+	return result == CUDA_SUCCESS && op->src.type == CU_MEMCPY_OPERAND_TYPE_POINTER
+		? end_copy(context, op->srcAccessOrder, copy.srcDevice, stream) : result;
+}
+
+API(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *list, size_t *failed,
+	unsigned long long flags, CUstream stream)
+{
+	struct context *context;
+	CUresult result = enter_batch(__func__, stream, flags, &context);
+	if (failed != NULL) {
+		*failed = SIZE_MAX;
+	}
+	if (result == CUDA_SUCCESS && (list == NULL || count == 0)) {
+		return api_null(__func__, "the list");
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		result = copy_3d(__func__, context, &list[i], stream);
+		if (result != CUDA_SUCCESS && failed != NULL) {
+			*failed = i;
+		}
+	}
+	return result;
+}
+API_PER_THREAD(cuMemcpy3DBatchAsync_ptsz, cuMemcpy3DBatchAsync,
+	(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, size_t *failed, unsigned long long flags,
+		CUstream stream),
+	(count, list, failed, flags, stream));
+
+API(cuMemcpy3DBatchAsync_v2, size_t count, CUDA_MEMCPY3D_BATCH_OP *list,
+	unsigned long long flags, CUstream stream)
+{
+	return cuMemcpy3DBatchAsync(count, list, NULL, flags, stream);
+}
+API_PER_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
+	(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long flags, CUstream stream),
+	(count, list, flags, stream));
+
+/* --- Managed memory: there is one memory, so that nothing moves --- */
+
+static CUresult check_managed(const char *call, const struct context *context,
+	const CUdeviceptr *addresses, const size_t *sizes, size_t count)
+{
+	if (addresses == NULL || sizes == NULL || count == 0) {
+		return api_null(call, "a list");
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct memory_range range;
+		if (sizes[i] == 0 || !memory_holds(context->device->memory, addresses[i], sizes[i],
+				true, &range) || range.kind != MEMORY_MANAGED) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are no managed"
+				" memory", call, sizes[i], addresses[i]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuMemPrefetchBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count,
+	CUmemLocation *places, size_t *starts, size_t start_count, unsigned long long flags,
+	CUstream stream)
+{
+	struct context *context;
+	CUresult result = enter_batch(__func__, stream, flags, &context);
+	if (result == CUDA_SUCCESS && places == NULL) {
+		return api_null(__func__, "the list of locations");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_starts(__func__, starts, start_count, count);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_managed(__func__, context, addresses, sizes, count);
+	}
+	size_t k = 0;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		k += k + 1 < start_count && starts[k + 1] == i;
+		result = cuMemPrefetchAsync_v2(addresses[i], sizes[i], places[k], 0, stream);
+	}
+	// A device in the list that there is not is a bad list.
+	return result == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : result;
+}
+API_PER_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
+	(CUdeviceptr *addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *starts,
+		size_t start_count, unsigned long long flags, CUstream stream),
+	(addresses, sizes, count, places, starts, start_count, flags, stream));
+
+/* What is discarded may have any value, so also the one that it has; then it is a prefetch. */
+API_ALIAS(cuMemDiscardAndPrefetchBatchAsync, cuMemPrefetchBatchAsync);
+API_ALIAS(cuMemDiscardAndPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync_ptsz);
+
+API(cuMemDiscardBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count,
+	unsigned long long flags, CUstream stream)
+{
+	struct context *context;
+	CUresult result = enter_batch(__func__, stream, flags, &context);
+	return result == CUDA_SUCCESS ? check_managed(__func__, context, addresses, sizes, count)
+		: result;
+}
+API_PER_THREAD(cuMemDiscardBatchAsync_ptsz, cuMemDiscardBatchAsync,
+	(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,
+		CUstream stream),
+	(addresses, sizes, count, flags, stream));

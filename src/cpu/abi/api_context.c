@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts.  Each thread has a stack of handles, of which the top one is its current context; a
+ * context that was destroyed stays there as a handle that no longer means anything.  The primary
+ * context always has the same handle, which means something while it is active.  The first
+ * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
+ * goes takes it away, so that nothing runs at load time or at exit.
+ *
+ * A context that ends first loses its handle, then its work: without any lock, since a function of
+ * the host that it waits for may wait for another thread, which may need a context.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/capacity.h"
+#include "cpu/mem/fault.h"
+#include "cpu/stream/runner.h"
+
+#include <string.h>
+
+#define STACK_MAX 64
+
+static struct {
+	pthread_mutex_t lock;     /* of everything here */
+	struct device device;
+	unsigned device_uses;     /* by contexts, and by memory that is in none */
+	struct context *primary;  /* NULL while it is not active */
+	CUcontext primary_handle; /* NULL before its first use */
+	unsigned primary_uses;
+	unsigned primary_flags;
+	uint64_t last_id;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct {
+	unsigned depth;
+	CUcontext stack[STACK_MAX];
+} thread;
+
+/* The lock is held.  Each that succeeds is paired with a close_device. */
+static bool open_device(void)
+{
+	struct device *device = &state.device;
+	if (state.device_uses++ > 0) {
+		return true;
+	}
+	if (memory_create(&device->memory, capacity_bytes())
+	    && pool_create(&device->pool, pool_cores())
+	    && fault_install()) {
+		runners_open(device);
+		return true;
+	}
+	pool_release(device->pool);
+	memory_release(device->memory);
+	memset(device, 0, sizeof(*device));
+	state.device_uses--;
+	return false;
+}
+
+static void close_device(void)
+{
+	struct device *device = &state.device;
+	if (--state.device_uses > 0) {
+		return;
+	}
+	pool_release(device->pool);
+	runners_close(device);
+	fault_remove();
+	memory_release(device->memory);
+	memset(device, 0, sizeof(*device));
+}
+
+struct device *device_retain(void)
+{
+	pthread_mutex_lock(&state.lock);
+	bool ok = open_device();
+	pthread_mutex_unlock(&state.lock);
+	return ok ? &state.device : NULL;
+}
+
+void device_release(void)
+{
+	pthread_mutex_lock(&state.lock);
+	close_device();
+	pthread_mutex_unlock(&state.lock);
+}
+
+static void init_limits(struct context *context)
+{
+	context->limits[CU_LIMIT_STACK_SIZE] = 1024;
+	context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
+	context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+	context->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+	context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+	context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = MAX_FETCH;
+}
+
+/* Give a context its handle: that of the primary one, if it is. */
+static bool name_context(struct context *context)
+{
+	if (context->is_primary && state.primary_handle != NULL) {
+		context->handle = state.primary_handle;
+		handle_resume(context->handle, context);
+		return true;
+	}
+	context->handle = handle_create(API_CONTEXT, context);
+	if (context->is_primary) {
+		state.primary_handle = context->handle;
+	}
+	return context->handle != NULL;
+}
+
+/* From now on nobody finds it. */
+static void unname_context(const struct context *context)
+{
+	if (context->is_primary && context->handle != NULL) {
+		handle_suspend(context->handle);
+	} else {
+		handle_release(context->handle);
+	}
+}
+
+/* The lock is held. */
+static CUresult create_locked(struct context **out, unsigned flags, bool is_primary)
+{
+	struct context *context = mem_zalloc(1, sizeof(*context));
+	*out = NULL;
+	if (context == NULL) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	context->is_primary = is_primary;
+	if (!name_context(context) || !open_device()) {
+		goto fail;
+	}
+	if (!context_open_streams(context)) {
+		close_device();
+		goto fail;
+	}
+	context->device = &state.device;
+	context->flags = flags;
+	context->api_version = CUDA_VERSION;
+	context->id = ++state.last_id;
+	init_limits(context);
+	pthread_mutex_init(&context->lock, NULL);
+	pthread_cond_init(&context->has_fewer, NULL);
+	*out = context;
+	return CUDA_SUCCESS;
+fail:
+	unname_context(context);
+	mem_free(context);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* It has no handle any more.  Without the lock. */
+static void destroy(struct context *context)
+{
+	context_clear(context);
+	context_close_streams(context);
+	pthread_cond_destroy(&context->has_fewer);
+	pthread_mutex_destroy(&context->lock);
+	mem_free(context);
+	device_release();
+}
+
+CUresult api_enter_release(const char *call, struct context **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (thread.depth == 0) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: this thread has no current context",
+			call);
+	}
+	*out = handle_get(thread.stack[thread.depth - 1], API_CONTEXT);
+	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		"%s: this thread's current context was destroyed", call);
+}
+
+struct context *api_current(void)
+{
+	return thread.depth > 0 ? handle_get(thread.stack[thread.depth - 1], API_CONTEXT) : NULL;
+}
+
+CUresult context_check(struct context *context)
+{
+	CUresult fault = (CUresult)atomic_load_explicit(&context->fault, memory_order_acquire);
+	return likely(fault == CUDA_SUCCESS) ? CUDA_SUCCESS
+		: api_fail(fault, "%s", context->fault_text);
+}
+
+CUresult api_enter(const char *call, struct context **out)
+{
+	CUresult result = api_enter_release(call, out);
+	return result != CUDA_SUCCESS ? result : context_check(*out);
+}
+
+static CUresult check_stack(const char *call)
+{
+	return thread.depth < STACK_MAX ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
+		"%s: this thread has %d contexts on its stack", call, STACK_MAX);
+}
+
+static CUresult push(const char *call, CUcontext handle)
+{
+	CUresult result = check_stack(call);
+	if (result == CUDA_SUCCESS) {
+		thread.stack[thread.depth++] = handle;
+	}
+	return result;
+}
+
+CUresult context_bad_handle(const char *call, CUcontext handle)
+{
+	return handle_is_past(handle, API_CONTEXT)
+		? api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "%s: the context was destroyed", call)
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context", call);
+}
+
+CUresult context_find(const char *call, CUcontext handle, struct context **out)
+{
+	if (handle == NULL) {
+		return api_enter_release(call, out);
+	}
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_CONTEXT);
+	return *out != NULL ? CUDA_SUCCESS : context_bad_handle(call, handle);
+}
+
+CUresult context_check_flags(const char *call, unsigned flags)
+{
+	unsigned way = flags & CU_CTX_SCHED_MASK;
+	return (flags & ~(unsigned)CU_CTX_FLAGS_MASK) == 0 && (way & (way - 1)) == 0 ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: impossible flags 0x%x", call, flags);
+}
+
+static CUresult create_current(const char *call, CUcontext *out, unsigned flags, CUdevice device)
+{
+	CUresult result = api_check_device(call, device);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (out == NULL) {
+		return api_null(call, "the context");
+	}
+	*out = NULL;
+	if ((result = context_check_flags(call, flags)) != CUDA_SUCCESS
+	    || (result = check_stack(call)) != CUDA_SUCCESS) {
+		return result;
+	}
+	struct context *context;
+	pthread_mutex_lock(&state.lock);
+	result = create_locked(&context, flags, false);
+	if (result == CUDA_SUCCESS) {
+		*out = context->handle;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return result == CUDA_SUCCESS ? push(call, *out)
+		: api_fail(result, "%s: out of memory", call);
+}
+
+API(cuCtxCreate_v2, CUcontext *out, unsigned int flags, CUdevice device)
+{
+	return create_current(__func__, out, flags, device);
+}
+API_ALIAS(cuCtxCreate, cuCtxCreate_v2);
+
+API(cuCtxCreate_v3, CUcontext *out, struct CUexecAffinityParam_st *params, int count,
+	unsigned int flags, CUdevice device)
+{
+	CUresult result = api_ready(__func__);
+	(void)params;
+	if (result == CUDA_SUCCESS && count != 0) {
+		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+			"%s: the CPU device has no execution affinity", __func__);
+	}
+	return result == CUDA_SUCCESS ? create_current(__func__, out, flags, device) : result;
+}
+
+/* Parameters that ask for nothing are what programs of CUDA 13 pass. */
+API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned int flags,
+	CUdevice device)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (params != NULL && params->numExecAffinityParams != 0) {
+		if (params->execAffinityParams == NULL) {
+			return api_null(__func__, "the list of execution affinities");
+		}
+		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+			"%s: the CPU device has no execution affinity", __func__);
+	}
+	if (params != NULL && params->cigParams != NULL) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the CPU device shares no graphics", __func__);
+	}
+	return create_current(__func__, out, flags, device);
+}
+
+/* Take a context that is no primary one away from everybody.  The lock is held. */
+static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
+{
+	struct context *context = handle_get(handle, API_CONTEXT);
+	if (context == NULL) {
+		return context_bad_handle(call, handle);
+	}
+	if (context->is_primary) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
+			"%s: not for a primary context, which is released", call);
+	}
+	unname_context(context);
+	*out = context;
+	return CUDA_SUCCESS;
+}
+
+static void end(CUcontext handle, struct context *context)
+{
+	destroy(context);
+	if (thread.depth > 0 && thread.stack[thread.depth - 1] == handle) {
+		thread.depth--;
+	}
+}
+
+API(cuCtxDestroy_v2, CUcontext handle)
+{
+	struct context *context;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	result = take_locked(__func__, handle, &context);
+	pthread_mutex_unlock(&state.lock);
+	if (result == CUDA_SUCCESS) {
+		end(handle, context);
+	}
+	return result;
+}
+API_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
+
+API(cuCtxAttach, CUcontext *out, unsigned int flags)
+{
+	struct context *context;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	result = api_enter_release(__func__, &context);
+	if (result == CUDA_SUCCESS) {
+		context->attached++;
+		*out = context->handle;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return result;
+}
+
+API(cuCtxDetach, CUcontext handle)
+{
+	struct context *context;
+	bool is_end = false;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	result = api_enter_release(__func__, &context);
+	if (result == CUDA_SUCCESS && context->handle != handle) {
+		result = api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
+			__func__);
+	} else if (result == CUDA_SUCCESS && context->attached > 0) {
+		context->attached--;
+	} else if (result == CUDA_SUCCESS) {
+		result = take_locked(__func__, handle, &context);
+		is_end = result == CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (is_end) {
+		end(handle, context);
+	}
+	return result;
+}
+
+API(cuCtxPushCurrent_v2, CUcontext handle)
+{
+	struct context *context;
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS && handle == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: the context is NULL", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = context_find(__func__, handle, &context);
+	}
+	return result == CUDA_SUCCESS ? push(__func__, handle) : result;
+}
+API_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
+
+API(cuCtxPopCurrent_v2, CUcontext *out)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (thread.depth == 0) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: this thread has no current context", __func__);
+	}
+	thread.depth--;
+	if (out != NULL) {
+		*out = thread.stack[thread.depth];
+	}
+	return CUDA_SUCCESS;
+}
+API_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+
+API(cuCtxSetCurrent, CUcontext handle)
+{
+	struct context *context;
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS && handle != NULL) {
+		result = context_find(__func__, handle, &context);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	thread.depth -= thread.depth > 0;
+	return handle != NULL ? push(__func__, handle) : CUDA_SUCCESS;
+}
+
+API(cuCtxGetCurrent, CUcontext *out)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = thread.depth > 0 ? thread.stack[thread.depth - 1] : NULL;
+	}
+	return result;
+}
+
+API(cuCtxSynchronize, void)
+{
+	return context_wait_current(__func__);
+}
+
+API(cuCtxSynchronize_v2, CUcontext handle)
+{
+	if (handle == NULL) {
+		return cuCtxSynchronize();
+	}
+	CUresult result = cuCtxPushCurrent_v2(handle);
+	if (result == CUDA_SUCCESS) {
+		result = cuCtxSynchronize();
+		cuCtxPopCurrent_v2(NULL);
+	}
+	return result;
+}
+
+API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
+{
+	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	if (state.primary == NULL) {
+		result = create_locked(&state.primary, state.primary_flags, true);
+	}
+	if (result == CUDA_SUCCESS) {
+		state.primary_uses++;
+		*out = state.primary->handle;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return result == CUDA_SUCCESS ? result
+		: api_fail(result, "%s: out of memory", __func__);
+}
+
+/* Take the active one away from everybody; NULL if there is none.  The lock is held. */
+static struct context *take_primary(void)
+{
+	struct context *context = state.primary;
+	state.primary = NULL;
+	if (context != NULL) {
+		unname_context(context);
+	}
+	return context;
+}
+
+API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
+{
+	CUresult result = api_check_device(__func__, device);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct context *context = NULL;
+	pthread_mutex_lock(&state.lock);
+	if (state.primary_uses == 0) {
+		pthread_mutex_unlock(&state.lock);
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
+			"%s: the primary context is not retained", __func__);
+	}
+	if (--state.primary_uses == 0) {
+		context = take_primary();
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (context != NULL) {
+		destroy(context);
+	}
+	return CUDA_SUCCESS;
+}
+API_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
+
+/* Who has retained it still has to release it. */
+API(cuDevicePrimaryCtxReset_v2, CUdevice device)
+{
+	CUresult result = api_check_device(__func__, device);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	struct context *context = take_primary();
+	pthread_mutex_unlock(&state.lock);
+	if (context != NULL) {
+		destroy(context);
+	}
+	return CUDA_SUCCESS;
+}
+API_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
+
+API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)
+{
+	CUresult result = api_check_device(__func__, device);
+	if (result == CUDA_SUCCESS) {
+		result = context_check_flags(__func__, flags);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	state.primary_flags = flags;
+	if (state.primary != NULL) {
+		state.primary->flags = flags;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return CUDA_SUCCESS;
+}
+API_ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
+
+API(cuDevicePrimaryCtxGetState, CUdevice device, unsigned int *flags, int *active)
+{
+	CUresult result = api_check_device(__func__, device);
+	if (result == CUDA_SUCCESS && (flags == NULL || active == NULL)) {
+		return api_null(__func__, "a result");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	*flags = state.primary_flags;
+	*active = state.primary != NULL;
+	pthread_mutex_unlock(&state.lock);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events of all that a context does.  A record is a mark that every stream that has something to do
+ * must come to; a wait is one in each stream, and in those that will be created.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/queue.h"
+#include "cpu/stream/stream.h"
+
+#include "base/alloc.h"
+
+/* Which streams get an item. */
+static bool takes(const struct stream *stream, enum work_kind kind)
+{
+	return kind == WORK_RECORD ? queue_oldest(stream) != UINT64_MAX : !stream->is_closing;
+}
+
+/* Put an item about a mark into each stream that takes one; *out is how many there were.  All or,
+ * for want of memory, none.  The lock is held. */
+static bool append_to_all(struct context *context, enum work_kind kind, struct mark *mark,
+	unsigned *out)
+{
+	struct item *items = NULL;
+	bool ok = true;
+	*out = 0;
+	for (struct stream *s = context->streams; ok && s != NULL; s = s->next) {
+		if (takes(s, kind)) {
+			struct item *item = item_create(kind);
+			ok = item != NULL && queue_start_thread(s);
+			if (item != NULL) {
+				item->next = items;
+				items = item;
+			}
+			++*out;
+		}
+	}
+	for (struct stream *s = context->streams; ok && s != NULL && items != NULL; s = s->next) {
+		if (takes(s, kind)) {
+			struct item *item = items;
+			items = item->next;
+			item->mark = mark;
+			mark->refs++;
+			queue_append(s, item);
+		}
+	}
+	while (items != NULL) {
+		struct item *next = items->next;
+		item_free(items);
+		items = next;
+	}
+	return ok;
+}
+
+/* With the lock if that succeeds; *spare is a mark then. */
+static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
+	struct context **context, struct event **event, struct mark **spare)
+{
+	CUresult result = api_ready(call);
+	if (result == CUDA_SUCCESS && handle == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: the context is NULL", call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = context_find(call, handle, context);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = context_check(*context);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*spare = mark_create();
+	if (*spare == NULL) {
+		return api_no_memory(call);
+	}
+	queue_lock();
+	*event = handle_get(event_handle, API_EVENT);
+	result = *event != NULL ? capture_check_context(call, *context)
+		: api_bad_handle(call, "event");
+	if (result != CUDA_SUCCESS) {
+		mark_release(*spare);
+		queue_unlock();
+	}
+	return result;
+}
+
+API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
+{
+	struct context *context;
+	struct event *event;
+	struct mark *mark;
+	unsigned count = 0;
+	CUresult result = enter(__func__, handle, event_handle, &context, &event, &mark);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (event->object.context != context) {
+		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context",
+			__func__);
+	} else if (!append_to_all(context, WORK_RECORD, mark, &count)) {
+		result = api_no_memory(__func__);
+	} else if (count == 0) {
+		event_record(event, NULL);
+	} else {
+		mark->left = count - 1;
+		mark->refs++;
+		event_record(event, mark);
+	}
+	mark_release(mark);
+	queue_unlock();
+	return result;
+}
+
+/* The lock is held. */
+static CUresult wait_for(const char *call, struct context *context, struct mark *mark)
+{
+	unsigned count;
+	return append_to_all(context, WORK_WAIT, mark, &count) && queue_add_gate(context, mark)
+		? CUDA_SUCCESS : api_no_memory(call);
+}
+
+API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
+{
+	struct context *context;
+	struct event *event;
+	struct mark *mark;
+	CUresult result = enter(__func__, handle, event_handle, &context, &event, &mark);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (capture_check_event(__func__, event) != CUDA_SUCCESS) {
+		mark_release(mark);
+		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"%s: the event was recorded in a capture", __func__);
+	} else {
+		mark = event_pending(event, mark);
+		result = mark != NULL ? wait_for(__func__, context, mark) : CUDA_SUCCESS;
+		mark_release(mark);
+	}
+	queue_unlock();
+	return result;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies and fills.  Every address is a host address, so all copies are one copy of a box: depth
+ * times height rows of width bytes, with a pitch and a slice size on each side.  What differs is
+ * when a call returns, and what the ends may be: an address in the device's range must lie in one
+ * live allocation with all that is copied, a host address must not be NULL.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_array.h"
+#include "cpu/abi/api_work.h"
+#include "cpu/stream/stream.h"
+
+#include <string.h>
+
+/* Sources up to this size are copied before a call returns, so that the program may reuse them. */
+#define STAGE_MAX ((size_t)64 << 20)
+
+/* Of what kind a call is, by its name. */
+enum call_kind { CALL_SYNC, CALL_ASYNC };
+
+/* Whether [address, address + size) may be touched. */
+static CUresult check_range(const char *call, struct context *context, enum side side,
+	uint64_t address, size_t size, bool for_writing)
+{
+	struct memory *memory = context->device->memory;
+	struct memory_range range;
+	char where[128];
+	if (side != SIDE_DEVICE && !memory_covers(memory, address)) {
+		return address != 0 ? CUDA_SUCCESS : api_null(call, "a host address");
+	}
+	uint64_t bad = address;
+	if (memory_holds(memory, address, size, for_writing, NULL)) {
+		return CUDA_SUCCESS;
+	}
+	if (memory_find(memory, address, &range) && range.kind != MEMORY_MAPPED) {
+		bad = address + size - 1;
+	}
+	while (memory_holds(memory, bad, 1, for_writing, &range)
+	       && range.kind == MEMORY_MAPPED) {
+		bad = range.address + range.size;
+	}
+	memory_describe(memory, bad, where, sizeof(where));
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, of which 0x%llx is %s",
+		call, size, (unsigned long long)address, (unsigned long long)bad, where);
+}
+
+static CUresult check_box(const char *call, struct context *context, const struct box *box)
+{
+	const struct end *ends[] = {&box->from, &box->to};
+	for (size_t i = 0; i < countof(ends); i++) {
+		size_t span;
+		if (!work_span(box, ends[i], &span)) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
+		}
+		CUresult result = check_range(call, context, ends[i]->side, ends[i]->address, span,
+			ends[i] == &box->to);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Where an end of a copy is. */
+enum place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
+
+static enum place find_place(struct context *context, uint64_t address)
+{
+	struct memory *memory = context->device->memory;
+	struct memory_range range;
+	if (!memory_covers(memory, address)) {
+		return PLACE_PAGEABLE;
+	}
+	return memory_find(memory, address, &range) && range.kind == MEMORY_HOST ? PLACE_PINNED
+		: PLACE_DEVICE;
+}
+
+/* Whether a call returns only when the copy is done ("API synchronization behavior" in NVIDIA's
+ * documentation of the driver API). */
+static bool must_wait(enum call_kind kind, enum place to, enum place from, size_t size)
+{
+	if (kind == CALL_SYNC) {
+		return to != PLACE_DEVICE || from != PLACE_DEVICE;
+	}
+	return to == PLACE_PAGEABLE || (to == PLACE_PINNED && from == PLACE_PINNED)
+		|| (from == PLACE_PAGEABLE && size > STAGE_MAX);
+}
+
+static CUresult run_copy(const char *call, struct context *context, const struct box *box,
+	CUstream stream, enum call_kind kind)
+{
+	struct work work = {.kind = WORK_EMPTY};
+	enum enqueue how = ENQUEUE_ASYNC;
+	bool stage = false;
+	if (box->width > 0 && box->height > 0 && box->depth > 0) {
+		CUresult result = check_box(call, context, box);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+		work.kind = WORK_COPY;
+		work.copy = *box;
+		enum place to = find_place(context, box->to.address);
+		enum place from = find_place(context, box->from.address);
+		stage = from == PLACE_PAGEABLE;
+		if (must_wait(kind, to, from, box->width * box->height * box->depth)) {
+			how = kind == CALL_SYNC ? ENQUEUE_SYNC : ENQUEUE_WAIT;
+		}
+	}
+	return stream_enqueue(call, context, stream, &work, how, stage);
+}
+
+static CUresult copy(const char *call, enum side to_side, uint64_t to, enum side from_side,
+	uint64_t from, size_t size, CUstream stream, enum call_kind kind)
+{
+	const struct box box = {
+		.to = {.side = to_side, .address = to}, .from = {.side = from_side, .address = from},
+		.width = size, .height = 1, .depth = 1
+	};
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	return result != CUDA_SUCCESS ? result : run_copy(call, context, &box, stream, kind);
+}
+
+API(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+	return copy(__func__, SIDE_ANY, to, SIDE_ANY, from, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpy_ptds, cuMemcpy,
+	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
+
+API(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	return copy(__func__, SIDE_ANY, to, SIDE_ANY, from, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
+	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+	(to, from, size, stream));
+
+API(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t size)
+{
+	return copy(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2,
+	(CUdeviceptr to, const void *from, size_t size), (to, from, size));
+
+API(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t size, CUstream stream)
+{
+	return copy(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
+	(CUdeviceptr to, const void *from, size_t size, CUstream stream),
+	(to, from, size, stream));
+
+API(cuMemcpyDtoH_v2, void *to, CUdeviceptr from, size_t size)
+{
+	return copy(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2,
+	(void *to, CUdeviceptr from, size_t size), (to, from, size));
+
+API(cuMemcpyDtoHAsync_v2, void *to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	return copy(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
+	(void *to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream));
+
+API(cuMemcpyDtoD_v2, CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+	return copy(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
+	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
+
+API(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	return copy(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2,
+	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+	(to, from, size, stream));
+
+static CUresult copy_peer(const char *call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t size, CUstream stream, enum call_kind kind)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (handle_get(to_context, API_CONTEXT) == NULL
+	    || handle_get(from_context, API_CONTEXT) == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
+			call);
+	}
+	return copy(call, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, kind);
+}
+
+API(cuMemcpyPeerAsync, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t size, CUstream stream)
+{
+	return copy_peer(__func__, to, to_context, from, from_context, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
+	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size, CUstream stream),
+	(to, to_context, from, from_context, size, stream));
+
+API(cuMemcpyPeer, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size)
+{
+	return copy_peer(__func__, to, to_context, from, from_context, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
+	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size),
+	(to, to_context, from, from_context, size));
+
+/* One end of a 2-D or 3-D copy, as the structures describe both. */
+struct described_end {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+	CUarray array;
+	size_t x, y, z;
+	size_t pitch;
+	size_t height;
+};
+
+static CUresult plan_end(const char *call, const struct box *box, const struct described_end *in,
+	struct end *out)
+{
+	size_t offset;
+	size_t rows;
+	size_t row_end = SIZE_MAX;
+	bool is_host = in->type == CU_MEMORYTYPE_HOST;
+	if (in->type == CU_MEMORYTYPE_ARRAY) {
+		const struct array_box in_array = {in->x, in->y, in->z, box->width, box->height,
+			box->depth};
+		out->side = SIDE_DEVICE;
+		return array_place(call, in->array, &in_array, &out->address, &out->pitch,
+			&out->slice);
+	}
+	if (!is_host && in->type != CU_MEMORYTYPE_DEVICE && in->type != CU_MEMORYTYPE_UNIFIED) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown memory type %d", call,
+			(int)in->type);
+	}
+	if (in->pitch > (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes is more than"
+			" CU_DEVICE_ATTRIBUTE_MAX_PITCH", call, in->pitch);
+	}
+	if (!size_add(&row_end, in->x, box->width)
+	    || ((box->height > 1 || box->depth > 1 || in->pitch != 0) && in->pitch < row_end)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: a pitch of %zu bytes for rows that end at %zu", call, in->pitch,
+			row_end);
+	}
+	if (box->depth > 1
+	    && (in->height < box->height || in->y > in->height - box->height)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu rows from row %zu on, of slices"
+			" that have %zu", call, box->height, in->y, in->height);
+	}
+	out->side = is_host ? SIDE_HOST
+		: in->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_ANY;
+	out->address = is_host ? (uintptr_t)in->host : in->device;
+	out->pitch = in->pitch;
+	bool fits = size_mul(&out->slice, in->pitch, in->height)
+		&& size_mul(&offset, out->slice, in->z) && size_mul(&rows, in->pitch, in->y)
+		&& size_add(&offset, offset, rows) && size_add(&offset, offset, in->x);
+	if (!fits) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
+	}
+	// NULL stays NULL, so that it is found out.
+	out->address += out->address != 0 ? offset : 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult plan_box(const char *call, const CUDA_MEMCPY3D *c, struct box *box)
+{
+	*box = (struct box){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+	const struct described_end from = {
+		c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY,
+		c->srcZ,
+		c->srcPitch, c->srcHeight
+	};
+	const struct described_end to = {
+		c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY,
+		c->dstZ,
+		c->dstPitch, c->dstHeight
+	};
+	if (c->srcLOD != 0 || c->dstLOD != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a level of detail is not 0", call);
+	}
+	CUresult result = plan_end(call, box, &from, &box->from);
+	return result == CUDA_SUCCESS ? plan_end(call, box, &to, &box->to) : result;
+}
+
+CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *c,
+	struct work *out)
+{
+	out->kind = WORK_COPY;
+	CUresult result = plan_box(call, c, &out->copy);
+	if (result == CUDA_SUCCESS && (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a copy of nothing", call);
+	}
+	return result == CUDA_SUCCESS ? check_box(call, context, &out->copy) : result;
+}
+
+static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstream stream,
+	enum call_kind kind)
+{
+	struct context *context;
+	struct box box;
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS && c == NULL) {
+		return api_null(call, "the description");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = plan_box(call, c, &box);
+	}
+	return result != CUDA_SUCCESS ? result : run_copy(call, context, &box, stream, kind);
+}
+
+static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *c, CUstream stream,
+	enum call_kind kind)
+{
+	if (c == NULL) {
+		return copy_described(call, NULL, stream, kind);
+	}
+	const CUDA_MEMCPY3D copy_3d = {
+		.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
+		.srcHost = c->srcHost, .srcDevice = c->srcDevice, .srcArray = c->srcArray,
+		.srcPitch = c->srcPitch,
+		.dstXInBytes = c->dstXInBytes, .dstY = c->dstY, .dstMemoryType = c->dstMemoryType,
+		.dstHost = c->dstHost, .dstDevice = c->dstDevice, .dstArray = c->dstArray,
+		.dstPitch = c->dstPitch,
+		.WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1
+	};
+	return copy_described(call, &copy_3d, stream, kind);
+}
+
+API(cuMemcpy2D_v2, const CUDA_MEMCPY2D *description)
+{
+	return copy_2d(__func__, description, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2,
+	(const CUDA_MEMCPY2D *description), (description));
+API_ALIAS(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);
+API_PER_THREAD(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2D_v2,
+	(const CUDA_MEMCPY2D *description), (description));
+
+API(cuMemcpy2DAsync_v2, const CUDA_MEMCPY2D *description, CUstream stream)
+{
+	return copy_2d(__func__, description, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2,
+	(const CUDA_MEMCPY2D *description, CUstream stream), (description, stream));
+
+API(cuMemcpy3D_v2, const CUDA_MEMCPY3D *description)
+{
+	return copy_described(__func__, description, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2,
+	(const CUDA_MEMCPY3D *description), (description));
+
+API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream)
+{
+	return copy_described(__func__, description, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
+	(const CUDA_MEMCPY3D *description, CUstream stream), (description, stream));
+
+static CUresult check_fill(const char *call, struct context *context, const struct fill *fill)
+{
+	const struct end end = {.side = SIDE_DEVICE, .address = fill->to, .pitch = fill->pitch};
+	struct box box = {.height = fill->height, .depth = 1};
+	size_t span;
+	if (fill->to % fill->size != 0 || fill->pitch % fill->size != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: an address or a pitch is not a multiple of %zu", call, fill->size);
+	}
+	if (!size_mul(&box.width, fill->width, fill->size) || !work_span(&box, &end, &span)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
+	}
+	if (fill->height > 1 && fill->pitch < box.width) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: a pitch of %zu bytes for rows of %zu", call, fill->pitch, box.width);
+	}
+	return check_range(call, context, SIDE_DEVICE, fill->to, span, true);
+}
+
+CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
+	struct work *out)
+{
+	*out = (struct work){.kind = WORK_FILL, .fill = *fill};
+	if (fill->size != 1 && fill->size != 2 && fill->size != 4) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: elements of %zu bytes", call,
+			fill->size);
+	}
+	if (fill->width == 0 || fill->height == 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a fill of nothing", call);
+	}
+	return check_fill(call, context, &out->fill);
+}
+
+/* Only fills of memory that the host can see are waited for. */
+static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
+{
+	struct memory_range range;
+	return kind == CALL_SYNC && memory_find(context->device->memory, to, &range)
+		&& (range.kind == MEMORY_HOST || range.kind == MEMORY_MANAGED) ? ENQUEUE_SYNC
+		: ENQUEUE_ASYNC;
+}
+
+static CUresult run_fill(const char *call, const struct fill *fill, CUstream stream,
+	enum call_kind kind)
+{
+	struct context *context;
+	struct work work = {.kind = WORK_EMPTY};
+	enum enqueue how = ENQUEUE_ASYNC;
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS && fill->width > 0 && fill->height > 0) {
+		work.kind = WORK_FILL;
+		work.fill = *fill;
+		how = fill_how(context, fill->to, kind);
+		result = check_fill(call, context, fill);
+	}
+	return result == CUDA_SUCCESS ? stream_enqueue(call, context, stream, &work, how, false)
+		: result;
+}
+
+/* The four functions of each element size; the little endian value serves all. */
+#define FILLS(bits, type) \
+	API(cuMemsetD##bits##_v2, CUdeviceptr to, type value, size_t count) \
+	{ \
+		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
+		return run_fill(__func__, &fill, NULL, CALL_SYNC); \
+	} \
+	API_PER_THREAD(cuMemsetD##bits##_v2_ptds, cuMemsetD##bits##_v2, \
+		(CUdeviceptr to, type value, size_t count), \
+		(to, value, count)); \
+	API(cuMemsetD##bits##Async, CUdeviceptr to, type value, size_t count, CUstream stream) \
+	{ \
+		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
+		return run_fill(__func__, &fill, stream, CALL_ASYNC); \
+	} \
+	API_PER_THREAD(cuMemsetD##bits##Async_ptsz, cuMemsetD##bits##Async, \
+		(CUdeviceptr to, type value, size_t count, CUstream stream), \
+		(to, value, count, stream)); \
+	API(cuMemsetD2D##bits##_v2, CUdeviceptr to, size_t pitch, type value, size_t width, \
+		size_t height) \
+	{ \
+		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
+		return run_fill(__func__, &fill, NULL, CALL_SYNC); \
+	} \
+	API_PER_THREAD(cuMemsetD2D##bits##_v2_ptds, cuMemsetD2D##bits##_v2, \
+		(CUdeviceptr to, size_t pitch, type value, size_t width, \
+			size_t height), \
+		(to, pitch, value, width, height)); \
+	API(cuMemsetD2D##bits##Async, CUdeviceptr to, size_t pitch, type value, size_t width, \
+		size_t height, CUstream stream) \
+	{ \
+		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
+		return run_fill(__func__, &fill, stream, CALL_ASYNC); \
+	} \
+	API_PER_THREAD(cuMemsetD2D##bits##Async_ptsz, cuMemsetD2D##bits##Async, \
+		(CUdeviceptr to, size_t pitch, type value, size_t width, \
+			size_t height, CUstream stream), \
+		(to, pitch, value, width, height, stream))
+
+FILLS(8, unsigned char);
+FILLS(16, unsigned short);
+FILLS(32, unsigned int);

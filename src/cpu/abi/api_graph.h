@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_API_GRAPH_H
+#define CPU_API_GRAPH_H
+
+/* The parameters of one kind of node, as those of any: for nodes and for executable graphs. */
+#include "cpu/abi/api.h"
+
+struct dependencies {
+	const CUgraphNode *nodes;
+	const CUgraphEdgeData *data;
+	size_t count;
+};
+
+static inline CUresult params_given(const char *call, const void *p)
+{
+	CUresult result = api_ready(call);
+	return result == CUDA_SUCCESS && p == NULL ? api_null(call, "the parameters") : result;
+}
+
+static inline CUresult params_of_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p,
+	CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p};
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult params_of_kernel_v1(const char *call, const CUDA_KERNEL_NODE_PARAMS_v1 *p,
+	CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = {
+		.func = p->func, .gridDimX = p->gridDimX, .gridDimY = p->gridDimY,
+		.gridDimZ = p->gridDimZ, .blockDimX = p->blockDimX, .blockDimY = p->blockDimY,
+		.blockDimZ = p->blockDimZ, .sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams, .extra = p->extra
+	}};
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult params_of_copy(const char *call, const CUDA_MEMCPY3D *p, CUcontext context,
+	CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		.memcpy = {.copyCtx = context, .copyParams = *p}};
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult params_of_fill(const char *call, const CUDA_MEMSET_NODE_PARAMS *p,
+	CUcontext context, CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = {p->dst, p->pitch,
+		p->value, p->elementSize, p->width, p->height, context}};
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult params_of_host(const char *call, const CUDA_HOST_NODE_PARAMS *p,
+	CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_HOST, .host = *p};
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult params_of_values(const char *call, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p,
+	CUgraphNodeParams *out)
+{
+	CUresult result = params_given(call, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .memOp = *p};
+	return CUDA_SUCCESS;
+}
+
+#endif

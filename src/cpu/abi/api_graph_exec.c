@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Executable graphs: made from graphs, and launched.  api_graph_update.c changes them. */
+#include "base/common.h"
+
+#include "cpu/stream/graph_node.h"
+
+#include "cpu/abi/api_graph.h"
+#include "cpu/abi/api_work.h"
+#include "cpu/stream/graph_run.h"
+#include "cpu/stream/stream.h"
+
+#include <stdio.h>
+
+/* --- Making them --- */
+
+static CUresult check_graph(const char *call, const struct graph *graph)
+{
+	if (graph->is_captured_into) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call);
+	}
+	if (graph->has_memory && graph->parent != NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the graph is a child, and allocates or frees memory", call);
+	}
+	if (graph->has_memory && handle_get(graph->exec, API_GRAPH_EXEC) != NULL) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory,"
+			" and an executable graph of it exists", call);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* With the lock. */
+static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph handle,
+	cuuint64_t flags, CUgraphNode *bad)
+{
+	struct graph *graph;
+	CUresult result = graph_find(call, handle, &graph);
+	if (result == CUDA_SUCCESS) {
+		result = check_graph(call, graph);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct graph *copy = graph_clone(graph, false);
+	struct graph_exec *exec = copy != NULL ? graph_exec_create(copy, bad) : NULL;
+	if (*bad != NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph has a cycle", call);
+	}
+	if (exec == NULL) {
+		return api_no_memory(call);
+	}
+	exec->origin = handle;
+	exec->flags = flags & ~(cuuint64_t)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+	graph->exec = exec->handle;
+	*out = exec->handle;
+	return CUDA_SUCCESS;
+}
+
+static CUresult instantiate(const char *call, CUgraphExec *out, CUgraph handle, cuuint64_t flags,
+	CUgraphNode *bad)
+{
+	const cuuint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+		| CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+		| CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+	CUresult result = api_need(api_ready(call), call, out);
+	*bad = NULL;
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = NULL;
+	if (flags & ~known) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%llx", call,
+			(unsigned long long)flags);
+	}
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: kernels of the CPU device cannot launch graphs", call);
+	}
+	graph_lock();
+	result = instantiate_locked(call, out, handle, flags, bad);
+	graph_unlock();
+	return result;
+}
+
+API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+	CUgraphNode bad;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there is no stream to upload in",
+			__func__);
+	}
+	return instantiate(__func__, out, graph, flags, &bad);
+}
+
+/* The older forms tell the node and a text. */
+API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *node, char *text,
+	size_t size)
+{
+	CUgraphNode bad = NULL;
+	CUresult result = instantiate(__func__, out, graph, 0, &bad);
+	if (node != NULL) {
+		*node = bad;
+	}
+	if (text != NULL && size > 0) {
+		snprintf(text, size, "%s", bad != NULL ? "the graph has a cycle" : "");
+	}
+	return result;
+}
+API_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
+
+/* --- Launching --- */
+
+/* Whether something that a node uses has gone. */
+static CUresult check_item(const char *call, const struct context *context,
+	const struct node_data *data)
+{
+	const struct work *work = &data->work;
+	if (data->context != NULL && data->context != context->handle) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the graph has nodes of another context than the current one", call);
+	}
+	if (work->kind == WORK_KERNEL && !node_has_function(data)) {
+		return api_fail(CUDA_ERROR_INVALID_HANDLE,
+			"%s: the module of a kernel of the graph was unloaded", call);
+	}
+	if ((work->kind == WORK_RECORD || work->kind == WORK_WAIT)
+	    && handle_get(work->event, API_EVENT) == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_HANDLE,
+			"%s: an event of the graph was destroyed", call);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult prepare(const char *call, const struct context *context, struct graph_exec *exec)
+{
+	const struct graph_plan *plan = graph_exec_plan(exec);
+	CUresult result = plan != NULL ? CUDA_SUCCESS
+		: api_no_memory(call);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->count; i++) {
+		result = check_item(call, context, plan->items[i]);
+	}
+	return result;
+}
+
+API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
+{
+	struct context *context;
+	struct graph_exec *exec;
+	struct work work = {.kind = WORK_GRAPH};
+	CUresult result = api_enter(__func__, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	bool is_captured = stream_is_captured(__func__, context, stream);
+	if ((result = graph_exec_enter(__func__, handle, &exec)) != CUDA_SUCCESS) {
+		return result;
+	}
+	result = prepare(__func__, context, exec);
+	if (result == CUDA_SUCCESS && is_captured && exec->graph->has_memory) {
+		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"%s: the graph allocates or frees memory", __func__);
+	}
+	if (result == CUDA_SUCCESS && (work.run = graph_run_create(exec)) == NULL) {
+		result = api_no_memory(__func__);
+	}
+	graph_unlock();
+	if (result == CUDA_SUCCESS) {
+		result = stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+		graph_run_release(work.run);
+	}
+	return result;
+}
+API_PER_THREAD(cuGraphLaunch_ptsz, cuGraphLaunch, (CUgraphExec handle, CUstream stream),
+	(handle, stream));
+
+/* There is nothing to bring to the device. */
+API(cuGraphUpload, CUgraphExec handle, CUstream stream)
+{
+	const struct work work = {.kind = WORK_EMPTY};
+	struct context *context;
+	struct graph_exec *exec;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS) {
+		result = graph_exec_enter(__func__, handle, &exec);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_unlock();
+	return stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+}
+API_PER_THREAD(cuGraphUpload_ptsz, cuGraphUpload, (CUgraphExec handle, CUstream stream),
+	(handle, stream));
+
+API(cuGraphExecDestroy, CUgraphExec handle)
+{
+	struct graph_exec *exec;
+	CUresult result = graph_exec_enter(__func__, handle, &exec);
+	if (result == CUDA_SUCCESS) {
+		handle_release(handle);
+		graph_unlock();
+		graph_exec_release(exec);
+	}
+	return result;
+}
+
+API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
+	CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	CUresult result = params_given(__func__, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	result = instantiate(__func__, out, graph, p->flags, &p->hErrNode_out);
+	if (result == CUDA_SUCCESS && (p->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+	    && (result = cuGraphUpload(*out, p->hUploadStream)) != CUDA_SUCCESS) {
+		cuGraphExecDestroy(*out);
+		*out = NULL;
+	}
+	p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+		: p->hErrNode_out != NULL ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+		: CUDA_GRAPH_INSTANTIATE_ERROR;
+	return result;
+}
+API_PER_THREAD(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams,
+	(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (out, graph, p));
+
+API(cuGraphExecGetFlags, CUgraphExec handle, cuuint64_t *out)
+{
+	struct graph_exec *exec;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = graph_exec_enter(__func__, handle, &exec);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = exec->flags;
+		graph_unlock();
+	}
+	return result;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What else there is about graphs: objects of the program that graphs keep alive, and pictures of
+ * graphs.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/graph_node.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+/* --- User objects --- */
+
+struct user_object {
+	CUuserObject handle;
+	pthread_mutex_t lock;
+	size_t own;             /* references of the program */
+	size_t kept;            /* references of graphs */
+	CUhostFn destroy;
+	void *data;
+};
+
+/* The lock is held, which this gives back.  Without other locks. */
+static void unlock_or_end(struct user_object *object)
+{
+	bool is_over = object->own == 0 && object->kept == 0;
+	pthread_mutex_unlock(&object->lock);
+	if (!is_over) {
+		return;
+	}
+	handle_release(object->handle);
+	api_set_in_callback(true);
+	object->destroy(object->data);
+	api_set_in_callback(false);
+	pthread_mutex_destroy(&object->lock);
+	mem_free(object);
+}
+
+bool user_object_keep(struct user_object *object, size_t count)
+{
+	pthread_mutex_lock(&object->lock);
+	bool ok = size_add(&object->kept, object->kept, count);
+	pthread_mutex_unlock(&object->lock);
+	return ok;
+}
+
+void user_object_drop(struct user_object *object, size_t count)
+{
+	pthread_mutex_lock(&object->lock);
+	object->kept -= count;
+	unlock_or_end(object);
+}
+
+/* Give references of the program to a graph; false if there are not as many. */
+static bool move_references(struct user_object *object, size_t count)
+{
+	pthread_mutex_lock(&object->lock);
+	bool ok = count <= object->own && size_add(&object->kept, object->kept, count);
+	object->own -= ok ? count : 0;
+	pthread_mutex_unlock(&object->lock);
+	return ok;
+}
+
+static CUresult find_object(const char *call, CUuserObject handle, unsigned count,
+	struct user_object **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_USER_OBJECT);
+	return *out != NULL && count > 0 && count <= INT32_MAX ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: not the handle of a live user object, or %u references", call, count);
+}
+
+API(cuUserObjectCreate, CUuserObject *out, void *data, CUhostFn destroy, unsigned int count,
+	unsigned int flags)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (destroy == NULL || count == 0 || count > INT32_MAX
+	    || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: no destructor, %u references, or flags 0x%x", __func__, count, flags);
+	}
+	struct user_object *object = mem_zalloc(1, sizeof(*object));
+	if (object == NULL || (object->handle = handle_create(API_USER_OBJECT, object)) == NULL) {
+		mem_free(object);
+		return api_no_memory(__func__);
+	}
+	pthread_mutex_init(&object->lock, NULL);
+	object->own = count;
+	object->destroy = destroy;
+	object->data = data;
+	*out = object->handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
+{
+	struct user_object *object;
+	CUresult result = find_object(__func__, handle, count, &object);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&object->lock);
+	bool ok = size_add(&object->own, object->own, count);
+	pthread_mutex_unlock(&object->lock);
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: too many references", __func__);
+}
+
+static CUresult fail_references(const char *call, unsigned count)
+{
+	return api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: the program has fewer than %u references", call, count);
+}
+
+API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
+{
+	struct user_object *object;
+	CUresult result = find_object(__func__, handle, count, &object);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&object->lock);
+	if (count > object->own) {
+		pthread_mutex_unlock(&object->lock);
+		return fail_references(__func__, count);
+	}
+	object->own -= count;
+	unlock_or_end(object);
+	return CUDA_SUCCESS;
+}
+
+/* With the lock. */
+static CUresult keep_object(const char *call, struct graph *graph, struct user_object *object,
+	unsigned count, unsigned flags)
+{
+	const bool is_move = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
+	struct object_use *use = graph->uses;
+	while (use != NULL && use->object != object) {
+		use = use->next;
+	}
+	struct object_use *added = use == NULL ? mem_zalloc(1, sizeof(*added)) : NULL;
+	if (use == NULL && added == NULL) {
+		return api_no_memory(call);
+	}
+	if (!(is_move ? move_references : user_object_keep)(object, count)) {
+		mem_free(added);
+		return fail_references(call, count);
+	}
+	if (added != NULL) {
+		*added = (struct object_use){graph->uses, object, 0};
+		graph->uses = use = added;
+	}
+	use->count += count;
+	return CUDA_SUCCESS;
+}
+
+API(cuGraphRetainUserObject, CUgraph handle, CUuserObject object_handle, unsigned int count,
+	unsigned int flags)
+{
+	struct user_object *object;
+	struct graph *graph;
+	CUresult result = find_object(__func__, object_handle, count, &object);
+	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = graph_find(__func__, handle, &graph);
+	if (result == CUDA_SUCCESS) {
+		result = keep_object(__func__, graph, object, count, flags);
+	}
+	graph_unlock();
+	return result;
+}
+
+API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsigned int count)
+{
+	struct user_object *object;
+	struct graph *graph;
+	CUresult result = find_object(__func__, object_handle, count, &object);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = graph_find(__func__, handle, &graph);
+	struct object_use **link = result == CUDA_SUCCESS ? &graph->uses : NULL;
+	while (link != NULL && *link != NULL && (*link)->object != object) {
+		link = &(*link)->next;
+	}
+	if (link != NULL && (*link == NULL || (*link)->count < count)) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the graph has fewer than %u references", __func__, count);
+	} else if (link != NULL && ((*link)->count -= count) == 0) {
+		struct object_use *use = *link;
+		*link = use->next;
+		mem_free(use);
+	}
+	graph_unlock();
+	if (result == CUDA_SUCCESS) {
+		user_object_drop(object, count);
+	}
+	return result;
+}
+
+/* --- Pictures --- */
+
+static const char *const type_names[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY",
+	"WAIT_EVENT", "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
+	"BATCH_MEM_OP", "CONDITIONAL"};
+
+static void draw_node(struct str *out, const struct graph_node *node, size_t graph, size_t number,
+	unsigned flags)
+{
+	const CUgraphNodeParams *params = &node->data->params;
+	str_addf(out, "\tgraph_%zu_node_%zu [label=\"%zu\\n%s", graph, number, number,
+		type_names[params->type]);
+	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+		str_addf(out, "\\n%s", node_has_function(node->data)
+			? node->data->work.kernel.function->name : "(unloaded)");
+	}
+	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL
+	    && (flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE
+			| CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))) {
+		str_addf(out, "\\n(%u,%u,%u) (%u,%u,%u)", params->kernel.gridDimX,
+			params->kernel.gridDimY, params->kernel.gridDimZ, params->kernel.blockDimX,
+			params->kernel.blockDimY, params->kernel.blockDimZ);
+	}
+	if (flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) {
+		str_addf(out, "\\n%p", (const void *)node->handle);
+	}
+	str_add(out, "\"];\n");
+}
+
+/* A graph and its child graphs, numbered as they come. */
+static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
+{
+	const size_t mine = (*graphs)++;
+	size_t number = 0;
+	str_addf(out, "subgraph cluster_%zu {\n\tlabel=\"graph_%zu\";\n", mine, mine);
+	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		node->missing = number;
+		draw_node(out, node, mine, number++, flags);
+	}
+	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		for (size_t i = 0; i < node->from.count; i++) {
+			str_addf(out, "\tgraph_%zu_node_%zu -> graph_%zu_node_%zu;\n", mine,
+				node->from.list[i].node->missing, mine, node->missing);
+		}
+	}
+	str_add(out, "}\n");
+	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		if (node->child != NULL) {
+			draw(out, node->child, graphs, flags);
+		}
+	}
+}
+
+static CUresult write_text(const char *call, const char *path, const struct str *text)
+{
+	if (text->failed) {
+		return api_no_memory(call);
+	}
+	FILE *file = fopen(path, "we");
+	bool ok = file != NULL && fwrite(text->data, 1, text->len, file) == text->len;
+	if (file != NULL && fclose(file) != 0) {
+		ok = false;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OPERATING_SYSTEM,
+		"%s: '%s' cannot be written", call, path);
+}
+
+API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
+{
+	const unsigned known = 2 * CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS - 1;
+	struct graph *graph;
+	size_t graphs = 0;
+	CUresult result = api_need(api_ready(__func__), __func__, path);
+	if (result == CUDA_SUCCESS && (flags & ~known)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct str text = STR_INIT;
+	graph_lock();
+	result = graph_find(__func__, handle, &graph);
+	if (result == CUDA_SUCCESS) {
+		str_add(&text, "digraph dot {\n");
+		draw(&text, graph, &graphs, flags);
+		str_add(&text, "}\n");
+	}
+	graph_unlock();
+	if (result == CUDA_SUCCESS) {
+		result = write_text(__func__, path, &text);
+	}
+	str_free(&text);
+	return result;
+}

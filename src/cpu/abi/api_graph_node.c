@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes of graphs: adding them, and their parameters.  Every function for one kind of node is the
+ * general one with the parameters put into, or taken from, the union of all.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/graph_node.h"
+
+#include "cpu/abi/api_graph.h"
+
+#include <string.h>
+
+/* --- Adding --- */
+
+/* The child graph that a node is to have: a copy, or the graph itself. */
+static CUresult make_child(const char *call, const struct graph *graph,
+	const CUDA_CHILD_GRAPH_NODE_PARAMS *p, struct graph **out)
+{
+	struct graph *child;
+	CUresult result = graph_find(call, p->graph, &child);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	bool is_move = p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+	if ((unsigned)p->ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+	    || (is_move && (child->parent != NULL || child->is_captured_into
+			|| graph_root((struct graph *)graph) == child))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph cannot be moved", call);
+	}
+	if (!is_move && child->has_memory) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: a child graph that allocates or frees memory must be moved", call);
+	}
+	*out = is_move ? child : graph_clone(child, true);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_no_memory(call);
+}
+
+/* With the lock.  *data is taken. */
+static CUresult add_child(const char *call, struct graph *graph, struct node_data *data,
+	const struct dependencies *from, struct graph_node **out)
+{
+	const CUDA_CHILD_GRAPH_NODE_PARAMS p = data->params.graph;
+	struct graph *child;
+	CUresult result = make_child(call, graph, &p, &child);
+	if (result != CUDA_SUCCESS) {
+		node_data_release(data);
+		return result;
+	}
+	data->params.graph.graph = child->handle;
+	result = node_add(call, graph, data, child, from->nodes, from->data, from->count, out);
+	if (result != CUDA_SUCCESS) {
+		child->parent = NULL;
+		if (p.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
+			graph_release(child);
+		}
+	}
+	return result;
+}
+
+static CUresult add(const char *call, CUgraphNode *out, CUgraph handle,
+	const struct dependencies *from, CUgraphNodeParams *params)
+{
+	struct node_data *data;
+	struct graph *graph;
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(call), call, out);
+	if (result == CUDA_SUCCESS && from->count > 0 && from->nodes == NULL) {
+		return api_null(call, "the list of dependencies");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = node_make(call, params, NULL, &data);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = graph_find(call, handle, &graph);
+	if (result != CUDA_SUCCESS) {
+		node_data_release(data);
+	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+		result = add_child(call, graph, data, from, &node);
+	} else {
+		result = node_add(call, graph, data, NULL, from->nodes, from->data, from->count,
+			&node);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = node->handle;
+	}
+	graph_unlock();
+	return result;
+}
+
+static CUresult check_params(const char *call, const CUgraphNodeParams *params)
+{
+	CUresult result = params_given(call, params);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	bool ok = params->reserved2 == 0;
+	for (size_t i = 0; i < countof(params->reserved0); i++) {
+		ok = ok && params->reserved0[i] == 0;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: reserved bytes of the parameters are not 0", call);
+}
+
+API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+{
+	const struct dependencies from = {nodes, data, count};
+	CUresult result = check_params(__func__, params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, params) : result;
+}
+
+API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	CUgraphNodeParams *params)
+{
+	return cuGraphAddNode_v2(out, graph, nodes, NULL, count, params);
+}
+
+/* --- Parameters --- */
+
+/* Copy some of the parameters of a node of a kind. */
+static CUresult get(const char *call, CUgraphNode handle, CUgraphNodeType type, size_t offset,
+	size_t size, void *out)
+{
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(call), call, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = node_find(call, handle, &node);
+	if (result == CUDA_SUCCESS && node->data->params.type != type) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of type %d, not %d", call,
+			(int)node->data->params.type, (int)type);
+	} else if (result == CUDA_SUCCESS) {
+		// Copies of a node share its data, but each has its own child.
+		CUgraphNodeParams params = node->data->params;
+		if (node->child != NULL) {
+			params.graph.graph = node->child->handle;
+		}
+		memcpy(out, (const uint8_t *)&params + offset, size);
+	}
+	graph_unlock();
+	return result;
+}
+
+/* Give a child graph node another child; with the lock, *data is taken. */
+static CUresult set_child(const char *call, struct graph_node *node, struct node_data *data,
+	struct graph **old)
+{
+	struct graph *child;
+	CUresult result = graph_is_captured(node->child) ? api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: the child graph is being captured", call)
+		: make_child(call, node->graph, &data->params.graph, &child);
+	if (result != CUDA_SUCCESS) {
+		node_data_release(data);
+		return result;
+	}
+	*old = node->child;
+	graph_hide(*old);
+	child->parent = node;
+	node->child = child;
+	data->params.graph.graph = child->handle;
+	if (child->has_memory) {
+		graph_mark_memory(node->graph);
+	}
+	node_data_release(node->data);
+	node->data = data;
+	return CUDA_SUCCESS;
+}
+
+/* The data of a node of a kind, with a reference. */
+static CUresult get_data(const char *call, CUgraphNode handle, CUgraphNodeType type,
+	struct node_data **out)
+{
+	struct graph_node *node;
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = node_find(call, handle, &node);
+	if (result == CUDA_SUCCESS && node->data->params.type != type) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of type %d, not %d", call,
+			(int)node->data->params.type, (int)type);
+	} else if (result == CUDA_SUCCESS) {
+		*out = node_data_retain(node->data);
+	}
+	graph_unlock();
+	return result;
+}
+
+/* *data is taken. */
+static CUresult replace(const char *call, CUgraphNode handle, struct node_data *data)
+{
+	struct graph_node *node;
+	struct graph *child = NULL;
+	graph_lock();
+	CUresult result = node_find(call, handle, &node);
+	if (result != CUDA_SUCCESS) {
+		node_data_release(data);
+	} else if (node->child != NULL) {
+		result = set_child(call, node, data, &child);
+	} else {
+		node_data_release(node->data);
+		node->data = data;
+	}
+	graph_unlock();
+	graph_release(child);
+	return result;
+}
+
+static CUresult set(const char *call, CUgraphNode handle, CUgraphNodeParams *params)
+{
+	struct node_data *old;
+	struct node_data *data;
+	CUresult result = get_data(call, handle, params->type, &old);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (old->memory != NULL) {
+		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: not for nodes that allocate or free memory", call);
+	} else {
+		result = node_make(call, params, old, &data);
+	}
+	node_data_release(old);
+	return result == CUDA_SUCCESS ? replace(call, handle, data) : result;
+}
+
+API(cuGraphNodeSetParams, CUgraphNode node, CUgraphNodeParams *params)
+{
+	CUresult result = check_params(__func__, params);
+	return result == CUDA_SUCCESS ? set(__func__, node, params) : result;
+}
+
+/* --- Node by node --- */
+
+#define FIELD(field) offsetof(CUgraphNodeParams, field)
+
+API(cuGraphAddKernelNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_kernel(__func__, p, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphAddKernelNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_kernel_v1(__func__, p, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel), sizeof(*out), out);
+}
+
+/* The first version is the beginning of the second. */
+API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel), sizeof(*out), out);
+}
+
+API(cuGraphKernelNodeSetParams_v2, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	CUgraphNodeParams params;
+	CUresult result = params_of_kernel(__func__, p, &params);
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphKernelNodeSetParams, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	CUgraphNodeParams params;
+	CUresult result = params_of_kernel_v1(__func__, p, &params);
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphAddMemcpyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	const CUDA_MEMCPY3D *p, CUcontext context)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_copy(__func__, p, context, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphMemcpyNodeGetParams, CUgraphNode node, CUDA_MEMCPY3D *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy.copyParams),
+		sizeof(*out), out);
+}
+
+API(cuGraphMemcpyNodeSetParams, CUgraphNode node, const CUDA_MEMCPY3D *p)
+{
+	CUgraphNodeParams params;
+	CUDA_MEMCPY_NODE_PARAMS old;
+	CUresult result = get(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy), sizeof(old),
+		&old);
+	if (result == CUDA_SUCCESS) {
+		result = params_of_copy(__func__, p, old.copyCtx, &params);
+	}
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphAddMemsetNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_fill(__func__, p, context, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphMemsetNodeGetParams, CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset), sizeof(*out), out);
+}
+
+API(cuGraphMemsetNodeSetParams, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	CUgraphNodeParams params;
+	CUDA_MEMSET_NODE_PARAMS_v2 old;
+	CUresult result = get(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset), sizeof(old),
+		&old);
+	if (result == CUDA_SUCCESS) {
+		result = params_of_fill(__func__, p, old.ctx, &params);
+	}
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphAddHostNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	const CUDA_HOST_NODE_PARAMS *p)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_host(__func__, p, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphHostNodeGetParams, CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_HOST, FIELD(host), sizeof(*out), out);
+}
+
+API(cuGraphHostNodeSetParams, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *p)
+{
+	CUgraphNodeParams params;
+	CUresult result = params_of_host(__func__, p, &params);
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphAddChildGraphNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, CUgraph child)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = child}};
+	return add(__func__, out, graph, &from, &params);
+}
+
+API(cuGraphChildGraphNodeGetGraph, CUgraphNode node, CUgraph *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_GRAPH, FIELD(graph.graph), sizeof(*out), out);
+}
+
+API(cuGraphAddEmptyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+	return add(__func__, out, graph, &from, &params);
+}
+
+static CUresult add_event(const char *call, CUgraphNode *out, CUgraph graph,
+	const struct dependencies *from, CUgraphNodeType type, CUevent event)
+{
+	CUgraphNodeParams params = {.type = type, .eventWait = {event}};
+	return add(call, out, graph, from, &params);
+}
+
+API(cuGraphAddEventRecordNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, CUevent event)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	return add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+}
+
+API(cuGraphAddEventWaitNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, CUevent event)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	return add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+}
+
+API(cuGraphEventRecordNodeGetEvent, CUgraphNode node, CUevent *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, FIELD(eventRecord),
+		sizeof(*out), out);
+}
+
+API(cuGraphEventWaitNodeGetEvent, CUgraphNode node, CUevent *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, FIELD(eventWait), sizeof(*out),
+		out);
+}
+
+API(cuGraphEventRecordNodeSetEvent, CUgraphNode node, CUevent event)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+		.eventRecord = {event}};
+	return set(__func__, node, &params);
+}
+
+API(cuGraphEventWaitNodeSetEvent, CUgraphNode node, CUevent event)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = {event}};
+	return set(__func__, node, &params);
+}
+
+API(cuGraphAddBatchMemOpNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params;
+	CUresult result = params_of_values(__func__, p, &params);
+	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+}
+
+API(cuGraphBatchMemOpNodeGetParams, CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, FIELD(memOp), sizeof(*out),
+		out);
+}
+
+API(cuGraphBatchMemOpNodeSetParams, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	CUgraphNodeParams params;
+	CUresult result = params_of_values(__func__, p, &params);
+	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+}
+
+API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *p)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+	CUresult result = params_given(__func__, p);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	params.alloc = *p;
+	result = add(__func__, out, graph, &from, &params);
+	p->dptr = result == CUDA_SUCCESS ? params.alloc.dptr : p->dptr;
+	return result;
+}
+
+API(cuGraphMemAllocNodeGetParams, CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, FIELD(alloc), sizeof(*out), out);
+}
+
+API(cuGraphAddMemFreeNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
+	CUdeviceptr address)
+{
+	const struct dependencies from = {nodes, NULL, count};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {address}};
+	return add(__func__, out, graph, &from, &params);
+}
+
+API(cuGraphMemFreeNodeGetParams, CUgraphNode node, CUdeviceptr *out)
+{
+	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEM_FREE, FIELD(free), sizeof(*out), out);
+}
+
+/* --- Attributes of kernels --- */
+
+static bool is_attribute(CUkernelNodeAttrID id)
+{
+	const unsigned known = 1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+		| 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+		| 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+		| 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+		| 1u << CU_LAUNCH_ATTRIBUTE_PRIORITY | 1u << CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+		| 1u << CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+		| 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
+		| 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+	return (unsigned)id < NODE_ATTRIBUTES && (known >> id & 1);
+}
+
+static CUresult check_id(const char *call, CUkernelNodeAttrID id, const void *value)
+{
+	CUresult result = api_ready(call);
+	return result != CUDA_SUCCESS || is_attribute(id) ? api_need(result, call, value)
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel nodes have no attribute %d", call,
+			(int)id);
+}
+
+API(cuGraphKernelNodeGetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
+	CUkernelNodeAttrValue *out)
+{
+	struct node_data *data;
+	CUresult result = check_id(__func__, id, out);
+	if (result == CUDA_SUCCESS) {
+		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &data);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = data->attributes[id];
+		node_data_release(data);
+	}
+	return result;
+}
+
+API(cuGraphKernelNodeSetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
+	const CUkernelNodeAttrValue *value)
+{
+	struct node_data *old;
+	struct node_data *data;
+	CUresult result = check_id(__func__, id, value);
+	if (result == CUDA_SUCCESS) {
+		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &old);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const CUlaunchAttribute attribute = {.id = id, .value = *value};
+	result = node_make_attribute(__func__, old, &attribute, &data);
+	node_data_release(old);
+	return result == CUDA_SUCCESS ? replace(__func__, node, data) : result;
+}
+
+API(cuGraphKernelNodeCopyAttributes, CUgraphNode to, CUgraphNode from)
+{
+	struct node_data *source;
+	CUresult result = get_data(__func__, from, CU_GRAPH_NODE_TYPE_KERNEL, &source);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	for (int id = 0; result == CUDA_SUCCESS && id < NODE_ATTRIBUTES; id++) {
+		if (is_attribute(id)) {
+			result = cuGraphKernelNodeSetAttribute(to, id, &source->attributes[id]);
+		}
+	}
+	node_data_release(source);
+	return result;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every way of loading code shares: the options of the just-in-time compiler, of which those
+ * matter that give something back to the program, and opening images and files.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_module.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t now_ns(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void jit_options_start(struct jit_options *options)
+{
+	options->started_ns = now_ns();
+}
+
+void jit_options_stop(struct jit_options *options)
+{
+	options->spent_ms += (float)(now_ns() - options->started_ns) / 1e6f;
+	if (options->wall_time != NULL) {
+		memcpy(options->wall_time, &options->spent_ms, sizeof(options->spent_ms));
+	}
+}
+
+void log_buffer_add(struct log_buffer *log, const char *text)
+{
+	size_t left = log->text != NULL ? log->room - log->used : 0;
+	if (left > 0) {
+		int full = snprintf(log->text + log->used, left, "%s", text);
+		log->used += full < 0 ? 0 : (size_t)full < left ? (size_t)full : left - 1;
+	}
+	if (log->size != NULL) {
+		*log->size = (void *)(uintptr_t)log->used;
+	}
+}
+
+static void log_buffer_start(struct log_buffer *log)
+{
+	log->room = log->size != NULL ? (uintptr_t)*log->size : 0;
+	log_buffer_add(log, "");
+}
+
+CUresult jit_options_read(const char *call, struct jit_options *out, unsigned count,
+	const CUjit_option *options, void **values)
+{
+	memset(out, 0, sizeof(*out));
+	if (count > 0 && (options == NULL || values == NULL)) {
+		return api_null(call, "the options");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		switch ((unsigned)options[i]) {
+		case CU_JIT_ERROR_LOG_BUFFER:
+			out->error.text = values[i];
+			break;
+		case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+			out->error.size = &values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER:
+			out->info.text = values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+			out->info.size = &values[i];
+			break;
+		case CU_JIT_WALL_TIME:
+			out->wall_time = &values[i];
+			break;
+		case CU_JIT_GLOBAL_SYMBOL_NAMES:
+			out->symbol_names = values[i];
+			break;
+		case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
+			out->symbol_addresses = values[i];
+			break;
+		case CU_JIT_GLOBAL_SYMBOL_COUNT:
+			out->symbol_count = (uint32_t)(uintptr_t)values[i];
+			break;
+		case (unsigned)CU_JIT_KUDZU_TEXT:
+			out->text = values[i];
+			break;
+		default:
+			if ((unsigned)options[i] > CU_JIT_SPLIT_COMPILE) {
+				return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d",
+					call, (int)options[i]);
+			}
+			break;
+		}
+	}
+	if (out->symbol_count > 0 && (!out->symbol_names || !out->symbol_addresses)) {
+		return api_null(call, "the symbols");
+	}
+	log_buffer_start(&out->error);
+	log_buffer_start(&out->info);
+	jit_options_start(out);
+	return CUDA_SUCCESS;
+}
+
+CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_options *options)
+{
+	char text[512];
+	if (diag->no_memory) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: %s", call, diag->message);
+	}
+	if (diag->no_compiler) {
+		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag->message);
+	}
+	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
+		diag->line, diag->message);
+	if (options != NULL) {
+		log_buffer_add(&options->error, text);
+		log_buffer_add(&options->error,
+			"\nptxas fatal   : Ptx assembly aborted due to errors\n");
+	}
+	return api_fail(diag->unsupported ? CUDA_ERROR_NOT_SUPPORTED
+		: diag->newer ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX,
+		"%s", text);
+}
+
+CUresult open_image(const char *call, struct image *image, const void *data, size_t size,
+	struct jit_options *options)
+{
+	CUresult result = image_open(image, data, size);
+	if (result == CUDA_SUCCESS) {
+		return result;
+	}
+	image_close(image);
+	log_buffer_add(&options->error, image->why);
+	return api_fail(result, "%s: %s", call, image->why);
+}
+
+CUresult read_image(const char *call, const char *path, char **data, size_t *size)
+{
+	kz_error err = KZ_ERROR_INIT;
+	*data = NULL;
+	if (path == NULL) {
+		return api_null(call, "the file's name");
+	}
+	kz_status status = file_read(data, size, path, &err);
+	if (status == KZ_OK && image_is_pointer(*data, *size)) {
+		mem_free(*data);
+		*data = NULL;
+		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: %s holds a pointer to an image", call,
+			path);
+	}
+	if (status == KZ_OK) {
+		return CUDA_SUCCESS;
+	}
+	return api_fail(status == KZ_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+		: CUDA_ERROR_FILE_NOT_FOUND, "%s: %s", call, err.message);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory and events between processes of one user: the functions of CUDA 4.1.  A handle says which
+ * file of which process it is (share.h).
+ */
+#include "base/common.h"
+
+#include "cpu/stream/capture.h"
+#include "cpu/stream/stream.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define KIND 0x4d5a4b31u /* of handles of memory */
+
+_Static_assert(sizeof(struct share_handle) <= sizeof(CUipcMemHandle)
+	&& sizeof(struct share_handle) <= sizeof(CUipcEventHandle), "a handle fits");
+
+/* Whether a handle may be opened here at all. */
+static CUresult check_handle(const char *call, const struct share_handle *handle)
+{
+	return handle->process != getpid() ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
+		"%s: the handle is this process's own", call);
+}
+
+static CUresult fail_open(const char *call, const struct share_handle *handle,
+	enum share_result result)
+{
+	return result == SHARE_GONE ? api_fail(CUDA_ERROR_INVALID_HANDLE,
+		"%s: no handle, or process %d no longer has what it stands for", call,
+		(int)handle->process)
+		: api_fail(CUDA_ERROR_MAP_FAILED, "%s: what process %d has cannot be mapped", call,
+		(int)handle->process);
+}
+
+/* --- Memory --- */
+
+API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
+{
+	struct context *context;
+	struct memory_range range;
+	struct share share;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (!memory_find(context->device->memory, address, &range) || range.kind != MEMORY_DEVICE
+	    || range.pool != NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: 0x%llx is not in memory of cuMemAlloc", __func__, address);
+	}
+	if (!memory_export(context->device->memory, address, &share)) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY,
+			"%s: no memory or no more file descriptors", __func__);
+	}
+	const struct share_handle handle = {.kind = KIND, .process = getpid(), .file = share.file,
+		.size = range.size, .token = share.token};
+	memset(out, 0, sizeof(*out));
+	memcpy(out, &handle, sizeof(handle));
+	return CUDA_SUCCESS;
+}
+
+/* Map what a handle stands for; the lock of cuIpcOpenMemHandle is held. */
+static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *context,
+	const struct share_handle *handle)
+{
+	struct memory *memory = context->device->memory;
+	if (handle->kind != KIND || handle->size == 0 || handle->size > INT64_MAX / 2) {
+		return fail_open(call, handle, SHARE_GONE);
+	}
+	*out = memory_reopen(memory, context, &handle->token);
+	if (*out != 0) {
+		return CUDA_SUCCESS;
+	}
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (share == NULL) {
+		return fail_open(call, handle, SHARE_FAILED);
+	}
+	const struct memory_range wish = {.size = handle->size, .kind = MEMORY_OPENED,
+		.owner = context, .share = share};
+	const size_t span = memory_span(memory, handle->size);
+	*share = (struct share){.kind = SHARE_FOREIGN, .token = handle->token, .opens = 1};
+	enum share_result result = share_open(handle, span, span, &share->file);
+	if (result == SHARE_OPENED) {
+		const int file = share->file;
+		*out = memory_alloc(memory, &wish);
+		close(file);
+		result = *out != 0 ? SHARE_OPENED : SHARE_FAILED;
+	}
+	if (result != SHARE_OPENED) {
+		mem_free(share);
+		return fail_open(call, handle, result);
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuIpcOpenMemHandle_v2, CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct context *context;
+	struct share_handle handle;
+	memcpy(&handle, &bytes, sizeof(handle));
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: flags are not CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_unsafe(__func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_handle(__func__, &handle);
+	}
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&lock);
+		result = open_memory(__func__, out, context, &handle);
+		pthread_mutex_unlock(&lock);
+	}
+	return result;
+}
+API_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
+
+API(cuIpcCloseMemHandle, CUdeviceptr address)
+{
+	struct context *context;
+	CUresult result = api_enter_release(__func__, &context);
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_unsafe(__func__);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	result = context_wait(context);
+	return memory_close(context->device->memory, context, address) ? result
+		: api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: 0x%llx is not what cuIpcOpenMemHandle gave to this context", __func__, address);
+}
+
+/* --- Events --- */
+
+API(cuIpcGetEventHandle, CUipcEventHandle *out, CUevent event)
+{
+	struct context *context;
+	struct share_handle handle;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = event_export(__func__, event, &handle);
+	}
+	if (result == CUDA_SUCCESS) {
+		memset(out, 0, sizeof(*out));
+		memcpy(out, &handle, sizeof(handle));
+	}
+	return result;
+}
+
+API(cuIpcOpenEventHandle, CUevent *out, CUipcEventHandle bytes)
+{
+	struct context *context;
+	struct share_handle handle;
+	enum share_result opened;
+	memcpy(&handle, &bytes, sizeof(handle));
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = check_handle(__func__, &handle);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = event_import(context, &handle, &opened);
+	if (*out == NULL && opened == SHARE_OPENED) {
+		return api_no_memory(__func__);
+	}
+	return *out != NULL ? CUDA_SUCCESS : fail_open(__func__, &handle, opened);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels of a module.  They have places, in the order of the text; in each is a function, or
+ * NULL for one that has not been read yet (outline.h), which happens when it is asked for by place
+ * or by name.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_module.h"
+
+#include "base/alloc.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/jit/outline.h"
+#include "cpu/ptx/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
+static const char *add_part(char *out, size_t size, const char *part)
+{
+	const char *digits = part + (*part == 'L'); /* static */
+	char *text;
+	size_t len = strlen(out);
+	unsigned long count = strtoul(digits, &text, 10);
+	if (*digits < '1' || *digits > '9' || count > strlen(text) || count + len + 32 > size) {
+		return NULL;
+	}
+	bool unnamed = strncmp(text, "_GLOBAL__N_", 11) == 0;
+	snprintf(out + len, size - len, "%s%.*s", len > 0 ? "::" : "",
+		unnamed ? 21 : (int)count, unnamed ? "(anonymous namespace)" : text);
+	return text + count;
+}
+
+/*
+ * What a symbol is called in the source: "ns::scale<...>" for "_ZN2ns5scaleIfEEvPT_".  Kernels are
+ * functions at namespace scope, so this little of the C++ ABI is enough; where it is not, the
+ * symbol itself.
+ */
+static void write_name(char *out, size_t size, const char *symbol)
+{
+	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
+	bool nested = next != NULL && *next == 'N';
+	out[0] = '\0';
+	if (next != NULL) {
+		next = add_part(out, size, next + nested);
+	}
+	while (nested && next != NULL && *next != 'E' && *next != 'I') {
+		next = add_part(out, size, next);
+	}
+	if (next == NULL) {
+		snprintf(out, size, "%s", symbol);
+	} else if (*next == 'I') {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "<...>");
+	}
+}
+
+/* What was set for a library's kernel holds for the functions that it stands for. */
+void kernel_inherit(struct function *function)
+{
+	struct module *plan = function->module->plan;
+	if (plan == NULL) {
+		return;
+	}
+	pthread_mutex_lock(&plan->lock);
+	const struct function *kernel = plan->functions[function->place];
+	if (kernel != NULL) {
+		function->max_dynamic = kernel->max_dynamic;
+		function->carveout = kernel->carveout;
+		function->hints[0] = kernel->hints[0];
+		function->hints[1] = kernel->hints[1];
+	}
+	pthread_mutex_unlock(&plan->lock);
+}
+
+bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
+{
+	return (func->param_size <= LAUNCH_MAX_PARAMS && func->shared_size <= LAUNCH_MAX_SHARED)
+		|| ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
+			" and %zu of shared memory; at most %d and %d fit", func->name,
+			func->param_size, func->shared_size, LAUNCH_MAX_PARAMS,
+			LAUNCH_MAX_SHARED);
+}
+
+static bool create(struct module *module, size_t place, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (!kernel_fits(func, diag)) {
+		return false;
+	}
+	struct function *function = mem_zalloc(1, sizeof(*function));
+	if (function == NULL) {
+		return ptx_no_memory(diag);
+	}
+	int left = LAUNCH_DEFAULT_SHARED - (int)func->shared_size;
+	function->module = module;
+	function->place = place;
+	function->ptx = func;
+	write_name(function->name, sizeof(function->name), func->name);
+	function->max_threads = function_max_threads(func);
+	function->max_dynamic = left > 0 ? left : 0;
+	function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
+	kernel_inherit(function);
+	function->handle = handle_create(module->object.context != NULL ? API_FUNCTION
+		: API_KERNEL, function);
+	if (function->handle == NULL) {
+		mem_free(function);
+		return ptx_no_memory(diag);
+	}
+	module->functions[place] = function;
+	return true;
+}
+
+static bool is_kernel(const struct ptx_func *func)
+{
+	return func->is_entry && !func->is_extern;
+}
+
+bool kernels_create(struct module *module, struct ptx_diag *diag)
+{
+	const struct ptx_module *ptx = &module->ptx;
+	size_t count = 0;
+	if (module->outline != NULL) {
+		count = module->outline->count;
+	}
+	for (size_t i = 0; module->outline == NULL && i < ptx->func_count; i++) {
+		count += is_kernel(ptx->funcs[i]);
+	}
+	module->functions = mem_zalloc(count + 1, sizeof(*module->functions));
+	if (module->functions == NULL) {
+		return ptx_no_memory(diag);
+	}
+	module->function_count = count;
+	bool ok = true;
+	for (size_t i = 0, place = 0; ok && i < ptx->func_count; i++) {
+		ok = !is_kernel(ptx->funcs[i]) || create(module, place++, ptx->funcs[i], diag);
+	}
+	return ok;
+}
+
+void kernels_free(struct module *module)
+{
+	for (size_t i = 0; i < module->function_count; i++) {
+		struct function *function = module->functions[i];
+		if (function != NULL) {
+			handle_release(function->handle);
+			mem_free(function->old.params);
+			function_free_code(function);
+			mem_free(function);
+		}
+	}
+	mem_free(module->functions);
+	module->functions = NULL;
+	module->function_count = 0;
+}
+
+/* Read a kernel now; the lock is held. */
+static bool read_late(struct module *module, size_t place, struct ptx_diag *diag)
+{
+	struct ptx_func *func = parse_part(&module->ptx, &module->outline->parts[place], diag);
+	return func != NULL && check_function(&module->ptx, func, diag)
+		&& flatten_function(&module->ptx, func, diag)
+		&& create(module, place, func, diag);
+}
+
+CUresult module_function(const char *call, struct module *module, size_t place,
+	struct function **out)
+{
+	struct ptx_diag diag = {0};
+	pthread_mutex_lock(&module->lock);
+	bool ok = module->functions[place] != NULL || read_late(module, place, &diag);
+	*out = module->functions[place];
+	pthread_mutex_unlock(&module->lock);
+	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+struct function *module_known_function(struct module *module, size_t place)
+{
+	pthread_mutex_lock(&module->lock);
+	struct function *function = module->functions[place];
+	pthread_mutex_unlock(&module->lock);
+	return function;
+}
+
+/* All of them have been read. */
+static size_t find_place(const struct module *module, const char *name)
+{
+	size_t place = 0;
+	while (place < module->function_count
+	       && strcmp(module->functions[place]->ptx->name, name) != 0) {
+		place++;
+	}
+	return place;
+}
+
+CUresult module_find_function(const char *call, struct module *module, const char *name,
+	struct function **out)
+{
+	size_t place = module->outline != NULL
+		? outline_kernel(module->outline, module->late_text, &module->known, name)
+		: find_place(module, name);
+	*out = NULL;
+	return place < module->function_count ? module_function(call, module, place, out)
+		: CUDA_SUCCESS;
+}

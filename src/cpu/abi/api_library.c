@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Libraries: code without a context.  Loading parses and checks it, for the list of its kernels;
+ * the first use in a context loads it there as a module, which the library finds again by the
+ * number of the context.  A module that went with its context is found out by its handle, and
+ * loaded anew when it is asked for again.
+ *
+ * A kernel of a library stands for one function in each of those modules, at the same index.  What
+ * is set for the kernel is set in each of them, unless cuFuncSetAttribute has the last word there.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_module.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+struct loaded {
+	uint64_t context;
+	CUmodule module;
+};
+
+struct library {
+	CUlibrary handle;
+	pthread_mutex_t lock;   /* of what is below */
+	char *text;
+	struct kudzu_text known;
+	struct module *plan;    /* without a context */
+	struct loaded *loaded;
+	size_t loaded_count;
+};
+
+static void library_free(struct library *library)
+{
+	handle_release(library->handle);
+	if (library->plan != NULL) {
+		module_release(library->plan);
+	}
+	pthread_mutex_destroy(&library->lock);
+	mem_free(library->loaded);
+	mem_free(library->text);
+	mem_free(library);
+}
+
+static CUresult library_create(const char *call, const struct image *image,
+	struct jit_options *options, struct library **out)
+{
+	struct library *library = mem_zalloc(1, sizeof(*library));
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (library == NULL) {
+		return api_fail(result, "%s: host memory has run out", call);
+	}
+	pthread_mutex_init(&library->lock, NULL);
+	library->text = mem_strndup(image->text, image->size);
+	struct hash hash = hash_of(image->text, image->size);
+	library->known = (struct kudzu_text){image->size, hash.high, hash.low, NULL, NULL};
+	options->text = &library->known;
+	library->handle = library->text != NULL ? handle_create(API_LIBRARY, library) : NULL;
+	if (library->handle == NULL) {
+		api_log("%s: host memory has run out", call);
+	} else {
+		result = module_create(call, NULL, library->text, library->known.size, options,
+			&library->plan);
+	}
+	if (result != CUDA_SUCCESS) {
+		library_free(library);
+		return result;
+	}
+	library->plan->library = library;
+	*out = library;
+	return CUDA_SUCCESS;
+}
+
+static CUresult check_library_options(const char *call, CUlibraryOption *options, void **values,
+	unsigned count, bool is_file)
+{
+	if (count > 0 && (options == NULL || values == NULL)) {
+		return api_null(call, "the library options");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		bool ok = options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE
+			|| (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED && !is_file);
+		if (!ok) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: library option %d is not"
+				" possible here", call, (int)options[i]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult load(const char *call, CUlibrary *out, const void *data, size_t size,
+	struct jit_options *options)
+{
+	struct library *library = NULL;
+	struct image image;
+	CUresult result = open_image(call, &image, data, size, options);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	result = library_create(call, &image, options, &library);
+	image_close(&image);
+	jit_options_stop(options);
+	*out = result == CUDA_SUCCESS ? library->handle : NULL;
+	return result;
+}
+
+API(cuLibraryLoadData, CUlibrary *out, const void *code, CUjit_option *options, void **values,
+	unsigned int count, CUlibraryOption *library_options, void **library_values,
+	unsigned int library_count)
+{
+	struct jit_options read;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && code == NULL) {
+		return api_null(__func__, "the code");
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = NULL;
+		result = check_library_options(__func__, library_options, library_values,
+			library_count, false);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = jit_options_read(__func__, &read, count, options, values);
+	}
+	return result == CUDA_SUCCESS ? load(__func__, out, code, IMAGE_UNKNOWN_SIZE, &read) : result;
+}
+
+API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *options, void **values,
+	unsigned int count, CUlibraryOption *library_options, void **library_values,
+	unsigned int library_count)
+{
+	struct jit_options read;
+	char *data;
+	size_t size;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = NULL;
+		result = check_library_options(__func__, library_options, library_values,
+			library_count, true);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = jit_options_read(__func__, &read, count, options, values);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = read_image(__func__, path, &data, &size);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = load(__func__, out, data, size, &read);
+		mem_free(data);
+	}
+	return result;
+}
+
+static CUresult find_library(const char *call, CUlibrary handle, struct library **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_LIBRARY);
+	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "library");
+}
+
+static CUresult find_kernel(const char *call, CUkernel handle, struct function **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_KERNEL);
+	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "kernel of a library");
+}
+
+API(cuLibraryUnload, CUlibrary handle)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct library *library = handle_claim(handle, API_LIBRARY);
+	if (library == NULL) {
+		return api_bad_handle(__func__, "library");
+	}
+	for (size_t i = 0; i < library->loaded_count; i++) {
+		// Unless its context is just being ended.
+		struct object *object = handle_claim(library->loaded[i].module, API_MODULE);
+		if (object != NULL) {
+			context_wait(object->context);
+			module_free(object);
+		}
+	}
+	library_free(library);
+	return CUDA_SUCCESS;
+}
+
+/* Hand what was set for the kernels on to their functions, those read later included. */
+static void inherit(struct module *module, struct module *plan)
+{
+	module->plan = plan;
+	for (size_t i = 0; i < module->function_count; i++) {
+		if (module->functions[i] != NULL) {
+			kernel_inherit(module->functions[i]);
+		}
+	}
+}
+
+/* The place to keep the module of a context: one whose module is gone, else a new one. */
+static struct loaded *take_place(struct library *library)
+{
+	for (size_t i = 0; i < library->loaded_count; i++) {
+		if (handle_get(library->loaded[i].module, API_MODULE) == NULL) {
+			return &library->loaded[i];
+		}
+	}
+	size_t count = library->loaded_count + 1;
+	struct loaded *loaded = mem_realloc(library->loaded, count * sizeof(*loaded));
+	if (loaded == NULL) {
+		return NULL;
+	}
+	library->loaded = loaded;
+	library->loaded_count = count;
+	loaded[count - 1] = (struct loaded){0};
+	return &loaded[count - 1];
+}
+
+static CUresult load_locked(const char *call, struct library *library, struct context *context,
+	struct module **out)
+{
+	struct jit_options none = {.text = &library->known};
+	for (size_t i = 0; i < library->loaded_count; i++) {
+		*out = handle_get(library->loaded[i].module, API_MODULE);
+		if (*out != NULL && library->loaded[i].context == context->id) {
+			return CUDA_SUCCESS;
+		}
+	}
+	struct loaded *place = take_place(library);
+	if (place == NULL) {
+		return api_no_memory(call);
+	}
+	CUresult result = module_create(call, context, library->text, library->known.size, &none, out);
+	if (result == CUDA_SUCCESS) {
+		(*out)->object.is_part = true;
+		inherit(*out, library->plan);
+		*place = (struct loaded){context->id, (*out)->object.handle};
+	}
+	return result;
+}
+
+/* The library as a module of a context. */
+static CUresult library_module(const char *call, struct library *library, struct context *context,
+	struct module **out)
+{
+	pthread_mutex_lock(&library->lock);
+	CUresult result = load_locked(call, library, context, out);
+	pthread_mutex_unlock(&library->lock);
+	return result;
+}
+
+CUresult kernel_function(const char *call, struct context *context, struct function *kernel,
+	struct function **out)
+{
+	struct module *module;
+	CUresult result = library_module(call, kernel->module->library, context, &module);
+	return result == CUDA_SUCCESS ? module_function(call, module, kernel->place, out) : result;
+}
+
+API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
+{
+	struct library *library;
+	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	if (result == CUDA_SUCCESS && name == NULL) {
+		return api_null(__func__, "the name");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct function *kernel;
+	result = module_find_function(__func__, library->plan, name, &kernel);
+	*out = kernel != NULL ? (CUkernel)(void *)kernel->handle : NULL;
+	return result != CUDA_SUCCESS || kernel != NULL ? result : api_fail(CUDA_ERROR_NOT_FOUND,
+		"%s: the library has no kernel '%s'", __func__, name);
+}
+
+API(cuLibraryGetKernelCount, unsigned int *out, CUlibrary handle)
+{
+	struct library *library;
+	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = (unsigned)library->plan->function_count;
+	}
+	return result;
+}
+
+API(cuLibraryEnumerateKernels, CUkernel *out, unsigned int count, CUlibrary handle)
+{
+	struct library *library;
+	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	for (size_t i = 0; i < count && i < library->plan->function_count; i++) {
+		struct function *kernel;
+		result = module_function(__func__, library->plan, i, &kernel);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+		out[i] = (CUkernel)(void *)kernel->handle;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* The library as a module of the current context. */
+static CUresult enter_library(const char *call, CUlibrary handle, struct module **out)
+{
+	struct context *context;
+	struct library *library;
+	CUresult result = find_library(call, handle, &library);
+	if (result == CUDA_SUCCESS) {
+		result = api_enter(call, &context);
+	}
+	return result == CUDA_SUCCESS ? library_module(call, library, context, out) : result;
+}
+
+API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
+{
+	struct module *module;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = enter_library(__func__, handle, &module);
+		*out = result == CUDA_SUCCESS ? module->object.handle : NULL;
+	}
+	return result;
+}
+
+static CUresult check_names(const char *call, const void *out, const void *size, const char *name)
+{
+	CUresult result = api_ready(call);
+	return result != CUDA_SUCCESS ? result : name == NULL ? api_null(call, "the name")
+		: out == NULL && size == NULL ? api_null(call, "a result") : CUDA_SUCCESS;
+}
+
+API(cuLibraryGetGlobal, CUdeviceptr *out, size_t *size, CUlibrary handle, const char *name)
+{
+	struct module *module;
+	CUresult result = check_names(__func__, out, size, name);
+	if (result == CUDA_SUCCESS) {
+		result = enter_library(__func__, handle, &module);
+	}
+	return result == CUDA_SUCCESS ? module_global(__func__, module, name, out, size) : result;
+}
+
+API(cuLibraryGetManaged, CUdeviceptr *out, size_t *size, CUlibrary handle, const char *name)
+{
+	struct module *module;
+	CUresult result = check_names(__func__, out, size, name);
+	if (result == CUDA_SUCCESS) {
+		result = enter_library(__func__, handle, &module);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		if (module->ptx.vars[i]->is_managed && strcmp(module->ptx.vars[i]->name, name) == 0) {
+			return module_global(__func__, module, name, out, size);
+		}
+	}
+	return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the library has no managed variable '%s'",
+		__func__, name);
+}
+
+/* Functions that host and device share do not exist where their code is not the same. */
+API(cuLibraryGetUnifiedFunction, void **out, CUlibrary handle, const char *name)
+{
+	struct library *library;
+	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = NULL;
+	return name == NULL ? api_null(__func__, "the name") : api_fail(CUDA_ERROR_NOT_FOUND,
+		"%s: the library has no unified function '%s'", __func__, name);
+}
+
+API(cuKernelGetFunction, CUfunction *out, CUkernel handle)
+{
+	struct context *context;
+	struct function *kernel;
+	struct function *function;
+	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = NULL;
+		result = api_enter(__func__, &context);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = function_find(__func__, context, handle, &function);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = function->handle;
+	}
+	return result;
+}
+
+API(cuKernelGetLibrary, CUlibrary *out, CUkernel handle)
+{
+	struct function *kernel;
+	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = kernel->module->library->handle;
+	}
+	return result;
+}
+
+API(cuKernelGetName, const char **out, CUkernel handle)
+{
+	struct function *kernel;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && handle == NULL) {
+		return api_null(__func__, "the kernel");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = find_kernel(__func__, handle, &kernel);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = kernel->ptx->name;
+	}
+	return result;
+}
+
+API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, size_t *size)
+{
+	struct function *kernel;
+	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, offset);
+	return result == CUDA_SUCCESS ? function_param_info(__func__, kernel, index, offset, size)
+		: result;
+}
+
+static CUresult enter_kernel(const char *call, CUkernel handle, CUdevice device,
+	struct function **out)
+{
+	CUresult result = find_kernel(call, handle, out);
+	return result == CUDA_SUCCESS ? api_check_device(call, device) : result;
+}
+
+API(cuKernelGetAttribute, int *out, CUfunction_attribute attribute, CUkernel handle,
+	CUdevice device)
+{
+	struct function *kernel;
+	CUresult result = api_need(enter_kernel(__func__, handle, device, &kernel), __func__, out);
+	return result == CUDA_SUCCESS ? function_get_attribute(__func__, kernel, attribute, out)
+		: result;
+}
+
+API(cuKernelSetAttribute, CUfunction_attribute attribute, int value, CUkernel handle,
+	CUdevice device)
+{
+	struct function *kernel;
+	CUresult result = enter_kernel(__func__, handle, device, &kernel);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct library *library = kernel->module->library;
+	pthread_mutex_lock(&library->lock);
+	result = function_set_attribute(__func__, kernel, attribute, value);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < library->loaded_count; i++) {
+		struct module *module = handle_get(library->loaded[i].module, API_MODULE);
+		struct function *function = module != NULL
+			? module_known_function(module, kernel->place) : NULL;
+		if (function != NULL && !(function->attributes_set & 1u << attribute)) {
+			function_set_attribute(__func__, function, attribute, value);
+		}
+	}
+	pthread_mutex_unlock(&library->lock);
+	return result;
+}
+
+API(cuKernelSetCacheConfig, CUkernel handle, CUfunc_cache config, CUdevice device)
+{
+	struct function *kernel;
+	CUresult result = enter_kernel(__func__, handle, device, &kernel);
+	if (result == CUDA_SUCCESS && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
+			(int)config);
+	}
+	return result;
+}

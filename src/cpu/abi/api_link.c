@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linking at run time.  What is added is PTX, or a fat binary with PTX in it; what comes out is
+ * PTX again (see link.c), checked as loading would check it, so that a program finds its mistakes
+ * here.  It ends with a zero, which counts in its size.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_module.h"
+
+#include "base/alloc.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/link.h"
+#include "cpu/ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct link {
+	CUlinkState handle;
+	pthread_mutex_t lock;  /* of what is below */
+	struct linker *linker;
+	struct jit_options options;
+	struct str image;
+	bool is_complete;
+};
+
+static void link_free(struct link *link)
+{
+	handle_release(link->handle);
+	linker_release(link->linker);
+	str_free(&link->image);
+	pthread_mutex_destroy(&link->lock);
+	mem_free(link);
+}
+
+static CUresult link_create(const char *call, const struct jit_options *options, CUlinkState *out)
+{
+	struct link *link = mem_zalloc(1, sizeof(*link));
+	if (link != NULL) {
+		pthread_mutex_init(&link->lock, NULL);
+		link->options = *options;
+		link->linker = linker_create();
+		link->handle = link->linker != NULL ? handle_create(API_LINK, link) : NULL;
+	}
+	if (link == NULL || link->handle == NULL) {
+		if (link != NULL) {
+			link_free(link);
+		}
+		return api_no_memory(call);
+	}
+	*out = link->handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuLinkCreate_v2, unsigned int count, CUjit_option *options, void **values, CUlinkState *out)
+{
+	struct context *context;
+	struct jit_options read;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = jit_options_read(__func__, &read, count, options, values);
+	}
+	return result == CUDA_SUCCESS ? link_create(__func__, &read, out) : result;
+}
+API_ALIAS(cuLinkCreate, cuLinkCreate_v2);
+
+static CUresult find_link(const char *call, CUlinkState handle, struct link **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_LINK);
+	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "link");
+}
+
+/* Inputs take options of the compiler only. */
+static CUresult check_options(const char *call, unsigned count, const CUjit_option *options,
+	void *const *values)
+{
+	if (count > 0 && (options == NULL || values == NULL)) {
+		return api_null(call, "the options");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		switch ((unsigned)options[i]) {
+		case CU_JIT_WALL_TIME:
+		case CU_JIT_INFO_LOG_BUFFER:
+		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+		case CU_JIT_ERROR_LOG_BUFFER:
+		case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+		case CU_JIT_TARGET_FROM_CUCONTEXT:
+		case CU_JIT_TARGET:
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: option %d is one of the whole link", call, (int)options[i]);
+		default:
+			break;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult check_type(const char *call, struct link *link, CUjitInputType type)
+{
+	static const char *const refused[] = {
+		[CU_JIT_INPUT_OBJECT] = "a host object",
+		[CU_JIT_INPUT_LIBRARY] = "a library of host objects",
+		[CU_JIT_INPUT_NVVM] = "LTO code",
+	};
+	if ((unsigned)type > CU_JIT_INPUT_NVVM) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of input %d", call,
+			(int)type);
+	}
+	if (refused[type] != NULL) {
+		char text[96];
+		snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n",
+			refused[type]);
+		log_buffer_add(&link->options.error, text);
+		return api_fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: %s", call, text);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult fail_link(const char *call, struct link *link, enum link_status status,
+	const struct ptx_diag *diag, const struct str *errors)
+{
+	if (status == LINK_BAD_PTX) {
+		return fail_ptx(call, diag, &link->options);
+	}
+	if (status == LINK_NO_MEMORY || errors->failed) {
+		return api_no_memory(call);
+	}
+	log_buffer_add(&link->options.error, errors->data);
+	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
+}
+
+static CUresult add_locked(const char *call, struct link *link, const void *data, size_t size,
+	const char *name)
+{
+	struct ptx_diag diag = {0};
+	struct str errors = STR_INIT;
+	struct image image;
+	jit_options_start(&link->options);
+	CUresult result = open_image(call, &image, data, size, &link->options);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	enum link_status status = linker_add(link->linker, image.text, image.size, name, &diag,
+		&errors);
+	image_close(&image);
+	if (status != LINK_OK) {
+		result = fail_link(call, link, status, &diag, &errors);
+	}
+	str_free(&errors);
+	jit_options_stop(&link->options);
+	return result;
+}
+
+/* What is added, with all that a program says about it. */
+struct addition {
+	CUjitInputType type;
+	const char *name;
+	unsigned count;
+	const CUjit_option *options;
+	void *const *values;
+};
+
+static CUresult check_addition(const char *call, struct link *link, const struct addition *what)
+{
+	CUresult result = check_options(call, what->count, what->options, what->values);
+	if (result == CUDA_SUCCESS && link->is_complete) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", call);
+	}
+	return result == CUDA_SUCCESS ? check_type(call, link, what->type) : result;
+}
+
+/* Add data, or, if there is none, the file of that name. */
+static CUresult add(const char *call, CUlinkState handle, const struct addition *what,
+	const void *data, size_t size)
+{
+	struct link *link;
+	char *read = NULL;
+	CUresult result = find_link(call, handle, &link);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&link->lock);
+	result = check_addition(call, link, what);
+	if (result == CUDA_SUCCESS && data == NULL) {
+		result = read_image(call, what->name, &read, &size);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = add_locked(call, link, data != NULL ? data : read, size, what->name);
+	}
+	pthread_mutex_unlock(&link->lock);
+	mem_free(read);
+	return result;
+}
+
+API(cuLinkAddData_v2, CUlinkState handle, CUjitInputType type, void *data, size_t size,
+	const char *name, unsigned int count, CUjit_option *options, void **values)
+{
+	const struct addition what = {type, name, count, options, values};
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS && data == NULL) {
+		return api_null(__func__, "the data");
+	}
+	return result == CUDA_SUCCESS ? add(__func__, handle, &what, data, size) : result;
+}
+API_ALIAS(cuLinkAddData, cuLinkAddData_v2);
+
+API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
+	unsigned int count, CUjit_option *options, void **values)
+{
+	const struct addition what = {type, path, count, options, values};
+	return add(__func__, handle, &what, NULL, 0);
+}
+API_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
+
+/* Whether the result can be loaded. */
+static bool check_result(const struct str *text, struct ptx_diag *diag)
+{
+	struct ptx_module module;
+	bool ok = parse_module(&module, text->data, text->len, diag);
+	if (ok) {
+		ok = check_module(&module, diag);
+		parse_free(&module);
+	}
+	return ok;
+}
+
+static CUresult complete(const char *call, struct link *link)
+{
+	struct ptx_diag diag = {0};
+	struct str errors = STR_INIT;
+	if (linker_count(link->linker) == 0) {
+		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: nothing has been added", call);
+	}
+	jit_options_start(&link->options);
+	enum link_status status = linker_finish(link->linker, &link->image, &errors);
+	if (status == LINK_OK && !check_result(&link->image, &diag)) {
+		status = LINK_BAD_PTX;
+	}
+	CUresult result = status == LINK_OK ? CUDA_SUCCESS
+		: fail_link(call, link, status, &diag, &errors);
+	str_free(&errors);
+	jit_options_stop(&link->options);
+	link->is_complete = status == LINK_OK;
+	if (!link->is_complete) {
+		str_free(&link->image);
+	}
+	return result;
+}
+
+API(cuLinkComplete, CUlinkState handle, void **out, size_t *size)
+{
+	struct link *link;
+	CUresult result = api_need(find_link(__func__, handle, &link), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&link->lock);
+	if (!link->is_complete) {
+		result = complete(__func__, link);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = link->image.data;
+	}
+	if (result == CUDA_SUCCESS && size != NULL) {
+		*size = link->image.len + 1;
+	}
+	pthread_mutex_unlock(&link->lock);
+	return result;
+}
+
+API(cuLinkDestroy, CUlinkState handle)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct link *link = handle_claim(handle, API_LINK);
+	if (link == NULL) {
+		return api_bad_handle(__func__, "link");
+	}
+	// Another call may still be at it.
+	pthread_mutex_lock(&link->lock);
+	pthread_mutex_unlock(&link->lock);
+	link_free(link);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log: the reasons of the last failures as plain English lines, kept in a ring that all threads
+ * share, for whoever asks, and passed on to callbacks as they come.
+ *
+ * Reasons are found while locks of ours are held.  So a callback must not call the driver; like a
+ * host function of a stream it is told so.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOG_LINES 64
+#define LOG_LINE 640
+#define CALLBACKS 16
+
+static struct {
+	pthread_mutex_t lock;
+	CUlogIterator next;   /* number of the line to come */
+	char lines[LOG_LINES][LOG_LINE];
+	struct callback {
+		CUlogsCallback function; /* NULL: none */
+		void *data;
+		void *handle;
+	} callbacks[CALLBACKS];
+} ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_bool has_callbacks; /* or had */
+
+void api_log_forget_lock(void)
+{
+	pthread_mutex_init(&ring.lock, NULL);
+}
+
+/* Without the lock.  A callback may remove itself, or another one. */
+static void tell_callbacks(const char *line)
+{
+	static _Thread_local bool is_telling;
+	struct callback now[CALLBACKS];
+	if (is_telling) {
+		return;
+	}
+	pthread_mutex_lock(&ring.lock);
+	memcpy(now, ring.callbacks, sizeof(now));
+	pthread_mutex_unlock(&ring.lock);
+	bool before = api_set_in_callback(true);
+	is_telling = true;
+	for (size_t i = 0; i < CALLBACKS; i++) {
+		char message[LOG_LINE];
+		size_t len = strlen(line);
+		memcpy(message, line, len + 1);
+		if (now[i].function != NULL) {
+			now[i].function(now[i].data, CU_LOG_LEVEL_ERROR, message, len);
+		}
+	}
+	is_telling = false;
+	api_set_in_callback(before);
+}
+
+void api_log(const char *format, ...)
+{
+	char line[LOG_LINE];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	pthread_mutex_lock(&ring.lock);
+	strcpy(ring.lines[ring.next++ % LOG_LINES], line);
+	pthread_mutex_unlock(&ring.lock);
+	if (atomic_load_explicit(&has_callbacks, memory_order_acquire)) {
+		tell_callbacks(line);
+	}
+}
+
+API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
+{
+	if (out == NULL || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&ring.lock);
+	*out = ring.next;
+	pthread_mutex_unlock(&ring.lock);
+	return CUDA_SUCCESS;
+}
+
+/* The first line to dump, so that all from there on fit; the newest ones matter most. */
+static CUlogIterator first_that_fits(CUlogIterator from, size_t size)
+{
+	CUlogIterator first = ring.next;
+	size_t used = 1;
+	while (first != from) {
+		size_t len = strlen(ring.lines[(first - 1) % LOG_LINES]) + 1;
+		if (len > size - used) {
+			break;
+		}
+		used += len;
+		first--;
+	}
+	return first;
+}
+
+API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
+{
+	if (buffer == NULL || size == NULL || *size == 0 || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&ring.lock);
+	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
+	CUlogIterator from = iterator != NULL ? *iterator : oldest;
+	if (from > ring.next || from < oldest) {
+		from = oldest;
+	}
+	CUlogIterator first = first_that_fits(from, *size);
+	bool none_fits = first == ring.next && from != ring.next;
+	size_t used = 0;
+	for (; first != ring.next; first++) {
+		const char *line = ring.lines[first % LOG_LINES];
+		size_t len = strlen(line);
+		memcpy(buffer + used, line, len);
+		buffer[used + len] = '\n';
+		used += len + 1;
+	}
+	buffer[used] = '\0';
+	*size = used;
+	if (iterator != NULL) {
+		*iterator = ring.next;
+	}
+	pthread_mutex_unlock(&ring.lock);
+	return none_fits ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* --- Files and callbacks --- */
+
+API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int flags)
+{
+	if (path == NULL || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	FILE *file = fopen(path, "we");
+	if (file == NULL) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&ring.lock);
+	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
+	CUlogIterator from = iterator != NULL ? *iterator : 0;
+	if (from > ring.next || from < oldest) {
+		fprintf(file, "(older lines are lost)\n");
+		from = oldest;
+	}
+	for (; from != ring.next; from++) {
+		fprintf(file, "%s\n", ring.lines[from % LOG_LINES]);
+	}
+	CUlogIterator end = ring.next;
+	pthread_mutex_unlock(&ring.lock);
+	bool ok = !ferror(file);
+	ok = fclose(file) == 0 && ok;
+	if (ok && iterator != NULL) {
+		*iterator = end;
+	}
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+API(cuLogsRegisterCallback, CUlogsCallback function, void *data, CUlogsCallbackHandle *out)
+{
+	if (function == NULL) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	pthread_mutex_lock(&ring.lock);
+	for (size_t i = 0; i < CALLBACKS && result != CUDA_SUCCESS; i++) {
+		struct callback *callback = &ring.callbacks[i];
+		void *handle = callback->function == NULL
+			? handle_create(API_LOG_CALLBACK, callback) : NULL;
+		if (handle != NULL) {
+			*callback = (struct callback){function, data, handle};
+			result = CUDA_SUCCESS;
+			if (out != NULL) {
+				*out = handle;
+			}
+		}
+	}
+	pthread_mutex_unlock(&ring.lock);
+	atomic_store_explicit(&has_callbacks, true, memory_order_release);
+	return result;
+}
+
+API(cuLogsUnregisterCallback, CUlogsCallbackHandle handle)
+{
+	pthread_mutex_lock(&ring.lock);
+	struct callback *callback = handle_get(handle, API_LOG_CALLBACK);
+	if (callback != NULL) {
+		handle_release(handle);
+		*callback = (struct callback){0};
+	}
+	pthread_mutex_unlock(&ring.lock);
+	return callback != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Advice about managed memory.  There is one memory for host and device, so that nothing moves and
+ * no advice has an effect; it is checked and kept (advice.c), and can be asked for.
+ */
+#define _GNU_SOURCE
+#include "base/common.h"
+
+#include "cpu/stream/stream.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The place of a device's number. */
+static CUresult read_device(const char *call, int device, struct memory_place *out)
+{
+	CUresult result = api_ready(call);
+	*out = device == CU_DEVICE_CPU ? (struct memory_place){CU_MEM_LOCATION_TYPE_HOST, 0}
+		: (struct memory_place){CU_MEM_LOCATION_TYPE_DEVICE, device};
+	return result != CUDA_SUCCESS || device == 0 || device == CU_DEVICE_CPU ? result
+		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, device);
+}
+
+static bool node_exists(int node)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
+	return node == 0 || (node > 0 && access(path, F_OK) == 0);
+}
+
+static CUresult read_location(const char *call, CUmemLocation location, struct memory_place *out)
+{
+	unsigned node = 0;
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = (struct memory_place){(int)location.type, location.id};
+	switch ((unsigned)location.type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		return api_check_device(call, location.id);
+	case CU_MEM_LOCATION_TYPE_HOST:
+		out->id = 0;
+		return CUDA_SUCCESS;
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return node_exists(location.id) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: there is no NUMA node %d", call, location.id);
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+		getcpu(NULL, &node);
+		*out = (struct memory_place){CU_MEM_LOCATION_TYPE_HOST_NUMA, (int)node};
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of location %d", call,
+			(int)location.type);
+	}
+}
+
+static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
+	struct context **context)
+{
+	struct memory_range range;
+	CUresult result = api_enter(call, context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (size == 0 || !memory_find((*context)->device->memory, address, &range)
+	    || range.kind != MEMORY_MANAGED
+	    || size > range.size - (address - range.address)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes at 0x%llx are no managed memory", call, size, address);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult change_advice(const char *call, struct context *context, CUdeviceptr address,
+	size_t size, const struct advice_change *change)
+{
+	return memory_advise(context->device->memory, address, size, change) ? CUDA_SUCCESS
+		: api_no_memory(call);
+}
+
+static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,
+	struct memory_place place)
+{
+	struct context *context;
+	struct advice_change change = {.on = true};
+	CUresult result = find_managed(call, address, size, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch ((unsigned)kind) {
+	case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+		change.on = false;
+		// fallthrough
+	case CU_MEM_ADVISE_SET_READ_MOSTLY:
+		change.what = ADVICE_READ_MOSTLY;
+		break;
+	case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+		change.place = place;
+		// fallthrough
+	case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+		change.what = ADVICE_PREFERRED;
+		break;
+	case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+		change.on = false;
+		// fallthrough
+	case CU_MEM_ADVISE_SET_ACCESSED_BY:
+		change.what = place.type == CU_MEM_LOCATION_TYPE_DEVICE ? ADVICE_BY_DEVICE
+			: ADVICE_BY_HOST;
+		break;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown advice %d", call, (int)kind);
+	}
+	return change_advice(call, context, address, size, &change);
+}
+
+/* What advice does not need a place for, may come with any. */
+static bool needs_place(CUmem_advise kind)
+{
+	return kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION
+		|| kind == CU_MEM_ADVISE_SET_ACCESSED_BY || kind == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+}
+
+API(cuMemAdvise, CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device)
+{
+	struct memory_place place = {0};
+	CUresult result = needs_place(kind) ? read_device(__func__, device, &place) : CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
+}
+
+API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise kind, CUmemLocation location)
+{
+	struct memory_place place = {0};
+	CUresult result = needs_place(kind) ? read_location(__func__, location, &place)
+		: CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
+}
+
+static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
+	struct memory_place place, CUstream stream)
+{
+	const struct work nothing = {.kind = WORK_EMPTY};
+	const struct advice_change change = {.what = ADVICE_PREFETCHED, .place = place};
+	struct context *context;
+	CUresult result = find_managed(call, address, size, &context);
+	if (result == CUDA_SUCCESS) {
+		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
+	}
+	return result == CUDA_SUCCESS ? change_advice(call, context, address, size, &change) : result;
+}
+
+API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)
+{
+	struct memory_place place;
+	CUresult result = read_device(__func__, device, &place);
+	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
+}
+API_PER_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
+	(CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
+	(address, size, device, stream));
+
+API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation location,
+	unsigned int flags, CUstream stream)
+{
+	struct memory_place place;
+	CUresult result = read_location(__func__, location, &place);
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
+}
+API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
+	(CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags,
+	CUstream stream),
+	(address, size, location, flags, stream));
+
+/* The devices that access the memory, filled up with CU_DEVICE_INVALID. */
+static void list_accessors(int *out, size_t count, const struct memory_advice *advice)
+{
+	size_t used = 0;
+	if (advice->accessed_by_device && used < count) {
+		out[used++] = 0;
+	}
+	if (advice->accessed_by_host && used < count) {
+		out[used++] = CU_DEVICE_CPU;
+	}
+	while (used < count) {
+		out[used++] = CU_DEVICE_INVALID;
+	}
+}
+
+/* A place in the old form, which knows no NUMA nodes. */
+static int device_of(struct memory_place place)
+{
+	return place.type == 0 ? CU_DEVICE_INVALID
+		: place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : CU_DEVICE_CPU;
+}
+
+static CUresult get_attribute(const char *call, int *out, size_t size,
+	CUmem_range_attribute attribute, const struct memory_advice *advice)
+{
+	bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+	if (out == NULL || size == 0 || size % sizeof(int) != 0
+	    || (!is_list && size != sizeof(int))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes for attribute %d", call,
+			size, (int)attribute);
+	}
+	switch ((unsigned)attribute) {
+	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+		*out = advice->read_mostly;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+		*out = device_of(advice->preferred);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+		*out = advice->preferred.type;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+		*out = advice->preferred.id;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
+		list_accessors(out, size / sizeof(int), advice);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+		*out = device_of(advice->prefetched);
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		*out = advice->prefetched.type;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		*out = advice->prefetched.id;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
+			(int)attribute);
+	}
+}
+
+API(cuMemRangeGetAttribute, void *out, size_t out_size, CUmem_range_attribute attribute,
+	CUdeviceptr address, size_t size)
+{
+	struct context *context;
+	CUresult result = find_managed(__func__, address, size, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct memory_advice advice = memory_get_advice(context->device->memory, address, size);
+	return get_attribute(__func__, out, out_size, attribute, &advice);
+}
+
+API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribute *attributes,
+	size_t count, CUdeviceptr address, size_t size)
+{
+	struct context *context;
+	struct memory_advice advice;
+	CUresult result = find_managed(__func__, address, size, &context);
+	if (result == CUDA_SUCCESS && (count == 0 || !out || !out_sizes || !attributes)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		advice = memory_get_advice(context->device->memory, address, size);
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		result = get_attribute(__func__, out[i], out_sizes[i], attributes[i],
+			&advice);
+	}
+	return result;
+}

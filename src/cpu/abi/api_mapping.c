@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory and addresses apart: blocks of memory are created, addresses are reserved, and blocks are
+ * mapped at addresses, at several if a program likes.  A block is a part of one file in memory that
+ * all share, or a file of its own if it is to be passed to other processes.
+ *
+ * A block has a handle as long as it lives, which the program can get again from an address where
+ * it is mapped; it lives until it is released as often as it was retained, and mapped nowhere.
+ * None of this needs a context.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/memory_map.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GRANULARITY ((size_t)2 << 20) /* that of NVIDIA's devices */
+#define MAX_ALIGN ((size_t)1 << 47)    /* where addresses of programs end */
+#define SEALS (F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
+struct backing {
+	void *handle;
+	CUmemAllocationProp prop;
+	size_t size;
+	int file;          /* its own, or the shared one */
+	uint64_t offset;
+	size_t handles;    /* that the program has to release */
+	size_t maps;
+};
+
+static struct {
+	pthread_mutex_t lock; /* of everything here, and of all blocks */
+	struct device *device;
+	size_t uses;          /* blocks and reservations, each a use of the device */
+	size_t shared_blocks;
+	int shared_file;
+	uint64_t next;        /* where the shared file ends */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- The device and the files --- */
+
+/* The lock is held. */
+static bool use_device(void)
+{
+	struct device *device = device_retain();
+	if (device == NULL) {
+		return false;
+	}
+	state.device = device;
+	state.uses++;
+	return true;
+}
+
+static void unuse_device(void)
+{
+	if (--state.uses == 0) {
+		state.device = NULL;
+	}
+	device_release();
+}
+
+/* Offsets of the shared file are not used twice, so that a new block is all zero. */
+static bool open_shared(struct backing *block)
+{
+	uint64_t end;
+	if (state.shared_blocks == 0) {
+		state.next = 0;
+		state.shared_file = memfd_create("kudzu", MFD_CLOEXEC);
+	}
+	if (state.shared_file < 0) {
+		return false;
+	}
+	if (!size_add(&end, state.next, block->size) || end > INT64_MAX
+	    || ftruncate(state.shared_file, (off_t)end) != 0) {
+		if (state.shared_blocks == 0) {
+			close(state.shared_file);
+		}
+		return false;
+	}
+	block->file = state.shared_file;
+	block->offset = state.next;
+	state.next = end;
+	state.shared_blocks++;
+	return true;
+}
+
+/* Nobody who has it may change its size: the end of a file is the end of a mapping. */
+static bool open_own(struct backing *block)
+{
+	block->file = memfd_create("kudzu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (block->file < 0) {
+		return false;
+	}
+	if (ftruncate(block->file, (off_t)block->size) == 0
+	    && fcntl(block->file, F_ADD_SEALS, SEALS) == 0) {
+		return true;
+	}
+	close(block->file);
+	return false;
+}
+
+static bool is_shared(const struct backing *block)
+{
+	return block->prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE;
+}
+
+static void close_file(const struct backing *block)
+{
+	if (!is_shared(block) || --state.shared_blocks == 0) {
+		close(block->file);
+	} else {
+		// Give the memory back.  That this fails is unheard of, and only a waste.
+		(void)fallocate(block->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			(off_t)block->offset, (off_t)block->size);
+	}
+}
+
+/* --- Blocks --- */
+
+static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
+{
+	if (prop == NULL) {
+		return api_null(call, "the properties");
+	}
+	unsigned type = prop->location.type;
+	bool is_host = type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+	if (prop->type == CU_MEM_ALLOCATION_TYPE_MANAGED) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: managed memory cannot be mapped", call);
+	}
+	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED
+	    || (!is_host && type != CU_MEM_LOCATION_TYPE_DEVICE) || prop->win32HandleMetaData != NULL
+	    || (is_host && prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: type %d at location %u, handles 0x%x",
+			call, (int)prop->type, type, (unsigned)prop->requestedHandleTypes);
+	}
+	if (type != CU_MEM_LOCATION_TYPE_HOST && prop->location.id != 0) {
+		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no %s %d", call,
+			is_host ? "NUMA node" : "device", prop->location.id);
+	}
+	if ((prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	    || prop->allocFlags.usage != 0 || prop->allocFlags.gpuDirectRDMACapable != 0) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no handles of types"
+			" 0x%x, no usage 0x%x and no remote access", call,
+			(unsigned)prop->requestedHandleTypes, prop->allocFlags.usage);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* The lock is held. */
+static struct backing *find_block(CUmemGenericAllocationHandle handle)
+{
+	struct backing *block = handle_get((const void *)(uintptr_t)handle, API_BLOCK);
+	return block != NULL && block->handles > 0 ? block : NULL;
+}
+
+static CUresult bad_block(const char *call)
+{
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live block of memory",
+		call);
+}
+
+/* The lock is held. */
+static void drop_unused(struct backing *block)
+{
+	if (block->handles == 0 && block->maps == 0) {
+		handle_release(block->handle);
+		close_file(block);
+		memory_give(state.device->memory, block->size);
+		mem_free(block);
+		unuse_device();
+	}
+}
+
+/* A block of an open file, or of no file yet.  The lock is held. */
+static CUresult create_locked(const char *call, CUmemGenericAllocationHandle *out,
+	const struct backing *wish)
+{
+	bool has_use = false;
+	bool has_bytes = false;
+	struct backing *block = mem_alloc(sizeof(*block));
+	if (block == NULL || !(has_use = use_device())
+	    || !(has_bytes = memory_take(state.device->memory, wish->size))) {
+		goto fail;
+	}
+	*block = *wish;
+	block->handles = 1;
+	block->handle = handle_create(API_BLOCK, block);
+	if (block->handle == NULL || (block->file < 0
+			&& !(is_shared(block) ? open_shared(block) : open_own(block)))) {
+		handle_release(block->handle);
+		goto fail;
+	}
+	*out = (uintptr_t)block->handle;
+	return CUDA_SUCCESS;
+fail:
+	if (has_bytes) {
+		memory_give(state.device->memory, wish->size);
+	}
+	if (has_use) {
+		unuse_device();
+	}
+	mem_free(block);
+	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", call, wish->size);
+}
+
+API(cuMemCreate, CUmemGenericAllocationHandle *out, size_t size, const CUmemAllocationProp *prop,
+	unsigned long long flags)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = check_prop(__func__, prop);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (size == 0 || size % GRANULARITY != 0 || flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes, which is not a multiple of"
+			" %zu, or flags that are not 0", __func__, size, GRANULARITY);
+	}
+	struct backing wish = {.prop = *prop, .size = size, .file = -1};
+	wish.prop.allocFlags.compressionType = 0;
+	pthread_mutex_lock(&state.lock);
+	result = create_locked(__func__, out, &wish);
+	pthread_mutex_unlock(&state.lock);
+	return result;
+}
+
+API(cuMemRelease, CUmemGenericAllocationHandle handle)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	struct backing *block = find_block(handle);
+	if (block != NULL) {
+		block->handles--;
+		drop_unused(block);
+	}
+	pthread_mutex_unlock(&state.lock);
+	return block != NULL ? CUDA_SUCCESS : bad_block(__func__);
+}
+
+API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *out, void *address)
+{
+	struct memory_range range;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	bool found = state.device != NULL
+		&& memory_find(state.device->memory, (uintptr_t)address, &range)
+		&& range.kind == MEMORY_MAPPED;
+	if (found) {
+		struct backing *block = range.block;
+		block->handles++;
+		*out = (uintptr_t)block->handle;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return found ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: nothing is mapped at %p", __func__, address);
+}
+
+API(cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *out,
+	CUmemGenericAllocationHandle handle)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	const struct backing *block = find_block(handle);
+	if (block != NULL) {
+		*out = block->prop;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return block != NULL ? CUDA_SUCCESS : bad_block(__func__);
+}
+
+API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
+	CUmemAllocationGranularity_flags option)
+{
+	CUmemAllocationProp typed;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && prop != NULL && prop->type == CU_MEM_ALLOCATION_TYPE_INVALID) {
+		typed = *prop;
+		typed.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+		prop = &typed;
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_prop(__func__, prop);
+	}
+	if (result == CUDA_SUCCESS && (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d", __func__,
+			(int)option);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = GRANULARITY;
+	}
+	return result;
+}
+
+/* --- Blocks of other processes --- */
+
+API(cuMemExportToShareableHandle, void *out, CUmemGenericAllocationHandle handle,
+	CUmemAllocationHandleType type, unsigned long long flags)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	int file = -1;
+	pthread_mutex_lock(&state.lock);
+	const struct backing *block = find_block(handle);
+	bool fits = block != NULL && flags == 0 && type != CU_MEM_HANDLE_TYPE_NONE
+		&& block->prop.requestedHandleTypes == type;
+	if (fits) {
+		file = fcntl(block->file, F_DUPFD_CLOEXEC, 0);
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (block == NULL) {
+		return bad_block(__func__);
+	}
+	if (!fits) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the block was not created for handles of type %d, or flags are not 0",
+			__func__, (int)type);
+	}
+	if (file < 0) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no more file descriptors", __func__);
+	}
+	memcpy(out, &file, sizeof(file));
+	return CUDA_SUCCESS;
+}
+
+API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *out, void *os_handle,
+	CUmemAllocationHandleType type)
+{
+	struct backing wish = {.prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}}};
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: only files are shared, not type %d",
+			__func__, (int)type);
+	}
+	struct stat info;
+	int file = (uintptr_t)os_handle <= INT_MAX ? (int)(uintptr_t)os_handle : -1;
+	if (file < 0 || fcntl(file, F_GET_SEALS) != SEALS || fstat(file, &info) != 0
+	    || info.st_size <= 0 || (size_t)info.st_size % GRANULARITY != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is no exported block", __func__,
+			os_handle);
+	}
+	wish.size = (size_t)info.st_size;
+	wish.file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+	if (wish.file < 0) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no more file descriptors", __func__);
+	}
+	pthread_mutex_lock(&state.lock);
+	result = create_locked(__func__, out, &wish);
+	pthread_mutex_unlock(&state.lock);
+	if (result != CUDA_SUCCESS) {
+		close(wish.file);
+	}
+	return result;
+}
+
+/* --- Addresses --- */
+
+API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdeviceptr hint,
+	unsigned long long flags)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (size == 0 || size % page != 0 || hint % page != 0 || (align & (align - 1)) != 0
+	    || align >= MAX_ALIGN || flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, aligned to %zu;"
+			" size and address are multiples of %zu, an alignment is a power of two below"
+			" 2^47", __func__, size, hint, align, page);
+	}
+	uint64_t address = 0;
+	pthread_mutex_lock(&state.lock);
+	if (use_device()) {
+		address = memory_reserve(state.device->memory, size,
+			align > GRANULARITY ? align : GRANULARITY, hint);
+		if (address == 0) {
+			unuse_device();
+		}
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (address == 0) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", __func__, size);
+	}
+	*out = address;
+	return CUDA_SUCCESS;
+}
+
+API(cuMemAddressFree, CUdeviceptr address, size_t size)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	bool ok = state.device != NULL && memory_unreserve(state.device->memory, address, size);
+	if (ok) {
+		unuse_device();
+	}
+	pthread_mutex_unlock(&state.lock);
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx were"
+		" not reserved like that, or something is mapped there", __func__, size, address);
+}
+
+/* The lock is held. */
+static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
+	CUmemGenericAllocationHandle handle)
+{
+	struct backing *block = find_block(handle);
+	if (block == NULL) {
+		return bad_block(call);
+	}
+	if (size > block->size) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: %zu bytes of a block of %zu", call,
+			size, block->size);
+	}
+	const struct memory_range wish = {.size = size, .block = block,
+		.flags = (unsigned)block->prop.requestedHandleTypes,
+		.is_host = block->prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE};
+	switch (memory_map(state.device->memory, address, &wish, block->file, block->offset)) {
+	case MEMORY_MAP_DONE:
+		block->maps++;
+		return CUDA_SUCCESS;
+	case MEMORY_MAP_NOT_RESERVED:
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes at 0x%llx are not within one reservation", call, size, address);
+	case MEMORY_MAP_IN_USE:
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: something is mapped in the %zu bytes at 0x%llx", call, size, address);
+	default:
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory or the number of mappings"
+			" of a process has run out", call);
+	}
+}
+
+API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
+	CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (size == 0 || size % GRANULARITY != 0 || address % GRANULARITY != 0 || offset != 0
+	    || flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, which are not"
+			" multiples of %zu, or an offset or flags that are not 0", __func__, size,
+			address, GRANULARITY);
+	}
+	pthread_mutex_lock(&state.lock);
+	result = map_locked(__func__, address, size, handle);
+	pthread_mutex_unlock(&state.lock);
+	return result;
+}
+
+/* What the current context has begun may still use the memory. */
+static void wait_for_current(void)
+{
+	struct context *context = api_current();
+	if (context != NULL) {
+		context_wait(context);
+	}
+}
+
+API(cuMemUnmap, CUdeviceptr address, size_t size)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	wait_for_current();
+	pthread_mutex_lock(&state.lock);
+	struct mapping *gone = state.device != NULL && size > 0
+		? memory_unmap(state.device->memory, address, size) : NULL;
+	for (const struct mapping *mapping = gone; mapping != NULL; mapping = mapping->next) {
+		struct backing *block = mapping->range.block;
+		block->maps--;
+		drop_unused(block);
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (gone == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are not whole"
+			" mappings, side by side", __func__, size, address);
+	}
+	mapping_free(gone);
+	return CUDA_SUCCESS;
+}
+
+/* Add what a description grants. */
+static CUresult read_access(const char *call, const CUmemAccessDesc *desc,
+	struct memory_access *access)
+{
+	unsigned flags = desc->flags;
+	if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ
+	    && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, flags);
+	}
+	switch ((unsigned)desc->location.type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		access->device = flags;
+		return api_check_device(call, desc->location.id);
+	case CU_MEM_LOCATION_TYPE_HOST:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		access->host = flags;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown location %d", call,
+			(int)desc->location.type);
+	}
+}
+
+API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *list, size_t count)
+{
+	struct memory_access access = {UINT_MAX, UINT_MAX};
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS && (list == NULL || count == 0)) {
+		return api_null(__func__, "the list");
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		result = read_access(__func__, &list[i], &access);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	wait_for_current();
+	pthread_mutex_lock(&state.lock);
+	bool ok = state.device != NULL && size > 0
+		&& memory_protect(state.device->memory, address, size, access);
+	pthread_mutex_unlock(&state.lock);
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are"
+		" not whole mappings, side by side", __func__, size, address);
+}
+
+API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUdeviceptr address)
+{
+	struct memory_range range;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && location == NULL) {
+		return api_null(__func__, "the location");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct memory_access unused;
+	const CUmemAccessDesc desc = {.location = *location};
+	if ((result = read_access(__func__, &desc, &unused)) != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&state.lock);
+	bool found = state.device != NULL && memory_find(state.device->memory, address, &range)
+		&& range.kind == MEMORY_MAPPED;
+	pthread_mutex_unlock(&state.lock);
+	if (!found) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is mapped at 0x%llx", __func__,
+			address);
+	}
+	*out = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? range.access.device
+		: range.access.host;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory pools, and memory that comes and goes in the order of a stream.  A pool is a name and an
+ * account: memory is taken from the device when it is asked for, and goes back when the stream
+ * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
+ *
+ * Pools and their memory belong to the device, not to a context.  One that is destroyed while
+ * memory of it is still used, or while a call takes some, stays as an account until that has gone.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_pool.h"
+
+#include "base/alloc.h"
+#include "cpu/stream/graph_memory.h"
+#include "cpu/stream/stream.h"
+
+#include <unistd.h>
+
+static struct {
+	pthread_mutex_t lock;       /* of everything here */
+	struct mempool standard[POOL_PLACES]; /* the default pools */
+	struct mempool *current[POOL_PLACES]; /* NULL: the default one */
+	struct mempool *gone;
+} pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+CUmemoryPool mempool_of(const struct memory_range *range)
+{
+	return range->pool != NULL && range->pool != graph_memory_account()
+		? ((const struct mempool *)range->pool)->handle : NULL;
+}
+
+static void set_up(struct mempool *pool, enum mempool_place place, int node)
+{
+	pool->place = place;
+	pool->node = node;
+	for (size_t i = 0; i < countof(pool->reuse); i++) {
+		atomic_init(&pool->reuse[i], 1);
+	}
+	atomic_init(&pool->device_access, mempool_kind(place) == MEMORY_HOST
+		? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+/* The lock is held.  NULL when there is no memory for its handle. */
+static struct mempool *standard_pool(enum mempool_place place)
+{
+	struct mempool *pool = &pools.standard[place];
+	if (pool->handle == NULL) {
+		set_up(pool, place, 0);
+		pool->handle = handle_create(API_POOL, pool);
+	}
+	return pool->handle != NULL ? pool : NULL;
+}
+
+/* --- Places --- */
+
+enum memory_kind mempool_kind(enum mempool_place place)
+{
+	return place == POOL_DEVICE ? MEMORY_DEVICE
+		: place == POOL_HOST || place == POOL_HOST_NUMA ? MEMORY_HOST : MEMORY_MANAGED;
+}
+
+CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
+	enum mempool_place *out)
+{
+	if (location == NULL) {
+		return api_null(call, "the location");
+	}
+	const bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+	bool ok = false;
+	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && !is_managed) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of allocation %d", call,
+			(int)type);
+	}
+	switch ((unsigned)location->type) {
+	case CU_MEM_LOCATION_TYPE_NONE:
+		*out = POOL_MANAGED;
+		ok = is_managed;
+		break;
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		*out = is_managed ? POOL_MANAGED_DEVICE : POOL_DEVICE;
+		return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
+			"%s: there is no device %d", call, location->id);
+	case CU_MEM_LOCATION_TYPE_HOST:
+		*out = is_managed ? POOL_MANAGED_HOST : POOL_HOST;
+		return CUDA_SUCCESS;
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		*out = is_managed ? POOL_MANAGED_HOST_NUMA : POOL_HOST_NUMA;
+		ok = location->id >= 0;
+		break;
+	default:
+		break;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: no pool can be at location %d of type %d", call, location->id,
+		(int)location->type);
+}
+
+CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = handle_get(handle, API_POOL);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
+}
+
+/* A pool that stays until leave_pool; without a handle, the current one. */
+static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct mempool **out)
+{
+	CUresult result = CUDA_SUCCESS;
+	pthread_mutex_lock(&pools.lock);
+	if (handle != NULL) {
+		result = mempool_find(call, *handle, out);
+	} else {
+		*out = pools.current[POOL_DEVICE] != NULL ? pools.current[POOL_DEVICE]
+			: standard_pool(POOL_DEVICE);
+		result = *out != NULL ? CUDA_SUCCESS
+			: api_no_memory(call);
+	}
+	if (result == CUDA_SUCCESS) {
+		(*out)->calls++;
+	}
+	pthread_mutex_unlock(&pools.lock);
+	return result;
+}
+
+static void free_pool(struct mempool *pool)
+{
+	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
+		close(pool->file);
+	}
+	mem_free(pool);
+}
+
+/* Free the destroyed pools of which no memory is left.  The lock is held. */
+static void sweep(void)
+{
+	struct mempool **link = &pools.gone;
+	while (*link != NULL) {
+		struct mempool *pool = *link;
+		if (atomic_load(&pool->account.used) > 0 || pool->calls > 0) {
+			link = &pool->next;
+		} else {
+			*link = pool->next;
+			free_pool(pool);
+		}
+	}
+}
+
+static void leave_pool(struct mempool *pool)
+{
+	pthread_mutex_lock(&pools.lock);
+	pool->calls--;
+	sweep();
+	pthread_mutex_unlock(&pools.lock);
+}
+
+/* --- Memory in the order of a stream --- */
+
+static CUmemPoolProps props_of(const struct mempool *pool)
+{
+	static const CUmemLocationType types[] = {CU_MEM_LOCATION_TYPE_DEVICE,
+		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
+		CU_MEM_LOCATION_TYPE_NONE, CU_MEM_LOCATION_TYPE_DEVICE,
+		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA};
+	return (CUmemPoolProps){.allocType = mempool_kind(pool->place) == MEMORY_MANAGED
+		? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {types[pool->place], pool->node}};
+}
+
+static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
+	const struct mempool *pool, struct context *context, CUstream stream)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = {
+		.poolProps = props_of(pool), .bytesize = size
+	}};
+	CUresult result = stream_capture(call, context, stream, &params);
+	*out = result == CUDA_SUCCESS ? params.alloc.dptr : 0;
+	return result;
+}
+
+static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct memory_range *wish,
+	struct mempool *pool)
+{
+	const struct context *context = wish->owner;
+	struct memory_range range = *wish;
+	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
+		range.share = mempool_extend(context->device->memory, pool, wish->size);
+		if (range.share == NULL) {
+			return api_no_memory(call);
+		}
+	}
+	CUresult result = api_allocate(call, out, &range);
+	if (result != CUDA_SUCCESS) {
+		mem_free(range.share);
+	}
+	return result;
+}
+
+/* The memory is there at once, which is before the stream comes to it.  Of no bytes there is none,
+ * and that is no failure. */
+static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
+	struct context *context, struct mempool *pool, CUstream stream)
+{
+	const struct work work = {.kind = WORK_EMPTY};
+	if (pool->is_imported) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
+	}
+	*out = 0;
+	if (stream_is_captured(call, context, stream)) {
+		return size == 0 ? CUDA_SUCCESS
+			: capture_alloc(call, out, size, pool, context, stream);
+	}
+	CUresult result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
+	if (result != CUDA_SUCCESS || size == 0) {
+		return result;
+	}
+	const struct memory_range wish = {.size = size, .kind = mempool_kind(pool->place),
+		.owner = context, .stays = true, .pool = &pool->account,
+		.flags = (unsigned)pool->handle_type};
+	result = allocate_now(call, out, &wish, pool);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+		// What streams will free is room, too.
+		context_wait(context);
+		result = allocate_now(call, out, &wish, pool);
+	}
+	return result;
+}
+
+static CUresult allocate(const char *call, CUdeviceptr *out, size_t size,
+	const CUmemoryPool *handle, CUstream stream)
+{
+	struct context *context;
+	struct mempool *pool;
+	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result == CUDA_SUCCESS) {
+		result = enter_pool(call, handle, &pool);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = allocate_from(call, out, size, context, pool, stream);
+		leave_pool(pool);
+	}
+	return result;
+}
+
+API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream stream)
+{
+	return allocate(__func__, out, size, NULL, stream);
+}
+API_PER_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
+	(CUdeviceptr *out, size_t size, CUstream stream), (out, size, stream));
+
+API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream)
+{
+	return allocate(__func__, out, size, &handle, stream);
+}
+API_PER_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
+	(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream),
+	(out, size, handle, stream));
+
+API(cuMemFreeAsync, CUdeviceptr address, CUstream stream)
+{
+	const struct work work = {.kind = WORK_FREE, .address = address};
+	struct context *context;
+	CUresult result = api_enter_release(__func__, &context);
+	if (result != CUDA_SUCCESS || address == 0) {
+		return result;
+	}
+	if (stream_is_captured(__func__, context, stream)) {
+		CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE,
+			.free = {address}};
+		return stream_capture(__func__, context, stream, &params);
+	}
+	enum graph_leave leave = graph_memory_leave(address);
+	if (leave == LEAVE_DEAD
+	    || (leave == LEAVE_FOREIGN && !memory_leave(context->device->memory, address))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: 0x%llx is not the start of device memory, or was freed", __func__,
+			address);
+	}
+	result = stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);
+	if (result != CUDA_SUCCESS && leave == LEAVE_LIVE) {
+		graph_memory_return(address);
+	} else if (result != CUDA_SUCCESS) {
+		memory_return(context->device->memory, address);
+	}
+	return result;
+}
+API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
+	(CUdeviceptr address, CUstream stream), (address, stream));
+
+/* --- Pools --- */
+
+struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
+{
+	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
+	if (pool == NULL) {
+		if (type != CU_MEM_HANDLE_TYPE_NONE) {
+			close(file);
+		}
+		return NULL;
+	}
+	pool->handle_type = type;
+	pool->file = file;
+	set_up(pool, POOL_DEVICE, 0);
+	pool->handle = handle_create(API_POOL, pool);
+	if (pool->handle == NULL) {
+		free_pool(pool);
+		return NULL;
+	}
+	return pool;
+}
+
+API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && props == NULL) {
+		return api_null(__func__, "the properties");
+	}
+	enum mempool_place place = POOL_DEVICE;
+	if (result == CUDA_SUCCESS) {
+		result = mempool_place(__func__, &props->location, props->allocType, &place);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && place == POOL_HOST) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: pools of the host's memory have no handles", __func__);
+	}
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && (place != POOL_DEVICE
+	    || props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
+			__func__, (unsigned)props->handleTypes);
+	}
+	struct mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
+		? mempool_create(props->handleTypes, -1) : mempool_create_shared();
+	if (pool == NULL) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
+			" descriptors", __func__);
+	}
+	set_up(pool, place, props->location.id);
+	pool->account.limit = props->maxSize;
+	pthread_mutex_lock(&pools.lock);
+	sweep();
+	pthread_mutex_unlock(&pools.lock);
+	*out = pool->handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuMemPoolDestroy, CUmemoryPool handle)
+{
+	struct mempool *pool;
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&pools.lock);
+	result = mempool_find(__func__, handle, &pool);
+	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->place]) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
+	} else if (result == CUDA_SUCCESS) {
+		handle_release(handle);
+		if (pools.current[pool->place] == pool) {
+			pools.current[pool->place] = NULL;
+		}
+		pool->next = pools.gone;
+		pools.gone = pool;
+		sweep();
+	}
+	pthread_mutex_unlock(&pools.lock);
+	return result;
+}
+
+/* Freed memory goes back at once, so there is nothing to trim. */
+API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
+{
+	struct mempool *pool;
+	(void)keep;
+	return mempool_find(__func__, handle, &pool);
+}
+
+API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *out)
+{
+	struct mempool *pool;
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch (attribute) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		*(int *)out = atomic_load(&pool->reuse[attribute - 1]);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		*(cuuint64_t *)out = atomic_load(&pool->threshold);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		*(cuuint64_t *)out = atomic_load(&pool->account.used);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		*(cuuint64_t *)out = atomic_load(&pool->account.peak);
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+		(int)attribute);
+}
+
+API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+	struct mempool *pool;
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, value);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch ((unsigned)attribute) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		atomic_store(&pool->reuse[attribute - 1], *(const int *)value);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		atomic_store(&pool->threshold, *(const cuuint64_t *)value);
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if (*(const cuuint64_t *)value == 0) {
+			atomic_store(&pool->account.peak, atomic_load(&pool->account.used));
+			return CUDA_SUCCESS;
+		}
+		break;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this", __func__,
+		(int)attribute);
+}
+
+/* The host has access to its memory and to managed memory. */
+static bool is_hosts(const struct mempool *pool, const CUmemLocation *location)
+{
+	return pool->place != POOL_DEVICE && (location->type == CU_MEM_LOCATION_TYPE_HOST
+		|| location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
+}
+
+static bool is_devices(const CUmemLocation *location)
+{
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+}
+
+/* Who owns memory can always read and write it.  What the device may do with the host's is kept. */
+static bool may_set(const struct mempool *pool, const CUmemAccessDesc *desc)
+{
+	if (is_devices(&desc->location) && mempool_kind(pool->place) == MEMORY_HOST) {
+		return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
+			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ
+			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	}
+	return (is_devices(&desc->location) || is_hosts(pool, &desc->location))
+		&& desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
+{
+	struct mempool *pool;
+	CUresult result = mempool_find(__func__, handle, &pool);
+	if (result == CUDA_SUCCESS && map == NULL && count > 0) {
+		return api_null(__func__, "the list");
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		if (!may_set(pool, &map[i])) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: whose memory it is reads and"
+				" writes it, and nobody but device 0 and the host can", __func__);
+		}
+	}
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		if (is_devices(&map[i].location)) {
+			atomic_store(&pool->device_access, (int)map[i].flags);
+		}
+	}
+	return result;
+}
+
+API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location)
+{
+	struct mempool *pool;
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
+	if (result == CUDA_SUCCESS && location == NULL) {
+		return api_null(__func__, "the location");
+	}
+	if (result == CUDA_SUCCESS && !is_devices(location) && !is_hosts(pool, location)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a location that has access",
+			__func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = is_hosts(pool, location) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+			: (CUmemAccess_flags)atomic_load(&pool->device_access);
+	}
+	return result;
+}
+
+/* --- The pools of places --- */
+
+static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
+	enum mempool_place place, bool is_current)
+{
+	CUresult result = api_need(so_far, call, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	pthread_mutex_lock(&pools.lock);
+	const struct mempool *pool = is_current && pools.current[place] != NULL
+		? pools.current[place] : standard_pool(place);
+	*out = pool != NULL ? pool->handle : NULL;
+	pthread_mutex_unlock(&pools.lock);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_no_memory(call);
+}
+
+static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
+	enum mempool_place place)
+{
+	struct mempool *pool;
+	if (so_far != CUDA_SUCCESS) {
+		return so_far;
+	}
+	pthread_mutex_lock(&pools.lock);
+	CUresult result = mempool_find(call, handle, &pool);
+	if (result == CUDA_SUCCESS && (pool->is_imported || pool->place != place)) {
+		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is %s", call,
+			pool->is_imported ? "another process's" : "elsewhere");
+	} else if (result == CUDA_SUCCESS) {
+		pools.current[place] = pool;
+	}
+	pthread_mutex_unlock(&pools.lock);
+	return result;
+}
+
+static CUresult enter_location(const char *call, const CUmemLocation *location,
+	CUmemAllocationType type, enum mempool_place *place)
+{
+	CUresult result = api_ready(call);
+	*place = POOL_DEVICE;
+	return result == CUDA_SUCCESS ? mempool_place(call, location, type, place) : result;
+}
+
+API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice device)
+{
+	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, false);
+}
+
+API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice device)
+{
+	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, true);
+}
+
+API(cuDeviceSetMemPool, CUdevice device, CUmemoryPool pool)
+{
+	return set_pool(__func__, api_check_device(__func__, device), pool, POOL_DEVICE);
+}
+
+API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return get_pool(__func__, result, out, place, false);
+}
+
+API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return get_pool(__func__, result, out, place, true);
+}
+
+API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+	enum mempool_place place;
+	CUresult result = enter_location(__func__, location, type, &place);
+	return set_pool(__func__, result, pool, place);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_API_POOL_H
+#define CPU_API_POOL_H
+
+/* Memory pools, and those that other processes can have, too. */
+#include "cpu/abi/api.h"
+
+/* What a pool has memory of.  Each has a default pool; all NUMA nodes of the host share one. */
+enum mempool_place {
+	POOL_DEVICE,
+	POOL_HOST,
+	POOL_HOST_NUMA,
+	POOL_MANAGED,          /* without a preferred location, or with one */
+	POOL_MANAGED_DEVICE,
+	POOL_MANAGED_HOST,
+	POOL_MANAGED_HOST_NUMA,
+	POOL_PLACES
+};
+
+struct mempool {
+	struct memory_pool account; /* first: ranges of memory point here */
+	CUmemoryPool handle;
+	struct mempool *next;       /* of those that are destroyed */
+	size_t calls;               /* that are just taking memory from it */
+	atomic_ullong threshold;
+	atomic_int reuse[3];
+	enum mempool_place place;
+	int node;                   /* of the host, if that is its place */
+	atomic_int device_access;   /* CUmemAccess_flags; kept for memory of the host */
+	CUmemAllocationHandleType handle_type;
+	bool is_imported;
+	int file;                   /* if it has a type of handles */
+	atomic_ullong end;          /* of the file, for what is to come */
+	struct share_token token;   /* it is signed with this, at 0 */
+};
+
+/* Where memory of a location and a type is. */
+CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
+	enum mempool_place *out);
+enum memory_kind mempool_kind(enum mempool_place place);
+
+/* A pool of the device, whose allocations are parts of a file if it has a type of handles.  NULL
+ * when memory runs out.  Takes the file, also if it fails. */
+struct mempool *mempool_create(CUmemAllocationHandleType type, int file);
+/* With a file, to be exported; NULL when memory or files run out. */
+struct mempool *mempool_create_shared(void);
+/* The next part of a pool's file; NULL when memory runs out. */
+struct share *mempool_extend(struct memory *memory, struct mempool *pool, size_t size);
+CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pools between processes.  The allocations of a pool that was created for handles are parts of one
+ * file, one after the other, at offsets that are not used twice; the file itself is the handle.
+ * Behind each is a page that is signed when the allocation is exported, and empty again when it is
+ * freed.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_pool.h"
+
+#include "base/alloc.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KIND 0x505a4b31u /* of what stands for an allocation */
+
+_Static_assert(sizeof(struct share_handle) <= sizeof(CUmemPoolPtrExportData), "a handle fits");
+
+struct mempool *mempool_create_shared(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct share_token token;
+	int file = share_create(page);
+	if (file < 0) {
+		return NULL;
+	}
+	if (!share_draw(&token) || !share_sign(file, 0, &token)) {
+		close(file);
+		return NULL;
+	}
+	struct mempool *pool = mempool_create(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, file);
+	if (pool != NULL) {
+		pool->token = token;
+		atomic_init(&pool->end, page);
+	}
+	return pool;
+}
+
+struct share *mempool_extend(struct memory *memory, struct mempool *pool, size_t size)
+{
+	// Two threads must not make the file longer in the wrong order.
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	// What cannot succeed is not to use up the offsets.
+	struct share *share = size <= memory_usage(memory).limit ? mem_zalloc(1, sizeof(*share))
+		: NULL;
+	if (share == NULL) {
+		return NULL;
+	}
+	share->kind = SHARE_POOL;
+	share->file = pool->file;
+	pthread_mutex_lock(&lock);
+	share->offset = pool->end;
+	uint64_t end = share->offset + memory_span(memory, size) + page;
+	bool ok = share_draw(&share->token) && share_grow(pool->file, end);
+	pool->end = ok ? end : share->offset;
+	pthread_mutex_unlock(&lock);
+	if (!ok) {
+		mem_free(share);
+		return NULL;
+	}
+	return share;
+}
+
+API(cuMemPoolExportToShareableHandle, void *out, CUmemoryPool handle,
+	CUmemAllocationHandleType type, unsigned long long flags)
+{
+	struct mempool *pool;
+	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (flags != 0 || type == CU_MEM_HANDLE_TYPE_NONE || pool->handle_type != type
+	    || pool->is_imported) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool was not created for handles"
+			" of type %d, or flags are not 0", __func__, (int)type);
+	}
+	int file = fcntl(pool->file, F_DUPFD_CLOEXEC, 0);
+	if (file < 0) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no more file descriptors", __func__);
+	}
+	memcpy(out, &file, sizeof(file));
+	return CUDA_SUCCESS;
+}
+
+API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
+	CUmemAllocationHandleType type, unsigned long long flags)
+{
+	const struct share_token none = {{0}};
+	struct share_token token;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: only files are shared, not type %d, or flags are not 0", __func__,
+			(int)type);
+	}
+	int file = (uintptr_t)os_handle <= INT_MAX ? (int)(uintptr_t)os_handle : -1;
+	if (!share_is_file(file) || pread(file, &token, sizeof(token), 0) != sizeof(token)
+	    || share_same(&token, &none)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is no exported pool", __func__,
+			os_handle);
+	}
+	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+	struct mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
+	if (pool == NULL) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
+			" descriptors", __func__);
+	}
+	pool->is_imported = true;
+	pool->token = token;
+	*out = pool->handle;
+	return CUDA_SUCCESS;
+}
+
+static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CUdeviceptr address,
+	struct memory *memory)
+{
+	struct memory_range range;
+	struct share share;
+	const struct mempool *pool = memory_find(memory, address, &range)
+		? handle_get(mempool_of(&range), API_POOL) : NULL;
+	if (pool == NULL || range.address != address || range.is_leaving || pool->is_imported
+	    || pool->handle_type == CU_MEM_HANDLE_TYPE_NONE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: no allocation of a pool with handles starts at 0x%llx", call, address);
+	}
+	if (!memory_export(memory, address, &share)) {
+		return api_no_memory(call);
+	}
+	const struct share_handle handle = {.kind = KIND, .process = getpid(),
+		.offset = share.offset, .size = range.size, .token = share.token,
+		.pool = pool->token};
+	memcpy(out, &handle, sizeof(handle));
+	return CUDA_SUCCESS;
+}
+
+/* Threads that have no context may ask. */
+API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
+{
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct device *device = device_retain();
+	if (device == NULL) {
+		return api_no_memory(__func__);
+	}
+	result = export_pointer(__func__, out, address, device->memory);
+	device_release();
+	return result;
+}
+
+/* Whether a pool's file has what another process has exported. */
+static bool has_exported(const struct memory *memory, const struct mempool *pool,
+	const struct share_handle *handle)
+{
+	struct stat info;
+	return handle->kind == KIND && share_same(&handle->pool, &pool->token)
+		&& handle->size > 0 && handle->size <= INT64_MAX / 2
+		&& handle->offset <= INT64_MAX / 2
+		&& handle->offset % (uint64_t)sysconf(_SC_PAGESIZE) == 0
+		&& fstat(pool->file, &info) == 0 && handle->offset
+			+ memory_span(memory, handle->size) < (uint64_t)info.st_size
+		&& share_is_signed(pool->file, handle->offset
+			+ memory_span(memory, handle->size), &handle->token);
+}
+
+API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
+	CUmemPoolPtrExportData *data)
+{
+	struct context *context;
+	struct mempool *pool;
+	struct share_handle handle;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = mempool_find(__func__, pool_handle, &pool);
+	}
+	if (result == CUDA_SUCCESS && data == NULL) {
+		return api_null(__func__, "what was exported");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	memcpy(&handle, data, sizeof(handle));
+	if (!pool->is_imported || !has_exported(context->device->memory, pool, &handle)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not an imported pool, or not what"
+			" was exported from it and is still there", __func__);
+	}
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (share == NULL) {
+		return api_no_memory(__func__);
+	}
+	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,
+		.offset = handle.offset, .token = handle.token, .opens = 1};
+	const struct memory_range wish = {.size = handle.size, .kind = MEMORY_DEVICE,
+		.owner = context, .pool = &pool->account, .flags = (unsigned)pool->handle_type,
+		.share = share};
+	result = api_allocate(__func__, out, &wish);
+	if (result != CUDA_SUCCESS) {
+		mem_free(share);
+	}
+	return result;
+}

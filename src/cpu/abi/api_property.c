@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions about the device that have plain answers, and what two devices or contexts could do
+ * for each other: there is one device, no bus, and nothing to enable.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An address that no device on the bus has. */
+static const char bus_id[] = "0000:00:00.0";
+
+API(cuDeviceGetPCIBusId, char *out, int size, CUdevice device)
+{
+	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
+	if (result == CUDA_SUCCESS && size < (int)sizeof(bus_id)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d bytes are too few; %zu are needed",
+			__func__, size, sizeof(bus_id));
+	}
+	if (result == CUDA_SUCCESS) {
+		memcpy(out, bus_id, sizeof(bus_id));
+	}
+	return result;
+}
+
+API(cuDeviceGetByPCIBusId, CUdevice *out, const char *id)
+{
+	unsigned numbers[4] = {0};
+	int len = 0;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS && id == NULL) {
+		return api_null(__func__, "the bus id");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	// domain:bus:device.function, and without the first or the last of them
+	bool ok = (sscanf(id, "%4x:%2x:%2x.%1x%n", &numbers[0], &numbers[1], &numbers[2],
+			&numbers[3], &len) == 4 && id[len] == '\0')
+		|| (sscanf(id, "%4x:%2x:%2x%n", &numbers[0], &numbers[1], &numbers[2], &len) == 3
+		    && id[len] == '\0')
+		|| (sscanf(id, "%2x:%2x.%1x%n", &numbers[0], &numbers[1], &numbers[2], &len) == 3
+		    && id[len] == '\0');
+	if (!ok) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: '%.32s' is no bus id", __func__, id);
+	}
+	if (numbers[0] | numbers[1] | numbers[2] | numbers[3]) {
+		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is only %s, not %s", __func__,
+			bus_id, id);
+	}
+	*out = 0;
+	return CUDA_SUCCESS;
+}
+
+API(cuDeviceGetP2PAttribute, int *out, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to)
+{
+	CUresult result = api_need(api_check_device(__func__, from), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = api_check_device(__func__, to);
+	}
+	(void)attribute;
+	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_DEVICE,
+		"%s: both are device %d", __func__, from);
+}
+
+/* --- Atomic operations --- */
+
+static CUresult check_operations(const char *call, const void *out,
+	const CUatomicOperation *operations, unsigned count)
+{
+	if (out == NULL || operations == NULL || count == 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", call);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if ((unsigned)operations[i] >= CU_ATOMIC_OPERATION_MAX) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown operation %d", call,
+				(int)operations[i]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Memory of the host is the device's own, so the host sees as atomic what PTX has as atomic:
+ * PTX ISA 9.7.13: atom and red. */
+API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice device)
+{
+	enum {
+		ANY_SIGN = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED,
+		BOTH = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64,
+		INTEGER = ANY_SIGN | CU_ATOMIC_CAPABILITY_REDUCTION | BOTH,
+		COUNTER = CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_REDUCTION
+			| CU_ATOMIC_CAPABILITY_SCALAR_32,
+		SWAP = ANY_SIGN | BOTH | CU_ATOMIC_CAPABILITY_SCALAR_128
+	};
+	static const unsigned char table[] = {
+		[CU_ATOMIC_OPERATION_INTEGER_ADD] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_MIN] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_MAX] = INTEGER,
+		[CU_ATOMIC_OPERATION_INTEGER_INCREMENT] = COUNTER,
+		[CU_ATOMIC_OPERATION_INTEGER_DECREMENT] = COUNTER,
+		[CU_ATOMIC_OPERATION_AND] = INTEGER,
+		[CU_ATOMIC_OPERATION_OR] = INTEGER,
+		[CU_ATOMIC_OPERATION_XOR] = INTEGER,
+		[CU_ATOMIC_OPERATION_EXCHANGE] = SWAP,
+		[CU_ATOMIC_OPERATION_CAS] = SWAP,
+		[CU_ATOMIC_OPERATION_FLOAT_ADD] = CU_ATOMIC_CAPABILITY_SIGNED
+			| CU_ATOMIC_CAPABILITY_REDUCTION | BOTH,
+		[CU_ATOMIC_OPERATION_FLOAT_MIN] = 0,
+		[CU_ATOMIC_OPERATION_FLOAT_MAX] = 0
+	};
+	CUresult result = api_check_device(__func__, device);
+	if (result == CUDA_SUCCESS) {
+		result = check_operations(__func__, out, operations, count);
+	}
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		out[i] = table[operations[i]];
+	}
+	return result;
+}
+
+API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice from, CUdevice to)
+{
+	CUresult result = api_check_device(__func__, from);
+	if (result == CUDA_SUCCESS) {
+		result = api_check_device(__func__, to);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = check_operations(__func__, out, operations, count);
+	}
+	return result == CUDA_SUCCESS ? api_fail(CUDA_ERROR_INVALID_DEVICE,
+		"%s: both are device %d", __func__, from) : result;
+}
+
+static CUresult enter_peer(const char *call, CUcontext peer)
+{
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const struct context *other = handle_get(peer, API_CONTEXT);
+	return other != NULL && other != context ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not another live context", call);
+}
+
+/* Contexts of one device need no permission, and there is none to be had. */
+API(cuCtxEnablePeerAccess, CUcontext peer, unsigned int flags)
+{
+	CUresult result = enter_peer(__func__, peer);
+	if (result == CUDA_SUCCESS && flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
+	}
+	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_DEVICE,
+		"%s: both contexts are of one device", __func__);
+}
+
+API(cuCtxDisablePeerAccess, CUcontext peer)
+{
+	CUresult result = enter_peer(__func__, peer);
+	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+		"%s: access to a peer was never enabled", __func__);
+}
+
+API(cuDeviceGetExecAffinitySupport, int *out, CUexecAffinityType type, CUdevice device)
+{
+	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
+	if (result == CUDA_SUCCESS && (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type %d", __func__,
+			(int)type);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = 0;
+	}
+	return result;
+}
+
+API(cuCtxGetExecAffinity, void *out, CUexecAffinityType type)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type %d", __func__,
+			(int)type);
+	}
+	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+		"%s: the CPU device has no execution affinity", __func__);
+}
+
+/* Shared memory has no banks, and the cache nothing that persists: hints without effect. */
+API(cuCtxGetSharedMemConfig, CUsharedconfig *out)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+	}
+	return result;
+}
+
+API(cuCtxSetSharedMemConfig, CUsharedconfig config)
+{
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
+			(int)config);
+	}
+	return result;
+}
+
+API(cuCtxResetPersistingL2Cache, void)
+{
+	struct context *context;
+	return api_enter(__func__, &context);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams as the API sees them; how they work is in stream.c. */
+#include "base/common.h"
+
+#include "cpu/stream/stream.h"
+
+struct CUgreenCtx_st;
+
+API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	// The only priority is 0, and others become the nearest that there is.
+	(void)priority;
+	if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	}
+	*out = stream_create(context, flags);
+	return *out != NULL ? CUDA_SUCCESS
+		: api_no_memory(__func__);
+}
+
+API(cuStreamCreate, CUstream *out, unsigned int flags)
+{
+	return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+API(cuStreamDestroy_v2, CUstream handle)
+{
+	CUresult result = api_ready(__func__);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	return stream_close(__func__, handle);
+}
+API_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
+
+API(cuStreamSynchronize, CUstream handle)
+{
+	return stream_wait(__func__, handle);
+}
+API_PER_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream handle), (handle));
+
+API(cuStreamQuery, CUstream handle)
+{
+	return stream_query(__func__, handle);
+}
+API_PER_THREAD(cuStreamQuery_ptsz, cuStreamQuery, (CUstream handle), (handle));
+
+API(cuStreamGetFlags, CUstream handle, unsigned int *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = info.flags;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetFlags_ptsz, cuStreamGetFlags,
+	(CUstream handle, unsigned int *out), (handle, out));
+
+API(cuStreamGetPriority, CUstream handle, int *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = 0;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetPriority_ptsz, cuStreamGetPriority,
+	(CUstream handle, int *out), (handle, out));
+
+API(cuStreamGetCtx, CUstream handle, CUcontext *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = info.context;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetCtx_ptsz, cuStreamGetCtx,
+	(CUstream handle, CUcontext *out), (handle, out));
+
+API(cuStreamGetCtx_v2, CUstream handle, CUcontext *out, struct CUgreenCtx_st **green)
+{
+	CUresult result = cuStreamGetCtx(handle, out);
+	if (result == CUDA_SUCCESS && green != NULL) {
+		*green = NULL;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2,
+	(CUstream handle, CUcontext *out, struct CUgreenCtx_st **green), (handle, out, green));
+
+API(cuStreamGetId, CUstream handle, unsigned long long *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = info.id;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetId_ptsz, cuStreamGetId,
+	(CUstream handle, unsigned long long *out), (handle, out));
+
+API(cuStreamGetDevice, CUstream handle, CUdevice *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = 0;
+	}
+	return result;
+}
+API_PER_THREAD(cuStreamGetDevice_ptsz, cuStreamGetDevice,
+	(CUstream handle, CUdevice *out), (handle, out));
+
+API(cuLaunchHostFunc, CUstream handle, CUhostFn function, void *data)
+{
+	const struct work work = {.kind = WORK_HOST, .host = {function, data}};
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && function == NULL) {
+		return api_null(__func__, "the function");
+	}
+	return result != CUDA_SUCCESS ? result
+		: stream_enqueue(__func__, context, handle, &work, ENQUEUE_ASYNC, false);
+}
+API_PER_THREAD(cuLaunchHostFunc_ptsz, cuLaunchHostFunc,
+	(CUstream handle, CUhostFn function, void *data), (handle, function, data));
+
+API(cuStreamAddCallback, CUstream handle, CUstreamCallback function, void *data,
+	unsigned int flags)
+{
+	const struct work work = {.kind = WORK_CALLBACK, .callback = {function, handle, data}};
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && (function == NULL || flags != 0)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no function, or flags that are not 0",
+			__func__);
+	}
+	return result != CUDA_SUCCESS ? result
+		: stream_enqueue(__func__, context, handle, &work, ENQUEUE_ASYNC, false);
+}
+API_PER_THREAD(cuStreamAddCallback_ptsz, cuStreamAddCallback,
+	(CUstream handle, CUstreamCallback function, void *data, unsigned int flags),
+	(handle, function, data, flags));
+
+API(cuStreamWaitEvent, CUstream handle, CUevent event, unsigned int flags)
+{
+	const struct work work = {.kind = WORK_WAIT, .event = event,
+		.is_external = flags == CU_EVENT_WAIT_EXTERNAL};
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	}
+	return result != CUDA_SUCCESS ? result
+		: stream_enqueue(__func__, context, handle, &work, ENQUEUE_ASYNC, false);
+}
+API_PER_THREAD(cuStreamWaitEvent_ptsz, cuStreamWaitEvent,
+	(CUstream handle, CUevent event, unsigned int flags), (handle, event, flags));

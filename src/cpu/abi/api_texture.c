@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texture and surface objects.  Their handles are what kernels pass in registers.  An object copies
+ * where its array's texels lie: when the array has been destroyed there is no access there, and a
+ * kernel that still reads it fails as with any other address.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_array.h"
+
+#include "base/alloc.h"
+#include "cpu/config/settings.h"
+
+#include <string.h>
+
+static const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES
+	| CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+
+/* --- Resources --- */
+
+static uint32_t layers_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	return d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? (uint32_t)d->Depth : 0;
+}
+
+/* Whether [address, address + size) is device memory that may be read as a texture. */
+static CUresult check_memory(const char *call, const struct context *context, CUdeviceptr address,
+	size_t size)
+{
+	char where[128];
+	// With a guard the address of memory says where it ends, and textures work at any.
+	if (address % (unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0
+	    && settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_NONE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: address 0x%llx is not aligned as "
+			"CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT says", call, address);
+	}
+	if (memory_holds(context->device->memory, address, size, false, NULL)) {
+		return CUDA_SUCCESS;
+	}
+	memory_describe(context->device->memory, address, where, sizeof(where));
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, which is %s", call,
+		size, address, where);
+}
+
+static CUresult use_linear(const char *call, const struct context *context,
+	struct texture_object *t)
+{
+	struct texture *texture = &t->texture;
+	const __typeof__(t->resource.res.linear) *in = &t->resource.res.linear;
+	CUresult result = array_format(call, in->format, in->numChannels, &texture->format);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	size_t most = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
+	size_t width = in->sizeInBytes / texel_size(&texture->format);
+	if (width == 0 || width > most) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu elements; 1 to %zu are possible",
+			call, width, most);
+	}
+	texture->levels[0] = (struct image){.data = (uint8_t *)(uintptr_t)in->devPtr,
+		.width = (uint32_t)width, .height = 1, .slices = 1};
+	return check_memory(call, context, in->devPtr, in->sizeInBytes);
+}
+
+static CUresult use_pitch(const char *call, const struct context *context,
+	struct texture_object *t)
+{
+	struct texture *texture = &t->texture;
+	const __typeof__(t->resource.res.pitch2D) *in = &t->resource.res.pitch2D;
+	CUresult result = array_format(call, in->format, in->numChannels, &texture->format);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	size_t width = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH);
+	size_t height =
+		(size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT);
+	size_t pitch = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH);
+	size_t align = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+	if (in->width == 0 || in->width > width || in->height == 0 || in->height > height) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu by %zu elements; %zu by %zu are "
+			"possible", call, in->width, in->height, width, height);
+	}
+	size_t row = in->width * texel_size(&texture->format);
+	if (in->pitchInBytes % align != 0 || in->pitchInBytes < row || in->pitchInBytes > pitch) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes for rows of %zu; "
+			"it must be a multiple of %zu and at most %zu", call, in->pitchInBytes, row,
+			align, pitch);
+	}
+	texture->levels[0] = (struct image){.data = (uint8_t *)(uintptr_t)in->devPtr,
+		.width = (uint32_t)in->width, .height = (uint32_t)in->height, .slices = 1,
+		.pitch = in->pitchInBytes};
+	return check_memory(call, context, in->devPtr, in->pitchInBytes * (in->height - 1) + row);
+}
+
+/* Take the images of an array or a mipmapped one; *descriptor says what it was made as. */
+static CUresult use_arrays(const char *call, struct texture_object *t,
+	const CUDA_ARRAY3D_DESCRIPTOR **descriptor)
+{
+	const struct array *array = NULL;
+	const struct mipmap *mipmap = NULL;
+	if (t->resource.resType == CU_RESOURCE_TYPE_ARRAY) {
+		array = handle_get(t->resource.res.array.hArray, API_ARRAY);
+	} else {
+		mipmap = handle_get(t->resource.res.mipmap.hMipmappedArray, API_MIPMAP);
+		array = mipmap != NULL ? mipmap->levels : NULL;
+	}
+	if (array == NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live array",
+			call);
+	}
+	t->texture.level_count = mipmap != NULL ? mipmap->level_count : 1;
+	for (uint32_t i = 0; i < t->texture.level_count; i++) {
+		t->texture.levels[i] = array[i].image;
+	}
+	t->texture.format = array->format;
+	t->layers = layers_of(&array->descriptor);
+	*descriptor = &array->descriptor;
+	return CUDA_SUCCESS;
+}
+
+/* --- Views --- */
+
+static CUresult view_format(const char *call, CUresourceViewFormat format,
+	struct texel_format *out)
+{
+	static const struct texel_format kinds[] = {{TEXEL_UINT, 8, 0, false},
+		{TEXEL_SINT, 8, 0, false}, {TEXEL_UINT, 16, 0, false}, {TEXEL_SINT, 16, 0, false},
+		{TEXEL_UINT, 32, 0, false}, {TEXEL_SINT, 32, 0, false}, {TEXEL_FLOAT, 16, 0, false},
+		{TEXEL_FLOAT, 32, 0, false}};
+	if (format == CU_RES_VIEW_FORMAT_NONE) {
+		return CUDA_SUCCESS;
+	}
+	if (format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the CPU device has no block-compressed textures", call);
+	}
+	size_t index = (size_t)format - 1; /* 1, 2 and 4 channels of each kind follow each other */
+	if (index >= 3 * countof(kinds)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown view format %d", call,
+			(int)format);
+	}
+	struct texel_format view = kinds[index / 3];
+	view.channels = (uint8_t)(1u << index % 3);
+	if (texel_size(&view) != texel_size(out)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the view has %u bytes per element, "
+			"the array %u", call, texel_size(&view), texel_size(out));
+	}
+	*out = view;
+	return CUDA_SUCCESS;
+}
+
+static CUresult apply_view(const char *call, struct texture_object *t,
+	const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	const CUDA_RESOURCE_VIEW_DESC *v = &t->view;
+	struct texture *texture = &t->texture;
+	if (v->width != d->Width || v->height != d->Height || v->depth != d->Depth) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of %zu by %zu by %zu of an "
+			"array of %zu by %zu by %zu", call, v->width, v->height, v->depth, d->Width,
+			d->Height, d->Depth);
+	}
+	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= texture->level_count
+	    || v->firstLayer > v->lastLayer || v->lastLayer >= (t->layers > 0 ? t->layers : 1)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of levels %u to %u and layers "
+			"%u to %u of %u and %u", call, v->firstMipmapLevel, v->lastMipmapLevel,
+			v->firstLayer, v->lastLayer, texture->level_count, t->layers);
+	}
+	texture->level_count = v->lastMipmapLevel - v->firstMipmapLevel + 1;
+	memmove(texture->levels, texture->levels + v->firstMipmapLevel,
+		texture->level_count * sizeof(texture->levels[0]));
+	for (uint32_t i = 0; i < texture->level_count && t->layers > 0; i++) {
+		struct image *level = &texture->levels[i];
+		level->data += v->firstLayer * level->slice_size;
+		level->slices = v->lastLayer - v->firstLayer + 1;
+	}
+	t->layers = t->layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
+	return view_format(call, v->format, &texture->format);
+}
+
+/* --- Samplers --- */
+
+static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d)
+{
+	for (size_t i = 0; i < countof(d->addressMode); i++) {
+		if ((unsigned)d->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown address mode %d",
+				call, (int)d->addressMode[i]);
+		}
+	}
+	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR
+	    || (unsigned)d->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown filter mode", call);
+	}
+	return (d->flags & ~known_flags) == 0 ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, d->flags);
+}
+
+static CUresult make_sampler(const char *call, struct texture_object *t, bool is_cube)
+{
+	const CUDA_TEXTURE_DESC *d = &t->sampling;
+	struct sampler *s = &t->texture.sampler;
+	const struct texel_format *format = &t->texture.format;
+	s->is_linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR;
+	s->is_normalized = (d->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+	s->reads_integers = (d->flags & CU_TRSF_READ_AS_INTEGER) != 0;
+	s->is_srgb = (d->flags & CU_TRSF_SRGB) != 0 && format->bits == 8;
+	s->is_seamless = (d->flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
+	s->is_mip_linear = d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+	s->bias = d->mipmapLevelBias;
+	s->min_level = d->minMipmapLevelClamp;
+	s->max_level = d->maxMipmapLevelClamp;
+	memcpy(s->border, d->borderColor, sizeof(s->border));
+	for (size_t i = 0; i < countof(s->address); i++) {
+		s->address[i] = (enum address_mode)d->addressMode[i];
+	}
+	if (t->resource.resType == CU_RESOURCE_TYPE_LINEAR) {
+		*s = (struct sampler){.reads_integers = s->reads_integers, .is_srgb = s->is_srgb,
+			.address = {ADDRESS_BORDER, ADDRESS_BORDER, ADDRESS_BORDER}};
+	}
+	if (t->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !s->is_normalized) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a mipmapped array needs "
+			"CU_TRSF_NORMALIZED_COORDINATES", call);
+	}
+	if (s->is_seamless && !is_cube) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: CU_TRSF_SEAMLESS_CUBEMAP for an "
+			"array that is no cubemap", call);
+	}
+	return s->is_linear && texture_reads_integers(&t->texture)
+		? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: linear filtering of texels that are read "
+			"as integers", call) : CUDA_SUCCESS;
+}
+
+/* --- Texture objects --- */
+
+static CUresult make_texture(const char *call, const struct context *context,
+	struct texture_object *t)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor = NULL;
+	CUresult result;
+	t->texture.level_count = 1;
+	switch (t->resource.resType) {
+	case CU_RESOURCE_TYPE_LINEAR:
+		result = use_linear(call, context, t);
+		break;
+	case CU_RESOURCE_TYPE_PITCH2D:
+		result = use_pitch(call, context, t);
+		break;
+	case CU_RESOURCE_TYPE_ARRAY:
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+		result = use_arrays(call, t, &descriptor);
+		break;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown resource type %d", call,
+			(int)t->resource.resType);
+	}
+	if (result == CUDA_SUCCESS && t->has_view) {
+		result = descriptor != NULL ? apply_view(call, t, descriptor)
+			: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of what is no array", call);
+	}
+	bool is_cube = descriptor != NULL && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
+	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
+}
+
+static CUresult add_texture(const char *call, struct context *context, CUtexObject *out,
+	const struct texture_object *model)
+{
+	struct texture_object *t = mem_zalloc(1, sizeof(*t));
+	if (t == NULL) {
+		return api_no_memory(call);
+	}
+	*t = *model;
+	if (!object_add(&t->object, context, API_TEXTURE)) {
+		mem_free(t);
+		return api_no_memory(call);
+	}
+	*out = (uintptr_t)t->object.handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+	const CUDA_TEXTURE_DESC *sampling, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && (resource == NULL || sampling == NULL)) {
+		return api_null(__func__, "a descriptor");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = 0;
+	struct texture_object t = {.resource = *resource, .sampling = *sampling,
+		.has_view = view != NULL};
+	if (view != NULL) {
+		t.view = *view;
+	}
+	if (resource->flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: resource flags 0x%x, must be 0",
+			__func__, resource->flags);
+	}
+	result = check_sampling(__func__, sampling);
+	if (result == CUDA_SUCCESS) {
+		result = make_texture(__func__, context, &t);
+	}
+	return result == CUDA_SUCCESS ? add_texture(__func__, context, out, &t) : result;
+}
+
+/* What is documented for a handle of a program that is none. */
+static CUresult bad_object(const char *call, uint64_t handle, enum api_kind kind)
+{
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no live %s object", call,
+		(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
+}
+
+static CUresult enter_object(const char *call, uint64_t handle, enum api_kind kind,
+	const void *out, void *object)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(call, &context), call, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	void *found = handle_get((const void *)(uintptr_t)handle, kind);
+	memcpy(object, &found, sizeof(found));
+	return found != NULL ? CUDA_SUCCESS : bad_object(call, handle, kind);
+}
+
+void texture_free(struct object *object)
+{
+	object_remove(object);
+	mem_free(object);
+}
+
+static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
+{
+	struct context *context;
+	CUresult result = api_enter_release(call, &context);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct object *object = handle_claim((const void *)(uintptr_t)handle, kind);
+	if (object == NULL) {
+		return bad_object(call, handle, kind);
+	}
+	// A kernel may be looking at it.
+	result = context_wait(object->context);
+	texture_free(object);
+	return result;
+}
+
+API(cuTexObjectDestroy, CUtexObject handle)
+{
+	return destroy(__func__, handle, API_TEXTURE);
+}
+
+API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
+{
+	struct texture_object *t;
+	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	if (result == CUDA_SUCCESS) {
+		*out = t->resource;
+	}
+	return result;
+}
+
+API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
+{
+	struct texture_object *t;
+	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	if (result == CUDA_SUCCESS) {
+		*out = t->sampling;
+	}
+	return result;
+}
+
+API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
+{
+	struct texture_object *t;
+	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	if (result == CUDA_SUCCESS && !t->has_view) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the texture has no view", __func__);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = t->view;
+	}
+	return result;
+}
+
+/* --- Surface objects --- */
+
+static CUresult make_surface(const char *call, const CUDA_RESOURCE_DESC *resource,
+	struct surface_object *s)
+{
+	if (resource->resType != CU_RESOURCE_TYPE_ARRAY || resource->flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: resource type %d with flags 0x%x; a "
+			"surface needs an array and no flags", call, (int)resource->resType,
+			resource->flags);
+	}
+	const struct array *array = handle_get(resource->res.array.hArray, API_ARRAY);
+	if (array == NULL || !(array->descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, array == NULL
+			? "not the handle of a live array"
+			: "the array was created without CUDA_ARRAY3D_SURFACE_LDST");
+	}
+	s->surface = (struct surface){array->format, array->image};
+	s->layers = layers_of(&array->descriptor);
+	s->resource = *resource;
+	return CUDA_SUCCESS;
+}
+
+API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && resource == NULL) {
+		return api_null(__func__, "the descriptor");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	*out = 0;
+	struct surface_object *s = mem_zalloc(1, sizeof(*s));
+	if (s == NULL) {
+		return api_no_memory(__func__);
+	}
+	result = make_surface(__func__, resource, s);
+	if (result == CUDA_SUCCESS && !object_add(&s->object, context, API_SURFACE)) {
+		result = api_no_memory(__func__);
+	}
+	if (result != CUDA_SUCCESS) {
+		mem_free(s);
+		return result;
+	}
+	*out = (uintptr_t)s->object.handle;
+	return CUDA_SUCCESS;
+}
+
+API(cuSurfObjectDestroy, CUsurfObject handle)
+{
+	return destroy(__func__, handle, API_SURFACE);
+}
+
+API(cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUsurfObject handle)
+{
+	struct surface_object *s;
+	CUresult result = enter_object(__func__, handle, API_SURFACE, out, &s);
+	if (result == CUDA_SUCCESS) {
+		*out = s->resource;
+	}
+	return result;
+}
+
+API(cuDeviceGetTexture1DLinearMaxWidth, size_t *out, CUarray_format format, unsigned channels,
+	CUdevice device)
+{
+	struct texel_format ignored;
+	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = array_format(__func__, format, channels, &ignored);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = (size_t)device_attribute(
+			CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
+	}
+	return result;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The frame of the generator: one LLVM function per kernel, PTX registers, operands, guards.
+ *
+ * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
+ * changes in a call (most special registers, base addresses).  The next has what is one block's of
+ * the grid, the one behind it what is one warp's.  That ends with the switch over resume points;
+ * emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
+ * of cfg.c follow, and each instruction goes to the function that its row of ptx.def names.  A
+ * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
+ * pays, and takes its guard for a mask at W = 32.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/codegen/emit.h"
+#include "cpu/ir/spin.h"
+#include "cpu/ir/split.h"
+
+#include <string.h>
+
+/* Gathers and scatters in a block of LLVM. */
+enum { MOST_LANE_ACCESSES = 32 };
+
+static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
+
+static emit_fn *const emitters[PTX_OP_COUNT] = {
+#define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
+#include "cpu/ptx/ptx.def"
+#undef X
+};
+
+LLVMTypeRef emit_int_type(struct emit *e, unsigned bits)
+{
+	LLVMTypeRef one = LLVMIntTypeInContext(e->context, bits);
+	return emit_is_vector(e) ? LLVMVectorType(one, e->width) : one;
+}
+
+LLVMTypeRef emit_type(struct emit *e, enum ptx_type type)
+{
+	switch (type) {
+	case PTX_F32:
+		return e->f32;
+	case PTX_F64:
+		return e->f64;
+	default:
+		return emit_int_type(e, ptx_type_bits(type));
+	}
+}
+
+static LLVMValueRef repeat(struct emit *e, LLVMValueRef constant)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = constant;
+	}
+	return LLVMConstVector(all, e->width);
+}
+
+LLVMValueRef emit_const(struct emit *e, LLVMTypeRef type, uint64_t value)
+{
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+		return LLVMConstInt(type, value, false);
+	}
+	return repeat(e, LLVMConstInt(LLVMGetElementType(type), value, false));
+}
+
+LLVMValueRef emit_scalar(struct emit *e, unsigned bits, uint64_t value)
+{
+	return LLVMConstInt(LLVMIntTypeInContext(e->context, bits), value, false);
+}
+
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar)
+{
+	if (!emit_is_vector(e)) {
+		return scalar;
+	}
+	LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), e->width);
+	LLVMValueRef none = LLVMGetUndef(type);
+	LLVMValueRef first = LLVMBuildInsertElement(e->builder, none, scalar,
+		emit_scalar(e, 32, 0), "");
+	return LLVMBuildShuffleVector(e->builder, first, none, LLVMConstNull(e->v.i32), "");
+}
+
+LLVMValueRef emit_spread(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	LLVMTypeRef type = LLVMTypeOf(base);
+	LLVMValueRef same = emit_splat(e, base);
+	if (!offsets) {
+		return same;
+	}
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = LLVMConstInt(type, (uint64_t)offsets[i], true);
+	}
+	return ir_add(e, same, LLVMConstVector(all, e->width));
+}
+
+LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value)
+{
+	return emit_const(e, emit_int_type(e, bits), value);
+}
+
+LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value)
+{
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+		return LLVMConstReal(type, value);
+	}
+	return repeat(e, LLVMConstReal(LLVMGetElementType(type), value));
+}
+
+LLVMValueRef emit_lane_number(struct emit *e)
+{
+	if (!emit_is_vector(e)) {
+		return e->lane ? e->lane : emit_scalar(e, 32, 0);
+	}
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < e->width; i++) {
+		all[i] = emit_scalar(e, 32, i);
+	}
+	return LLVMConstVector(all, e->width);
+}
+
+LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(e->fn)));
+	LLVMValueRef room = LLVMBuildAlloca(e->builder, type, name);
+	LLVMPositionBuilderAtEnd(e->builder, back);
+	return room;
+}
+
+LLVMValueRef emit_bits(struct emit *e, LLVMValueRef value)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (type == e->f32) {
+		return ir_bitcast(e, value, e->i32);
+	}
+	return type == e->f64 ? ir_bitcast(e, value, e->i64) : value;
+}
+
+LLVMValueRef emit_cast(struct emit *e, LLVMValueRef value, LLVMTypeRef type)
+{
+	return LLVMTypeOf(value) == type ? value : ir_bitcast(e, value, type);
+}
+
+LLVMValueRef ir_intrinsic(struct emit *e, const char *name, LLVMTypeRef *types,
+	unsigned type_count, LLVMValueRef *args, unsigned count)
+{
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->ir, id, types, type_count);
+	LLVMTypeRef type = LLVMIntrinsicGetType(e->context, id, types, type_count);
+	return LLVMBuildCall2(e->builder, type, fn, args, count, "");
+}
+
+LLVMValueRef ir_call1(struct emit *e, const char *name, LLVMValueRef a)
+{
+	LLVMTypeRef type = LLVMTypeOf(a);
+	return ir_intrinsic(e, name, &type, 1, &a, 1);
+}
+
+LLVMValueRef ir_call2(struct emit *e, const char *name, LLVMValueRef a, LLVMValueRef b)
+{
+	LLVMTypeRef type = LLVMTypeOf(a);
+	LLVMValueRef args[] = {a, b};
+	return ir_intrinsic(e, name, &type, 1, args, 2);
+}
+
+LLVMValueRef ir_call3(struct emit *e, const char *name, LLVMValueRef a, LLVMValueRef b,
+	LLVMValueRef c)
+{
+	LLVMTypeRef type = LLVMTypeOf(a);
+	LLVMValueRef args[] = {a, b, c};
+	return ir_intrinsic(e, name, &type, 1, args, 3);
+}
+
+bool ir_is(LLVMValueRef value, LLVMOpcode op)
+{
+	return value && LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == op;
+}
+
+LLVMValueRef ir_splat_scalar(LLVMValueRef vector)
+{
+	if (!ir_is(vector, LLVMShuffleVector)) {
+		return NULL;
+	}
+	LLVMValueRef from = LLVMGetOperand(vector, 0);
+	bool inserts = ir_is(from, LLVMInsertElement) && LLVMIsAConstantInt(LLVMGetOperand(from, 2))
+		&& LLVMConstIntGetZExtValue(LLVMGetOperand(from, 2)) == 0;
+	for (unsigned i = 0; i < LLVMGetNumMaskElements(vector) && inserts; i++) {
+		inserts = LLVMGetMaskValue(vector, i) == 0;
+	}
+	return inserts ? LLVMGetOperand(from, 1) : NULL;
+}
+
+void emit_fail(struct emit *e, const char *why)
+{
+	if (!e->failed) {
+		e->failed = true;
+		ptx_unsupported(e->diag, e->inst->line, e->inst->column, "instruction '%s' %s",
+			ptx_rows[e->inst->op].spelling, why);
+	}
+}
+
+/* A value of one size to a type of another: what a wider or narrower register does. */
+LLVMValueRef emit_resize(struct emit *e, LLVMValueRef value, LLVMTypeRef type, bool sign)
+{
+	if (LLVMTypeOf(value) == type) {
+		return value;
+	}
+
+	LLVMTypeRef whole = type == e->f32 ? e->i32 : type == e->f64 ? e->i64 : type;
+	return emit_cast(e, ir_resize(e, emit_bits(e, value), whole, sign), type);
+}
+
+void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
+	LLVMValueRef value)
+{
+	if (operand->kind == PTX_REG) {
+		emit_def_reg(e, operand->reg, type, value);
+	}
+}
+
+/* A float constant keeps its bits when its size is that of the type, else its value. */
+static LLVMValueRef use_real(struct emit *e, const struct ptx_operand *operand,
+	enum ptx_type type)
+{
+	unsigned bits = ptx_type_bits(type);
+	if (operand->real_width == bits) {
+		return emit_cast(e, emit_int(e, bits, operand->real_bits), emit_type(e, type));
+	}
+
+	LLVMTypeRef real = bits == 64 ? e->f64 : e->f32;
+	return emit_resize(e, emit_real(e, real, operand->real), emit_type(e, type), false);
+}
+
+/* mov's {a, b, ...}: the first element is the lowest. */
+static LLVMValueRef use_vector(struct emit *e, const struct ptx_operand *operand,
+	enum ptx_type type)
+{
+	static const enum ptx_type parts[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64};
+	unsigned bits = ptx_type_bits(type);
+	unsigned part_bits = bits / (unsigned)operand->count;
+	LLVMTypeRef whole = emit_int_type(e, bits);
+	LLVMValueRef all = emit_int(e, bits, 0);
+
+	for (size_t i = 0; i < operand->count; i++) {
+		enum ptx_type part = parts[__builtin_ctz(part_bits) - 3];
+		LLVMValueRef value = ir_zext(e, emit_use(e, &operand->elements[i], part), whole);
+		LLVMValueRef shift = ir_zext(e, emit_int(e, 32, i * part_bits), whole);
+		all = ir_or(e, all, ir_shl(e, value, shift));
+	}
+	return emit_cast(e, all, emit_type(e, type));
+}
+
+LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum ptx_type type)
+{
+	LLVMTypeRef as = emit_type(e, type);
+	LLVMValueRef value;
+
+	switch (operand->kind) {
+	case PTX_REG:
+		value = emit_use_reg(e, operand->reg, type);
+		return operand->negated ? ir_not(e, value) : value;
+	case PTX_INT:
+		if (type == PTX_PRED) {
+			return emit_int(e, 1, operand->value != 0);
+		}
+		value = LLVMConstInt(LLVMIntTypeInContext(e->context, ptx_type_bits(type)),
+			(uint64_t)operand->value, true);
+		return emit_cast(e, emit_is_vector(e) ? repeat(e, value) : value, as);
+	case PTX_FLOAT:
+		return use_real(e, operand, type);
+	case PTX_SREG:
+		return emit_resize(e, emit_sreg(e, operand->sreg), as, false);
+	case PTX_ADDRESS:
+		value = operand->var ? emit_var(e, operand->var) : emit_int(e, 64, 0);
+		value = ir_add(e, value, emit_int(e, 64, (uint64_t)operand->value));
+		return emit_resize(e, value, as, false);
+	case PTX_VECTOR:
+		return use_vector(e, operand, type);
+	default:
+		emit_fail(e, "has an operand that is not supported");
+		return LLVMGetUndef(as);
+	}
+}
+
+LLVMBasicBlockRef emit_block(struct emit *e, const char *name)
+{
+	return LLVMAppendBasicBlockInContext(e->context, e->fn, name);
+}
+
+void emit_enter(struct emit *e, LLVMBasicBlockRef block)
+{
+	LLVMPositionBuilderAtEnd(e->builder, block);
+}
+
+bool emit_is_open(struct emit *e)
+{
+	return !LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder));
+}
+
+LLVMBasicBlockRef emit_entry_visit(struct emit *e)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, e->entry_end);
+	return back;
+}
+
+LLVMBasicBlockRef emit_block_visit(struct emit *e)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, e->block_end);
+	return back;
+}
+
+LLVMBasicBlockRef emit_call_visit(struct emit *e)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMPositionBuilderBefore(e->builder, e->call_end);
+	return back;
+}
+
+void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
+{
+	/* a visit within a visit? */
+	LLVMValueRef const ends[] = {e->entry_end, e->block_end, e->call_end};
+	for (size_t i = 0; i < countof(ends); i++) {
+		if (back == LLVMGetInstructionParent(ends[i])) {
+			LLVMPositionBuilderBefore(e->builder, ends[i]);
+			return;
+		}
+	}
+	LLVMPositionBuilderAtEnd(e->builder, back);
+}
+
+static void call_plain(struct emit *e, const struct ptx_inst *inst)
+{
+	if (emitters[inst->op]) {
+		emitters[inst->op](e, inst);
+	} else {
+		emit_fail(e, "is not supported by the CPU device");
+	}
+}
+
+/* W = 32: once for all lanes if they have it alike. */
+static void call_emitter(struct emit *e, const struct ptx_inst *inst)
+{
+	struct shape made = {.is_vector = true};
+	if (e->is_traced) {
+		emit_trace(e, inst);
+	}
+	if (e->width > 1 && !e->is_alone) {
+		made = shapes_result(&e->shapes, inst);
+	}
+	if (made.is_vector) {
+		call_plain(e, inst);
+		return;
+	}
+	e->offsets = made.offsets;
+	struct emit_mode vectors = emit_begin_once(e);
+	call_plain(e, inst);
+	emit_set_mode(e, vectors);
+	e->offsets = NULL;
+}
+
+/* Around the instruction: all lanes do it, or none. */
+static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+{
+	LLVMBasicBlockRef then = emit_block(e, "then");
+	LLVMBasicBlockRef after = emit_block(e, "after");
+	LLVMBuildCondBr(e->builder, guard, then, after);
+	emit_enter(e, then);
+	call_emitter(e, inst);
+	if (emit_is_open(e)) {
+		LLVMBuildBr(e->builder, after);
+	}
+	emit_enter(e, after);
+}
+
+/* W = 32: for those lanes. */
+static void mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+{
+	LLVMValueRef mask = e->mask;
+	LLVMValueRef lanes = e->mask_lanes;
+	e->mask_lanes = lanes ? ir_and(e, lanes, guard) : guard;
+	e->mask = ir_bitcast(e, e->mask_lanes, e->s.i32);
+	call_emitter(e, inst);
+	e->mask = mask;
+	e->mask_lanes = lanes;
+}
+
+/* Only branches end a block under a guard: lower.c has seen to that. */
+void emit_inst(struct emit *e, const struct ptx_inst *inst)
+{
+	e->inst = inst;
+	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
+		call_emitter(e, inst);
+		return;
+	}
+	bool all_or_none = e->width == 1 || e->is_alone || emit_is_same(e, inst->guard);
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	if (all_or_none) {
+		branch_guarded(e, inst, guard);
+	} else {
+		mask_guarded(e, inst, guard);
+	}
+}
+
+/*
+ * LLVM compares each access to memory with all others in a block, which for a thousand lines that
+ * gather and scatter takes seconds.  After some of them begin another block, by a branch that is
+ * never taken, but LLVM cannot know: no warp ends at that thread.
+ */
+static void begin_anew(struct emit *e)
+{
+	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
+	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
+	LLVMSetVolatile(end, true);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)), never,
+		next);
+	emit_enter(e, never);
+	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
+	emit_enter(e, next);
+	e->lane_accesses = 0;
+}
+
+void emit_body(struct emit *e, size_t index)
+{
+	const struct ptx_block *block = &e->func->blocks[index];
+	e->block = index;
+	e->body++;
+	e->lane_accesses = 0;
+	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
+		if (e->lane_accesses >= MOST_LANE_ACCESSES && !e->team) {
+			begin_anew(e);
+		}
+		emit_inst(e, &e->func->insts[i]);
+	}
+	if (emit_is_open(e)) {
+		emit_goto(e, block->succ[0]);
+	}
+}
+
+static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
+{
+	for (size_t i = 0; i < e->order_count; i++) {
+		blocks[e->order[i]] = emit_block(e, "bb");
+	}
+	return blocks;
+}
+
+static void make_function(struct emit *e, const char *symbol)
+{
+	LLVMTypeRef params[] = {e->ptr, e->ptr, e->s.i32};
+	LLVMTypeRef type = LLVMFunctionType(e->s.i32, params, countof(params), false);
+	e->fn = LLVMAddFunction(e->ir, symbol, type);
+	e->warp = LLVMGetParam(e->fn, 0);
+	e->frame = LLVMGetParam(e->fn, 1);
+
+	static const char nounwind[] = "nounwind";
+	unsigned kind = LLVMGetEnumAttributeKindForName(nounwind, sizeof(nounwind) - 1);
+	LLVMAddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(e->context, kind, 0));
+
+	emit_enter(e, emit_block(e, "entry"));
+	emit_make_slots(e);
+	if (e->width > 1) {
+		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
+	}
+	make_blocks(e, e->blocks);
+	if (e->width > 1 && !e->alone) {
+		make_blocks(e, e->diverged);
+	}
+	e->first = LLVMBuildAlloca(e->builder, e->s.i32, "first");
+	LLVMBuildStore(e->builder, emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32),
+		e->first);
+	LLVMBasicBlockRef block = emit_block(e, "block");
+	LLVMBasicBlockRef warp = emit_block(e, "warp");
+	e->call_end = LLVMBuildBr(e->builder, block);
+	emit_enter(e, block);
+	e->block_end = LLVMBuildBr(e->builder, warp);
+	emit_enter(e, warp);
+	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
+		emit_block(e, "start"), 4);
+	emit_blocks(e);
+}
+
+struct emit_mode emit_set_mode(struct emit *e, struct emit_mode mode)
+{
+	struct emit_mode old = {e->lane, e->once};
+	e->lane = mode.lane;
+	e->once = mode.once;
+	emit_set_types(e, emit_is_vector(e) ? &e->v : &e->s);
+	return old;
+}
+
+void emit_set_types(struct emit *e, const struct emit_types *types)
+{
+	e->i1 = types->i1;
+	e->i8 = types->i8;
+	e->i16 = types->i16;
+	e->i32 = types->i32;
+	e->i64 = types->i64;
+	e->i128 = types->i128;
+	e->f32 = types->f32;
+	e->f64 = types->f64;
+}
+
+static void make_types(struct emit *e)
+{
+	e->context = LLVMGetModuleContext(e->ir);
+	LLVMTypeRef *const ints[] = {&e->s.i1, &e->s.i8, &e->s.i16, &e->s.i32, &e->s.i64,
+		&e->s.i128};
+	static const unsigned bits[] = {1, 8, 16, 32, 64, 128};
+	for (size_t i = 0; i < countof(ints); i++) {
+		*ints[i] = LLVMIntTypeInContext(e->context, bits[i]);
+	}
+	e->s.f32 = LLVMFloatTypeInContext(e->context);
+	e->s.f64 = LLVMDoubleTypeInContext(e->context);
+	e->ptr = LLVMPointerType(e->s.i8, 0);
+
+	const struct emit_types *s = &e->s;
+	unsigned w = e->width;
+	e->v = (struct emit_types){LLVMVectorType(s->i1, w), LLVMVectorType(s->i8, w),
+		LLVMVectorType(s->i16, w), LLVMVectorType(s->i32, w), LLVMVectorType(s->i64, w),
+		LLVMVectorType(s->i128, w), LLVMVectorType(s->f32, w), LLVMVectorType(s->f64, w)};
+	emit_set_types(e, w > 1 ? &e->v : &e->s);
+}
+
+static void note_order(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (size_t i = 0; i < func->block_count; i++) {
+		const struct ptx_block *block = &func->blocks[i];
+		if (block->rpo != SIZE_MAX) {
+			e->order[block->rpo] = i;
+			e->order_count++;
+		}
+	}
+}
+
+static bool emit_init(struct emit *e, unsigned class)
+{
+	make_types(e);
+	e->builder = LLVMCreateBuilderInContext(e->context);
+
+	const struct ptx_func *func = e->func;
+	e->regs = mem_zalloc(func->reg_count + 1, sizeof(*e->regs));
+	e->blocks = mem_zalloc(func->block_count, sizeof(*e->blocks));
+	e->diverged = mem_zalloc(func->block_count, sizeof(*e->diverged));
+	e->resumes = mem_zalloc(func->block_count, sizeof(*e->resumes));
+	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
+	e->spins = mem_zalloc(func->block_count, sizeof(*e->spins));
+	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
+	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
+	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
+		&& e->kept && e->written && spin_find(func, e->spins)
+		&& (e->width == 1 || shapes_find(&e->shapes, func, class % SHAPE_TEAM, e->spins));
+	if (ok) {
+		e->splits = e->width > 1 && split_is_possible(func);
+		note_order(e);
+		emit_note_kept(e);
+		ok = emit_alone_init(e) && emit_team_init(e, class / SHAPE_TEAM) && emit_bypass_init(e);
+	}
+	return ok || ptx_no_memory(e->diag);
+}
+
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
+	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	assert(width == 1 || width == RT_MAX_WIDTH);
+	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width,
+		.is_traced = emit_is_traced(ir)};
+	bool ok = emit_init(&e, class);
+	if (ok) {
+		make_function(&e, symbol);
+		ok = !e.failed && (width == 1 || shape_pool_had_memory(e.shapes.pool)
+			|| ptx_no_memory(diag));
+	}
+
+	*frame_size = e.frame_size;
+	mem_free(e.regs);
+	mem_free(e.blocks);
+	mem_free(e.diverged);
+	mem_free(e.resumes);
+	mem_free(e.order);
+	mem_free(e.spins);
+	mem_free(e.kept);
+	mem_free(e.written);
+	emit_alone_finish(&e);
+	emit_team_finish(&e);
+	emit_bypass_finish(&e);
+	shapes_free(&e.shapes);
+	LLVMDisposeBuilder(e.builder);
+	return ok;
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Vectors that drift (W = 32).
+ *
+ * A loop over an array often has a pointer that it adds to, the same to all lanes.  As a vector of
+ * addresses it takes four registers of the processor and an addition in each; worse, each access
+ * asks again whether the lanes are neighbours, and where their rows begin, though to add one number to
+ * all of them changes neither.  So once registers have become values, such a vector is taken apart:
+ *
+ *	p = phi [start, ...], [p + splat u, loop]      p = start + splat d
+ *	                                               d = phi [0, ...], [d + u, loop]
+ *
+ * and what is asked of p is asked of `start`: comparisons of p with a permutation of itself are
+ * those of `start`, and element i of p is that of `start` plus d.  These LLVM then moves out of the
+ * loop.  All this holds for any integers modulo 2^n, so that it matters neither what the vectors are
+ * for nor how control got there, nor which lanes run.
+ *
+ * The root of a vector is what is left of it without what has been added to all lanes alike.  If all
+ * values that come into a phi have one root, that is the phi's; if not, the phi is a root itself, and
+ * it drifts if a value that comes in is the phi plus something.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/codegen/emit.h"
+
+#include <stdlib.h>
+
+/* How far to look into sums; how often to go over all phis until nothing changes. */
+enum { MOST_STEPS = 10, MOST_ROUNDS = 40 };
+
+struct drift_phi {
+	LLVMValueRef phi;
+	LLVMValueRef root;    /* NULL: not known yet */
+	bool is_wanted;
+	bool drifts;          /* from the root */
+	LLVMValueRef part;    /* the root, or what takes its place */
+	LLVMValueRef drift;   /* a scalar, likewise a phi; */
+	bool owns_drift;      /* else it is another one's */
+};
+
+struct drifter {
+	LLVMValueRef fn;
+	LLVMBuilderRef builder;
+	LLVMTypeRef i32;
+	struct drift_phi *phis;
+	struct drift_phi **sorted; /* the same by address, so that they can be found */
+	size_t count;
+	/* the vector taken apart last */
+	LLVMValueRef peeled, part, sum;
+};
+
+/* --- Vectors with the same number in all lanes --- */
+
+static bool is_number(LLVMTypeRef type)
+{
+	return LLVMGetTypeKind(type) == LLVMVectorTypeKind
+		&& LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind
+		&& LLVMGetIntTypeWidth(LLVMGetElementType(type)) >= 32;
+}
+
+static LLVMValueRef constant_splat(struct drifter *d, LLVMValueRef vector)
+{
+	LLVMValueRef first = LLVMConstExtractElement(vector, LLVMConstInt(d->i32, 0, false));
+	unsigned count = LLVMGetVectorSize(LLVMTypeOf(vector));
+	for (unsigned i = 1; i < count && LLVMIsAConstantInt(first); i++) {
+		if (LLVMConstExtractElement(vector, LLVMConstInt(d->i32, i, false)) != first) {
+			return NULL;
+		}
+	}
+	return LLVMIsAConstantInt(first) ? first : NULL;
+}
+
+/* The number as a scalar; NULL: it is none. */
+static LLVMValueRef splat_of(struct drifter *d, LLVMValueRef vector)
+{
+	if (LLVMIsConstant(vector)) {
+		return constant_splat(d, vector);
+	}
+	return ir_splat_scalar(vector);
+}
+
+static LLVMValueRef make_splat(struct drifter *d, LLVMValueRef scalar, LLVMTypeRef type)
+{
+	LLVMValueRef none = LLVMGetUndef(type);
+	LLVMValueRef first = LLVMBuildInsertElement(d->builder, none, scalar,
+		LLVMConstInt(d->i32, 0, false), "");
+	LLVMTypeRef order = LLVMVectorType(d->i32, LLVMGetVectorSize(type));
+	return LLVMBuildShuffleVector(d->builder, first, none, LLVMConstNull(order), "");
+}
+
+/* Of a vector plus a splat: the vector, and the splat's scalar; NULL: it is no such sum. */
+static LLVMValueRef without_splat(struct drifter *d, LLVMValueRef value, LLVMValueRef *scalar)
+{
+	if (!ir_is(value, LLVMAdd)) {
+		return NULL;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		*scalar = splat_of(d, LLVMGetOperand(value, 1 - i));
+		if (*scalar) {
+			return LLVMGetOperand(value, i);
+		}
+	}
+	return NULL;
+}
+
+/* --- Roots --- */
+
+static int compare_phis(const void *a, const void *b)
+{
+	uintptr_t one = (uintptr_t)(*(struct drift_phi *const *)a)->phi;
+	uintptr_t other = (uintptr_t)(*(struct drift_phi *const *)b)->phi;
+	return (one > other) - (one < other);
+}
+
+static struct drift_phi *find_phi(const struct drifter *d, LLVMValueRef value)
+{
+	struct drift_phi phi = {.phi = value}, *key = &phi;
+	struct drift_phi **found = ir_is(value, LLVMPHI)
+		? bsearch(&key, d->sorted, d->count, sizeof(key), compare_phis) : NULL;
+	return found ? *found : NULL;
+}
+
+/* What is left of a value without what is added to all lanes; *moved: whether there is such. */
+static LLVMValueRef strip(struct drifter *d, LLVMValueRef value, bool *moved)
+{
+	LLVMValueRef scalar, next;
+	for (unsigned i = 0; i < MOST_STEPS && (next = without_splat(d, value, &scalar)); i++) {
+		value = next;
+		*moved = true;
+	}
+	return value;
+}
+
+static LLVMValueRef root_of(struct drifter *d, LLVMValueRef value, bool *moved)
+{
+	value = strip(d, value, moved);
+	const struct drift_phi *inner = find_phi(d, value);
+	return inner ? inner->root : value;
+}
+
+static LLVMValueRef meet(struct drifter *d, LLVMValueRef phi)
+{
+	LLVMValueRef root = NULL;
+	bool moved = false;
+	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+		LLVMValueRef one = root_of(d, LLVMGetIncomingValue(phi, i), &moved);
+		if (root && one && one != root) {
+			return phi;
+		}
+		root = one ? one : root;
+	}
+	return root;
+}
+
+static bool find_roots(struct drifter *d)
+{
+	bool changed = true;
+	for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
+		changed = false;
+		for (size_t i = 0; i < d->count; i++) {
+			struct drift_phi *p = &d->phis[i];
+			LLVMValueRef root = p->root == p->phi ? p->phi : meet(d, p->phi);
+			changed |= root != p->root;
+			p->root = root;
+		}
+	}
+	return !changed;
+}
+
+/* A value that comes in is the root plus something, maybe by way of another phi. */
+static bool is_moved(struct drifter *d, const struct drift_phi *p)
+{
+	bool any = false;
+	for (unsigned i = 0; i < LLVMCountIncoming(p->phi) && !any; i++) {
+		bool moved = false;
+		LLVMValueRef value = strip(d, LLVMGetIncomingValue(p->phi, i), &moved);
+		const struct drift_phi *inner = find_phi(d, value);
+		any = (inner ? inner->root : value) == p->root
+			&& (moved || (inner && inner != p && inner->drifts));
+	}
+	return any;
+}
+
+/* Whether any does. */
+static bool find_drifting(struct drifter *d)
+{
+	bool any = false, changed = true;
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < d->count; i++) {
+			struct drift_phi *p = &d->phis[i];
+			if (p->is_wanted && !p->drifts && is_moved(d, p)) {
+				p->drifts = true;
+				changed = true;
+				any = true;
+			}
+		}
+	}
+	return any;
+}
+
+/* --- Which are worth it --- */
+
+static bool is_constant_index(LLVMValueRef extract)
+{
+	return LLVMIsAConstantInt(LLVMGetOperand(extract, 1)) != NULL;
+}
+
+/* Whether somebody asks for an element of a vector, or of a sum with it. */
+static bool is_asked(LLVMValueRef value, unsigned steps)
+{
+	bool asked = false;
+	LLVMUseRef use = LLVMGetFirstUse(value);
+	for (; use && !asked; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+		asked = ir_is(user, LLVMExtractElement) ? is_constant_index(user)
+			: steps > 0 && ir_is(user, LLVMAdd) && is_asked(user, steps - 1);
+	}
+	return asked;
+}
+
+/* All with one root, or none. */
+static void find_wanted(struct drifter *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct drift_phi *p = &d->phis[i];
+		if (!p->root || p->is_wanted || !is_asked(p->phi, 2)) {
+			continue;
+		}
+		for (size_t k = 0; k < d->count; k++) {
+			d->phis[k].is_wanted |= d->phis[k].root == p->root;
+		}
+	}
+}
+
+/* --- Phis of parts --- */
+
+/* Whether two phis, from the same block, are as far from their roots. */
+static bool drift_alike(struct drifter *d, const struct drift_phi *p, const struct drift_phi *q,
+	unsigned incoming)
+{
+	LLVMValueRef a = LLVMGetIncomingValue(p->phi, incoming), next_a, one;
+	LLVMValueRef b = LLVMGetIncomingValue(q->phi, incoming), next_b, other;
+	bool moved = false;
+	bool from_root = root_of(d, a, &moved) == p->root;
+	if (from_root != (root_of(d, b, &moved) == q->root)) {
+		return false;
+	}
+	for (unsigned i = 0; from_root && i < MOST_STEPS; i++) {
+		next_a = without_splat(d, a, &one);
+		next_b = without_splat(d, b, &other);
+		if (!next_a || !next_b || one != other) {
+			break;
+		}
+		a = next_a;
+		b = next_b;
+	}
+	const struct drift_phi *inner_a = find_phi(d, a), *inner_b = find_phi(d, b);
+	return !from_root || (inner_a == p && inner_b == q)
+		|| (!next_a && !next_b && !(inner_a && inner_a->drifts)
+			&& !(inner_b && inner_b->drifts));
+}
+
+/* Another one's drift that is the same, step by step: NULL: there is none. */
+static LLVMValueRef find_drift(struct drifter *d, const struct drift_phi *p)
+{
+	unsigned count = LLVMCountIncoming(p->phi);
+	for (const struct drift_phi *q = d->phis; q < p; q++) {
+		bool same = q->owns_drift && LLVMTypeOf(q->phi) == LLVMTypeOf(p->phi)
+			&& LLVMGetInstructionParent(q->phi) == LLVMGetInstructionParent(p->phi);
+		for (unsigned i = 0; i < count && same; i++) {
+			same = LLVMGetIncomingBlock(p->phi, i) == LLVMGetIncomingBlock(q->phi, i)
+				&& drift_alike(d, p, q, i);
+		}
+		if (same) {
+			return q->drift;
+		}
+	}
+	return NULL;
+}
+
+static void make_phis(struct drifter *d, struct drift_phi *p)
+{
+	LLVMTypeRef type = LLVMTypeOf(p->phi);
+	LLVMPositionBuilderBefore(d->builder, p->phi);
+	p->drift = find_drift(d, p);
+	p->owns_drift = !p->drift;
+	if (p->owns_drift) {
+		p->drift = LLVMBuildPhi(d->builder, LLVMGetElementType(type), "");
+	}
+	if (p->root == p->phi) {
+		p->part = LLVMBuildPhi(d->builder, type, "");
+	}
+}
+
+/* When all phis are made: a root that drifts itself is left by its part. */
+static void find_part(struct drifter *d, struct drift_phi *p)
+{
+	const struct drift_phi *root = find_phi(d, p->root);
+	p->part = root && root->drifts ? root->part : p->root;
+}
+
+/* How far a value, which comes from a block, is from what takes the root's place. */
+static LLVMValueRef drift_of(struct drifter *d, LLVMValueRef value, LLVMBasicBlockRef from)
+{
+	LLVMValueRef scalar, next;
+	LLVMValueRef sum = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(value)));
+	LLVMPositionBuilderBefore(d->builder, LLVMGetBasicBlockTerminator(from));
+	for (unsigned i = 0; i < MOST_STEPS && (next = without_splat(d, value, &scalar)); i++) {
+		sum = LLVMBuildAdd(d->builder, sum, scalar, "");
+		value = next;
+	}
+	const struct drift_phi *inner = find_phi(d, value);
+	return inner && inner->drifts ? LLVMBuildAdd(d->builder, sum, inner->drift, "") : sum;
+}
+
+/* The same value for each time that a block is named. */
+static LLVMValueRef known_drift(const struct drift_phi *p, LLVMBasicBlockRef from)
+{
+	for (unsigned i = 0; i < LLVMCountIncoming(p->drift); i++) {
+		if (LLVMGetIncomingBlock(p->drift, i) == from) {
+			return LLVMGetIncomingValue(p->drift, i);
+		}
+	}
+	return NULL;
+}
+
+static void fill_phis(struct drifter *d, struct drift_phi *p)
+{
+	LLVMValueRef none = LLVMConstNull(LLVMTypeOf(p->drift));
+	for (unsigned i = 0; i < LLVMCountIncoming(p->phi); i++) {
+		LLVMBasicBlockRef from = LLVMGetIncomingBlock(p->phi, i);
+		LLVMValueRef value = LLVMGetIncomingValue(p->phi, i);
+		bool moved = false, same = root_of(d, value, &moved) == p->root;
+		if (p->owns_drift) {
+			LLVMValueRef drift = known_drift(p, from);
+			drift = drift ? drift : same ? drift_of(d, value, from) : none;
+			LLVMAddIncoming(p->drift, &drift, &from, 1);
+		}
+		if (p->root == p->phi) {
+			LLVMAddIncoming(p->part, same ? &p->part : &value, &from, 1);
+		}
+	}
+}
+
+static void to_first_place(struct drifter *d, LLVMValueRef phi)
+{
+	while (LLVMIsAPHINode(phi)) {
+		phi = LLVMGetNextInstruction(phi);
+	}
+	LLVMPositionBuilderBefore(d->builder, phi);
+}
+
+static void replace_phi(struct drifter *d, struct drift_phi *p)
+{
+	to_first_place(d, p->phi);
+	LLVMValueRef all = make_splat(d, p->drift, LLVMTypeOf(p->phi));
+	LLVMValueRef sum = LLVMBuildAdd(d->builder, p->part, all, "");
+	LLVMReplaceAllUsesWith(p->phi, sum);
+	LLVMInstructionEraseFromParent(p->phi);
+	p->phi = sum;
+}
+
+/* --- All phis --- */
+
+/* Counts them if there is no room yet. */
+static size_t collect_phis(struct drifter *d)
+{
+	size_t count = 0;
+	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
+	for (; block; block = LLVMGetNextBasicBlock(block)) {
+		LLVMValueRef phi = LLVMGetFirstInstruction(block);
+		for (; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
+			if (is_number(LLVMTypeOf(phi)) && d->phis) {
+				d->phis[count] = (struct drift_phi){.phi = phi};
+			}
+			count += is_number(LLVMTypeOf(phi));
+		}
+	}
+	return count;
+}
+
+typedef void phi_fn(struct drifter *d, struct drift_phi *p);
+
+static void for_drifting(struct drifter *d, phi_fn *fn)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->phis[i].drifts) {
+			fn(d, &d->phis[i]);
+		}
+	}
+}
+
+/* False: no memory. */
+static bool take_apart(struct drifter *d)
+{
+	size_t count = collect_phis(d);
+	if (count == 0) {
+		return true;
+	}
+	d->phis = mem_zalloc(count, sizeof(*d->phis));
+	d->sorted = mem_zalloc(count, sizeof(*d->sorted));
+	if (!d->phis || !d->sorted) {
+		return false;
+	}
+	d->count = collect_phis(d);
+	for (size_t i = 0; i < count; i++) {
+		d->sorted[i] = &d->phis[i];
+	}
+	qsort(d->sorted, count, sizeof(*d->sorted), compare_phis);
+	if (find_roots(d)) {
+		find_wanted(d);
+		find_drifting(d);
+		for_drifting(d, make_phis);
+		for_drifting(d, find_part);
+		for_drifting(d, fill_phis);
+		for_drifting(d, replace_phi);
+	}
+	return true;
+}
+
+/* --- Questions --- */
+
+static LLVMValueRef add_scalars(struct drifter *d, LLVMValueRef a, LLVMValueRef b)
+{
+	return a && b ? LLVMBuildAdd(d->builder, a, b, "") : a ? a : b;
+}
+
+/* What is left of a vector, and the scalar that was added to it; NULL: none. */
+static LLVMValueRef part_of(struct drifter *d, LLVMValueRef value, unsigned steps, LLVMValueRef *sum)
+{
+	LLVMValueRef scalars[2] = {NULL, NULL}, parts[2] = {NULL, NULL};
+	*sum = NULL;
+	if (steps == 0 || !ir_is(value, LLVMAdd)) {
+		return value;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		LLVMValueRef operand = LLVMGetOperand(value, i);
+		scalars[i] = splat_of(d, operand);
+		parts[i] = scalars[i] ? NULL : part_of(d, operand, steps - 1, &scalars[i]);
+	}
+	if ((!scalars[0] && !scalars[1]) || (!parts[0] && !parts[1])) {
+		return value;
+	}
+	LLVMPositionBuilderBefore(d->builder, value);
+	*sum = add_scalars(d, scalars[0], scalars[1]);
+	return parts[0] && parts[1] ? LLVMBuildAdd(d->builder, parts[0], parts[1], "")
+		: parts[0] ? parts[0] : parts[1];
+}
+
+/* The last one is asked for several times. */
+static LLVMValueRef peel(struct drifter *d, LLVMValueRef value, LLVMValueRef *sum)
+{
+	if (d->peeled != value) {
+		d->part = part_of(d, value, MOST_STEPS, &d->sum);
+		d->peeled = value;
+	}
+	*sum = d->sum;
+	return d->part;
+}
+
+static void ask_for_element(struct drifter *d, LLVMValueRef extract)
+{
+	LLVMValueRef sum, part = peel(d, LLVMGetOperand(extract, 0), &sum);
+	if (!sum || !is_constant_index(extract)) {
+		return;
+	}
+	LLVMPositionBuilderBefore(d->builder, extract);
+	LLVMValueRef element = LLVMBuildExtractElement(d->builder, part, LLVMGetOperand(extract, 1), "");
+	LLVMReplaceAllUsesWith(extract, LLVMBuildAdd(d->builder, element, sum, ""));
+	LLVMInstructionEraseFromParent(extract);
+}
+
+/* What ask_for_element adds to an element that is put into a vector; NULL: nothing. */
+static LLVMValueRef added_to(LLVMValueRef insert)
+{
+	LLVMValueRef element = LLVMGetOperand(insert, 1);
+	return ir_is(element, LLVMAdd) ? LLVMGetOperand(element, 1) : NULL;
+}
+
+static bool is_same_sum(LLVMValueRef a, LLVMValueRef b)
+{
+	return a == b || (ir_is(a, LLVMAdd) && ir_is(b, LLVMAdd)
+		&& LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0)
+		&& LLVMGetOperand(a, 1) == LLVMGetOperand(b, 1));
+}
+
+static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
+{
+	if (!ir_is(vector, LLVMInsertElement)) {
+		return vector;
+	}
+	return LLVMBuildInsertElement(d->builder, without_sums(d, LLVMGetOperand(vector, 0)),
+		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
+}
+
+/* Where rows begin (emit_wide.c), as a vector.  If the same is added to all, add it to that; `last` is
+ * the last one put into it. */
+static void ask_for_rows(struct drifter *d, LLVMValueRef last)
+{
+	LLVMUseRef use = LLVMGetFirstUse(last);
+	LLVMValueRef insert = last, sum = added_to(last);
+	bool alike = sum && use && !ir_is(LLVMGetUser(use), LLVMInsertElement)
+		&& ir_is(LLVMGetOperand(last, 0), LLVMInsertElement) && is_number(LLVMTypeOf(last));
+	for (; alike && ir_is(insert, LLVMInsertElement); insert = LLVMGetOperand(insert, 0)) {
+		LLVMValueRef other = added_to(insert);
+		alike = other && is_same_sum(sum, other);
+	}
+	if (alike && LLVMIsUndef(insert)) {
+		LLVMPositionBuilderBefore(d->builder, last);
+		LLVMValueRef all = make_splat(d, sum, LLVMTypeOf(last));
+		LLVMValueRef rows = LLVMBuildAdd(d->builder, without_sums(d, last), all, "");
+		LLVMReplaceAllUsesWith(last, rows);
+		LLVMInstructionEraseFromParent(last);
+	}
+}
+
+/* Of emit_wide.c: it is the same for what is left of the vector. */
+static void ask_for_order(struct drifter *d, LLVMValueRef compare)
+{
+	LLVMValueRef order, offsets, sum = NULL, value = emit_asked(&order, &offsets, compare);
+	LLVMValueRef part = value && is_number(LLVMTypeOf(value)) ? peel(d, value, &sum) : NULL;
+	if (sum) {
+		LLVMPositionBuilderBefore(d->builder, compare);
+		LLVMValueRef want = LLVMInstructionClone(order);
+		LLVMSetOperand(want, 0, part);
+		LLVMInsertIntoBuilder(d->builder, want);
+		want = offsets ? LLVMBuildAdd(d->builder, want, offsets, "") : want;
+		LLVMReplaceAllUsesWith(compare, LLVMBuildICmp(d->builder, LLVMIntNE, part, want, ""));
+		LLVMInstructionEraseFromParent(compare);
+	}
+}
+
+static void ask_parts(struct drifter *d)
+{
+	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
+	for (; block; block = LLVMGetNextBasicBlock(block)) {
+		LLVMValueRef next;
+		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst; inst = next) {
+			next = LLVMGetNextInstruction(inst);
+			if (ir_is(inst, LLVMExtractElement)) {
+				ask_for_element(d, inst);
+			} else if (ir_is(inst, LLVMICmp)) {
+				ask_for_order(d, inst);
+			} else if (ir_is(inst, LLVMInsertElement)) {
+				ask_for_rows(d, inst);
+			}
+		}
+	}
+}
+
+/* --- Where a whole vector is needed still --- */
+
+/* For an operand of a phi the block that it comes from; NULL if the phi names that twice. */
+static LLVMBasicBlockRef place_of(LLVMValueRef user, unsigned index)
+{
+	if (!LLVMIsAPHINode(user)) {
+		return LLVMGetInstructionParent(user);
+	}
+	LLVMBasicBlockRef from = LLVMGetIncomingBlock(user, index);
+	for (unsigned i = 0; i < LLVMCountIncoming(user); i++) {
+		if (i != index && LLVMGetIncomingBlock(user, i) == from) {
+			return NULL;
+		}
+	}
+	return from;
+}
+
+static unsigned operand_index(LLVMValueRef user, LLVMValueRef value)
+{
+	unsigned index = 0;
+	while (LLVMGetOperand(user, index) != value) {
+		index++;
+	}
+	return index;
+}
+
+/* Make a sum once more for each use in another block: mostly that is code that hardly ever runs. */
+static void sink(struct drifter *d, LLVMValueRef sum)
+{
+	LLVMUseRef next;
+	LLVMValueRef scalar, part = without_splat(d, sum, &scalar);
+	for (LLVMUseRef use = part ? LLVMGetFirstUse(sum) : NULL; use; use = next) {
+		next = LLVMGetNextUse(use);
+		LLVMValueRef user = LLVMGetUser(use);
+		unsigned index = operand_index(user, sum);
+		LLVMBasicBlockRef to = place_of(user, index);
+		if (!to || to == LLVMGetInstructionParent(sum)) {
+			continue;
+		}
+		LLVMPositionBuilderBefore(d->builder,
+			LLVMIsAPHINode(user) ? LLVMGetBasicBlockTerminator(to) : user);
+		LLVMValueRef all = make_splat(d, scalar, LLVMTypeOf(sum));
+		LLVMSetOperand(user, index, LLVMBuildAdd(d->builder, part, all, ""));
+	}
+}
+
+/* What is added to it first: the copies of that are uses of this. */
+static void sink_phi(struct drifter *d, struct drift_phi *p)
+{
+	LLVMUseRef use = LLVMGetFirstUse(p->phi);
+	for (; use; use = LLVMGetNextUse(use)) {
+		if (ir_is(LLVMGetUser(use), LLVMAdd)) {
+			sink(d, LLVMGetUser(use));
+		}
+	}
+	sink(d, p->phi);
+}
+
+bool emit_part_drifts(LLVMValueRef fn)
+{
+	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
+	struct drifter d = {.fn = fn, .builder = LLVMCreateBuilderInContext(context),
+		.i32 = LLVMInt32TypeInContext(context)};
+	bool ok = take_apart(&d);
+	if (ok) {
+		ask_parts(&d);
+		for_drifting(&d, sink_phi);
+	}
+	LLVMDisposeBuilder(d.builder);
+	mem_free(d.phis);
+	mem_free(d.sorted);
+	return ok;
+}

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What ends a block: branches, exits, barriers, and the yields that make a kernel a coroutine.
+ *
+ * To yield is to store the registers that are still needed to the frame, to note the reason in the
+ * warp, and to return a number; resumed with it, the kernel loads the registers again and goes on.
+ * Converged code returns the number of the block to go on in, plus one, and stores what lives into
+ * that block.  Diverged code has lanes in many blocks: it stores all that lives into any, and
+ * returns RT_SWEEP.  The lanes pending for each block stand at the start of the frame.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/codegen/emit.h"
+
+#include <string.h>
+
+/* --- The frame --- */
+
+/* Vectors begin at a cache line: one that lies in two takes twice as long. */
+enum { LINE = 64 };
+
+static LLVMValueRef pending_place(struct emit *e, size_t block)
+{
+	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
+}
+
+static size_t pending_size(const struct emit *e)
+{
+	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
+}
+
+LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type)
+{
+	bool wide = emit_is_vector(e);
+	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
+	size_t size = type == PTX_PRED && wide ? 4 : wide ? one * e->width : one;
+	size_t used = e->frame_size > 0 ? e->frame_size : pending_size(e);
+	size_t offset = round_up(used, size < 64 ? size : 64);
+	e->frame_size = offset + size;
+	return emit_at(e, e->frame, emit_scalar(e, 64, offset), emit_type(e, type));
+}
+
+/* Move one slot to or from its place in the frame, which follows *offset. */
+static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, bool save,
+	size_t *offset)
+{
+	LLVMTypeRef as = emit_type(e, type);
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	size_t align = size < LINE ? unit : LINE;
+
+	*offset = round_up(*offset, align);
+	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
+	*offset += size;
+	if (save) {
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
+		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
+			: ir_zext(e, value, kept);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
+	} else {
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
+		LLVMSetAlignment(value, (unsigned)align);
+		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
+			: ir_trunc(e, value, as);
+		LLVMBuildStore(e->builder, value, slot);
+	}
+}
+
+/* Where a slot that is not moved would be. */
+static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
+{
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
+}
+
+/* The registers of a set; of those only the ones of another set, NULL: all. */
+static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only, bool save)
+{
+	size_t offset = pending_size(e);
+	if (e->in_frame) {
+		return;
+	}
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
+		if (!ptx_has_bit(set, i)) {
+			continue;
+		}
+		struct emit_mode mode = emit_slot_mode(e, i);
+		if (only && !ptx_has_bit(only, i)) {
+			skip_slot(e, e->func->regs[i].type, &offset);
+		} else {
+			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
+		}
+		emit_set_mode(e, mode);
+	}
+	if (e->carry) {
+		move_slot(e, e->carry, PTX_PRED, save, &offset);
+	}
+	if (offset > e->frame_size) {
+		e->frame_size = round_up(offset, 16);
+	}
+}
+
+static void move_regs(struct emit *e, const uint64_t *set, bool save)
+{
+	move_some(e, set, NULL, save);
+}
+
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
+{
+	const struct ptx_block *blocks = e->func->blocks;
+	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending_size(e)), 4);
+	LLVMBuildStore(e->builder, lanes, pending_place(e, yes));
+	LLVMBuildStore(e->builder, ir_not(e, lanes), pending_place(e, no));
+	move_some(e, e->kept, blocks[yes].live_in, true);
+	move_some(e, e->kept, blocks[no].live_in, true);
+}
+
+/* --- Yields --- */
+
+static void note_yield(struct emit *e, enum rt_yield why)
+{
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), emit_u32(e, why));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
+		emit_u32(e, (uint64_t)e->inst->line));
+}
+
+/* Where a converged warp goes on that yielded in front of a block. */
+static void make_resume(struct emit *e, size_t block)
+{
+	if (e->resumes[block]) {
+		return;
+	}
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	e->resumes[block] = emit_block(e, "resume");
+	LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
+	emit_enter(e, e->resumes[block]);
+	move_regs(e, e->func->blocks[block].live_in, false);
+	LLVMBuildBr(e->builder, e->blocks[block]);
+	emit_enter(e, back);
+}
+
+/* Leave a converged version. */
+static void yield_before(struct emit *e, enum rt_yield why, size_t block)
+{
+	e->yields = true;
+	make_resume(e, block);
+	note_yield(e, why);
+	move_regs(e, e->func->blocks[block].live_in, true);
+	LLVMBuildRet(e->builder, emit_u32(e, block + 1));
+}
+
+static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
+{
+	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef old = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
+	LLVMBuildStore(e->builder, ir_or(e, old, lanes), place);
+}
+
+/* Leave for the scheduler because of the lanes that run, which go on in `block`. */
+static void park(struct emit *e, enum rt_yield why, size_t block)
+{
+	e->yields = true;
+	add_pending(e, block, emit_active(e));
+	note_yield(e, why);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
+	LLVMBuildBr(e->builder, e->leave);
+}
+
+/* --- Branches --- */
+
+static size_t rpo_of(const struct emit *e, size_t block)
+{
+	return e->func->blocks[block].rpo;
+}
+
+static bool is_back_edge(const struct emit *e, size_t to)
+{
+	return rpo_of(e, to) <= rpo_of(e, e->block);
+}
+
+/* The diverged version that follows this one. */
+static LLVMBasicBlockRef next_diverged(const struct emit *e)
+{
+	size_t next = rpo_of(e, e->block) + 1;
+	return next < e->order_count ? e->diverged[e->order[next]] : e->sweep_end;
+}
+
+/* Go on behind a diverged block.  `lanes` of it have gone back to `block`, unless that is SIZE_MAX:
+ * if there are any they run first, for a loop has to end.  Lanes that spin run when the others have
+ * moved. */
+static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
+{
+	if (block == SIZE_MAX) {
+		LLVMBuildBr(e->builder, next_diverged(e));
+		return;
+	}
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, lanes, emit_u32(e, 0));
+	LLVMBuildCondBr(e->builder, any, e->diverged[block], next_diverged(e));
+}
+
+/* Diverged lanes go to a block; for the message about those that spin without end. */
+static void note_spin(struct emit *e, size_t block)
+{
+	if (e->is_diverged && is_back_edge(e, block) && e->spins[block]) {
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
+			emit_u32(e, (uint64_t)e->inst->line));
+	}
+}
+
+void emit_goto(struct emit *e, size_t block)
+{
+	if (e->is_alone) {
+		emit_goto_alone(e, block);
+		return;
+	}
+	bool back = is_back_edge(e, block);
+	note_spin(e, block);
+	if (e->is_diverged) {
+		add_pending(e, block, emit_active(e));
+		sweep_on(e, back && !e->spins[block] ? block : SIZE_MAX, emit_active(e));
+	} else if (back && e->spins[block]) {
+		yield_before(e, RT_YIELD_SPIN, block);
+	} else {
+		LLVMBuildBr(e->builder, e->blocks[block]);
+	}
+}
+
+/* Where lanes part: how many targets, and which lanes go to each. */
+struct parting {
+	size_t first;       /* the target that comes first in the sweep */
+	size_t back;        /* the first one that is behind us; SIZE_MAX: none */
+	LLVMValueRef lanes; /* that go back */
+};
+
+static void part(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+{
+	add_pending(e, block, lanes);
+	note_spin(e, block);
+	if (p->first == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->first)) {
+		p->first = block;
+	}
+	if (e->is_diverged && is_back_edge(e, block) && !e->spins[block]) {
+		p->lanes = p->lanes ? ir_or(e, p->lanes, lanes) : lanes;
+		if (p->back == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->back)) {
+			p->back = block;
+		}
+	}
+}
+
+static void end_parting(struct emit *e, const struct parting *p)
+{
+	if (e->is_diverged) {
+		sweep_on(e, p->back, p->lanes);
+	} else {
+		LLVMBuildBr(e->builder, e->diverged[p->first]);
+	}
+}
+
+/* All lanes that run branch alike. */
+static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+{
+	LLVMBasicBlockRef then = emit_block(e, "then");
+	LLVMBasicBlockRef other = emit_block(e, "else");
+	LLVMBuildCondBr(e->builder, condition, then, other);
+	emit_enter(e, then);
+	emit_goto(e, yes);
+	emit_enter(e, other);
+	emit_goto(e, no);
+}
+
+void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+{
+	if (LLVMTypeOf(condition) == e->s.i1) {
+		branch_one(e, condition, yes, no);
+		return;
+	}
+
+	LLVMValueRef bits = emit_lane_bits(e, condition);
+	if (!e->is_diverged) {
+		LLVMBasicBlockRef same = emit_block(e, "same");
+		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
+		LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
+		LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
+		emit_enter(e, same);
+		branch_one(e, all, yes, no);
+		emit_enter(e, mixed);
+	}
+	if (e->alone) {
+		emit_part_alone(e, emit_active(e), bits, yes, no);
+		return;
+	}
+	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
+	part(e, &p, yes, ir_and(e, emit_active(e), bits));
+	part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
+	end_parting(e, &p);
+}
+
+static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+	size_t other)
+{
+	LLVMBasicBlockRef rest = emit_block(e, "other");
+	LLVMValueRef branch = LLVMBuildSwitch(e->builder, value, rest, (unsigned)count);
+	for (size_t i = 0; i < count; i++) {
+		LLVMBasicBlockRef target = emit_block(e, "target");
+		LLVMAddCase(branch, emit_u32(e, i), target);
+		emit_enter(e, target);
+		emit_goto(e, blocks[i]);
+	}
+
+	emit_enter(e, rest);
+	if (other == SIZE_MAX) {
+		LLVMBuildUnreachable(e->builder);
+	} else {
+		emit_goto(e, other);
+	}
+}
+
+void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+	size_t other)
+{
+	if (LLVMTypeOf(value) == e->s.i32) {
+		switch_one(e, value, blocks, count, other);
+		return;
+	}
+
+	if (!e->is_diverged) {
+		LLVMBasicBlockRef same = emit_block(e, "same");
+		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, emit_u32(e, 0), "");
+		LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, value, emit_splat(e, first));
+		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
+		LLVMBuildCondBr(e->builder, all, same, mixed);
+		emit_enter(e, same);
+		switch_one(e, first, blocks, count, other);
+		emit_enter(e, mixed);
+	}
+	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
+	LLVMValueRef left = emit_active(e);
+	for (size_t i = 0; i < count; i++) {
+		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
+		part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
+		left = ir_and(e, left, ir_not(e, bits));
+	}
+	if (other != SIZE_MAX) {
+		part(e, &p, other, left);
+	}
+	end_parting(e, &p);
+}
+
+/* Under a guard the branch is taken or not. */
+void emit_bra(struct emit *e, const struct ptx_inst *inst)
+{
+	size_t target = (size_t)inst->operands[0].value;
+	if (!inst->has_guard) {
+		emit_goto(e, target);
+		return;
+	}
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	emit_branch_certain(e, inst, target, block->succ[0]);
+	emit_branch(e, guard, target, block->succ[0]);
+}
+
+/* A scalar if all lanes have it alike. */
+static LLVMValueRef use_index(struct emit *e, const struct ptx_operand *operand)
+{
+	struct shape shape = {.is_vector = true};
+	if (e->width > 1) {
+		shape = shapes_operand(&e->shapes, operand);
+	}
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, shape_is_uniform(&shape)});
+	LLVMValueRef index = emit_use(e, operand, PTX_U32);
+	emit_set_mode(e, mode);
+	return index;
+}
+
+/* An index beyond the list is undefined in PTX; here it takes the first target. */
+void emit_brx(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *list = &inst->operands[1];
+	size_t *blocks = mem_zalloc(list->count, sizeof(*blocks));
+	if (!blocks) {
+		e->failed = true;
+		ptx_no_memory(e->diag);
+		return;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		blocks[i] = (size_t)list->elements[i].value;
+	}
+	emit_switch(e, use_index(e, &inst->operands[0]), blocks, list->count, blocks[0]);
+	mem_free(blocks);
+}
+
+void emit_exit(struct emit *e, const struct ptx_inst *inst)
+{
+	(void)inst;
+	if (e->is_alone) {
+		emit_exit_alone(e);
+		return;
+	}
+	if (!e->is_diverged) {
+		LLVMBuildBr(e->builder, e->done);
+		return;
+	}
+	size_t field = offsetof(struct rt_warp, exited);
+	LLVMValueRef exited = emit_field(e, e->warp, field, e->s.i32);
+	emit_set_field(e, e->warp, field, ir_or(e, exited, emit_active(e)));
+	sweep_on(e, SIZE_MAX, NULL);
+}
+
+/* Nothing resumes after this, but the number must not say that the warp is done. */
+static void build_trap(struct emit *e)
+{
+	note_yield(e, RT_YIELD_TRAP);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
+	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
+}
+
+void emit_trap(struct emit *e, const struct ptx_inst *inst)
+{
+	(void)inst;
+	build_trap(e);
+}
+
+void emit_trap_if(struct emit *e, LLVMValueRef condition)
+{
+	LLVMBasicBlockRef trap = emit_block(e, "trap");
+	LLVMBasicBlockRef fine = emit_block(e, "fine");
+	LLVMBuildCondBr(e->builder, condition, trap, fine);
+	emit_enter(e, trap);
+	LLVMValueRef mask = e->mask;
+	if (e->lane) {
+		e->mask = ir_shl(e, emit_u32(e, 1), e->lane);
+	}
+	build_trap(e);
+	e->mask = mask;
+	emit_enter(e, fine);
+}
+
+/* --- Waiting --- */
+
+static size_t block_after(const struct emit *e)
+{
+	return e->func->blocks[e->block].succ[0];
+}
+
+void emit_wait(struct emit *e, enum rt_yield why)
+{
+	if (e->is_diverged) {
+		park(e, why, block_after(e));
+	} else {
+		yield_before(e, why, block_after(e));
+	}
+}
+
+void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
+{
+	LLVMBasicBlockRef on = emit_block(e, "complete");
+	LLVMBasicBlockRef wait = emit_block(e, "wait");
+	LLVMBuildCondBr(e->builder, done, on, wait);
+	emit_enter(e, on);
+	if (!e->is_diverged && emit_has_results(e, block_after(e))) {
+		emit_fetch_results(e);
+	}
+	emit_goto(e, block_after(e));
+	emit_enter(e, wait);
+	if (e->width > 1) {
+		park(e, why, block_after(e));
+	} else {
+		yield_before(e, why, block_after(e));
+	}
+}
+
+void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
+{
+	(void)inst;
+	emit_wait(e, RT_YIELD_SPIN);
+}
+
+static bool is_constant(const struct ptx_operand *operand)
+{
+	return !operand || operand->kind == PTX_INT;
+}
+
+/* Wait at a barrier; its number, and the threads expected, none for all. */
+static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
+	const struct ptx_operand *count, enum rt_barrier_red red)
+{
+	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
+	LLVMValueRef ids = each ? emit_u32(e, RT_BAR_EACH)
+		: e->width > 1 ? emit_u32(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
+	LLVMValueRef counts = each || !count ? emit_u32(e, 0)
+		: e->width > 1 ? emit_u32(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), ids);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), counts);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), emit_u32(e, red));
+	if (!each) {
+		emit_wait(e, why);
+		return;
+	}
+	emit_put_word(e, 1, emit_use(e, id, PTX_U32));
+	emit_put_word(e, 2, count ? emit_use(e, count, PTX_U32) : emit_int(e, 32, 0));
+	park(e, why, block_after(e));
+}
+
+void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
+{
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
+		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
+}
+
+void emit_bar_arrive(struct emit *e, const struct ptx_inst *inst)
+{
+	wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
+}
+
+static void take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
+{
+	LLVMValueRef result = emit_collected(e, 0);
+	if (is_count) {
+		emit_def(e, &inst->operands[0], PTX_U32, result);
+	} else {
+		emit_def(e, &inst->operands[0], PTX_PRED,
+			ir_icmp(e, LLVMIntNE, result, emit_int(e, 32, 0)));
+	}
+}
+
+void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
+{
+	enum rt_barrier_red red = ptx_has(&inst->mods, PTX_MOD_POPC) ? RT_RED_POPC
+		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
+	size_t last = inst->operand_count - 1;
+	if (inst->is_second) {
+		take_red(e, inst, red == RT_RED_POPC);
+		return;
+	}
+
+	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
+	mine = e->width > 1 ? emit_lane_bits(e, mine) : ir_zext(e, mine, e->i32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
+}
+
+/* --- All blocks --- */
+
+static void make_converged(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		emit_enter(e, e->blocks[e->order[i]]);
+		emit_body(e, e->order[i]);
+	}
+}
+
+/* Take the lanes that are pending and may run; on with none of them, all of them, or some. */
+static void enter_diverged(struct emit *e, size_t block)
+{
+	LLVMBasicBlockRef some = emit_block(e, "some");
+	LLVMBasicBlockRef body = emit_block(e, "diverged");
+	e->block = block;
+	emit_enter(e, e->diverged[block]);
+	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef pending = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
+	LLVMValueRef mask = ir_and(e, pending, e->ready);
+	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, 0));
+	LLVMBuildCondBr(e->builder, none, next_diverged(e), some);
+
+	emit_enter(e, some);
+	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, UINT32_MAX));
+	/* results of a diverged warp are in the exchange */
+	LLVMBuildCondBr(e->builder, all, emit_has_results(e, block) ? body : e->blocks[block], body);
+
+	emit_enter(e, body);
+	e->mask = mask;
+	e->mask_lanes = ir_bitcast(e, mask, e->v.i1);
+}
+
+/* Whoever may run still is in a loop that waits. */
+static void end_sweep(struct emit *e)
+{
+	LLVMBasicBlockRef back = emit_block(e, "back");
+	emit_enter(e, e->sweep_end);
+	LLVMValueRef exited = emit_field(e, e->warp, offsetof(struct rt_warp, exited), e->s.i32);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), e->done,
+		back);
+
+	emit_enter(e, back);
+	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, emit_u32(e, 0));
+	LLVMValueRef why = ir_select(e, any, emit_u32(e, RT_YIELD_SPIN), emit_u32(e, RT_YIELD_NONE));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), why);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), spin);
+	LLVMBuildBr(e->builder, e->leave);
+
+	emit_enter(e, e->leave);
+	move_regs(e, e->kept, true);
+	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
+}
+
+/* Nobody waits for anything: all lanes have exited. */
+static void end_last_sweep(struct emit *e)
+{
+	emit_enter(e, e->sweep_end);
+	LLVMBuildBr(e->builder, e->done);
+	emit_enter(e, e->leave);
+	LLVMBuildUnreachable(e->builder);
+}
+
+static void make_diverged(struct emit *e)
+{
+	e->is_diverged = true;
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		enter_diverged(e, e->order[i]);
+		emit_body(e, e->order[i]);
+		e->mask = NULL;
+		e->mask_lanes = NULL;
+	}
+	e->is_diverged = false;
+	if (!e->yields) {
+		end_last_sweep(e);
+		return;
+	}
+
+	end_sweep(e);
+	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
+	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
+	emit_enter(e, sweep);
+	move_regs(e, e->kept, false);
+	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
+}
+
+/* A warp that is not whole never converges.  The result is what clears the pending lanes. */
+static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
+{
+	LLVMBasicBlockRef partial = emit_block(e, "partial");
+	const size_t pending = pending_size(e);
+	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
+	emit_enter(e, start);
+	if (e->team) {
+		emit_team_start(e);
+	}
+	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending), 4);
+	emit_clear_slots(e);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
+	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
+	emit_enter(e, partial);
+	if (e->alone) {
+		emit_part_alone(e, alive, alive, 0, 0);
+		return clear;
+	}
+	add_pending(e, 0, alive);
+	LLVMBuildBr(e->builder, e->diverged[0]);
+	return clear;
+}
+
+void emit_blocks(struct emit *e)
+{
+	LLVMBasicBlockRef start = LLVMGetSwitchDefaultDest(e->entry_end);
+	e->done = emit_block(e, "done");
+	if (e->width == 1) {
+		emit_enter(e, start);
+		emit_clear_slots(e);
+		LLVMBuildBr(e->builder, e->blocks[0]);
+		make_converged(e);
+		emit_end_warps(e, NULL);
+		return;
+	}
+
+	if (e->alone) {
+		emit_alone_begin(e);
+		LLVMValueRef clear = begin_warp(e, start);
+		make_converged(e);
+		emit_make_alone(e);
+		emit_end_warps(e, clear);
+		return;
+	}
+	e->sweep_end = emit_block(e, "sweep_end");
+	e->leave = emit_block(e, "leave");
+	LLVMValueRef clear = begin_warp(e, start);
+	make_converged(e);
+	make_diverged(e);
+	if (e->team) {
+		emit_make_team(e);
+	}
+	emit_end_warps(e, clear);
+}

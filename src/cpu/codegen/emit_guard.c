@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Guards that all lanes of a warp have alike nearly always, such as that of `if (i < n)`.
+ *
+ * Where the lanes' values are known to lie between the first one's and that plus a constant, two
+ * scalar comparisons find that all of them are on the one side of a bound; only where they do not,
+ * lanes are compared one by one.  So a comparison leaves behind what it knows of its predicate, as
+ * scalars that LLVM drops if no branch asks: that it is true, or false, for certain, in all lanes.
+ * `and`, `or` and `not` of predicates pass that on.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit.h"
+
+/* That of a register, in the body that is being made; NULL: nothing. */
+static const struct emit_certain *find(const struct emit *e, unsigned reg)
+{
+	for (size_t i = 0; i < countof(e->certain); i++) {
+		const struct emit_certain *known = &e->certain[i];
+		if (known->body == e->body && known->reg == reg) {
+			return known;
+		}
+	}
+	return NULL;
+}
+
+void emit_forget_certain(struct emit *e, unsigned reg)
+{
+	for (size_t i = 0; i < countof(e->certain); i++) {
+		if (e->certain[i].reg == reg) {
+			e->certain[i].body = 0;
+		}
+	}
+}
+
+static void keep(struct emit *e, unsigned reg, LLVMValueRef all, LLVMValueRef none)
+{
+	if (all || none) {
+		e->certain[e->certain_next++ % countof(e->certain)]
+			= (struct emit_certain){e->body, reg, all, none};
+	}
+}
+
+/* Whether what an instruction makes is worth it: a vector for lanes that are all there. */
+static bool is_candidate(const struct emit *e, const struct ptx_inst *inst)
+{
+	return emit_is_vector(e) && !e->is_alone && !e->mask && !inst->has_guard
+		&& inst->operands[0].kind == PTX_REG;
+}
+
+/* --- Comparisons --- */
+
+/* How far the last lane may be from the base; 0: there is no order. */
+static uint64_t reach_of(const struct shape *shape, unsigned bits)
+{
+	uint64_t reach = 0;
+	for (unsigned i = 0; !shape->is_vector && shape->offsets && i < RT_MAX_WIDTH; i++) {
+		int64_t offset = shape->offsets[i];
+		if (offset < 0 || offset >= INT64_C(1) << (bits - 2)) {
+			return 0;
+		}
+		reach = (uint64_t)offset > reach ? (uint64_t)offset : reach;
+	}
+	return reach;
+}
+
+static bool is_wide_enough(const struct emit *e, const struct ptx_operand *operand, unsigned bits)
+{
+	return operand->kind == PTX_REG && ptx_type_bits(e->func->regs[operand->reg].type) >= bits;
+}
+
+/* Lanes from `low` to `low` + reach against a bound. */
+static void keep_order(struct emit *e, unsigned reg, LLVMIntPredicate is, LLVMValueRef low,
+	uint64_t reach, LLVMValueRef bound)
+{
+	bool sign = is == LLVMIntSLT || is == LLVMIntSLE || is == LLVMIntSGT || is == LLVMIntSGE;
+	bool below = is == LLVMIntSLT || is == LLVMIntSLE || is == LLVMIntULT || is == LLVMIntULE;
+	LLVMValueRef high = ir_add(e, low, LLVMConstInt(LLVMTypeOf(low), reach, false));
+	LLVMValueRef in_order = ir_icmp(e, sign ? LLVMIntSGE : LLVMIntUGE, high, low);
+	LLVMValueRef last = ir_icmp(e, is, high, bound);
+	if (below) {
+		keep(e, reg, ir_and(e, in_order, last), NULL);
+	} else {
+		keep(e, reg, NULL, ir_and(e, in_order, ir_not(e, last)));
+	}
+}
+
+static LLVMIntPredicate swap(LLVMIntPredicate is)
+{
+	switch (is) {
+	case LLVMIntSLT:
+		return LLVMIntSGT;
+	case LLVMIntSLE:
+		return LLVMIntSGE;
+	case LLVMIntSGT:
+		return LLVMIntSLT;
+	case LLVMIntSGE:
+		return LLVMIntSLE;
+	case LLVMIntULT:
+		return LLVMIntUGT;
+	case LLVMIntULE:
+		return LLVMIntUGE;
+	case LLVMIntUGT:
+		return LLVMIntULT;
+	default:
+		return LLVMIntULE;
+	}
+}
+
+void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPredicate is)
+{
+	if (!is_candidate(e, inst) || inst->operand_count > 3 || is == LLVMIntEQ || is == LLVMIntNE) {
+		return;
+	}
+	enum ptx_type type = inst->types[0];
+	unsigned bits = ptx_type_bits(type);
+	const struct ptx_operand *a = &inst->operands[1], *b = &inst->operands[2];
+	struct shape left = shapes_operand(&e->shapes, a);
+	if (shape_is_uniform(&left)) {
+		const struct ptx_operand *other = a;
+		a = b;
+		b = other;
+		is = swap(is);
+	}
+	struct shape lanes = shapes_operand(&e->shapes, a), bound = shapes_operand(&e->shapes, b);
+	uint64_t reach = reach_of(&lanes, bits);
+	if (reach == 0 || !shape_is_uniform(&bound) || !is_wide_enough(e, a, bits)) {
+		return;
+	}
+	struct emit_mode vectors = emit_begin_once(e);
+	LLVMValueRef low = emit_use(e, a, type), limit = emit_use(e, b, type);
+	keep_order(e, inst->operands[0].reg, is, low, reach, limit);
+	emit_set_mode(e, vectors);
+}
+
+/* --- Logic --- */
+
+/* What is known of an operand: all of it if the lanes have it alike. */
+static struct emit_certain certain_of(struct emit *e, const struct ptx_operand *operand)
+{
+	struct emit_certain out = {0};
+	if (operand->kind != PTX_REG) {
+		return out;
+	}
+	const struct emit_certain *known = find(e, operand->reg);
+	if (emit_is_same(e, operand->reg)) {
+		struct emit_mode vectors = emit_begin_once(e);
+		out.all = emit_use(e, operand, PTX_PRED);
+		out.none = ir_not(e, out.all);
+		emit_set_mode(e, vectors);
+	} else if (known) {
+		out.all = operand->negated ? known->none : known->all;
+		out.none = operand->negated ? known->all : known->none;
+	}
+	return out;
+}
+
+static LLVMValueRef both(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+{
+	return a && b ? ir_and(e, a, b) : NULL;
+}
+
+static LLVMValueRef either(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+{
+	return a && b ? ir_or(e, a, b) : a ? a : b;
+}
+
+void emit_certain_logic(struct emit *e, const struct ptx_inst *inst)
+{
+	if (!is_candidate(e, inst) || inst->types[0] != PTX_PRED) {
+		return;
+	}
+	unsigned reg = inst->operands[0].reg;
+	struct emit_certain a = certain_of(e, &inst->operands[1]);
+	if (inst->op == PTX_OP_NOT) {
+		keep(e, reg, a.none, a.all);
+		return;
+	}
+	struct emit_certain b = certain_of(e, &inst->operands[2]);
+	if (inst->op == PTX_OP_AND) {
+		keep(e, reg, both(e, a.all, b.all), either(e, a.none, b.none));
+	} else if (inst->op == PTX_OP_OR) {
+		keep(e, reg, either(e, a.all, b.all), both(e, a.none, b.none));
+	}
+}
+
+/* --- Branches --- */
+
+static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
+{
+	if (!is || e->spins[block]) {
+		return;
+	}
+	LLVMBasicBlockRef alike = emit_block(e, "alike");
+	LLVMBasicBlockRef unsure = emit_block(e, "unsure");
+	LLVMBuildCondBr(e->builder, is, alike, unsure);
+	emit_enter(e, alike);
+	emit_goto(e, block);
+	emit_enter(e, unsure);
+}
+
+void emit_branch_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+{
+	const struct emit_certain *found = find(e, inst->guard);
+	if (!found || e->is_diverged || e->is_alone) {
+		return;
+	}
+	struct emit_certain known = *found;
+	branch_certain(e, inst->guard_negated ? known.none : known.all, yes);
+	branch_certain(e, inst->guard_negated ? known.all : known.none, no);
+}

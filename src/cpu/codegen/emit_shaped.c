@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Loads and stores of a warp (W = 32) at addresses whose distances are known (shape.h).
+ *
+ * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
+ * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a
+ * mask.  Where there are too many runs lanes follow each other, if they are as far from each other, as
+ * in an array of structures, or read a column of shared memory: that takes less than half the time of
+ * a gather.  For anything else the addresses are vectors and emit_wide.c does it.
+ *
+ * For the message of a fault each says where its first element is, as if lane 0 had it.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit.h"
+
+#include <string.h>
+
+enum { MOST_RUNS = 4, MOST_REACH = 32768 };
+
+struct run {
+	int64_t start;          /* from the base */
+	unsigned length;        /* elements */
+	unsigned first;         /* the lane that has the first one */
+};
+
+struct shaped {
+	struct emit *e;
+	LLVMTypeRef one;        /* an element */
+	unsigned size;          /* of it, in bytes */
+	unsigned count;         /* that each lane has, one behind the other */
+	enum ptx_space space;
+	LLVMValueRef base;      /* pointer to i8 */
+	struct run runs[MOST_RUNS];
+	unsigned run_count;
+	uint8_t run_of[RT_MAX_WIDTH];
+	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
+	bool has_runs;          /* few enough */
+	int64_t stride;         /* from each lane to the next; 0: none, or they overlap */
+	bool is_straight;       /* one run, of all lanes in order */
+	const int64_t *offsets; /* of the lanes, from the base */
+};
+
+static unsigned step_of(const struct shaped *s)
+{
+	return s->size * s->count;
+}
+
+/* --- Runs --- */
+
+/* Different offsets in order; how many. */
+static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		unsigned at = count;
+		while (at > 0 && out[at - 1] >= offsets[i]) {
+			at--;
+		}
+		if (at < count && out[at] == offsets[i]) {
+			continue;
+		}
+		memmove(out + at + 1, out + at, (count - at) * sizeof(*out));
+		out[at] = offsets[i];
+		count++;
+	}
+	return count;
+}
+
+static void place_lane(struct shaped *s, unsigned lane, int64_t offset)
+{
+	for (unsigned r = 0; r < s->run_count; r++) {
+		struct run *run = &s->runs[r];
+		int64_t place = (offset - run->start) / step_of(s);
+		if (offset >= run->start && place < run->length) {
+			s->run_of[lane] = (uint8_t)r;
+			s->place_of[lane] = (uint8_t)place;
+			run->first = place == 0 && run->first == RT_MAX_WIDTH ? lane : run->first;
+		}
+	}
+}
+
+static bool find_runs(struct shaped *s, const int64_t *offsets)
+{
+	int64_t sorted[RT_MAX_WIDTH + 1];
+	unsigned count = sort_offsets(sorted, offsets);
+	for (unsigned i = 0; i < count; i++) {
+		if (i > 0 && sorted[i] - sorted[i - 1] == step_of(s)) {
+			s->runs[s->run_count - 1].length++;
+			continue;
+		}
+		/* elements that overlap would be in two runs */
+		if (s->run_count == MOST_RUNS || (i > 0 && sorted[i] - sorted[i - 1] < step_of(s))) {
+			return false;
+		}
+		s->runs[s->run_count++] = (struct run){sorted[i], 1, RT_MAX_WIDTH};
+	}
+	s->is_straight = s->run_count == 1 && count == RT_MAX_WIDTH;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		place_lane(s, i, offsets[i]);
+		s->is_straight &= s->place_of[i] == i;
+	}
+	return true;
+}
+
+/* --- Vectors --- */
+
+static LLVMTypeRef run_type(const struct shaped *s, const struct run *run)
+{
+	return LLVMVectorType(s->one, run->length * s->count);
+}
+
+static LLVMValueRef run_place(const struct shaped *s, const struct run *run)
+{
+	struct emit *e = s->e;
+	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
+	LLVMValueRef place = emit_at(e, s->base, start, run_type(s, run));
+	LLVMValueRef from = ir_sub(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""),
+		emit_scalar(e, 64, (uint64_t)run->first * step_of(s)));
+	emit_note_access(e, from, step_of(s));
+	return place;
+}
+
+/* Part `part` of those lanes that have theirs in a run; of the others anything. */
+static LLVMValueRef take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
+	unsigned part)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		order[i] = s->run_of[i] == run ? s->place_of[i] * s->count + part : part;
+	}
+	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
+}
+
+static LLVMValueRef lanes_of(const struct shaped *s, unsigned run)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		all[i] = LLVMConstInt(s->e->s.i1, s->run_of[i] == run, false);
+	}
+	return LLVMConstVector(all, RT_MAX_WIDTH);
+}
+
+/* --- Loads --- */
+
+static void load_runs(const struct shaped *s, LLVMValueRef *values)
+{
+	struct emit *e = s->e;
+	for (unsigned r = 0; r < s->run_count; r++) {
+		const struct run *run = &s->runs[r];
+		LLVMValueRef place = run_place(s, run);
+		LLVMValueRef all = emit_load_row(e, run_type(s, run), place, run->length * step_of(s));
+		for (unsigned i = 0; i < s->count; i++) {
+			LLVMValueRef mine = take_part(s, all, r, i);
+			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);
+		}
+	}
+}
+
+/* Where each lane's elements begin. */
+static void begin_lanes(const struct shaped *s, LLVMValueRef *places)
+{
+	struct emit *e = s->e;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		places[i] = emit_at(e, s->base, emit_scalar(e, 64, (uint64_t)s->offsets[i]), e->s.i8);
+	}
+	emit_note_access(e, LLVMBuildPtrToInt(e->builder, places[0], e->s.i64, ""),
+		(unsigned)s->stride);
+}
+
+static void load_lanes(const struct shaped *s, LLVMValueRef *values)
+{
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(s, places);
+	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
+}
+
+static LLVMValueRef load_some(const struct shaped *s)
+{
+	struct emit *e = s->e;
+	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
+	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
+	LLVMValueRef args[] = {place, emit_u32(s->e, 1), e->mask_lanes, LLVMConstNull(type)};
+	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
+}
+
+/* --- Stores --- */
+
+/* Of lanes that have the same element the last one's value stays. */
+static void store_runs(const struct shaped *s, LLVMValueRef value)
+{
+	struct emit *e = s->e;
+	for (unsigned r = 0; r < s->run_count; r++) {
+		const struct run *run = &s->runs[r];
+		unsigned order[RT_MAX_WIDTH];
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			if (s->run_of[i] == r) {
+				order[s->place_of[i]] = i;
+			}
+		}
+		LLVMValueRef all = emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
+			run->length);
+		emit_store_row(e, all, run_place(s, run), run->length * s->size);
+	}
+}
+
+static void store_lanes(const struct shaped *s, const LLVMValueRef *values)
+{
+	LLVMValueRef places[RT_MAX_WIDTH];
+	begin_lanes(s, places);
+	emit_store_lanes(s->e, values, places, s->size, s->count);
+}
+
+static void store_some(const struct shaped *s, LLVMValueRef value)
+{
+	struct emit *e = s->e;
+	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(place)};
+	LLVMValueRef args[] = {value, place, emit_u32(s->e, 1), e->mask_lanes};
+	ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
+}
+
+/* --- Either --- */
+
+/* The guards around shared memory stop whatever a 32-bit address and a displacement reach; what
+ * offsets add must not lead behind them. */
+static bool is_near(const int64_t *offsets)
+{
+	bool near = true;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		near &= offsets[i] >= 0 && offsets[i] <= MOST_REACH;
+	}
+	return near;
+}
+
+static int64_t stride_of(const struct shaped *s)
+{
+	int64_t stride = s->offsets[1] - s->offsets[0];
+	bool same = stride >= step_of(s) && stride <= MOST_REACH;
+	for (unsigned i = 2; i < RT_MAX_WIDTH; i++) {
+		same &= s->offsets[i] - s->offsets[i - 1] == stride;
+	}
+	return same ? stride : 0;
+}
+
+static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
+	bool loads)
+{
+	const struct ptx_operand *operand = &inst->operands[loads];
+	enum ptx_space space = operand->var ? operand->var->space : inst->space;
+	struct shape at = shapes_address(&e->shapes, inst, operand);
+	if (at.is_vector || !at.offsets || count > 4
+	    || (space == PTX_SHARED && !is_near(at.offsets))) {
+		return false;
+	}
+	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
+		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
+		.space = space};
+	s->has_runs = find_runs(s, at.offsets);
+	s->stride = stride_of(s);
+	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
+	bool is_one = s->is_straight && count == 1 && s->size >= 4;
+	return s->has_runs ? (e->mask ? is_one : loads || count == 1) : by_lanes && !e->mask;
+}
+
+bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
+{
+	struct shaped s;
+	return find(&s, e, inst, count, loads);
+}
+
+static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
+	bool loads)
+{
+	if (!find(s, e, inst, count, loads)) {
+		return false;
+	}
+	struct emit_mode mode = emit_begin_once(e);
+	s->base = emit_address(e, &inst->operands[loads], &s->space, e->i8);
+	emit_set_mode(e, mode);
+	return true;
+}
+
+bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+	unsigned count)
+{
+	struct shaped s;
+	if (!init(&s, e, inst, count, true)) {
+		return false;
+	}
+	if (e->mask) {
+		values[0] = load_some(&s);
+	} else if (!s.has_runs) {
+		load_lanes(&s, values);
+	} else {
+		load_runs(&s, values);
+	}
+	return true;
+}
+
+bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+	unsigned count)
+{
+	struct shaped s;
+	if (!init(&s, e, inst, count, false)) {
+		return false;
+	}
+	if (e->mask) {
+		store_some(&s, values[0]);
+	} else if (!s.has_runs) {
+		store_lanes(&s, values);
+	} else {
+		store_runs(&s, values[0]);
+	}
+	return true;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Where the PTX registers are.
+ *
+ * Each has a slot: an alloca that LLVM makes values of, or, in huge kernels, a place in the frame.
+ * Most live within one basic block only.  The others are kept: they are saved when the kernel
+ * yields, and lanes that do not run keep what they have.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit.h"
+
+enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
+
+/* Registers that are saved and loaded again, at all waits together. */
+static size_t count_saved(const struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		if (block->end > block->first && block->succ_count > 0
+		    && ptx_waits(func->insts[block->end - 1].op)) {
+			const uint64_t *live = func->blocks[block->succ[0]].live_in;
+			for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+				count += (size_t)__builtin_popcountll(live[w]);
+			}
+		}
+	}
+	return count;
+}
+
+/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is kept:
+ * blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds of
+ * registers at hundreds of barriers for one lane.  So many stay in memory. */
+void emit_note_kept(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+		for (size_t i = 0; i < e->order_count; i++) {
+			e->kept[w] |= func->blocks[e->order[i]].live_in[w];
+		}
+		count += (size_t)__builtin_popcountll(e->kept[w]);
+	}
+	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
+}
+
+static bool uses_carry(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		if (ptx_uses_carry(&func->insts[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* In the mode of values in the slot. */
+static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
+{
+	return kept && e->in_frame ? emit_frame_slot(e, type)
+		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
+}
+
+struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
+{
+	if (e->is_alone) {
+		return emit_set_mode(e, (struct emit_mode){e->lane, false});
+	}
+	bool once = e->width > 1 && !e->shapes.regs[reg].is_vector;
+	return emit_set_mode(e, (struct emit_mode){NULL, once});
+}
+
+void emit_make_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (unsigned i = 0; i < func->reg_count; i++) {
+		struct emit_mode mode = emit_slot_mode(e, i);
+		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
+		emit_set_mode(e, mode);
+	}
+	if (uses_carry(func)) {
+		e->carry = make_slot(e, PTX_PRED, true);
+	}
+}
+
+LLVMValueRef emit_new_slot(struct emit *e, unsigned reg)
+{
+	struct emit_mode mode = emit_slot_mode(e, reg);
+	LLVMValueRef slot = emit_room(e, emit_type(e, e->func->regs[reg].type), "");
+	emit_set_mode(e, mode);
+	return slot;
+}
+
+void emit_clear_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (unsigned i = 0; i < func->reg_count; i++) {
+		if (ptx_has_bit(func->blocks[0].live_in, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
+			LLVMTypeRef type = emit_type(e, func->regs[i].type);
+			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
+			emit_set_mode(e, mode);
+		}
+	}
+	if (e->carry) {
+		emit_store_slot(e, emit_int(e, 1, 0), e->carry);
+	}
+}
+
+/* As one element: a place in the frame may have no better alignment. */
+static unsigned slot_align(struct emit *e, LLVMTypeRef type)
+{
+	bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+	LLVMTypeRef one = vector ? LLVMGetElementType(type) : type;
+	if (one == e->s.i1) {
+		return vector ? 4 : 1;
+	}
+	return one == e->s.f64 ? 8 : one == e->s.f32 ? 4 : LLVMGetIntTypeWidth(one) / 8;
+}
+
+static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slot)
+{
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, slot, "");
+	LLVMSetAlignment(value, slot_align(e, type));
+	return value;
+}
+
+/* The whole register, in the mode of its slot. */
+static LLVMValueRef load_reg(struct emit *e, unsigned reg)
+{
+	struct emit_mode mode = emit_slot_mode(e, reg);
+	LLVMTypeRef type = emit_type(e, e->func->regs[reg].type);
+	emit_set_mode(e, mode);
+	return load_slot(e, type, e->regs[reg]);
+}
+
+/* What a lane has of a scalar. */
+static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+{
+	LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(base));
+	LLVMValueRef lane = e->lane;
+	if (!offsets || e->once) {
+		return base;
+	}
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+	LLVMValueRef all = emit_spread(e, zero, offsets);
+	emit_set_mode(e, mode);
+	return ir_add(e, base, LLVMBuildExtractElement(e->builder, all, lane, ""));
+}
+
+LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
+{
+	LLVMValueRef value = load_reg(e, reg);
+	const struct shape *shape = e->width > 1 && !e->is_alone ? &e->shapes.regs[reg] : NULL;
+	if (shape && !shape->is_vector) {
+		value = emit_is_vector(e) ? emit_spread(e, value, shape->offsets)
+			: add_offset(e, value, shape->offsets);
+	} else if (e->lane && !e->is_alone) {
+		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
+	}
+	assert(!e->once || !shape || !shape->is_vector);
+	return emit_resize(e, value, emit_type(e, type), false);
+}
+
+LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
+{
+	bool same = emit_is_same(e, inst->guard);
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){e->lane, e->once || same});
+	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
+	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	emit_set_mode(e, mode);
+	return guard;
+}
+
+static void store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMValueRef store = LLVMBuildStore(e->builder, value, slot);
+	LLVMSetAlignment(store, slot_align(e, LLVMTypeOf(value)));
+}
+
+void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (e->once) {
+		store_whole(e, value, slot);
+		return;
+	}
+	if (e->lane) {
+		type = LLVMVectorType(type, e->width);
+		LLVMValueRef old = load_slot(e, type, slot);
+		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
+	} else if (e->mask_lanes) {
+		value = ir_select(e, e->mask_lanes, value, load_slot(e, type, slot));
+	}
+	store_whole(e, value, slot);
+}
+
+/* The first value in a block of a register that lives within blocks only: whatever the other lanes
+ * had is gone.  To keep it all the same would have it live through all diverged code. */
+static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	if (!e->lane) {
+		store_whole(e, value, slot);
+		return;
+	}
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMTypeRef all = LLVMVectorType(LLVMTypeOf(value), e->width);
+	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
+	store_whole(e, LLVMConstNull(all), slot);
+	emit_enter(e, back);
+	emit_store_slot(e, value, slot);
+}
+
+void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
+{
+	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
+	bool sign = emit_is_signed(type);
+	value = emit_resize(e, value, stored, sign);
+	emit_forget_certain(e, reg);
+	if (e->is_alone) {
+		store_whole(e, value, e->regs[reg]);
+		return;
+	}
+	if (e->once && e->shapes.regs[reg].is_vector) {
+		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+		emit_def_reg(e, reg, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
+		emit_set_mode(e, mode);
+		return;
+	}
+	assert(e->once || e->width == 1 || e->shapes.regs[reg].is_vector);
+	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
+		emit_store_slot(e, value, e->regs[reg]);
+	} else {
+		e->written[reg] = e->body;
+		store_first(e, value, e->regs[reg]);
+	}
+}

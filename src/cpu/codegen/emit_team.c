@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * All warps of a block in step (W = 32).
+ *
+ * A barrier makes a coroutine of each warp, which saves its registers and loads them again, and
+ * between two barriers a warp may have one sum to add to, so that each addition waits for the one
+ * before it.  So a kernel of the kind that team.c describes gets a third version of its blocks, in
+ * which each instruction is made once for each warp of the block, one behind the other.  A barrier
+ * is nothing there, warps do not wait for each other's results, and what they all read is read once:
+ * a register that all warps have alike, be it a vector, has one slot, and its instructions are made
+ * once.
+ *
+ * This goes well as long as all warps branch alike.  If they do not, each goes on by itself in the
+ * diverged version, with its lanes pending for where they branched to.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/codegen/emit.h"
+#include "cpu/ir/team.h"
+
+#include <string.h>
+
+struct emit_team {
+	unsigned count;
+	struct emit_member *members;
+	struct emit_member outside;     /* what `e` has while no member's code is made */
+	uint64_t *same;                 /* registers that all warps have alike */
+	uint64_t *written;              /* scratch: a set of registers */
+	LLVMBasicBlockRef *blocks;
+	LLVMBasicBlockRef start;
+};
+
+/* --- What all warps have alike --- */
+
+static size_t words_of(const struct emit *e)
+{
+	return e->func->reg_count / 64 + 1;
+}
+
+static bool is_same_operand(const struct emit *e, const struct ptx_operand *operand)
+{
+	const uint64_t *same = e->team->same;
+	struct shape shape;
+	switch (operand->kind) {
+	case PTX_REG:
+		return ptx_has_bit(same, operand->reg);
+	case PTX_INT:
+	case PTX_FLOAT:
+		return true;
+	case PTX_SREG:
+		shape = shapes_operand(&e->shapes, operand);
+		return !emit_is_of_warp(operand->sreg) || (!shape.is_vector && shape.has_value);
+	case PTX_ADDRESS:
+		return (!operand->has_base || ptx_has_bit(same, operand->reg))
+			&& !(operand->var && (operand->var->space == PTX_LOCAL || operand->var->is_argument));
+	case PTX_VECTOR:
+		for (size_t i = 0; i < operand->count; i++) {
+			if (!is_same_operand(e, &operand->elements[i])) {
+				return false;
+			}
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether it computes the same in all warps. */
+static bool computes_same(const struct emit *e, const struct ptx_inst *inst)
+{
+	bool same = inst->op <= PTX_OP_CVTA || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
+	same &= !inst->has_guard || ptx_has_bit(e->team->same, inst->guard);
+	for (size_t i = 1; i < inst->operand_count && same; i++) {
+		same = is_same_operand(e, &inst->operands[i]);
+	}
+	return same;
+}
+
+static void find_written(const struct emit *e, const struct ptx_inst *inst)
+{
+	memset(e->team->written, 0, words_of(e) * sizeof(uint64_t));
+	cfg_written(e->team->written, inst);
+}
+
+static void find_same(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	bool changed = true;
+	memset(t->same, 0xff, words_of(e) * sizeof(uint64_t));
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < e->func->inst_count; i++) {
+			const struct ptx_inst *inst = &e->func->insts[i];
+			if (computes_same(e, inst)) {
+				continue;
+			}
+			find_written(e, inst);
+			for (size_t w = 0; w < words_of(e); w++) {
+				changed |= (t->same[w] & t->written[w]) != 0;
+				t->same[w] &= ~t->written[w];
+			}
+		}
+	}
+}
+
+/* Whether one does for all. */
+static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
+{
+	bool once = computes_same(e, inst);
+	find_written(e, inst);
+	for (size_t w = 0; w < words_of(e) && once; w++) {
+		once = (e->team->written[w] & ~e->team->same[w]) == 0;
+	}
+	return once;
+}
+
+/* --- Members --- */
+
+void emit_use_member(struct emit *e, struct emit_member *member)
+{
+	const struct emit_member *m = member ? member : &e->team->outside;
+	if (e->member) {
+		e->member->local = e->local;
+		e->member->exchange = e->exchange;
+	} else {
+		e->team->outside = (struct emit_member){.warp = e->warp, .frame = e->frame,
+			.local = e->local, .exchange = e->exchange, .regs = e->regs,
+			.written = e->written};
+	}
+	e->warp = m->warp;
+	e->frame = m->frame;
+	e->local = m->local;
+	e->exchange = m->exchange;
+	e->regs = m->regs;
+	e->written = m->written;
+	e->member = member;
+	e->noted_in = NULL;
+}
+
+static bool make_members(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	bool ok = (t->members = mem_zalloc(t->count, sizeof(*t->members))) != NULL;
+	for (unsigned i = 0; i < t->count && ok; i++) {
+		struct emit_member *m = &t->members[i];
+		m->regs = mem_zalloc(e->func->reg_count + 1, sizeof(*m->regs));
+		m->written = mem_zalloc(e->func->reg_count + 1, sizeof(*m->written));
+		m->first = emit_u32(e, i * RT_GROUP);
+		ok = m->regs && m->written;
+	}
+	return ok;
+}
+
+bool emit_team_init(struct emit *e, unsigned count)
+{
+	bool possible = e->width > 1 && count > 1 && !e->alone && !e->in_frame && !e->is_traced;
+	for (size_t i = 0; i < e->func->block_count && possible; i++) {
+		possible = !e->spins[i];
+	}
+	if (!possible) {
+		return true;
+	}
+	struct emit_team *t = mem_zalloc(1, sizeof(*t));
+	e->team = t;
+	if (!t) {
+		return false;
+	}
+	t->count = count;
+	t->same = mem_zalloc(words_of(e), sizeof(*t->same));
+	t->written = mem_zalloc(words_of(e), sizeof(*t->written));
+	t->blocks = mem_zalloc(e->func->block_count, sizeof(LLVMBasicBlockRef));
+	bool ok = t->same && t->written && t->blocks && make_members(e);
+	if (ok) {
+		find_same(e);
+	}
+	return ok;
+}
+
+void emit_team_finish(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	for (unsigned i = 0; t && t->members && i < t->count; i++) {
+		mem_free(t->members[i].regs);
+		mem_free(t->members[i].written);
+	}
+	if (t) {
+		mem_free(t->members);
+		mem_free(t->same);
+		mem_free(t->written);
+		mem_free(t->blocks);
+		mem_free(t);
+	}
+}
+
+/* --- The beginning and the end --- */
+
+void emit_team_start(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	LLVMBasicBlockRef one = emit_block(e, "one_warp");
+	t->start = emit_block(e, "team");
+	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, end, emit_u32(e, t->count * RT_GROUP));
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, all, t->start, one));
+	emit_enter(e, one);
+}
+
+/* The places of the warps, and slots for the registers. */
+static void begin_members(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	for (unsigned i = 0; i < t->count; i++) {
+		struct emit_member *m = &t->members[i];
+		LLVMBasicBlockRef back = emit_call_visit(e);
+		m->warp = emit_at(e, e->warp, emit_scalar(e, 64, i * sizeof(struct slot)), e->s.i8);
+		emit_entry_leave(e, back);
+		for (unsigned r = 0; r < e->func->reg_count; r++) {
+			m->regs[r] = i > 0 && ptx_has_bit(t->same, r) ? t->members[0].regs[r]
+				: emit_new_slot(e, r);
+		}
+	}
+}
+
+/* As the caller does for one warp. */
+static void start_warps(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	emit_enter(e, t->start);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, &t->members[i]);
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, RT_GROUP));
+		emit_clear_slots(e);
+	}
+	emit_use_member(e, NULL);
+	LLVMBuildBr(e->builder, t->blocks[0]);
+}
+
+static void end_warps(struct emit *e)
+{
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, first),
+		emit_u32(e, (e->team->count - 1) * RT_GROUP));
+	LLVMBuildBr(e->builder, e->done);
+}
+
+/* --- Blocks --- */
+
+/* The lanes of a warp that take a branch. */
+static LLVMValueRef taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
+{
+	struct emit_team *t = e->team;
+	emit_use_member(e, &t->members[i]);
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	LLVMValueRef bits = LLVMTypeOf(guard) == e->s.i1
+		? ir_select(e, guard, emit_u32(e, UINT32_MAX), emit_u32(e, 0))
+		: emit_lane_bits(e, guard);
+	emit_use_member(e, NULL);
+	return bits;
+}
+
+static void go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *bits)
+{
+	struct emit_team *t = e->team;
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, &t->members[i]);
+		e->frame = emit_field(e, e->warp, offsetof(struct slot, frame), e->ptr);
+		emit_put_apart(e, yes, no, bits[i]);
+		emit_use_member(e, NULL);
+	}
+	LLVMBuildRet(e->builder, emit_u32(e, RT_APART));
+}
+
+/* Where warps or lanes may part. */
+static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+{
+	struct emit_team *t = e->team;
+	LLVMBasicBlockRef some = emit_block(e, "some"), apart = emit_block(e, "apart");
+	LLVMValueRef bits[TEAM_MOST] = {NULL};
+	LLVMValueRef all = NULL, any = NULL;
+	for (unsigned i = 0; i < t->count; i++) {
+		bool again = i > 0 && ptx_has_bit(t->same, inst->guard);
+		bits[i] = again ? bits[0] : taken_by(e, inst, i);
+		all = i > 0 ? ir_and(e, all, bits[i]) : bits[i];
+		any = i > 0 ? ir_or(e, any, bits[i]) : bits[i];
+	}
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, all, emit_u32(e, UINT32_MAX)),
+		t->blocks[yes], some);
+	emit_enter(e, some);
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)),
+		t->blocks[no], apart));
+	emit_enter(e, apart);
+	go_apart(e, yes, no, bits);
+}
+
+static void branch(struct emit *e, const struct ptx_inst *inst)
+{
+	struct emit_team *t = e->team;
+	size_t yes = (size_t)inst->operands[0].value;
+	size_t no = inst->has_guard ? e->func->blocks[e->block].succ[0] : yes;
+	if (yes == no) {
+		LLVMBuildBr(e->builder, t->blocks[yes]);
+	} else if (emit_is_same(e, inst->guard) && ptx_has_bit(t->same, inst->guard)) {
+		emit_use_member(e, &t->members[0]);
+		LLVMBuildCondBr(e->builder, emit_use_guard(e, inst), t->blocks[yes], t->blocks[no]);
+		emit_use_member(e, NULL);
+	} else {
+		branch_mixed(e, inst, yes, no);
+	}
+}
+
+/* A load or store of all warps is one test whether their lanes lie side by side, and long blocks. */
+static void make_wide(struct emit *e, const struct ptx_inst *inst)
+{
+	struct emit_team *t = e->team;
+	struct emit_wide all[TEAM_MOST];
+	for (unsigned i = 0; i < t->count; i++) {
+		all[i] = (struct emit_wide){.member = &t->members[i]};
+		emit_use_member(e, all[i].member);
+		emit_begin_wide(e, inst, &all[i]);
+	}
+	if (inst->op == PTX_OP_ST) {
+		emit_wide_store(e, all, t->count);
+	} else {
+		emit_wide_load(e, all, t->count);
+	}
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, all[i].member);
+		emit_end_wide(e, inst, &all[i]);
+	}
+	emit_use_member(e, NULL);
+}
+
+static void make_inst(struct emit *e, const struct ptx_inst *inst)
+{
+	struct emit_team *t = e->team;
+	bool once = is_done_once(e, inst);
+	if (!once && emit_is_wide(e, inst)) {
+		make_wide(e, inst);
+		return;
+	}
+	unsigned count = once ? 1 : t->count;
+	for (unsigned i = 0; i < count; i++) {
+		emit_use_member(e, &t->members[i]);
+		emit_inst(e, inst);
+	}
+	emit_use_member(e, NULL);
+}
+
+static void make_block(struct emit *e, size_t index)
+{
+	const struct ptx_block *block = &e->func->blocks[index];
+	e->block = index;
+	e->body++;
+	emit_enter(e, e->team->blocks[index]);
+	for (size_t i = block->first; i < block->end && !e->failed; i++) {
+		const struct ptx_inst *inst = &e->func->insts[i];
+		e->inst = inst;
+		if (inst->op == PTX_OP_BRA) {
+			branch(e, inst);
+		} else if (inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) {
+			end_warps(e);
+		} else if (!ptx_waits(inst->op)) {
+			make_inst(e, inst);
+		}
+	}
+	if (emit_is_open(e)) {
+		LLVMBuildBr(e->builder, e->team->blocks[block->succ[0]]);
+	}
+}
+
+void emit_make_team(struct emit *e)
+{
+	struct emit_team *t = e->team;
+	for (size_t i = 0; i < e->order_count; i++) {
+		t->blocks[e->order[i]] = emit_block(e, "together");
+	}
+	begin_members(e);
+	start_warps(e);
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		make_block(e, e->order[i]);
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What the threads of a warp do together: each puts down its operands, rt_warp.c makes the results
+ * when all have come (see emit.h, "Collectives").
+ *
+ * The forms without .sync, of PTX before 6.0, name no members: theirs are the threads that are
+ * there, which at W = 1 are known only when the warp can do nothing else.
+ */
+#include "base/common.h"
+
+#include "cpu/runtime/rt_collect.h"
+#include "cpu/codegen/emit.h"
+
+/* Who takes part: operand `index`, or who is there if the instruction has none. */
+static void collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
+	LLVMValueRef *words, unsigned count)
+{
+	bool is_named = index < inst->operand_count;
+	if (emit_meet(e, what, is_named ? &inst->operands[index] : NULL, words)) {
+		return;
+	}
+	if (is_named) {
+		emit_collect(e, what, emit_use(e, &inst->operands[index], PTX_U32), words, count);
+	} else if (e->width > 1) {
+		emit_collect(e, what, emit_splat(e, emit_active(e)), words, count);
+	} else {
+		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
+		emit_collect(e, what | COLLECT_OPEN, place, words, count);
+	}
+}
+
+/* The value d of d or d|p, and its predicate. */
+static void define(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
+	LLVMValueRef value, LLVMValueRef pred)
+{
+	unsigned reg = operand->reg;
+	if (operand->kind != PTX_PAIR) {
+		emit_def(e, operand, type, value);
+		return;
+	}
+	if (e->func->regs[reg].type != PTX_PRED) {
+		emit_def_reg(e, reg, type, value);
+	}
+	pred = ir_icmp(e, LLVMIntNE, pred, emit_int(e, 32, 0));
+	emit_def_reg(e, operand->reg2, PTX_PRED, pred);
+}
+
+/* A row's modifier, and what it is called there. */
+struct mode {
+	enum ptx_mod mod;
+	uint32_t mode;
+};
+
+static uint32_t mode_of(const struct ptx_inst *inst, const struct mode *modes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ptx_has(&inst->mods, modes[i].mod)) {
+			return modes[i].mode;
+		}
+	}
+	return 0;
+}
+
+/* Operands: d|p, a, b, c, ?members. */
+void emit_shfl(struct emit *e, const struct ptx_inst *inst)
+{
+	static const struct mode modes[] = {{PTX_MOD_UP, SHFL_UP}, {PTX_MOD_DOWN, SHFL_DOWN},
+		{PTX_MOD_BFLY, SHFL_BFLY}, {PTX_MOD_IDX, SHFL_IDX}};
+	if (inst->is_second) {
+		define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
+			emit_collected(e, 1));
+		return;
+	}
+	LLVMValueRef words[3];
+	for (size_t i = 0; i < countof(words); i++) {
+		words[i] = emit_use(e, &inst->operands[i + 1], PTX_B32);
+	}
+	uint32_t mode = mode_of(inst, modes, countof(modes));
+	collect(e, inst, collect_what(COLLECT_SHFL, mode), 4, words, countof(words));
+}
+
+/* Operands: p or d, q, ?members. */
+void emit_vote(struct emit *e, const struct ptx_inst *inst)
+{
+	static const struct mode modes[] = {{PTX_MOD_ALL, VOTE_ALL}, {PTX_MOD_ANY, VOTE_ANY},
+		{PTX_MOD_UNI, VOTE_UNI}};
+	bool is_ballot = ptx_has(&inst->mods, PTX_MOD_BALLOT);
+	if (inst->is_second) {
+		LLVMValueRef result = emit_collected(e, 0);
+		emit_def(e, &inst->operands[0], is_ballot ? PTX_B32 : PTX_PRED, is_ballot ? result
+			: ir_icmp(e, LLVMIntNE, result, emit_int(e, 32, 0)));
+		return;
+	}
+	LLVMValueRef mine = ir_zext(e, emit_use(e, &inst->operands[1], PTX_PRED), e->i32);
+	uint32_t what = is_ballot ? collect_what(COLLECT_BALLOT, 0)
+		: collect_what(COLLECT_VOTE, mode_of(inst, modes, countof(modes)));
+	collect(e, inst, what, 2, &mine, 1);
+}
+
+/* Operands: d or d|p, a, members.  match.all gives who has the same only if all have. */
+void emit_match(struct emit *e, const struct ptx_inst *inst)
+{
+	if (inst->is_second) {
+		LLVMValueRef same = emit_collected(e, 0);
+		LLVMValueRef all = emit_collected(e, 1);
+		if (ptx_has(&inst->mods, PTX_MOD_ALL)) {
+			same = ir_and(e, same, ir_neg(e, all));
+		}
+		define(e, &inst->operands[0], PTX_B32, same, all);
+		return;
+	}
+	LLVMValueRef value = ir_zext(e, emit_arg(e, inst, 1), e->i64);
+	LLVMValueRef words[] = {ir_trunc(e, value, e->i32),
+		ir_trunc(e, ir_lshr_by(e, value, 32), e->i32)};
+	/* only threads with the same qualifiers meet */
+	uint32_t details = ptx_type_size(inst->types[0]) + ptx_has(&inst->mods, PTX_MOD_ALL);
+	collect(e, inst, collect_what(COLLECT_MATCH, details), 2, words, countof(words));
+}
+
+/* Operands: d, a, members. */
+void emit_redux(struct emit *e, const struct ptx_inst *inst)
+{
+	static const struct mode unsigned_modes[] = {{PTX_MOD_ADD, REDUX_ADD},
+		{PTX_MOD_AND, REDUX_AND}, {PTX_MOD_OR, REDUX_OR}, {PTX_MOD_XOR, REDUX_XOR},
+		{PTX_MOD_MIN, REDUX_UMIN}, {PTX_MOD_MAX, REDUX_UMAX}};
+	static const struct mode signed_modes[] = {{PTX_MOD_ADD, REDUX_ADD},
+		{PTX_MOD_MIN, REDUX_SMIN}, {PTX_MOD_MAX, REDUX_SMAX}};
+	static const struct mode real_modes[] = {{PTX_MOD_MIN, REDUX_FMIN},
+		{PTX_MOD_MAX, REDUX_FMAX}};
+	if (inst->is_second) {
+		emit_result(e, inst, emit_cast(e, emit_collected(e, 0),
+			emit_type(e, inst->types[0])));
+		return;
+	}
+	uint32_t mode = inst->types[0] == PTX_F32
+		? mode_of(inst, real_modes, countof(real_modes))
+		: inst->types[0] == PTX_S32 ? mode_of(inst, signed_modes, countof(signed_modes))
+		: mode_of(inst, unsigned_modes, countof(unsigned_modes));
+	if (ptx_has(&inst->mods, PTX_MOD_NAN)) {
+		mode += REDUX_FMIN_NAN - REDUX_FMIN;
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_ABS)) {
+		mode |= REDUX_ABS;
+	}
+	LLVMValueRef mine = emit_bits(e, emit_arg(e, inst, 1));
+	collect(e, inst, collect_what(COLLECT_REDUX, mode), 2, &mine, 1);
+}
+
+/* Operands: d|p, members. */
+void emit_elect(struct emit *e, const struct ptx_inst *inst)
+{
+	if (inst->is_second) {
+		define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
+			emit_collected(e, 1));
+		return;
+	}
+	collect(e, inst, collect_what(COLLECT_ELECT, 0), 1, NULL, 0);
+}

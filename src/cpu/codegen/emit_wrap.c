@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Addresses that are in rows unless an index wraps around (W = 32).
+ *
+ * The lanes' `row * n + column` is a number and 0, 1, 2 and so on, as 32 bits.  As 64 bits it may be
+ * two rows: nothing says that the sum does not wrap, and PTX defines what it is if it does.  So shapes
+ * (shape.h) end there, and emit_wide.c asks whether the addresses are neighbours, row by row.  That
+ * question of 32 sums has an answer of scalar comparisons, whether the first index of a row and its
+ * last one wrap: if neither does, it is known now if the lanes are neighbours, and where the first
+ * one is.  If one does, the answer may always be no, for then each lane has an access of its own.
+ *
+ * This works on LLVM's code, once registers are values.  What the question wants of the vector, the
+ * distances of lanes from the first one of their row, becomes what it wants of the parts of sums,
+ * products and extensions, down to scalars and constants, where it is so or not.  One part may be
+ * anything else of 32 bits, as `y * n` of lanes that are not in one row: of that the question is asked
+ * then, which costs half as much, and in loops often nothing (emit_drift.c).
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit.h"
+
+#include <string.h>
+
+/* How far to look into sums; rows of 8 lanes. */
+enum { MOST_STEPS = 12, MOST_ROWS = RT_MAX_WIDTH / 8 };
+
+struct wraps {
+	LLVMBuilderRef builder;
+	LLVMTypeRef i1, i32;
+	/* of the question */
+	unsigned rows;
+	unsigned first[MOST_ROWS];     /* lane of each row */
+	unsigned row_of[RT_MAX_WIDTH]; /* of each lane */
+	bool has_asked;                /* of a part */
+};
+
+/* Row r has bases[r] plus distances that are known, modulo 2^bits, if `valid` is true; NULL: always. */
+struct taken {
+	LLVMValueRef bases[MOST_ROWS];
+	LLVMValueRef valid;
+};
+
+static unsigned bits_of(LLVMValueRef vector)
+{
+	LLVMTypeRef type = LLVMTypeOf(vector);
+	bool suits = LLVMGetTypeKind(type) == LLVMVectorTypeKind
+		&& LLVMGetVectorSize(type) == RT_MAX_WIDTH
+		&& LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind;
+	unsigned bits = suits ? LLVMGetIntTypeWidth(LLVMGetElementType(type)) : 0;
+	return bits == 32 || bits == 64 ? bits : 0;
+}
+
+static int64_t wrap(uint64_t value, unsigned bits)
+{
+	return bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
+}
+
+static LLVMValueRef number_of(LLVMTypeRef type, uint64_t value)
+{
+	return LLVMConstInt(type, LLVMGetIntTypeWidth(type) == 32 ? (uint32_t)value : value, false);
+}
+
+static LLVMValueRef both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
+{
+	return a && b ? LLVMBuildAnd(w->builder, a, b, "") : a ? a : b;
+}
+
+/* --- What is known --- */
+
+static bool read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
+{
+	bool are = LLVMIsConstant(vector);
+	for (unsigned i = 0; i < RT_MAX_WIDTH && are; i++) {
+		LLVMValueRef one = LLVMConstExtractElement(vector, LLVMConstInt(w->i32, i, false));
+		are = LLVMIsAConstantInt(one) != NULL;
+		out[i] = are ? LLVMConstIntGetSExtValue(one) : 0;
+	}
+	return are;
+}
+
+static bool is_all(const int64_t *numbers, int64_t number)
+{
+	bool all = true;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		all &= numbers[i] == number;
+	}
+	return all;
+}
+
+/* What a product or a shift to the left multiplies by; 0: not known, or no such number. */
+static int64_t factor_of(struct wraps *w, LLVMValueRef product)
+{
+	int64_t numbers[RT_MAX_WIDTH];
+	LLVMValueRef by = LLVMGetOperand(product, 1);
+	int64_t most = bits_of(product) - 1;
+	if (!read_numbers(w, numbers, by) || !is_all(numbers, numbers[0]) || numbers[0] < 0) {
+		return 0;
+	}
+	bool shifts = ir_is(product, LLVMShl);
+	return !shifts ? numbers[0] : numbers[0] < most ? INT64_C(1) << numbers[0] : 0;
+}
+
+/* Distances of lanes from the first one of their row. */
+static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, unsigned steps)
+{
+	int64_t other[RT_MAX_WIDTH], numbers[RT_MAX_WIDTH], factor = 1;
+	unsigned bits = bits_of(vector);
+	bool known = bits > 0 && steps > 0;
+	if (known && read_numbers(w, numbers, vector)) {
+		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+			int64_t first = numbers[w->first[w->row_of[i]]];
+			out[i] = wrap((uint64_t)numbers[i] - (uint64_t)first, bits);
+		}
+		return true;
+	}
+	memset(out, 0, RT_MAX_WIDTH * sizeof(*out));
+	memset(other, 0, sizeof(other));
+	if (!known || !LLVMIsAInstruction(vector) || ir_splat_scalar(vector)) {
+		return known && ir_splat_scalar(vector);
+	}
+	switch (LLVMGetInstructionOpcode(vector)) {
+	case LLVMAdd:
+		known = find_distances(w, other, LLVMGetOperand(vector, 1), steps - 1);
+		break;
+	case LLVMMul:
+	case LLVMShl:
+		factor = factor_of(w, vector);
+		known = factor > 0;
+		break;
+	case LLVMSExt:
+	case LLVMZExt:
+		break;
+	default:
+		known = false;
+	}
+	known = known && find_distances(w, out, LLVMGetOperand(vector, 0), steps - 1);
+	for (unsigned i = 0; i < RT_MAX_WIDTH && known; i++) {
+		out[i] = wrap((uint64_t)out[i] * (uint64_t)factor + (uint64_t)other[i], bits);
+	}
+	return known;
+}
+
+/* --- Taking apart --- */
+
+static bool take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
+	unsigned steps);
+
+static bool take_known(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
+{
+	int64_t have[RT_MAX_WIDTH];
+	LLVMValueRef scalar = ir_splat_scalar(vector);
+	if (!find_distances(w, have, vector, 1) || memcmp(have, want, sizeof(have)) != 0) {
+		return false;
+	}
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = scalar ? scalar
+			: LLVMConstExtractElement(vector, LLVMConstInt(w->i32, w->first[r], false));
+	}
+	return true;
+}
+
+/* Of one of the two the distances must be known: the other one has the rest of them. */
+static bool take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const int64_t *want,
+	unsigned steps)
+{
+	int64_t have[RT_MAX_WIDTH], rest[RT_MAX_WIDTH];
+	struct taken other;
+	unsigned known = 1;
+	if (!find_distances(w, have, LLVMGetOperand(sum, 1), steps)) {
+		known = 0;
+		if (!find_distances(w, have, LLVMGetOperand(sum, 0), steps)) {
+			return false;
+		}
+	}
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		rest[i] = wrap((uint64_t)want[i] - (uint64_t)have[i], bits_of(sum));
+	}
+	if (!take(w, &other, LLVMGetOperand(sum, known), have, steps)
+	    || !take(w, out, LLVMGetOperand(sum, 1 - known), rest, steps)) {
+		return false;
+	}
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = LLVMBuildAdd(w->builder, out->bases[r], other.bases[r], "");
+	}
+	out->valid = both(w, out->valid, other.valid);
+	return true;
+}
+
+static bool take_multiple(struct wraps *w, struct taken *out, LLVMValueRef product,
+	const int64_t *want, unsigned steps)
+{
+	int64_t rest[RT_MAX_WIDTH], factor = factor_of(w, product);
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		if (factor == 0 || want[i] % factor != 0) {
+			return false;
+		}
+		rest[i] = want[i] / factor;
+	}
+	if (!take(w, out, LLVMGetOperand(product, 0), rest, steps)) {
+		return false;
+	}
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = LLVMBuildMul(w->builder, out->bases[r],
+			number_of(LLVMTypeOf(out->bases[r]), (uint64_t)factor), "");
+	}
+	return true;
+}
+
+/* By anything: lanes of a row have the same if they have the same of both. */
+static bool take_product(struct wraps *w, struct taken *out, LLVMValueRef product,
+	const int64_t *want, unsigned steps)
+{
+	struct taken other;
+	if (!is_all(want, 0) || !take(w, &other, LLVMGetOperand(product, 1), want, steps)
+	    || !take(w, out, LLVMGetOperand(product, 0), want, steps)) {
+		return false;
+	}
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = LLVMBuildMul(w->builder, out->bases[r], other.bases[r], "");
+	}
+	out->valid = both(w, out->valid, other.valid);
+	return true;
+}
+
+/* From 32 bits to 64: the sums of before must not wrap, neither the least nor the greatest. */
+static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef extension,
+	const int64_t *want, unsigned steps)
+{
+	bool sign = ir_is(extension, LLVMSExt);
+	LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(extension));
+	int64_t least = 0, most = 0;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		least = want[i] < least ? want[i] : least;
+		most = want[i] > most ? want[i] : most;
+	}
+	if (least < INT32_MIN || most > INT32_MAX
+	    || !take(w, out, LLVMGetOperand(extension, 0), want, steps)) {
+		return false;
+	}
+	int64_t low = (sign ? INT32_MIN : 0) - least, high = (sign ? INT32_MAX : UINT32_MAX) - most;
+	for (unsigned r = 0; r < w->rows; r++) {
+		LLVMValueRef base = out->bases[r];
+		if (least < 0) {
+			out->valid = both(w, out->valid, LLVMBuildICmp(w->builder,
+				sign ? LLVMIntSGE : LLVMIntUGE, base, number_of(w->i32, (uint64_t)low), ""));
+		}
+		if (most > 0) {
+			out->valid = both(w, out->valid, LLVMBuildICmp(w->builder,
+				sign ? LLVMIntSLE : LLVMIntULE, base, number_of(w->i32, (uint64_t)high), ""));
+		}
+		out->bases[r] = sign ? LLVMBuildSExt(w->builder, base, type, "")
+			: LLVMBuildZExt(w->builder, base, type, "");
+	}
+	return true;
+}
+
+/* Whatever it is: ask it, as emit_wide.c does. */
+static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
+{
+	LLVMValueRef firsts[RT_MAX_WIDTH], distances[RT_MAX_WIDTH];
+	if (w->has_asked || bits_of(vector) != 32) {
+		return false;
+	}
+	w->has_asked = true;
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		firsts[i] = LLVMConstInt(w->i32, w->first[w->row_of[i]], false);
+		distances[i] = number_of(w->i32, (uint64_t)want[i]);
+	}
+	LLVMValueRef all = LLVMBuildShuffleVector(w->builder, vector, LLVMGetUndef(LLVMTypeOf(vector)),
+		LLVMConstVector(firsts, RT_MAX_WIDTH), "");
+	all = LLVMBuildAdd(w->builder, all, LLVMConstVector(distances, RT_MAX_WIDTH), "");
+	all = LLVMBuildICmp(w->builder, LLVMIntNE, vector, all, "");
+	out->valid = LLVMBuildICmp(w->builder, LLVMIntEQ, LLVMBuildBitCast(w->builder, all, w->i32, ""),
+		LLVMConstNull(w->i32), "");
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = LLVMBuildExtractElement(w->builder, vector,
+			LLVMConstInt(w->i32, w->first[r], false), "");
+	}
+	return true;
+}
+
+static bool take_parts(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
+	unsigned steps)
+{
+	switch (LLVMGetInstructionOpcode(vector)) {
+	case LLVMAdd:
+		return take_sum(w, out, vector, want, steps);
+	case LLVMMul:
+		return factor_of(w, vector) > 0 ? take_multiple(w, out, vector, want, steps)
+			: take_product(w, out, vector, want, steps);
+	case LLVMShl:
+		return take_multiple(w, out, vector, want, steps);
+	case LLVMSExt:
+	case LLVMZExt:
+		return take_extended(w, out, vector, want, steps);
+	default:
+		return false;
+	}
+}
+
+/* What was made for a part that would not do is never used: LLVM removes it. */
+static bool take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
+	unsigned steps)
+{
+	bool had_asked = w->has_asked;
+	*out = (struct taken){.valid = NULL};
+	if (bits_of(vector) == 0) {
+		return false;
+	}
+	if (LLVMIsConstant(vector) || ir_splat_scalar(vector)) {
+		return take_known(w, out, vector, want);
+	}
+	if (steps > 0 && LLVMIsAInstruction(vector) && take_parts(w, out, vector, want, steps - 1)) {
+		return true;
+	}
+	w->has_asked = had_asked;
+	*out = (struct taken){.valid = NULL};
+	return take_asked(w, out, vector, want);
+}
+
+/* --- The question --- */
+
+/* Of emit_wide.c: what it wants; whether it is such that it can be answered. */
+static bool read_question(struct wraps *w, int64_t *want, LLVMValueRef order, LLVMValueRef offsets)
+{
+	memset(want, 0, RT_MAX_WIDTH * sizeof(*want));
+	bool is_good = !offsets || read_numbers(w, want, offsets);
+	w->rows = 0;
+	w->has_asked = false;
+	for (unsigned i = 0; i < RT_MAX_WIDTH && is_good; i++) {
+		int first = LLVMGetMaskValue(order, i);
+		unsigned r = 0;
+		while (r < w->rows && (int)w->first[r] != first) {
+			r++;
+		}
+		is_good = r < MOST_ROWS && first >= 0 && first < RT_MAX_WIDTH
+			&& LLVMGetMaskValue(order, (unsigned)first) == first;
+		if (is_good && r == w->rows) {
+			w->first[w->rows++] = (unsigned)first;
+		}
+		w->row_of[i] = r;
+	}
+	return is_good;
+}
+
+static LLVMValueRef only_user(LLVMValueRef value, LLVMOpcode op)
+{
+	LLVMUseRef use = value ? LLVMGetFirstUse(value) : NULL;
+	LLVMValueRef user = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+	return ir_is(user, op) ? user : NULL;
+}
+
+/* The answer that branches ask for: all lanes as bits, which must be 0. */
+static LLVMValueRef answer_of(LLVMValueRef compare)
+{
+	LLVMValueRef is_none = only_user(only_user(compare, LLVMBitCast), LLVMICmp);
+	bool asks = is_none && LLVMGetICmpPredicate(is_none) == LLVMIntEQ
+		&& LLVMIsNull(LLVMGetOperand(is_none, 1));
+	return asks ? is_none : NULL;
+}
+
+/* What is taken from the vector where the answer was yes. */
+static void replace_elements(struct wraps *w, const struct taken *taken, const int64_t *want,
+	LLVMValueRef vector, LLVMBasicBlockRef where)
+{
+	LLVMValueRef next;
+	for (LLVMValueRef inst = LLVMGetFirstInstruction(where); inst; inst = next) {
+		next = LLVMGetNextInstruction(inst);
+		bool takes = ir_is(inst, LLVMExtractElement) && LLVMGetOperand(inst, 0) == vector
+			&& LLVMIsAConstantInt(LLVMGetOperand(inst, 1));
+		uint64_t lane = takes ? LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1)) : RT_MAX_WIDTH;
+		if (lane < RT_MAX_WIDTH) {
+			LLVMPositionBuilderBefore(w->builder, inst);
+			LLVMValueRef distance = number_of(LLVMTypeOf(inst), (uint64_t)want[lane]);
+			LLVMReplaceAllUsesWith(inst, LLVMBuildAdd(w->builder,
+				taken->bases[w->row_of[lane]], distance, ""));
+			LLVMInstructionEraseFromParent(inst);
+		}
+	}
+}
+
+/* The branch that an answer is for: a team asks for all its warps at once. */
+static LLVMValueRef branch_of(LLVMValueRef user)
+{
+	while (ir_is(user, LLVMAnd) && LLVMGetFirstUse(user)) {
+		LLVMUseRef use = LLVMGetFirstUse(user);
+		user = LLVMGetNextUse(use) ? NULL : LLVMGetUser(use);
+	}
+	return ir_is(user, LLVMBr) ? user : NULL;
+}
+
+static void answer(struct wraps *w, LLVMValueRef compare)
+{
+	struct taken taken;
+	int64_t want[RT_MAX_WIDTH];
+	LLVMValueRef order, offsets, vector = emit_asked(&order, &offsets, compare);
+	LLVMValueRef is_none = vector && bits_of(vector) == 64 ? answer_of(compare) : NULL;
+	if (!is_none || !read_question(w, want, order, offsets)) {
+		return;
+	}
+	LLVMPositionBuilderBefore(w->builder, compare);
+	if (!take(w, &taken, vector, want, MOST_STEPS)) {
+		return;
+	}
+	for (LLVMUseRef use = LLVMGetFirstUse(is_none); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef branch = branch_of(LLVMGetUser(use));
+		if (branch) {
+			replace_elements(w, &taken, want, vector, LLVMGetSuccessor(branch, 0));
+		}
+	}
+	LLVMReplaceAllUsesWith(is_none, taken.valid ? taken.valid : LLVMConstInt(w->i1, 1, false));
+}
+
+void emit_answer_wraps(LLVMValueRef fn)
+{
+	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
+	struct wraps w = {.builder = LLVMCreateBuilderInContext(context),
+		.i1 = LLVMInt1TypeInContext(context), .i32 = LLVMInt32TypeInContext(context)};
+	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+	for (; block; block = LLVMGetNextBasicBlock(block)) {
+		LLVMValueRef inst = LLVMGetFirstInstruction(block);
+		for (; inst; inst = LLVMGetNextInstruction(inst)) {
+			if (ir_is(inst, LLVMICmp)) {
+				answer(&w, inst);
+			}
+		}
+	}
+	LLVMDisposeBuilder(w.builder);
+}

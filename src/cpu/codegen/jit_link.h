@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_JIT_LINK_H
+#define CPU_JIT_LINK_H
+
+/* LLVM's own linker, for objects that code.c does not load. */
+#include "cpu/ptx/ptx.h"
+
+#include <llvm-c/Error.h>
+
+struct jit_linker;
+
+/* Add an object file and find the function `symbol` in it; no two objects may have the same.  The
+ * linker is made when there is none yet, *linker being NULL. */
+bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const void *object, size_t size,
+	const char *symbol, struct ptx_diag *diag);
+void jit_linker_release(struct jit_linker *linker); /* NULL is fine; its code is gone */
+
+/* "LLVM cannot <what>: ..."; takes the error.  Always false. */
+bool jit_linker_fail(struct ptx_diag *diag, int line, const char *what, LLVMErrorRef error);
+
+#endif

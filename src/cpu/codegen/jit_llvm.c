@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * LLVM IR to machine code, for the processor that we run on.
+ *
+ * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, and the
+ * target machine makes an object file in memory.  The short list makes code as fast as -O2 in half
+ * the time, because the IR is low-level already: registers become values (sroa), what address
+ * arithmetic repeats goes away (early-cse), and with a loop in the kernel invariants leave it (licm).
+ *
+ * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
+ * and error values everywhere else keep it from doing so.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/codegen/emit.h"
+#include "cpu/codegen/jit_dump.h"
+#include "cpu/codegen/jit_link.h"
+#include "cpu/codegen/jit_llvm.h"
+#include "cpu/config/settings.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <pthread.h>
+#include <string.h>
+
+/* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
+#if LLVM_VERSION_MAJOR >= 18
+#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
+#else
+#define INSTCOMBINE "instcombine"
+#endif
+
+/* First, that registers are values, which emit_wrap.c and emit_drift.c need. */
+static const char first_passes[] = "function(sroa,early-cse)";
+static const char straight_passes[] = "function(" INSTCOMBINE ",simplifycfg)";
+static const char loop_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
+/* A barrier ends a block, though it is nothing in a team: instcombine would move sums behind it, all
+ * terms of a warp's after those of another one, where each term waits for the one before it. */
+static const char team_passes[] = "function(simplifycfg," INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
+/* Branches are tidied first: instcombine moves code into those that only lead back. */
+static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
+	"loop-mssa(licm),early-cse,simplifycfg)";
+/* A loop that became one vector goes round once: loop-deletion takes the way back out. */
+static const char vector_passes[] = "function(early-cse,loop-vectorize,loop(loop-deletion),"
+	"slp-vectorizer," INSTCOMBINE ",simplifycfg)";
+static const char tangle_passes[] = "function(sroa)";
+
+/* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes many
+ * from one of PTX. */
+enum { HUGE_IR = 60000 };
+/* Before them: passes that would leave less take as long as compiling at another width. */
+enum { HUGE_RAW_IR = 2 * HUGE_IR };
+
+struct jit_llvm {
+	LLVMContextRef context;
+	LLVMTargetRef target;
+	LLVMTargetMachineRef machine;
+	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
+	LLVMTargetDataRef layout;
+	char *triple;
+	char *features;
+	struct jit_linker *linker;  /* of what code.c has refused; NULL until there is some */
+	bool is_deep;               /* LLVM has said so: the code needs more than JIT_MOST_STACK */
+	struct ptx_diag *diag;      /* of the call that is running */
+};
+
+static void init_llvm(void)
+{
+	LLVMInitializeNativeTarget();
+	LLVMInitializeNativeAsmPrinter();
+	LLVMInitializeNativeAsmParser();
+}
+
+/* Takes the message. */
+static bool fail_message(struct ptx_diag *diag, int line, const char *what, char *message)
+{
+	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message ? message : "no reason given");
+	LLVMDisposeMessage(message);
+	return false;
+}
+
+static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
+{
+	struct jit_llvm *llvm = data;
+	/* The only warning there is: it was asked for by constrain_code. */
+	llvm->is_deep = llvm->is_deep || LLVMGetDiagInfoSeverity(info) == LLVMDSWarning;
+	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !llvm->diag || llvm->diag->message[0]) {
+		return;
+	}
+
+	char *message = LLVMGetDiagInfoDescription(info);
+	ptx_fail(llvm->diag, 0, 0, "LLVM: %s", message);
+	LLVMDisposeMessage(message);
+}
+
+static char *host_features;
+
+static void find_features(void)
+{
+	host_features = LLVMGetHostCPUFeatures();
+}
+
+/* They come from CPUID.  The processor's name would say less: an LLVM older than the processor
+ * calls it generic. */
+static const char *get_features(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_features);
+	return host_features;
+}
+
+static bool create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm, LLVMCodeGenOptLevel level,
+	struct ptx_diag *diag)
+{
+	*out = LLVMCreateTargetMachine(llvm->target, llvm->triple, "generic", llvm->features, level,
+		LLVMRelocPIC, LLVMCodeModelJITDefault);
+	return *out || ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", llvm->triple);
+}
+
+static bool find_target(struct jit_llvm *llvm, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	llvm->triple = LLVMGetDefaultTargetTriple();
+	if (LLVMGetTargetFromTriple(llvm->triple, &llvm->target, &message)) {
+		return fail_message(diag, 0, "find a target", message);
+	}
+	if (!create_machine(&llvm->machine, llvm, LLVMCodeGenLevelDefault, diag)) {
+		return false;
+	}
+	llvm->layout = LLVMCreateTargetDataLayout(llvm->machine);
+	return true;
+}
+
+static void jit_llvm_release(struct jit_llvm *llvm)
+{
+	if (!llvm) {
+		return;
+	}
+	jit_linker_release(llvm->linker);
+	if (llvm->layout) {
+		LLVMDisposeTargetData(llvm->layout);
+	}
+	if (llvm->machine) {
+		LLVMDisposeTargetMachine(llvm->machine);
+	}
+	if (llvm->quick) {
+		LLVMDisposeTargetMachine(llvm->quick);
+	}
+	if (llvm->triple) {
+		LLVMDisposeMessage(llvm->triple);
+	}
+	if (llvm->context) {
+		LLVMContextDispose(llvm->context);
+	}
+	mem_free(llvm->features);
+	mem_free(llvm);
+}
+
+static bool jit_llvm_create(struct jit_llvm **out, const char *features, struct ptx_diag *diag)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct jit_llvm *llvm = mem_zalloc(1, sizeof(*llvm));
+	*out = NULL;
+	if (!llvm || !(llvm->features = mem_strdup(features))) {
+		mem_free(llvm);
+		return ptx_no_memory(diag);
+	}
+	pthread_once(&once, init_llvm);
+	llvm->context = LLVMContextCreate();
+	LLVMContextSetDiagnosticHandler(llvm->context, note_diagnostic, llvm);
+	if (!find_target(llvm, diag)) {
+		jit_llvm_release(llvm);
+		return false;
+	}
+	*out = llvm;
+	return true;
+}
+
+/* Release builds trust emit.c. */
+#ifdef NDEBUG
+static const bool verifies = false;
+#else
+static const bool verifies = true;
+#endif
+
+static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	if (verifies && LLVMVerifyModule(ir, LLVMReturnStatusAction, &message)) {
+		return fail_message(diag, func->line, "verify our code", message);
+	}
+	LLVMDisposeMessage(message);
+	return true;
+}
+
+/* What is known of addresses, as soon as registers are values.  False: no memory. */
+static bool improve_addresses(LLVMValueRef fn, const struct jit_order *order)
+{
+	if (order->width > 1) {
+		emit_answer_wraps(fn);
+	}
+	return order->width == 1 || !order->has_loop || emit_part_drifts(fn);
+}
+
+/* Half of the processor's vector registers, in bits. */
+static unsigned sum_room(const struct jit_llvm *llvm)
+{
+	return strstr(llvm->features, "+avx512f") ? 16 * 512 : strstr(llvm->features, "+avx") ? 8 * 256
+		: 8 * 128;
+}
+
+static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
+	struct ptx_diag *diag)
+{
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	const char *first = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
+		: first_passes;
+	const char *rest = order->is_tangled ? NULL : order->is_vector ? vector_passes
+		: !order->has_loop ? straight_passes
+		: order->class >= SHAPE_TEAM ? team_passes : loop_passes;
+	bool had_memory = true;
+	LLVMErrorRef error = LLVMRunPasses(ir, first, llvm->machine, options);
+	LLVMValueRef fn = LLVMGetNamedFunction(ir, order->symbol);
+	if (rest && !error) {
+		if (order->is_vector) {
+			emit_base_addresses(fn);
+		} else {
+			had_memory = improve_addresses(fn, order);
+		}
+		error = LLVMRunPasses(ir, rest, llvm->machine, options);
+	}
+	if (order->is_vector && !error) {
+		emit_bypass_loops(fn, llvm->layout);
+	}
+	if (order->class >= SHAPE_TEAM && !error) {
+		had_memory &= emit_bunch_sums(fn, sum_room(llvm));
+	}
+	LLVMDisposePassBuilderOptions(options);
+	if (error) {
+		return jit_linker_fail(diag, order->func->line, "optimise", error);
+	}
+	return had_memory || ptx_no_memory(diag);
+}
+
+/* Whether all functions together have so many instructions. */
+static bool has_size(LLVMModuleRef ir, size_t size)
+{
+	size_t count = 0;
+	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
+		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+		for (; block && count < size; block = LLVMGetNextBasicBlock(block)) {
+			LLVMValueRef inst = LLVMGetFirstInstruction(block);
+			for (; inst; inst = LLVMGetNextInstruction(inst)) {
+				count++;
+			}
+		}
+	}
+	return count >= size;
+}
+
+/* Scheduling and allocating registers take more than linear time, which few huge kernels are
+ * worth. */
+static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, LLVMModuleRef ir, bool is_huge,
+	struct ptx_diag *diag)
+{
+	if (!is_huge && !has_size(ir, HUGE_IR)) {
+		return llvm->machine;
+	}
+	if (!llvm->quick) {
+		create_machine(&llvm->quick, llvm, LLVMCodeGenLevelNone, diag);
+	}
+	return llvm->quick;
+}
+
+/* Choose between floating-point numbers as between integers.  What the quick generator makes of the
+ * former is a branch, and for it moves all that follows in the block to another one: 25 seconds for
+ * 5,000 of them in a row. */
+static void choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
+{
+	LLVMTypeRef type = LLVMTypeOf(select);
+	LLVMTypeKind kind = LLVMGetTypeKind(type);
+	if (kind != LLVMFloatTypeKind && kind != LLVMDoubleTypeKind) {
+		return;
+	}
+	LLVMTypeRef bits = LLVMIntTypeInContext(LLVMGetTypeContext(type),
+		kind == LLVMFloatTypeKind ? 32 : 64);
+	LLVMPositionBuilderBefore(builder, select);
+	LLVMValueRef chosen = LLVMBuildSelect(builder, LLVMGetOperand(select, 0),
+		LLVMBuildBitCast(builder, LLVMGetOperand(select, 1), bits, ""),
+		LLVMBuildBitCast(builder, LLVMGetOperand(select, 2), bits, ""), "");
+	LLVMReplaceAllUsesWith(select, LLVMBuildBitCast(builder, chosen, type, ""));
+	LLVMInstructionEraseFromParent(select);
+}
+
+static void prepare_quick(LLVMModuleRef ir)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(ir));
+	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
+		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+		for (; block; block = LLVMGetNextBasicBlock(block)) {
+			LLVMValueRef inst = LLVMGetFirstInstruction(block), next;
+			for (; inst; inst = next) {
+				next = LLVMGetNextInstruction(inst);
+				if (LLVMGetInstructionOpcode(inst) == LLVMSelect) {
+					choose_by_bits(builder, inst);
+				}
+			}
+		}
+	}
+	LLVMDisposeBuilder(builder);
+}
+
+/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the function
+ * touch every page of what it takes, so that on a small thread it meets the guard, not memory of
+ * somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to code, and the
+ * two may be mapped further apart. */
+static void constrain_code(struct jit_llvm *llvm, LLVMModuleRef ir)
+{
+	static const char *const attributes[][2] = {
+		{"warn-stack-size", JIT_MOST_STACK},
+		{"probe-stack", "inline-asm"},
+		{"no-jump-tables", "true"},
+	};
+	LLVMValueRef fn = LLVMGetFirstFunction(ir);
+	for (; fn; fn = LLVMGetNextFunction(fn)) {
+		for (size_t i = 0; i < countof(attributes); i++) {
+			const char *name = attributes[i][0], *value = attributes[i][1];
+			LLVMAddAttributeAtIndex(fn,
+				(LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				LLVMCreateStringAttribute(llvm->context, name,
+					(unsigned)strlen(name), value, (unsigned)strlen(value)));
+		}
+	}
+}
+
+static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
+	const struct jit_order *order, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	LLVMMemoryBufferRef buffer;
+	LLVMTargetMachineRef machine = machine_for(llvm, ir, order->is_huge, diag);
+	if (!machine) {
+		return JIT_FAILED;
+	}
+	constrain_code(llvm, ir);
+	if (machine == llvm->quick) {
+		prepare_quick(ir);
+	}
+	if (settings_dump_folder() && !jit_dump(machine, ir, order->func, diag)) {
+		return JIT_FAILED;
+	}
+	llvm->is_deep = false;
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, &buffer)) {
+		fail_message(diag, order->func->line, "generate code", message);
+		return JIT_FAILED;
+	}
+	if (llvm->is_deep) {
+		LLVMDisposeMemoryBuffer(buffer);
+		return JIT_TOO_DEEP;
+	}
+	out->owner = buffer;
+	out->is_quick = machine == llvm->quick;
+	out->data = LLVMGetBufferStart(buffer);
+	out->size = LLVMGetBufferSize(buffer);
+	return JIT_MADE;
+}
+
+static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
+	const struct jit_order *order, struct ptx_diag *diag)
+{
+	double start = jit_now_ms();
+	const struct ptx_func *func = order->func;
+	if (strstr(llvm->features, "+avx512f")) {
+		emit_allow_avx512(ir);
+	}
+	if (order->is_traced) {
+		emit_ask_traces(ir);
+	}
+	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
+			func, diag)
+	    || !verify(ir, func, diag)) {
+		return JIT_FAILED;
+	}
+	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {
+		return JIT_TOO_BIG;
+	}
+	if (!run_passes(llvm, ir, order, diag)) {
+		return JIT_FAILED;
+	}
+	double emitted = jit_now_ms();
+	out->emit_ms = emitted - start;
+	if (order->width > 1 && has_size(ir, HUGE_IR)) {
+		return JIT_TOO_BIG;
+	}
+	enum jit_outcome outcome = make_code(out, llvm, ir, order, diag);
+	out->compile_ms = jit_now_ms() - emitted;
+	return outcome;
+}
+
+static enum jit_outcome jit_llvm_make(struct jit_object *out, struct jit_llvm *llvm,
+	const struct jit_order *order, struct ptx_diag *diag)
+{
+	*out = (struct jit_object){.data = NULL};
+	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext(order->func->name, llvm->context);
+	LLVMSetTarget(ir, llvm->triple);
+	LLVMSetModuleDataLayout(ir, llvm->layout);
+	llvm->diag = diag;
+	enum jit_outcome outcome = make(out, llvm, ir, order, diag);
+	llvm->diag = NULL;
+	LLVMDisposeModule(ir);
+	return outcome;
+}
+
+static void jit_llvm_free_object(struct jit_object *object)
+{
+	LLVMDisposeMemoryBuffer(object->owner);
+	object->owner = NULL;
+}
+
+static bool jit_llvm_link(uintptr_t *out, struct jit_llvm *llvm, const void *object, size_t size,
+	const char *symbol, struct ptx_diag *diag)
+{
+	return jit_linker_add(out, &llvm->linker, object, size, symbol, diag);
+}
+
+__attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_calls = {
+	.version = LLVM_VERSION_STRING,
+	.host_features = get_features,
+	.create = jit_llvm_create,
+	.release = jit_llvm_release,
+	.make = jit_llvm_make,
+	.free_object = jit_llvm_free_object,
+	.link = jit_llvm_link,
+	.address = (const void *)(uintptr_t)LLVMContextCreate,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_JIT_LLVM_H
+#define CPU_JIT_LLVM_H
+
+/*
+ * LLVM's part of jit.c, which is in a library of its own, libkudzu-cpu-llvm.so: to load LLVM takes
+ * longer than all that a kernel from the cache takes.  jit_open.c loads it when the first kernel has
+ * to be compiled; programs that have it linked in, as the tests, use that.  The library exports one
+ * name, the table jit_llvm_calls.
+ */
+#include "base/dl.h"
+#include "cpu/ptx/ptx.h"
+
+#include <time.h>
+
+static inline double jit_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
+}
+
+/* What one PTX module's kernels are compiled with.  Not thread-safe. */
+struct jit_llvm;
+
+/* What to make of a kernel that is lowered and cut into blocks. */
+struct jit_order {
+	const struct ptx_module *module;
+	const struct ptx_func *func;
+	const char *symbol;    /* the function's name in the object */
+	uint32_t width;        /* lanes per call */
+	unsigned class;        /* of blocks, see shape.h */
+	bool has_loop;
+	bool is_vector;        /* make vectors of iterations */
+	bool is_huge;          /* no pass that takes more than linear time, */
+	bool is_tangled;       /* nor one that looks at all edges */
+	bool is_traced;        /* it tells of its accesses: see emit_trace.c */
+};
+
+struct jit_object {
+	const void *data;      /* an object file */
+	size_t size;
+	void *owner;           /* what holds it */
+	size_t frame_size;
+	bool is_quick;         /* LLVM was in a hurry */
+	double emit_ms;        /* IR and passes */
+	double compile_ms;     /* code generation */
+};
+
+enum jit_outcome {
+	JIT_MADE,
+	JIT_FAILED,            /* diag says why; */
+	JIT_TOO_BIG,           /* it says nothing: too much IR for this width, */
+	JIT_TOO_DEEP           /* or the code would need too much stack */
+};
+
+struct jit_llvm_calls {
+	const char *version;   /* "19.1.7" */
+	/* Of this processor, as LLVM spells them, "+avx2,-fma"; static, NULL: no memory. */
+	const char *(*host_features)(void);
+	bool (*create)(struct jit_llvm **out, const char *features, struct ptx_diag *diag);
+	void (*release)(struct jit_llvm *llvm);
+	enum jit_outcome (*make)(struct jit_object *out, struct jit_llvm *llvm,
+		const struct jit_order *order, struct ptx_diag *diag);
+	void (*free_object)(struct jit_object *object);
+	/* LLVM's own linker: the address of a function in an object that code.c does not load. */
+	bool (*link)(uintptr_t *out, struct jit_llvm *llvm, const void *object, size_t size,
+		const char *symbol, struct ptx_diag *diag);
+	/* An address in LLVM, by which its file is known. */
+	const void *address;
+};
+extern const struct jit_llvm_calls jit_llvm_calls;
+
+/* Bytes of stack that compiled code may take: it runs on threads of the program, too. */
+#define JIT_MOST_STACK "1000000"
+
+/* jit_open.c: load the library, if that has not been done yet.  NULL, with the reason in diag, if
+ * that fails; the next call tries again. */
+const struct jit_llvm_calls *jit_open(struct ptx_diag *diag);
+/* The build id of that library, without loading it; 0 if it has none. */
+size_t jit_open_id(uint8_t out[DL_BUILD_ID_SIZE]);
+
+#endif

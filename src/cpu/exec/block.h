@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_BLOCK_H
+#define CPU_BLOCK_H
+
+/* Run one block: resume its warps, one after another, until all threads have exited. */
+#include "cpu/runtime/rt.h"
+
+#include <stdatomic.h>
+
+#define BLOCK_MAX_THREADS 1024
+#define BLOCK_MAX_GROUPS (BLOCK_MAX_THREADS / RT_GROUP)
+#define BLOCK_BARRIERS 16
+
+struct barrier {
+	uint32_t arrived;  /* threads, those that are missing to a whole CUDA warp counted */
+	uint32_t expected;
+	bool is_whole;     /* for all threads of the block that have not exited */
+	uint32_t all;
+	uint32_t any;
+	uint32_t count;    /* of true predicates */
+};
+
+/* Who may run, who waits where.  A bit per thread, a word per CUDA warp (group). */
+struct books {
+	uint32_t ready[BLOCK_MAX_GROUPS];
+	uint32_t gone[BLOCK_MAX_GROUPS];
+	uint32_t waits[BLOCK_BARRIERS][BLOCK_MAX_GROUPS];
+	uint32_t red[BLOCK_MAX_THREADS];         /* enum rt_barrier_red of each that waits */
+	struct barrier barriers[BLOCK_BARRIERS];
+	uint32_t live;                           /* threads */
+	uint32_t gone_count;                     /* counted as barriers do */
+};
+
+/* Whether teams are worth it, by the blocks of a kernel that have run here. */
+struct block_trial {
+	uint32_t count;                  /* blocks so far */
+	uint32_t next, period;           /* the first one of the next pair; how far apart these are */
+	bool is_team;                    /* the last one was one */
+	int votes;                       /* for teams, or against */
+	uint64_t began;                  /* ns, and how long the other one of a pair took */
+	uint64_t took;
+};
+
+struct block {
+	rt_kernel *run;                  /* by block_set_kernel */
+	struct slot *slots;
+	uint32_t slot_count;
+	uint32_t width;
+	uint32_t threads;
+	struct rt_exchange *exchanges;   /* one per group */
+	const atomic_uint *stop;         /* not 0: give up */
+	struct slot *current;            /* the warp that runs, or has failed */
+	uint32_t ctaid[3];
+	uint32_t most;                   /* blocks in a row, from this one on, that may run */
+	bool has_begun;                  /* its warps have */
+	bool is_mixed;                   /* books are kept */
+	struct block_trial trial;
+	struct books books;
+};
+
+enum block_end {
+	BLOCK_DONE,
+	BLOCK_SPINS,       /* it waits for another block or the host, or may: step again */
+	BLOCK_TRAPPED,
+	BLOCK_DEADLOCKED,
+	BLOCK_BAD_BARRIER, /* there is none of that number */
+	BLOCK_STOPPED
+};
+
+/* What runs from now on. */
+void block_set_kernel(struct block *block, rt_kernel *run);
+uint64_t block_clock(void); /* ns */
+
+/* A kernel that never yields may run the blocks behind it, too, `most` in all, as if they were one
+ * block. */
+void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most);
+enum block_end block_step(struct block *block);
+/* Of a block that is done, how many it was. */
+static inline uint32_t block_count(const struct block *block)
+{
+	return block->slots[0].warp.ctaid[0] - block->ctaid[0] + 1;
+}
+
+/* What the current warp of a deadlocked block waits for, for messages. */
+const char *block_waits_at(const struct block *block);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "cpu/exec/bypass.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE 64
+/* Where nobody says how large the cache is. */
+#define USUAL_CACHE (UINT64_C(32) << 20)
+
+atomic_ullong bypass_fake_room = UINT64_MAX;
+
+/* The last one before memory. */
+static uint64_t cache_size;
+static unsigned cache_cores; /* that share one */
+
+/* "0-7,64-71" */
+static unsigned count_list(FILE *file)
+{
+	unsigned first, last, count = 0;
+	while (fscanf(file, "%u", &first) == 1) {
+		last = first;
+		if (fscanf(file, "-%u", &last) == EOF) {
+			last = first;
+		}
+		count += last >= first ? last - first + 1 : 1;
+		if (fgetc(file) != ',') {
+			break;
+		}
+	}
+	return count;
+}
+
+/* As Linux tells it.  sysconf asks the processor and counts cores, which in a virtual machine are
+ * not those that share the cache. */
+static bool read_cache(int level)
+{
+	char path[80];
+	unsigned long long size = 0; /* "32768K" */
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
+	FILE *file = fopen(path, "re");
+	bool known = file != NULL && fscanf(file, "%lluK", &size) == 1 && size > 0;
+	if (file != NULL) {
+		fclose(file);
+	}
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
+		level);
+	file = known ? fopen(path, "re") : NULL;
+	if (file != NULL) {
+		cache_cores = count_list(file);
+		fclose(file);
+	}
+	cache_size = size << 10;
+	return known;
+}
+
+static void find_cache(void)
+{
+	enum { SHARED = 3, OWN = 2 };
+	if (!read_cache(SHARED) && !read_cache(OWN)) {
+		cache_size = USUAL_CACHE;
+	}
+	cache_cores = cache_cores > 0 ? cache_cores : 1;
+}
+
+/* Some of the cache is always somebody else's. */
+uint64_t bypass_room(unsigned workers)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	if (bypass_is_fake()) {
+		return atomic_load(&bypass_fake_room);
+	}
+	pthread_once(&once, find_cache);
+	return cache_size / 4 * 3 * ((workers + cache_cores - 1) / cache_cores);
+}
+
+#if defined(__SSE2__)
+static void copy_line(uint8_t *to, const uint8_t *from)
+{
+	__m128i parts[4];
+	for (int i = 0; i < 4; i++) {
+		parts[i] = _mm_loadu_si128((const __m128i *)from + i);
+	}
+	for (int i = 0; i < 4; i++) {
+		_mm_stream_si128((__m128i *)to + i, parts[i]);
+	}
+}
+#else
+static void copy_line(uint8_t *to, const uint8_t *from)
+{
+	memcpy(to, from, LINE);
+}
+#endif
+
+/* memcpy does the same from a size on that it has from the processor, too (see above). */
+void bypass_copy(void *to, const void *from, size_t size)
+{
+	uint8_t *out = to;
+	const uint8_t *in = from;
+	size_t head = -(uintptr_t)to % LINE;
+	head = head < size ? head : size;
+	memcpy(out, in, head);
+	size_t at = head;
+	for (; size - at >= LINE; at += LINE) {
+		copy_line(out + at, in + at);
+	}
+	memcpy(out + at, in + at, size - at);
+	bypass_drain();
+}

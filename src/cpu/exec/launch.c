@@ -1,0 +1,841 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A grid becomes blocks, which the workers take from one counter, in order, some at a time: a
+ * block that waits for an earlier one (a look-back scan) never waits for one that has not begun.
+ * The blocks of a cooperative launch all begin at once, each in a room of its own, and the workers
+ * go round.
+ *
+ * Worker 0 is the thread that launches.  It may leave when its time is up, between two blocks or
+ * where its block waits; whoever continues the launch takes its place.
+ */
+#include "base/common.h"
+
+#include "cpu/exec/launch.h"
+
+#include "base/alloc.h"
+#include "cpu/exec/bypass.h"
+#include "cpu/mem/fault.h"
+#include "cpu/exec/launch_float.h"
+#include "cpu/exec/room.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define CACHE_LINE 64
+#define SIGNAL_STACK ((size_t)1 << 16)
+#define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
+#define UNSET UINT64_MAX
+#define MOST_PER_LOOK 64    /* blocks from one look to the next */
+#define HAND_OVER_NS 500    /* what it takes to have somebody else do a part */
+#define CHUNK 64            /* blocks that a worker takes at a time; more of those that are known */
+#define CHUNK_NS 100000     /* to take less than this */
+#define LATE_NS 10000       /* after which a launch that was to be short is no more */
+
+struct worker {
+	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
+	uint64_t end;
+	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
+	struct fault_catch fault;
+	struct room own;
+	struct room *room;        /* that it works in */
+	uint64_t at;              /* blocks [at, to) are its to do; */
+	uint64_t to;
+	bool in_block;            /* block `at` has begun */
+	uint32_t ctaid[3];        /* of block `at` */
+	uint8_t *signal_stack;
+	uint8_t last[CACHE_LINE];
+};
+
+/* A place of a cooperative launch. */
+struct place {
+	struct room room;
+	atomic_uint state;        /* enum place_state */
+};
+
+enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_DONE };
+
+/* The grid that runs. */
+struct job {
+	struct launcher *launcher;
+	const struct launch_request *request;
+	struct rt_launch launch;
+	struct room_layout layout;
+	uint64_t blocks;
+	uint64_t chunk;
+	unsigned shares;          /* workers 0 to shares - 1 have one: */
+	uint64_t share;           /* so many blocks, */
+	uint64_t rest;            /* and the first so many one more */
+	atomic_uint failure;      /* CUresult of the first one that fails */
+	struct launch_failure *out;
+	bool has_helpers;
+	bool has_left;            /* worker 0 has, or does not wait for the others */
+	uint64_t deadline;        /* of worker 0 in nanoseconds; 0: none, UNSET: so much after */
+	uint32_t budget;          /* the first look */
+	unsigned want;            /* workers that have something to do */
+	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
+	uint64_t first;           /* the clock when it first looked, */
+	uint64_t seen;            /* and last */
+	unsigned blocks_per_look;
+	unsigned blocks_to_look;
+};
+
+struct launcher {
+	struct pool *pool;
+	struct worker *workers;
+	unsigned worker_count;
+	struct place *places;
+	size_t place_count;
+	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
+	uint32_t tid_count;
+	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
+	uint64_t grid_id;
+	atomic_bool is_running;   /* the job means something */
+	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */
+	struct job job;
+};
+
+bool launcher_create(struct launcher **out, struct pool *pool)
+{
+	struct launcher *launcher = mem_zalloc(1, sizeof(*launcher));
+	*out = NULL;
+	if (launcher == NULL) {
+		return false;
+	}
+	launcher->pool = pool;
+	launcher->worker_count = pool_size(pool);
+	launcher->job.launcher = launcher;
+	launcher->job.launch.sm_count = launcher->worker_count;
+	launcher->job.launch.calls = &rt_calls;
+	for (int axis = 0; axis < 3; axis++) {
+		launcher->job.launch.tid[axis] = launcher->tid[axis];
+	}
+	launcher->workers = mem_zalloc(launcher->worker_count, sizeof(*launcher->workers));
+	if (launcher->workers == NULL) {
+		mem_free(launcher);
+		return false;
+	}
+	*out = launcher;
+	return true;
+}
+
+static void free_places(struct launcher *launcher)
+{
+	for (size_t i = 0; i < launcher->place_count; i++) {
+		room_free(&launcher->places[i].room);
+	}
+	mem_free(launcher->places);
+	launcher->places = NULL;
+	launcher->place_count = 0;
+}
+
+void launcher_release(struct launcher *launcher)
+{
+	if (launcher == NULL) {
+		return;
+	}
+	for (unsigned i = 0; i < launcher->worker_count; i++) {
+		room_free(&launcher->workers[i].own);
+		mem_free(launcher->workers[i].signal_stack);
+	}
+	free_places(launcher);
+	mem_free(launcher->workers);
+	mem_free(launcher);
+}
+
+/* Only the extents along x and y decide where a thread is, and a row of threads is the beginning of
+ * any longer one: kernels that take turns seldom need other indices.  Those of lanes without a
+ * thread do not matter. */
+static void fill_tid(struct launcher *launcher, const uint32_t block[3])
+{
+	const bool is_row = block[1] == 1 && block[2] == 1;
+	const uint32_t extents[2] = {is_row ? UINT32_MAX : block[0], block[1]};
+	const uint32_t count = block[0] * block[1] * block[2];
+	if (launcher->tid_extents[0] == extents[0] && launcher->tid_extents[1] == extents[1]
+	    && count <= launcher->tid_count) {
+		return;
+	}
+	launcher->tid_extents[0] = extents[0];
+	launcher->tid_extents[1] = extents[1];
+	launcher->tid_count = (uint32_t)round_up(count, RT_GROUP);
+	uint32_t x = 0;
+	uint32_t y = 0;
+	uint32_t z = 0;
+	for (uint32_t i = 0; i < launcher->tid_count; i++) {
+		launcher->tid[0][i] = x;
+		launcher->tid[1][i] = y;
+		launcher->tid[2][i] = z;
+		if (++x == extents[0]) {
+			x = 0;
+			if (++y == extents[1]) {
+				y = 0;
+				z++;
+			}
+		}
+	}
+}
+
+/* --- Failures --- */
+
+/* The first and the last of some lanes. */
+static void describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes,
+	char *text, size_t size)
+{
+	const struct rt_launch *launch = &job->launch;
+	uint32_t first = slot->warp.first + (uint32_t)__builtin_ctz(lanes);
+	uint32_t last = slot->warp.first + 31 - (uint32_t)__builtin_clz(lanes);
+	int len = snprintf(text, size, "thread%s (%u,%u,%u)", last > first ? "s" : "",
+		launch->tid[0][first], launch->tid[1][first], launch->tid[2][first]);
+	if (last > first && len > 0 && (size_t)len < size) {
+		snprintf(text + len, size - (size_t)len, " to (%u,%u,%u)", launch->tid[0][last],
+			launch->tid[1][last], launch->tid[2][last]);
+	}
+}
+
+/* The first failure of a launch is the one that counts; the others stop quietly.  0 lanes: all. */
+static bool claim_failure(struct job *job, CUresult code, const struct slot *slot, uint32_t lanes)
+{
+	unsigned none = CUDA_SUCCESS;
+	if (!atomic_compare_exchange_strong(&job->failure, &none, (unsigned)code)) {
+		return false;
+	}
+	char thread[64];
+	const uint32_t *block = slot->warp.ctaid;
+	lanes &= slot->warp.alive;
+	describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread, sizeof(thread));
+	memset(job->out, 0, sizeof(*job->out));
+	snprintf(job->out->where, sizeof(job->out->where), "block (%u,%u,%u), %s", block[0],
+		block[1], block[2], thread);
+	return true;
+}
+
+/* Of lanes that read together, the first that does so at the address, or a little below it.  Of
+ * addresses that no processor has the kernel does not tell which it was: the first lane. */
+static uint32_t gathering_lane(const struct worker *w, const struct rt_warp *warp)
+{
+	uint32_t left = warp->gathers;
+	for (; w->fault.has_address && left != 0; left &= left - 1) {
+		uint64_t at = warp->at[__builtin_ctz(left)];
+		if (w->fault.address - at < 2 * sizeof(uint64_t)) {
+			break;
+		}
+	}
+	left = left != 0 ? left : warp->gathers;
+	return left & -left;
+}
+
+static bool exists(uint64_t address)
+{
+	return (uint64_t)((int64_t)(address << 16) >> 16) == address; // as x86 has it
+}
+
+/* Of lanes that have told what they access (emit_trace.c) the first that may not; 0: none of them.
+ * The hardware tells of a vector only where its bytes on the faulty page begin. */
+static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fault,
+	const struct rt_warp *warp)
+{
+	uint32_t size = memory != NULL ? warp->access : 0;
+	uint32_t left = size > 0 ? warp->gathers & warp->alive : 0;
+	for (; left != 0; left &= left - 1) {
+		uint64_t at = warp->at[__builtin_ctz(left)];
+		if (memory_covers(memory, at) ? !memory_holds(memory, at, size, false, NULL)
+			: fault->has_address ? fault->address - at < size : !exists(at)) {
+			return left & -left;
+		}
+	}
+	return 0;
+}
+
+/* The first byte that such a lane may not access. */
+static uint64_t traced_address(struct memory *memory, const struct rt_warp *warp, uint32_t lane)
+{
+	uint64_t at = warp->at[__builtin_ctz(lane)];
+	uint64_t last = at + warp->access - 1;
+	while (at < last && memory_holds(memory, at, 1, false, NULL)) {
+		at++;
+	}
+	return at;
+}
+
+/* Whose access it was; 0 if nobody knows. */
+static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
+{
+	uint64_t lane = warp->lane;
+	if (lane == RT_GATHERS) {
+		return gathering_lane(w, warp);
+	}
+	if (lane >= RT_GROUP && warp->step > 0 && w->fault.has_address) {
+		lane = (w->fault.address - warp->base) / warp->step;
+	}
+	return lane < RT_GROUP ? 1u << lane : 0;
+}
+
+/* Of a team that has told where rows of lanes begin: the warp, and its lane, with the first one that
+ * it may have been. */
+static const struct slot *faulty_row(uint32_t *lanes, const struct worker *w, const struct slot *first)
+{
+	uint32_t row = first->warp.lane - RT_ROWS, rows = RT_GROUP / row;
+	for (uint32_t i = 0; i < first->warp.team * rows && w->fault.has_address; i++) {
+		uint64_t lane = (w->fault.address - first->warp.at[i]) / first->warp.step;
+		if (lane < row) {
+			*lanes = 1u << (i % rows * row + lane);
+			return &first[i / rows];
+		}
+	}
+	*lanes = 0;
+	return first;
+}
+
+/* Of a team the first warp whose last access it may have been; *lanes: of it, as faulty_lanes. */
+static const struct slot *faulty_slot(uint32_t *lanes, const struct worker *w)
+{
+	const struct slot *slot = w->room->block.current;
+	if (slot->warp.lane > RT_ROWS) {
+		return faulty_row(lanes, w, slot);
+	}
+	for (uint32_t i = 0; i < slot->warp.team; i++) {
+		*lanes = faulty_lanes(w, &slot[i].warp);
+		if (*lanes != 0 && (slot[i].warp.lane != RT_GATHERS
+			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)] < 2 * sizeof(uint64_t))) {
+			return &slot[i];
+		}
+	}
+	*lanes = faulty_lanes(w, &slot->warp);
+	return slot;
+}
+
+static void fail_fault(struct job *job, const struct worker *w)
+{
+	static const struct {
+		int signal;
+		CUresult code;
+		const char *what;
+	} faults[] = {
+		{SIGSEGV, CUDA_ERROR_ILLEGAL_ADDRESS, "access to an address that cannot exist"},
+		{SIGBUS, CUDA_ERROR_ILLEGAL_ADDRESS, "access to memory that cannot be had"},
+		{SIGFPE, CUDA_ERROR_LAUNCH_FAILED, "arithmetic fault"},
+		{SIGILL, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"},
+	};
+	size_t i = 0;
+	if (w->fault.signal == FAULT_INTERRUPT) {
+		return; // whoever sent it has said why
+	}
+	while (i + 1 < countof(faults) && faults[i].signal != w->fault.signal) {
+		i++;
+	}
+	uint32_t lanes;
+	const struct slot *slot = faulty_slot(&lanes, w);
+	struct memory *memory = job->request->memory;
+	uint32_t lane = traced_lane(memory, &w->fault, &slot->warp);
+	if (!claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
+		return;
+	}
+	struct launch_failure *out = job->out;
+	out->line = memory != NULL ? slot->warp.line : 0;
+	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->room->shared);
+	const int64_t reach = ROOM_SHARED_REACH;
+	if (!w->fault.has_address && lane == 0) {
+		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
+	} else if (offset >= -reach && offset < reach) {
+		snprintf(out->what, sizeof(out->what),
+			"access to offset %" PRId64 " of %u bytes of shared memory", offset,
+			job->launch.total_shared);
+	} else {
+		out->has_address = true;
+		out->address = lane != 0 ? traced_address(memory, &slot->warp, lane)
+			: w->fault.address;
+		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64,
+			out->address);
+	}
+}
+
+static void fail_block(struct job *job, const struct block *block, enum block_end end)
+{
+	if (end == BLOCK_STOPPED) {
+		return;
+	}
+	const struct slot *slot = block->current;
+	const struct rt_fail *fail = slot->warp.fail;
+	bool has_reason = end == BLOCK_TRAPPED && fail->code != CUDA_SUCCESS;
+	CUresult code = has_reason ? (CUresult)fail->code : CUDA_ERROR_LAUNCH_FAILED;
+	char *text = job->out->what;
+	const size_t size = sizeof(job->out->what);
+	uint32_t lanes = end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
+	if (!claim_failure(job, code, slot, lanes)) {
+		return;
+	}
+	if (end == BLOCK_DEADLOCKED) {
+		snprintf(text, size, "deadlock: waits at %s for threads that never come"
+			" (PTX line %u)", block_waits_at(block), slot->warp.line);
+	} else {
+		snprintf(text, size, "%s (PTX line %u)", has_reason ? fail->text
+			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);
+	}
+}
+
+static bool has_failed(struct job *job)
+{
+	return atomic_load_explicit(&job->failure, memory_order_relaxed) != CUDA_SUCCESS;
+}
+
+/* --- Blocks --- */
+
+static void work(void *arg, unsigned index);
+
+/* For worker 0: a launch that was to be short takes long, or waits for what others could do. */
+static void get_help(struct job *job)
+{
+	struct pool *pool = job->launcher->pool;
+	if (job->has_helpers) {
+		pool_wake(pool);
+	} else if (job->want > 1) {
+		job->has_helpers = pool_post(pool, work, job, job->want - 1, 0);
+	}
+}
+
+static void set_deadline(struct job *job, uint64_t now)
+{
+	if (job->deadline == UNSET) {
+		job->deadline = now + job->budget;
+	}
+}
+
+/* Whether worker 0 is to leave, now that it could: `waits` if its block does. */
+static bool must_leave(struct job *job, const struct worker *w, bool waits)
+{
+	if (w != &job->launcher->workers[0]) {
+		return false;
+	}
+	if (waits) {
+		get_help(job);
+	}
+	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
+		return false;
+	}
+	uint64_t now = block_clock();
+	set_deadline(job, now);
+	job->first = job->first == 0 ? now : job->first;
+	if (now - job->first > LATE_NS) {
+		get_help(job);
+	}
+	bool often = now - job->seen < CLOCK_EVERY_NS;
+	unsigned per_look = job->blocks_per_look;
+	job->blocks_per_look = often ? 2 * per_look : per_look > 1 ? per_look / 2 : 1;
+	job->blocks_per_look = job->blocks_per_look > MOST_PER_LOOK ? MOST_PER_LOOK
+		: job->blocks_per_look;
+	job->blocks_to_look = job->blocks_per_look;
+	job->seen = now;
+	job->has_left = now >= job->deadline;
+	return job->has_left;
+}
+
+static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
+{
+	const uint32_t *grid = job->launch.nctaid;
+	ctaid[0] = (uint32_t)(block % grid[0]);
+	ctaid[1] = (uint32_t)(block / grid[0] % grid[1]);
+	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
+}
+
+static bool take_from(struct job *job, struct worker *w, struct worker *owner)
+{
+	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
+	if (at >= owner->end) {
+		return false;
+	}
+	uint64_t count = job->chunk;
+	if (job->want == 1) { // there is nobody else
+		atomic_store_explicit(&owner->next, at + count, memory_order_relaxed);
+	} else {
+		count = launch_piece(owner->end - at, count);
+		at = atomic_fetch_add_explicit(&owner->next, count, memory_order_relaxed);
+		if (at >= owner->end) {
+			return false;
+		}
+	}
+	if (at != w->at) { // else it goes on where it is, and needs no divisions
+		w->at = at;
+		locate(job, at, w->ctaid);
+	}
+	w->to = owner->end - at > count ? at + count : owner->end;
+	return true;
+}
+
+/* From its own share, then from the others'. */
+static bool take_blocks(struct job *job, struct worker *w)
+{
+	struct worker *workers = job->launcher->workers;
+	struct worker *end = workers + job->shares;
+	struct worker *owner = w < end ? w : workers;
+	for (unsigned i = 0; i < job->shares; i++) {
+		if (take_from(job, w, owner)) {
+			return true;
+		}
+		owner = owner + 1 < end ? owner + 1 : workers;
+	}
+	return false;
+}
+
+/* How many blocks may run in one call: of a row of the grid, until somebody looks at the clock. */
+static uint32_t most_blocks(const struct job *job, const struct worker *w)
+{
+	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
+	most = w->to - w->at < most ? w->to - w->at : most;
+	if (w == &job->launcher->workers[0] && job->deadline != 0 && job->blocks_to_look < most) {
+		most = job->blocks_to_look;
+	}
+	return (uint32_t)most;
+}
+
+static void begin_block(struct job *job, struct worker *w)
+{
+	block_start(&w->room->block, w->ctaid, most_blocks(job, w));
+	w->in_block = true;
+}
+
+/* On to what follows the blocks that are done. */
+static void end_block(struct job *job, struct worker *w)
+{
+	const uint32_t *grid = job->launch.nctaid;
+	uint32_t count = block_count(&w->room->block);
+	w->in_block = false;
+	w->at += count;
+	w->ctaid[0] += count;
+	if (w->ctaid[0] == grid[0]) {
+		w->ctaid[0] = 0;
+		if (++w->ctaid[1] == grid[1]) {
+			w->ctaid[1] = 0;
+			w->ctaid[2]++;
+		}
+	}
+	if (w == &job->launcher->workers[0] && job->deadline != 0) {
+		job->blocks_to_look -= count - 1; // the last one counts when the next begins
+	}
+}
+
+static void run_blocks(struct job *job, struct worker *w)
+{
+	while (!has_failed(job)) {
+		if (!w->in_block) {
+			if ((w->at == w->to && !take_blocks(job, w))
+			    || must_leave(job, w, false)) {
+				return;
+			}
+			begin_block(job, w);
+		}
+		enum block_end end = block_step(&w->room->block);
+		if (end == BLOCK_DONE) {
+			end_block(job, w);
+		} else if (end != BLOCK_SPINS) {
+			fail_block(job, &w->room->block, end);
+			return;
+		} else if (must_leave(job, w, true)) {
+			return;
+		} else {
+			// It waits for another block, whose worker may need this core.
+			sched_yield();
+		}
+	}
+}
+
+/* Step a block, if nobody else does.  Whether it is done. */
+static bool step_place(struct job *job, struct worker *w, struct place *place)
+{
+	unsigned is_free = PLACE_FREE;
+	if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
+			memory_order_acquire, memory_order_relaxed)) {
+		return is_free == PLACE_DONE;
+	}
+	w->room = &place->room;
+	enum block_end end = block_step(&w->room->block);
+	if (end != BLOCK_DONE && end != BLOCK_SPINS) {
+		fail_block(job, &w->room->block, end);
+	}
+	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
+		memory_order_release);
+	return end != BLOCK_SPINS;
+}
+
+/* Step each block that nobody else has; how many are not done. */
+static size_t go_round(struct job *job, struct worker *w)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < job->blocks && !has_failed(job); i++) {
+		left += !step_place(job, w, &job->launcher->places[i]);
+	}
+	return left;
+}
+
+static void run_places(struct job *job, struct worker *w)
+{
+	while (go_round(job, w) > 0 && !has_failed(job) && !must_leave(job, w, true)) {
+		sched_yield();
+	}
+}
+
+/* --- Workers --- */
+
+/* A worker thread's faults are handled on a stack of their own, so that even one that has used up
+ * its stack gets an answer.  Worker 0 is somebody else's thread and keeps what it has, as does a
+ * thread that a sanitizer gave a stack. */
+static void use_signal_stack(struct worker *w, unsigned index)
+{
+	static _Thread_local const uint8_t *mine;
+	stack_t stack;
+	if (index == 0 || mine == w->signal_stack || sigaltstack(NULL, &stack) != 0) {
+		return;
+	}
+	if ((stack.ss_flags & SS_DISABLE) || stack.ss_sp == mine) {
+		stack = (stack_t){.ss_sp = w->signal_stack, .ss_size = SIGNAL_STACK};
+		sigaltstack(&stack, NULL);
+		mine = w->signal_stack;
+	}
+}
+
+static void work(void *arg, unsigned index)
+{
+	struct job *job = arg;
+	struct worker *w = &job->launcher->workers[index];
+	const float_state caller = float_state_reset();
+	sigset_t mask;
+	const bool was_blocked = index == 0 && fault_unblock(&mask);
+	use_signal_stack(w, index);
+	if (sigsetjmp(w->fault.env, 0) == 0) {
+		fault_arm(&w->fault);
+		if (job->request->cooperative) {
+			run_places(job, w);
+		} else {
+			run_blocks(job, w);
+		}
+	} else {
+		fail_fault(job, w);
+	}
+	fault_disarm(&w->fault);
+	if (job->launch.cached_bytes < BYPASS_NEVER) {
+		bypass_drain();
+	}
+	if (was_blocked) {
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	}
+	float_state_restore(caller);
+}
+
+/* --- Launches --- */
+
+static void init_job(struct job *job, struct launcher *launcher,
+	const struct launch_request *request, struct launch_failure *out)
+{
+	struct rt_launch *launch = &job->launch;
+	const uint32_t *grid = request->grid;
+	job->request = request;
+	job->out = out;
+	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
+	job->has_helpers = false;
+	job->has_left = false;
+	job->budget = request->budget_ns;
+	job->first = 0;
+	job->seen = 0;
+	launch->params = request->params;
+	launch->globals = request->globals;
+	launch->dynamic_shared = request->dynamic_shared;
+	launch->total_shared = request->static_shared + request->dynamic_shared;
+	launch->threads = request->block[0] * request->block[1] * request->block[2];
+	launch->grid_id = ++launcher->grid_id;
+	launch->grid_sync[0] = 0;
+	launch->grid_sync[1] = 0;
+	launch->stack_size = request->stack_size;
+	launch->host = request->host;
+	for (int axis = 0; axis < 3; axis++) {
+		launch->ntid[axis] = request->block[axis];
+		launch->nctaid[axis] = grid[axis];
+	}
+}
+
+/* How many blocks there are in so long, by what the launch is to take; 0: nobody knows, or less than
+ * one. */
+static uint64_t blocks_in(const struct job *job, uint32_t ns)
+{
+	const uint64_t expected_ns = job->request->expected_ns;
+	if (expected_ns == 0) {
+		return 0;
+	}
+	const double count = (double)job->blocks / (double)expected_ns * ns;
+	return count < (double)job->blocks ? (uint64_t)count : job->blocks;
+}
+
+/* How many blocks a worker takes at a time: some, for as long as it is known that they take, for
+ * between two calls some 400 ns are lost where blocks come from memory; but never so many that
+ * others who are done find nothing left. */
+static uint64_t plan_chunk(const struct job *job, unsigned workers)
+{
+	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
+	const uint64_t quick = many > CHUNK ? blocks_in(job, CHUNK_NS) : 0;
+	const uint64_t most = quick > CHUNK ? quick : CHUNK;
+	return many < 1 ? 1 : many < most ? many : most;
+}
+
+/* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's length stay the same from launch to
+ * launch, and so does what is in each core's cache.  Blocks that may wait for others have one share
+ * for all.  How many workers have something to do is the result. */
+static void plan_shares(struct job *job, unsigned workers)
+{
+	job->chunk = plan_chunk(job, workers);
+	const uint64_t chunks = workers > 1 ? (job->blocks + job->chunk - 1) / job->chunk : 1;
+	job->want = chunks < workers ? (unsigned)chunks : workers;
+	job->shares = job->request->in_order ? 1 : job->want;
+	job->share = job->shares > 1 ? job->blocks / job->shares : job->blocks;
+	job->rest = job->blocks - job->share * job->shares;
+}
+
+/* The first block of a share. */
+static uint64_t share_start(const struct job *job, unsigned index)
+{
+	return job->share * index + (index < job->rest ? index : job->rest);
+}
+
+static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
+{
+	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
+		return false;
+	}
+	block_set_kernel(&room->block, job->request->run);
+	room->block.stop = &job->failure;
+	return true;
+}
+
+static bool set_up_worker(struct job *job, unsigned index)
+{
+	struct worker *w = &job->launcher->workers[index];
+	w->room = &w->own;
+	w->at = 0;
+	w->to = 0;
+	memset(w->ctaid, 0, sizeof(w->ctaid));
+	if (index < job->shares) {
+		atomic_store_explicit(&w->next, share_start(job, index), memory_order_relaxed);
+		w->end = share_start(job, index + 1);
+	}
+	w->in_block = false;
+	if (w->signal_stack == NULL && (w->signal_stack = mem_alloc(SIGNAL_STACK)) == NULL) {
+		return false;
+	}
+	return job->request->cooperative || set_up_room(job, &w->own, index);
+}
+
+/* All blocks begin. */
+static bool set_up_places(struct job *job)
+{
+	struct launcher *launcher = job->launcher;
+	uint64_t address = (uintptr_t)launcher->grid_sync;
+	memset(launcher->grid_sync, 0, sizeof(launcher->grid_sync));
+	job->launch.grid_sync[0] = (uint32_t)address;
+	job->launch.grid_sync[1] = (uint32_t)(address >> 32);
+	if (job->blocks > launcher->place_count) {
+		free_places(launcher);
+		launcher->places = mem_zalloc(job->blocks, sizeof(*launcher->places));
+		if (launcher->places == NULL) {
+			return false;
+		}
+		launcher->place_count = job->blocks;
+	}
+	for (size_t i = 0; i < job->blocks; i++) {
+		struct place *place = &launcher->places[i];
+		uint32_t ctaid[3];
+		if (!set_up_room(job, &place->room, (uint32_t)(i % launcher->worker_count))) {
+			return false;
+		}
+		locate(job, i, ctaid);
+		block_start(&place->room.block, ctaid, 1);
+		atomic_store(&place->state, PLACE_FREE);
+	}
+	return true;
+}
+
+/* After how many blocks worker 0 first looks at the clock, to judge by what they are to take. */
+static unsigned first_look(const struct job *job)
+{
+	const uint64_t count = blocks_in(job, CLOCK_EVERY_NS);
+	return count < 1 ? 1 : count > MOST_PER_LOOK ? MOST_PER_LOOK : (unsigned)count;
+}
+
+static CUresult end_launch(struct job *job)
+{
+	if (!job->has_left && job->has_helpers) {
+		if (job->deadline == UNSET) {
+			set_deadline(job, block_clock());
+		}
+		job->has_left = !pool_close(job->launcher->pool, job->deadline);
+	}
+	if (job->has_left) {
+		return LAUNCH_UNFINISHED;
+	}
+	atomic_store_explicit(&job->launcher->is_running, false, memory_order_release);
+	return (CUresult)atomic_load(&job->failure);
+}
+
+CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
+	uint64_t deadline, struct launch_failure *out)
+{
+	struct job *job = &launcher->job;
+	init_job(job, launcher, request, out);
+	fill_tid(launcher, request->block);
+	size_t local_size;
+	if (!size_add(&local_size, request->local_size, request->stack_size)
+	    || !room_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
+			local_size)) {
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	}
+	plan_shares(job, launcher->worker_count);
+	// Workers hand the blocks of a cooperative launch to each other.
+	job->launch.cached_bytes = request->cooperative ? BYPASS_NEVER
+		: bypass_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
+	for (unsigned i = 0; i < job->want; i++) {
+		if (!set_up_worker(job, i)) {
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+	}
+	if (request->cooperative && !set_up_places(job)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	job->deadline = deadline == 0 && request->budget_ns > 0 ? UNSET : deadline;
+	job->blocks_per_look = job->deadline != 0 ? first_look(job) : 1;
+	job->blocks_to_look = job->blocks_per_look + 1; // not before the first block
+	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
+	if (job->want > 1
+	    && (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS)) {
+		job->has_helpers = pool_post(launcher->pool, work, job, job->want - 1,
+			request->expected_ns);
+	}
+	work(job, 0);
+	return end_launch(job);
+}
+
+CUresult launch_continue(struct launcher *launcher)
+{
+	struct job *job = &launcher->job;
+	job->has_left = false;
+	job->deadline = 0;
+	get_help(job);
+	work(job, 0);
+	return end_launch(job);
+}
+
+void launch_cancel(struct launcher *launcher, CUresult code, const char *why)
+{
+	struct job *job = &launcher->job;
+	unsigned none = CUDA_SUCCESS;
+	if (!atomic_load(&launcher->is_running)) {
+		return;
+	}
+	if (atomic_compare_exchange_strong(&job->failure, &none, (unsigned)code)) {
+		memset(job->out, 0, sizeof(*job->out));
+		snprintf(job->out->what, sizeof(job->out->what), "%s", why);
+		snprintf(job->out->where, sizeof(job->out->where), "all blocks");
+	}
+	for (unsigned i = 0; i < launcher->worker_count; i++) {
+		fault_interrupt(&launcher->workers[i].fault);
+	}
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_LAUNCH_H
+#define CPU_LAUNCH_H
+
+/* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
+ * at a time, and several of them share the pool: the one that does not get it runs alone. */
+#include "drv/cuda_abi.h"
+#include "cpu/exec/block.h"
+#include "cpu/mem/memory.h"
+#include "cpu/exec/pool.h"
+
+/* What the device allows. */
+#define LAUNCH_MAX_THREADS BLOCK_MAX_THREADS
+#define LAUNCH_MAX_SHARED (99 * 1024)
+#define LAUNCH_DEFAULT_SHARED (48 * 1024)
+#define LAUNCH_MAX_PARAMS 32764
+
+struct launcher;
+
+struct launch_request {
+	const char *name;
+	rt_kernel *run;
+	uint32_t width;         /* W: 1 to RT_MAX_WIDTH, a power of two */
+	size_t frame_size;
+	size_t local_size;      /* of one thread */
+	size_t stack_size;      /* of one thread, behind that */
+	struct rt_host *host;   /* NULL: no kernel that calls malloc */
+	const uint8_t *params;
+	uint8_t *const *globals;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t static_shared;
+	uint32_t dynamic_shared;
+	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
+	uint64_t expected_ns;   /* what it takes, about; 0: nobody knows */
+	uint32_t budget_ns;     /* without a deadline: one so much after somebody first looks */
+	bool in_order;          /* no block begins before those with lower numbers */
+	bool cooperative;       /* all blocks run at once; grid.sync() works */
+};
+
+/* How a kernel ended that did not end well. */
+struct launch_failure {
+	bool has_address;       /* it has accessed: */
+	uint64_t address;
+	uint32_t line;          /* of PTX, 0: unknown */
+	char what[200];         /* "access to address 0x10", "trap (PTX line 12)" */
+	char where[96];         /* "block (0,0,0), thread (3,0,0)" */
+};
+
+/* The pool must outlive the launcher. */
+bool launcher_create(struct launcher **out, struct pool *pool);
+void launcher_release(struct launcher *launcher); /* NULL is fine */
+
+/* What launch_run returns instead of a CUresult. */
+#define LAUNCH_UNFINISHED ((CUresult)-1)
+
+/*
+ * Run the grid.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
+ * LAUNCH_OUT_OF_RESOURCES: nothing has run.  Any other error: the kernel has run and failed, as
+ * *out says; its memory is in an unknown state.
+ *
+ * After the deadline (nanoseconds of CLOCK_MONOTONIC; 0: none) this returns LAUNCH_UNFINISHED before
+ * the next block, or where a block waits; then some thread must call launch_continue,
+ * which returns when the grid has ended.  Until then the request and *out must stay.
+ */
+CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
+	uint64_t deadline, struct launch_failure *out);
+CUresult launch_continue(struct launcher *launcher);
+
+/*
+ * Stop the grid that runs or has been left, if there is one: it fails with `code`, unless it has
+ * failed already.  From any thread, but until this returns the launcher must not be used anew, nor
+ * its *out be read.  A worker that begins just then may miss it: until the launch returns, this is
+ * to be called again now and then.
+ */
+void launch_cancel(struct launcher *launcher, CUresult code, const char *why);
+
+/* Of the blocks that are left of a share, so many for the next who asks: never more than half, so
+ * that workers who began at different times end together. */
+static inline uint64_t launch_piece(uint64_t left, uint64_t most)
+{
+	uint64_t half = (left + 1) / 2;
+	return half < most ? half : most;
+}
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Worker threads.  The caller posts a job for the first so many of them, which is what it has work
+ * for, and starts on the job itself.  A thread always is the same worker, so that what it has in its
+ * cache may be what it gets again.  When the caller's own call comes back nothing is left to hand
+ * out: it closes the job and waits for the threads that have joined, not for those that are still
+ * waking up.  A short job therefore never costs a thread switch.
+ *
+ * All that there is to know of the current job is in one word, pool.state: its number, whether it is
+ * open, for how many threads, and how many are in it.  Threads join and leave by changing that word;
+ * there is a lock only for those who sleep.
+ *
+ * To wake a thread takes longer than a job of some thousand elements: 6 us of the caller's time, and
+ * it comes after 10.  So both sides look out for each other for a while before they sleep, as long
+ * as every thread has a core: also a thread that has just come too late for a job.  And those that
+ * sleep are left alone by jobs that are shorter than that, until there have been several.
+ */
+#include "base/common.h"
+
+#include "cpu/exec/pool.h"
+
+#include "base/alloc.h"
+#include "base/cores.h"
+#include "cpu/config/settings.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LOOKOUT_NS 25000
+#define WAKE_NS 20000
+#define LOOKS_PER_CLOCK 32
+#define FEW 8                /* threads; with more of them there mostly is an idle core */
+#define CACHE_LINE 64
+
+/* The parts of pool.state. */
+#define STATE_ACTIVE UINT64_C(0xfff)        /* threads that have joined and not left */
+#define STATE_HELPERS_SHIFT 12              /* threads that may join: 1 to this, each once */
+#define STATE_HELPERS UINT64_C(0xfff)
+#define STATE_OPEN (UINT64_C(1) << 24)
+#define STATE_JOB_SHIFT 32                  /* the number of the job */
+
+struct worker_thread {
+	struct pool *pool;
+	unsigned index;
+	cpu_set_t cores;          /* that it may use */
+	atomic_int avoids;        /* of these, for who woke it last ran there; -1: none */
+	pthread_t thread;
+	atomic_bool sleeps;       /* or is about to */
+	pthread_cond_t posted;
+};
+
+struct pool {
+	uint8_t before[CACHE_LINE]; /* so that what threads look at has a cache line of its own */
+	atomic_ullong state;
+	pool_job *job;            /* written only while nobody can join */
+	void *arg;
+	atomic_int core;          /* that the job was posted from */
+	uint8_t behind[CACHE_LINE];
+	atomic_bool busy;         /* from pool_post to the end of pool_close */
+	pthread_mutex_t lock;     /* of those who sleep */
+	pthread_cond_t left;
+	atomic_bool is_awaited;   /* somebody sleeps until all have left */
+	atomic_bool stop;
+	bool is_watchful;         /* there is a core for each thread */
+	unsigned size;
+	uint64_t missed;          /* what jobs took that left sleeping threads alone; likewise */
+	unsigned started;         /* threads, the caller not counted; likewise */
+	struct worker_thread *threads;
+};
+
+#if defined(__x86_64__)
+#define relax() __builtin_ia32_pause()
+#else
+#define relax() atomic_signal_fence(memory_order_seq_cst)
+#endif
+
+unsigned pool_cores(void)
+{
+	return (unsigned)settings_get(SETTING_THREADS, cores_available());
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+static unsigned active(uint64_t state)
+{
+	return (unsigned)(state & STATE_ACTIVE);
+}
+
+static unsigned helpers_of(uint64_t state)
+{
+	return (unsigned)(state >> STATE_HELPERS_SHIFT & STATE_HELPERS);
+}
+
+static uint64_t job_of(uint64_t state)
+{
+	return state >> STATE_JOB_SHIFT;
+}
+
+/* Look out for another job than the last one. */
+static void await_job(struct pool *pool, uint64_t last)
+{
+	const uint64_t until = now_ns() + LOOKOUT_NS;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
+				return;
+			}
+			relax();
+		}
+	} while (now_ns() < until);
+}
+
+/* Look out for the last one to leave. */
+static void await_leaving(struct pool *pool, uint64_t deadline)
+{
+	const uint64_t longest = now_ns() + LOOKOUT_NS;
+	const uint64_t until = deadline > 0 && deadline < longest ? deadline : longest;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
+				return;
+			}
+			relax();
+		}
+	} while (now_ns() < until);
+}
+
+/*
+ * Where all cores are busy, if only for a moment, Linux wakes a thread where it last ran, or where
+ * it is woken from.  That may be the core of the thread that has posted the job and waits for this
+ * one; then both stay there, for seconds.  So where cores are few, whoever wakes a thread keeps it
+ * off its own core.
+ */
+static void keep_off(struct worker_thread *thread, int core)
+{
+	cpu_set_t others = thread->cores;
+	if (core < 0 || core >= CPU_SETSIZE || atomic_load(&thread->avoids) == core) {
+		return;
+	}
+	CPU_CLR((size_t)core, &others);
+	// If it fails we are just slow.
+	if (CPU_COUNT(&others) > 0
+	    && pthread_setaffinity_np(thread->thread, sizeof(others), &others) == 0) {
+		atomic_store(&thread->avoids, core);
+	}
+}
+
+/* The same of a thread that looks out for the next job, beside the one that posted the last. */
+static void step_aside(struct worker_thread *self, int core)
+{
+	if (sched_getcpu() == core) {
+		keep_off(self, core);
+	}
+}
+
+/* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after that, and
+ * we look for it after we have set that: one of us sees the other. */
+static void sleep_until(struct worker_thread *self, uint64_t last)
+{
+	struct pool *pool = self->pool;
+	pthread_mutex_lock(&pool->lock);
+	atomic_store(&self->sleeps, true);
+	while (job_of(atomic_load(&pool->state)) == last && !atomic_load(&pool->stop)) {
+		pthread_cond_wait(&self->posted, &pool->lock);
+	}
+	atomic_store(&self->sleeps, false);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Become active in a job, unless it has been closed. */
+static bool join(struct pool *pool, uint64_t state)
+{
+	const uint64_t job = job_of(state);
+	while (job_of(state) == job && (state & STATE_OPEN)) {
+		unsigned long long seen = state;
+		if (atomic_compare_exchange_weak_explicit(&pool->state, &seen, state + 1,
+				memory_order_acquire, memory_order_relaxed)) {
+			return true;
+		}
+		state = seen;
+	}
+	return false;
+}
+
+static void leave(struct pool *pool)
+{
+	uint64_t before = atomic_fetch_sub(&pool->state, 1);
+	if (active(before) == 1 && atomic_load(&pool->is_awaited)) {
+		pthread_mutex_lock(&pool->lock);
+		pthread_cond_signal(&pool->left);
+		pthread_mutex_unlock(&pool->lock);
+	}
+}
+
+/* One thread's life. */
+static void *thread_main(void *arg)
+{
+	struct worker_thread *self = arg;
+	struct pool *pool = self->pool;
+	uint64_t seen = 0;
+	bool is_watchful = false;
+
+	if (sched_getaffinity(0, sizeof(self->cores), &self->cores) != 0) {
+		CPU_ZERO(&self->cores);
+	}
+	while (!atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
+		uint64_t state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+		if (job_of(state) == seen) {
+			if (is_watchful) {
+				step_aside(self, atomic_load_explicit(&pool->core,
+					memory_order_relaxed));
+				await_job(pool, seen);
+			} else {
+				sleep_until(self, seen);
+			}
+			is_watchful = false;
+			continue;
+		}
+		seen = job_of(state);
+		bool is_mine = self->index <= helpers_of(state);
+		is_watchful |= is_mine && pool->is_watchful;
+		if (is_mine && join(pool, state)) {
+			pool->job(pool->arg, self->index);
+			leave(pool);
+		}
+	}
+	return NULL;
+}
+
+bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
+{
+	sigset_t all;
+	sigset_t old;
+	sigfillset(&all);
+	const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG /* fault_interrupt */};
+	for (size_t i = 0; i < countof(faults); i++) {
+		sigdelset(&all, faults[i]);
+	}
+	// The program's own signals are for its own threads.
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool ok = pthread_create(out, NULL, function, arg) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ok;
+}
+
+/* Start threads until there are `count`; fewer is fine, the caller does what they do not. */
+static void start_threads(struct pool *pool, unsigned count)
+{
+	while (pool->started < count) {
+		struct worker_thread *next = &pool->threads[pool->started];
+		next->pool = pool;
+		next->index = pool->started + 1;
+		atomic_store(&next->avoids, -1);
+		pthread_cond_init(&next->posted, NULL);
+		if (!pool_start_thread(&next->thread, thread_main, next)) {
+			pthread_cond_destroy(&next->posted);
+			break;
+		}
+		pool->started++;
+	}
+}
+
+bool pool_create(struct pool **out, unsigned size)
+{
+	struct pool *pool = mem_zalloc(1, sizeof(*pool));
+	struct worker_thread *threads = mem_zalloc(size, sizeof(*threads));
+	*out = NULL;
+	if (pool == NULL || threads == NULL) {
+		mem_free(pool);
+		mem_free(threads);
+		return false;
+	}
+	pool->size = size;
+	pool->is_watchful = size <= cores_available();
+	pool->threads = threads;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->left, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	*out = pool;
+	return true;
+}
+
+/* Wake those of the first so many threads that sleep. */
+static void wake(struct pool *pool, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct worker_thread *thread = &pool->threads[i];
+		if (atomic_load(&thread->sleeps)) {
+			pthread_mutex_lock(&pool->lock);
+			if (pool->is_watchful && pool->size <= FEW) {
+				keep_off(thread, sched_getcpu());
+			}
+			pthread_cond_signal(&thread->posted);
+			pthread_mutex_unlock(&pool->lock);
+		}
+	}
+}
+
+void pool_release(struct pool *pool)
+{
+	if (pool == NULL) {
+		return;
+	}
+	atomic_store(&pool->stop, true);
+	wake(pool, pool->started);
+	for (unsigned i = 0; i < pool->started; i++) {
+		pthread_join(pool->threads[i].thread, NULL);
+		pthread_cond_destroy(&pool->threads[i].posted);
+	}
+	pthread_cond_destroy(&pool->left);
+	pthread_mutex_destroy(&pool->lock);
+	mem_free(pool->threads);
+	mem_free(pool);
+}
+
+unsigned pool_size(const struct pool *pool)
+{
+	return pool->size;
+}
+
+/* Whether a job is worth waking somebody for. */
+static bool is_worth_it(struct pool *pool, uint64_t expected_ns)
+{
+	pool->missed += expected_ns;
+	if (expected_ns > 0 && pool->missed < WAKE_NS) {
+		return false;
+	}
+	pool->missed = 0;
+	return true;
+}
+
+bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t expected_ns)
+{
+	uint64_t most = pool->size - 1;
+	unsigned want = (unsigned)(helpers < most ? helpers : most);
+	if (want == 0 || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+		return false;
+	}
+	start_threads(pool, want);
+	if (pool->started == 0) {
+		atomic_store_explicit(&pool->busy, false, memory_order_release);
+		return false;
+	}
+	want = want < pool->started ? want : pool->started;
+	pool->job = job;
+	pool->arg = arg;
+	atomic_store_explicit(&pool->core, sched_getcpu(), memory_order_relaxed);
+	uint64_t number = job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) + 1;
+	atomic_store(&pool->state, number << STATE_JOB_SHIFT | STATE_OPEN
+		| (uint64_t)want << STATE_HELPERS_SHIFT);
+	if (is_worth_it(pool, expected_ns)) {
+		wake(pool, want);
+	}
+	return true;
+}
+
+void pool_wake(struct pool *pool)
+{
+	wake(pool, helpers_of(atomic_load(&pool->state)));
+}
+
+/* Sleep until all have left, or until a time; `leave` looks for us after that. */
+static void sleep_until_left(struct pool *pool, uint64_t deadline)
+{
+	const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
+		.tv_nsec = (long)(deadline % 1000000000)};
+	int late = 0;
+	pthread_mutex_lock(&pool->lock);
+	atomic_store(&pool->is_awaited, true);
+	while (active(atomic_load(&pool->state)) > 0 && late == 0) {
+		late = deadline > 0 ? pthread_cond_timedwait(&pool->left, &pool->lock, &until)
+			: pthread_cond_wait(&pool->left, &pool->lock);
+	}
+	atomic_store(&pool->is_awaited, false);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+bool pool_close(struct pool *pool, uint64_t deadline)
+{
+	uint64_t state = atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN,
+		memory_order_acq_rel);
+	if (active(state) > 0 && pool->is_watchful) {
+		await_leaving(pool, deadline);
+	}
+	if (active(atomic_load_explicit(&pool->state, memory_order_acquire)) > 0) {
+		sleep_until_left(pool, deadline);
+	}
+	bool done = active(atomic_load_explicit(&pool->state, memory_order_acquire)) == 0;
+	if (done) {
+		atomic_store_explicit(&pool->busy, false, memory_order_release);
+	}
+	return done;
+}

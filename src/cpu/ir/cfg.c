@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Basic blocks, their order, loops, post-dominators and live registers.  A block ends at a branch,
+ * at the end of the thread, where threads wait for others, and in front of each label that some
+ * branch names.
+ *
+ * Post-dominators are dominators of the graph turned around, with one exit behind all blocks that
+ * can end the thread (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).  A loop without
+ * end never gets there, so one of its blocks counts as if it could.  Nothing recurses.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/cfg.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* Working memory, freed at the end; blocks are numbered in order of the text. */
+#define MAX_LIVE ((size_t)512 << 20) /* bytes */
+
+struct cfg {
+	struct ptx_module *module;
+	struct ptx_func *func;
+	struct ptx_block *blocks;
+	size_t count;
+	size_t words;        /* of a register set */
+	size_t *block_at;    /* instruction -> block that starts there or holds it */
+	size_t *order;       /* blocks in some order */
+	size_t *number;      /* place of a block in post-order, SIZE_MAX: not reached */
+	size_t *stack;       /* block, next edge to follow: two per level */
+	bool *is_exit;       /* the block can end the thread */
+};
+
+static bool is_branch(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX;
+}
+
+static bool is_end(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
+}
+
+/* A wait's second half is what the next block begins with. */
+static bool is_wait(const struct ptx_inst *inst)
+{
+	return ptx_waits(inst->op) && !inst->is_second;
+}
+
+/* The labels that an instruction may go to. */
+static struct ptx_operand *targets_of(const struct ptx_inst *inst, size_t *count)
+{
+	if (inst->op == PTX_OP_BRA && inst->operand_count == 1) {
+		*count = 1;
+		return &inst->operands[0];
+	}
+	if (inst->op == PTX_OP_BRX && inst->operand_count == 2) {
+		*count = inst->operands[1].count;
+		return inst->operands[1].elements;
+	}
+	*count = 0;
+	return NULL;
+}
+
+/* Give every instruction the number of its block. */
+static void number_blocks(struct cfg *cfg)
+{
+	const struct ptx_func *func = cfg->func;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		size_t count;
+		const struct ptx_operand *targets = targets_of(&func->insts[i], &count);
+		for (size_t j = 0; j < count; j++) {
+			cfg->block_at[func->labels[targets[j].reg].inst] = 1;
+		}
+		if (i + 1 < func->inst_count
+		    && (is_branch(&func->insts[i]) || is_end(&func->insts[i])
+			|| is_wait(&func->insts[i]))) {
+			cfg->block_at[i + 1] = 1;
+		}
+	}
+	cfg->block_at[0] = 0;
+	for (size_t i = 1; i < func->inst_count; i++) {
+		cfg->block_at[i] += cfg->block_at[i - 1];
+	}
+	cfg->count = cfg->block_at[func->inst_count - 1] + 1;
+}
+
+static void *cfg_alloc(struct cfg *cfg, size_t count, size_t size)
+{
+	return arena_alloc(&cfg->module->arena, count, size);
+}
+
+/* Every successor once: number[] holds the last block, plus one, that had it. */
+static void add_successor(struct cfg *cfg, size_t from, size_t to)
+{
+	struct ptx_block *block = &cfg->blocks[from];
+	if (cfg->number[to] != from + 1) {
+		cfg->number[to] = from + 1;
+		block->succ[block->succ_count++] = to;
+	}
+}
+
+static bool add_successors(struct cfg *cfg, size_t number)
+{
+	struct ptx_block *block = &cfg->blocks[number];
+	const struct ptx_inst *last = &cfg->func->insts[block->end - 1];
+	size_t count;
+	struct ptx_operand *targets = targets_of(last, &count);
+	bool goes_on = last->has_guard || !(is_branch(last) || is_end(last));
+	block->succ = cfg_alloc(cfg, count + 1, sizeof(*block->succ));
+	if (!block->succ) {
+		return false;
+	}
+	cfg->is_exit[number] = is_end(last);
+	if (goes_on) {
+		add_successor(cfg, number, number + 1);
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t to = cfg->block_at[cfg->func->labels[targets[i].reg].inst];
+		targets[i].value = (int64_t)to;
+		add_successor(cfg, number, to);
+	}
+	return true;
+}
+
+static bool add_predecessors(struct cfg *cfg)
+{
+	for (size_t i = 0; i < cfg->count; i++) {
+		for (size_t j = 0; j < cfg->blocks[i].succ_count; j++) {
+			cfg->blocks[cfg->blocks[i].succ[j]].pred_count++;
+		}
+	}
+	for (size_t i = 0; i < cfg->count; i++) {
+		struct ptx_block *block = &cfg->blocks[i];
+		block->pred = cfg_alloc(cfg, block->pred_count, sizeof(*block->pred));
+		block->pred_count = 0;
+		if (!block->pred) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < cfg->count; i++) {
+		for (size_t j = 0; j < cfg->blocks[i].succ_count; j++) {
+			struct ptx_block *to = &cfg->blocks[cfg->blocks[i].succ[j]];
+			to->pred[to->pred_count++] = i;
+		}
+	}
+	return true;
+}
+
+static bool cut_blocks(struct cfg *cfg)
+{
+	cfg->blocks = cfg_alloc(cfg, cfg->count, sizeof(*cfg->blocks));
+	if (!cfg->blocks) {
+		return false;
+	}
+	for (size_t i = 0; i < cfg->func->inst_count; i++) {
+		struct ptx_block *block = &cfg->blocks[cfg->block_at[i]];
+		block->first = block->end ? block->first : i;
+		block->end = i + 1;
+	}
+	for (size_t i = 0; i < cfg->count; i++) {
+		cfg->blocks[i].rpo = SIZE_MAX;
+		cfg->blocks[i].ipdom = SIZE_MAX;
+		if (!add_successors(cfg, i)) {
+			return false;
+		}
+	}
+	return add_predecessors(cfg);
+}
+
+/* Number what can be reached from `root` in post-order, along the edges or against them.  Edges are
+ * followed last to first, so that a fall-through comes right behind its block when reversed. */
+static size_t post_order(struct cfg *cfg, size_t root, bool backward, size_t next)
+{
+	size_t depth = 0;
+	const size_t open = SIZE_MAX - 1; /* reached, not numbered */
+	cfg->number[root] = open;
+	cfg->stack[depth++] = root;
+	cfg->stack[depth++] = 0;
+	while (depth > 0) {
+		const struct ptx_block *block = &cfg->blocks[cfg->stack[depth - 2]];
+		size_t count = backward ? block->pred_count : block->succ_count;
+		size_t edge = cfg->stack[depth - 1]++;
+		if (edge == count) {
+			cfg->order[next] = cfg->stack[depth - 2];
+			cfg->number[cfg->stack[depth - 2]] = next++;
+			depth -= 2;
+			continue;
+		}
+		size_t to = (backward ? block->pred : block->succ)[count - 1 - edge];
+		if (cfg->number[to] == SIZE_MAX) {
+			cfg->number[to] = open;
+			cfg->stack[depth++] = to;
+			cfg->stack[depth++] = 0;
+		}
+	}
+	return next;
+}
+
+static void clear_numbers(struct cfg *cfg)
+{
+	for (size_t i = 0; i < cfg->count; i++) {
+		cfg->number[i] = SIZE_MAX;
+	}
+}
+
+static void find_order(struct cfg *cfg)
+{
+	clear_numbers(cfg);
+	size_t reached = post_order(cfg, 0, false, 0);
+	for (size_t i = 0; i < reached; i++) {
+		cfg->blocks[cfg->order[i]].rpo = reached - 1 - i;
+	}
+}
+
+static bool follows_itself(const struct cfg *cfg, size_t block)
+{
+	for (size_t i = 0; i < cfg->blocks[block].succ_count; i++) {
+		if (cfg->blocks[block].succ[i] == block) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Blocks are in a loop if they can be reached from themselves: what a walk backward finds of those
+ * not found before, from each block in reverse post-order, is one component (Sharir, 1981). */
+static bool find_loops(struct cfg *cfg)
+{
+	size_t *at = mem_alloc(cfg->count * sizeof(*at)); /* block by place */
+	if (!at) {
+		return false;
+	}
+	size_t reached = 0;
+	cfg->func->has_loop = false;
+	for (size_t i = 0; i < cfg->count; i++) {
+		bool is_reached = cfg->blocks[i].rpo != SIZE_MAX;
+		cfg->number[i] = is_reached ? SIZE_MAX : 0;
+		reached += is_reached;
+		if (is_reached) {
+			at[cfg->blocks[i].rpo] = i;
+		}
+	}
+	for (size_t i = 0, first = 0; i < reached; i++) {
+		if (cfg->number[at[i]] != SIZE_MAX) {
+			continue;
+		}
+		size_t end = post_order(cfg, at[i], true, first);
+		bool is_loop = end - first > 1 || follows_itself(cfg, at[i]);
+		for (; first < end; first++) {
+			cfg->blocks[cfg->order[first]].in_loop = is_loop;
+		}
+		cfg->func->has_loop |= is_loop;
+	}
+	mem_free(at);
+	return true;
+}
+
+/* The nearest common post-dominator; cfg->count stands for the exit. */
+static size_t common(const struct cfg *cfg, const size_t *up, size_t a, size_t b)
+{
+	while (a != b) {
+		if (a == cfg->count || b == cfg->count) {
+			return cfg->count;
+		}
+		if (cfg->number[a] < cfg->number[b]) {
+			a = up[a];
+		} else {
+			b = up[b];
+		}
+	}
+	return a;
+}
+
+/* Post-order of the graph turned around; afterwards every block has a number. */
+static void order_backward(struct cfg *cfg)
+{
+	size_t next = 0;
+	clear_numbers(cfg);
+	for (size_t i = 0; i < cfg->count; i++) {
+		if (cfg->is_exit[i] && cfg->number[i] == SIZE_MAX) {
+			next = post_order(cfg, i, true, next);
+		}
+	}
+	for (size_t i = cfg->count; i-- > 0;) {
+		if (cfg->number[i] == SIZE_MAX) {
+			cfg->is_exit[i] = true;
+			next = post_order(cfg, i, true, next);
+		}
+	}
+}
+
+static bool find_postdominators(struct cfg *cfg)
+{
+	size_t *up = mem_alloc(cfg->count * sizeof(*up));
+	if (!up) {
+		return false;
+	}
+	order_backward(cfg);
+	for (size_t i = 0; i < cfg->count; i++) {
+		up[i] = SIZE_MAX;
+	}
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (size_t i = cfg->count; i-- > 0;) {
+			size_t number = cfg->order[i];
+			size_t now = cfg->is_exit[number] ? cfg->count : SIZE_MAX;
+			const struct ptx_block *block = &cfg->blocks[number];
+			for (size_t j = 0; j < block->succ_count; j++) {
+				size_t to = block->succ[j];
+				if (up[to] != SIZE_MAX) {
+					now = now == SIZE_MAX ? to : common(cfg, up, now, to);
+				}
+			}
+			changed |= up[number] != now;
+			up[number] = now;
+		}
+	}
+	for (size_t i = 0; i < cfg->count; i++) {
+		cfg->blocks[i].ipdom = up[i] == cfg->count ? SIZE_MAX : up[i];
+	}
+	mem_free(up);
+	return true;
+}
+
+static void set_bit(uint64_t *set, unsigned reg, bool on)
+{
+	uint64_t bit = (uint64_t)1 << (reg % 64);
+	set[reg / 64] = on ? set[reg / 64] | bit : set[reg / 64] & ~bit;
+}
+
+/* The registers that an operand writes leave the set, or those that it reads enter it. */
+static void mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
+{
+	if (o->kind == PTX_REG || o->kind == PTX_PAIR) {
+		set_bit(live, o->reg, read);
+	}
+	if (o->kind == PTX_PAIR) {
+		set_bit(live, o->reg2, read);
+	}
+	if (o->kind == PTX_ADDRESS && o->has_base && read) {
+		set_bit(live, o->reg, true);
+	}
+	for (size_t i = 0; o->kind == PTX_VECTOR && i < o->count; i++) {
+		if (o->elements[i].kind == PTX_REG) {
+			set_bit(live, o->elements[i].reg, read);
+		}
+	}
+}
+
+/* Give the registers of the operands that are read, or of those that are written, a value. */
+static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read, bool value)
+{
+	const char *letter = ptx_rows[inst->op].operands;
+	for (size_t i = 0; i < inst->operand_count; i++) {
+		letter += strspn(letter, "!?012wULFv>");
+		bool written = *letter && strchr(PTX_WRITTEN, *letter);
+		letter += *letter != '\0';
+		if (written != read) {
+			mark_operand(live, &inst->operands[i], value);
+		}
+	}
+}
+
+void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
+{
+	if (!inst->has_guard && !is_wait(inst)) { /* under a guard the old value may stay */
+		mark_operands(live, inst, false, false);
+	}
+	if (!inst->is_second) {
+		mark_operands(live, inst, true, true);
+	}
+	if (inst->has_guard) {
+		set_bit(live, inst->guard, true);
+	}
+}
+
+void cfg_written(uint64_t *set, const struct ptx_inst *inst)
+{
+	if (!is_wait(inst)) {
+		mark_operands(set, inst, false, true);
+	}
+}
+
+/* Live sets of one block from those behind it; whether live_in grew. */
+static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live)
+{
+	bool grew = false;
+	for (size_t i = 0; i < block->succ_count; i++) {
+		const uint64_t *in = cfg->blocks[block->succ[i]].live_in;
+		for (size_t w = 0; w < cfg->words; w++) {
+			block->live_out[w] |= in[w];
+		}
+	}
+	memcpy(live, block->live_out, cfg->words * sizeof(*live));
+	for (size_t i = block->end; i-- > block->first;) {
+		cfg_live_before(live, &cfg->func->insts[i]);
+	}
+	for (size_t w = 0; w < cfg->words; w++) {
+		grew |= (live[w] & ~block->live_in[w]) != 0;
+		block->live_in[w] |= live[w];
+	}
+	return grew;
+}
+
+/* Round after round against the flow, each block again only when one behind it changed. */
+static bool find_live(struct cfg *cfg)
+{
+	uint64_t *live = mem_zalloc(cfg->words + 1, sizeof(*live));
+	bool *dirty = mem_zalloc(cfg->count, sizeof(*dirty));
+	bool ok = live && dirty;
+	for (size_t i = 0; i < cfg->count && ok; i++) {
+		struct ptx_block *block = &cfg->blocks[i];
+		block->live_in = cfg_alloc(cfg, cfg->words, sizeof(uint64_t));
+		block->live_out = cfg_alloc(cfg, cfg->words, sizeof(uint64_t));
+		dirty[i] = true;
+		ok = block->live_in && block->live_out;
+	}
+	for (bool changed = ok; changed;) {
+		changed = false;
+		for (size_t i = 0; i < cfg->count; i++) {
+			struct ptx_block *block = &cfg->blocks[cfg->order[cfg->count - 1 - i]];
+			bool *mine = &dirty[block - cfg->blocks];
+			if (!*mine) {
+				continue;
+			}
+			*mine = false;
+			if (update_live(cfg, block, live)) {
+				changed = true;
+				for (size_t j = 0; j < block->pred_count; j++) {
+					dirty[block->pred[j]] = true;
+				}
+			}
+		}
+	}
+	mem_free(dirty);
+	mem_free(live);
+	return ok;
+}
+
+/* The live sets take room by the product of blocks and registers, which a hostile text of a few
+ * megabytes makes as large as it likes. */
+static bool is_too_big(const struct cfg *cfg)
+{
+	size_t sets = 2 * sizeof(uint64_t) * cfg->words;
+	return sets > 0 && cfg->count > MAX_LIVE / sets;
+}
+
+bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct cfg cfg = {.module = module, .func = func, .words = (func->reg_count + 63) / 64};
+	if (func->inst_count == 0) {
+		return true;
+	}
+	cfg.block_at = mem_zalloc(func->inst_count, sizeof(*cfg.block_at));
+	bool ok = cfg.block_at != NULL;
+	if (ok) {
+		number_blocks(&cfg);
+		if (is_too_big(&cfg)) {
+			mem_free(cfg.block_at);
+			return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu"
+				" registers", func->name, cfg.count, func->reg_count);
+		}
+		cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
+		cfg.number = mem_zalloc(cfg.count, sizeof(*cfg.number));
+		cfg.stack = mem_zalloc(cfg.count, 2 * sizeof(*cfg.stack));
+		cfg.is_exit = mem_zalloc(cfg.count, sizeof(*cfg.is_exit));
+		ok = cfg.order && cfg.number && cfg.stack && cfg.is_exit && cut_blocks(&cfg);
+	}
+	if (ok) {
+		find_order(&cfg);
+		ok = find_loops(&cfg) && find_postdominators(&cfg) && find_live(&cfg);
+	}
+	func->blocks = ok ? cfg.blocks : NULL;
+	func->block_count = ok ? cfg.count : 0;
+	mem_free(cfg.block_at);
+	mem_free(cfg.order);
+	mem_free(cfg.number);
+	mem_free(cfg.stack);
+	mem_free(cfg.is_exit);
+	return ok || ptx_no_memory(diag);
+}

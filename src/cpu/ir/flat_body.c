@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The instructions of all functions, one function behind the other, with their registers, labels
+ * and variables renamed to those of the kernel.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/cfg.h"
+#include "cpu/ir/flat.h"
+
+#include <string.h>
+
+/* An address of a variable of the function. */
+static struct ptx_operand variable(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand o = *from;
+	const struct ptx_func *func = f->body->func;
+	const struct ptx_var *var = from->var;
+	bool is_kernel_param = func->is_entry && var->space == PTX_PARAM && !var->is_argument;
+	if (var->space == PTX_SHARED) {
+		o.var = f->body->shared[var->index];
+	} else if (var->space == PTX_LOCAL || (var->space == PTX_PARAM && !is_kernel_param)) {
+		o = flat_place(f, var).operand;
+		o.bracketed = from->bracketed;
+		o.value += from->value;
+	}
+	return o;
+}
+
+static struct ptx_operand *elements(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand *copy = flat_keep(f, from->count, sizeof(*copy));
+	for (size_t i = 0; i < from->count && copy; i++) {
+		copy[i] = flat_operand(f, &from->elements[i]);
+	}
+	return copy;
+}
+
+struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand o = *from;
+	switch (from->kind) {
+	case PTX_PAIR:
+		o.reg2 += f->body->first_reg;
+		o.reg += f->body->first_reg;
+		break;
+	case PTX_REG:
+		o.reg += f->body->first_reg;
+		break;
+	case PTX_ADDRESS:
+		o.reg += o.has_base ? f->body->first_reg : 0;
+		return from->var ? variable(f, from) : o;
+	case PTX_LABEL:
+		o.reg += (unsigned)f->body->first_label;
+		break;
+	case PTX_FUNC:
+		return flat_int_operand((int64_t)from->func->address);
+	case PTX_VECTOR:
+		o.elements = elements(f, from);
+		break;
+	default:
+		break;
+	}
+	return o;
+}
+
+/* The address of a variable on the stack is a sum, which mov and cvta take from a register. */
+static void use_frame(struct flat *f, struct ptx_inst *inst)
+{
+	for (size_t i = 0; i < inst->operand_count; i++) {
+		struct ptx_operand *o = &inst->operands[i];
+		if (o->kind != PTX_ADDRESS || o->bracketed || !o->has_base) {
+			continue;
+		}
+		const struct ptx_operand sum[] = {flat_reg_operand(flat_temp(f, PTX_U64)),
+			flat_reg_operand(o->reg), flat_int_operand(o->value)};
+		flat_inst(f, PTX_OP_ADD, PTX_U64, sum, countof(sum));
+		*o = sum[0];
+	}
+}
+
+static void copy_inst(struct flat *f, const struct ptx_inst *from)
+{
+	struct ptx_inst inst = *from;
+	inst.operands = flat_keep(f, from->operand_count, sizeof(*inst.operands));
+	inst.guard += f->body->first_reg;
+	for (size_t i = 0; i < from->operand_count && inst.operands; i++) {
+		const struct ptx_operand *o = &from->operands[i];
+		inst.operands[i] = flat_operand(f, o);
+		/* What functions get is in frames now; by a register it can be no other's. */
+		if (inst.space == PTX_PARAM && o->kind == PTX_ADDRESS
+		    && (o->var ? inst.operands[i].var != o->var : !f->body->func->is_entry)) {
+			inst.space = PTX_LOCAL;
+		}
+	}
+	if (f->body->is_recursive && inst.operands && !f->failed) {
+		use_frame(f, &inst);
+	}
+	struct ptx_inst *slot = flat_add(f, &f->insts, sizeof(*slot));
+	*slot = inst;
+}
+
+/* Before a recursive function is copied, its own graph says which registers a call must save. */
+static void prepare(struct flat *f, struct flat_body *body)
+{
+	size_t count = body->func->reg_count;
+	f->body = body;
+	f->at = &body->func->insts[0];
+	if (!body->is_recursive) {
+		return;
+	}
+	body->saved_at = flat_alloc(f, count, sizeof(*body->saved_at));
+	f->live = flat_alloc(f, count / 64 + 1, sizeof(*f->live));
+	if (!f->failed && !body->func->blocks && !cfg_build(f->module, body->func, f->diag)) {
+		f->failed = true;
+	}
+}
+
+static void copy_body(struct flat *f, struct flat_body *body)
+{
+	const struct ptx_func *func = body->func;
+	size_t label = 0;
+	prepare(f, body);
+	flat_prologue(f);
+	for (size_t i = 0; i < func->inst_count && !f->failed; i++) {
+		const struct ptx_inst *inst = &func->insts[i];
+		f->at = inst;
+		for (; label < func->label_count && func->labels[label].inst == i; label++) {
+			flat_label_here(f, body->first_label + label);
+		}
+		if (inst->op == PTX_OP_CALL) {
+			flat_call(f, inst, i);
+		} else if (inst->op == PTX_OP_RET && body->index > 0) {
+			flat_ret(f, inst);
+		} else if (flat_is_stack(inst)) {
+			flat_stack(f, inst);
+		} else {
+			copy_inst(f, inst);
+		}
+	}
+	flat_epilogue(f);
+}
+
+void flat_copy_bodies(struct flat *f)
+{
+	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
+		if (flat_body_at(f, i)->func) {
+			copy_body(f, flat_body_at(f, i));
+		}
+	}
+	flat_finish_returns(f);
+}

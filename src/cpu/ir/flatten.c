@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A kernel and the functions that it may call become one list of instructions.  A thread may have
+ * to wait for others in the middle of a function, and a kernel is a coroutine, so what it calls is
+ * part of it: each function once, however often it is called.
+ *
+ * A call becomes moves of its arguments to where the callee wants them, a number in a register that
+ * says where to return to, and a branch; a return becomes a branch by that number (brx.idx).  So
+ * there is nothing new for those who come later: the graph of blocks, the live registers and the
+ * generator see ordinary PTX.  The variables of functions lie in the kernel's .local area; those of
+ * functions that are never active together, in the same place.  Recursive functions have a stack
+ * behind it, where they also save the registers that they need after a call to themselves; and
+ * alloca takes from it.
+ *
+ * flat_kind.c gives functions addresses, flat_args.c puts arguments in registers, flat_graph.c
+ * finds what a kernel calls, flat_frame.c lays out memory, flat_body.c copies instructions,
+ * flat_call.c and flat_stack.c replace calls, returns and alloca by what flat_inst.c makes.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/flat.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+void flat_no_memory(struct flat *f)
+{
+	if (!f->failed) {
+		f->failed = true;
+		ptx_no_memory(f->diag);
+	}
+}
+
+static void *alloc_from(struct flat *f, struct arena *arena, size_t count, size_t size)
+{
+	void *memory = arena_alloc(arena, count, size);
+	if (!memory) {
+		flat_no_memory(f);
+	}
+	return memory;
+}
+
+void *flat_alloc(struct flat *f, size_t count, size_t size)
+{
+	return alloc_from(f, &f->scratch, count, size);
+}
+
+void *flat_keep(struct flat *f, size_t count, size_t size)
+{
+	return alloc_from(f, &f->module->arena, count, size);
+}
+
+void *flat_add(struct flat *f, struct flat_list *list, size_t size)
+{
+	assert(size <= sizeof(f->spare));
+	if (list->count == list->cap) {
+		size_t cap, bytes;
+		void *data = NULL;
+		if (size_mul(&cap, list->cap ? list->cap : 32, 2) && size_mul(&bytes, cap, size)) {
+			data = mem_realloc(list->data, bytes);
+		}
+		if (!data) {
+			flat_no_memory(f);
+			return &f->spare;
+		}
+		list->data = data;
+		list->cap = cap;
+	}
+	return memset((char *)list->data + list->count++ * size, 0, size);
+}
+
+/* A copy of the list in the module. */
+static void *keep_list(struct flat *f, const struct flat_list *list, size_t size)
+{
+	void *copy = flat_keep(f, list->count, size);
+	if (copy && list->count > 0) {
+		memcpy(copy, list->data, list->count * size);
+	}
+	return copy;
+}
+
+unsigned flat_reg(struct flat *f, enum ptx_type type)
+{
+	struct ptx_reg *reg = flat_add(f, &f->regs, sizeof(*reg));
+	*reg = (struct ptx_reg){"#", type};
+	return (unsigned)f->regs.count - 1;
+}
+
+size_t flat_label(struct flat *f)
+{
+	struct ptx_label *label = flat_add(f, &f->labels, sizeof(*label));
+	label->name = "#";
+	return f->labels.count - 1;
+}
+
+void flat_label_here(struct flat *f, size_t label)
+{
+	if (!f->failed) {
+		((struct ptx_label *)f->labels.data)[label].inst = f->insts.count;
+	}
+}
+
+/* Whether there is anything to do: a call, the address of a function, or alloca. */
+bool flatten_is_needed(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		const struct ptx_inst *inst = &func->insts[i];
+		if (inst->op == PTX_OP_CALL || flat_is_stack(inst)
+		    || (inst->op == PTX_OP_MOV && inst->operands[1].kind == PTX_FUNC)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void free_flat(struct flat *f)
+{
+	struct flat_list *lists[] = {&f->bodies, &f->insts, &f->labels, &f->regs, &f->vars,
+		&f->returns};
+	for (size_t i = 0; i < countof(lists); i++) {
+		mem_free(lists[i]->data);
+	}
+	map_free(&f->by_kind);
+	arena_free(&f->scratch);
+}
+
+static void replace(struct flat *f)
+{
+	struct ptx_func *kernel = f->kernel;
+	struct ptx_inst *insts = keep_list(f, &f->insts, sizeof(*insts));
+	struct ptx_label *labels = keep_list(f, &f->labels, sizeof(*labels));
+	struct ptx_reg *regs = keep_list(f, &f->regs, sizeof(*regs));
+	struct ptx_var **vars = keep_list(f, &f->vars, sizeof(*vars));
+	if (f->failed) {
+		return;
+	}
+	kernel->insts = insts;
+	kernel->inst_count = f->insts.count;
+	kernel->labels = labels;
+	kernel->label_count = f->labels.count;
+	kernel->regs = regs;
+	kernel->reg_count = f->regs.count;
+	kernel->vars = vars;
+	kernel->var_count = f->vars.count;
+	kernel->uses_stack = f->uses_stack;
+}
+
+static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, struct map *kinds,
+	struct ptx_diag *diag)
+{
+	struct flat f = {.module = module, .kernel = kernel, .kinds = kinds, .diag = diag,
+		.scratch = ARENA_INIT, .by_kind = MAP_INIT};
+	flat_find_bodies(&f);
+	if (!f.failed) {
+		flat_lay_out(&f);
+	}
+	if (!f.failed) {
+		flat_copy_bodies(&f);
+	}
+	if (!f.failed) {
+		replace(&f);
+	}
+	free_flat(&f);
+	return !f.failed;
+}
+
+static bool promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	bool has_arguments = func->is_entry ? flatten_is_needed(func) : !func->is_extern;
+	return !has_arguments || flat_promote(module, func) || ptx_no_memory(diag);
+}
+
+static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx_diag *diag)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < module->func_count; i++) {
+		ok = promote(module, module->funcs[i], diag);
+	}
+	for (size_t i = 0; ok && i < module->func_count; i++) {
+		struct ptx_func *func = module->funcs[i];
+		ok = !func->is_entry || !flatten_is_needed(func)
+			|| flatten_kernel(module, func, kinds, diag);
+	}
+	return ok;
+}
+
+bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct map none = MAP_INIT;
+	return promote(module, func, diag)
+		&& (!flatten_is_needed(func) || flatten_kernel(module, func, &none, diag));
+}
+
+bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)
+{
+	struct map kinds = MAP_INIT;
+	bool ok = flat_find_kinds(module, &kinds, diag) && flatten_all(module, &kinds, diag);
+	map_free(&kinds);
+	return ok;
+}

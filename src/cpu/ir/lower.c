@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread does at the end of a basic block becomes simple, so that only branches decide where
+ * it goes on:
+ *
+ *	@%p bar.red.popc.u32 %r, 0, %q;
+ * becomes
+ *	@!%p bra after;
+ *	bar.red.popc.u32 %r, 0, %q;      first half: says what it waits for, ends the block
+ *	bar.red.popc.u32 %r, 0, %q;      second half, when the wait is over: writes %r
+ *	after:
+ *
+ * An instruction without results has no second half.  The last instruction is one that ends the
+ * thread, so that behind every wait there is a block to go on in.
+ *
+ * Programs from before Volta let the threads of a warp read what others of it have just written to
+ * shared memory, without __syncwarp() but with volatile, and on GPUs that still works, since threads
+ * that have not parted go on together.  So they meet in front of every such access, with the first
+ * half of an activemask.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/lower.h"
+
+#include <string.h>
+
+struct lowering {
+	struct ptx_module *module;
+	struct ptx_func *func;
+	struct ptx_inst *insts;
+	size_t count;
+	struct ptx_label *labels;
+	size_t label_count;
+};
+
+static bool ends_thread(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
+}
+
+static bool needs_branch(const struct ptx_inst *inst)
+{
+	return inst->has_guard && inst->op != PTX_OP_BRA
+		&& (ptx_waits(inst->op) || ends_thread(inst) || inst->op == PTX_OP_BRX);
+}
+
+static bool has_second(const struct ptx_inst *inst)
+{
+	return ptx_waits(inst->op) && strpbrk(ptx_rows[inst->op].operands, PTX_WRITTEN);
+}
+
+/* Only what names the state space: a generic volatile access is mostly a flag in global memory. */
+static bool meets(const struct ptx_inst *inst)
+{
+	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_ST) && inst->space == PTX_SHARED
+		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE);
+}
+
+/* Instructions that one becomes. */
+static size_t parts_of(const struct ptx_inst *inst)
+{
+	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst) + (size_t)meets(inst);
+}
+
+/* @!guard bra label */
+static bool add_branch(struct lowering *l, const struct ptx_inst *inst, size_t label)
+{
+	struct ptx_operand *target = arena_alloc(&l->module->arena, 1, sizeof(*target));
+	if (!target) {
+		return false;
+	}
+	*target = (struct ptx_operand){.kind = PTX_LABEL, .reg = (unsigned)label, .label = ""};
+	l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_BRA, .text = "bra",
+		.has_guard = true, .guard = inst->guard, .guard_negated = !inst->guard_negated,
+		.operands = target, .operand_count = 1, .line = inst->line, .column = inst->column,
+		.source_file = inst->source_file, .source_line = inst->source_line};
+	return true;
+}
+
+static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
+{
+	bool guarded = needs_branch(inst);
+	if (meets(inst)) {
+		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK, .text = "activemask",
+			.line = inst->line, .column = inst->column,
+			.source_file = inst->source_file, .source_line = inst->source_line};
+	}
+	if (guarded && !add_branch(l, inst, l->label_count)) {
+		return false;
+	}
+
+	struct ptx_inst *first = &l->insts[l->count++];
+	*first = *inst;
+	if (guarded) {
+		first->has_guard = false;
+	}
+	if (has_second(inst)) {
+		l->insts[l->count] = *first;
+		l->insts[l->count++].is_second = true;
+	}
+	if (guarded) {
+		l->labels[l->label_count++] = (struct ptx_label){"", l->count};
+	}
+	return true;
+}
+
+static void add_exit(struct lowering *l, int line)
+{
+	if (l->count == 0 || !ends_thread(&l->insts[l->count - 1])
+	    || l->insts[l->count - 1].has_guard) {
+		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_EXIT, .text = "exit",
+			.line = line, .column = 1};
+	}
+}
+
+bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	if (func->is_lowered) {
+		return true;
+	}
+	size_t count = 1; /* the last one */
+	size_t branches = 0;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		count += parts_of(&func->insts[i]);
+		branches += needs_branch(&func->insts[i]);
+	}
+
+	struct lowering l = {.module = module, .func = func, .label_count = func->label_count};
+	l.insts = arena_alloc(&module->arena, count, sizeof(*l.insts));
+	l.labels = arena_alloc(&module->arena, func->label_count + branches, sizeof(*l.labels));
+	size_t *places = arena_alloc(&module->arena, func->inst_count + 1, sizeof(*places));
+	bool ok = l.insts && l.labels && places;
+	for (size_t i = 0; ok && i < func->inst_count; i++) {
+		places[i] = l.count;
+		ok = lower_inst(&l, &func->insts[i]);
+	}
+	if (!ok) {
+		return ptx_no_memory(diag);
+	}
+
+	places[func->inst_count] = l.count;
+	add_exit(&l, func->line);
+	for (size_t i = 0; i < func->label_count; i++) {
+		l.labels[i] = (struct ptx_label){func->labels[i].name,
+			places[func->labels[i].inst]};
+	}
+	func->insts = l.insts;
+	func->inst_count = l.count;
+	func->labels = l.labels;
+	func->label_count = l.label_count;
+	func->is_lowered = true;
+	return true;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * With one worker running all threads of a block in turn, a thread that spins on memory would wait
+ * for ever.  So a branch back to the start of a loop that may wait yields: one that looks at what
+ * an atomic operation found, that has a load which sees other threads' stores (volatile, relaxed,
+ * acquire, .cv), or any load and a fence, or that tests a barrier in shared memory.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/spin.h"
+
+#include "base/alloc.h"
+#include "cpu/ir/cfg.h"
+
+#include <string.h>
+
+/* Working memory for one function. */
+struct finder {
+	const struct ptx_func *func;
+	bool *spins;
+	uint64_t *live;
+	size_t *stack;
+	bool *seen;
+};
+
+/* What makes a loop one that may wait. */
+struct signs {
+	bool waits;
+	bool loads;
+	bool fences;
+};
+
+/* `live`: the registers that are read after the instruction; NULL: all. */
+static void note_signs(struct signs *signs, const struct ptx_inst *inst, const uint64_t *live)
+{
+	const struct ptx_operand *result = inst->operands;
+	switch (inst->op) {
+	case PTX_OP_ATOM:
+	case PTX_OP_ATOM_CAS:
+	case PTX_OP_ATOM_WIDE:
+	case PTX_OP_ATOM_CAS_WIDE:
+		signs->waits |= result->kind == PTX_REG && (!live || ptx_has_bit(live, result->reg));
+		break;
+	case PTX_OP_LD:
+		signs->waits |= ptx_is_strong(inst);
+		signs->loads |= inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
+			|| inst->space == PTX_SHARED;
+		break;
+	case PTX_OP_MBARRIER_WAIT:
+	case PTX_OP_MBARRIER_PARITY:
+		signs->waits = true;
+		break;
+	case PTX_OP_MEMBAR:
+	case PTX_OP_FENCE:
+		signs->fences = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool may_wait(const struct signs *signs)
+{
+	return signs->waits || (signs->loads && signs->fences);
+}
+
+static void note_block(struct finder *f, struct signs *signs, const struct ptx_block *block)
+{
+	memcpy(f->live, block->live_out, (f->func->reg_count + 63) / 64 * 8);
+	for (size_t i = block->end; i-- > block->first;) {
+		note_signs(signs, &f->func->insts[i], f->live);
+		cfg_live_before(f->live, &f->func->insts[i]);
+	}
+}
+
+/* May the natural loop of the edge from `latch` back to `header` wait? */
+static bool loop_waits(struct finder *f, size_t latch, size_t header)
+{
+	size_t *stack = f->stack;
+	bool *seen = f->seen;
+	const struct ptx_block *blocks = f->func->blocks;
+	struct signs signs = {.waits = false};
+	size_t depth = 0;
+	memset(seen, 0, f->func->block_count * sizeof(*seen));
+	seen[header] = true;
+	note_block(f, &signs, &blocks[header]);
+	if (!seen[latch]) {
+		seen[latch] = true;
+		stack[depth++] = latch;
+	}
+
+	while (depth > 0 && !may_wait(&signs)) {
+		const struct ptx_block *block = &blocks[stack[--depth]];
+		note_block(f, &signs, block);
+		for (size_t i = 0; i < block->pred_count; i++) {
+			if (!seen[block->pred[i]]) {
+				seen[block->pred[i]] = true;
+				stack[depth++] = block->pred[i];
+			}
+		}
+	}
+	return may_wait(&signs);
+}
+
+static void find_in_block(struct finder *f, size_t index)
+{
+	const struct ptx_block *block = &f->func->blocks[index];
+	for (size_t k = 0; k < block->succ_count && block->rpo != SIZE_MAX; k++) {
+		size_t to = block->succ[k];
+		if (f->func->blocks[to].rpo <= block->rpo && !f->spins[to]) {
+			f->spins[to] = loop_waits(f, index, to);
+		}
+	}
+}
+
+bool spin_is_possible(const struct ptx_func *func)
+{
+	struct signs signs = {.waits = false};
+	for (size_t i = 0; i < func->inst_count; i++) {
+		note_signs(&signs, &func->insts[i], NULL);
+	}
+	return may_wait(&signs);
+}
+
+bool spin_find(const struct ptx_func *func, bool *spins)
+{
+	if (!spin_is_possible(func)) {
+		return true;
+	}
+
+	struct finder f = {.func = func, .spins = spins};
+	f.live = mem_zalloc(func->reg_count / 64 + 1, sizeof(*f.live));
+	f.stack = mem_zalloc(func->block_count, sizeof(*f.stack));
+	f.seen = mem_zalloc(func->block_count, sizeof(*f.seen));
+	bool ok = f.live && f.stack && f.seen;
+	for (size_t i = 0; i < func->block_count && ok; i++) {
+		find_in_block(&f, i);
+	}
+	mem_free(f.live);
+	mem_free(f.stack);
+	mem_free(f.seen);
+	return ok;
+}

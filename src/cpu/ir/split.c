@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Whether the .local memory of the lanes of a warp can lie word by word.
+ *
+ * Mostly all lanes read the same element of their arrays, and words of 32 lanes side by side are one
+ * access then.  But only ld.local and st.local know of that: no address of local memory may become a
+ * generic one.  So their addresses are numbers that count from the start of each thread's memory,
+ * as those of shared memory do.  Kernels with a stack keep theirs in one piece: what they align and
+ * restore are host addresses.
+ */
+#include "base/common.h"
+
+#include "cpu/ir/split.h"
+
+enum { WIDEST = 8 };
+
+static bool is_local(const struct ptx_inst *inst, const struct ptx_operand *operand)
+{
+	return operand->kind == PTX_ADDRESS && operand->bracketed
+		&& (operand->var ? operand->var->space : inst->space) == PTX_LOCAL;
+}
+
+static bool suits(const struct ptx_inst *inst)
+{
+	bool moves = inst->op == PTX_OP_LD || inst->op == PTX_OP_ST;
+	if (inst->space == PTX_LOCAL && !moves) {
+		return false;
+	}
+	for (size_t i = 0; i < inst->operand_count; i++) {
+		const struct ptx_operand *operand = &inst->operands[i];
+		bool is_place = is_local(inst, operand);
+		if (is_place && (!moves || ptx_type_size(inst->types[0]) > WIDEST)) {
+			return false;
+		}
+		if (operand->kind == PTX_SREG && operand->sreg == PTX_SREG_STACK_SIZE) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool split_is_possible(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		if (!suits(&func->insts[i])) {
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Whether the warps of a block can run as a team: all of them in one call, instruction by
+ * instruction, so that a barrier is nothing at all (emit_team.c).
+ *
+ * PTX says nothing of the order in which warps run between two barriers, but results must not
+ * depend on the number of lanes in a call.  So there are no atomic operations in it, whose order
+ * would be another, and nothing by which one warp could wait for another but barriers for all.
+ * Without a barrier a team would have little to gain.
+ *
+ * Nor is it worth much if warps part in every block.  A branch that depends on the place of a thread
+ * in its block alone parts them in all blocks alike, and so, for all that is known here, does one
+ * that depends on what threads have read.  One that depends on the block's place, too, is mostly a
+ * test for the end of an array, which few blocks reach.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ir/shape.h"
+#include "cpu/ir/team.h"
+
+#include <string.h>
+
+/* LLVM takes about a millisecond for each instruction of a team of 8, once: more are not worth it. */
+enum { MOST_INSTS = 300 };
+
+static bool is_barrier(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC;
+}
+
+/* For all threads of the block, and one that exists. */
+static bool is_for_all(const struct ptx_inst *inst)
+{
+	return inst->operand_count == 1 && inst->operands[0].kind == PTX_INT
+		&& (uint64_t)inst->operands[0].value < 16;
+}
+
+static bool suits(const struct ptx_inst *inst)
+{
+	switch (inst->op) {
+	case PTX_OP_LD:
+	case PTX_OP_LDU:
+	case PTX_OP_ST:
+		return inst->space != PTX_LOCAL && !ptx_is_strong(inst);
+	case PTX_OP_BAR_SYNC:
+	case PTX_OP_BARRIER_SYNC:
+		return is_for_all(inst);
+	case PTX_OP_BRA:
+	case PTX_OP_RET:
+	case PTX_OP_EXIT:
+		return true;
+	default:
+		return inst->op <= PTX_OP_CVTA && !ptx_uses_carry(inst);
+	}
+}
+
+/* --- What branches depend on --- */
+
+enum { OF_THREAD = 1, OF_BLOCK = 2, OF_DATA = 4 };
+
+static unsigned sreg_source(enum ptx_sreg sreg)
+{
+	switch (sreg) {
+	case PTX_SREG_NTID_X:
+	case PTX_SREG_NTID_Y:
+	case PTX_SREG_NTID_Z:
+	case PTX_SREG_NCTAID_X:
+	case PTX_SREG_NCTAID_Y:
+	case PTX_SREG_NCTAID_Z:
+		return 0;
+	case PTX_SREG_CTAID_X:
+	case PTX_SREG_CTAID_Y:
+	case PTX_SREG_CTAID_Z:
+		return OF_BLOCK;
+	default:
+		return OF_THREAD;
+	}
+}
+
+static unsigned operand_source(const uint8_t *regs, const struct ptx_operand *operand)
+{
+	unsigned source = 0;
+	switch (operand->kind) {
+	case PTX_REG:
+		return regs[operand->reg];
+	case PTX_SREG:
+		return sreg_source(operand->sreg);
+	case PTX_ADDRESS:
+		return operand->has_base ? regs[operand->reg] : 0;
+	case PTX_VECTOR:
+		for (size_t i = 0; i < operand->count; i++) {
+			source |= operand_source(regs, &operand->elements[i]);
+		}
+		return source;
+	default:
+		return 0;
+	}
+}
+
+/* The result is the first operand. */
+static unsigned source_of(const uint8_t *regs, const struct ptx_inst *inst)
+{
+	unsigned source = inst->has_guard ? regs[inst->guard] : 0;
+	for (size_t i = 1; i < inst->operand_count; i++) {
+		source |= operand_source(regs, &inst->operands[i]);
+	}
+	bool loads = inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
+	return loads && (source & OF_THREAD) ? source | OF_DATA : source;
+}
+
+/* Add what the results of an instruction depend on; whether that is new. */
+static bool note_source(uint8_t *regs, const struct ptx_func *func, const struct ptx_inst *inst,
+	uint64_t *written)
+{
+	bool changed = false;
+	unsigned source = source_of(regs, inst);
+	size_t words = func->reg_count / 64 + 1;
+	memset(written, 0, words * sizeof(*written));
+	cfg_written(written, inst);
+	for (size_t w = 0; w < words; w++) {
+		for (uint64_t left = written[w]; left != 0; left &= left - 1) {
+			uint8_t *reg = &regs[w * 64 + (unsigned)__builtin_ctzll(left)];
+			changed |= (*reg | source) != *reg;
+			*reg |= (uint8_t)source;
+		}
+	}
+	return changed;
+}
+
+static bool stays_together(const uint8_t *regs, const struct ptx_func *func)
+{
+	bool together = true;
+	for (size_t i = 0; i < func->inst_count && together; i++) {
+		const struct ptx_inst *inst = &func->insts[i];
+		if (inst->op == PTX_OP_BRA && inst->has_guard) {
+			unsigned source = regs[inst->guard];
+			together = !(source & OF_THREAD)
+				|| ((source & OF_BLOCK) && !(source & OF_DATA));
+		}
+	}
+	return together;
+}
+
+static bool has_good_branches(const struct ptx_func *func)
+{
+	uint8_t *regs = mem_zalloc(func->reg_count + 1, sizeof(*regs));
+	uint64_t *written = mem_zalloc(func->reg_count / 64 + 1, sizeof(*written));
+	bool changed = regs && written;
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < func->inst_count; i++) {
+			changed |= note_source(regs, func, &func->insts[i], written);
+		}
+	}
+	bool good = regs && written && stays_together(regs, func);
+	mem_free(regs);
+	mem_free(written);
+	return good;
+}
+
+bool team_is_possible(const struct ptx_func *func)
+{
+	bool waits = false;
+	bool ok = func->inst_count <= MOST_INSTS && func->local_size == 0 && !func->uses_stack;
+	for (size_t i = 0; i < func->inst_count && ok; i++) {
+		ok = suits(&func->insts[i]);
+		waits |= is_barrier(&func->insts[i]);
+	}
+	return ok && waits && has_good_branches(func);
+}
+
+unsigned team_class_of(const uint32_t block[3])
+{
+	unsigned class = shape_class_of(block);
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+	uint64_t warps = threads / SHAPE_LANES;
+	bool fits = threads % SHAPE_LANES == 0 && warps > 1 && warps <= TEAM_MOST;
+	if (fits && block[0] == SHAPE_LANES) {
+		class = SHAPE_PLATE;
+	}
+	return fits ? class + SHAPE_TEAM * (unsigned)warps : class;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Kernels to machine code: from the cache, else by LLVM.
+ *
+ * What is here decides how a kernel is compiled; jit_llvm.c, which is in a library of its own, does
+ * it and gives back an object file; code.c loads that, or LLVM's own linker where code.c cannot.
+ *
+ * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
+ * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
+ * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
+ * All others run a warp per call, if the user has not said otherwise.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/capacity.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/jit/code.h"
+#include "cpu/config/features.h"
+#include "cpu/jit/jit.h"
+#include "cpu/codegen/jit_llvm.h"
+#include "cpu/jit/kept.h"
+#include "cpu/ir/lower.h"
+#include "cpu/config/settings.h"
+#include "cpu/ir/spin.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Instructions of PTX. */
+enum { HUGE_KERNEL = 10000 };
+/* Edges of its graph, from which on passes that look at each for each take more than a second. */
+enum { MANY_EDGES = 4000 };
+/* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
+ * what each value meets on its way. */
+enum { MANY_CALLS = 100 };
+
+/* Bytes that LLVM takes for an instruction of PTX at most, by measurement (bench_jit): of huge
+ * kernels, and of those for 32 lanes.  Up to FEW_BYTES nobody asks how many there are. */
+enum { HUGE_BYTES = 4 << 10, WIDE_BYTES = 32 << 10, FEW_BYTES = 64 << 20 };
+
+/* Of what a kernel is called in its object file. */
+#define SYMBOL_SIZE 48
+
+/* The code of one kernel. */
+struct loaded {
+	struct code code;
+	struct loaded *next;
+};
+
+struct jit {
+	struct ptx_module *module;
+	const struct jit_llvm_calls *calls; /* NULL until there is something to compile, as llvm */
+	struct jit_llvm *llvm;
+	struct loaded *loaded;
+	uint32_t width;             /* of kernels that are not huge */
+	bool is_traced;             /* kernels tell of their accesses */
+	unsigned class;             /* of blocks, of the call that is running: see shape.h */
+	const struct str *key;      /* of the call that is running: where to keep the code */
+};
+
+static const char *faked_features;
+static atomic_ulong made_count;
+
+void jit_fake_features(const char *features)
+{
+	faked_features = features;
+}
+
+unsigned long jit_made_count(void)
+{
+	return made_count;
+}
+
+const char *jit_llvm_version(struct ptx_diag *diag)
+{
+	const struct jit_llvm_calls *calls = jit_open(diag);
+	return calls ? calls->version : NULL;
+}
+
+static enum features_level level(void)
+{
+	return (enum features_level)settings_get(SETTING_FEATURES, FEATURES_NATIVE);
+}
+
+/* When the first kernel is compiled: a module whose kernels were kept needs none of it. */
+static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
+{
+	struct str features = STR_INIT;
+	if (jit->llvm) {
+		return true;
+	}
+	jit->calls = jit_open(diag);
+	if (!jit->calls) {
+		return false;
+	}
+	if (faked_features) {
+		str_add(&features, faked_features);
+	} else {
+		features_limit(&features, jit->calls->host_features(), level());
+	}
+	bool ok = features.failed ? ptx_no_memory(diag)
+		: jit->calls->create(&jit->llvm, features.data ? features.data : "", diag);
+	str_free(&features);
+	return ok;
+}
+
+bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag)
+{
+	*out = mem_zalloc(1, sizeof(**out));
+	if (!*out) {
+		return ptx_no_memory(diag);
+	}
+	(*out)->module = module;
+	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
+	(*out)->is_traced = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	return true;
+}
+
+void jit_release(struct jit *jit)
+{
+	if (!jit) {
+		return;
+	}
+
+	while (jit->loaded) {
+		struct loaded *next = jit->loaded->next;
+		code_unload(&jit->loaded->code);
+		mem_free(jit->loaded);
+		jit->loaded = next;
+	}
+	if (jit->llvm) {
+		jit->calls->release(jit->llvm);
+	}
+	mem_free(jit);
+}
+
+/* Whether a kernel ends by itself after so many instructions as it has. */
+static bool is_straight(const struct ptx_module *module, const struct ptx_func *func)
+{
+	if (func->has_loop) {
+		return false;
+	}
+	for (size_t i = 0; i < module->func_count; i++) {
+		if (!module->funcs[i]->is_entry) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Those of brx.idx count twice. */
+static bool has_many_edges(const struct ptx_func *func)
+{
+	size_t edges = 0;
+	for (size_t i = 0; i < func->block_count; i++) {
+		size_t count = func->blocks[i].succ_count;
+		edges += count > 2 ? 2 * count : count;
+	}
+	return edges >= MANY_EDGES;
+}
+
+/* Processors of before 2013 have no fused multiply-add. */
+static bool has_many_calls(const struct ptx_func *func)
+{
+	size_t calls = 0;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		enum ptx_op op = func->insts[i].op;
+		calls += op == PTX_OP_FMA || op == PTX_OP_FMAD || op == PTX_OP_FMA_MIXED;
+		calls += op == PTX_OP_FMA_X2 ? 2 : 0;
+	}
+	return calls >= MANY_CALLS && !features_fuse(level());
+}
+
+/* A kernel that is compiled as quickly as can be, for one lane at a time. */
+static bool is_huge(const struct ptx_func *func)
+{
+	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
+}
+
+/* Whether a kernel is for blocks of one thread, as it says itself. */
+static bool is_for_one_thread(const struct ptx_func *func)
+{
+	const uint32_t block[] = {1, 1, 1};
+	return memcmp(func->max_ntid, block, sizeof(block)) == 0
+		|| memcmp(func->req_ntid, block, sizeof(block)) == 0;
+}
+
+static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
+{
+	return is_huge(func) || is_for_one_thread(func) || has_many_calls(func) ? 1 : jit->width;
+}
+
+/* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
+static void write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *func)
+{
+	snprintf(symbol, SYMBOL_SIZE, "kudzu_kernel_%zu", func->index);
+}
+
+static bool load_object(struct jit_kernel *out, struct jit *jit, const void *object, size_t size,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	uintptr_t address;
+	char symbol[SYMBOL_SIZE];
+	write_symbol(symbol, func);
+	struct loaded *loaded = mem_zalloc(1, sizeof(*loaded));
+	if (!loaded) {
+		return ptx_no_memory(diag);
+	}
+	bool ok = code_load(&loaded->code, object, size, symbol);
+	if (ok) {
+		address = loaded->code.entry;
+		out->code_size = loaded->code.text_size;
+		loaded->next = jit->loaded;
+		jit->loaded = loaded;
+	} else {
+		mem_free(loaded);
+		ok = start_llvm(jit, diag)
+			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);
+	}
+	out->run = ok ? (rt_kernel *)address : NULL;
+	return ok;
+}
+
+/* Load the object that LLVM has made, and keep it.  Takes it. */
+static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
+		.in_order = out->in_order, .is_quick = out->is_quick, .frame_size = out->frame_size,
+		.object = object->data, .size = object->size, .maker = jit->calls->address};
+	made_count++;
+	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
+	if (ok) {
+		kept_put(jit->key, &kept);
+	}
+	jit->calls->free_object(object);
+	return ok;
+}
+
+static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+{
+	char symbol[SYMBOL_SIZE];
+	write_symbol(symbol, func);
+	struct jit_object object;
+	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
+		.width = width, .class = jit->class, .has_loop = func->has_loop, .is_huge = is_huge(func),
+		.is_tangled = has_many_edges(func), .is_traced = jit->is_traced};
+	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
+	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
+	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
+		.in_order = spin_is_possible(func), .is_quick = object.is_quick,
+		.frame_size = object.frame_size,
+		.emit_ms = object.emit_ms, .compile_ms = object.compile_ms};
+	return outcome != JIT_MADE ? outcome
+		: take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
+}
+
+/* Whether there is memory enough to compile a kernel: half of what the device may have. */
+static bool fits_memory(const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+{
+	size_t each = width > 1 ? WIDE_BYTES : HUGE_BYTES;
+	size_t need = func->inst_count < SIZE_MAX / each ? func->inst_count * each : SIZE_MAX;
+	if (need <= FEW_BYTES || need <= capacity_bytes() / 2) {
+		return true;
+	}
+	ptx_fail(diag, func->line, 0, "to compile '%s', of %zu instructions, may take %zu MiB of"
+		" memory; half of what there is is %zu", func->name, func->inst_count, need >> 20,
+		capacity_bytes() >> 21);
+	diag->no_memory = true;
+	return false;
+}
+
+static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (!start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
+		|| !cfg_build(jit->module, func, diag)))) {
+		return false;
+	}
+	uint32_t width = width_for(jit, func);
+	if (!fits_memory(func, width, diag)) {
+		return false;
+	}
+	enum jit_outcome outcome = compile_width(out, jit, func, width, diag);
+	if (width > 1 && (outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP)) {
+		/* The registers of 32 lanes are 32 times as large. */
+		outcome = compile_width(out, jit, func, 1, diag);
+	}
+	if (outcome == JIT_TOO_DEEP) {
+		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " JIT_MOST_STACK
+			" bytes of stack", func->name);
+	}
+	return outcome == JIT_MADE;
+}
+
+/* What of the code generator decides on the code, known without loading it: its build id, and what
+ * the processor can do.  That of LLVM is in what is kept. */
+static void describe_generator(struct str *out)
+{
+	uint8_t id[DL_BUILD_ID_SIZE];
+	size_t size = jit_open_id(id);
+	str_addn(out, (const char *)id, size);
+	if (faked_features) {
+		str_add(out, faked_features);
+	} else {
+		features_describe(out, level());
+	}
+}
+
+static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
+{
+	struct kept kept;
+	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
+	double start = jit_now_ms();
+	if (settings_dump_folder() || !kept_find(&kept, jit->key)) {
+		return false;
+	}
+	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
+		.in_order = kept.in_order, .is_quick = kept.is_quick,
+		.frame_size = kept.frame_size, .is_kept = true};
+	bool ok = load_object(out, jit, kept.object, kept.size, func, &diag);
+	out->load_ms = jit_now_ms() - start;
+	mem_free(kept.memory);
+	return ok;
+}
+
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
+	struct ptx_diag *diag)
+{
+	struct str key = STR_INIT, generator = STR_INIT;
+	jit->class = class;
+	if (kept_is_on()) {
+		describe_generator(&generator);
+		str_add(&generator, jit->is_traced ? "traced" : "");
+		kept_key(&key, jit->module, func, jit->width, jit->class, &generator);
+	}
+	jit->key = &key;
+	bool ok = find_kept(out, jit, func);
+	if (!ok) {
+		struct store_lock *lock = kept_lock(&key);
+		ok = (lock && find_kept(out, jit, func)) || compile(out, jit, func, diag);
+		kept_unlock(lock);
+	}
+	out->is_traced = jit->is_traced;
+	jit->key = NULL;
+	str_free(&generator);
+	str_free(&key);
+	return ok;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part is split where advice begins or ends, and never joined again: programs advise the same few
+ * ranges over and over.
+ */
+#include "base/common.h"
+
+#include "cpu/mem/advice.h"
+
+#include "base/alloc.h"
+
+#define PAGE 4096 /* CUDA rounds to the host's pages; a part of one has no advice of its own */
+
+static struct advice_part *add(struct advice_part *next, uint64_t start)
+{
+	struct advice_part *part = mem_zalloc(1, sizeof(*part));
+	if (part != NULL) {
+		part->next = next;
+		part->start = start;
+	}
+	return part;
+}
+
+/* Make a part start there. */
+static bool split(struct advice_part *list, uint64_t at)
+{
+	while (list->next != NULL && list->next->start <= at) {
+		list = list->next;
+	}
+	if (list->start == at) {
+		return true;
+	}
+	struct advice_part *part = add(list->next, at);
+	if (part != NULL) {
+		part->advice = list->advice;
+		list->next = part;
+	}
+	return part != NULL;
+}
+
+static void apply(struct memory_advice *advice, const struct advice_change *change)
+{
+	switch (change->what) {
+	case ADVICE_READ_MOSTLY:
+		advice->read_mostly = change->on;
+		break;
+	case ADVICE_BY_DEVICE:
+		advice->accessed_by_device = change->on;
+		break;
+	case ADVICE_BY_HOST:
+		advice->accessed_by_host = change->on;
+		break;
+	case ADVICE_PREFERRED:
+		advice->preferred = change->place;
+		break;
+	case ADVICE_PREFETCHED:
+		advice->prefetched = change->place;
+		break;
+	}
+}
+
+bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
+	const struct advice_change *change)
+{
+	start -= start % PAGE;
+	end = round_up(end, PAGE);
+	if (*list == NULL) {
+		*list = add(NULL, 0);
+	}
+	if (*list == NULL || !split(*list, start) || !split(*list, end)) {
+		return false;
+	}
+	for (struct advice_part *part = *list; part != NULL && part->start < end;
+	     part = part->next) {
+		if (part->start >= start) {
+			apply(&part->advice, change);
+		}
+	}
+	return true;
+}
+
+static void keep_same(struct memory_place *place, struct memory_place other)
+{
+	if (place->type != other.type || place->id != other.id) {
+		*place = (struct memory_place){0};
+	}
+}
+
+struct memory_advice advice_of(const struct advice_part *list, uint64_t start, uint64_t end)
+{
+	struct memory_advice all = {0};
+	if (list == NULL) {
+		return all;
+	}
+	while (list->next != NULL && list->next->start <= start) {
+		list = list->next;
+	}
+	all = list->advice;
+	for (list = list->next; list != NULL && list->start < end; list = list->next) {
+		const struct memory_advice *part = &list->advice;
+		all.read_mostly &= part->read_mostly;
+		all.accessed_by_device &= part->accessed_by_device;
+		all.accessed_by_host &= part->accessed_by_host;
+		keep_same(&all.preferred, part->preferred);
+		keep_same(&all.prefetched, part->prefetched);
+	}
+	return all;
+}
+
+void advice_free(struct advice_part *list)
+{
+	while (list != NULL) {
+		struct advice_part *next = list->next;
+		mem_free(list);
+		list = next;
+	}
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hardware faults of compiled code.  The handlers ask one thread-local pointer: while it is set
+ * this thread runs a kernel, and the fault is ours; else the handler that was there before gets
+ * it, or the default action.  The pointer is in static TLS, because anything else could call
+ * malloc from within the handler.  The handler puts the signal mask back before it jumps, so that
+ * sigsetjmp need not save one, which would cost a system call per launch.
+ *
+ * Somebody may install a handler above ours that passes faults on to us, and still do so after we
+ * have removed ours and put it on top again.  Then there are two to pass on to: the one above, and
+ * when it comes back to us, the one below.
+ */
+#include "base/common.h"
+
+#include "cpu/mem/fault.h"
+
+#include "cpu/mem/share.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define FAULTS 4
+
+static const int fault_signals[FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static sigset_t fault_set; /* the same, from fault_install on */
+
+static struct chain {
+	struct sigaction below;
+	struct sigaction above;
+	bool has_above;
+	bool is_buried;   /* removed, but somebody may still pass on to us */
+} chains[FAULTS];
+
+static _Thread_local struct fault_catch *volatile armed;
+static _Thread_local volatile int held;
+static _Thread_local volatile bool passing;
+static _Thread_local bool is_open; /* none of the signals is blocked, and nobody else's code runs */
+
+static void pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
+{
+	if (old->sa_flags & SA_SIGINFO) {
+		old->sa_sigaction(number, info, context);
+	} else if (old->sa_handler == SIG_DFL || (old->sa_handler == SIG_IGN && info->si_code > 0)) {
+		// The instruction faults again, or the signal is sent again, without us.
+		signal(number, SIG_DFL);
+		if (info->si_code <= 0) {
+			raise(number);
+		}
+	} else if (old->sa_handler != SIG_IGN) {
+		old->sa_handler(number);
+	}
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	struct fault_catch *target = armed;
+	// si_code is positive for what the hardware found, not for what kill() sends.
+	if (number == SIGSEGV && info->si_code > 0
+	    && share_may_retry((uintptr_t)info->si_addr)) {
+		return;
+	}
+	if (target != NULL && info->si_code > 0) {
+		armed = NULL;
+		target->signal = number;
+		target->address = (uintptr_t)info->si_addr;
+		// x86 does not tell the address if it is not a canonical one.
+		target->has_address = (number == SIGSEGV || number == SIGBUS)
+			&& info->si_code != SI_KERNEL;
+		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+		siglongjmp(target->env, 1);
+	}
+	for (size_t i = 0; i < FAULTS; i++) {
+		if (fault_signals[i] != number) {
+			continue;
+		}
+		if (chains[i].has_above && !passing) {
+			passing = true;
+			pass_on(&chains[i].above, number, info, context);
+			passing = false;
+		} else {
+			pass_on(&chains[i].below, number, info, context);
+		}
+	}
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
+}
+
+static void remove_first(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct chain *chain = &chains[i];
+		struct sigaction now;
+		if (sigaction(fault_signals[i], NULL, &now) == 0 && is_ours(&now)) {
+			sigaction(fault_signals[i],
+				chain->has_above ? &chain->above : &chain->below, NULL);
+			chain->is_buried = chain->has_above;
+		} else {
+			chain->is_buried = true;
+		}
+		chain->has_above = false;
+	}
+}
+
+bool fault_install(void)
+{
+	sigemptyset(&fault_set);
+	for (size_t i = 0; i < FAULTS; i++) {
+		struct chain *chain = &chains[i];
+		struct sigaction old;
+		struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+		sigaddset(&fault_set, fault_signals[i]);
+		ours.sa_sigaction = on_fault;
+		sigemptyset(&ours.sa_mask);
+		if (sigaction(fault_signals[i], NULL, &old) != 0) {
+			remove_first(i);
+			return false;
+		}
+		if (chain->is_buried && !is_ours(&old)) {
+			chain->above = old;
+			chain->has_above = true;
+		} else if (!is_ours(&old)) {
+			chain->below = old;
+		}
+		if (sigaction(fault_signals[i], &ours, NULL) != 0) {
+			remove_first(i);
+			return false;
+		}
+	}
+	return true;
+}
+
+void fault_remove(void)
+{
+	remove_first(FAULTS);
+}
+
+bool fault_unblock(sigset_t *old)
+{
+	bool was_blocked = false;
+	if (is_open || pthread_sigmask(SIG_UNBLOCK, &fault_set, old) != 0
+	    || sigisemptyset(old)) {
+		return false;
+	}
+	for (size_t i = 0; i < FAULTS; i++) {
+		was_blocked |= sigismember(old, fault_signals[i]) == 1;
+	}
+	return was_blocked;
+}
+
+bool fault_stay_open(bool open)
+{
+	bool before = is_open;
+	is_open = open;
+	return before;
+}
+
+enum { IDLE, ARMED, INTERRUPTING };
+
+void fault_arm(struct fault_catch *target)
+{
+	target->thread = pthread_self();
+	target->is_late = false;
+	held = 0;
+	armed = target;
+	atomic_store_explicit(&target->state, ARMED, memory_order_release);
+}
+
+void fault_disarm(struct fault_catch *target)
+{
+	int state = ARMED;
+	// Whoever interrupts needs the thread to exist for a moment.
+	while (!atomic_compare_exchange_weak(&target->state, &state, IDLE) && state != IDLE) {
+		state = ARMED;
+	}
+	armed = NULL;
+}
+
+/* --- Interrupting --- */
+
+static struct sigaction before_interrupt;
+
+static void leave(struct fault_catch *target)
+{
+	armed = NULL;
+	atomic_store(&target->state, IDLE);
+	target->signal = FAULT_INTERRUPT;
+	target->has_address = false;
+	siglongjmp(target->env, 1);
+}
+
+static void on_interrupt(int number, siginfo_t *info, void *context)
+{
+	struct fault_catch *target = armed;
+	bool ours = target != NULL && atomic_load(&target->state) == INTERRUPTING
+		&& info->si_code == SI_TKILL && info->si_pid == getpid();
+	if (ours && held == 0) {
+		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+		leave(target);
+	}
+	const struct sigaction *old = &before_interrupt;
+	if (ours) {
+		target->is_late = true;
+		atomic_store(&target->state, ARMED);
+		return;
+	}
+	if (old->sa_flags & SA_SIGINFO) {
+		old->sa_sigaction(number, info, context);
+	} else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
+		old->sa_handler(number);
+	}
+}
+
+static bool catches_interrupts(void)
+{
+	struct sigaction now;
+	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+	ours.sa_sigaction = on_interrupt;
+	sigemptyset(&ours.sa_mask);
+	if (sigaction(FAULT_INTERRUPT, NULL, &now) != 0) {
+		return false;
+	}
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_interrupt) {
+		return true;
+	}
+	before_interrupt = now;
+	return sigaction(FAULT_INTERRUPT, &ours, NULL) == 0;
+}
+
+void fault_interrupt(struct fault_catch *target)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int state = ARMED;
+	pthread_mutex_lock(&lock);
+	if (catches_interrupts()
+	    && atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)) {
+		pthread_kill(target->thread, FAULT_INTERRUPT);
+		// Not before it has come: the handler looks at the state.
+		for (int i = 0; i < 1000 && atomic_load(&target->state) == INTERRUPTING; i++) {
+			sched_yield();
+		}
+		state = INTERRUPTING;
+		atomic_compare_exchange_strong(&target->state, &state, ARMED);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void fault_hold(void)
+{
+	held++;
+}
+
+void fault_release(void)
+{
+	struct fault_catch *target = armed;
+	held--;
+	if (held == 0 && target != NULL && target->is_late) {
+		leave(target);
+	}
+}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device's memory.  A range of several times the physical memory is reserved without access; an
+ * allocation gets pages of its own in it, and at least one page between it and the next stays
+ * without access.  It is put at the end of its pages, so that running over its end traps at once.
+ *
+ * Sizes are rounded up to 256 for that, as addresses are multiples of it.  With KUDZU_CPU_GUARD they
+ * are not: an allocation ends exactly where its pages end, or starts where they start, aligned as
+ * its size allows, so that the very first byte beside it traps.
+ *
+ * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in
+ * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last
+ * one ended, so that an address is not used again soon and a stale pointer traps, too.  A freed
+ * range stays in the array, marked dead, until half of it is dead: freeing moves nothing.
+ *
+ * An allocation is private memory until another process is to have it, too; then it is moved into a
+ * file (share.c).  What comes from other processes, and memory of pools that are shared, is mapped
+ * from a file from the start.
+ *
+ * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
+ * answer is "out of memory".
+ */
+#include "base/common.h"
+
+#include "cpu/mem/memory.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/capacity.h"
+#include "cpu/mem/memory_map.h"
+#include "cpu/config/settings.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGNMENT 256
+#define OVERCOMMIT 8
+#define LARGE_PAGES_MIN ((size_t)4 << 20)
+#define MOST_DEAD 65536 /* that are kept to tell of, if there is a guard */
+
+struct memory {
+	pthread_mutex_t lock;
+	uint64_t base;
+	uint64_t end;
+	size_t page;
+	uint64_t cursor;          /* where to look for room */
+	struct memory_range *ranges;
+	size_t count;
+	size_t cap;
+	size_t dead;
+	uint64_t last_id;
+	bool keeps_dead;          /* so that a stale address can be told from a wild one */
+	struct memory_use use;
+};
+
+size_t memory_span(const struct memory *memory, size_t size)
+{
+	return round_up(round_up(size, ALIGNMENT), memory->page);
+}
+
+/* Whether it is another process's, which has it on its account. */
+static bool is_foreign(const struct memory_range *range)
+{
+	return range->share != NULL && range->share->kind == SHARE_FOREIGN;
+}
+
+/* The pages of a range: [pages_start, pages_end), and one without access behind them. */
+static uint64_t pages_start(const struct memory *memory, const struct memory_range *range)
+{
+	return range->address & ~(uint64_t)(memory->page - 1);
+}
+
+static uint64_t pages_end(const struct memory *memory, const struct memory_range *range)
+{
+	return round_up(range->address + range->size, memory->page);
+}
+
+bool memory_create(struct memory **out, size_t limit)
+{
+	struct memory *memory = mem_zalloc(1, sizeof(*memory));
+	*out = NULL;
+	if (memory == NULL) {
+		return false;
+	}
+	memory->page = (size_t)sysconf(_SC_PAGESIZE);
+	memory->use.limit = limit;
+	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	for (size_t factor = OVERCOMMIT; factor > 0; factor /= 2) {
+		size_t size;
+		if (!size_mul(&size, round_up(limit, memory->page), factor)
+		    || (factor > 1 && size > capacity_addresses())) {
+			continue;
+		}
+		void *base = mmap(NULL, size, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (base != MAP_FAILED) {
+			memory->base = (uintptr_t)base;
+			memory->end = memory->base + size;
+			memory->cursor = memory->base;
+			pthread_mutex_init(&memory->lock, NULL);
+			*out = memory;
+			return true;
+		}
+	}
+	mem_free(memory);
+	return false;
+}
+
+/* The index of the first range that starts above an address. */
+static size_t range_above(const struct memory *memory, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = memory->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (memory->ranges[middle].address <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* The live range that holds an address, reserved or more; NULL if there is none. */
+static struct memory_range *area_at(const struct memory *memory, uint64_t address)
+{
+	size_t above = range_above(memory, address);
+	if (above == 0) {
+		return NULL;
+	}
+	struct memory_range *range = &memory->ranges[above - 1];
+	return !range->is_dead && address - range->address < range->size ? range : NULL;
+}
+
+/* The allocation or the mapping that holds an address, NULL if there is none. */
+static struct memory_range *range_at(const struct memory *memory, uint64_t address)
+{
+	struct memory_range *range = area_at(memory, address);
+	if (range == NULL || range->kind != MEMORY_RESERVED) {
+		return range;
+	}
+	struct mapping *mapping = mapping_at(range->maps, address);
+	return mapping != NULL ? &mapping->range : NULL;
+}
+
+static void drop_dead(struct memory *memory)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < memory->count; i++) {
+		if (!memory->ranges[i].is_dead) {
+			memory->ranges[kept++] = memory->ranges[i];
+		}
+	}
+	memory->count = kept;
+	memory->dead = 0;
+}
+
+/* Look for `size` bytes of free pages and a page behind them, from `low` to the end.  The index in
+ * *at is where the new range goes. */
+static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size, size_t *at)
+{
+	size_t need = size + memory->page;
+	// What is before the first page is not ours, and may well be accessible.
+	low = low > memory->base ? low : memory->base + memory->page;
+	size_t i = range_above(memory, low);
+	if (i > 0) {
+		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
+		low = end > low ? end : low;
+	}
+	for (; i < memory->count; i++) {
+		uint64_t next = pages_start(memory, &memory->ranges[i]);
+		if (next > low && next - low >= need) {
+			break;
+		}
+		low = pages_end(memory, &memory->ranges[i]) + memory->page;
+	}
+	if (i == memory->count && (low >= memory->end || memory->end - low < need)) {
+		return 0;
+	}
+	*at = i;
+	return low;
+}
+
+static uint64_t take_room(struct memory *memory, size_t size, size_t *at)
+{
+	uint64_t start = find_room(memory, memory->cursor, size, at);
+	if (start == 0) {
+		drop_dead(memory);
+		start = find_room(memory, memory->base, size, at);
+	}
+	return start;
+}
+
+static bool reserve_slot(struct memory *memory)
+{
+	if (memory->count < memory->cap) {
+		return true;
+	}
+	size_t cap = memory->cap > 0 ? memory->cap * 2 : 64;
+	struct memory_range *ranges = mem_realloc(memory->ranges, cap * sizeof(*ranges));
+	if (ranges == NULL) {
+		return false;
+	}
+	memory->ranges = ranges;
+	memory->cap = cap;
+	return true;
+}
+
+/* Put a range at an address, at an index that find_room has found. */
+static struct memory_range *insert_range(struct memory *memory, size_t at,
+	const struct memory_range *wish, uint64_t address)
+{
+	struct memory_range *range = &memory->ranges[at];
+	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
+	*range = *wish;
+	range->address = address;
+	range->is_dead = false;
+	range->is_leaving = false;
+	range->id = ++memory->last_id;
+	memory->count++;
+	return range;
+}
+
+/* Make pages accessible: those of a file, or new ones.  Large ones, if the system has them, save a
+ * quarter of the time that a pass over a large array takes; without them it works as well. */
+static bool open_pages(uint64_t start, size_t size, const struct share *share)
+{
+	void *pages = (void *)(uintptr_t)start;
+	if (share == NULL && size >= LARGE_PAGES_MIN) {
+		(void)madvise(pages, size, MADV_HUGEPAGE);
+	}
+	return share == NULL ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
+		: mmap(pages, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share->file,
+			(off_t)share->offset) != MAP_FAILED;
+}
+
+static bool has_room(const struct memory_pool *pool, size_t size)
+{
+	return pool->limit == 0 || (pool->used <= pool->limit
+		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
+}
+
+/* The power of two that divides both its size and a page: elements of any type are then aligned. */
+static size_t natural_alignment(size_t size)
+{
+	size_t align = size & -size;
+	return align < ALIGNMENT ? align : ALIGNMENT;
+}
+
+/* Where in its pages an allocation goes.  The guard is read each time: a program may have one array
+ * guarded at its end and the next at its start.  What is shared lies as another process expects. */
+static uint64_t place_in(uint64_t start, size_t size, const struct memory_range *wish)
+{
+	uint64_t guard = wish->share != NULL ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
+	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
+	return guard == GUARD_START ? start
+		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
+}
+
+static uint64_t alloc_locked(struct memory *memory, const struct memory_range *wish)
+{
+	struct memory_use *use = &memory->use;
+	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
+		return 0;
+	}
+	size_t size = memory_span(memory, wish->size);
+	size_t charge = is_foreign(wish) ? 0 : size;
+	size_t at;
+	struct memory_pool *pool = wish->pool;
+	if (charge > use->limit - use->used || (pool != NULL && !has_room(pool, wish->size))
+	    || !reserve_slot(memory)) {
+		return 0;
+	}
+	uint64_t start = take_room(memory, size, &at);
+	if (start == 0 || !open_pages(start, size, wish->share)) {
+		return 0;
+	}
+	const struct memory_range *range = insert_range(memory, at, wish,
+		place_in(start, size, wish));
+	memory->cursor = start + size + memory->page;
+	use->used += charge;
+	if (pool != NULL) {
+		pool->used += round_up(wish->size, ALIGNMENT);
+		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
+	}
+	return range->address;
+}
+
+uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t address = alloc_locked(memory, wish);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+/* A new mapping, rather than mprotect, gives the pages back and merges with its neighbours. */
+static void clear_pages(uint64_t start, size_t size)
+{
+	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (pages == MAP_FAILED) {
+		mprotect((void *)(uintptr_t)start, size, PROT_NONE);
+	}
+}
+
+/* Give back what a range has beside its pages. */
+static void end_range(const struct memory *memory, struct memory_range *range)
+{
+	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
+	range->share = NULL;
+	if (range->pool != NULL) {
+		range->pool->used -= round_up(range->size, ALIGNMENT);
+	}
+	advice_free(range->advice);
+	range->advice = NULL;
+}
+
+static void kill_range(struct memory *memory, struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	clear_pages(start, size);
+	memory->use.used -= is_foreign(range) ? 0 : size;
+	end_range(memory, range);
+	range->is_dead = true;
+	memory->dead++;
+}
+
+static void trim_dead(struct memory *memory)
+{
+	size_t most = memory->keeps_dead ? MOST_DEAD : 64;
+	if (memory->dead > memory->count / 2 && memory->count > most) {
+		drop_dead(memory);
+	}
+}
+
+void memory_release(struct memory *memory)
+{
+	if (memory == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		mapping_free(range->maps);
+		if (!range->is_dead) {
+			end_range(memory, range);
+		}
+	}
+	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
+	pthread_mutex_destroy(&memory->lock);
+	mem_free(memory->ranges);
+	mem_free(memory);
+}
+
+static void free_range(struct memory *memory, struct memory_range *range)
+{
+	kill_range(memory, range);
+	trim_dead(memory);
+}
+
+bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range != NULL && range->address == address
+		&& (range->is_var ? MEMORY_MODULE : range->kind) == kind;
+	if (found) {
+		free_range(memory, range);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+static bool is_ordered(const struct memory_range *range, uint64_t address)
+{
+	return range != NULL && range->address == address
+		&& (range->kind == MEMORY_DEVICE || range->pool != NULL);
+}
+
+bool memory_free_ordered(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = is_ordered(range, address);
+	if (found) {
+		free_range(memory, range);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+bool memory_leave(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool ok = is_ordered(range, address) && !range->is_leaving;
+	if (ok) {
+		range->is_leaving = true;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+void memory_return(struct memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		range->is_leaving = false;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+void memory_free_owner(struct memory *memory, const void *owner)
+{
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		if (range->is_dead || range->owner != owner) {
+			continue;
+		}
+		if (range->stays) {
+			range->owner = NULL;
+		} else {
+			kill_range(memory, range);
+		}
+	}
+	trim_dead(memory);
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_find(struct memory *memory, uint64_t address, struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return range != NULL;
+}
+
+bool memory_advise(struct memory *memory, uint64_t address, size_t size,
+	const struct advice_change *change)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool ok = range == NULL || advice_change(&range->advice, address, address + size, change);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+struct memory_advice memory_get_advice(struct memory *memory, uint64_t address, size_t size)
+{
+	struct memory_advice advice = {0};
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		advice = advice_of(range->advice, address, address + size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return advice;
+}
+
+void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL) {
+		range->sync_memops = sync_memops;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for_writing,
+	struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	const struct memory_range *range = range_at(memory, address);
+	bool ok = range != NULL && (range->kind != MEMORY_MAPPED
+		? size <= range->size - (address - range->address)
+		: mapping_allows(area->maps, address, size, for_writing));
+	if (ok && out != NULL) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+bool memory_covers(const struct memory *memory, uint64_t address)
+{
+	return address >= memory->base && address < memory->end;
+}
+
+struct memory_use memory_usage(struct memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_use use = memory->use;
+	pthread_mutex_unlock(&memory->lock);
+	return use;
+}
+
+/* --- Addresses and memory apart --- */
+
+static uint64_t reserve_locked(struct memory *memory, size_t size, size_t align, uint64_t hint)
+{
+	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
+	size_t padded;
+	size_t at;
+	if (!reserve_slot(memory) || !size_add(&padded, size, align)
+	    || padded > memory->end - memory->base) {
+		return 0;
+	}
+	// The addresses of the hint may be those of what was freed just now.
+	drop_dead(memory);
+	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
+		&& find_room(memory, hint, size, &at) == hint ? hint : 0;
+	if (start == 0) {
+		start = find_room(memory, memory->cursor, padded, &at);
+	}
+	if (start == 0) {
+		start = find_room(memory, memory->base, padded, &at);
+	}
+	if (start == 0) {
+		return 0;
+	}
+	start = round_up(start, align);
+	insert_range(memory, at, &wish, start);
+	if (start >= memory->cursor) {
+		memory->cursor = start + size + memory->page;
+	}
+	return start;
+}
+
+uint64_t memory_reserve(struct memory *memory, size_t size, size_t align, uint64_t hint)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t address = reserve_locked(memory, size, align > memory->page ? align : memory->page,
+		hint);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_unreserve(struct memory *memory, uint64_t address, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = area_at(memory, address);
+	bool ok = range != NULL && range->kind == MEMORY_RESERVED && range->address == address
+		&& range->size == size && range->maps == NULL;
+	if (ok) {
+		range->is_dead = true;
+		memory->dead++;
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+enum memory_map_result memory_map(struct memory *memory, uint64_t address,
+	const struct memory_range *wish, int file, uint64_t offset)
+{
+	enum memory_map_result result = MEMORY_MAP_NOT_RESERVED;
+	struct memory_range want = *wish;
+	want.kind = MEMORY_MAPPED;
+	want.address = address;
+	pthread_mutex_lock(&memory->lock);
+	want.id = ++memory->last_id;
+	struct memory_range *area = area_at(memory, address);
+	if (area != NULL && area->kind == MEMORY_RESERVED
+	    && want.size <= area->size - (address - area->address)) {
+		result = mapping_overlaps(area->maps, address, want.size) ? MEMORY_MAP_IN_USE
+			: mapping_add(&area->maps, &want, file, offset) ? MEMORY_MAP_DONE
+			: MEMORY_MAP_FAILED;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return result;
+}
+
+struct mapping *memory_unmap(struct memory *memory, uint64_t address, size_t size)
+{
+	struct mapping *gone = NULL;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *area = area_at(memory, address);
+	if (area != NULL && mapping_are_whole(area->maps, address, size)) {
+		clear_pages(address, size);
+		gone = mapping_remove(&area->maps, address, size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return gone;
+}
+
+bool memory_protect(struct memory *memory, uint64_t address, size_t size,
+	struct memory_access access)
+{
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	bool ok = area != NULL && mapping_are_whole(area->maps, address, size)
+		&& mapping_protect(area->maps, address, size, access);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+bool memory_take(struct memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	bool ok = size <= memory->use.limit - memory->use.used;
+	memory->use.used += ok ? size : 0;
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+void memory_give(struct memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	memory->use.used -= size;
+	pthread_mutex_unlock(&memory->lock);
+}
+
+/* --- Between processes --- */
+
+/* Put private memory into a file of its own, with a page behind it for the signature. */
+static struct share *move_to_file(const struct memory *memory, const struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (share == NULL) {
+		return NULL;
+	}
+	share->kind = SHARE_EXPORTED;
+	share->file = share_create(size + memory->page);
+	if (share->file >= 0 && share_draw(&share->token) && share_move(start, size, share->file)) {
+		return share;
+	}
+	if (share->file >= 0) {
+		close(share->file);
+	}
+	mem_free(share);
+	return NULL;
+}
+
+/* Whether it lies in its pages where others look for it: a guard may have moved it. */
+static bool lies_as_shared(const struct memory *memory, const struct memory_range *range)
+{
+	size_t align = range->align > ALIGNMENT ? range->align : ALIGNMENT;
+	return range->address == pages_end(memory, range) - round_up(range->size, align);
+}
+
+bool memory_export(struct memory *memory, uint64_t address, struct share *out)
+{
+	bool ok = false;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range != NULL && range->share == NULL && range->pool == NULL
+	    && lies_as_shared(memory, range)) {
+		range->share = move_to_file(memory, range);
+	}
+	if (range != NULL && range->share != NULL && !is_foreign(range)) {
+		*out = *range->share;
+		ok = share_sign(out->file, out->offset + memory_span(memory, range->size),
+			&out->token);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+uint64_t memory_reopen(struct memory *memory, const void *owner, const struct share_token *token)
+{
+	uint64_t address = 0;
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count && address == 0; i++) {
+		const struct memory_range *range = &memory->ranges[i];
+		if (!range->is_dead && range->kind == MEMORY_OPENED && range->owner == owner
+		    && share_same(&range->share->token, token)) {
+			range->share->opens++;
+			address = range->address;
+		}
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_close(struct memory *memory, const void *owner, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range != NULL && range->address == address && range->kind == MEMORY_OPENED
+		&& range->owner == owner;
+	if (found && --range->share->opens == 0) {
+		kill_range(memory, range);
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+/* The range that an address has most likely missed: the one before it if there is one near. */
+static void describe_locked(const struct memory *memory, uint64_t address, char *text, size_t size)
+{
+	const uint64_t near = 1 << 20;
+	size_t above = range_above(memory, address);
+	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
+	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
+	const struct memory_range *area = area_at(memory, address);
+	if (area != NULL && area->kind == MEMORY_RESERVED) {
+		const struct mapping *mapping = mapping_at(area->maps, address);
+		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
+			area->size, area->address, mapping == NULL ? "where nothing is mapped"
+			: mapping->range.access.device == 0 ? "where no access was granted"
+			: "where access to more is needed than was granted");
+	} else if (before != NULL && address - before->address < before->size) {
+		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
+			before->size, before->address, before->is_dead ? ", which was freed" : "");
+	} else if (before != NULL && !before->is_dead
+		   && address - before->address - before->size < near) {
+		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
+			PRIx64, address - before->address - before->size, before->size,
+			before->address);
+	} else if (after != NULL && !after->is_dead && after->address - address < near) {
+		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
+			after->address - address, after->size, after->address);
+	} else {
+		snprintf(text, size, "in no allocation");
+	}
+}
+
+void memory_describe(struct memory *memory, uint64_t address, char *text, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	describe_locked(memory, address, text, size);
+	pthread_mutex_unlock(&memory->lock);
+}

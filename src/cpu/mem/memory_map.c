@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mappings in a reserved range.  Host and device see the same addresses, so that there is one
+ * protection of the pages: what either of them may do, both can.
+ */
+#include "base/common.h"
+
+#include "cpu/mem/memory_map.h"
+
+#include "base/alloc.h"
+
+#include <limits.h>
+#include <sys/mman.h>
+
+static uint64_t end_of(const struct mapping *mapping)
+{
+	return mapping->range.address + mapping->range.size;
+}
+
+struct mapping *mapping_at(struct mapping *list, uint64_t address)
+{
+	while (list != NULL && end_of(list) <= address) {
+		list = list->next;
+	}
+	return list != NULL && list->range.address <= address ? list : NULL;
+}
+
+bool mapping_overlaps(const struct mapping *list, uint64_t address, size_t size)
+{
+	while (list != NULL && end_of(list) <= address) {
+		list = list->next;
+	}
+	return list != NULL && list->range.address < address + size;
+}
+
+bool mapping_are_whole(const struct mapping *list, uint64_t address, size_t size)
+{
+	while (list != NULL && list->range.address < address) {
+		list = list->next;
+	}
+	while (list != NULL && list->range.address == address && list->range.size < size) {
+		address += list->range.size;
+		size -= list->range.size;
+		list = list->next;
+	}
+	return list != NULL && list->range.address == address && list->range.size == size;
+}
+
+bool mapping_allows(const struct mapping *list, uint64_t address, size_t size, bool for_writing)
+{
+	const unsigned need = for_writing ? 3 : 1;
+	while (list != NULL && end_of(list) <= address) {
+		list = list->next;
+	}
+	for (; list != NULL && list->range.address <= address; list = list->next) {
+		size_t here = end_of(list) - address;
+		unsigned access = list->range.access.device | list->range.access.host;
+		if ((access & need) != need) {
+			return false;
+		}
+		if (size <= here) {
+			return true;
+		}
+		address += here;
+		size -= here;
+	}
+	return false;
+}
+
+bool mapping_add(struct mapping **list, const struct memory_range *range, int file,
+	uint64_t offset)
+{
+	struct mapping *mapping = mem_alloc(sizeof(*mapping));
+	if (mapping == NULL) {
+		return false;
+	}
+	if (mmap((void *)(uintptr_t)range->address, range->size, PROT_NONE,
+			MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, (off_t)offset)
+			== MAP_FAILED) {
+		mem_free(mapping);
+		return false;
+	}
+	while (*list != NULL && (*list)->range.address < range->address) {
+		list = &(*list)->next;
+	}
+	mapping->range = *range;
+	mapping->next = *list;
+	*list = mapping;
+	return true;
+}
+
+struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t size)
+{
+	while ((*list)->range.address < address) {
+		list = &(*list)->next;
+	}
+	struct mapping *first = *list;
+	struct mapping **link = list;
+	while (*link != NULL && (*link)->range.address < address + size) {
+		link = &(*link)->next;
+	}
+	*list = *link;
+	*link = NULL;
+	return first;
+}
+
+static bool protect(struct mapping *mapping, struct memory_access access)
+{
+	struct memory_access *now = &mapping->range.access;
+	struct memory_access next = {
+		.device = access.device != UINT_MAX ? access.device : now->device,
+		.host = access.host != UINT_MAX ? access.host : now->host
+	};
+	unsigned both = next.device | next.host;
+	int protection = (both & 1 ? PROT_READ : 0) | (both & 2 ? PROT_WRITE : 0);
+	if (mprotect((void *)(uintptr_t)mapping->range.address, mapping->range.size, protection)
+			!= 0) {
+		return false;
+	}
+	*now = next;
+	return true;
+}
+
+bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
+	struct memory_access access)
+{
+	bool ok = true;
+	for (; ok && list != NULL && list->range.address < address + size; list = list->next) {
+		ok = list->range.address < address || protect(list, access);
+	}
+	return ok;
+}
+
+void mapping_free(struct mapping *list)
+{
+	while (list != NULL) {
+		struct mapping *next = list->next;
+		mem_free(list);
+		list = next;
+	}
+}

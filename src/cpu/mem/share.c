@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are shared.  They are memfds: memory without a name, which is there as long as somebody
+ * has it open or mapped, so that nothing is left behind when processes are killed, and whoever has
+ * mapped it keeps it when the process that made it has gone.  They cannot shrink, so that a mapping
+ * never loses its end.  Another process of the same user opens one as /proc/PROCESS/fd/NUMBER.
+ *
+ * Memory is moved into a file in place.  Its pages become read-only, are copied, and the copy is
+ * mapped over them.  Whoever writes meanwhile, be it a kernel or a copy, faults, and the handler
+ * lets it try again until the new pages are there.  So nothing waits for kernels to end, and no
+ * write is lost.
+ */
+#include "base/common.h"
+
+#include "cpu/mem/share.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "kudzu-shared"
+#define SEALS (F_SEAL_SHRINK | F_SEAL_SEAL)
+#define CHUNK ((size_t)16 << 20) /* what is there twice while memory moves */
+#define PAGE 4096u               /* what is skipped when it is zero */
+
+int share_create(uint64_t size)
+{
+	int file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (file >= 0 && (ftruncate(file, (off_t)size) != 0
+			|| fcntl(file, F_ADD_SEALS, SEALS) != 0)) {
+		close(file);
+		return -1;
+	}
+	return file;
+}
+
+bool share_is_file(int file)
+{
+	return fcntl(file, F_GET_SEALS) == SEALS;
+}
+
+bool share_grow(int file, uint64_t size)
+{
+	return size <= INT64_MAX && ftruncate(file, (off_t)size) == 0;
+}
+
+bool share_draw(struct share_token *out)
+{
+	return getrandom(out, sizeof(*out), 0) == sizeof(*out);
+}
+
+bool share_same(const struct share_token *a, const struct share_token *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+bool share_sign(int file, uint64_t offset, const struct share_token *token)
+{
+	return pwrite(file, token, sizeof(*token), (off_t)offset) == sizeof(*token);
+}
+
+bool share_is_signed(int file, uint64_t offset, const struct share_token *token)
+{
+	struct share_token found;
+	return pread(file, &found, sizeof(found), (off_t)offset) == sizeof(found)
+		&& share_same(&found, token);
+}
+
+enum share_result share_open(const struct share_handle *handle, uint64_t offset, uint64_t size,
+	int *file)
+{
+	static const char name[] = "/memfd:" NAME " (deleted)";
+	char path[64];
+	char found[sizeof(name)];
+	struct stat info;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->process, handle->file);
+	// Not every file can be opened without harm.
+	ssize_t len = readlink(path, found, sizeof(found));
+	if (len < 0 && errno != ENOENT && errno != ESRCH) {
+		return SHARE_FAILED;
+	}
+	if (len != sizeof(name) - 1 || memcmp(found, name, sizeof(name) - 1) != 0) {
+		return SHARE_GONE;
+	}
+	*file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*file < 0) {
+		return SHARE_FAILED;
+	}
+	if (share_is_file(*file) && fstat(*file, &info) == 0 && (uint64_t)info.st_size >= size
+	    && share_is_signed(*file, offset, &handle->token)) {
+		return SHARE_OPENED;
+	}
+	close(*file);
+	return SHARE_GONE;
+}
+
+void share_end(struct share *share, size_t size)
+{
+	if (share != NULL && share->kind == SHARE_EXPORTED) {
+		close(share->file);
+	} else if (share != NULL && share->kind == SHARE_POOL) {
+		// The signature behind it goes, too.  That this fails is unheard of, and a waste.
+		(void)fallocate(share->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			(off_t)share->offset, (off_t)(size + PAGE));
+	}
+	mem_free(share);
+}
+
+/* --- Moving --- */
+
+/* Written by the thread that moves, read by handlers. */
+static struct {
+	atomic_ullong start;
+	atomic_ullong end;        /* 0: nothing moves */
+	atomic_uint count;        /* of the moves that have ended */
+} moving;
+static _Thread_local volatile unsigned seen;
+
+static bool copy_pages(const uint8_t *from, size_t size, int file, off_t offset)
+{
+	static const uint8_t zeros[PAGE];
+	for (size_t i = 0; i < size; i += PAGE) {
+		if (memcmp(from + i, zeros, PAGE) != 0
+		    && pwrite(file, from + i, PAGE, offset + (off_t)i) != PAGE) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool share_move(uint64_t start, size_t size, int file)
+{
+	atomic_store(&moving.start, start);
+	atomic_store(&moving.end, start + size);
+	bool ok = mprotect((void *)(uintptr_t)start, size, PROT_READ) == 0;
+	for (size_t done = 0; ok && done < size; done += CHUNK) {
+		uint8_t *pages = (uint8_t *)(uintptr_t)(start + done);
+		size_t len = size - done < CHUNK ? size - done : CHUNK;
+		ok = copy_pages(pages, len, file, (off_t)done)
+			&& mmap(pages, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+				(off_t)done) != MAP_FAILED;
+	}
+	if (!ok) {
+		// Some of it may be the file's already, which makes no difference to this process.
+		mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE);
+	}
+	atomic_fetch_add(&moving.count, 1);
+	atomic_store(&moving.end, 0);
+	return ok;
+}
+
+/* A fault is looked at later than it happens: the pages may have been moved in between.  So each
+ * thread tries again once after each move, whatever the fault. */
+bool share_may_retry(uint64_t address)
+{
+	uint64_t end = atomic_load(&moving.end);
+	if (address < end && address >= atomic_load(&moving.start)) {
+		sched_yield();
+		return true;
+	}
+	unsigned count = atomic_load(&moving.count);
+	bool is_new = count != seen;
+	seen = count;
+	return is_new;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CHECK_H
+#define CPU_CHECK_H
+
+/* Is a parsed module one that this device can run? */
+#include "cpu/ptx/ptx.h"
+
+/* False, with the first thing that is wrong or unsupported in diag.  What is not supported in a
+ * function that is no kernel is kept in ptx_func.refusal: it only matters to those that call it. */
+bool check_module(struct ptx_module *module, struct ptx_diag *diag);
+/* The same of one that was parsed later. */
+bool check_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
+
+#endif

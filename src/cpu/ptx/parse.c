@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outer part of a PTX module: directives and function headers, one function here for each.
+ * Variables are parse_var.c, bodies parse_body.c.  Read parser.h first: a failure ends the text, so
+ * nothing here looks at errors.
+ */
+#include "base/common.h"
+
+#include "cpu/ptx/parser.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	MAX_FILES = 1 << 16,
+	DYNAMIC_ALIGN = 16, /* of dynamic shared memory, at least */
+	NEWEST_MAJOR = 9    /* .version of CUDA 13; minor versions add instructions, which are
+	                     * refused one by one */
+};
+
+/* .maxntid 16, 16, 1: what is left out is 1 */
+static void take_ntid(struct parser *p, uint32_t ntid[3])
+{
+	ntid[0] = ntid[1] = ntid[2] = 1;
+	size_t i = 0;
+	do {
+		uint64_t value = take_int(p);
+		if (i == 3 || value > UINT32_MAX) {
+			parser_fail(p, "expected at most three 32-bit numbers");
+			return;
+		}
+		ntid[i++] = (uint32_t)value;
+	} while (accept(p, ","));
+}
+
+/* What stands between a function's parameters and its body. */
+static void parse_tuning(struct parser *p, struct ptx_func *func)
+{
+	static const char *const numbers[] = {".minnctapersm", ".maxnctapersm", ".maxnreg",
+		".abi_preserve", ".abi_preserve_control"};
+	static const char *const clusters[] = {".reqnctapercluster", ".maxclusterrank",
+		".explicitcluster", ".blocksareclusters"};
+	while (at_directive(p)) {
+		size_t i = 0;
+		for (; i < countof(clusters) && !at(p, clusters[i]); i++) {
+		}
+		if (i < countof(clusters)) {
+			parser_unsupported(p, "clusters ('%s') are not supported by the CPU device",
+				clusters[i]);
+		}
+		for (i = 0; i < countof(numbers) && !at(p, numbers[i]); i++) {
+		}
+		if (i < countof(numbers)) {
+			advance(p);
+			take_int(p);
+		} else if (accept(p, ".maxntid")) {
+			take_ntid(p, func->max_ntid);
+		} else if (accept(p, ".reqntid")) {
+			take_ntid(p, func->req_ntid);
+		} else if (!accept(p, ".noreturn") && !parse_common(p)) {
+			fail_expected(p, "'{', ';' or a performance directive");
+		}
+	}
+}
+
+/* Round up, and add; false when that does not fit. */
+static bool place(size_t *end, struct ptx_var *var)
+{
+	size_t start;
+	if (!size_add(&start, *end, var->align - 1)) {
+		return false;
+	}
+	var->offset = start & ~(var->align - 1);
+	return size_add(end, var->offset, var->size) && *end <= PTRDIFF_MAX;
+}
+
+/* Offsets of the body's variables, in order of declaration; dynamic shared memory comes last. */
+static void lay_out(struct parser *p, struct ptx_func *func)
+{
+	bool ok = true;
+	size_t dynamic_align = DYNAMIC_ALIGN;
+	size_t local_align = 1;
+	for (size_t i = 0; i < func->var_count; i++) {
+		struct ptx_var *var = func->vars[i];
+		if (var->space != PTX_SHARED) {
+			ok = ok && place(&func->local_size, var);
+			local_align = var->align > local_align ? var->align : local_align;
+		} else if (!ptx_is_dynamic(var)) {
+			ok = ok && place(&func->shared_size, var);
+		} else {
+			func->uses_dynamic_shared = true;
+			dynamic_align = var->align > dynamic_align ? var->align : dynamic_align;
+		}
+	}
+	if (!ok || func->shared_size > PTRDIFF_MAX) {
+		parser_fail_at(p, func->line, 1, "the variables of '%.80s' do not fit", func->name);
+		return;
+	}
+	func->local_size = round_up(func->local_size, local_align);
+	if (func->uses_dynamic_shared) {
+		func->shared_size = round_up(func->shared_size, dynamic_align);
+	}
+	for (size_t i = 0; i < func->var_count; i++) {
+		if (ptx_is_dynamic(func->vars[i])) {
+			func->vars[i]->offset = func->shared_size;
+		}
+	}
+}
+
+static void parse_definition(struct parser *p, struct ptx_func *func)
+{
+	p->func = func;
+	p->func_scope = p->scope;
+	p->source_file = 0;
+	p->source_line = 0;
+	parse_body(p);
+	func->regs = list_keep(p, &p->regs, sizeof(*func->regs), &func->reg_count);
+	func->insts = list_keep(p, &p->insts, sizeof(*func->insts), &func->inst_count);
+	func->labels = list_keep(p, &p->labels, sizeof(*func->labels), &func->label_count);
+	func->vars = list_keep(p, &p->func_vars, sizeof(*func->vars), &func->var_count);
+	if (!p->failed) {
+		lay_out(p, func);
+	}
+	p->func = NULL;
+}
+
+/* A function by name: a new one, or the one that was declared before without a body. */
+static struct ptx_func *function_add(struct parser *p, const char *name)
+{
+	if (p->part) {
+		return p->read = parser_alloc(p, 1, sizeof(*p->read));
+	}
+	const struct symbol *old = name ? map_get(&p->global->names, name) : NULL;
+	if (old && old->func && old->func->is_extern) {
+		p->module->is_separable &= !old->func->is_entry;
+		return old->func;
+	}
+	struct symbol *symbol = symbol_add(p, p->global, name, SYMBOL_FUNC);
+	struct ptx_func **slot = list_add(p, &p->funcs, sizeof(*slot));
+	if (!symbol || !slot || !(*slot = parser_alloc(p, 1, sizeof(**slot)))) {
+		return NULL;
+	}
+	(*slot)->index = p->funcs.count - 1;
+	symbol->func = *slot;
+	return *slot;
+}
+
+/* What must be the same before and after a kernel, or the kernel cannot be left out. */
+static size_t count_global(const struct parser *p)
+{
+	return p->vars.count + p->shared.count + p->files.count;
+}
+
+/* Behind .entry or .func; `start` is the first word of the head. */
+static void parse_function(struct parser *p, bool is_entry, const struct token *start)
+{
+	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
+	size_t return_size, before = count_global(p);
+	const struct scope *newest = p->newest;
+	bool is_kernel = false;
+	scope_enter(p);
+	if (!is_entry && at(p, "(")) {
+		from.returns = parse_params(p, &from.return_count, &return_size);
+	}
+	from.line = p->token.line;
+	struct token name = p->token;
+	from.name = take_name(p);
+	struct ptx_func *old = function_add(p, from.name);
+	struct arena_mark mark = arena_mark(&p->module->arena);
+	bool skims = is_entry && p->skims;
+	if (skims) {
+		part_skim_head(p);
+	} else if (at(p, "(")) {
+		from.params = parse_params(p, &from.param_count, &from.param_size);
+	}
+	for (size_t i = 0; is_entry && !p->failed && i < from.param_count; i++) {
+		if (from.params[i]->is_register) {
+			parser_fail(p, "'%.80s' is a kernel's, which cannot be a register",
+				from.params[i]->name);
+		}
+	}
+	parse_tuning(p, &from);
+	if (old && !p->failed) {
+		bool has_body = !accept(p, ";");
+		from.index = old->index;
+		*old = from;
+		old->is_extern = !has_body;
+		if (has_body && skims) {
+			part_skim_body(p);
+		} else if (has_body) {
+			expect(p, "{");
+			parse_definition(p, old);
+		}
+		is_kernel = is_entry && has_body && !p->failed;
+	}
+	p->regs.count = 0; /* those of a declaration's parameters */
+	scope_leave(p);
+	if (is_kernel) {
+		part_add(p, start, &name, old);
+		p->module->is_separable &= count_global(p) == before;
+	}
+	if (is_kernel && skims) {
+		part_empty(p, old, &mark, newest);
+	}
+}
+
+/* .loc 1 12 3, function_name $name+0, inlined_at 1 10 5 */
+static void parse_loc(struct parser *p)
+{
+	uint64_t file = take_int(p), line = take_int(p);
+	take_int(p);
+	p->source_file = file < MAX_FILES ? (int)file : 0;
+	p->source_line = line < INT32_MAX ? (int)line : 0;
+	while (accept(p, ",")) {
+		if (accept(p, "function_name")) {
+			take_name(p);
+			if (accept(p, "+")) {
+				take_int(p);
+			}
+		} else {
+			expect(p, "inlined_at");
+			take_int(p);
+			take_int(p);
+			take_int(p);
+		}
+	}
+}
+
+/* .file 1 "kernel.cu", time, size */
+static void parse_file(struct parser *p)
+{
+	uint64_t index = take_int(p);
+	if (p->token.kind != TOKEN_STRING) {
+		fail_expected(p, "a file name in quotes");
+	} else if (index >= MAX_FILES) {
+		parser_fail(p, "file number %llu is above %d", (unsigned long long)index,
+			MAX_FILES - 1);
+	}
+	const char *name = p->failed ? NULL
+		: arena_strndup(&p->module->arena, p->token.text, p->token.len);
+	while (name && p->files.count <= index && list_add(p, &p->files, sizeof(name))) {
+	}
+	if (!name || p->failed) {
+		parser_no_memory(p);
+		return;
+	}
+	((const char **)p->files.data)[index] = name;
+	advance(p);
+	while (accept(p, ",")) {
+		take_int(p);
+	}
+}
+
+static void parse_section(struct parser *p)
+{
+	if (p->token.kind != TOKEN_WORD) {
+		fail_expected(p, "the name of a section");
+	}
+	advance(p);
+	expect(p, "{");
+	for (size_t depth = 1; depth > 0 && !p->failed;) {
+		if (at_end(p)) {
+			fail_expected(p, "'}'");
+		}
+		depth += at(p, "{");
+		depth -= at(p, "}");
+		advance(p);
+	}
+}
+
+bool parse_common(struct parser *p)
+{
+	if (accept(p, ".loc")) {
+		parse_loc(p);
+	} else if (accept(p, ".file")) {
+		parse_file(p);
+	} else if (accept(p, ".pragma")) {
+		skip_past(p, ";");
+	} else if (accept(p, ".section")) {
+		parse_section(p);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* .version 9.0 */
+static void parse_version(struct parser *p)
+{
+	expect(p, ".version");
+	const char *text = p->token.text;
+	const char *point = p->token.kind == TOKEN_FLOAT ? memchr(text, '.', p->token.len) : NULL;
+	if (!point || point - text > 3 || text + p->token.len - point != 2) {
+		fail_expected(p, "a PTX version such as 8.0");
+		return;
+	}
+	int major = 0;
+	for (; text < point; text++) {
+		major = major * 10 + (*text - '0');
+	}
+	if (major > NEWEST_MAJOR) {
+		parser_fail(p, "PTX version %d.%c is newer than this driver, which knows %d.x",
+			major, point[1], NEWEST_MAJOR);
+		p->diag->newer = true;
+		return;
+	}
+	p->module->version = major * 10 + (point[1] - '0');
+	advance(p);
+}
+
+/* .target sm_90a, debug */
+static void parse_target(struct parser *p)
+{
+	int target = 0;
+	const char *digit = p->token.text;
+	const char *end = digit + p->token.len;
+	if (p->token.kind != TOKEN_WORD || p->token.len < 4 || memcmp(digit, "sm_", 3) != 0) {
+		fail_expected(p, "a target such as sm_75");
+		return;
+	}
+	for (digit += 3; digit < end && *digit >= '0' && *digit <= '9' && target < 10000; digit++) {
+		target = target * 10 + (*digit - '0');
+	}
+	p->module->target = target;
+	advance(p);
+	while (accept(p, ",")) {
+		take_name(p);
+	}
+}
+
+static void parse_address_size(struct parser *p)
+{
+	if (p->token.kind == TOKEN_INT && p->token.value == 64) {
+		advance(p);
+	} else {
+		fail_expected(p, "64, the only address size that the CPU device has");
+	}
+}
+
+/* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
+bool parse_definition_or_variable(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		enum ptx_space space;
+	} spaces[] = {{".const", PTX_CONST}, {".global", PTX_GLOBAL}, {".shared", PTX_SHARED},
+		{".local", PTX_LOCAL}};
+	bool is_extern = false, is_visible = false, prefix = true;
+	const struct token start = p->token;
+	while (prefix) {
+		is_extern |= at(p, ".extern");
+		is_visible |= at(p, ".visible") || at(p, ".weak") || at(p, ".common");
+		prefix = accept(p, ".extern") || accept(p, ".visible") || accept(p, ".weak")
+			|| accept(p, ".common");
+	}
+	for (size_t i = 0; i < countof(spaces); i++) {
+		if (accept(p, spaces[i].word)) {
+			parse_variables(p, spaces[i].space, is_extern, is_visible);
+			return true;
+		}
+	}
+	if (accept(p, ".entry")) {
+		parse_function(p, true, &start);
+	} else if (accept(p, ".func")) {
+		parse_function(p, false, &start);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* .alias g, f; */
+static void parse_alias(struct parser *p)
+{
+	struct alias alias = {.line = p->token.line};
+	alias.name = take_name(p);
+	expect(p, ",");
+	alias.target = take_name(p);
+	expect(p, ";");
+	struct alias *slot = list_add(p, &p->aliases, sizeof(*slot));
+	if (slot) {
+		*slot = alias;
+	}
+}
+
+static bool same_sizes(struct ptx_var *const *a, struct ptx_var *const *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (a[i]->size != b[i]->size || a[i]->align != b[i]->align
+		    || a[i]->is_register != b[i]->is_register) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A function that was declared gets the body of another one. */
+static void settle_alias(struct parser *p, const struct alias *alias)
+{
+	const struct symbol *name = map_get(&p->global->names, alias->name);
+	const struct symbol *target = map_get(&p->global->names, alias->target);
+	if (!name || !name->func || !name->func->is_extern || name->func->is_entry) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' is no function without a body",
+			alias->name);
+		return;
+	}
+	if (!target || !target->func || target->func->is_extern || target->func->is_entry) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' is no function with a body",
+			alias->target);
+		return;
+	}
+	struct ptx_func *to = name->func;
+	const struct ptx_func *from = target->func;
+	if (to->param_count != from->param_count || to->return_count != from->return_count
+	    || !same_sizes(to->params, from->params, to->param_count)
+	    || !same_sizes(to->returns, from->returns, to->return_count)) {
+		parser_fail_at(p, alias->line, 1, "'%.80s' and '%.80s' have different parameters",
+			alias->name, alias->target);
+		return;
+	}
+	size_t index = to->index;
+	*to = *from;
+	to->name = alias->name;
+	to->index = index;
+}
+
+void parse_top(struct parser *p)
+{
+	while (!at_end(p)) {
+		if (part_is_left_out(p)) {
+			part_leave_out(p);
+		} else if (accept(p, ".target")) {
+			parse_target(p);
+		} else if (accept(p, ".address_size")) {
+			parse_address_size(p);
+		} else if (accept(p, ".alias")) {
+			parse_alias(p);
+		} else if (!parse_common(p)) {
+			if (!p->module->target) {
+				fail_expected(p, "'.target'");
+			} else if (!parse_definition_or_variable(p)) {
+				fail_expected(p, "a directive");
+			}
+		}
+	}
+	if (!p->module->target) {
+		fail_expected(p, "'.target'");
+	}
+	const struct alias *aliases = p->aliases.data;
+	for (size_t i = 0; i < p->aliases.count && !p->failed; i++) {
+		settle_alias(p, &aliases[i]);
+	}
+}
+
+static void add_special_registers(struct parser *p)
+{
+	static const char *const names[] = {
+#define X(name, spelling, type) spelling,
+		PTX_SREGS(X)
+#undef X
+	};
+	for (unsigned i = 0; i < countof(names); i++) {
+		struct symbol *symbol = symbol_add(p, p->global, names[i], SYMBOL_SREG);
+		if (symbol) {
+			symbol->index = i;
+		}
+	}
+	add_special_vectors(p);
+}
+
+void parse_begin(struct parser *p, struct ptx_module *out, const char *text, size_t size,
+	struct ptx_diag *diag)
+{
+	p->module = out;
+	p->diag = diag;
+	p->text = text;
+	lex_init(&p->lexer, text, size);
+	p->token.line = 1;
+	scope_enter(p);
+	p->global = p->scope;
+	if (!p->failed) {
+		add_special_registers(p);
+	}
+	advance(p);
+	parse_version(p);
+}
+
+void parse_end(struct parser *p)
+{
+	struct ptx_module *out = p->module;
+	out->vars = list_keep(p, &p->vars, sizeof(*out->vars), &out->var_count);
+	out->shared = list_keep(p, &p->shared, sizeof(*out->shared), &out->shared_count);
+	out->funcs = list_keep(p, &p->funcs, sizeof(*out->funcs), &out->func_count);
+	out->files = list_keep(p, &p->files, sizeof(*out->files), &out->file_count);
+	out->parts = list_keep(p, &p->parts, sizeof(*out->parts), &out->part_count);
+	out->is_separable &= !p->names_kernel;
+}
+
+static bool parse(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	bool skims, struct ptx_diag *diag)
+{
+	struct parser p = {.skims = skims};
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
+		.is_separable = true};
+	parse_begin(&p, out, text, size, diag);
+	parse_top(&p);
+	parse_end(&p);
+	parser_free(&p);
+	if (p.failed) {
+		parse_free(out);
+	}
+	return !p.failed;
+}
+
+bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
+{
+	return parse(out, text, size, hash_of(text, size), false, diag);
+}
+
+bool parse_skim(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	struct ptx_diag *diag)
+{
+	return parse(out, text, size, hash, true, diag);
+}
+
+void parse_free(struct ptx_module *module)
+{
+	if (module->parser) {
+		parser_free(module->parser);
+		mem_free(module->parser);
+	}
+	arena_free(&module->arena);
+	arena_free(&module->opcodes);
+	*module = (struct ptx_module){.arena = ARENA_INIT};
+}

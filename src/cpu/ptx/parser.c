@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry;
+ * each register is made when it is first used, so that declaring many costs nothing.
+ */
+#include "base/common.h"
+
+#include "cpu/ptx/parser.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From now on the text is at its end. */
+static void stop(struct parser *p)
+{
+	p->failed = true;
+	p->lexer.next = p->lexer.end;
+	p->token.kind = TOKEN_END;
+	p->token.len = 0;
+}
+
+static void fail_text(struct parser *p, int line, int column, bool unsupported,
+	const char *format, va_list args)
+{
+	char text[sizeof(p->diag->message)];
+	if (p->failed) {
+		return;
+	}
+	str_formatv(text, sizeof(text), format, args);
+	if (unsupported) {
+		ptx_unsupported(p->diag, line, column, "%s", text);
+	} else {
+		ptx_fail(p->diag, line, column, "%s", text);
+	}
+	stop(p);
+}
+
+void parser_fail(struct parser *p, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fail_text(p, p->token.line, p->token.column, false, format, args);
+	va_end(args);
+}
+
+void parser_fail_at(struct parser *p, int line, int column, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fail_text(p, line, column, false, format, args);
+	va_end(args);
+}
+
+void parser_unsupported(struct parser *p, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fail_text(p, p->token.line, p->token.column, true, format, args);
+	va_end(args);
+}
+
+void parser_no_memory(struct parser *p)
+{
+	if (!p->failed) {
+		ptx_no_memory(p->diag);
+		stop(p);
+	}
+}
+
+void parser_free(struct parser *p)
+{
+	while (p->newest) {
+		map_free(&p->newest->names);
+		p->newest = p->newest->previous;
+	}
+	while (p->spare_count > 0) {
+		map_free(&p->spares[--p->spare_count]);
+	}
+	map_free(&p->opcodes);
+	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
+		&p->params, &p->relocs, &p->aliases, &p->parts, &p->regs, &p->func_vars, &p->insts,
+		&p->labels, &p->fixups};
+	for (size_t i = 0; i < countof(lists); i++) {
+		mem_free(lists[i]->data);
+	}
+}
+
+void advance(struct parser *p)
+{
+	if (!p->failed && !lex_next(&p->lexer, &p->token, p->diag)) {
+		stop(p);
+	}
+}
+
+void fail_expected(struct parser *p, const char *what)
+{
+	if (at_end(p)) {
+		parser_fail(p, "expected %s, got the end of the text", what);
+	} else {
+		parser_fail(p, "expected %s, got '%.*s'", what,
+			p->token.len < 60 ? (int)p->token.len : 60, p->token.text);
+	}
+}
+
+void fail_expected_mark(struct parser *p, const char *text)
+{
+	char what[32];
+	snprintf(what, sizeof(what), "'%s'", text);
+	fail_expected(p, what);
+}
+
+char *take_name(struct parser *p)
+{
+	if (p->token.kind != TOKEN_WORD || p->token.text[0] == '.') {
+		fail_expected(p, "a name");
+		return NULL;
+	}
+	char *name = arena_strndup(&p->module->arena, p->token.text, p->token.len);
+	p->name_line = p->token.line;
+	p->name_column = p->token.column;
+	p->name_at = (size_t)(p->token.text - p->text);
+	if (!name) {
+		parser_no_memory(p);
+	}
+	advance(p);
+	return name;
+}
+
+uint64_t take_int(struct parser *p)
+{
+	uint64_t value = p->token.value;
+	if (p->token.kind != TOKEN_INT) {
+		fail_expected(p, "an integer");
+		return 0;
+	}
+	advance(p);
+	return value;
+}
+
+enum ptx_type take_type(struct parser *p)
+{
+	enum ptx_type type = PTX_NONE;
+	if (at_directive(p)) {
+		type = ptx_type_find(p->token.text + 1, p->token.len - 1);
+	}
+	if (type) {
+		advance(p);
+	} else {
+		fail_expected(p, "a type");
+	}
+	return type;
+}
+
+void skip_past(struct parser *p, const char *end)
+{
+	while (!at_end(p) && !at(p, end)) {
+		advance(p);
+	}
+	expect(p, end);
+}
+
+void *parser_alloc(struct parser *p, size_t count, size_t size)
+{
+	void *memory = arena_alloc(&p->module->arena, count, size);
+	if (!memory) {
+		parser_no_memory(p);
+	}
+	return memory;
+}
+
+void *list_add(struct parser *p, struct list *list, size_t size)
+{
+	if (list->count == list->cap) {
+		size_t cap, bytes;
+		void *data = NULL;
+		if (size_mul(&cap, list->cap ? list->cap : 8, 2) && size_mul(&bytes, cap, size)) {
+			data = mem_realloc(list->data, bytes);
+		}
+		if (!data) {
+			parser_no_memory(p);
+			return NULL;
+		}
+		list->data = data;
+		list->cap = cap;
+	}
+	void *element = (char *)list->data + list->count++ * size;
+	return memset(element, 0, size);
+}
+
+void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count)
+{
+	*count = 0;
+	if (list->count == 0) {
+		return NULL;
+	}
+	void *copy = parser_alloc(p, list->count, size);
+	if (copy) {
+		memcpy(copy, list->data, list->count * size);
+		*count = list->count;
+	}
+	list->count = 0;
+	return copy;
+}
+
+void scope_enter(struct parser *p)
+{
+	struct scope *scope = parser_alloc(p, 1, sizeof(*scope));
+	if (scope) {
+		*scope = (struct scope){.outer = p->scope, .previous = p->newest};
+		if (p->spare_count > 0) {
+			scope->names = p->spares[--p->spare_count];
+		}
+		p->scope = scope;
+		p->newest = scope;
+	}
+}
+
+void scope_leave(struct parser *p)
+{
+	if (p->scope->outer) {
+		p->scope = p->scope->outer;
+	}
+}
+
+static struct symbol *symbol_put(struct parser *p, struct scope *scope, const char *name,
+	enum symbol_kind kind)
+{
+	struct symbol *symbol = parser_alloc(p, 1, sizeof(*symbol));
+	if (!symbol || !map_put(&scope->names, name, symbol)) {
+		parser_no_memory(p);
+		return NULL;
+	}
+	symbol->kind = kind;
+	symbol->line = p->name_line;
+	symbol->at = p->name_at;
+	return symbol;
+}
+
+struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *name,
+	enum symbol_kind kind)
+{
+	if (!name || p->failed) {
+		return NULL;
+	}
+	const struct symbol *old = map_get(&scope->names, name);
+	if (old && old->kind == SYMBOL_SREG) {
+		parser_fail_at(p, p->name_line, p->name_column, "'%.80s' is a special register",
+			name);
+		return NULL;
+	}
+	if (old) {
+		size_t len = strcspn(name, "<"); /* of a range */
+		parser_fail_at(p, p->name_line, p->name_column,
+			"'%.*s' is already defined on line %d", len < 80 ? (int)len : 80, name,
+			old->line);
+		return NULL;
+	}
+	return symbol_put(p, scope, name, kind);
+}
+
+/* Whether the range has the register: its name, and a number below the count as one writes it. */
+static bool range_has(const struct range *range, const char *name, size_t len)
+{
+	enum { MOST_DIGITS = 10 };
+	const char *digits = name + range->len;
+	uint64_t number = 0;
+	if (len <= range->len || len - range->len > MOST_DIGITS
+	    || digits[-1] != range->name[range->len - 1]
+	    || memcmp(name, range->name, range->len) != 0
+	    || (digits[0] == '0' && len > range->len + 1)) {
+		return false;
+	}
+	for (; digits < name + len; digits++) {
+		if (*digits < '0' || *digits > '9') {
+			return false;
+		}
+		number = number * 10 + (uint64_t)(*digits - '0');
+	}
+	return number < range->count;
+}
+
+/* The range of a scope that has the register: %r<100> for %r12, but %r1<5> before it. */
+static const struct range *range_of(const struct scope *scope, const char *name, size_t len)
+{
+	const struct range *best = NULL;
+	for (const struct range *range = scope->ranges; range; range = range->next) {
+		if ((!best || range->len > best->len) && range_has(range, name, len)) {
+			best = range;
+		}
+	}
+	return best;
+}
+
+/* A register of a range, made at its first use. */
+static struct symbol *range_find(struct parser *p, struct scope *scope, const char *name,
+	size_t len)
+{
+	const struct range *range = range_of(scope, name, len);
+	if (!range) {
+		return NULL;
+	}
+	struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
+	const char *copy = arena_strndup(&p->module->arena, name, len);
+	if (!reg || !copy) {
+		parser_no_memory(p);
+		return NULL;
+	}
+	*reg = (struct ptx_reg){copy, range->type};
+	struct symbol *symbol = symbol_put(p, scope, copy, SYMBOL_REG);
+	if (symbol) {
+		symbol->index = (unsigned)(p->regs.count - 1);
+	}
+	return symbol;
+}
+
+/* What is global and comes behind the part at hand, which is read late, has not been there for it. */
+static bool is_too_late(const struct parser *p, const struct symbol *symbol)
+{
+	return p->part && symbol->at > p->part->offset;
+}
+
+struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len)
+{
+	for (; scope; scope = scope->outer) {
+		struct symbol *symbol = map_getn(&scope->names, name, len);
+		if (!symbol) {
+			symbol = range_find(p, scope, name, len);
+		}
+		if (symbol && !(scope == p->global && is_too_late(p, symbol))) {
+			p->names_kernel |= symbol->func && symbol->func->is_entry;
+			return symbol;
+		}
+	}
+	return NULL;
+}

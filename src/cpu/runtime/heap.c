@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The range is cut into blocks of whole units.  The first unit of a block knows its length and
+ * whether it is in use; the last unit of a free one knows its length, too, so that a block finds a
+ * free neighbour on either side and they become one.  Free blocks are in lists by the power of two
+ * of their length.
+ */
+#include "base/common.h"
+
+#include "cpu/runtime/heap.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/fault.h"
+
+#include <pthread.h>
+
+enum { BINS = 32, TRIES = 8 };
+
+#define NONE UINT32_MAX
+
+/* What is known of a unit. */
+struct unit {
+	uint32_t length;  /* of the block that begins here, 0: none does; also at its end if free */
+	uint32_t next;    /* free blocks: the neighbours in the list */
+	uint32_t previous;
+	bool is_used;
+};
+
+struct heap {
+	pthread_mutex_t lock;
+	uint64_t base;
+	uint32_t count;
+	uint32_t bins[BINS];
+	struct unit *units;
+};
+
+static unsigned bin_of(uint32_t length)
+{
+	return 31 - (unsigned)__builtin_clz(length);
+}
+
+static void insert(struct heap *heap, uint32_t at, uint32_t length)
+{
+	uint32_t *head = &heap->bins[bin_of(length)];
+	struct unit *unit = &heap->units[at];
+	heap->units[at + length - 1].length = length;
+	*unit = (struct unit){.length = length, .next = *head, .previous = NONE};
+	if (*head != NONE) {
+		heap->units[*head].previous = at;
+	}
+	*head = at;
+}
+
+/* Take a free block out of its list; afterwards no block begins or ends there. */
+static void take(struct heap *heap, uint32_t at)
+{
+	struct unit *unit = &heap->units[at];
+	uint32_t length = unit->length;
+	if (unit->previous != NONE) {
+		heap->units[unit->previous].next = unit->next;
+	} else {
+		heap->bins[bin_of(length)] = unit->next;
+	}
+	if (unit->next != NONE) {
+		heap->units[unit->next].previous = unit->previous;
+	}
+	heap->units[at + length - 1].length = 0;
+	unit->length = 0;
+}
+
+/* A free block of at least this length: one of the first of its own list, else any of a longer
+ * list, else any that is long enough. */
+static uint32_t find(const struct heap *heap, uint32_t length)
+{
+	unsigned bin = bin_of(length);
+	uint32_t at = heap->bins[bin];
+	for (int i = 0; i < TRIES && at != NONE; i++) {
+		if (heap->units[at].length >= length) {
+			return at;
+		}
+		at = heap->units[at].next;
+	}
+	for (unsigned longer = bin + 1; longer < BINS; longer++) {
+		if (heap->bins[longer] != NONE) {
+			return heap->bins[longer];
+		}
+	}
+	while (at != NONE && heap->units[at].length < length) {
+		at = heap->units[at].next;
+	}
+	return at;
+}
+
+struct heap *heap_create(uint64_t base, size_t size)
+{
+	size_t count = size / HEAP_ALIGN;
+	struct heap *heap = mem_zalloc(1, sizeof(*heap));
+	if (heap == NULL || count >= NONE) {
+		mem_free(heap);
+		return NULL;
+	}
+	heap->base = base;
+	heap->count = (uint32_t)count;
+	heap->units = mem_zalloc(count + 1, sizeof(*heap->units));
+	if (heap->units == NULL) {
+		mem_free(heap);
+		return NULL;
+	}
+	for (int i = 0; i < BINS; i++) {
+		heap->bins[i] = NONE;
+	}
+	if (count > 0) {
+		insert(heap, 0, heap->count);
+	}
+	pthread_mutex_init(&heap->lock, NULL);
+	return heap;
+}
+
+void heap_release(struct heap *heap)
+{
+	if (heap != NULL) {
+		pthread_mutex_destroy(&heap->lock);
+		mem_free(heap->units);
+		mem_free(heap);
+	}
+}
+
+static uint32_t alloc_units(struct heap *heap, uint32_t length)
+{
+	uint32_t at = find(heap, length);
+	if (at != NONE) {
+		uint32_t whole = heap->units[at].length;
+		take(heap, at);
+		heap->units[at] = (struct unit){.length = length, .is_used = true};
+		if (whole > length) {
+			insert(heap, at + length, whole - length);
+		}
+	}
+	return at;
+}
+
+static bool free_units(struct heap *heap, uint32_t at)
+{
+	struct unit *units = heap->units;
+	if (!units[at].is_used) {
+		return false;
+	}
+	uint32_t end = at + units[at].length;
+	units[at] = (struct unit){.length = 0};
+	if (end < heap->count && !units[end].is_used) {
+		uint32_t length = units[end].length;
+		take(heap, end);
+		end += length;
+	}
+	/* The unit before is the end of a free block, or belongs to a used one: then it is 0, but
+	 * for a used block of one unit. */
+	if (at > 0 && units[at - 1].length > 0 && !units[at - 1].is_used) {
+		at -= units[at - 1].length;
+		take(heap, at);
+	}
+	insert(heap, at, end - at);
+	return true;
+}
+
+/* A kernel that is stopped must not leave with the lock. */
+static void lock(struct heap *heap)
+{
+	fault_hold();
+	pthread_mutex_lock(&heap->lock);
+}
+
+static void unlock(struct heap *heap)
+{
+	pthread_mutex_unlock(&heap->lock);
+	fault_release();
+}
+
+uint64_t heap_alloc(struct heap *heap, uint64_t size)
+{
+	if (size == 0 || size > (uint64_t)heap->count * HEAP_ALIGN) {
+		return 0;
+	}
+	lock(heap);
+	uint32_t at = alloc_units(heap, (uint32_t)((size + HEAP_ALIGN - 1) / HEAP_ALIGN));
+	unlock(heap);
+	return at == NONE ? 0 : heap->base + (uint64_t)at * HEAP_ALIGN;
+}
+
+bool heap_free(struct heap *heap, uint64_t address)
+{
+	uint64_t offset = address - heap->base;
+	if (offset % HEAP_ALIGN != 0 || offset / HEAP_ALIGN >= heap->count) {
+		return false;
+	}
+	lock(heap);
+	bool ok = free_units(heap, (uint32_t)(offset / HEAP_ALIGN));
+	unlock(heap);
+	return ok;
+}

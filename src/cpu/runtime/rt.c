@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The C functions that compiled kernels call, gathered in the table that every launch points to.
+ *
+ * f64 arithmetic with directed rounding changes the rounding mode of the processor for one
+ * operation.  The operands are volatile, so that the compiler neither computes the result before
+ * nor after.
+ */
+#include "base/common.h"
+
+#include "cpu/runtime/rt_atom.h"
+#include "cpu/runtime/rt_collect.h"
+#include "cpu/runtime/rt_mbarrier.h"
+#include "cpu/runtime/rt.h"
+
+#include "base/alloc.h"
+#include "drv/cuda_abi.h"
+#include "cpu/mem/fault.h"
+#include "cpu/runtime/heap.h"
+#include "cpu/runtime/print.h"
+
+#include <fenv.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t rt_clock(struct rt_warp *warp)
+{
+	struct timespec ts;
+	(void)warp;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+static double compute(uint32_t op, volatile double a, volatile double b, volatile double c)
+{
+	volatile double result = 0;
+	switch ((enum rt_op)op) {
+	case RT_ADD:
+		result = a + b;
+		break;
+	case RT_MUL:
+		result = a * b;
+		break;
+	case RT_FMA:
+		result = fma(a, b, c);
+		break;
+	case RT_DIV:
+		result = a / b;
+		break;
+	case RT_SQRT:
+		result = sqrt(a);
+		break;
+	}
+	return result;
+}
+
+static double rt_round_f64(struct rt_warp *warp, uint32_t op, uint32_t round, double a, double b,
+	double c)
+{
+	static const int modes[] = {
+		[RT_ROUND_DOWN] = FE_DOWNWARD,
+		[RT_ROUND_UP] = FE_UPWARD,
+		[RT_ROUND_ZERO] = FE_TOWARDZERO,
+	};
+	int old = fegetround();
+
+	(void)warp;
+	fesetround(modes[round]);
+	double result = compute(op, a, b, c);
+	fesetround(old);
+	return result;
+}
+
+/* The first failure of a worker stays. */
+void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
+{
+	struct rt_fail *fail = warp->fail;
+	if (fail == NULL || fail->code != 0) {
+		return;
+	}
+	va_list args;
+	va_start(args, format);
+	vsnprintf(fail->text, sizeof(fail->text), format, args);
+	va_end(args);
+	fail->code = code;
+}
+
+static void rt_fail_code(struct rt_warp *warp, uint32_t code)
+{
+	rt_fail(warp, code, "%s", code == CUDA_ERROR_HARDWARE_STACK_ERROR
+		? "stack overflow (see CU_LIMIT_STACK_SIZE)"
+		: "call of an address that is no function of this kind");
+}
+
+static uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
+{
+	(void)warp;
+	return (uint32_t)print_device(stdout, (const char *)(uintptr_t)format,
+		(const uint8_t *)(uintptr_t)args);
+}
+
+/* As a GPU's driver says it.  The strings are the kernel's, which may not exist: they are read
+ * before anything is locked, as the fault leaves by a jump. */
+static void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
+	uint64_t function, uint32_t x, uint32_t y, uint32_t z)
+{
+	const uint32_t *block = warp->ctaid;
+	char text[1024];
+	snprintf(text, sizeof(text), "%.200s:%u: %.400s: block: [%u,%u,%u], thread: [%u,%u,%u]"
+		" Assertion `%.200s` failed.\n", (const char *)(uintptr_t)file, line,
+		(const char *)(uintptr_t)function, block[0], block[1], block[2], x, y, z,
+		(const char *)(uintptr_t)message);
+	rt_fail(warp, CUDA_ERROR_ASSERT, "assertion `%s' failed at %s:%u",
+		(const char *)(uintptr_t)message, (const char *)(uintptr_t)file, line);
+	fault_hold();
+	fputs(text, stderr);
+	fault_release();
+}
+
+static uint64_t rt_malloc(struct rt_warp *warp, uint64_t size)
+{
+	const struct rt_host *host = warp->launch->host;
+	return host != NULL && host->heap != NULL ? heap_alloc(host->heap, size) : 0;
+}
+
+static uint32_t rt_free(struct rt_warp *warp, uint64_t address)
+{
+	const struct rt_host *host = warp->launch->host;
+	if (address == 0 || (host != NULL && host->heap != NULL && heap_free(host->heap, address))) {
+		return 1;
+	}
+	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc has not given"
+		" or which has been freed", address);
+	return 0;
+}
+
+/* From the first byte to the last, in pieces that no guard lets pass: sizes are the kernel's. */
+static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t size, uint32_t read)
+{
+	enum { PIECE = 4096 };
+	uint32_t done = 0;
+	(void)warp;
+	read = read < size ? read : size;
+	for (uint32_t piece; done < read; done += piece) {
+		piece = read - done < PIECE ? read - done : PIECE;
+		memmove((uint8_t *)to + done, (const uint8_t *)from + done, piece);
+	}
+	for (uint32_t piece; done < size; done += piece) {
+		piece = size - done < PIECE ? size - done : PIECE;
+		memset((uint8_t *)to + done, 0, piece);
+	}
+}
+
+/* Accesses of kernels, which order them in ways that the thread sanitizer cannot see. */
+#define OF_KERNELS __attribute__((no_sanitize("thread")))
+
+OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lane,
+	size_t size, uint32_t count, bool store)
+{
+	uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
+	warp->lane = lane;
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
+		memcpy(store ? memory + i * size : value, store ? value : memory + i * size, size);
+	}
+}
+
+/* Inlined with a constant size, so that an element is one access, and with constants for what is
+ * most frequent. */
+OF_KERNELS static always_inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count, bool store)
+{
+	if (lanes == UINT32_MAX) {
+		for (uint32_t lane = 0; lane < RT_MAX_WIDTH; lane++) {
+			move_lane(warp, arrays, lane, size, count, store);
+		}
+		return;
+	}
+	for (; lanes != 0; lanes &= lanes - 1) {
+		move_lane(warp, arrays, (uint32_t)__builtin_ctz(lanes), size, count, store);
+	}
+}
+
+OF_KERNELS static always_inline void move_counted(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, uint32_t count, bool store)
+{
+	if (count == 1 && store) {
+		move_lanes(warp, arrays, lanes, size, 1, true);
+	} else if (count == 1) {
+		move_lanes(warp, arrays, lanes, size, 1, false);
+	} else {
+		move_lanes(warp, arrays, lanes, size, count, store);
+	}
+}
+
+OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count, uint32_t store)
+{
+	switch (size) {
+	case 1:
+		move_counted(warp, arrays, lanes, 1, count, store);
+		break;
+	case 2:
+		move_counted(warp, arrays, lanes, 2, count, store);
+		break;
+	case 4:
+		move_counted(warp, arrays, lanes, 4, count, store);
+		break;
+	default:
+		move_counted(warp, arrays, lanes, 8, count, store);
+		break;
+	}
+	warp->lane = RT_GROUP; /* no lane has done what follows by itself */
+}
+
+/* Byte `offset` of a lane's memory.  Behind the end of it lies what its offset would be if it was in
+ * one piece: mostly nothing. */
+static uint8_t *local_byte(const struct rt_warp *warp, uint32_t lane, uint64_t offset)
+{
+	uint64_t stride = warp->local_stride;
+	return offset < stride
+		? warp->local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4
+		: warp->local + lane * stride + offset;
+}
+
+/* Some bytes, wherever they are. */
+static void move_bytes(struct rt_warp *warp, uint32_t lane, uint64_t offset, uint8_t *value,
+	size_t size, bool store)
+{
+	warp->lane = lane;
+	for (size_t i = 0; i < size; i++) {
+		uint8_t *memory = local_byte(warp, lane, offset + i);
+		*(store ? memory : value + i) = *(store ? value + i : memory);
+	}
+}
+
+/* Elements of up to a word that are where they should be are one access. */
+static always_inline void move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	size_t size, uint32_t count, bool store)
+{
+	uint64_t end = warp->local_stride;
+	uint8_t *local = warp->local;
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t offset = arrays->at[lane] + i * size;
+			uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
+			uint8_t *memory = local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4;
+			if (unlikely(size > 4 || offset >= end || offset % size != 0)) {
+				move_bytes(warp, lane, offset, value, size, store);
+			} else {
+				memcpy(store ? memory : value, store ? value : memory, size);
+			}
+		}
+	}
+}
+
+static void rt_move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t count, uint32_t store)
+{
+	if (size == 4 && store) {
+		move_local(warp, arrays, lanes, 4, count, true);
+	} else if (size == 4) {
+		move_local(warp, arrays, lanes, 4, count, false);
+	} else {
+		move_local(warp, arrays, lanes, size, count, store);
+	}
+	warp->lane = RT_GROUP;
+}
+
+const struct rt_calls rt_calls = {
+	.clock = rt_clock,
+	.round_f64 = rt_round_f64,
+	.collect = collect_arrive,
+	.texture = rt_texture,
+	.surface = rt_surface,
+	.query = rt_query,
+	.fail = rt_fail_code,
+	.print = rt_print,
+	.assert_fail = rt_assert_fail,
+	.malloc = rt_malloc,
+	.free = rt_free,
+	.copy = rt_copy,
+	.move_lanes = rt_move_lanes,
+	.mbarrier = mbarrier_do,
+	.move_local = rt_move_local,
+	.atom_lanes = atom_lanes,
+};

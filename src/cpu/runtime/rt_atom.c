@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Atomic operations of a warp, lane after lane.
+ *
+ * The shared memory of a block belongs to the one worker that runs it: there, reading, computing and
+ * writing is atomic already.  Elsewhere an operation is one of the processor's, or a loop around a
+ * compare-and-swap.  Many lanes often add to one float, and their order matters: such sums are made
+ * from lane to lane, and written at once.
+ *
+ * Values are in 64 bits whatever their size; the functions are inlined for each operation and size.
+ */
+#include "base/common.h"
+
+#include "cpu/runtime/rt_atom.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Accesses of kernels, which order them in ways that the thread sanitizer cannot see, and whose
+ * addresses are what they are. */
+#define OF_KERNELS __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("alignment")))
+
+static always_inline int64_t to_signed(uint64_t value, size_t size)
+{
+	return size == 4 ? (int32_t)value : (int64_t)value;
+}
+
+static always_inline float flush(float value)
+{
+	return unlikely(fabsf(value) < FLT_MIN) ? copysignf(0, value) : value;
+}
+
+static always_inline uint32_t add_f32(uint32_t a_bits, uint32_t b_bits, bool flushes)
+{
+	float a, b;
+	memcpy(&a, &a_bits, sizeof(a));
+	memcpy(&b, &b_bits, sizeof(b));
+	a = flushes ? flush(flush(a) + flush(b)) : a + b;
+	memcpy(&a_bits, &a, sizeof(a));
+	return a_bits;
+}
+
+static always_inline uint64_t add_f64(uint64_t a_bits, uint64_t b_bits)
+{
+	double a, b;
+	memcpy(&a, &a_bits, sizeof(a));
+	memcpy(&b, &b_bits, sizeof(b));
+	a += b;
+	memcpy(&a_bits, &a, sizeof(a));
+	return a_bits;
+}
+
+/* What an operation leaves in memory. */
+static always_inline uint64_t apply(enum rt_atom op, size_t size, bool shared, uint64_t old,
+	uint64_t value, uint64_t expected)
+{
+	switch (op) {
+	case RT_ATOM_ADD:
+		return old + value;
+	case RT_ATOM_AND:
+		return old & value;
+	case RT_ATOM_OR:
+		return old | value;
+	case RT_ATOM_XOR:
+		return old ^ value;
+	case RT_ATOM_UMIN:
+		return old < value ? old : value;
+	case RT_ATOM_UMAX:
+		return old > value ? old : value;
+	case RT_ATOM_SMIN:
+		return to_signed(old, size) < to_signed(value, size) ? old : value;
+	case RT_ATOM_SMAX:
+		return to_signed(old, size) > to_signed(value, size) ? old : value;
+	case RT_ATOM_INC:
+		return old >= value ? 0 : old + 1;
+	case RT_ATOM_DEC:
+		return old == 0 || old > value ? value : old - 1;
+	case RT_ATOM_CAS:
+		return old == expected ? value : old;
+	case RT_ATOM_FADD:
+		return size == 4 ? add_f32((uint32_t)old, (uint32_t)value, !shared)
+			: add_f64(old, value);
+	default:
+		return value;
+	}
+}
+
+static always_inline uint64_t load(const void *place, size_t size)
+{
+	uint64_t value = 0;
+	memcpy(&value, place, size);
+	return value;
+}
+
+static always_inline void store(void *place, size_t size, uint64_t value)
+{
+	memcpy(place, &value, size);
+}
+
+OF_KERNELS static always_inline uint64_t load_whole(void *place, size_t size)
+{
+	return size == 4 ? __atomic_load_n((uint32_t *)place, __ATOMIC_RELAXED)
+		: __atomic_load_n((uint64_t *)place, __ATOMIC_RELAXED);
+}
+
+/* Compare-and-swap; false, and *expected is what there was. */
+OF_KERNELS static always_inline bool swap(void *place, size_t size, uint64_t *expected,
+	uint64_t value)
+{
+	if (size == 8) {
+		return __atomic_compare_exchange_n((uint64_t *)place, expected, value, false,
+			__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+	uint32_t word = (uint32_t)*expected;
+	bool done = __atomic_compare_exchange_n((uint32_t *)place, &word, (uint32_t)value, false,
+		__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	*expected = word;
+	return done;
+}
+
+/* In memory that others write, too; what was there. */
+OF_KERNELS static always_inline uint64_t update(enum rt_atom op, void *place, size_t size,
+	uint64_t value, uint64_t expected)
+{
+	if (op == RT_ATOM_ADD) {
+		return size == 4
+			? __atomic_fetch_add((uint32_t *)place, (uint32_t)value, __ATOMIC_SEQ_CST)
+			: __atomic_fetch_add((uint64_t *)place, value, __ATOMIC_SEQ_CST);
+	}
+	if (op == RT_ATOM_EXCH) {
+		return size == 4
+			? __atomic_exchange_n((uint32_t *)place, (uint32_t)value, __ATOMIC_SEQ_CST)
+			: __atomic_exchange_n((uint64_t *)place, value, __ATOMIC_SEQ_CST);
+	}
+	if (op == RT_ATOM_CAS) {
+		swap(place, size, &expected, value);
+		return expected;
+	}
+	uint64_t old = load_whole(place, size);
+	while (!swap(place, size, &old, apply(op, size, false, old, value, 0))) {
+	}
+	return old;
+}
+
+static always_inline bool is_shared(const struct rt_warp *warp, uint64_t at)
+{
+	return at - (uintptr_t)warp->shared < RT_SHARED_WINDOW;
+}
+
+/* The lanes' parts of an array. */
+static always_inline uint8_t *value_of(struct rt_lanes *arrays, unsigned part, uint32_t lane,
+	size_t size)
+{
+	return (uint8_t *)arrays->values[part] + lane * size;
+}
+
+OF_KERNELS static always_inline void each(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, enum rt_atom op)
+{
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		uint64_t at = arrays->at[lane];
+		uint64_t expected = load(value_of(arrays, 0, lane, size), size);
+		uint64_t value = op == RT_ATOM_CAS ? load(value_of(arrays, 1, lane, size), size)
+			: expected;
+		void *place = (void *)(uintptr_t)at;
+		uint64_t old;
+		warp->lane = lane;
+		if (is_shared(warp, at)) {
+			old = load(place, size);
+			store(place, size, apply(op, size, true, old, value, expected));
+		} else {
+			old = update(op, place, size, value, expected);
+		}
+		store(value_of(arrays, 0, lane, size), size, old);
+	}
+}
+
+static bool is_one_place(const struct rt_lanes *arrays, uint32_t lanes)
+{
+	uint64_t first = arrays->at[__builtin_ctz(lanes)];
+	uint64_t differ = 0;
+	for (uint32_t lane = 0; lane < RT_MAX_WIDTH; lane++) {
+		differ |= lanes >> lane & 1 ? arrays->at[lane] ^ first : 0;
+	}
+	return differ == 0;
+}
+
+/* The sums of all lanes from `sum` on; what each finds goes to `found`. */
+static always_inline uint64_t sum_up(struct rt_lanes *arrays, uint64_t *found, uint32_t lanes,
+	size_t size, uint64_t sum)
+{
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		found[lane] = sum;
+		sum = apply(RT_ATOM_FADD, size, false, sum, load(value_of(arrays, 0, lane, size),
+			size), 0);
+	}
+	return sum;
+}
+
+/* All lanes add to one float outside of shared memory. */
+static always_inline void add_to_one(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	size_t size)
+{
+	uint64_t found[RT_MAX_WIDTH];
+	warp->lane = (uint32_t)__builtin_ctz(lanes);
+	void *place = (void *)(uintptr_t)arrays->at[warp->lane];
+	uint64_t old = load_whole(place, size);
+	while (!swap(place, size, &old, sum_up(arrays, found, lanes, size, old))) {
+	}
+	for (; lanes != 0; lanes &= lanes - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+		store(value_of(arrays, 0, lane, size), size, found[lane]);
+	}
+}
+
+OF_KERNELS static always_inline void add_floats(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size)
+{
+	if (lanes != 0 && is_one_place(arrays, lanes)
+	    && !is_shared(warp, arrays->at[__builtin_ctz(lanes)])) {
+		add_to_one(warp, arrays, lanes, size);
+	} else {
+		each(warp, arrays, lanes, size, RT_ATOM_FADD);
+	}
+}
+
+OF_KERNELS static always_inline void run(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size, enum rt_atom op)
+{
+	switch (op) {
+#define CASE(which) \
+	case which: \
+		each(warp, arrays, lanes, size, which); \
+		break;
+	CASE(RT_ATOM_ADD)
+	CASE(RT_ATOM_AND)
+	CASE(RT_ATOM_OR)
+	CASE(RT_ATOM_XOR)
+	CASE(RT_ATOM_UMIN)
+	CASE(RT_ATOM_UMAX)
+	CASE(RT_ATOM_SMIN)
+	CASE(RT_ATOM_SMAX)
+	CASE(RT_ATOM_EXCH)
+	CASE(RT_ATOM_INC)
+	CASE(RT_ATOM_DEC)
+	CASE(RT_ATOM_CAS)
+#undef CASE
+	case RT_ATOM_FADD:
+		add_floats(warp, arrays, lanes, size);
+		break;
+	}
+}
+
+OF_KERNELS void atom_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t size, uint32_t op, uint32_t unused)
+{
+	(void)unused;
+	if (size == 4) {
+		run(warp, arrays, lanes, 4, (enum rt_atom)op);
+	} else {
+		run(warp, arrays, lanes, 8, (enum rt_atom)op);
+	}
+	warp->lane = RT_GROUP;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tex, suld, sust, sured and the queries of compiled kernels call: they find the object of a
+ * handle and let texture.c and surface.c do the work.  A wrong handle ends the launch.
+ */
+#include "base/common.h"
+
+#include "cpu/abi/api_array.h"
+
+static const void *find(struct rt_warp *warp, uint64_t handle, enum api_kind kind)
+{
+	const void *object = handle_get((const void *)(uintptr_t)handle, kind);
+	if (object == NULL) {
+		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is no live %s object",
+			(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
+	}
+	return object;
+}
+
+uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
+	uint32_t *out)
+{
+	const struct texture_object *t = find(warp, handle, API_TEXTURE);
+	if (t != NULL) {
+		texture_read(&t->texture, request, out);
+	}
+	return t != NULL;
+}
+
+uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
+	uint32_t *unused)
+{
+	static const struct {
+		CUresult code;
+		const char *text;
+	} failures[] = {
+		[SURFACE_OUTSIDE] = {CUDA_ERROR_LAUNCH_FAILED, "access outside of a surface"},
+		[SURFACE_MISALIGNED] = {CUDA_ERROR_MISALIGNED_ADDRESS,
+			"access to a surface at a byte that is not a multiple of its size"},
+		[SURFACE_MISMATCH] = {CUDA_ERROR_LAUNCH_FAILED,
+			"reduction of another size than the surface's elements"},
+	};
+	(void)unused;
+	const struct surface_object *s = find(warp, handle, API_SURFACE);
+	if (s == NULL) {
+		return 0;
+	}
+	enum surface_result result = surface_access(&s->surface, request);
+	if (result != SURFACE_DONE) {
+		rt_fail(warp, failures[result].code, "%s", failures[result].text);
+	}
+	return result == SURFACE_DONE;
+}
+
+/* PTX ISA 5.3: the numbers that OpenCL gives to the types and orders of channels. */
+static uint32_t channel_type(const struct texel_format *format, bool is_normalized)
+{
+	uint32_t size = format->bits / 16; /* 0, 1, 2 */
+	switch (format->kind) {
+	case TEXEL_UINT:
+		return (is_normalized ? 0x10d2 : 0x10da) + size;
+	case TEXEL_SINT:
+		return (is_normalized ? 0x10d0 : 0x10d7) + size;
+	default:
+		return format->bits == 16 ? 0x10dd : 0x10de;
+	}
+}
+
+static uint32_t channel_order(const struct texel_format *format)
+{
+	return format->channels == 1 ? 0x10b0 : format->channels == 2 ? 0x10b2 : 0x10b5;
+}
+
+/* What textures and surfaces both know. */
+static uint32_t query_image(const struct image *image, uint32_t layers, uint32_t what)
+{
+	switch ((enum rt_query_what)what) {
+	case RT_QUERY_WIDTH:
+		return image->width;
+	case RT_QUERY_HEIGHT:
+		return image->height;
+	case RT_QUERY_DEPTH:
+		return layers > 0 ? 1 : image->slices;
+	case RT_QUERY_ARRAY_SIZE:
+		return layers;
+	case RT_QUERY_SAMPLES:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t query_texture(const struct texture_object *t, const struct rt_query *query)
+{
+	const struct texture *texture = &t->texture;
+	const struct sampler *sampler = &texture->sampler;
+	uint32_t last = texture->level_count - 1;
+	switch ((enum rt_query_what)query->what) {
+	case RT_QUERY_CHANNEL_TYPE:
+		return channel_type(&texture->format, !texture_reads_integers(texture));
+	case RT_QUERY_CHANNEL_ORDER:
+		return channel_order(&texture->format);
+	case RT_QUERY_NORMALIZED:
+		return sampler->is_normalized;
+	case RT_QUERY_LEVELS:
+		return texture->level_count;
+	case RT_QUERY_FILTER:
+		return sampler->is_linear;
+	case RT_QUERY_ADDRESS_0:
+	case RT_QUERY_ADDRESS_1:
+	case RT_QUERY_ADDRESS_2:
+		return sampler->address[query->what - RT_QUERY_ADDRESS_0];
+	default:
+		return query_image(&texture->levels[query->level < last ? query->level : last],
+			t->layers, query->what);
+	}
+}
+
+static uint32_t query_surface(const struct surface_object *s, uint32_t what)
+{
+	switch ((enum rt_query_what)what) {
+	case RT_QUERY_CHANNEL_TYPE:
+		return channel_type(&s->surface.format, s->surface.format.is_normalized);
+	case RT_QUERY_CHANNEL_ORDER:
+		return channel_order(&s->surface.format);
+	default:
+		return query_image(&s->surface.image, s->layers, what);
+	}
+}
+
+uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
+	uint32_t *out)
+{
+	enum api_kind kind = query->is_surface ? API_SURFACE : API_TEXTURE;
+	const void *object = find(warp, handle, kind);
+	if (object != NULL) {
+		*out = kind == API_TEXTURE ? query_texture(object, query)
+			: query_surface(object, query->what);
+	}
+	return object != NULL;
+}

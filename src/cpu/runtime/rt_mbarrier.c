@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* See rt_mbarrier.h. */
+#include "base/common.h"
+
+#include "cpu/runtime/rt_mbarrier.h"
+
+#include <string.h>
+
+#define TX_SHIFT 40
+#define TX_BITS 22
+#define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)
+#define PARITY_SHIFT 63
+
+/* A barrier taken apart. */
+struct barrier {
+	uint64_t expected;
+	uint64_t pending;
+	uint64_t bytes;    /* modulo 1 << TX_BITS */
+	uint64_t parity;
+};
+
+static struct barrier unpack(uint64_t bits)
+{
+	return (struct barrier){bits & MBARRIER_COUNT_MASK,
+		bits >> MBARRIER_PENDING_SHIFT & MBARRIER_COUNT_MASK, bits >> TX_SHIFT & TX_MASK,
+		bits >> PARITY_SHIFT};
+}
+
+static uint64_t pack(const struct barrier *b)
+{
+	return (b->expected & MBARRIER_COUNT_MASK)
+		| (b->pending & MBARRIER_COUNT_MASK) << MBARRIER_PENDING_SHIFT
+		| (b->bytes & TX_MASK) << TX_SHIFT | b->parity << PARITY_SHIFT;
+}
+
+static void arrive(struct barrier *b, uint64_t count)
+{
+	b->pending -= count < b->pending ? count : b->pending;
+}
+
+static void drop(struct barrier *b, uint64_t count)
+{
+	b->expected -= count < b->expected ? count : b->expected;
+	arrive(b, count);
+}
+
+static void update(struct barrier *b, enum mbarrier_op op, uint64_t argument)
+{
+	switch (op) {
+	case MBARRIER_EXPECT:
+		b->bytes += argument;
+		break;
+	case MBARRIER_COMPLETE:
+		b->bytes -= argument;
+		break;
+	case MBARRIER_ARRIVE:
+		arrive(b, argument);
+		break;
+	case MBARRIER_ARRIVE_TX:
+		b->bytes += argument;
+		arrive(b, 1);
+		break;
+	case MBARRIER_DROP:
+		drop(b, argument);
+		break;
+	case MBARRIER_DROP_TX:
+		b->bytes += argument;
+		drop(b, 1);
+		break;
+	default:
+		break;
+	}
+	if (b->pending == 0 && (b->bytes & TX_MASK) == 0) {
+		b->pending = b->expected;
+		b->parity ^= 1;
+	}
+}
+
+uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_t argument)
+{
+	uint64_t old;
+	(void)warp;
+	memcpy(&old, place, sizeof(old));
+	if (op == MBARRIER_TEST) {
+		return (old ^ argument) >> PARITY_SHIFT;
+	}
+	if (op == MBARRIER_TEST_PARITY) {
+		return old >> PARITY_SHIFT ^ (argument & 1);
+	}
+	struct barrier b = unpack(old);
+	if (op == MBARRIER_INIT) {
+		b = (struct barrier){.expected = argument, .pending = argument};
+	} else {
+		update(&b, (enum mbarrier_op)op, argument);
+	}
+	uint64_t bits = pack(&b);
+	memcpy(place, &bits, sizeof(bits));
+	return old;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_RT_MMA_H
+#define CPU_RT_MMA_H
+
+/*
+ * Matrices of a warp, in C: the results of COLLECT_MMA and what follows it.  Details are those of
+ * mma_encode, or for ldmatrix and stmatrix how many matrices there are, and whether transposed.
+ *
+ * Numerics.  Products of floats up to 19 bits are exact.  They are added to C in f64, in order of
+ * k, and the sum is rounded to the type of D once; f64 matrices are a chain of fma in order of k,
+ * in the direction that the instruction names.
+ * A NaN comes out as 0x7fffffff or 0x7fff.  Integers are exact, and wrap or saturate once.
+ */
+#include "cpu/runtime/rt.h"
+
+#define MATRIX_TRANSPOSED 8u
+
+/* Words: A, B and C, one behind the other; result D. */
+void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set);
+/* Words: address (2), stride in elements; of a store the fragment behind it.  Result of a load: the
+ * fragment. */
+void mma_load(struct rt_exchange *x, uint32_t details, uint32_t matrix, uint32_t set);
+void mma_store(struct rt_exchange *x, uint32_t details, uint32_t set);
+/* Words: address (2); of a store the fragment behind it. */
+void matrix_load(struct rt_exchange *x, uint32_t details, uint32_t set);
+void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set);
+/* An 8 x 8 matrix of 16 bits, one word of each thread. */
+void matrix_transpose(struct rt_exchange *x, uint32_t set);
+
+#endif

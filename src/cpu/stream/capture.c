@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Captures.  One begins in a stream, and takes in those that wait for events recorded in it.  Each
+ * of its streams has a tail, the nodes that the next one will depend on; recording an event copies
+ * the tail, waiting for it adds the copy to another stream's.  At the end everything must have come
+ * together in the first stream.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/capture.h"
+
+#include "base/alloc.h"
+#include "cpu/stream/graph_node.h"
+#include "cpu/stream/graph_run.h"
+#include "cpu/stream/queue.h"
+
+struct capture {
+	struct capture *next;   /* of those that go on */
+	size_t refs;            /* streams and events; the list has none */
+	uint64_t id;
+	uint64_t thread;        /* that began it */
+	CUstreamCaptureMode mode;
+	struct graph *graph;
+	bool owns_graph;
+	bool is_invalid;
+	bool is_over;
+	struct stream *origin;
+	struct stream *streams;
+	struct tail gone;       /* of streams that were destroyed; what must be joined, too */
+};
+
+static struct capture *captures;
+static atomic_size_t capture_count;
+static uint64_t last_id;
+static atomic_ullong last_thread;
+
+static _Thread_local uint64_t this_thread;
+static _Thread_local CUstreamCaptureMode this_mode;
+
+static uint64_t thread_id(void)
+{
+	if (this_thread == 0) {
+		this_thread = atomic_fetch_add(&last_thread, 1) + 1;
+	}
+	return this_thread;
+}
+
+CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
+{
+	CUstreamCaptureMode before = this_mode;
+	this_mode = mode;
+	return before;
+}
+
+/* --- Captures and their streams --- */
+
+static void release(struct capture *capture)
+{
+	if (--capture->refs == 0) {
+		tail_free(&capture->gone);
+		mem_free(capture);
+	}
+}
+
+static void join(struct capture *capture, struct stream *stream)
+{
+	stream->captured.capture = capture;
+	stream->captured.next = capture->streams;
+	capture->streams = stream;
+	capture->refs++;
+}
+
+static void part(struct stream *stream)
+{
+	struct capture *capture = stream->captured.capture;
+	struct stream **link = &capture->streams;
+	while (*link != stream) {
+		link = &(*link)->captured.next;
+	}
+	*link = stream->captured.next;
+	tail_free(&stream->captured.tail);
+	stream->captured.capture = NULL;
+	release(capture);
+}
+
+static CUresult invalidate(struct capture *capture, CUresult result)
+{
+	capture->is_invalid = true;
+	return result;
+}
+
+/* The capture ends: its streams are free, and the graph is nobody's yet. */
+static void finish(struct capture *capture)
+{
+	struct capture **link = &captures;
+	while (*link != capture) {
+		link = &(*link)->next;
+	}
+	*link = capture->next;
+	atomic_fetch_sub(&capture_count, 1);
+	capture->is_over = true;
+	capture->refs++;
+	while (capture->streams != NULL) {
+		part(capture->streams);
+	}
+	release(capture);
+}
+
+void capture_forget(struct event *event)
+{
+	if (event->captured.capture != NULL) {
+		release(event->captured.capture);
+		event->captured.capture = NULL;
+		tail_free(&event->captured.tail);
+	}
+}
+
+struct graph *capture_leave(struct stream *stream)
+{
+	struct capture *capture = stream->captured.capture;
+	if (capture == NULL) {
+		return NULL;
+	}
+	if (capture->origin != stream) {
+		capture->is_invalid = true;
+		part(stream);
+		return NULL;
+	}
+	struct graph *graph = capture->graph;
+	bool owns_graph = capture->owns_graph;
+	finish(capture);
+	graph_lock();
+	graph->is_captured_into = false;
+	if (owns_graph) {
+		graph_hide(graph);
+	}
+	graph_unlock();
+	return owns_graph ? graph : NULL;
+}
+
+/* --- Failures --- */
+
+/* Whether the legacy stream of a context must not be used; invalidates the captures that forbid it
+ * if that was to be done. */
+static bool is_legacy_blocked(const struct context *context, bool is_use)
+{
+	bool found = false;
+	if (atomic_load(&capture_count) == 0) {
+		return false;
+	}
+	for (struct stream *s = context->streams; s != NULL; s = s->next) {
+		if (s->is_blocking && s->captured.capture != NULL) {
+			found = true;
+			s->captured.capture->is_invalid |= is_use;
+		}
+	}
+	return found;
+}
+
+static CUresult fail_legacy(const char *call)
+{
+	return api_fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+		"%s: the legacy default stream would depend on a stream that is captured", call);
+}
+
+static CUresult fail_unsupported(const char *call)
+{
+	return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+		"%s: not while a stream is captured", call);
+}
+
+CUresult capture_check_stream(const char *call, struct stream *stream)
+{
+	if (stream->captured.capture != NULL) {
+		return invalidate(stream->captured.capture, fail_unsupported(call));
+	}
+	return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
+		? fail_legacy(call) : CUDA_SUCCESS;
+}
+
+CUresult capture_close_stream(const char *call, struct stream *stream)
+{
+	struct capture *capture = stream->captured.capture;
+	const struct tail *tail = &stream->captured.tail;
+	if (capture == NULL || capture->origin == stream) {
+		return capture_check_stream(call, stream);
+	}
+	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
+		return api_no_memory(call);
+	}
+	part(stream);
+	return CUDA_SUCCESS;
+}
+
+CUresult capture_check_context(const char *call, struct context *context)
+{
+	CUresult result = CUDA_SUCCESS;
+	if (atomic_load(&capture_count) == 0) {
+		return CUDA_SUCCESS;
+	}
+	for (struct stream *s = context->streams; s != NULL; s = s->next) {
+		if (s->captured.capture != NULL) {
+			s->captured.capture->is_invalid = true;
+			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		}
+	}
+	return result == CUDA_SUCCESS ? result : fail_unsupported(call);
+}
+
+CUresult capture_check_event(const char *call, struct event *event)
+{
+	if (event->captured.capture == NULL) {
+		return CUDA_SUCCESS;
+	}
+	return invalidate(event->captured.capture, api_fail(CUDA_ERROR_CAPTURED_EVENT,
+		"%s: the event was recorded in a capture", call));
+}
+
+CUresult capture_check_thread(const char *call)
+{
+	CUresult result = CUDA_SUCCESS;
+	if (atomic_load(&capture_count) == 0 || this_mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+		return CUDA_SUCCESS;
+	}
+	for (struct capture *c = captures; c != NULL; c = c->next) {
+		bool is_mine = c->thread == thread_id();
+		if ((is_mine && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+		    || (!is_mine && c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL
+			&& this_mode == CU_STREAM_CAPTURE_MODE_GLOBAL)) {
+			result = invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+		}
+	}
+	return result == CUDA_SUCCESS ? result : fail_unsupported(call);
+}
+
+CUresult capture_check_unsafe(const char *call)
+{
+	if (atomic_load(&capture_count) == 0) {
+		return CUDA_SUCCESS;
+	}
+	queue_lock();
+	CUresult result = capture_check_thread(call);
+	queue_unlock();
+	return result;
+}
+
+/* --- What streams do --- */
+
+CUresult capture_node(const char *call, struct stream *stream, struct node_data *data,
+	struct graph *child)
+{
+	struct captured *captured = &stream->captured;
+	struct tail *tail = &captured->tail;
+	struct graph_node *node;
+	if (captured->capture->is_invalid || !tail_reserve(tail, 1)) {
+		node_data_release(data);
+		return captured->capture->is_invalid ? api_fail(
+			CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed", call)
+			: api_no_memory(call);
+	}
+	graph_lock();
+	CUresult result = node_add(call, captured->capture->graph, data, child, tail->nodes,
+		tail->data, tail->count, &node);
+	graph_unlock();
+	if (result == CUDA_SUCCESS) {
+		tail->count = 0;
+		tail_add(tail, &node->handle, NULL, 1);
+	}
+	return result;
+}
+
+/* The launch of a graph becomes a node with a copy of the graph. */
+static CUresult capture_launch(const char *call, struct stream *stream, const struct work *work)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
+	struct node_data *data;
+	CUresult result = node_make(call, &params, NULL, &data);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	struct graph *child = graph_clone(graph_run_graph(work->run), true);
+	graph_unlock();
+	if (child == NULL) {
+		node_data_release(data);
+		return api_no_memory(call);
+	}
+	data->params.graph.graph = child->handle;
+	result = capture_node(call, stream, data, child);
+	if (result != CUDA_SUCCESS) {
+		graph_release(child);
+	}
+	return result;
+}
+
+static CUresult capture_external(const char *call, struct stream *stream, const struct work *work)
+{
+	CUgraphNodeParams params = {.eventWait = {work->event},
+		.type = work->kind == WORK_WAIT ? CU_GRAPH_NODE_TYPE_WAIT_EVENT
+			: CU_GRAPH_NODE_TYPE_EVENT_RECORD};
+	struct node_data *data;
+	CUresult result = node_make(call, &params, NULL, &data);
+	return result == CUDA_SUCCESS ? capture_node(call, stream, data, NULL) : result;
+}
+
+static CUresult capture_record(const char *call, struct stream *stream, struct event *event)
+{
+	const struct tail *from = &stream->captured.tail;
+	struct tail tail = {0};
+	if (!tail_add(&tail, from->nodes, from->data, from->count)) {
+		tail_free(&tail);
+		return api_no_memory(call);
+	}
+	// What it was recorded for before does not count any more.
+	event_record(event, NULL);
+	event->captured.capture = stream->captured.capture;
+	event->captured.capture->refs++;
+	event->captured.tail = tail;
+	return CUDA_SUCCESS;
+}
+
+/* A stream waits for an event of a capture, and thereby is or comes to be part of it. */
+static CUresult capture_wait(const char *call, struct stream *stream, struct event *event)
+{
+	struct capture *mine = stream->captured.capture;
+	struct capture *capture = event->captured.capture;
+	const struct tail *tail = &event->captured.tail;
+	if (stream->is_legacy) {
+		return invalidate(capture, fail_legacy(call));
+	}
+	if (capture->is_over) {
+		return api_fail(CUDA_ERROR_CAPTURED_EVENT,
+			"%s: the event was recorded in a capture that has ended", call);
+	}
+	if (mine != NULL && mine != capture) {
+		invalidate(mine, CUDA_SUCCESS);
+		return invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+			"%s: the event is of another capture", call));
+	}
+	if (capture->is_invalid) {
+		return api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed",
+			call);
+	}
+	if (!tail_add(&stream->captured.tail, tail->nodes, tail->data, tail->count)) {
+		return api_no_memory(call);
+	}
+	if (mine == NULL) {
+		join(capture, stream);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult capture_other(const char *call, struct stream *stream, const struct work *work)
+{
+	struct capture *capture = stream->captured.capture;
+	struct node_data *data;
+	if (work->kind == WORK_CALLBACK || work->kind == WORK_FREE) {
+		return invalidate(capture, fail_unsupported(call));
+	}
+	CUresult result = node_make_work(call, stream->object.context, work, &data);
+	return result == CUDA_SUCCESS ? capture_node(call, stream, data, NULL) : result;
+}
+
+CUresult capture_work(const char *call, struct stream *stream, struct event *event,
+	const struct work *work, bool *is_captured)
+{
+	struct capture *capture = stream->captured.capture;
+	if (likely(atomic_load_explicit(&capture_count, memory_order_relaxed) == 0
+		&& work->kind != WORK_WAIT && !work->is_external)) {
+		*is_captured = false; // nothing is
+		return CUDA_SUCCESS;
+	}
+	*is_captured = true;
+	if (work->kind == WORK_WAIT && !work->is_external && event->captured.capture != NULL) {
+		return capture_wait(call, stream, event);
+	}
+	if (capture == NULL) {
+		*is_captured = false;
+		return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
+			? fail_legacy(call) : work->is_external ? api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: external events are for captures", call) : CUDA_SUCCESS;
+	}
+	if (capture->is_invalid) {
+		return api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed",
+			call);
+	}
+	switch (work->kind) {
+	case WORK_EMPTY:
+		return CUDA_SUCCESS;
+	case WORK_GRAPH:
+		return capture_launch(call, stream, work);
+	case WORK_RECORD:
+		return work->is_external ? capture_external(call, stream, work)
+			: capture_record(call, stream, event);
+	case WORK_WAIT:
+		return work->is_external ? capture_external(call, stream, work)
+			: invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+			"%s: the event was not recorded in the capture", call));
+	default:
+		return capture_other(call, stream, work);
+	}
+}
+
+/* --- Beginning and ending --- */
+
+/* A graph that exists and that nobody captures into.  The lock of graph.h is held. */
+static CUresult find_target(const char *call, CUgraph handle, struct graph **out)
+{
+	CUresult result = graph_find(call, handle, out);
+	return result == CUDA_SUCCESS && (*out)->is_captured_into ? api_fail(
+		CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call) : result;
+}
+
+/* Whether all nodes are in a graph. */
+static CUresult check_nodes(const char *call, const struct graph *graph, const CUgraphNode *nodes,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct graph_node *node;
+		CUresult result = node_find(call, nodes[i], &node);
+		if (result == CUDA_SUCCESS && node->graph != graph) {
+			result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of another graph",
+				call);
+		}
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *handle,
+	const CUgraphNode *from, const CUgraphEdgeData *data, size_t count,
+	CUstreamCaptureMode mode)
+{
+	if (stream->is_legacy) {
+		return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"%s: the legacy default stream cannot be captured", call);
+	}
+	if (stream->captured.capture != NULL) {
+		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is captured already",
+			call);
+	}
+	struct capture *capture = mem_zalloc(1, sizeof(*capture));
+	struct graph *graph = NULL;
+	graph_lock();
+	CUresult result = handle != NULL ? find_target(call, *handle, &graph) : CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS && graph != NULL) {
+		result = check_nodes(call, graph, from, count);
+	}
+	if (result == CUDA_SUCCESS && (capture == NULL
+			|| !tail_add(&stream->captured.tail, from, data, count)
+			|| (graph == NULL && (capture->graph = graph_create(true)) == NULL))) {
+		result = api_no_memory(call);
+	}
+	if (result != CUDA_SUCCESS) {
+		graph_unlock();
+		tail_free(&stream->captured.tail);
+		mem_free(capture);
+		return result;
+	}
+	capture->owns_graph = graph == NULL;
+	capture->graph = graph != NULL ? graph : capture->graph;
+	capture->graph->is_captured_into = true;
+	graph_unlock();
+	capture->id = ++last_id;
+	capture->thread = thread_id();
+	capture->mode = mode;
+	capture->origin = stream;
+	capture->next = captures;
+	captures = capture;
+	atomic_fetch_add(&capture_count, 1);
+	join(capture, stream);
+	return CUDA_SUCCESS;
+}
+
+/* Mark a node and all that it depends on; `peer` of a marked node is the node itself. */
+static void mark(struct graph_node *start)
+{
+	struct graph_node *todo = start;
+	start->peer = start;
+	start->ready = NULL;
+	while (todo != NULL) {
+		struct graph_node *node = todo;
+		todo = node->ready;
+		for (size_t i = 0; i < node->from.count; i++) {
+			struct graph_node *next = node->from.list[i].node;
+			if (next->peer != next) {
+				next->peer = next;
+				next->ready = todo;
+				todo = next;
+			}
+		}
+	}
+}
+
+/* Whether all nodes of a tail are marked. */
+static bool is_marked(const struct tail *tail)
+{
+	bool found = true;
+	for (size_t i = 0; found && i < tail->count; i++) {
+		const struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
+		found = node == NULL || node->peer != NULL;
+	}
+	return found;
+}
+
+/* Whether what the other streams did has come together in the first one. */
+static bool is_joined(const struct capture *capture)
+{
+	const struct tail *tail = &capture->origin->captured.tail;
+	for (struct graph_node *node = capture->graph->first; node != NULL; node = node->next) {
+		node->peer = NULL;
+	}
+	for (size_t i = 0; i < tail->count; i++) {
+		struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
+		if (node->peer == NULL) {
+			mark(node);
+		}
+	}
+	bool joined = is_marked(&capture->gone);
+	for (const struct stream *s = capture->streams; joined && s != NULL; s = s->captured.next) {
+		joined = is_marked(&s->captured.tail);
+	}
+	return joined;
+}
+
+CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, struct graph **waste)
+{
+	struct capture *capture = stream->captured.capture;
+	*out = NULL;
+	*waste = NULL;
+	if (capture == NULL) {
+		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
+	}
+	if (capture->origin != stream) {
+		return invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+			"%s: the capture began in another stream", call));
+	}
+	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != thread_id()) {
+		return api_fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+			"%s: the capture began in another thread", call);
+	}
+	struct graph *graph = capture->graph;
+	bool owns_graph = capture->owns_graph;
+	graph_lock();
+	CUresult result = capture->is_invalid ? api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+		"%s: the capture has failed", call) : is_joined(capture) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+		"%s: a stream that was forked was not joined", call);
+	graph->is_captured_into = false;
+	if (result == CUDA_SUCCESS) {
+		*out = graph->handle;
+	} else if (owns_graph) {
+		graph_hide(graph);
+		*waste = graph;
+	}
+	graph_unlock();
+	finish(capture);
+	return result;
+}
+
+CUresult capture_get_info(const char *call, struct stream *stream, struct capture_info *out)
+{
+	const struct capture *capture = stream->captured.capture;
+	*out = (struct capture_info){.status = CU_STREAM_CAPTURE_STATUS_NONE};
+	if (stream->is_legacy && is_legacy_blocked(stream->object.context, false)) {
+		return fail_legacy(call);
+	}
+	if (capture != NULL) {
+		const struct tail *tail = &stream->captured.tail;
+		*out = (struct capture_info){capture->is_invalid
+			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
+			capture->id, capture->graph->handle, *tail, tail_is_lossy(tail)};
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult capture_update(const char *call, struct stream *stream, const CUgraphNode *nodes,
+	const CUgraphEdgeData *data, size_t count, bool replace)
+{
+	struct capture *capture = stream->captured.capture;
+	struct tail *tail = &stream->captured.tail;
+	if (capture == NULL) {
+		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
+	}
+	graph_lock();
+	CUresult result = check_nodes(call, capture->graph, nodes, count);
+	graph_unlock();
+	if (result == CUDA_SUCCESS && !tail_reserve(tail, tail->count + count)) {
+		result = api_no_memory(call);
+	}
+	if (result == CUDA_SUCCESS) {
+		tail->count = replace ? 0 : tail->count;
+		tail_add(tail, nodes, data, count);
+	}
+	return result;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events.  A record that a stream has not come to yet is a mark, which the event shares with those
+ * who wait for it: they go on waiting for it when the event is recorded anew, or destroyed.
+ *
+ * An event of several processes may have been recorded last by another one.  That record becomes a
+ * mark when somebody here is to wait for it, and a thread looks again and again whether it is done:
+ * other processes do not tell us.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/stream.h"
+
+#include "base/alloc.h"
+#include "cpu/stream/queue.h"
+
+#include <time.h>
+
+/* --- Records of other processes --- */
+
+static struct {
+	struct mark *marks;  /* that are not done yet */
+	bool has_thread;
+} watch;
+
+static bool has_to_watch(const void *arg)
+{
+	(void)arg;
+	return watch.marks != NULL || shared_count() == 0;
+}
+
+/* Set the marks whose records are done; whether there were any. */
+static bool look_again(void)
+{
+	bool any = false;
+	struct mark **link = &watch.marks;
+	while (*link != NULL) {
+		struct mark *mark = *link;
+		if (shared_is_done(mark->shared, mark->ticket)) {
+			*link = mark->next;
+			mark_set(mark);
+			mark_release(mark);
+			any = true;
+		} else {
+			link = &mark->next;
+		}
+	}
+	return any;
+}
+
+static void *watch_main(void *arg)
+{
+	const long longest = 200000;
+	struct timespec pause = {0};
+	queue_lock();
+	while (shared_count() > 0) {
+		queue_wait(has_to_watch, NULL, 0);
+		if (look_again()) {
+			queue_tell();
+			pause.tv_nsec = 0;
+		}
+		if (watch.marks != NULL) {
+			pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
+			queue_unlock();
+			nanosleep(&pause, NULL);
+			queue_lock();
+		}
+	}
+	watch.has_thread = false;
+	queue_unlock();
+	return arg;
+}
+
+/* The lock is held.  Before an event is another process's, too. */
+static bool start_watching(void)
+{
+	pthread_t thread;
+	if (!watch.has_thread && pool_start_thread(&thread, watch_main, NULL)) {
+		pthread_detach(thread);
+		watch.has_thread = true;
+	}
+	return watch.has_thread;
+}
+
+/* --- Records --- */
+
+bool event_is_done(const struct event *event)
+{
+	return event->shared != NULL ? shared_is_done(event->shared, shared_last(event->shared))
+		: mark_is_done(event->mark);
+}
+
+struct mark *event_pending(struct event *event, struct mark *spare)
+{
+	struct mark *mark = mark_is_done(event->mark) ? NULL : event->mark;
+	uint64_t ticket = event->shared != NULL ? shared_last(event->shared) : 0;
+	if (event->shared != NULL && shared_is_done(event->shared, ticket)) {
+		mark = NULL;
+	} else if (event->shared != NULL && (mark == NULL || mark->ticket != ticket)) {
+		spare->shared = shared_retain(event->shared);
+		spare->ticket = ticket;
+		spare->is_foreign = true;
+		spare->refs += 2; // the event's and the list's
+		spare->next = watch.marks;
+		watch.marks = spare;
+		mark_release(event->mark);
+		event->mark = spare;
+		queue_tell();
+		return spare;
+	}
+	if (mark != NULL) {
+		mark->refs++;
+	}
+	mark_release(spare);
+	return mark;
+}
+
+void event_record(struct event *event, struct mark *mark)
+{
+	capture_forget(event);
+	mark_release(event->mark);
+	event->mark = mark;
+	event->is_recorded = true;
+	event->time = mark == NULL ? queue_time() : 0;
+	if (event->shared == NULL) {
+		return;
+	}
+	uint64_t ticket = shared_issue(event->shared);
+	if (mark == NULL) {
+		shared_finish(event->shared, ticket);
+	} else {
+		mark->shared = shared_retain(event->shared);
+		mark->ticket = ticket;
+	}
+}
+
+/* --- Events --- */
+
+/* The lock is held.  Takes the shared one, also if it fails. */
+static CUevent add_event(struct context *context, unsigned flags, struct shared_event *shared)
+{
+	struct event *event = mem_zalloc(1, sizeof(*event));
+	if (event == NULL || !object_add(&event->object, context, API_EVENT)) {
+		shared_release(shared);
+		mem_free(event);
+		return NULL;
+	}
+	event->flags = flags;
+	event->shared = shared;
+	return event->object.handle;
+}
+
+CUevent event_create(struct context *context, unsigned flags)
+{
+	CUevent handle = NULL;
+	queue_lock();
+	struct shared_event *shared = flags & CU_EVENT_INTERPROCESS ? shared_create() : NULL;
+	if (shared != NULL || !(flags & CU_EVENT_INTERPROCESS)) {
+		handle = add_event(context, flags, shared);
+	}
+	queue_unlock();
+	return handle;
+}
+
+CUresult event_destroy(const char *call, CUevent handle)
+{
+	queue_lock();
+	struct event *event = handle_get(handle, API_EVENT);
+	CUresult result = event != NULL ? context_check(event->object.context)
+		: api_bad_handle(call, "event");
+	if (event != NULL) {
+		object_remove(&event->object);
+		capture_forget(event);
+		mark_release(event->mark);
+		shared_release(event->shared);
+		mem_free(event);
+		queue_tell();
+	}
+	queue_unlock();
+	return result;
+}
+
+void event_free(void *handle)
+{
+	event_destroy("an event", handle);
+}
+
+/* The lock is held. */
+static CUresult find_event(const char *call, CUevent handle, struct event **out)
+{
+	*out = handle_get(handle, API_EVENT);
+	CUresult result = *out != NULL ? capture_check_event(call, *out)
+		: api_bad_handle(call, "event");
+	return result == CUDA_SUCCESS ? context_check((*out)->object.context) : result;
+}
+
+CUresult event_get_info(const char *call, CUevent handle, struct event_info *out)
+{
+	struct event *event;
+	queue_lock();
+	CUresult result = find_event(call, handle, &event);
+	if (result == CUDA_SUCCESS) {
+		*out = (struct event_info){event->flags, event->is_recorded,
+			event_is_done(event),
+			event->mark != NULL ? event->mark->time : event->time};
+	}
+	queue_unlock();
+	return result;
+}
+
+CUresult event_wait(const char *call, CUevent handle)
+{
+	struct mark *spare = mark_create();
+	if (spare == NULL) {
+		return api_no_memory(call);
+	}
+	queue_lock();
+	struct event *event;
+	CUresult result = find_event(call, handle, &event);
+	struct mark *mark = result == CUDA_SUCCESS ? event_pending(event, spare) : spare;
+	if (result == CUDA_SUCCESS && mark != NULL) {
+		// The event may go meanwhile; as long as there is its stream, there is the context.
+		struct context *context = event->object.context;
+		struct stream *legacy = context->legacy;
+		legacy->refs++;
+		queue_wait(mark_is_done, mark, 0);
+		result = context_check(context);
+		queue_release(legacy);
+	}
+	mark_release(mark);
+	queue_unlock();
+	return result;
+}
+
+/* --- Between processes --- */
+
+CUresult event_export(const char *call, CUevent handle, struct share_handle *out)
+{
+	queue_lock();
+	const struct event *event = handle_get(handle, API_EVENT);
+	CUresult result = CUDA_SUCCESS;
+	if (event == NULL) {
+		result = api_bad_handle(call, "event");
+	} else if (event->shared == NULL || !shared_describe(event->shared, out)) {
+		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event %s", call,
+			event->shared == NULL ? "was not created with CU_EVENT_INTERPROCESS"
+			: "is another process's");
+	} else if (!start_watching()) {
+		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
+	}
+	queue_unlock();
+	return result;
+}
+
+CUevent event_import(struct context *context, const struct share_handle *handle,
+	enum share_result *result)
+{
+	CUevent event = NULL;
+	struct shared_event *shared;
+	queue_lock();
+	*result = shared_open(&shared, handle);
+	if (*result == SHARE_OPENED && start_watching()) {
+		event = add_event(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, shared);
+	} else if (*result == SHARE_OPENED) {
+		shared_release(shared);
+	}
+	queue_unlock();
+	return event;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs as data.  An edge is in the lists of both of its ends.  Nothing here keeps cycles out:
+ * they are found when a graph is instantiated.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/graph.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void graph_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void graph_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- What nodes do --- */
+
+struct node_data *node_data_create(size_t payload_size)
+{
+	const size_t head = round_up(sizeof(struct node_data), 64);
+	size_t size;
+	struct node_data *data = size_add(&size, head, payload_size) ? mem_zalloc(1, size) : NULL;
+	if (data != NULL) {
+		atomic_init(&data->refs, 1);
+		data->payload_size = payload_size;
+		data->payload = (uint8_t *)data + head;
+	}
+	return data;
+}
+
+struct node_data *node_data_retain(struct node_data *data)
+{
+	atomic_fetch_add(&data->refs, 1);
+	return data;
+}
+
+void node_data_release(struct node_data *data)
+{
+	if (data != NULL && atomic_fetch_sub(&data->refs, 1) == 1) {
+		graph_memory_release(data->memory);
+		mem_free(data);
+	}
+}
+
+/* --- Edges --- */
+
+static bool make_room(struct edges *edges)
+{
+	if (edges->count < edges->room) {
+		return true;
+	}
+	size_t room = edges->room > 0 ? edges->room * 2 : 4;
+	size_t size;
+	struct edge *list = size_mul(&size, room, sizeof(*list)) ? mem_realloc(edges->list, size)
+		: NULL;
+	if (list != NULL) {
+		edges->list = list;
+		edges->room = room;
+	}
+	return list != NULL;
+}
+
+bool graph_connect(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data)
+{
+	if (!make_room(&from->to) || !make_room(&to->from)) {
+		return false;
+	}
+	from->to.list[from->to.count++] = (struct edge){to, *data};
+	to->from.list[to->from.count++] = (struct edge){from, *data};
+	from->graph->edge_count++;
+	return true;
+}
+
+static struct edge *find_edge(const struct edges *edges, const struct graph_node *node)
+{
+	for (size_t i = 0; i < edges->count; i++) {
+		if (edges->list[i].node == node) {
+			return &edges->list[i];
+		}
+	}
+	return NULL;
+}
+
+struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to)
+{
+	return to->from.count < from->to.count ? find_edge(&to->from, from)
+		: find_edge(&from->to, to) != NULL ? find_edge(&to->from, from) : NULL;
+}
+
+static void remove_edge(struct edges *edges, const struct graph_node *node)
+{
+	struct edge *edge = find_edge(edges, node);
+	size_t behind = (size_t)(edges->list + edges->count - edge) - 1;
+	memmove(edge, edge + 1, behind * sizeof(*edge));
+	edges->count--;
+}
+
+void graph_disconnect(struct graph_node *from, struct graph_node *to)
+{
+	remove_edge(&from->to, to);
+	remove_edge(&to->from, from);
+	from->graph->edge_count--;
+}
+
+/* --- Nodes --- */
+
+static bool handles_memory(CUgraphNodeType type)
+{
+	return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct graph *child)
+{
+	struct graph_node *node = mem_zalloc(1, sizeof(*node));
+	if (node == NULL || (graph->handle != NULL
+			&& (node->handle = handle_create(API_GRAPH_NODE, node)) == NULL)) {
+		mem_free(node);
+		return NULL;
+	}
+	node->graph = graph;
+	node->data = data;
+	node->child = child;
+	node->link = graph->last;
+	*graph->last = node;
+	graph->last = &node->next;
+	graph->node_count++;
+	graph->has_memory |= handles_memory(data->params.type);
+	if (child != NULL) {
+		child->parent = node;
+		graph->has_memory |= child->has_memory;
+	}
+	return node;
+}
+
+/* Nobody finds it any more, and its memory is in no graph of the program. */
+static void hide_node(struct graph_node *node)
+{
+	struct graph_memory *memory = node->data->memory;
+	handle_release(node->handle);
+	node->handle = NULL;
+	if (memory != NULL && memory->owner == node->graph) {
+		memory->owner = NULL;
+	}
+}
+
+/* Without the lock, too, if its graph is hidden or never was the program's. */
+static void free_node(struct graph_node *node)
+{
+	handle_release(node->handle);
+	node_data_release(node->data);
+	mem_free(node->from.list);
+	mem_free(node->to.list);
+	mem_free(node);
+}
+
+struct graph *graph_remove(struct graph_node *node)
+{
+	struct graph *graph = node->graph;
+	struct graph *child = node->child;
+	while (node->from.count > 0) {
+		graph_disconnect(node->from.list[node->from.count - 1].node, node);
+	}
+	while (node->to.count > 0) {
+		graph_disconnect(node, node->to.list[node->to.count - 1].node);
+	}
+	*node->link = node->next;
+	if (node->next != NULL) {
+		node->next->link = node->link;
+	} else {
+		graph->last = node->link;
+	}
+	graph->node_count--;
+	hide_node(node);
+	free_node(node);
+	if (child != NULL) {
+		graph_hide(child);
+	}
+	return child;
+}
+
+/* --- Graphs --- */
+
+struct graph *graph_create(bool with_handle)
+{
+	struct graph *graph = mem_zalloc(1, sizeof(*graph));
+	if (graph == NULL
+	    || (with_handle && (graph->handle = handle_create(API_GRAPH, graph)) == NULL)) {
+		mem_free(graph);
+		return NULL;
+	}
+	graph->last = &graph->first;
+	return graph;
+}
+
+void graph_hide(struct graph *graph)
+{
+	handle_release(graph->handle);
+	graph->handle = NULL;
+	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		hide_node(node);
+		if (node->child != NULL) {
+			graph_hide(node->child);
+		}
+	}
+}
+
+void graph_release(struct graph *graph)
+{
+	if (graph == NULL) {
+		return;
+	}
+	while (graph->first != NULL) {
+		struct graph_node *node = graph->first;
+		graph->first = node->next;
+		graph_release(node->child);
+		free_node(node);
+	}
+	while (graph->uses != NULL) {
+		struct object_use *use = graph->uses;
+		graph->uses = use->next;
+		user_object_drop(use->object, use->count);
+		mem_free(use);
+	}
+	handle_release(graph->handle);
+	mem_free(graph);
+}
+
+static bool clone_uses(const struct graph *graph, struct graph *clone)
+{
+	for (const struct object_use *use = graph->uses; use != NULL; use = use->next) {
+		struct object_use *copy = mem_alloc(sizeof(*copy));
+		if (copy == NULL || !user_object_keep(use->object, use->count)) {
+			mem_free(copy);
+			return false;
+		}
+		*copy = (struct object_use){clone->uses, use->object, use->count};
+		clone->uses = copy;
+	}
+	return true;
+}
+
+static bool clone_nodes(const struct graph *graph, struct graph *clone)
+{
+	const bool with_handles = clone->handle != NULL;
+	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		struct graph *child = node->child != NULL ? graph_clone(node->child, with_handles)
+			: NULL;
+		struct graph_node *copy = NULL;
+		if (node->child == NULL || child != NULL) {
+			copy = graph_add(clone, node_data_retain(node->data), child);
+			if (copy == NULL) {
+				node_data_release(node->data);
+			}
+		}
+		if (copy == NULL) {
+			graph_release(child);
+			return false;
+		}
+		copy->origin = node->handle != NULL ? node->handle : node->origin;
+		copy->is_disabled = node->is_disabled;
+		node->peer = copy;
+	}
+	return true;
+}
+
+static bool clone_edges(const struct graph *graph)
+{
+	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		for (size_t i = 0; i < node->from.count; i++) {
+			const struct edge *edge = &node->from.list[i];
+			if (!graph_connect(edge->node->peer, node->peer, &edge->data)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+struct graph *graph_clone(const struct graph *graph, bool with_handles)
+{
+	struct graph *clone = graph_create(with_handles);
+	if (clone == NULL) {
+		return NULL;
+	}
+	clone->origin = graph->handle;
+	if (!clone_nodes(graph, clone) || !clone_edges(graph) || !clone_uses(graph, clone)) {
+		graph_release(clone);
+		return NULL;
+	}
+	return clone;
+}
+
+void graph_mark_memory(struct graph *graph)
+{
+	while (graph != NULL) {
+		graph->has_memory = true;
+		graph = graph->parent != NULL ? graph->parent->graph : NULL;
+	}
+}
+
+bool graph_is_captured(const struct graph *graph)
+{
+	bool found = graph->is_captured_into;
+	for (const struct graph_node *node = graph->first; node != NULL && !found;
+	     node = node->next) {
+		found = node->child != NULL && graph_is_captured(node->child);
+	}
+	return found;
+}
+
+struct graph *graph_root(struct graph *graph)
+{
+	while (graph->parent != NULL) {
+		graph = graph->parent->graph;
+	}
+	return graph;
+}
+
+size_t graph_total(const struct graph *graph)
+{
+	size_t total = graph->node_count;
+	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		total += node->child != NULL ? graph_total(node->child) : 0;
+	}
+	return total;
+}
+
+/* --- Order --- */
+
+/* Nodes that can be run, first in, first out: those that may wait for others are kept apart. */
+struct ready {
+	struct graph_node *first[2];
+	struct graph_node **last[2];
+};
+
+static void push(struct ready *ready, struct graph_node *node)
+{
+	const bool may_wait = node->data->params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
+		|| (node->data->work.kind == WORK_VALUES && !work_is_quick(&node->data->work));
+	node->ready = NULL;
+	*ready->last[may_wait] = node;
+	ready->last[may_wait] = &node->ready;
+}
+
+static struct graph_node *pop(struct ready *ready)
+{
+	int which = ready->first[0] != NULL ? 0 : 1;
+	struct graph_node *node = ready->first[which];
+	if (node != NULL) {
+		ready->first[which] = node->ready;
+		if (node->ready == NULL) {
+			ready->last[which] = &ready->first[which];
+		}
+	}
+	return node;
+}
+
+struct graph_node *graph_sort(struct graph *graph, struct graph_node **order)
+{
+	struct ready ready = {.last = {&ready.first[0], &ready.first[1]}};
+	struct graph_node *node;
+	for (node = graph->first; node != NULL; node = node->next) {
+		node->missing = node->from.count;
+		if (node->missing == 0) {
+			push(&ready, node);
+		}
+	}
+	while ((node = pop(&ready)) != NULL) {
+		*order++ = node;
+		for (size_t i = 0; i < node->to.count; i++) {
+			if (--node->to.list[i].node->missing == 0) {
+				push(&ready, node->to.list[i].node);
+			}
+		}
+	}
+	for (node = graph->first; node != NULL && node->missing == 0; node = node->next) {
+	}
+	return node;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of graphs, and its account.  A list is enough to find it by address: programs have few
+ * allocation nodes.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/graph_memory.h"
+
+#include "base/alloc.h"
+
+static struct {
+	pthread_mutex_t lock;   /* of everything here */
+	struct graph_memory *first;
+	atomic_size_t count;    /* so that who has none of it need not lock */
+	struct memory_pool account;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The lock is held. */
+static struct graph_memory *find(uint64_t address)
+{
+	struct graph_memory *memory = address != 0 ? all.first : NULL;
+	while (memory != NULL && memory->address != address) {
+		memory = memory->next;
+	}
+	return memory;
+}
+
+static struct graph_memory *lock_and_find(uint64_t address)
+{
+	pthread_mutex_lock(&all.lock);
+	return atomic_load(&all.count) > 0 ? find(address) : NULL;
+}
+
+CUresult graph_memory_create(const char *call, struct context *context, size_t size,
+	enum memory_kind kind, struct graph_memory **out)
+{
+	const struct memory_range wish = {.size = size, .kind = kind, .owner = context,
+		.pool = &all.account};
+	CUdeviceptr address;
+	CUresult result = api_allocate(call, &address, &wish);
+	struct graph_memory *memory = result == CUDA_SUCCESS ? mem_zalloc(1, sizeof(*memory))
+		: NULL;
+	*out = memory;
+	if (memory == NULL) {
+		memory_free_ordered(context->device->memory, address);
+		return result != CUDA_SUCCESS ? result
+			: api_no_memory(call);
+	}
+	memory->refs = 1;
+	memory->context = context->handle;
+	memory->home = context;
+	memory->address = address;
+	pthread_mutex_lock(&all.lock);
+	memory->next = all.first;
+	all.first = memory;
+	atomic_fetch_add(&all.count, 1);
+	pthread_mutex_unlock(&all.lock);
+	return CUDA_SUCCESS;
+}
+
+/* The lock is held. */
+static void release(struct graph_memory *memory)
+{
+	if (--memory->refs > 0) {
+		return;
+	}
+	struct graph_memory **link = &all.first;
+	while (*link != memory) {
+		link = &(*link)->next;
+	}
+	*link = memory->next;
+	atomic_fetch_sub(&all.count, 1);
+	struct context *context = handle_get(memory->context, API_CONTEXT);
+	if (memory->address != 0 && context != NULL) {
+		memory_free_ordered(context->device->memory, memory->address);
+	}
+	mem_free(memory);
+}
+
+struct graph_memory *graph_memory_find(uint64_t address)
+{
+	struct graph_memory *memory = lock_and_find(address);
+	if (memory != NULL) {
+		memory->refs++;
+	}
+	pthread_mutex_unlock(&all.lock);
+	return memory;
+}
+
+void graph_memory_retain(struct graph_memory *memory)
+{
+	if (memory != NULL) {
+		pthread_mutex_lock(&all.lock);
+		memory->refs++;
+		pthread_mutex_unlock(&all.lock);
+	}
+}
+
+void graph_memory_release(struct graph_memory *memory)
+{
+	if (memory != NULL) {
+		pthread_mutex_lock(&all.lock);
+		release(memory);
+		pthread_mutex_unlock(&all.lock);
+	}
+}
+
+/* The lock is held. */
+static CUresult take_step(const char *call, struct graph_memory_step *step)
+{
+	struct graph_memory *memory = step->memory;
+	if (memory->address == 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory of the graph has gone with its context", call);
+	}
+	if (step->is_free && !memory->is_live) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory to be freed was not allocated", call);
+	}
+	if (!step->is_free && memory->is_live && !step->may_be_live) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory of the last launch was not freed", call);
+	}
+	step->was_live = memory->is_live;
+	memory->refs += !memory->is_live;
+	memory->is_live = !step->is_free;
+	return CUDA_SUCCESS;
+}
+
+static void take_back(const struct graph_memory_step *step)
+{
+	step->memory->refs -= !step->was_live;
+	step->memory->is_live = step->was_live;
+}
+
+CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count)
+{
+	CUresult result = CUDA_SUCCESS;
+	size_t taken = 0;
+	if (count == 0) {
+		return CUDA_SUCCESS;
+	}
+	pthread_mutex_lock(&all.lock);
+	while (taken < count && (result = take_step(call, &steps[taken])) == CUDA_SUCCESS) {
+		taken++;
+	}
+	while (result != CUDA_SUCCESS && taken > 0) {
+		take_back(&steps[--taken]);
+	}
+	pthread_mutex_unlock(&all.lock);
+	return result;
+}
+
+bool graph_memory_drop(uint64_t address)
+{
+	struct graph_memory *memory = lock_and_find(address);
+	if (memory != NULL) {
+		release(memory);
+	}
+	pthread_mutex_unlock(&all.lock);
+	return memory != NULL;
+}
+
+void graph_memory_forget(const struct context *context)
+{
+	pthread_mutex_lock(&all.lock);
+	for (struct graph_memory *memory = all.first; memory != NULL;) {
+		struct graph_memory *next = memory->next;
+		if (memory->home == context) {
+			memory->home = NULL;
+			memory->address = 0;
+			if (memory->is_live) {
+				memory->is_live = false;
+				release(memory);
+			}
+		}
+		memory = next;
+	}
+	pthread_mutex_unlock(&all.lock);
+}
+
+enum graph_leave graph_memory_leave(uint64_t address)
+{
+	struct graph_memory *memory = lock_and_find(address);
+	enum graph_leave found = memory == NULL ? LEAVE_FOREIGN
+		: memory->is_live ? LEAVE_LIVE : LEAVE_DEAD;
+	if (memory != NULL) {
+		memory->is_live = false;
+	}
+	pthread_mutex_unlock(&all.lock);
+	return found;
+}
+
+void graph_memory_return(uint64_t address)
+{
+	struct graph_memory *memory = lock_and_find(address);
+	if (memory != NULL) {
+		memory->is_live = true;
+	}
+	pthread_mutex_unlock(&all.lock);
+}
+
+/* --- The account --- */
+
+const struct memory_pool *graph_memory_account(void)
+{
+	return &all.account;
+}
+
+static CUresult check_device(const char *call, CUdevice device, const void *value)
+{
+	return api_need(api_check_device(call, device), call, value);
+}
+
+API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *out)
+{
+	CUresult result = check_device(__func__, device, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch (attribute) {
+	case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+		*(cuuint64_t *)out = atomic_load(&all.account.used);
+		return CUDA_SUCCESS;
+	case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+		*(cuuint64_t *)out = atomic_load(&all.account.peak);
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+		(int)attribute);
+}
+
+API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *value)
+{
+	CUresult result = check_device(__func__, device, value);
+	if (result == CUDA_SUCCESS && (*(const cuuint64_t *)value != 0
+			|| (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
+			    && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this",
+			__func__, (int)attribute);
+	}
+	if (result == CUDA_SUCCESS) {
+		atomic_store(&all.account.peak, atomic_load(&all.account.used));
+	}
+	return result;
+}
+
+/* Nothing is held in reserve. */
+API(cuDeviceGraphMemTrim, CUdevice device)
+{
+	return api_check_device(__func__, device);
+}

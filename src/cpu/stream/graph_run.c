@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches of graphs.  The nodes of a graph run one after another, in an order that its edges
+ * allow: CUDA promises order, never that branches run beside each other.  What a launch is to
+ * record and to wait for is fixed when it is enqueued, as it is for the same calls on a stream.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/graph_run.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/fault.h"
+#include "cpu/stream/queue.h"
+
+#include <stdlib.h>
+
+struct graph_run {
+	atomic_uint refs;
+	struct graph_exec *exec;
+	struct graph_plan *plan;
+	struct mark *after;     /* the end of the launch before */
+	struct mark *done;      /* the end of this one */
+	struct graph_memory_step *steps;
+	size_t step_count;
+	struct mark *marks[];   /* one for each item with an event, in order */
+};
+
+/* --- Plans --- */
+
+static void plan_release(struct graph_plan *plan)
+{
+	if (plan != NULL && atomic_fetch_sub(&plan->refs, 1) == 1) {
+		for (size_t i = 0; i < plan->count; i++) {
+			node_data_release(plan->items[i]);
+		}
+		mem_free(plan);
+	}
+}
+
+static bool has_event(const struct node_data *data)
+{
+	return data->work.kind == WORK_RECORD || data->work.kind == WORK_WAIT;
+}
+
+static void plan_add(struct graph_plan *plan, struct node_data *data)
+{
+	enum work_kind kind = data->work.kind;
+	plan->items[plan->count++] = node_data_retain(data);
+	plan->event_count += has_event(data);
+	plan->memory_count += data->memory != NULL;
+	plan->has_waits |= kind == WORK_WAIT
+		|| (kind != WORK_KERNEL && !work_is_quick(&data->work));
+}
+
+/* `order` has room for all nodes.  A node in a cycle, or NULL. */
+static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
+	struct graph_node **order)
+{
+	struct graph_node *bad = graph_sort(graph, order);
+	for (size_t i = 0; bad == NULL && i < graph->node_count; i++) {
+		struct graph_node *node = order[i];
+		if (node->child != NULL) {
+			bad = plan_fill(plan, node->child, order + graph->node_count);
+		} else if (!node->is_disabled && node->data->params.type
+				!= CU_GRAPH_NODE_TYPE_EMPTY) {
+			plan_add(plan, node->data);
+		}
+	}
+	return bad;
+}
+
+/* NULL when memory runs out, or if *bad is in a cycle. */
+static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node **bad)
+{
+	size_t size;
+	bool fits = size_mul(&size, exec->node_count, sizeof(void *))
+		&& size_add(&size, size, sizeof(struct graph_plan));
+	struct graph_plan *plan = fits ? mem_zalloc(1, size) : NULL;
+	struct graph_node **order = mem_zalloc(exec->node_count + 1, sizeof(struct graph_node *));
+	*bad = NULL;
+	if (plan != NULL) {
+		atomic_init(&plan->refs, 1);
+	}
+	if (plan != NULL && order != NULL) {
+		*bad = plan_fill(plan, exec->graph, order);
+	}
+	if (order == NULL || *bad != NULL) {
+		plan_release(plan);
+		plan = NULL;
+	}
+	mem_free(order);
+	return plan;
+}
+
+/* --- Executable graphs --- */
+
+static int by_origin(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)(*(struct graph_node *const *)a)->origin;
+	uintptr_t y = (uintptr_t)(*(struct graph_node *const *)b)->origin;
+	return (x > y) - (x < y);
+}
+
+static void collect(struct graph_exec *exec, struct graph *graph)
+{
+	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+		exec->nodes[exec->node_count++] = node;
+		if (node->child != NULL) {
+			collect(exec, node->child);
+		}
+	}
+}
+
+struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
+{
+	struct graph_exec *exec = mem_zalloc(1, sizeof(*exec));
+	struct graph_node *in_cycle = NULL;
+	*bad = NULL;
+	if (exec == NULL) {
+		graph_release(graph);
+		return NULL;
+	}
+	atomic_init(&exec->refs, 1);
+	exec->graph = graph;
+	exec->nodes = mem_zalloc(graph_total(graph) + 1, sizeof(struct graph_node *));
+	if (exec->nodes != NULL) {
+		collect(exec, graph);
+		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), by_origin);
+		exec->plan = plan_create(exec, &in_cycle);
+		*bad = in_cycle != NULL ? in_cycle->origin : NULL;
+	}
+	if (exec->plan == NULL || (exec->handle = handle_create(API_GRAPH_EXEC, exec)) == NULL) {
+		graph_exec_release(exec);
+		return NULL;
+	}
+	return exec;
+}
+
+void graph_exec_release(struct graph_exec *exec)
+{
+	if (atomic_fetch_sub(&exec->refs, 1) > 1) {
+		return;
+	}
+	if (exec->last != NULL) {
+		queue_lock();
+		mark_release(exec->last);
+		queue_unlock();
+	}
+	plan_release(exec->plan);
+	graph_release(exec->graph);
+	mem_free(exec->nodes);
+	mem_free(exec);
+}
+
+CUresult graph_exec_enter(const char *call, CUgraphExec handle, struct graph_exec **out)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	*out = handle_get(handle, API_GRAPH_EXEC);
+	if (*out == NULL) {
+		graph_unlock();
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: not the handle of a live executable graph", call);
+	}
+	return CUDA_SUCCESS;
+}
+
+struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode origin)
+{
+	const struct graph_node key = {.origin = origin};
+	const struct graph_node *at = &key;
+	struct graph_node **found = bsearch(&at, exec->nodes, exec->node_count, sizeof(*found),
+		by_origin);
+	return found != NULL ? *found : NULL;
+}
+
+void graph_exec_touch(struct graph_exec *exec)
+{
+	plan_release(exec->plan);
+	exec->plan = NULL;
+}
+
+const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
+{
+	struct graph_node *bad;
+	if (exec->plan == NULL) {
+		exec->plan = plan_create(exec, &bad);
+	}
+	return exec->plan;
+}
+
+/* --- Launches --- */
+
+/* What is both allocated and freed by one launch needs no account. */
+static bool list_steps(struct graph_run *run, const struct graph_exec *exec,
+	const struct graph_plan *plan)
+{
+	if (plan->memory_count == 0) {
+		return true;
+	}
+	run->steps = mem_zalloc(plan->memory_count, sizeof(*run->steps));
+	for (size_t i = 0; run->steps != NULL && i < plan->count; i++) {
+		const struct node_data *data = plan->items[i];
+		const bool is_free = data->work.kind == WORK_FREE;
+		if (is_free || (data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+				&& !data->memory->is_freed_inside)) {
+			run->steps[run->step_count++] = (struct graph_memory_step){
+				.memory = data->memory, .is_free = is_free, .may_be_live = exec->flags
+					& CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+			};
+		}
+	}
+	return run->steps != NULL;
+}
+
+struct graph_run *graph_run_create(struct graph_exec *exec)
+{
+	const struct graph_plan *plan = graph_exec_plan(exec);
+	struct graph_run *run = plan == NULL ? NULL : mem_zalloc(1, sizeof(*run)
+		+ plan->event_count * sizeof(*run->marks));
+	if (run == NULL) {
+		return NULL;
+	}
+	bool ok = (run->done = mark_create()) != NULL && list_steps(run, exec, plan);
+	size_t next = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (has_event(plan->items[i])) {
+			struct mark *mark = mark_create();
+			ok = ok && mark != NULL;
+			run->marks[next++] = mark;
+		}
+	}
+	for (size_t i = 0; !ok && i < plan->event_count; i++) {
+		mem_free(run->marks[i]);
+	}
+	if (!ok) {
+		mem_free(run->steps);
+		mem_free(run->done);
+		mem_free(run);
+		return NULL;
+	}
+	atomic_init(&run->refs, 1);
+	atomic_fetch_add(&exec->refs, 1);
+	run->exec = exec;
+	run->plan = exec->plan;
+	atomic_fetch_add(&run->plan->refs, 1);
+	return run;
+}
+
+const struct graph *graph_run_graph(const struct graph_run *run)
+{
+	return run->exec->graph;
+}
+
+void graph_run_retain(struct graph_run *run)
+{
+	atomic_fetch_add(&run->refs, 1);
+}
+
+void graph_run_release(struct graph_run *run)
+{
+	if (atomic_fetch_sub(&run->refs, 1) > 1) {
+		return;
+	}
+	queue_lock();
+	for (size_t i = 0; i < run->plan->event_count; i++) {
+		mark_release(run->marks[i]);
+	}
+	mark_release(run->after);
+	mark_release(run->done);
+	queue_unlock();
+	plan_release(run->plan);
+	graph_exec_release(run->exec);
+	mem_free(run->steps);
+	mem_free(run);
+}
+
+/* A kernel of a graph is not left running, as others are, so having been short once is not enough:
+ * it may wait for what the program does after the launch. */
+static bool is_quick(const struct work *work)
+{
+	return work->kind != WORK_KERNEL || (work_is_quick(work)
+		&& atomic_load_explicit(&work->kernel.function->is_compiled, memory_order_acquire)
+		&& work->kernel.function->kernel.is_straight);
+}
+
+bool graph_run_is_quick(const struct graph_run *run)
+{
+	bool all_quick = !run->plan->has_waits && mark_is_done(run->exec->last);
+	for (size_t i = 0; all_quick && i < run->plan->count; i++) {
+		all_quick = is_quick(&run->plan->items[i]->work);
+	}
+	return all_quick;
+}
+
+/* The lock is held. */
+static void bind_event(const struct work *work, struct mark **mark)
+{
+	struct event *event = handle_get(work->event, API_EVENT);
+	if (work->kind == WORK_RECORD && event != NULL) {
+		(*mark)->refs++;
+		event_record(event, *mark);
+	} else if (work->kind == WORK_WAIT) {
+		struct mark *spare = *mark;
+		*mark = event != NULL ? event_pending(event, spare) : NULL;
+		mark_release(event != NULL ? NULL : spare);
+	}
+}
+
+CUresult graph_run_bind(const char *call, struct graph_run *run)
+{
+	CUresult result = graph_memory_launch(call, run->steps, run->step_count);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	run->after = run->exec->last;
+	run->exec->last = run->done;
+	run->done->refs++;
+	size_t next = 0;
+	for (size_t i = 0; next < run->plan->event_count; i++) {
+		if (has_event(run->plan->items[i])) {
+			bind_event(&run->plan->items[i]->work, &run->marks[next++]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+/* --- Running --- */
+
+struct patience {
+	struct context *context;
+	const struct mark *mark;
+};
+
+static bool is_over(const void *arg)
+{
+	const struct patience *patience = arg;
+	return mark_is_done(patience->mark) || atomic_load(&patience->context->is_dying);
+}
+
+/* The lock is held. */
+static void wait_for(struct context *context, const struct mark *mark)
+{
+	const struct patience patience = {context, mark};
+	queue_wait(is_over, &patience, 0);
+}
+
+/* The lock is held. */
+static void set(struct mark *mark)
+{
+	mark_set(mark);
+	queue_tell();
+}
+
+static void execute_items(struct graph_run *run, struct context *context)
+{
+	size_t next = 0;
+	for (size_t i = 0; i < run->plan->count; i++) {
+		const struct work *work = &run->plan->items[i]->work;
+		if (!has_event(run->plan->items[i])) {
+			work_run(context, work);
+			continue;
+		}
+		struct mark *mark = run->marks[next++];
+		queue_lock();
+		if (work->kind == WORK_RECORD) {
+			set(mark);
+		} else {
+			wait_for(context, mark);
+		}
+		queue_unlock();
+	}
+}
+
+/* The signals of faults are unblocked once for all kernels, unless there is code of the program. */
+static void execute_together(struct graph_run *run, struct context *context)
+{
+	sigset_t mask;
+	bool was_blocked = fault_unblock(&mask);
+	bool was_open = fault_stay_open(true);
+	execute_items(run, context);
+	fault_stay_open(was_open);
+	if (was_blocked) {
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	}
+}
+
+void graph_run_execute(struct graph_run *run, struct context *context)
+{
+	queue_lock();
+	wait_for(context, run->after);
+	queue_unlock();
+	if (run->plan->has_waits) {
+		execute_items(run, context);
+	} else {
+		execute_together(run, context);
+	}
+	queue_lock();
+	set(run->done);
+	queue_unlock();
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams, as the functions of the API use them: by handle.  What comes before is in queue.c.  This
+ * decides who does a piece of work: the thread that enqueues it, or the stream's own.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/stream.h"
+
+#include "base/alloc.h"
+#include "cpu/stream/graph_node.h"
+#include "cpu/stream/graph_run.h"
+#include "cpu/stream/queue.h"
+#include "cpu/stream/runner.h"
+
+/* How long what runs in a context that is destroyed may go on. */
+#define DRAIN_NS UINT64_C(1000000000)
+#define DRAIN_STEP_NS UINT64_C(10000000)
+
+/* --- Streams of threads --- */
+
+/* The per-thread default streams of a thread, one for each context in which it has used one. */
+static _Thread_local struct own_stream {
+	struct own_stream *next;
+	CUcontext context;
+	CUstream stream;
+} *own_streams;
+static _Thread_local bool uses_own_stream;
+static pthread_key_t own_key;
+static bool has_own_key;
+
+bool api_use_own_stream(bool own)
+{
+	bool before = uses_own_stream;
+	uses_own_stream = own;
+	return before;
+}
+
+/* At the end of a thread, without the lock. */
+static void free_own_streams(void *arg)
+{
+	struct own_stream *own = arg;
+	own_streams = NULL; // what the thread still does may begin a new list
+	bool is_ready = api_ready("the end of a thread") == CUDA_SUCCESS;
+	while (own != NULL) {
+		struct own_stream *next = own->next;
+		if (is_ready) {
+			stream_free(own->stream);
+		}
+		mem_free(own);
+		own = next;
+	}
+}
+
+static void make_own_key(void)
+{
+	has_own_key = pthread_key_create(&own_key, free_own_streams) == 0;
+}
+
+/* Forget the streams that went with their contexts, and give the room of one of them. */
+static struct own_stream *take_unused(void)
+{
+	struct own_stream *unused = NULL;
+	for (struct own_stream **link = &own_streams; *link != NULL;) {
+		struct own_stream *own = *link;
+		if (handle_get(own->stream, API_STREAM) != NULL) {
+			link = &own->next;
+			continue;
+		}
+		*link = own->next;
+		mem_free(unused);
+		unused = own;
+	}
+	return unused != NULL ? unused : mem_alloc(sizeof(*unused));
+}
+
+/* The calling thread's default stream in a context. */
+static struct stream *own_stream(struct context *context)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct own_stream *own = own_streams;
+	while (own != NULL && own->context != context->handle) {
+		own = own->next;
+	}
+	struct stream *stream = own != NULL ? handle_get(own->stream, API_STREAM) : NULL;
+	// There is one handle for all primary contexts, one after the other.
+	if (stream != NULL && stream->object.context == context) {
+		return stream;
+	}
+	pthread_once(&once, make_own_key);
+	own = take_unused();
+	stream = own != NULL && has_own_key ? queue_create(context, 0, false) : NULL;
+	if (stream != NULL) {
+		*own = (struct own_stream){own_streams, context->handle, stream->object.handle};
+		own_streams = own;
+	} else {
+		mem_free(own);
+	}
+	if (has_own_key) {
+		pthread_setspecific(own_key, own_streams);
+	}
+	return stream;
+}
+
+/* --- Enqueueing --- */
+
+static CUresult find_stream(const char *call, struct context *context, CUstream handle,
+	struct stream **out)
+{
+	if (handle == CU_STREAM_LEGACY || (handle == NULL && !uses_own_stream)) {
+		*out = context->legacy;
+		return CUDA_SUCCESS;
+	}
+	if (handle == NULL || handle == CU_STREAM_PER_THREAD) {
+		*out = own_stream(context);
+		return *out != NULL ? CUDA_SUCCESS : api_no_memory(call);
+	}
+	*out = handle_get(handle, API_STREAM);
+	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "stream");
+}
+
+/* Only what needs nothing of a context but memory may be in a stream of another one, whose faults
+ * are then its own. */
+static CUresult check_home(const char *call, const struct context *context,
+	const struct stream *stream, const struct work *work)
+{
+	struct context *home = stream->object.context;
+	if (likely(home == context)) {
+		return CUDA_SUCCESS;
+	}
+	return (work->kind == WORK_COPY || work->kind == WORK_FILL)
+		&& stream->captured.capture == NULL ? context_check(home)
+		: api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
+}
+
+/* The event that work in a stream is about, which may be of another context. */
+static CUresult find_event(const char *call, struct context *context, const struct stream *stream,
+	const struct work *work, struct event **out)
+{
+	struct context *home = stream->object.context;
+	if ((*out = handle_get(work->event, API_EVENT)) == NULL) {
+		return api_bad_handle(call, "event");
+	}
+	if (work->kind == WORK_RECORD && (*out)->object.context != home) {
+		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context than"
+			" the stream", call);
+	}
+	return home != context ? context_check(home) : CUDA_SUCCESS;
+}
+
+/* The stream and the event that work is for. */
+static CUresult find_both(const char *call, struct context *context, CUstream handle,
+	const struct work *work, struct stream **stream, struct event **event)
+{
+	CUresult result = find_stream(call, context, handle, stream);
+	*event = NULL;
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	return work->kind == WORK_RECORD || work->kind == WORK_WAIT
+		? find_event(call, context, *stream, work, event)
+		: check_home(call, context, *stream, work);
+}
+
+/* Start a kernel.  It is left running if it does not end soon. */
+static CUresult run_kernel(const char *call, struct stream *stream, const struct work *work)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	struct runner *runner = runner_take(stream->object.context);
+	queue_unlock();
+	bool is_over = runner == NULL || runner_start(runner, work, &result);
+	queue_lock();
+	if (!is_over && queue_start_thread(stream)) {
+		queue_leave(stream, runner);
+		return CUDA_SUCCESS;
+	}
+	if (!is_over) {
+		queue_unlock();
+		runner_finish(runner);
+		queue_lock();
+	}
+	runner_give(runner);
+	queue_finish(stream);
+	return result == CUDA_SUCCESS ? result : api_fail(result,
+		"%s: no memory for the blocks of kernel '%s'", call, work->kernel.function->name);
+}
+
+/* Do the work, whose turn it is. */
+static CUresult run_now(const char *call, struct stream *stream, const struct work *work,
+	struct event *event)
+{
+	CUresult result = CUDA_SUCCESS;
+	switch (work->kind) {
+	case WORK_KERNEL:
+		return run_kernel(call, stream, work);
+	case WORK_RECORD:
+		event_record(event, NULL);
+		break;
+	case WORK_WAIT:
+	case WORK_EMPTY:
+		break;
+	default:
+		result = work->kind == WORK_GRAPH ? graph_run_bind(call, work->run) : CUDA_SUCCESS;
+		if (result == CUDA_SUCCESS) {
+			queue_unlock();
+			work_run(stream->object.context, work);
+			queue_lock();
+		}
+		break;
+	}
+	queue_finish(stream);
+	return result;
+}
+
+static bool can_run_now(const struct stream *stream, const struct work *work,
+	const struct event *event)
+{
+	return stream->running == 0 && stream->first == NULL
+		&& queue_may_run(stream, queue_last_ticket() + 1) && work_is_quick(work)
+		&& (work->kind != WORK_WAIT || event_is_done(event));
+}
+
+/* Give copies of everything to the stream's thread. */
+static CUresult post(const char *call, struct context *context, CUstream handle,
+	const struct work *work, struct item *item)
+{
+	struct stream *stream;
+	struct event *event;
+	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (!queue_start_thread(stream)) {
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
+	}
+	if (work->kind == WORK_GRAPH
+	    && (result = graph_run_bind(call, work->run)) != CUDA_SUCCESS) {
+		return result;
+	}
+	if (work->kind == WORK_RECORD) {
+		item->mark->refs++;
+		event_record(event, item->mark);
+	} else if (work->kind == WORK_WAIT) {
+		item->mark = event_pending(event, item->mark);
+	}
+	queue_append(stream, item);
+	return CUDA_SUCCESS;
+}
+
+/* Without the lock, which is not held while memory is copied. */
+static CUresult post_copy(const char *call, struct context *context, CUstream handle,
+	const struct work *work, bool stage)
+{
+	struct work *clone = work_clone(work, stage);
+	struct item *item = mem_zalloc(1, sizeof(*item));
+	const bool has_mark = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
+	struct mark *mark = has_mark ? mark_create() : NULL;
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (clone != NULL && item != NULL && (mark != NULL || !has_mark)) {
+		item->work = clone;
+		item->mark = mark;
+		queue_lock();
+		result = post(call, context, handle, work, item);
+		queue_unlock();
+	} else {
+		api_log("%s: out of memory", call);
+	}
+	if (result != CUDA_SUCCESS) {
+		work_free(clone);
+		mem_free(item);
+		mem_free(mark);
+	}
+	return result;
+}
+
+CUresult stream_enqueue(const char *call, struct context *context, CUstream handle,
+	const struct work *work, enum enqueue how, bool stage)
+{
+	struct stream *stream;
+	struct event *event;
+	queue_lock();
+	bool is_captured = false;
+	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	if (result == CUDA_SUCCESS) {
+		result = capture_work(call, stream, event, work, &is_captured);
+	}
+	if (result == CUDA_SUCCESS && how == ENQUEUE_SYNC) {
+		result = capture_check_thread(call);
+	}
+	if (result != CUDA_SUCCESS || is_captured) {
+		queue_unlock();
+		return result;
+	}
+	bool is_mine = true;
+	if (can_run_now(stream, work, event)) {
+		queue_begin(stream);
+	} else if (how != ENQUEUE_ASYNC && work_is_quick(work)) {
+		struct item item = {.work = work, .by_caller = true};
+		queue_take_turn(stream, &item);
+	} else {
+		is_mine = false;
+	}
+	if (is_mine) {
+		result = run_now(call, stream, work, event);
+	}
+	if (is_mine && result == CUDA_SUCCESS && how != ENQUEUE_ASYNC) {
+		result = context_check(context);
+	}
+	queue_unlock();
+	return result == CUDA_SUCCESS && !is_mine
+		? post_copy(call, context, handle, work, stage) : result;
+}
+
+/* --- Captures --- */
+
+bool stream_is_captured(const char *call, struct context *context, CUstream handle)
+{
+	struct stream *stream;
+	queue_lock();
+	bool is_captured = find_stream(call, context, handle, &stream) == CUDA_SUCCESS
+		&& stream->captured.capture != NULL;
+	queue_unlock();
+	return is_captured;
+}
+
+CUresult stream_capture(const char *call, struct context *context, CUstream handle,
+	CUgraphNodeParams *params)
+{
+	struct node_data *data;
+	struct stream *stream;
+	CUresult result = node_make(call, params, NULL, &data);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	queue_lock();
+	result = find_stream(call, context, handle, &stream);
+	if (result == CUDA_SUCCESS && stream->captured.capture == NULL) {
+		result = api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the capture has ended", call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = capture_node(call, stream, data, NULL);
+	} else {
+		node_data_release(data);
+	}
+	queue_unlock();
+	return result;
+}
+
+/* --- Streams as a whole --- */
+
+CUstream stream_create(struct context *context, unsigned flags)
+{
+	queue_lock();
+	struct stream *stream = queue_create(context, flags, false);
+	CUstream handle = stream != NULL ? stream->object.handle : NULL;
+	queue_unlock();
+	return handle;
+}
+
+/* What is to be released without the lock: the graph that nobody will get. */
+static struct graph *destroy(struct stream *stream)
+{
+	struct graph *waste = capture_leave(stream);
+	object_remove(&stream->object);
+	queue_close(stream);
+	return waste;
+}
+
+void stream_free(void *handle)
+{
+	queue_lock();
+	struct stream *stream = handle_get(handle, API_STREAM);
+	struct graph *waste = stream != NULL ? destroy(stream) : NULL;
+	queue_unlock();
+	graph_release(waste);
+}
+
+CUresult stream_close(const char *call, CUstream handle)
+{
+	struct graph *waste = NULL;
+	queue_lock();
+	struct stream *stream = handle_get(handle, API_STREAM);
+	CUresult result = stream != NULL ? capture_close_stream(call, stream)
+		: api_bad_handle(call, "stream");
+	if (result == CUDA_SUCCESS) {
+		result = context_check(stream->object.context);
+		waste = destroy(stream);
+	}
+	queue_unlock();
+	graph_release(waste);
+	return result;
+}
+
+/* What has tickets up to `until`, in a stream and in those that it waits for, or in a context. */
+struct past {
+	const struct context *context;
+	const struct stream *stream;  /* NULL: all */
+	uint64_t until;
+};
+
+static bool is_awaited(const struct past *past, const struct stream *stream)
+{
+	const struct stream *only = past->stream;
+	return queue_oldest(stream) <= past->until && (only == NULL || stream == only
+		|| (only->is_legacy && stream->is_blocking));
+}
+
+static bool is_past(const void *arg)
+{
+	const struct past *past = arg;
+	const struct stream *only = past->stream;
+	if (only != NULL && !only->is_legacy) {
+		return !is_awaited(past, only);
+	}
+	for (const struct stream *s = past->context->streams; s != NULL; s = s->next) {
+		if (is_awaited(past, s)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Do something that is awaited, if there is anything that can be done now. */
+static bool help(const struct past *past)
+{
+	for (struct stream *s = past->context->streams; s != NULL; s = s->next) {
+		if (is_awaited(past, s) && queue_help(s)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void wait_past(const struct past *past)
+{
+	if (!is_past(past)) {
+		while (help(past)) {
+		}
+		queue_wait(is_past, past, 0);
+	}
+}
+
+CUresult stream_enter(const char *call, CUstream handle, struct stream **out)
+{
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS) {
+		queue_lock();
+		result = find_stream(call, context, handle, out);
+		if (result != CUDA_SUCCESS) {
+			queue_unlock();
+		}
+	}
+	return result;
+}
+
+CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *out)
+{
+	struct stream *stream;
+	CUresult result = stream_enter(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		struct context *context = stream->object.context;
+		*out = (struct stream_info){context->handle, stream->flags, stream->id};
+		result = context_check(context);
+		queue_unlock();
+	}
+	return result;
+}
+
+/* The same, but it must not be captured. */
+static CUresult enter_idle(const char *call, CUstream handle, struct stream **out)
+{
+	CUresult result = stream_enter(call, handle, out);
+	if (result == CUDA_SUCCESS && (result = capture_check_stream(call, *out)) != CUDA_SUCCESS) {
+		queue_unlock();
+	}
+	return result;
+}
+
+CUresult stream_wait(const char *call, CUstream handle)
+{
+	struct stream *stream;
+	CUresult result = enter_idle(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		struct context *context = stream->object.context;
+		const struct past past = {context, stream, queue_last_ticket()};
+		stream->refs++;
+		wait_past(&past);
+		result = context_check(context);
+		queue_release(stream);
+		queue_unlock();
+	}
+	return result;
+}
+
+CUresult stream_query(const char *call, CUstream handle)
+{
+	struct stream *stream;
+	CUresult result = enter_idle(call, handle, &stream);
+	if (result == CUDA_SUCCESS) {
+		struct context *context = stream->object.context;
+		const struct past past = {context, stream, queue_last_ticket()};
+		result = context_check(context);
+		result = result == CUDA_SUCCESS && !is_past(&past) ? CUDA_ERROR_NOT_READY : result;
+		queue_unlock();
+	}
+	return result;
+}
+
+/* --- Contexts --- */
+
+bool context_open_streams(struct context *context)
+{
+	queue_lock();
+	context->legacy = queue_create(context, 0, true);
+	queue_unlock();
+	return context->legacy != NULL;
+}
+
+/* The lock is held. */
+static CUresult wait_locked(struct context *context)
+{
+	const struct past past = {context, NULL, queue_last_ticket()};
+	struct stream *legacy = context->legacy;
+	if (legacy == NULL) {
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
+	// As long as there is its stream, there is the context.
+	legacy->refs++;
+	wait_past(&past);
+	CUresult result = context_check(context);
+	queue_release(legacy);
+	return result;
+}
+
+CUresult context_wait(struct context *context)
+{
+	queue_lock();
+	CUresult result = wait_locked(context);
+	queue_unlock();
+	return result;
+}
+
+/* A context that has its handle still has its stream, until the lock is free. */
+CUresult context_wait_current(const char *call)
+{
+	struct context *context;
+	CUresult result = api_ready(call); // in a forked process the lock may stay taken
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	queue_lock();
+	result = api_enter(call, &context);
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_context(call, context);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_thread(call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = wait_locked(context);
+	}
+	queue_unlock();
+	return result;
+}
+
+void context_drain(struct context *context)
+{
+	const struct past past = {context, NULL, UINT64_MAX - 1};
+	queue_lock();
+	if (!queue_wait(is_past, &past, queue_time() + DRAIN_NS)) {
+		atomic_store(&context->is_dying, true);
+		do {
+			queue_tell();
+			runners_cancel(context);
+		} while (!queue_wait(is_past, &past, queue_time() + DRAIN_STEP_NS));
+	}
+	queue_unlock();
+}
+
+static bool has_legacy_only(const void *arg)
+{
+	const struct context *context = arg;
+	return context->streams == context->legacy
+		&& (context->legacy == NULL || context->legacy->next == NULL);
+}
+
+void context_reap(struct context *context)
+{
+	queue_lock();
+	queue_wait(has_legacy_only, context, 0);
+	queue_drop_gates(context);
+	atomic_store(&context->is_dying, false);
+	queue_unlock();
+}
+
+void context_close_streams(struct context *context)
+{
+	queue_lock();
+	struct stream *legacy = context->legacy;
+	context->legacy = NULL;
+	queue_close(legacy);
+	queue_wait(has_legacy_only, context, 0);
+	queue_drop_gates(context);
+	queue_unlock();
+}
+

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What streams do: copies, fills, kernels, host functions.  All checks were made by the call that
+ * made the work; what may have changed since is only that memory has gone, or goes while it is
+ * used, which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/work.h"
+
+#include "base/alloc.h"
+#include "cpu/exec/bypass.h"
+#include "cpu/mem/fault.h"
+#include "cpu/stream/graph_memory.h"
+#include "cpu/stream/graph_run.h"
+#include "cpu/exec/pool.h"
+#include "cpu/stream/queue.h"
+#include "cpu/stream/runner.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* --- Copies of work --- */
+
+static size_t borrowed_size(const struct work *work, bool stage)
+{
+	size_t size = 0;
+	switch (work->kind) {
+	case WORK_KERNEL:
+		return work->kernel.param_size;
+	case WORK_VALUES:
+		return work->values.count * sizeof(*work->values.list);
+	case WORK_COPY:
+		// The span of the source was found to fit, so this does.
+		size = work->copy.width * work->copy.height * work->copy.depth;
+		return stage ? size : 0;
+	default:
+		return size;
+	}
+}
+
+/* Copy a box; both ends are mapped. */
+static void copy_box(void *arg)
+{
+	const struct box *box = arg;
+	for (size_t z = 0; z < box->depth; z++) {
+		uint8_t *to = (uint8_t *)(uintptr_t)box->to.address + z * box->to.slice;
+		const uint8_t *from = (const uint8_t *)(uintptr_t)box->from.address
+			+ z * box->from.slice;
+		for (size_t y = 0; y < box->height; y++) {
+			/* Both ends were checked.  NOLINTNEXTLINE(clang-analyzer-core.*) */
+			memmove(to + y * box->to.pitch, from + y * box->from.pitch, box->width);
+		}
+	}
+}
+
+/* Make the copy's source a packed copy of it in the work's own bytes. */
+static void stage_copy(struct box *box, void *bytes)
+{
+	struct box in = *box;
+	in.to.address = (uintptr_t)bytes;
+	in.to.pitch = box->width;
+	in.to.slice = box->width * box->height;
+	copy_box(&in);
+	box->from = in.to;
+	box->from.side = SIDE_HOST;
+}
+
+struct work *work_clone(const struct work *work, bool stage)
+{
+	const size_t head = round_up(sizeof(*work), 64);
+	size_t extra = borrowed_size(work, stage);
+	size_t size;
+	struct work *clone = size_add(&size, head, extra) ? mem_alloc(size) : NULL;
+	if (clone == NULL) {
+		return NULL;
+	}
+	uint8_t *bytes = (uint8_t *)clone + head;
+	*clone = *work;
+	if (work->kind == WORK_KERNEL) {
+		clone->kernel.params = bytes;
+		memcpy(bytes, work->kernel.params, extra);
+	} else if (work->kind == WORK_VALUES) {
+		clone->values.list = (const CUstreamBatchMemOpParams *)bytes;
+		memcpy(bytes, work->values.list, extra);
+	} else if (work->kind == WORK_COPY && stage) {
+		stage_copy(&clone->copy, bytes);
+	} else if (work->kind == WORK_GRAPH) {
+		graph_run_retain(clone->run);
+	}
+	return clone;
+}
+
+void work_free(struct work *work)
+{
+	if (work != NULL && work->kind == WORK_GRAPH) {
+		graph_run_release(work->run);
+	}
+	mem_free(work);
+}
+
+/* --- Failures --- */
+
+void context_poison(struct context *context, CUresult code, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	pthread_mutex_lock(&context->lock);
+	if (atomic_load(&context->fault) == CUDA_SUCCESS) {
+		vsnprintf(context->fault_text, sizeof(context->fault_text), format, args);
+		atomic_store_explicit(&context->fault, (unsigned)code, memory_order_release);
+	}
+	pthread_mutex_unlock(&context->lock);
+	va_end(args);
+}
+
+/* --- Copies, fills, values --- */
+
+bool work_span(const struct box *box, const struct end *end, size_t *out)
+{
+	size_t rows;
+	size_t slices;
+	return size_mul(&rows, end->pitch, box->height - 1)
+		&& size_mul(&slices, end->slice, box->depth - 1)
+		&& size_add(out, rows, slices) && size_add(out, *out, box->width);
+}
+
+static void fail_access(struct context *context, uint64_t address)
+{
+	char where[128];
+	memory_describe(context->device->memory, address, where, sizeof(where));
+	context_poison(context, CUDA_ERROR_ILLEGAL_ADDRESS,
+		"an operation in a stream: access to address 0x%llx, which is %s",
+		(unsigned long long)address, where);
+}
+
+/* Whether one end of a copy still is what it was when the call checked it. */
+static bool is_live(struct context *context, uint64_t address, size_t size, bool for_writing)
+{
+	struct memory *memory = context->device->memory;
+	if (!memory_covers(memory, address)
+	    || memory_holds(memory, address, size, for_writing, NULL)) {
+		return true;
+	}
+	fail_access(context, address);
+	return false;
+}
+
+/* Use memory that another context's thread may free meanwhile.  What faults elsewhere is memory of
+ * the program's, and the fault is to be as if we had not been there. */
+static void touch(struct context *context, void (*function)(void *arg), void *arg)
+{
+	struct fault_catch fault; // fault_arm fills in what a fault does not
+	if (sigsetjmp(fault.env, 0) == 0) {
+		fault_arm(&fault);
+		function(arg);
+		fault_disarm(&fault);
+		return;
+	}
+	fault_disarm(&fault);
+	if (fault.has_address && memory_covers(context->device->memory, fault.address)) {
+		fail_access(context, fault.address);
+	} else {
+		function(arg);
+	}
+}
+
+/* From so many bytes on, workers share a copy. */
+#define SHARED_COPY ((size_t)1 << 17)
+#define COPY_BYTES_PER_NS 10 /* of one core, about */
+
+enum { MOST_PARTS = 64 };
+
+struct shared_copy {
+	struct context *context;
+	const struct box *box;
+	unsigned parts;
+	bool is_much;   /* for the cache */
+	atomic_bool taken[MOST_PARTS];
+};
+
+static void copy_past(void *arg)
+{
+	const struct box *box = arg;
+	bypass_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
+		box->width);
+}
+
+static void copy_part(struct shared_copy *copy, unsigned index)
+{
+	const size_t width = copy->box->width;
+	const size_t part = round_up(width / copy->parts, 64);
+	const size_t start = part * index < width ? part * index : width;
+	struct box box = *copy->box;
+	box.from.address += start;
+	box.to.address += start;
+	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
+	touch(copy->context, copy->is_much ? copy_past : copy_box, &box);
+}
+
+/* Worker i's part is part i, so that each core has in its cache what it may get again. */
+static void copy_parts(void *arg, unsigned worker)
+{
+	struct shared_copy *copy = arg;
+	for (unsigned i = 0; i < copy->parts; i++) {
+		unsigned index = (worker + i) % copy->parts;
+		if (!atomic_exchange_explicit(&copy->taken[index], true, memory_order_relaxed)) {
+			copy_part(copy, index);
+		}
+	}
+}
+
+static bool is_shared(const struct box *box)
+{
+	const uint64_t to = box->to.address;
+	const uint64_t from = box->from.address;
+	const uint64_t apart = to > from ? to - from : from - to;
+	return box->height == 1 && box->depth == 1 && box->width >= SHARED_COPY
+		&& apart >= box->width;
+}
+
+static void share_copy(struct context *context, const struct box *box)
+{
+	struct pool *pool = context->device->pool;
+	const unsigned size = pool_size(pool);
+	struct shared_copy copy = {
+		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
+	};
+	copy.is_much = 2 * (uint64_t)box->width > bypass_room(copy.parts);
+	const uint64_t expected_ns = box->width / COPY_BYTES_PER_NS;
+	bool has_helpers = copy.parts > 1
+		&& pool_post(pool, copy_parts, &copy, copy.parts - 1, expected_ns);
+	copy_parts(&copy, 0);
+	if (has_helpers) {
+		pool_close(pool, 0);
+	}
+}
+
+static void run_copy(struct context *context, const struct box *wanted)
+{
+	struct box copy = *wanted;
+	const struct box *box = &copy;
+	size_t to;
+	size_t from;
+	if (work_span(box, &box->to, &to) && work_span(box, &box->from, &from)
+	    && is_live(context, box->to.address, to, true)
+	    && is_live(context, box->from.address, from, false)) {
+		if (is_shared(box)) {
+			share_copy(context, box);
+		} else {
+			touch(context, copy_box, &copy);
+		}
+	}
+}
+
+static void fill_box(void *arg)
+{
+	const struct fill *fill = arg;
+	for (size_t y = 0; y < fill->height; y++) {
+		uint8_t *row = (uint8_t *)(uintptr_t)fill->to + y * fill->pitch;
+		if (fill->size == 1) {
+			memset(row, (int)fill->value, fill->width);
+			continue;
+		}
+		for (size_t x = 0; x < fill->width; x++) {
+			memcpy(row + x * fill->size, &fill->value, fill->size);
+		}
+	}
+}
+
+static void run_fill(struct context *context, const struct fill *wanted)
+{
+	struct fill fill = *wanted;
+	if (is_live(context, fill.to,
+			(fill.height - 1) * fill.pitch + fill.width * fill.size, true)) {
+		touch(context, fill_box, &fill);
+	}
+}
+
+/* Whether the value in memory is what a wait is for. */
+static bool has_come(const CUstreamBatchMemOpParams *op)
+{
+	const bool is_64 = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+	const uint64_t mask = is_64 ? UINT64_MAX : UINT32_MAX;
+	const uint64_t sign = (mask >> 1) + 1;
+	const void *place = (const void *)(uintptr_t)op->waitValue.address;
+	uint64_t wanted = op->waitValue.value64 & mask;
+	uint64_t found = is_64 ? __atomic_load_n((const uint64_t *)place, __ATOMIC_ACQUIRE)
+		: __atomic_load_n((const uint32_t *)place, __ATOMIC_ACQUIRE);
+	switch (op->waitValue.flags & 3) {
+	case CU_STREAM_WAIT_VALUE_GEQ:
+		return ((found - wanted) & sign) == 0;
+	case CU_STREAM_WAIT_VALUE_EQ:
+		return found == wanted;
+	case CU_STREAM_WAIT_VALUE_AND:
+		return (found & wanted) != 0;
+	default:
+		return (~(found | wanted) & mask) != 0;
+	}
+}
+
+static bool must_stop(struct context *context)
+{
+	return atomic_load(&context->is_dying) || atomic_load(&context->fault) != CUDA_SUCCESS;
+}
+
+struct value {
+	const CUstreamBatchMemOpParams *op;
+	bool has_come;
+};
+
+static void look_at_value(void *arg)
+{
+	struct value *value = arg;
+	value->has_come = has_come(value->op);
+}
+
+static void write_value(void *arg)
+{
+	const CUstreamBatchMemOpParams *op = ((const struct value *)arg)->op;
+	void *place = (void *)(uintptr_t)op->writeValue.address;
+	if (op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32) {
+		__atomic_store_n((uint32_t *)place, op->writeValue.value, __ATOMIC_SEQ_CST);
+	} else {
+		__atomic_store_n((uint64_t *)place, op->writeValue.value64, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* The host or a kernel writes the value without telling us, so there is nothing but to look again
+ * and again, at longer and longer intervals. */
+static void wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op, size_t size)
+{
+	const long longest = 100000;
+	struct timespec pause = {0};
+	struct value value = {op, false};
+	while (!must_stop(context) && is_live(context, op->waitValue.address, size, false)) {
+		touch(context, look_at_value, &value);
+		if (value.has_come) {
+			return;
+		}
+		pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void run_value(struct context *context, const CUstreamBatchMemOpParams *op)
+{
+	const bool is_64 = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64
+		|| op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+	const size_t size = is_64 ? 8 : 4;
+	struct value value = {op, false};
+	switch (op->operation) {
+	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+		wait_for_value(context, op, size);
+		break;
+	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		if (is_live(context, op->writeValue.address, size, true)) {
+			touch(context, write_value, &value);
+		}
+		break;
+	default:
+		// A barrier: all that came before is done, and was seen to be through locks.
+		break;
+	}
+}
+
+/* To wake the stream's thread takes as long as many a kernel, and what takes a few times too long did
+ * so perhaps because the caches were cold or others had the cores.  With many blocks it will look at
+ * the clock in time if it does so again.  What has no loops is as quick as it ever was. */
+static bool is_quick_kernel(const struct kernel_work *kernel)
+{
+	enum { NEARLY = 4, MANY = 16 };
+	const uint64_t blocks = work_blocks(kernel);
+	const uint64_t known = atomic_load_explicit(&kernel->function->short_blocks,
+		memory_order_relaxed);
+	const bool is_nearly = known >= MANY && blocks / NEARLY < known;
+	return blocks <= known || (is_nearly && !kernel->function->kernel.is_straight);
+}
+
+bool work_is_quick(const struct work *work)
+{
+	if (work->kind == WORK_VALUES) {
+		for (size_t i = 0; i < work->values.count; i++) {
+			CUstreamBatchMemOpType type = work->values.list[i].operation;
+			if (type == CU_STREAM_MEM_OP_WAIT_VALUE_32
+			    || type == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+				return false;
+			}
+		}
+	}
+	if (work->kind == WORK_GRAPH) {
+		return graph_run_is_quick(work->run);
+	}
+	if (work->kind == WORK_KERNEL) {
+		return is_quick_kernel(&work->kernel);
+	}
+	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK;
+}
+
+/* --- All of it --- */
+
+static void run_kernel(struct context *context, const struct work *work)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	queue_lock();
+	struct runner *runner = runner_take(context);
+	queue_unlock();
+	if (runner != NULL && !runner_start(runner, work, &result)) {
+		runner_finish(runner);
+	}
+	if (result != CUDA_SUCCESS) {
+		context_poison(context, result, "no memory for the blocks of kernel '%s'",
+			work->kernel.function->name);
+	}
+	queue_lock();
+	runner_give(runner);
+	queue_unlock();
+}
+
+static void run_host(const struct work *work, CUresult status)
+{
+	fault_stay_open(false);
+	api_set_in_callback(true);
+	if (work->kind == WORK_CALLBACK) {
+		work->callback.function(work->callback.stream, status, work->callback.data);
+	} else if (status == CUDA_SUCCESS) {
+		work->host.function(work->host.data);
+	}
+	api_set_in_callback(false);
+}
+
+static void run_healthy(struct context *context, const struct work *work)
+{
+	switch (work->kind) {
+	case WORK_KERNEL:
+		run_kernel(context, work);
+		break;
+	case WORK_COPY:
+		run_copy(context, &work->copy);
+		break;
+	case WORK_FILL:
+		run_fill(context, &work->fill);
+		break;
+	case WORK_VALUES:
+		for (size_t i = 0; i < work->values.count && !must_stop(context); i++) {
+			run_value(context, &work->values.list[i]);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+void work_run(struct context *context, const struct work *work)
+{
+	if (work->kind == WORK_FREE) {
+		if (!graph_memory_drop(work->address)) {
+			memory_free_ordered(context->device->memory, work->address);
+		}
+	} else if (work->kind == WORK_GRAPH) {
+		graph_run_execute(work->run, context);
+	} else if (work->kind == WORK_HOST || work->kind == WORK_CALLBACK) {
+		CUresult fault = (CUresult)atomic_load_explicit(&context->fault,
+			memory_order_acquire);
+		run_host(work, fault == CUDA_SUCCESS && atomic_load(&context->is_dying)
+			? CUDA_ERROR_CONTEXT_IS_DESTROYED : fault);
+	} else if (!must_stop(context)) {
+		run_healthy(context, work);
+	}
+}

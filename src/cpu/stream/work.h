@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_WORK_H
+#define CPU_WORK_H
+
+/*
+ * One thing that a stream does, as plain data: a call fills it in, checks it, and gives it to
+ * stream_enqueue.  It may be run any number of times, and what it points to is either borrowed from
+ * the caller (the parameters of a kernel, a list of operations) or, after work_clone, part of it.
+ */
+#include "cpu/abi/api.h"
+
+enum work_kind {
+	WORK_EMPTY,
+	WORK_KERNEL,
+	WORK_COPY,
+	WORK_FILL,
+	WORK_HOST,      /* a function of cuLaunchHostFunc */
+	WORK_CALLBACK,  /* a function of cuStreamAddCallback */
+	WORK_RECORD,    /* of an event */
+	WORK_WAIT,      /* for an event, as it was recorded when the wait was enqueued */
+	WORK_FREE,      /* memory of cuMemAllocAsync */
+	WORK_VALUES,    /* wait for or write values in memory: cuStreamBatchMemOp */
+	WORK_GRAPH      /* a launch of a graph */
+};
+
+/* One end of a copy. */
+struct end {
+	enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY } side;
+	uint64_t address;
+	size_t pitch;      /* from row to row */
+	size_t slice;      /* from slice to slice */
+};
+
+/* A copy of a box: depth times height rows of width bytes. */
+struct box {
+	struct end to;
+	struct end from;
+	size_t width;
+	size_t height;
+	size_t depth;
+};
+
+/* A fill: `height` rows of `width` elements of `size` bytes each. */
+struct fill {
+	CUdeviceptr to;
+	size_t pitch;
+	uint32_t value;
+	size_t size;
+	size_t width;
+	size_t height;
+};
+
+/* A kernel, its grid and its parameters. */
+struct kernel_work {
+	struct function *function;
+	const struct jit_kernel *code; /* for such blocks */
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t dynamic_shared;
+	bool is_cooperative;
+	const void *params;
+	size_t param_size;
+};
+
+struct work {
+	enum work_kind kind;
+	bool is_external;       /* of WORK_RECORD and WORK_WAIT: in a capture, a node */
+	union {
+		struct kernel_work kernel;
+		struct box copy;
+		struct fill fill;
+		struct {
+			CUhostFn function;
+			void *data;
+		} host;
+		struct {
+			CUstreamCallback function;
+			CUstream stream;
+			void *data;
+		} callback;
+		CUevent event;
+		CUdeviceptr address;
+		struct graph_run *run;
+		struct {
+			const CUstreamBatchMemOpParams *list;
+			size_t count;
+		} values;
+	};
+};
+
+/* A copy on the heap that borrows nothing, but for the memory that a copy or a fill is about.  With
+ * `stage`, a copy's source is read now.  NULL when memory runs out. */
+struct work *work_clone(const struct work *work, bool stage);
+/* Free a clone; NULL is fine.  Not with the lock of queue.h. */
+void work_free(struct work *work);
+
+/* Blocks of a kernel's grid. */
+static inline uint64_t work_blocks(const struct kernel_work *kernel)
+{
+	return (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
+}
+
+/* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
+ * of queue.h. */
+bool work_is_quick(const struct work *work);
+
+/* The bytes from the first to behind the last that a box touches at one end; false on overflow. */
+bool work_span(const struct box *box, const struct end *end, size_t *out);
+
+/*
+ * Do it on the calling thread, to its end.  What fails poisons the context; in a poisoned one
+ * nothing is done, but that callbacks are told, memory is freed and marks are made.  WORK_RECORD and WORK_WAIT are
+ * the streams' own and do nothing here.
+ */
+void work_run(struct context *context, const struct work *work);
+
+/* Poison the context; the first failure stays. */
+void context_poison(struct context *context, CUresult code, const char *format, ...)
+	printf_like(3, 4);
+
+#endif

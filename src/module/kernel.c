@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launching.  A launch is checked as a whole before the driver hears of it: the arguments against
+ * the kernel's parameters (args.c), grid, block and shared memory against the device.  The usual
+ * path takes no lock and no memory; the arguments are packed on the stack.  Host memory passed by
+ * KZ_IN, KZ_OUT and KZ_INOUT takes a detour through buffers that live for one launch.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "module/module.h"
+
+#include <string.h>
+
+/* Arguments that are packed on the stack; longer lists (kz_launch_args) go to the heap. */
+#define STACK_ARGS 64
+
+struct launch {
+	struct kz_kernel *kernel;
+	struct kz_device *dev;
+	struct kz_stream *stream;
+	const kz_dim3 *grid;
+	const kz_dim3 *block;
+	int64_t shared_size;
+	bool cooperative;
+	const kz_arg *args;
+	size_t count;
+	uint64_t *slots;         /* `count` of each: values ... */
+	void **places;           /* ... where the driver reads them ... */
+	struct memory **used;    /* ... and what arrays and buffers lie in */
+	struct memory **used_end;
+	bool has_host;           /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
+	bool needs_preparing;    /* a memory was used in another stream, or see prepare */
+};
+
+/* Every extent from 1 to the limit; below 1 wraps beyond any limit. */
+static inline bool is_within(const kz_dim3 *dim, const int64_t max[3])
+{
+	return (uint64_t)dim->x - 1 < (uint64_t)max[0] && (uint64_t)dim->y - 1 < (uint64_t)max[1]
+		&& (uint64_t)dim->z - 1 < (uint64_t)max[2];
+}
+
+static kz_status refuse_extent(const struct launch *launch, const char *what, const kz_dim3 *dim,
+	const int64_t max[3], kz_error *err)
+{
+	return error_set(err, KZ_LAUNCH,
+		"%s of %lld x %lld x %lld for '%s': each extent is from 1 to %lld x %lld x %lld on %s",
+		what, (long long)dim->x, (long long)dim->y, (long long)dim->z,
+		launch->kernel->info->name, (long long)max[0], (long long)max[1],
+		(long long)max[2], launch->dev->name);
+}
+
+static kz_status check_geometry(const struct launch *launch, kz_error *err)
+{
+	const kz_device_info *info = &launch->dev->info;
+	if (unlikely(!is_within(launch->grid, info->max_grid))) {
+		return refuse_extent(launch, "grid", launch->grid, info->max_grid, err);
+	}
+	if (unlikely(!is_within(launch->block, info->max_block))) {
+		return refuse_extent(launch, "block", launch->block, info->max_block, err);
+	}
+	/* No overflow: the extents are within the device's limits. */
+	int64_t threads = launch->block->x * launch->block->y * launch->block->z;
+	if (unlikely(threads > launch->kernel->max_threads)) {
+		return error_set(err, KZ_LAUNCH,
+			"block of %lld x %lld x %lld = %lld threads: '%s' can have %lld on %s",
+			(long long)launch->block->x, (long long)launch->block->y,
+			(long long)launch->block->z, (long long)threads, launch->kernel->info->name,
+			(long long)launch->kernel->max_threads, launch->dev->name);
+	}
+	return KZ_OK;
+}
+
+static always_inline kz_status check_shared(struct launch *launch, kz_error *err)
+{
+	const struct kz_kernel *kernel = launch->kernel;
+	const kz_device_info *info = &launch->dev->info;
+	/* What was granted before, or needs no asking; negative sizes wrap beyond it. */
+	if (likely((uint64_t)launch->shared_size
+		   <= (uint64_t)atomic_load_explicit(&kernel->dynamic_limit, memory_order_relaxed))) {
+		return KZ_OK;
+	}
+	int64_t most = info->shared_per_block_optin > info->shared_per_block
+		? info->shared_per_block_optin : info->shared_per_block;
+	most -= kernel->static_shared;
+	if (launch->shared_size >= 0 && launch->shared_size <= most) {
+		launch->needs_preparing = true;
+		return KZ_OK;
+	}
+	return error_set(err, KZ_LAUNCH,
+		"%lld bytes of dynamic shared memory for '%s': from 0 to %lld on %s%s",
+		(long long)launch->shared_size, kernel->info->name, (long long)most,
+		launch->dev->name, kernel->static_shared ? " beside its static ones" : "");
+}
+
+/* The usual array argument, which needs no word: on this device, and of a dtype that may lie behind
+ * the pointer.  Anything else is args_convert's to judge.  Gives its memory, or NULL. */
+static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
+	const struct kz_array *array, const struct kz_device *dev)
+{
+	if (!array || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)) {
+		return NULL;
+	}
+	struct memory *memory = array->buffer->memory;
+	*slot = memory->address + (uint64_t)(array->buffer->offset + array->offset);
+	return memory->device == dev ? memory : NULL;
+}
+
+/* An argument that is not of the usual kinds. */
+static kz_status pack_other(struct launch *launch, size_t i, struct memory **memory, kz_error *err)
+{
+	const kz_arg *arg = &launch->args[i];
+	kz_status st = args_convert(&launch->slots[i], &launch->places[i], launch->kernel, i, arg,
+		err);
+	*memory = NULL;
+	if (st == KZ_OK && arg->kind == KZ_ARG_ARRAY) {
+		*memory = ((const struct kz_array *)arg->value.p)->buffer->memory;
+	} else if (st == KZ_OK && arg->kind == KZ_ARG_BUFFER) {
+		*memory = ((const struct kz_buffer *)arg->value.p)->memory;
+	}
+	launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
+	return st;
+}
+
+static always_inline kz_status pack(struct launch *launch, kz_error *err)
+{
+	/* In locals, which the stores below cannot change. */
+	const struct kz_device *dev = launch->dev;
+	const struct kz_stream *stream = launch->stream;
+	const struct param *param = launch->kernel->params;
+	const kz_arg *arg = launch->args;
+	const kz_arg *end = arg + launch->count;
+	uint64_t *slot = launch->slots;
+	void **place = launch->places;
+	struct memory **used = launch->used;
+	bool elsewhere = false;
+	for (; arg < end; arg++, param++, slot++, place++) {
+		struct memory *memory;
+		*place = slot;
+		if (args_tag(arg) == param->natural) {
+			*slot = arg->value.u;
+			continue;
+		}
+		memory = arg->kind == KZ_ARG_ARRAY
+			? take_array(slot, param, arg->value.p, dev) : NULL;
+		if (!memory) {
+			kz_status st = pack_other(launch, (size_t)(arg - launch->args), &memory,
+				err);
+			if (st) {
+				return st;
+			}
+		}
+		if (memory) {
+			*used++ = memory;
+			elsewhere |= atomic_load_explicit(&memory->last, memory_order_relaxed)
+				!= stream;
+		}
+	}
+	launch->used_end = used;
+	launch->needs_preparing |= elsewhere;
+	return KZ_OK;
+}
+
+/* What most launches can go without: the stream is put behind the last use of every memory, and
+ * the driver asked for more dynamic shared memory than usual, once per kernel and size. */
+static kz_status prepare(const struct launch *launch, kz_error *err)
+{
+	struct kz_kernel *kernel = launch->kernel;
+	kz_status st = KZ_OK;
+	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+		st = memory_use(*used, launch->stream, err);
+	}
+	if (st || launch->shared_size <= atomic_load(&kernel->dynamic_limit)) {
+		return st;
+	}
+	pthread_mutex_lock(&kernel->module->lock);
+	if (launch->shared_size > atomic_load(&kernel->dynamic_limit)) {
+		CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
+			CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
+		st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
+		if (st == KZ_OK) {
+			atomic_store(&kernel->dynamic_limit, launch->shared_size);
+		}
+	}
+	pthread_mutex_unlock(&kernel->module->lock);
+	return st;
+}
+
+/* See memory_used; nothing happens here unless another thread has come between. */
+static always_inline kz_status hand_on_memory(const struct launch *launch, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+		st = memory_used(*used, launch->stream, err);
+	}
+	return st;
+}
+
+static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
+{
+	const kz_dim3 *grid = launch->grid;
+	const kz_dim3 *block = launch->block;
+	CUresult code = launch->dev->drv->LaunchCooperativeKernel(launch->kernel->handle,
+		(unsigned)grid->x, (unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
+		(unsigned)block->y, (unsigned)block->z, (unsigned)launch->shared_size,
+		launch->stream->handle, launch->places);
+	return device_ok(launch->dev, code, "cuLaunchCooperativeKernel", err);
+}
+
+/* Hand a launch that was checked to the driver; the context is current. */
+static always_inline kz_status enqueue(const struct launch *launch, kz_error *err)
+{
+	const struct drv *drv = launch->dev->drv;
+	const kz_dim3 *grid = launch->grid;
+	const kz_dim3 *block = launch->block;
+	kz_status st;
+	if (unlikely(launch->needs_preparing) && (st = prepare(launch, err))) {
+		return st;
+	}
+	if (unlikely(launch->cooperative)) {
+		st = enqueue_cooperative(launch, err);
+	} else {
+		CUresult code = drv->LaunchKernel(launch->kernel->handle, (unsigned)grid->x,
+			(unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
+			(unsigned)block->y, (unsigned)block->z, (unsigned)launch->shared_size,
+			launch->stream->handle, launch->places, NULL);
+		st = device_ok(launch->dev, code, "cuLaunchKernel", err);
+	}
+	return unlikely(st != KZ_OK) ? st : hand_on_memory(launch, err);
+}
+
+/* Host memory as argument: a buffer for each, filled before and read back after the launch. */
+
+static bool goes_in(const kz_arg *arg)
+{
+	return arg->kind == KZ_ARG_IN || arg->kind == KZ_ARG_INOUT;
+}
+
+static bool comes_out(const kz_arg *arg)
+{
+	return arg->kind == KZ_ARG_OUT || arg->kind == KZ_ARG_INOUT;
+}
+
+static kz_status stage_in(const struct launch *launch, size_t i, struct kz_buffer **out,
+	kz_error *err)
+{
+	const kz_arg *arg = &launch->args[i];
+	kz_status st = kz_buffer_create(out, launch->dev, arg->size, err);
+	if (st == KZ_OK) {
+		launch->slots[i] = kz_buffer_address(*out);
+		if (goes_in(arg)) {
+			st = kz_copy_htod_async(*out, 0, arg->value.p, arg->size, launch->stream,
+				err);
+		} else {
+			/* What the kernel does not write must not come back as old memory. */
+			st = kz_fill(*out, 0, arg->size, "", 1, launch->stream, err);
+		}
+	}
+	return st;
+}
+
+static kz_status refuse_capture(const struct launch *launch, kz_error *err)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	if (!drv_has(launch->dev->drv, DRV_cuStreamIsCapturing)) {
+		return KZ_OK;
+	}
+	CUresult code = launch->dev->drv->StreamIsCapturing(launch->stream->handle, &status);
+	kz_status st = device_ok(launch->dev, code, "cuStreamIsCapturing", err);
+	if (st == KZ_OK && status != CU_STREAM_CAPTURE_STATUS_NONE) {
+		st = error_set(err, KZ_STATE,
+			"KZ_IN, KZ_OUT and KZ_INOUT wait for the kernel, which a capture cannot");
+	}
+	return st;
+}
+
+static kz_status launch_staged(const struct launch *launch, struct kz_buffer **buffers,
+	kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
+		if (goes_in(&launch->args[i]) || comes_out(&launch->args[i])) {
+			st = stage_in(launch, i, &buffers[i], err);
+		}
+	}
+	if (st == KZ_OK) {
+		st = enqueue(launch, err);
+	}
+	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
+		const kz_arg *arg = &launch->args[i];
+		if (comes_out(arg)) {
+			st = kz_copy_dtoh_async((void *)arg->value.p, arg->size, buffers[i], 0,
+				launch->stream, err);
+		}
+	}
+	return st;
+}
+
+static kz_status launch_with_host(const struct launch *launch, kz_error *err)
+{
+	/* Before anything else: even waiting would end the capture. */
+	kz_status st = refuse_capture(launch, err);
+	if (st) {
+		return st;
+	}
+	struct kz_buffer **buffers = mem_zalloc(launch->count, sizeof(*buffers));
+	if (!buffers) {
+		return error_no_memory(err);
+	}
+	st = launch_staged(launch, buffers, err);
+	/* Also after a failure: copies in flight still use the caller's memory. */
+	kz_status waited = kz_stream_synchronize(launch->stream, err);
+	for (size_t i = 0; i < launch->count; i++) {
+		kz_buffer_release(buffers[i]);
+	}
+	mem_free(buffers);
+	return st ? st : waited;
+}
+
+static inline kz_status run(struct launch *launch, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = pack(launch, err)) || (st = check_geometry(launch, err))
+	    || (st = check_shared(launch, err)) || (st = device_enter(launch->dev, &scope, err))) {
+		return st;
+	}
+	st = unlikely(launch->has_host) ? launch_with_host(launch, err) : enqueue(launch, err);
+	device_leave(launch->dev, &scope);
+	return st;
+}
+
+static kz_status read_options(struct launch *launch, const kz_launch_options *options,
+	kz_error *err)
+{
+	if (options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_launch_options has size %zu, expected %zu",
+			options->size, sizeof(*options));
+	}
+	launch->shared_size = options->shared_size;
+	launch->cooperative = options->cooperative != 0;
+	if (launch->cooperative && !launch->dev->info.cooperative_launch) {
+		return error_set(err, KZ_UNSUPPORTED, "%s has no cooperative launch",
+			launch->dev->name);
+	}
+	return stream_pick(&launch->stream, launch->dev, options->stream, err);
+}
+
+static inline kz_status check_call(const struct kz_kernel *kernel, const kz_arg *args, size_t count,
+	kz_error *err)
+{
+	if (!kernel || (count && !args)) {
+		return error_set(err, KZ_INVALID, "kz_launch: the %s is NULL",
+			kernel ? "argument list" : "kernel");
+	}
+	if (count != kernel->param_count) {
+		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: %s",
+			kernel->info->name, kernel->param_count, kernel->param_count == 1 ? "" : "s",
+			count, kernel->signature);
+	}
+	return KZ_OK;
+}
+
+/* Room on the heap for more arguments than the stack has. */
+static kz_status make_room(struct launch *launch, kz_error *err)
+{
+	launch->slots = mem_zalloc(launch->count, sizeof(*launch->slots) + sizeof(*launch->places)
+		+ sizeof(*launch->used));
+	launch->places = (void **)(launch->slots + launch->count);
+	launch->used = (struct memory **)(launch->places + launch->count);
+	return launch->slots ? KZ_OK : error_no_memory(err);
+}
+
+kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
+	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err)
+{
+	uint64_t slots[STACK_ARGS];
+	void *places[STACK_ARGS];
+	struct memory *used[STACK_ARGS];
+	kz_status st = check_call(kernel, args, count, err);
+	if (unlikely(st != KZ_OK)) {
+		return st;
+	}
+	struct kz_device *dev = kernel->module->device;
+	struct launch launch = {
+		.kernel = kernel, .dev = dev, .stream = &dev->stream, .grid = &grid, .block = &block,
+		.shared_size = 0, .cooperative = false, .args = args, .count = count,
+		.slots = slots, .places = places, .used = used, .used_end = used,
+		.has_host = false, .needs_preparing = false,
+	};
+	if (unlikely(options != NULL) && (st = read_options(&launch, options, err))) {
+		return st;
+	}
+	if (unlikely(count > STACK_ARGS) && (st = make_room(&launch, err))) {
+		return st;
+	}
+	st = run(&launch, err);
+	if (launch.slots != slots) {
+		mem_free(launch.slots);
+	}
+	return st;
+}
+
+kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
+	const kz_launch_options *options, kz_error *err, kz_args args)
+{
+	return kz_launch_args(kernel, grid, block, options, args.items, args.count, err);
+}
+
+/* The block size that fills the device best, asked of the driver once per kernel. */
+static kz_status block_for_1d(int *out, struct kz_kernel *kernel, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	struct device_scope scope;
+	int grid = 0;
+	*out = atomic_load(&kernel->block_1d);
+	if (*out) {
+		return KZ_OK;
+	}
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	if (drv_has(dev->drv, DRV_cuOccupancyMaxPotentialBlockSize)) {
+		CUresult code = dev->drv->OccupancyMaxPotentialBlockSize(&grid, out, kernel->handle,
+			NULL, 0, 0);
+		st = device_ok(dev, code, "cuOccupancyMaxPotentialBlockSize", err);
+	}
+	device_leave(dev, &scope);
+	if (*out <= 0) {
+		*out = kernel->max_threads < 256 ? (int)kernel->max_threads : 256;
+	}
+	if (st == KZ_OK) {
+		atomic_store(&kernel->block_1d, *out);
+	}
+	return st;
+}
+
+kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options *options,
+	kz_error *err, kz_args args)
+{
+	int block = 0;
+	kz_status st = check_call(kernel, args.items, args.count, err);
+	if (st) {
+		return st;
+	}
+	if (count < 0) {
+		return error_set(err, KZ_LAUNCH, "'%s' over %lld elements, expected 0 or more",
+			kernel->info->name, (long long)count);
+	}
+	if (count == 0) {
+		return KZ_OK;
+	}
+	if ((st = block_for_1d(&block, kernel, err))) {
+		return st;
+	}
+	int64_t blocks = divide_up(count, block);
+	return kz_launch(kernel, kz_dim(blocks, 1, 1), kz_dim(block, 1, 1), options, err, args);
+}
+
+/* Drivers before 11.8 know nothing of clusters, and have no kernels that want them. */
+static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
+{
+	static const CUfunction_attribute extents[3] = {
+		CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+		CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+	};
+	const struct drv *drv = kernel->module->device->drv;
+	int value = 0;
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->cluster_required = value;
+	}
+	for (size_t i = 0; i < countof(extents); i++) {
+		if (drv->FuncGetAttribute(&value, extents[i], kernel->handle) == CUDA_SUCCESS) {
+			info->cluster[i] = value;
+		}
+	}
+}
+
+/* What our own driver tells; to others these are no attributes. */
+static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
+{
+	const struct drv *drv = kernel->module->device->drv;
+	int value = 0;
+	if (!kernel->module->device->ptx_only) {
+		return;
+	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->code_size = value;
+	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->width = value;
+	}
+	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_TIER,
+			kernel->handle) == CUDA_SUCCESS) {
+		info->tier = value;
+	}
+}
+
+static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	int value[6] = {0};
+	static const CUfunction_attribute attributes[6] = {
+		CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+		CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+		CU_FUNC_ATTRIBUTE_PTX_VERSION, CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+	};
+	for (size_t i = 0; i < countof(attributes); i++) {
+		kz_status st = device_ok(dev, dev->drv->FuncGetAttribute(&value[i], attributes[i],
+			kernel->handle), "cuFuncGetAttribute", err);
+		if (st) {
+			return st;
+		}
+	}
+	int64_t most = dev->info.shared_per_block_optin > dev->info.shared_per_block
+		? dev->info.shared_per_block_optin : dev->info.shared_per_block;
+	*info = (kz_kernel_info){
+		.size = sizeof(*info), .registers = value[0],
+		.max_threads_per_block = (int32_t)kernel->max_threads, .shared_size = value[1],
+		.local_size = value[2], .constant_size = value[3], .ptx_version = value[4],
+		.binary_version = value[5], .param_count = (int64_t)kernel->param_count,
+		.dynamic_shared_size = most - value[1],
+	};
+	read_cluster(kernel, info);
+	read_code(kernel, info);
+	return KZ_OK;
+}
+
+kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
+{
+	struct device_scope scope;
+	if (!kernel || !info || info->size != sizeof(*info)) {
+		return error_set(err, KZ_INVALID, !kernel ? "kz_kernel_describe: the kernel is NULL"
+			: "kz_kernel_describe: initialize the info with KZ_KERNEL_INFO_INIT");
+	}
+	kz_status st = device_enter(kernel->module->device, &scope, err);
+	if (st) {
+		return st;
+	}
+	st = read_attributes(kernel, info, err);
+	device_leave(kernel->module->device, &scope);
+	return st;
+}
+
+/* The context is current. */
+static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
+	kz_error *err)
+{
+	const struct drv *drv = launch->dev->drv;
+	kz_status st = prepare(launch, err);
+	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
+		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		err);
+	return st ? st : device_ok(launch->dev, drv->DeviceGetAttribute(room,
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, launch->dev->handle),
+		"cuDeviceGetAttribute", err);
+}
+
+kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, int64_t threads,
+	int64_t shared_size, kz_error *err)
+{
+	double none;
+	struct device_scope scope;
+	struct launch launch = {.kernel = kernel, .shared_size = shared_size};
+	int blocks = 0, room = 0;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	share = share ? share : &none;
+	*share = 0;
+	if (st || (st = object_check(kernel, "a kernel", err))) {
+		return st;
+	}
+	launch.dev = kernel->module->device;
+	if (threads < 1 || threads > kernel->max_threads) {
+		return error_set(err, KZ_LAUNCH, "block of %lld threads: '%s' can have 1 to %lld",
+			(long long)threads, kernel->info->name, (long long)kernel->max_threads);
+	}
+	if ((st = check_shared(&launch, err)) || (st = device_enter(launch.dev, &scope, err))) {
+		return st;
+	}
+	st = ask_occupancy(&blocks, &room, &launch, (int)threads, err);
+	device_leave(launch.dev, &scope);
+	*out = st ? 0 : blocks;
+	*share = st || room < 1 ? 0 : (double)(blocks * threads) / room;
+	return st;
+}
+
+const char *kz_kernel_name(const kz_kernel *kernel)
+{
+	return kernel ? kernel->info->name : "";
+}
+
+const char *kz_kernel_signature(const kz_kernel *kernel)
+{
+	return kernel ? kernel->signature : "";
+}
+
+void *kz_kernel_handle(const kz_kernel *kernel)
+{
+	return kernel ? kernel->handle : NULL;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules: source or image -> loaded code whose kernels can be found by name.
+ *
+ * src/rtc makes the image and says what it knows of the kernels' parameters; this file loads it
+ * and, when a kernel is first asked for, completes that knowledge: a size that neither signature
+ * nor image gave comes from the driver.  A kernel whose parameters nobody knows is refused, since
+ * the driver would read as many arguments as it likes.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/squeeze.h"
+#include "base/str.h"
+#include "module/load.h"
+#include "module/loaded.h"
+#include "module/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for the driver's own words about an image that it refuses. */
+#define LOG_SIZE 8192
+
+/* More parameters than a kernel can have: 32 KiB of bytes. */
+#define MAX_PARAMS 32768
+
+struct kz_module *module_retain(struct kz_module *mod)
+{
+	atomic_fetch_add(&mod->refs, 1);
+	if (mod->is_shared) {
+		device_retain(mod->device);
+	}
+	return mod;
+}
+
+static void kernel_free(struct kz_kernel *kernel)
+{
+	if (kernel) {
+		mem_free(kernel->params);
+		mem_free(kernel->signature);
+		mem_free(kernel);
+	}
+}
+
+static void module_free(struct kz_module *mod)
+{
+	struct device_scope scope;
+	if (mod->handle && device_enter_quietly(mod->device, &scope)) {
+		/* Launches in flight run code of this module. */
+		(void)mod->device->drv->CtxSynchronize();
+		(void)mod->device->drv->ModuleUnload(mod->handle);
+		device_leave(mod->device, &scope);
+	}
+	for (size_t i = 0; mod->kernels && i < mod->image->rtc.kernel_count; i++) {
+		kernel_free(mod->kernels[i]);
+	}
+	mem_free(mod->kernels);
+	kz_image_release(mod->image);
+	pthread_mutex_destroy(&mod->lock);
+	mem_free(mod);
+}
+
+void module_drop(struct kz_module *mod)
+{
+	if (mod && atomic_fetch_sub(&mod->refs, 1) == 1) {
+		module_free(mod);
+	}
+}
+
+void kz_module_release(kz_module *mod)
+{
+	if (!mod) {
+		return;
+	}
+	struct kz_device *dev = mod->device;
+	bool counted = mod->is_shared;
+	if (atomic_fetch_sub(&mod->refs, 1) == 1) {
+		counted |= !mod->is_the_devices;
+		module_free(mod);
+	}
+	if (counted) {
+		device_release(dev);
+	}
+}
+
+void module_share(struct kz_module *mod)
+{
+	atomic_fetch_add(&mod->refs, 1); /* the table's */
+	mod->is_the_devices = mod->is_shared = true;
+}
+
+void module_forget_device(struct kz_module *mod)
+{
+	if (!mod->is_shared) {
+		mod->is_the_devices = true;
+	}
+	device_release(mod->device);
+}
+
+/* The driver wants to read there. */
+static void read_text(void *squeezed, size_t begin, size_t end)
+{
+	squeezed_read(squeezed, begin, end);
+}
+
+/* Load the image; the context is current. */
+static kz_status load_image(struct kz_module *mod, kz_error *err)
+{
+	char *log = mem_zalloc(1, LOG_SIZE);
+	if (!log) {
+		return error_no_memory(err);
+	}
+	const struct rtc_image *image = &mod->image->rtc;
+	/* The last is for our own driver. */
+	bool knows_text = mod->device->ptx_only && image->is_ptx;
+	struct kudzu_text text = {image->size, image->hash.high, image->hash.low,
+		image->squeezed ? read_text : NULL, image->squeezed};
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+		CU_JIT_KUDZU_TEXT};
+	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1), &text};
+	bool mine = error_is_clean(err);
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle,
+		knows_text ? image->data : rtc_image_data(image),
+		(unsigned)countof(options) - !knows_text, options, values);
+	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
+	if (st && mine) {
+		refusal_explain(err, image, log);
+	}
+	mem_free(log);
+	return st;
+}
+
+static kz_status create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err)
+{
+	struct device_scope scope;
+	struct kz_module *mod = mem_zalloc(1, sizeof(*mod));
+	if (!mod) {
+		return error_no_memory(err);
+	}
+	atomic_init(&mod->refs, 1);
+	pthread_mutex_init(&mod->lock, NULL);
+	mod->device = device_retain(dev);
+	mod->image = kz_image_retain(image);
+	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
+	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
+	if (st == KZ_OK) {
+		st = load_image(mod, err);
+		device_leave(dev, &scope);
+	}
+	if (st) {
+		kz_module_release(mod);
+		return st;
+	}
+	*out = mod;
+	return KZ_OK;
+}
+
+/* One that the driver refuses for its version is made another. */
+kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err)
+{
+	kz_error refusal = KZ_ERROR_INIT;
+	struct kz_image *other = NULL;
+	kz_status st = KZ_OK;
+	if (image->rtc.is_lto) {
+		st = load_linked(&other, dev, "LTO-IR", image->rtc.data, image->rtc.size, err);
+		if (st == KZ_OK) {
+			st = create(out, dev, other, err);
+		}
+		kz_image_release(other);
+		return st;
+	}
+	st = create(out, dev, image, &refusal);
+	if (st && load_repair(&other, dev, image, &refusal)) {
+		kz_error_clear(&refusal);
+		st = create(out, dev, other, &refusal);
+	}
+	if (st) {
+		st = refusal.status;
+		(void)error_copy(err, &refusal);
+		kz_error_clear(&refusal);
+	}
+	kz_image_release(other);
+	return st;
+}
+
+/* Whether the driver is older than the PTX that the options ask for: a cubin for the device is what
+ * the compiler would have made without them. */
+static bool ptx_is_too_new(const struct kz_device *dev, const kz_compile_options *options,
+	const kz_error *refusal)
+{
+	return refusal->domain == KZ_DOMAIN_DRIVER
+	       && refusal->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION && !dev->ptx_only && options
+	       && options->arch && strncmp(options->arch, "compute_", 8) == 0;
+}
+
+static kz_status compile_and_load(struct kz_module **out, struct kz_device *dev,
+	const char *source, const kz_compile_options *options, kz_error *err)
+{
+	struct kz_image *image = NULL;
+	kz_status st = image_compile(&image, source, options, dev->info.compute_capability,
+		dev->ptx_only, err);
+	if (st == KZ_OK) {
+		st = loaded_get(out, dev, image, err);
+	}
+	kz_image_release(image);
+	return st;
+}
+
+kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
+	const kz_compile_options *options, kz_error *err)
+{
+	kz_error refusal = KZ_ERROR_INIT;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	st = compile_and_load(out, dev, source, options, &refusal);
+	if (st && ptx_is_too_new(dev, options, &refusal)) {
+		kz_compile_options others = *options;
+		others.arch = NULL;
+		st = compile_and_load(out, dev, source, &others, NULL);
+	}
+	if (st) {
+		(void)error_copy(err, &refusal);
+		st = refusal.status;
+	}
+	kz_error_clear(&refusal);
+	return st;
+}
+
+/* Load bytes that came from somewhere. */
+static kz_status load_named(struct kz_module **out, struct kz_device *dev, const char *name,
+	const void *data, size_t size, kz_error *err)
+{
+	struct kz_image *image = NULL;
+	kz_status st = load_bytes(&image, dev, name, data, size, err);
+	if (st == KZ_OK) {
+		st = module_create(out, dev, image, err);
+	}
+	kz_image_release(image);
+	return st;
+}
+
+kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(data, "an image", err))) {
+		return st;
+	}
+	if (size <= 0) {
+		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
+			(long long)size);
+	}
+	return load_named(out, dev, "image", data, (size_t)size, err);
+}
+
+kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
+{
+	char *data = NULL;
+	size_t size = 0;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(path, "the path of a file", err))
+	    || (st = file_read(&data, &size, path, err))) {
+		return st;
+	}
+	st = size > 0 ? load_named(out, dev, path, data, size, err)
+		: error_set(err, KZ_BAD_IMAGE, "'%s' is empty, expected an image", path);
+	mem_free(data);
+	return st;
+}
+
+kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(image, "an image", err))) {
+		return st;
+	}
+	return module_create(out, dev, image, err);
+}
+
+/* The driver's word on one parameter; *found is false past the last one. */
+static kz_status ask_param(bool *found, int64_t *size, const struct kz_kernel *kernel,
+	size_t index, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	size_t param_offset = 0;
+	size_t param_size = 0;
+	CUresult code = dev->drv->FuncGetParamInfo(kernel->handle, index, &param_offset,
+		&param_size);
+	*found = code == CUDA_SUCCESS;
+	*size = (int64_t)param_size;
+	return code == CUDA_ERROR_INVALID_VALUE ? KZ_OK
+		: device_ok(dev, code, "cuFuncGetParamInfo", err);
+}
+
+static kz_status count_params(struct kz_kernel *kernel, kz_error *err)
+{
+	bool found = true;
+	int64_t size;
+	kernel->param_count = kernel->info->param_count;
+	if (kernel->info->params_known) {
+		return KZ_OK;
+	}
+	for (kernel->param_count = 0; found && kernel->param_count < MAX_PARAMS;) {
+		kz_status st = ask_param(&found, &size, kernel, kernel->param_count, err);
+		if (st) {
+			return st;
+		}
+		kernel->param_count += found;
+	}
+	return KZ_OK;
+}
+
+static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error *err)
+{
+	struct param *param = &kernel->params[index];
+	const struct rtc_param *known = index < kernel->info->param_count
+		? &kernel->info->params[index] : NULL;
+	bool found = true;
+	kz_status st = KZ_OK;
+	param->kind = known ? known->kind : PARAM_UNKNOWN;
+	param->type = known ? known->type : NULL;
+	param->size = known ? known->size : -1;
+	if (param->size < 0) {
+		st = ask_param(&found, &param->size, kernel, index, err);
+	}
+	param->natural = args_natural(param->kind, param->size);
+	param->dtypes = args_dtypes(param);
+	if (st == KZ_OK && !found) {
+		st = error_set(err, KZ_BAD_IMAGE, "kernel '%s': parameter %zu has no known size",
+			kernel->info->name, index + 1);
+	}
+	return st;
+}
+
+static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
+{
+	struct str text = STR_INIT;
+	const char *name = kernel->info->name;
+	if (name[0] && name[strlen(name) - 1] == ')') {
+		kernel->signature = mem_strdup(name); /* an overload, told by its parameters */
+		return kernel->signature ? KZ_OK : error_no_memory(err);
+	}
+	str_addf(&text, "%s(", name);
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		const struct param *param = &kernel->params[i];
+		str_add(&text, i ? ", " : "");
+		if (param->type) {
+			str_add(&text, param->type);
+		} else {
+			str_addf(&text, "? (%lld byte%s)", (long long)param->size,
+				plural(param->size));
+		}
+	}
+	str_addc(&text, ')');
+	kernel->signature = str_take(&text);
+	return kernel->signature ? KZ_OK : error_no_memory(err);
+}
+
+static kz_status read_limits(struct kz_kernel *kernel, kz_error *err)
+{
+	struct kz_device *dev = kernel->module->device;
+	int threads = 0;
+	int shared = 0;
+	kz_status st;
+	if ((st = device_ok(dev, dev->drv->FuncGetAttribute(&threads,
+			CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel->handle),
+			"cuFuncGetAttribute", err))
+	    || (st = device_ok(dev, dev->drv->FuncGetAttribute(&shared,
+			CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->handle),
+			"cuFuncGetAttribute", err))) {
+		return st;
+	}
+	kernel->max_threads = threads;
+	kernel->static_shared = shared;
+	atomic_init(&kernel->dynamic_limit, dev->info.shared_per_block - shared);
+	return KZ_OK;
+}
+
+static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
+{
+	kz_status st = count_params(kernel, err);
+	if (st) {
+		return st;
+	}
+	kernel->params = mem_zalloc(kernel->param_count + 1, sizeof(*kernel->params));
+	if (!kernel->params) {
+		return error_no_memory(err);
+	}
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		if ((st = complete_param(kernel, i, err))) {
+			return st;
+		}
+	}
+	return write_signature(kernel, err);
+}
+
+/* Make a kernel ready; the module's lock is held and the context current. */
+static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
+	const struct rtc_kernel *info, kz_error *err)
+{
+	struct kz_kernel *kernel = mem_zalloc(1, sizeof(*kernel));
+	kz_status st;
+	if (!kernel) {
+		return error_no_memory(err);
+	}
+	kernel->module = mod;
+	kernel->info = info;
+	if ((st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
+			mod->handle, info->lowered), "cuModuleGetFunction", err))
+	    || (st = make_params(kernel, err)) || (st = read_limits(kernel, err))) {
+		kernel_free(kernel);
+		return st;
+	}
+	*out = kernel;
+	return KZ_OK;
+}
+
+kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(mod, "a module", err))
+	    || (st = object_check(name, "the name of a kernel", err))) {
+		return st;
+	}
+	const struct rtc_kernel *info = rtc_image_kernel(&mod->image->rtc, name);
+	if (!info) {
+		return missing_kernel(mod->image, name, err);
+	}
+	struct kz_kernel **kernel = &mod->kernels[info - mod->image->rtc.kernels];
+	if ((st = device_enter(mod->device, &scope, err))) {
+		return st;
+	}
+	pthread_mutex_lock(&mod->lock);
+	if (!*kernel) {
+		st = kernel_create(kernel, mod, info, err);
+	}
+	*out = *kernel; /* NULL if that failed */
+	pthread_mutex_unlock(&mod->lock);
+	device_leave(mod->device, &scope);
+	return st;
+}
+
+int64_t kz_module_kernel_count(const kz_module *mod)
+{
+	return mod ? kz_image_kernel_count(mod->image) : 0;
+}
+
+const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
+{
+	return mod ? kz_image_kernel_name(mod->image, index) : NULL;
+}
+
+const char *kz_module_log(const kz_module *mod)
+{
+	return mod ? kz_image_log(mod->image) : "";
+}
+
+const void *kz_module_image(const kz_module *mod, int64_t *size)
+{
+	return kz_image_data(mod ? mod->image : NULL, size);
+}
+
+const char *kz_module_arch(const kz_module *mod)
+{
+	return mod ? kz_image_arch(mod->image) : "";
+}
+
+kz_device *kz_module_device(const kz_module *mod)
+{
+	return mod ? mod->device : NULL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MODULE_H
+#define MODULE_H
+
+/* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
+#include "core/objects.h"
+#include "rtc/compile.h"
+
+/* A parameter as a launch needs it. */
+struct param {
+	enum param_kind kind;
+	uint64_t natural;           /* args_tag of the argument that needs no conversion; else 0 */
+	int64_t size;
+	uint32_t dtypes;            /* bit per built-in dtype that may lie there; 0: no pointer */
+	const char *type;           /* "const float *"; NULL if unknown.  Borrowed from the image */
+};
+
+struct kz_kernel {
+	struct kz_module *module;
+	const struct rtc_kernel *info;
+	CUfunction handle;
+	struct param *params;
+	size_t param_count;
+	char *signature;
+	int64_t max_threads;        /* per block, for this kernel */
+	int64_t static_shared;
+	_Atomic int64_t dynamic_limit; /* dynamic shared memory that the driver was asked for */
+	_Atomic int block_1d;       /* block size for kz_launch_1d, 0 until computed */
+};
+
+struct kz_image {
+	atomic_int refs;
+	struct rtc_image rtc;
+	char linker[48];            /* which linker made it; "" if none did */
+};
+
+struct kz_module {
+	atomic_int refs;
+	struct kz_device *device;
+	CUmodule handle;
+	struct kz_image *image;
+	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for it */
+	pthread_mutex_t lock;       /* guards them */
+	bool is_the_devices;        /* it holds no count on its device */
+	bool is_shared;             /* it is in the table of loaded.c; each user's count is one on the
+	                               device, too */
+	struct kz_module *next_loaded;
+	uint64_t last_use;          /* by the table's clock */
+};
+
+/* image.c */
+
+/* Takes what is in *image, whatever happens. */
+kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
+
+/* What the options say, which may be NULL, and the environment, goes into a request. */
+kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err);
+
+struct key;
+struct key_bytes;
+
+/* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says; `begun`
+ * is for key_make. */
+kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
+	const struct key_bytes *begun, kz_error *err);
+
+/* Compile for a device of this compute capability; without one (0) the options or a default say
+ * for what. */
+kz_status image_compile(struct kz_image **out, const char *source,
+	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err);
+
+/* module.c */
+
+/* Load an image; the caller has the module alone. */
+kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err);
+/* Give a count of the table of loaded modules to a module that its caller has alone. */
+void module_share(struct kz_module *mod);
+/* Give back a count that holds none on the device: the table's, or one after
+ * module_forget_device.  NULL is fine. */
+void module_drop(struct kz_module *mod);
+
+/* refusal.c */
+
+/* Say in an error what the driver disliked about an image: its log, and for PTX the line. */
+void refusal_explain(kz_error *err, const struct rtc_image *image, const char *log);
+
+/* missing.c */
+
+/* There is none of that name: KZ_NOT_FOUND, with those that there are. */
+kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err);
+kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err);
+
+/* args.c */
+
+/* Check one argument against its parameter and convert it.  *slot gets the value, except for a
+ * struct, which stays where it is; either way *place says where the driver is to read it.  Host
+ * memory (KZ_IN ...) leaves 0 in the slot for the caller to fill in.  `index` is from 0. */
+kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *kernel, size_t index,
+	const kz_arg *arg, kz_error *err);
+
+/* Kind and width in one number. */
+static inline uint64_t args_tag(const kz_arg *arg)
+{
+	return (uint32_t)arg->kind | (uint64_t)(uint32_t)arg->width << 32;
+}
+
+/* What struct param.natural is for a parameter. */
+uint64_t args_natural(enum param_kind kind, int64_t size);
+
+/* What struct param.dtypes is: those that may lie behind a pointer of this C type; all for one that
+ * we cannot judge, and for what may be a pointer. */
+uint32_t args_dtypes(const struct param *param);
+/* The same for an element of that type, "const float", len characters; all for one that we cannot
+ * judge. */
+uint32_t args_element_dtypes(const char *type, size_t len);
+
+#endif

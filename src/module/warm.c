@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Warming up: workers, which are processes, compile into the cache on disk.
+ *
+ * Each worker has a socket: it gets a request (warm_request.c), answers with a letter, gets the next
+ * one.  What no worker has done well, since it failed, or the worker died or could not be started,
+ * is compiled here, so that the caller gets the same errors and the same result without workers;
+ * but not what a worker died of, lest the compiler takes the caller with it.
+ *
+ * posix_spawn and not fork: the caller may have threads that hold any lock.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/cores.h"
+#include "base/dl.h"
+#include "base/file.h"
+#include "cache/cache.h"
+#include "module/warm.h"
+
+#include <kudzu/warm.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_WORKERS = 256, HELLO_MS = 10000 };
+
+enum state { TO_DO, GIVEN, DONE, KILLED, FAILED };
+
+struct worker {
+	pid_t pid;
+	int fd;       /* -1: it is gone */
+	int64_t item; /* that it has, or -1 */
+	bool ready;   /* it has said hello */
+};
+
+struct warm_up {
+	struct warm_request *requests;
+	uint8_t *states; /* enum state */
+	int64_t count;
+	int64_t next;    /* the first that may be TO_DO */
+	struct worker workers[MOST_WORKERS];
+	int worker_count;
+	kz_warm_up_result result;
+};
+
+/* The program */
+
+static bool can_run(char *path)
+{
+	return path && path[0] == '/' && access(path, X_OK) == 0 && file_is_regular(path);
+}
+
+/* `kudzu`, freed with mem_free: what KUDZU_COMMAND says, else beside the library, else where it is
+ * installed with it.  NULL if there is none. */
+static char *find_program(void)
+{
+	static const char *const places[] = {"kudzu", "../bin/kudzu", "../../bin/kudzu"};
+	const char *wanted = secure_getenv("KUDZU_COMMAND");
+	char *path = wanted ? mem_strdup(wanted) : NULL;
+	char *library = wanted ? NULL : dl_path((const void *)places);
+	char *folder = library ? file_folder(library) : NULL;
+	for (size_t i = 0; folder && i < countof(places) && !can_run(path); i++) {
+		mem_free(path);
+		path = file_join(folder, places[i]);
+	}
+	mem_free(folder);
+	mem_free(library);
+	if (!can_run(path)) {
+		mem_free(path);
+		path = NULL;
+	}
+	return path;
+}
+
+/* In the child: the socket is its input, all else is closed, signals are as in a new program. */
+static bool start_program(pid_t *pid, const char *program, int fd)
+{
+	char *const argv[] = {"kudzu", "worker", NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	if (posix_spawn_file_actions_init(&files)) {
+		return false;
+	}
+	if (posix_spawnattr_init(&attr)) {
+		posix_spawn_file_actions_destroy(&files);
+		return false;
+	}
+	bool ok = !posix_spawn_file_actions_adddup2(&files, fd, 0)
+		&& !posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0)
+		&& !posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0)
+#if defined(__GLIBC_PREREQ) && __GLIBC_PREREQ(2, 34)
+		&& !posix_spawn_file_actions_addclosefrom_np(&files, 3)
+#endif
+		&& !posix_spawnattr_setsigmask(&attr, &none)
+		&& !posix_spawnattr_setsigdefault(&attr, &all)
+		&& !posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+		&& !posix_spawn(pid, program, &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return ok;
+}
+
+static bool start_worker(struct warm_up *warm, const char *program)
+{
+	struct worker *worker = &warm->workers[warm->worker_count];
+	int fds[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
+		return false;
+	}
+	*worker = (struct worker){.fd = fds[0], .item = -1};
+	bool ok = start_program(&worker->pid, program, fds[1]);
+	close(fds[1]);
+	if (!ok) {
+		close(fds[0]);
+		return false;
+	}
+	warm->worker_count++;
+	return true;
+}
+
+/* Workers */
+
+/* It is of no more use; what it was at, it may have died of.  It ends when its socket does, if it
+ * is what we take it for. */
+static void lose_worker(struct warm_up *warm, struct worker *worker)
+{
+	close(worker->fd);
+	worker->fd = -1;
+	if (!worker->ready) {
+		kill(worker->pid, SIGKILL);
+	}
+	if (worker->item >= 0) {
+		warm->states[worker->item] = KILLED;
+		worker->item = -1;
+	}
+}
+
+/* Give it something to do, or tell it that there is nothing more. */
+static void feed(struct warm_up *warm, struct worker *worker)
+{
+	struct str bytes = STR_INIT;
+	while (warm->next < warm->count && warm->states[warm->next] != TO_DO) {
+		warm->next++;
+	}
+	if (warm->next == warm->count) {
+		lose_worker(warm, worker);
+		return;
+	}
+	warm_write(&bytes, &warm->requests[warm->next]);
+	if (bytes.failed || !warm_send(worker->fd, bytes.data, bytes.len)) {
+		lose_worker(warm, worker); /* somebody else may do it */
+	} else {
+		worker->item = warm->next;
+		warm->states[worker->item] = GIVEN;
+	}
+	str_free(&bytes);
+}
+
+/* The whole hello, which comes at once; false: it is another build of the library, or none. */
+static bool hear_hello(const struct worker *worker)
+{
+	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];
+	warm_hello(mine);
+	return recv(worker->fd, its, sizeof(its), 0) == (ssize_t)sizeof(its)
+		&& memcmp(mine, its, sizeof(its)) == 0;
+}
+
+static void hear(struct warm_up *warm, struct worker *worker)
+{
+	char letter = 0;
+	if (!worker->ready) {
+		worker->ready = hear_hello(worker);
+		if (!worker->ready) {
+			lose_worker(warm, worker);
+			return;
+		}
+		warm->result.processes++;
+	} else {
+		ssize_t count = recv(worker->fd, &letter, 1, 0);
+		if (count < 0 && errno == EINTR) {
+			return;
+		}
+		if (count != 1 || worker->item < 0) {
+			lose_worker(warm, worker);
+			return;
+		}
+		warm->states[worker->item] = letter == WARM_FAILED ? FAILED : DONE;
+		warm->result.compiled += letter == WARM_COMPILED;
+		warm->result.cached += letter == WARM_CACHED;
+		worker->item = -1;
+	}
+	feed(warm, worker);
+}
+
+/* Wait for one of them to say something; false: all are gone. */
+static bool listen_once(struct warm_up *warm)
+{
+	struct pollfd polls[MOST_WORKERS];
+	int open = 0, silent = 0;
+	for (int i = 0; i < warm->worker_count; i++) {
+		polls[i] = (struct pollfd){.fd = warm->workers[i].fd, .events = POLLIN};
+		open += warm->workers[i].fd >= 0;
+		silent += warm->workers[i].fd >= 0 && !warm->workers[i].ready;
+	}
+	int heard = open ? poll(polls, (nfds_t)warm->worker_count, silent ? HELLO_MS : -1) : 0;
+	for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
+		struct worker *worker = &warm->workers[i];
+		if (heard == 0 && worker->fd >= 0 && !worker->ready) {
+			lose_worker(warm, worker);
+		} else if (polls[i].fd >= 0 && polls[i].revents) {
+			hear(warm, worker);
+		}
+	}
+	return open > 0;
+}
+
+static void listen_to_workers(struct warm_up *warm)
+{
+	while (listen_once(warm)) {
+	}
+	for (int i = 0; i < warm->worker_count; i++) {
+		while (waitpid(warm->workers[i].pid, NULL, 0) < 0 && errno == EINTR) {
+		}
+	}
+}
+
+static void run_workers(struct warm_up *warm, int64_t processes)
+{
+	int64_t want = processes > 0 ? processes : cores_available();
+	struct store *store = cache_store();
+	want = min64(min64(want, warm->count), MOST_WORKERS);
+	char *program = want > 1 && store && !store_off(store) ? find_program() : NULL;
+	while (program && warm->worker_count < want && start_worker(warm, program)) {
+	}
+	mem_free(program);
+	listen_to_workers(warm);
+}
+
+/* The rest, here */
+
+static kz_status finish_item(struct warm_up *warm, int64_t item, kz_error *err)
+{
+	enum warm_answer answer = WARM_FAILED;
+	kz_status st = KZ_OK;
+	if (warm->states[item] == DONE) {
+		return KZ_OK;
+	}
+	if (warm->states[item] == KILLED) {
+		st = error_set(err, KZ_COMPILE, "source %lld: the process that compiled it has ended",
+			(long long)item);
+	} else {
+		st = warm_compile(&answer, &warm->requests[item], err);
+	}
+	warm->result.compiled += answer == WARM_COMPILED;
+	warm->result.cached += answer == WARM_CACHED;
+	warm->result.failed += answer == WARM_FAILED;
+	return st;
+}
+
+static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
+	const kz_warm_up_source *sources, kz_error *err)
+{
+	for (int64_t i = 0; i < warm->count; i++) {
+		const kz_compile_options *options = sources[i].options;
+		if (!sources[i].source) {
+			return error_set(err, KZ_INVALID, "source %lld is NULL", (long long)i);
+		}
+		if (options && options->size != sizeof(*options)) {
+			return error_set(err, KZ_INVALID,
+				"source %lld: kz_compile_options has size %zu, expected %zu",
+				(long long)i, options->size, sizeof(*options));
+		}
+		warm->requests[i] = (struct warm_request){.source = sources[i].source,
+			.options = KZ_COMPILE_OPTIONS_INIT};
+		if (options) {
+			warm->requests[i].options = *options;
+		}
+		warm->requests[i].device_cc = dev ? (int32_t)dev->info.compute_capability : 0;
+		warm->requests[i].ptx_only = dev ? dev->ptx_only : 0;
+	}
+	return KZ_OK;
+}
+
+static kz_status run(struct warm_up *warm, const kz_device *dev, const kz_warm_up_source *sources,
+	int64_t processes, kz_error *err)
+{
+	kz_status st = read_sources(warm, dev, sources, err);
+	if (st) {
+		return st;
+	}
+	run_workers(warm, processes);
+	for (int64_t i = 0; i < warm->count; i++) {
+		kz_status failed = finish_item(warm, i, st ? NULL : err);
+		st = st ? st : failed;
+	}
+	return st;
+}
+
+kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t count,
+	int64_t processes, kz_warm_up_result *result, kz_error *err)
+{
+	if (count < 0 || processes < 0 || (count > 0 && !sources)) {
+		return error_set(err, KZ_INVALID, "expected sources and numbers from 0 on, got %lld "
+			"sources%s, %lld processes", (long long)count,
+			sources ? "" : " at NULL", (long long)processes);
+	}
+	struct warm_up *warm = mem_zalloc(1, sizeof(*warm));
+	kz_status st = KZ_OK;
+	if (warm) {
+		warm->count = count;
+		warm->requests = mem_zalloc((size_t)count + 1, sizeof(*warm->requests));
+		warm->states = mem_zalloc((size_t)count + 1, 1);
+	}
+	if (!warm || !warm->requests || !warm->states) {
+		st = error_no_memory(err);
+	} else {
+		st = run(warm, dev, sources, processes, err);
+	}
+	if (result) {
+		*result = warm ? warm->result : (kz_warm_up_result){0, 0, 0, 0};
+	}
+	if (warm) {
+		mem_free(warm->requests);
+		mem_free(warm->states);
+	}
+	mem_free(warm);
+	return st;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ELEMENTWISE_H
+#define ELEMENTWISE_H
+
+/* Run an expression over arrays: broadcast, protect what overlaps, launch one kernel. */
+#include "ops/expr.h"
+#include "ops/generate.h"
+
+/* What a run came to. */
+struct elementwise_done {
+	struct kz_kernel *kernel; /* NULL: it was more, or less, than the launch of one */
+	struct layout layout;
+	kz_dtype dtype;           /* of the target */
+};
+
+/* How to run one; zeros for the defaults. */
+struct elementwise {
+	struct kz_device *device;      /* NULL: that of the arrays */
+	const kz_shape *shape;         /* NULL: what the arrays broadcast to */
+	struct kz_array *into;         /* NULL: a new array */
+	struct kz_stream *stream;      /* NULL: the device's default stream */
+	bool unsafe;                   /* into may be of any type */
+	bool compile_only;             /* have the kernels, launch none; a new array is not filled */
+	struct elementwise_done *done; /* may be NULL */
+};
+
+/* What a caller's options, which may be NULL, say; *dtype is that of the result, or 0. */
+kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
+	const kz_op_options *options, kz_error *err);
+
+/* Run it; the result is *out, with a count of its own, if out is not NULL. */
+kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
+	kz_error *err);
+
+/* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else
+ * a copy that is. */
+kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+	kz_error *err);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Build expressions: node by node, each with its types settled by the rule of its operation.
+ *
+ * A rule is a short function: from the types of the operands it says which types they become, and
+ * which one the result has.  The casts that this needs become nodes of their own, so that whoever
+ * reads an expression meets only operations on the types that they are for.
+ */
+#include "base/common.h"
+
+#include "ops/expr.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The operations */
+
+enum { SHORT_NODES = 12 };
+
+enum rule {
+	ARITHMETIC,  /* the common type */
+	NOT_BOOL,    /* the same, but of bool: refused */
+	NUMBER,      /* the same, but of bool: int8 */
+	DIVIDE,      /* the same, but of integers: float64 */
+	FLOAT,       /* the same, but of integers: the smallest float that holds them */
+	FLOAT_32,    /* the same, but of halves: float32 */
+	FLOAT_PART,  /* as FLOAT; the result is the real type of complex operands */
+	PART,        /* the same for the common type */
+	ROUND,       /* the common type */
+	LDEXP,       /* FLOAT, an integer */
+	EXPONENT,    /* FLOAT; the result is int32 */
+	PREDICATE,   /* the common type; the result is bool */
+	WHERE,       /* bool, the common type of the other two */
+	IF_POSITIVE, /* any type, the common type of the other two */
+	COMPARE,     /* the common type, or int64 and uint64 as they are; the result is bool */
+	LOGICAL,     /* all bool */
+	BITS,        /* the common type, of integers or bool */
+	SHIFT        /* the common type, of integers; bool: int8 */
+};
+
+static const struct expr_op ops[EXPR_OPS] = {
+#define OP(number, id, name, arity, rule, integer, real, complex) \
+	[number] = {#name, arity, rule, {integer, real, complex}},
+#include "ops/ops.def"
+#undef OP
+};
+
+const struct expr_op *expr_op(int op)
+{
+	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
+}
+
+/* As measured on the CPU device: of doubles, sine and cosine are better off with vectors. */
+static bool is_branchy(kz_op op, kz_dtype dtype)
+{
+	bool complex = dtype >= KZ_C64;
+	switch (op) {
+	case KZ_OP_POWER:
+	case KZ_OP_TAN:
+	case KZ_OP_LGAMMA:
+	case KZ_OP_TGAMMA:
+		return dtype >= KZ_F16;
+	case KZ_OP_SIN:
+	case KZ_OP_COS:
+		return dtype != KZ_F64;
+	case KZ_OP_CBRT:
+		return dtype == KZ_F64;
+	case KZ_OP_EXP:
+	case KZ_OP_SINH:
+	case KZ_OP_COSH:
+	case KZ_OP_TANH:
+		return complex;
+	default:
+		return false;
+	}
+}
+
+bool expr_is_branchy(const struct expr *expr)
+{
+	for (int i = 0; i < expr->node_count; i++) {
+		const struct expr_node *node = &expr->nodes[i];
+		if (node->op < EXPR_ARRAY
+		    && is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Not those that are loops or series, nor quotients, which are on GPUs. */
+static bool is_short(int op)
+{
+	return op <= KZ_OP_MULTIPLY || op == KZ_OP_NEGATIVE || op == KZ_OP_POSITIVE
+		|| op == KZ_OP_ABSOLUTE || op == KZ_OP_SQUARE || op >= KZ_OP_MAXIMUM;
+}
+
+bool expr_is_short(const struct expr *expr)
+{
+	bool all = expr->node_count <= SHORT_NODES;
+	for (int i = 0; i < expr->node_count && all; i++) {
+		all = is_short(expr->nodes[i].op);
+	}
+	return all;
+}
+
+kz_op expr_find(const char *name, size_t len)
+{
+	for (int i = 1; i < EXPR_OPS; i++) {
+		const char *known = ops[i].name;
+		if (known && known[0] == name[0] && strncmp(known, name, len) == 0
+		    && known[len] == '\0') {
+			return (kz_op)i;
+		}
+	}
+	return KZ_OP_NONE;
+}
+
+const char *kz_op_name(kz_op op)
+{
+	const struct expr_op *known = expr_op((int)op);
+	return known ? known->name : NULL;
+}
+
+int kz_op_arity(kz_op op)
+{
+	const struct expr_op *known = expr_op((int)op);
+	return known ? known->arity : 0;
+}
+
+/* Kinds of types */
+
+static kz_dtype real_part(kz_dtype dtype)
+{
+	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
+}
+
+/* numpy: the smallest float that holds the integers. */
+static kz_dtype float_of(kz_dtype dtype, bool weak)
+{
+	if (dtype < KZ_BOOL || dtype >= KZ_F16) {
+		return dtype;
+	}
+	return weak || kz_dtype_size(dtype) > 2 ? KZ_F64
+		: kz_dtype_size(dtype) == 2 ? KZ_F32 : KZ_F16;
+}
+
+/* Nodes */
+
+static int add_node(struct expr *expr, int op, kz_dtype dtype, const int *args, int arity,
+	kz_error *err)
+{
+	if (expr->node_count == EXPR_NODES) {
+		error_set(err, KZ_INVALID, "an expression has at most %d operations and operands",
+			EXPR_NODES);
+		return -1;
+	}
+	struct expr_node *node = &expr->nodes[expr->node_count];
+	*node = (struct expr_node){.op = (uint8_t)op, .dtype = dtype};
+	for (int i = 0; i < arity; i++) {
+		node->args[i] = (uint16_t)args[i];
+	}
+	return expr->node_count++;
+}
+
+int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
+{
+	int which = 0;
+	if (object_check(array, "an array", err)) {
+		return -1;
+	}
+	while (which < expr->array_count && expr->arrays[which] != array) {
+		which++;
+	}
+	if (which < expr->array_count) {
+		return expr->loads[which];
+	}
+	if (which == EXPR_ARRAYS) {
+		error_set(err, KZ_INVALID, "an expression has at most %d arrays", EXPR_ARRAYS);
+		return -1;
+	}
+	int node = add_node(expr, EXPR_ARRAY, array->dtype, &which, 1, err);
+	if (node >= 0) {
+		expr->arrays[which] = array;
+		expr->loads[which] = (uint16_t)node;
+		expr->array_count++;
+	}
+	return node;
+}
+
+static int add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value, kz_error *err)
+{
+	int which = expr->scalar_count;
+	if (which == EXPR_SCALARS) {
+		error_set(err, KZ_INVALID, "an expression has at most %d numbers", EXPR_SCALARS);
+		return -1;
+	}
+	int node = add_node(expr, EXPR_SCALAR, dtype, &which, 1, err);
+	if (node >= 0) {
+		expr->scalars[expr->scalar_count++] = value;
+		expr->nodes[node].weak = dtype != KZ_BOOL;
+	}
+	return node;
+}
+
+int expr_int(struct expr *expr, int64_t value, kz_error *err)
+{
+	return add_scalar(expr, KZ_I64, (union expr_value){.i = value}, err);
+}
+
+int expr_float(struct expr *expr, double value, kz_error *err)
+{
+	return add_scalar(expr, KZ_F64, (union expr_value){.parts = {value, 0}}, err);
+}
+
+int expr_complex(struct expr *expr, double real, double imaginary, kz_error *err)
+{
+	return add_scalar(expr, KZ_C128, (union expr_value){.parts = {real, imaginary}}, err);
+}
+
+int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
+{
+	switch ((kz_arg_kind)arg->kind) {
+	case KZ_ARG_ARRAY:
+		return expr_array(expr, arg->value.p, err);
+	case KZ_ARG_BOOL:
+		return add_scalar(expr, KZ_BOOL, (union expr_value){.i = arg->value.u != 0}, err);
+	case KZ_ARG_INT:
+		return expr_int(expr, arg->value.i, err);
+	case KZ_ARG_UINT:
+		return add_scalar(expr, arg->value.u > INT64_MAX ? KZ_U64 : KZ_I64,
+			(union expr_value){.u = arg->value.u}, err);
+	case KZ_ARG_F32:
+		return expr_float(expr, (double)arg->value.f, err);
+	case KZ_ARG_F64:
+		return expr_float(expr, arg->value.d, err);
+	case KZ_ARG_COMPLEX:
+		return expr_complex(expr, arg->value.d, arg->imaginary, err);
+	case KZ_ARG_NONE:
+	case KZ_ARG_BUFFER:
+	case KZ_ARG_POINTER:
+	case KZ_ARG_DEVICE_ADDRESS:
+	case KZ_ARG_VALUE:
+	case KZ_ARG_IN:
+	case KZ_ARG_OUT:
+	case KZ_ARG_INOUT:
+	case KZ_ARG_ARRAY_OF:
+		break;
+	}
+	error_set(err, KZ_INVALID, "operand %d: expected an array or a number, got a pointer or "
+		"another kind of kernel argument", index);
+	return -1;
+}
+
+int expr_index(struct expr *expr, kz_error *err)
+{
+	return add_node(expr, EXPR_INDEX, KZ_I64, NULL, 0, err);
+}
+
+/* Types of operands */
+
+/* Whether a weak integer fits the integer type. */
+static bool fits(const struct expr *expr, const struct expr_node *node, kz_dtype dtype)
+{
+	const union expr_value *value = &expr->scalars[node->args[0]];
+	int bits = 8 * (int)kz_dtype_size(dtype);
+	if (node->dtype == KZ_U64) {
+		return dtype == KZ_U64;
+	}
+	if (dtype >= KZ_U8) {
+		return value->i >= 0 && (bits == 64 || value->i >> bits == 0);
+	}
+	return bits == 64 || (value->i >= -(INT64_C(1) << (bits - 1))
+		&& value->i < INT64_C(1) << (bits - 1));
+}
+
+/* Give a weak number the type; its value is converted here, on the host. */
+static bool settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dtype, kz_error *err)
+{
+	union expr_value *value = &expr->scalars[node->args[0]];
+	if (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)) {
+		if (!fits(expr, node, dtype)) {
+			error_set(err, KZ_RANGE, node->dtype == KZ_U64 ? "%llu does not fit in %s"
+				: "%lld does not fit in %s", (long long)value->i,
+				kz_dtype_name(dtype));
+			return false;
+		}
+	} else if (dtype_is_integer(node->dtype)) {
+		double number = node->dtype == KZ_U64 ? (double)value->u : (double)value->i;
+		value->parts[0] = number;
+		value->parts[1] = 0;
+	}
+	node->dtype = dtype;
+	node->weak = 0;
+	return true;
+}
+
+int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
+{
+	struct expr_node *node = &expr->nodes[index];
+	if (node->dtype == dtype && !node->weak) {
+		return index;
+	}
+	bool can_settle = node->weak && node->op == EXPR_SCALAR
+		&& (dtype_is_float(dtype) || dtype_is_complex(dtype)
+			|| (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)))
+		&& kz_dtype_can_cast(node->dtype == KZ_U64 ? KZ_I64 : node->dtype,
+			dtype_is_integer(dtype) ? KZ_I64 : dtype);
+	if (can_settle) {
+		return settle_scalar(expr, node, dtype, err) ? index : -1;
+	}
+	node->weak = 0;
+	if (node->dtype == dtype) {
+		return index;
+	}
+	if (!kz_dtype_promote(node->dtype, dtype)) {
+		error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(node->dtype),
+			kz_dtype_name(dtype));
+		return -1;
+	}
+	return add_node(expr, EXPR_CAST, dtype, &index, 1, err);
+}
+
+/* The types of an operation's operands. */
+struct typing {
+	const struct expr *expr;
+	const int *nodes;
+	int count;
+	kz_dtype dtype[3]; /* what each operand becomes */
+	kz_dtype result;
+	bool weak;         /* all that count are weak */
+};
+
+/* The type of C numbers among themselves, and beside arrays of a type. */
+static kz_dtype with_weak(kz_dtype strong, kz_dtype weak)
+{
+	if (!strong) {
+		return weak;
+	}
+	if (dtype_is_integer(weak)) {
+		return strong == KZ_BOOL ? KZ_I64 : strong;
+	}
+	if (dtype_is_float(weak)) {
+		return strong < KZ_F16 ? KZ_F64 : strong;
+	}
+	return dtype_is_complex(strong) ? strong
+		: strong < KZ_F16 || strong == KZ_F64 ? KZ_C128 : KZ_C64;
+}
+
+/* The common type of the operands from `first` on; 0 if there is none. */
+static kz_dtype common_type(struct typing *t, int first)
+{
+	kz_dtype strong = 0;
+	kz_dtype weak = 0;
+	for (int i = first; i < t->count; i++) {
+		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
+		kz_dtype *to = node->weak ? &weak : &strong;
+		*to = *to && *to != node->dtype ? kz_dtype_promote(*to, node->dtype) : node->dtype;
+		if (!*to) {
+			return 0;
+		}
+	}
+	t->weak = !strong;
+	return !weak ? strong : strong >= KZ_DTYPE_STRUCT ? 0 : with_weak(strong, weak);
+}
+
+static void become(struct typing *t, kz_dtype operands, kz_dtype result)
+{
+	for (int i = 0; i < t->count; i++) {
+		t->dtype[i] = operands;
+	}
+	t->result = result;
+}
+
+/* Numbers that the arrays' type cannot hold, and int64 beside uint64, are compared as they are. */
+static void type_comparison(struct typing *t, kz_dtype common)
+{
+	become(t, common, KZ_BOOL);
+	for (int i = 0; i < 2; i++) {
+		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
+		const struct expr_node *other = &t->expr->nodes[t->nodes[1 - i]];
+		bool stays = node->weak ? node->op == EXPR_SCALAR && dtype_is_integer(node->dtype)
+				&& dtype_is_integer(common) && !fits(t->expr, node, common)
+			: common == KZ_F64 && dtype_is_integer(node->dtype)
+				&& dtype_is_integer(other->dtype);
+		t->dtype[i] = stays ? node->dtype : t->dtype[i];
+	}
+}
+
+static bool type_choice(struct typing *t, enum rule rule)
+{
+	kz_dtype common = common_type(t, 1);
+	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
+	become(t, common, common);
+	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
+	return common && condition->dtype < KZ_DTYPE_STRUCT;
+}
+
+/* What numbers can be is not said twice: a text of ops.def that is missing refuses the rest. */
+static bool type_operation(struct typing *t, enum rule rule)
+{
+	kz_dtype common = rule == WHERE || rule == IF_POSITIVE ? 0 : common_type(t, 0);
+	kz_dtype real = float_of(common, t->weak);
+	switch (rule) {
+	case WHERE:
+	case IF_POSITIVE:
+		return type_choice(t, rule);
+	case ARITHMETIC:
+	case ROUND:
+		become(t, common, common);
+		break;
+	case NOT_BOOL:
+		become(t, common, common);
+		return common && common != KZ_BOOL;
+	case NUMBER:
+		become(t, common == KZ_BOOL ? KZ_I8 : common, common == KZ_BOOL ? KZ_I8 : common);
+		break;
+	case DIVIDE:
+		become(t, common < KZ_F16 ? KZ_F64 : common, common < KZ_F16 ? KZ_F64 : common);
+		break;
+	case FLOAT:
+		become(t, real, real);
+		break;
+	case FLOAT_32:
+		real = dtype_wide(real);
+		become(t, real, real);
+		break;
+	case FLOAT_PART:
+		become(t, real, real_part(real));
+		break;
+	case PART:
+		become(t, common, real_part(common));
+		break;
+	case LDEXP:
+		common = t->expr->nodes[t->nodes[0]].dtype;
+		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
+		become(t, real, real);
+		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
+		return t->expr->nodes[t->nodes[1]].dtype <= KZ_U64;
+	case EXPONENT:
+		become(t, real, KZ_I32);
+		break;
+	case PREDICATE:
+		become(t, common, KZ_BOOL);
+		break;
+	case COMPARE:
+		type_comparison(t, common);
+		break;
+	case LOGICAL:
+		become(t, KZ_BOOL, KZ_BOOL);
+		break;
+	case BITS:
+		become(t, common, common);
+		return common && common <= KZ_U64;
+	case SHIFT:
+		common = common == KZ_BOOL ? KZ_I8 : common;
+		become(t, common, common);
+		return common && common <= KZ_U64;
+	}
+	return common != 0 && common < KZ_DTYPE_STRUCT;
+}
+
+static int refuse_types(const struct expr *expr, const struct expr_op *op, const int *args,
+	kz_error *err)
+{
+	const char *names[3] = {"", "", ""};
+	for (int i = 0; i < op->arity; i++) {
+		names[i] = kz_dtype_name(expr->nodes[args[i]].dtype);
+	}
+	error_set(err, KZ_INVALID, "%s does not take %s%s%s%s%s", op->name, names[0],
+		op->arity > 1 ? op->arity > 2 ? ", " : " and " : "", names[1],
+		op->arity > 2 ? " and " : "", names[2]);
+	return -1;
+}
+
+int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
+{
+	const struct expr_op *op = expr_op((int)number);
+	struct typing t = {.expr = expr, .nodes = args};
+	int cast[3];
+	if (!op) {
+		error_set(err, KZ_INVALID, "%d is no operation", (int)number);
+		return -1;
+	}
+	t.count = op->arity;
+	if (!type_operation(&t, (enum rule)op->rule) || !expr_op_text(op, t.dtype[0])) {
+		return refuse_types(expr, op, args, err);
+	}
+	/* A weak operation stays weak: it is computed in its default type. */
+	for (int i = 0; i < op->arity; i++) {
+		cast[i] = expr_cast(expr, args[i], t.dtype[i], err);
+		if (cast[i] < 0) {
+			return -1;
+		}
+	}
+	int node = add_node(expr, (int)number, t.result, cast, op->arity, err);
+	if (node >= 0) {
+		expr->nodes[node].weak = t.weak && t.result != KZ_BOOL;
+	}
+	return node;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXPR_H
+#define EXPR_H
+
+/*
+ * An elementwise computation as data: nodes in an array, each using only those before it; the last
+ * one is the result.  Leaves are arrays, C numbers and the index of the element; all else is an
+ * operation of ops.def, or a change of type.
+ *
+ * Types are settled while the expression is built: expr_apply brings the operands to the types that
+ * the operation's rule asks for.  A C number is weak (numpy's NEP 50): it takes the type of what it
+ * meets, so `weak` nodes wait with their type until then.
+ *
+ * What identifies the kernel of an expression is `nodes` alone: values and sizes are arguments.
+ */
+#include "core/objects.h"
+
+/* EXPR_OPS: the numbers of operations are below it. */
+enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_RIGHT_SHIFT + 1 };
+
+/* A node's `op`: a kz_op, or one of these. */
+enum {
+	EXPR_ARRAY = 200, /* args[0]: which array */
+	EXPR_SCALAR,      /* args[0]: which number */
+	EXPR_INDEX,       /* the row-major index of the element, int64 */
+	EXPR_CAST         /* of args[0] to dtype */
+};
+
+struct expr_node {
+	uint8_t op;
+	uint8_t weak;
+	uint16_t args[3];
+	kz_dtype dtype;
+};
+
+union expr_value {
+	int64_t i;
+	uint64_t u;
+	double parts[2]; /* of a float or complex number: real, imaginary */
+};
+
+struct expr {
+	int node_count;
+	int array_count;
+	int scalar_count;
+	struct expr_node nodes[EXPR_NODES];
+	const struct kz_array *arrays[EXPR_ARRAYS];
+	uint16_t loads[EXPR_ARRAYS]; /* their nodes */
+	union expr_value scalars[EXPR_SCALARS]; /* i for integer types and bool, u for uint64 */
+};
+
+/* Each adds a node and returns its index, or -1 and an error.  An array has one node. */
+int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err);
+/* A C number or, for KZ_ARG_ARRAY, an array; `index` names it in errors, from 1. */
+int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err);
+int expr_int(struct expr *expr, int64_t value, kz_error *err);
+int expr_float(struct expr *expr, double value, kz_error *err);
+int expr_complex(struct expr *expr, double real, double imaginary, kz_error *err);
+int expr_index(struct expr *expr, kz_error *err);
+int expr_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err);
+/* An operation on kz_op_arity(op) nodes. */
+int expr_apply(struct expr *expr, kz_op op, const int *args, kz_error *err);
+
+static inline void expr_init(struct expr *expr)
+{
+	expr->node_count = 0;
+	expr->array_count = 0;
+	expr->scalar_count = 0;
+}
+
+/* The type of the result.  Weak results have numpy's default: int64, float64, complex128. */
+static inline kz_dtype expr_dtype(const struct expr *expr)
+{
+	return expr->nodes[expr->node_count - 1].dtype;
+}
+
+/* Whether some operation's code has loops or calls, so that compilers make no vectors of it. */
+bool expr_is_branchy(const struct expr *expr);
+
+/* Whether its code is so short that it may be in a kernel many times. */
+bool expr_is_short(const struct expr *expr);
+
+/* What an operation is, from ops.def. */
+struct expr_op {
+	const char *name;
+	int arity;
+	int rule;
+	const char *text[3]; /* for integers, reals, complex numbers; NULL: none */
+};
+
+const struct expr_op *expr_op(int op); /* NULL if there is none */
+
+/* Its text for operands of which the first has this type; NULL if it does not take them. */
+static inline const char *expr_op_text(const struct expr_op *op, kz_dtype first)
+{
+	return op->text[dtype_is_complex(first) ? 2 : dtype_is_float(first) ? 1 : 0];
+}
+kz_op expr_find(const char *name, size_t len); /* KZ_OP_NONE if there is none */
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Elements by their indexes: take, put, nonzero, compress.
+ *
+ * The kernels (kernels/indexing.cuh) see row-major elements of some size and indexes of int64;
+ * whatever an array is, it is copied to that first, unless it is so already.  Each block has a fixed
+ * number of elements, so results do not depend on how many blocks run at once.
+ *
+ * How many elements are not zero is known only after a count for each block; their running sums, on
+ * the host, tell each block where to write.
+ */
+#include "base/common.h"
+
+#include "array/array.h"
+#include "base/alloc.h"
+#include "ops/device_code.h"
+#include "ops/elementwise.h"
+#include "ops/kernels.h"
+#include "array/shape.h"
+
+#include <string.h>
+
+enum { CHUNK = 8192, BLOCK = 256 }; /* as in indexing.cuh */
+
+/* Kernels */
+
+enum kernel { CHECK, TAKE, PUT, COUNT, PLACES };
+
+static const char *const kernel_names[] = {"CHECK", "TAKE", "PUT", "COUNT", "PLACES"};
+
+struct wanted {
+	enum kernel kernel;
+	int serial;
+	int64_t element_size;
+};
+
+static void write_source(struct str *source, const void *context)
+{
+	const struct wanted *wanted = context;
+	int64_t size = wanted->element_size;
+	const char *type = size == 1 ? "unsigned char" : size == 2 ? "unsigned short"
+		: size == 4 ? "unsigned int" : size == 8 ? "unsigned long long"
+		: size == 16 ? "ulonglong2" : NULL;
+	str_addf(source, "#define KZ_%s\n%s", kernel_names[wanted->kernel],
+		wanted->serial ? "#define KZ_SERIAL\n" : "");
+	if (type) {
+		str_addf(source, "typedef %s kz_element;\n", type);
+	} else {
+		str_addf(source, "struct __align__(%lld) kz_element { char bytes[%lld]; };\n",
+			(long long)(size % 16 == 0 ? 16 : size & -size), (long long)size);
+	}
+	str_add(source, device_indexing);
+}
+
+/* Run a kernel over `count` elements in chunks; `arrays` are what it uses. */
+struct run {
+	enum kernel kernel;
+	int64_t element_size;
+	int64_t count;
+	void **params;
+	struct kz_array *arrays[3];
+};
+
+static kz_status run_kernel(struct kz_device *dev, const struct run *run, kz_error *err)
+{
+	struct memory *used[3];
+	struct wanted wanted = {run->kernel, dev->serial, run->element_size};
+	struct {
+		char family[8];
+		struct wanted wanted;
+	} key = {.family = "index", .wanted = wanted};
+	struct kernels_want want = {&key, sizeof(key), write_source, &wanted,
+		kernel_names[run->kernel]};
+	struct kernels_call call = {
+		.stream = &dev->stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
+		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1), .params = run->params, .used = used,
+	};
+	for (int i = 0; i < 3 && run->arrays[i]; i++) {
+		used[call.used_count++] = run->arrays[i]->buffer->memory;
+	}
+	if (run->count == 0) {
+		return KZ_OK;
+	}
+	kz_status st = kernels_get(&call.kernel, dev, &want, err);
+	return st ? st : kernels_launch(&call, err);
+}
+
+/* Indexes */
+
+static kz_status check_indexes(const struct kz_array *array, const struct kz_array *indexes,
+	const char *what, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(array, "an array", err))
+	    || (st = object_check(indexes, "an array of indexes", err))
+	    || (st = array_same_device(what, array, indexes, err))) {
+		return st;
+	}
+	if (indexes->dtype < KZ_I8 || indexes->dtype > KZ_U64) {
+		return error_set(err, KZ_INVALID, "%s: expected integers as indexes, got %s", what,
+			kz_dtype_name(indexes->dtype));
+	}
+	return KZ_OK;
+}
+
+/* The value of one index, for an error. */
+static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t extent,
+	const char *where, kz_error *err)
+{
+	int64_t index = 0;
+	kz_status st = kz_copy_dtoh(&index, sizeof(index), indexes->buffer,
+		indexes->offset + place * (int64_t)sizeof(index), err);
+	return st ? st : error_set(err, KZ_RANGE,
+		"index %lld, at place %lld of the indexes, is out of range for %s of %lld",
+		(long long)index, (long long)place, where, (long long)extent);
+}
+
+/* That all indexes, contiguous int64, are in range. */
+static kz_status check_range(struct kz_array *indexes, int64_t extent, const char *where,
+	kz_error *err)
+{
+	struct kz_device *dev = kz_array_device(indexes);
+	struct kz_array *bad = NULL;
+	const uint64_t none = UINT64_MAX;
+	uint64_t place = none;
+	kz_status st = kz_array_full(&bad, dev, KZ_U64, KZ_SHAPE(), &none, sizeof(none), err);
+	if (st) {
+		return st;
+	}
+	CUdeviceptr address[2] = {array_address(indexes), array_address(bad)};
+	void *params[] = {&address[0], &indexes->count, &extent, &address[1]};
+	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
+	if (!(st = run_kernel(dev, &run, err))
+	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
+		st = report_bad(indexes, (int64_t)place, extent, where, err);
+	}
+	kz_array_release(bad);
+	return st;
+}
+
+/* Indexes of uint64 beyond int64 become others that are as good, or as bad. */
+static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes, int64_t extent,
+	kz_index_mode mode, kz_error *err)
+{
+	if (indexes->dtype != KZ_U64) {
+		*out = kz_array_retain(indexes);
+		return KZ_OK;
+	}
+	return mode == KZ_INDEX_WRAP ? kz_remainder(out, indexes, extent, err)
+		: kz_minimum(out, indexes, INT64_MAX, err);
+}
+
+/* The indexes as contiguous int64, checked if the mode wants it. */
+static kz_status prepare_indexes(struct kz_array **out, struct kz_array *indexes, int64_t extent,
+	const char *where, kz_index_mode mode, kz_error *err)
+{
+	struct kz_array *small = NULL;
+	kz_status st = fit_indexes(&small, indexes, extent, mode, err);
+	st = st ? st : elementwise_contiguous(out, small, KZ_I64, err);
+	kz_array_release(small);
+	if (st) {
+		return st;
+	}
+	if (indexes->count && extent == 0) {
+		st = error_set(err, KZ_RANGE, "indexes into %s of 0", where);
+	} else if (mode == KZ_INDEX_CHECK && indexes->count) {
+		st = check_range(*out, extent, where, err);
+	}
+	if (st) {
+		kz_array_release(*out);
+		*out = NULL;
+	}
+	return st;
+}
+
+static kz_status check_mode(kz_index_mode mode, kz_error *err)
+{
+	return mode >= KZ_INDEX_CHECK && mode <= KZ_INDEX_CLIP ? KZ_OK
+		: error_set(err, KZ_INVALID, "%d is no kz_index_mode", (int)mode);
+}
+
+/* Take */
+
+/* array.shape[:axis] + indexes.shape + array.shape[axis + 1:] */
+static kz_status shape_of_taken(kz_shape *out, const kz_shape *shape, const kz_shape *indexes,
+	int64_t axis, kz_error *err)
+{
+	*out = (kz_shape){.ndim = shape->ndim - 1 + indexes->ndim};
+	if (out->ndim > KZ_MAX_DIMS) {
+		return error_set(err, KZ_INVALID, "the result would have %lld extents, at most %d "
+			"are possible", (long long)out->ndim, KZ_MAX_DIMS);
+	}
+	for (int64_t i = 0; i < axis; i++) {
+		out->dims[i] = shape->dims[i];
+	}
+	for (int64_t i = 0; i < indexes->ndim; i++) {
+		out->dims[axis + i] = indexes->dims[i];
+	}
+	for (int64_t i = axis + 1; i < shape->ndim; i++) {
+		out->dims[i - 1 + indexes->ndim] = shape->dims[i];
+	}
+	return KZ_OK;
+}
+
+/* Both arrays are contiguous, the indexes are good. */
+static kz_status take(kz_array **out, struct kz_array *array, const kz_shape *shape,
+	struct kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err)
+{
+	struct kz_device *dev = kz_array_device(array);
+	struct kz_array *result = NULL;
+	kz_shape wanted;
+	int how = (int)mode;
+	int64_t inner = 1;
+	kz_status st;
+	if ((st = shape_of_taken(&wanted, shape, &indexes->shape, axis, err))
+	    || (st = kz_array_create(&result, dev, array->dtype, wanted, err))) {
+		return st;
+	}
+	for (int64_t i = axis + 1; i < shape->ndim; i++) {
+		inner *= shape->dims[i];
+	}
+	int64_t extent = shape->dims[axis];
+	CUdeviceptr address[3] = {array_address(result), array_address(array),
+		array_address(indexes)};
+	void *params[] = {&address[0], &address[1], &address[2], &result->count, &indexes->count,
+		&extent, &inner, &how};
+	struct run run = {TAKE, kz_dtype_size(array->dtype), result->count, params,
+		{result, array, indexes}};
+	return array_finish(out, result, run_kernel(dev, &run, err));
+}
+
+kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_error *err)
+{
+	struct kz_array *from = NULL;
+	struct kz_array *places = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
+	    || (st = check_indexes(array, indexes, "take", err))) {
+		return st;
+	}
+	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
+	char where[48];
+	if ((st = axis_resolve(&axis, &shape, err))) {
+		return st;
+	}
+	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
+	if (!(st = prepare_indexes(&places, indexes, shape.dims[axis], where, mode, err))
+	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
+		st = take(out, from, &shape, places, axis, mode, err);
+	}
+	kz_array_release(places);
+	kz_array_release(from);
+	return st;
+}
+
+/* Put */
+
+/* `to` and the others are contiguous, the indexes good. */
+static kz_status put(struct kz_array *to, struct kz_array *indexes, struct kz_array *values,
+	kz_index_mode mode, kz_error *err)
+{
+	int how = (int)mode;
+	CUdeviceptr address[3] = {array_address(to), array_address(values), array_address(indexes)};
+	void *params[] = {&address[0], &address[1], &address[2], &indexes->count, &values->count,
+		&to->count, &how};
+	struct run run = {PUT, kz_dtype_size(to->dtype), indexes->count, params,
+		{to, values, indexes}};
+	return run_kernel(kz_array_device(to), &run, err);
+}
+
+/* Into a view: through a row-major copy of it. */
+static kz_status put_strided(struct kz_array *to, struct kz_array *indexes,
+	struct kz_array *values, kz_index_mode mode, kz_error *err)
+{
+	struct kz_array *copy = NULL;
+	kz_status st = elementwise_contiguous(&copy, to, to->dtype, err);
+	if (!st && !(st = put(copy, indexes, values, mode, err))) {
+		st = kz_array_assign(to, copy, err);
+	}
+	kz_array_release(copy);
+	return st;
+}
+
+static kz_status check_put(const struct kz_array *array, const struct kz_array *indexes,
+	const struct kz_array *values, kz_error *err)
+{
+	struct strided elements;
+	kz_status st;
+	if ((st = check_indexes(array, indexes, "put", err))
+	    || (st = object_check(values, "an array of values", err))
+	    || (st = array_same_device("put", array, values, err))) {
+		return st;
+	}
+	if (!kz_dtype_can_cast(values->dtype, array->dtype)) {
+		return error_set(err, KZ_INVALID, "put: %s does not go into %s",
+			kz_dtype_name(values->dtype), kz_dtype_name(array->dtype));
+	}
+	if (indexes->count && !values->count) {
+		return error_set(err, KZ_INVALID, "put: %lld indexes, but no values",
+			(long long)indexes->count);
+	}
+	elements = array_elements(array);
+	return strided_distinct(&elements, "an array", err);
+}
+
+kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
+	kz_error *err)
+{
+	struct kz_array *places = NULL;
+	struct kz_array *from = NULL;
+	kz_status st;
+	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
+	    || (st = prepare_indexes(&places, indexes, array->count, "an array", mode, err))) {
+		return st;
+	}
+	if (!(st = elementwise_contiguous(&from, values, array->dtype, err))) {
+		st = kz_array_is_contiguous(array) && from->buffer->memory != array->buffer->memory
+			? put(array, places, from, mode, err)
+			: put_strided(array, places, from, mode, err);
+	}
+	kz_array_release(places);
+	kz_array_release(from);
+	return st;
+}
+
+/* Nonzero */
+
+/* Sums of all chunks before, to the device; *total of all. */
+static kz_status sum_counts(struct kz_array *counts, int64_t *total, kz_error *err)
+{
+	int64_t *host = mem_alloc((size_t)counts->count * sizeof(*host) + 1);
+	*total = 0;
+	if (!host) {
+		return error_no_memory(err);
+	}
+	int64_t size = counts->count * (int64_t)sizeof(*host);
+	kz_status st = kz_array_get(counts, host, size, err);
+	for (int64_t i = 0; !st && i < counts->count; i++) {
+		int64_t count = host[i];
+		host[i] = *total;
+		*total += count;
+	}
+	st = st ? st : kz_array_set(counts, host, size, err);
+	mem_free(host);
+	return st;
+}
+
+/* The places, counted row-major, of the bytes that are not 0; `mask` is contiguous bool. */
+static kz_status find_places(kz_array **out, struct kz_array *mask, kz_error *err)
+{
+	struct kz_device *dev = kz_array_device(mask);
+	struct kz_array *counts = NULL;
+	struct kz_array *places = NULL;
+	int64_t total = 0;
+	kz_status st = kz_array_create(&counts, dev, KZ_I64,
+		KZ_SHAPE(divide_up(mask->count, CHUNK)), err);
+	if (st) {
+		return st;
+	}
+	CUdeviceptr address[3] = {array_address(counts), array_address(mask), 0};
+	void *count_params[] = {&address[0], &address[1], &mask->count};
+	struct run count = {COUNT, 1, mask->count, count_params, {counts, mask}};
+	if (!(st = run_kernel(dev, &count, err)) && !(st = sum_counts(counts, &total, err))
+	    && !(st = kz_array_create(&places, dev, KZ_I64, KZ_SHAPE(total), err))) {
+		address[2] = array_address(places);
+		void *place_params[] = {&address[2], &address[1], &address[0], &mask->count};
+		struct run find = {PLACES, 1, total ? mask->count : 0, place_params,
+			{places, mask, counts}};
+		st = run_kernel(dev, &find, err);
+	}
+	kz_array_release(counts);
+	return array_finish(out, places, st);
+}
+
+/* array != 0, contiguous */
+static kz_status mask_of(kz_array **out, struct kz_array *array, kz_error *err)
+{
+	if (array->dtype >= KZ_DTYPE_STRUCT) {
+		error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
+		return KZ_INVALID;
+	}
+	return elementwise_contiguous(out, array, KZ_BOOL, err);
+}
+
+/* Row `axis` of the result: where the places lie along that axis. */
+static kz_status write_axis(struct kz_array *result, struct kz_array *places, int64_t axis,
+	int64_t inner, int64_t extent, kz_error *err)
+{
+	struct kz_array *row = NULL;
+	kz_array *quotient = NULL;
+	kz_status st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL,
+		axis * places->count * (int64_t)sizeof(int64_t), err);
+	if (!st && !(st = kz_floor_divide(&quotient, places, inner, err))) {
+		st = kz_apply_into(row, KZ_OP_REMAINDER, err, KZ_ARGS(quotient, extent));
+	}
+	kz_array_release(quotient);
+	kz_array_release(row);
+	return st;
+}
+
+static kz_status split_places(kz_array **out, struct kz_array *places, const kz_shape *shape,
+	kz_error *err)
+{
+	struct kz_array *result = NULL;
+	kz_status st = kz_array_create(&result, kz_array_device(places), KZ_I64,
+		KZ_SHAPE(shape->ndim, places->count), err);
+	int64_t inner = 1;
+	for (int64_t i = shape->ndim; !st && places->count && i-- > 0;) {
+		st = write_axis(result, places, i, inner, shape->dims[i], err);
+		inner *= shape->dims[i];
+	}
+	return array_finish(out, result, st);
+}
+
+kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
+{
+	struct kz_array *mask = NULL;
+	struct kz_array *places = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err)) || (st = mask_of(&mask, array, err))) {
+		return st;
+	}
+	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
+	if (!(st = find_places(&places, mask, err))) {
+		st = split_places(out, places, &shape, err);
+	}
+	kz_array_release(mask);
+	kz_array_release(places);
+	return st;
+}
+
+kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_error *err)
+{
+	struct kz_array *from = NULL;
+	struct kz_array *bytes = NULL;
+	struct kz_array *places = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(mask, "a mask", err))
+	    || (st = array_same_device("compress", array, mask, err))) {
+		return st;
+	}
+	if (!shape_equal(&array->shape, &mask->shape)) {
+		return error_set(err, KZ_INVALID, "expected a mask of shape %s, got %s",
+			shape_text(&array->shape).text, shape_text(&mask->shape).text);
+	}
+	if (!(st = mask_of(&bytes, mask, err)) && !(st = find_places(&places, bytes, err))
+	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
+		kz_shape flat = KZ_SHAPE(array->count);
+		st = take(out, from, &flat, places, 0, KZ_INDEX_CHECK, err);
+	}
+	kz_array_release(bytes);
+	kz_array_release(places);
+	kz_array_release(from);
+	return st;
+}

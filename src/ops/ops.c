@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations by number: each is an expression of one node, which elementwise.c runs. */
+#include "base/common.h"
+
+#include "ops/shortcut.h"
+
+static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype, kz_error *err)
+{
+	int nodes[3] = {0};
+	expr_init(expr);
+	for (size_t i = 0; i < args->count; i++) {
+		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, err);
+		if (nodes[i] < 0) {
+			return false;
+		}
+	}
+	int node = expr_apply(expr, op, nodes, err);
+	return node >= 0 && (!dtype || expr_cast(expr, node, dtype, err) >= 0);
+}
+
+/* Nodes know that they failed, not how: once more with an error value, which no other call pays for. */
+static kz_status explain(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	kz_error first = KZ_ERROR_INIT;
+	(void)try_build(expr, op, args, dtype, &first);
+	kz_status st = first.status;
+	error_copy(err, &first);
+	kz_error_clear(&first);
+	return st;
+}
+
+/* The expression of one operation; what failed is in `err`. */
+static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	return try_build(expr, op, args, dtype, NULL) ? KZ_OK : explain(expr, op, args, dtype, err);
+}
+
+static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
+	kz_error *err, const kz_args *args)
+{
+	struct expr expr;
+	struct shortcut call;
+	struct elementwise_done done = {.kernel = NULL};
+	struct elementwise noted = *how;
+	kz_status st = KZ_OK;
+	const int arity = kz_op_arity(op);
+	if (!arity) {
+		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
+	}
+	if ((size_t)arity != args->count) {
+		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
+			arity, args->count);
+	}
+	const bool known = !dtype && shortcut_read(&call, op, how, args);
+	if (known && shortcut_run(&st, out, &call, how, args, err)) {
+		return st;
+	}
+	noted.done = known ? &done : NULL;
+	if ((st = build(&expr, op, args, dtype, err))
+	    || (st = elementwise_run(out, &expr, &noted, err))) {
+		return st;
+	}
+	if (known) {
+		shortcut_keep(&call, &expr, &done);
+	}
+	return KZ_OK;
+}
+
+kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,
+	kz_args args)
+{
+	struct elementwise how = {.into = NULL};
+	kz_dtype dtype = 0;
+	kz_status st = KZ_OK;
+	if (out) {
+		*out = NULL;
+	}
+	if ((st = elementwise_options(&how, &dtype, options, err))) {
+		return st;
+	}
+	if (!out && !how.into) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+	}
+	return apply(out, op, &how, dtype, err, &args);
+}
+
+kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
+{
+	const struct elementwise how = {.into = into};
+	kz_status st = object_check(into, "an array", err);
+	return st ? st : apply(NULL, op, &how, 0, err, &args);
+}
+
+/* Copies: expressions of nothing but an array. */
+
+static kz_status copy(kz_array **out, const kz_array *array, kz_dtype dtype, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = NULL};
+	expr_init(&expr);
+	int node = expr_array(&expr, array, err);
+	if (node < 0) {
+		return KZ_INVALID;
+	}
+	if (!kz_dtype_size(dtype)) {
+		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
+	}
+	return expr_cast(&expr, node, dtype, err) < 0 ? KZ_INVALID
+		: elementwise_run(out, &expr, &how, err);
+}
+
+kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : copy(out, array, dtype, err);
+}
+
+kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : copy(out, array, array ? array->dtype : 0, err);
+}
+
+kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = to};
+	kz_status st = object_check(to, "an array", err);
+	expr_init(&expr);
+	if (st || expr_array(&expr, from, err) < 0) {
+		return KZ_INVALID;
+	}
+	return elementwise_run(NULL, &expr, &how, err);
+}
+
+/* What is no number: an array of one such element is assigned. */
+static kz_status fill_bytes(kz_array *to, const kz_arg *value, kz_error *err)
+{
+	static const kz_shape one_element = {0};
+	kz_array *one;
+	kz_status st = kz_array_full(&one, kz_array_device(to), to->dtype, one_element, value->value.p,
+		value->size, err);
+	st = st ? st : kz_array_assign(to, one, err);
+	kz_array_release(one);
+	return st;
+}
+
+kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = to};
+	kz_status st = object_check(to, "an array", err);
+	expr_init(&expr);
+	if (!st && value.kind == KZ_ARG_VALUE) {
+		return fill_bytes(to, &value, err);
+	}
+	if (!st && to->dtype >= KZ_DTYPE_STRUCT && value.kind != KZ_ARG_ARRAY) {
+		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
+			kz_dtype_name(to->dtype));
+	}
+	if (st || expr_arg(&expr, &value, 1, err) < 0) {
+		return KZ_INVALID;
+	}
+	return elementwise_run(NULL, &expr, &how, err);
+}

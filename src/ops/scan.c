@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans along an axis, in three steps: the total of every chunk of 4096 elements, an exclusive scan
+ * of these totals (the same again, with fewer elements), and the scan of each chunk behind its
+ * prefix.  kernels/scan.cuh has the order within a chunk.
+ *
+ * The kernels see rows without gaps: any other array is copied first, with its axis moved to the
+ * end, and the result is moved back.
+ */
+#include "base/common.h"
+
+#include "array/array.h"
+#include "ops/device_code.h"
+#include "ops/elementwise.h"
+#include "ops/generate.h"
+#include "ops/kernels.h"
+#include "array/shape.h"
+
+#include <string.h>
+
+enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS, TEXT = 512 }; /* as in scan.cuh */
+
+struct scan {
+	struct kz_device *device;
+	struct kz_stream *stream;
+	const char *operation;
+	const char *neutral;
+	kz_dtype dtype;
+	int exclusive;
+};
+
+/* Kernels */
+
+struct wanted {
+	const struct scan *scan;
+	bool totals;
+};
+
+static void write_source(struct str *source, const void *context)
+{
+	const struct wanted *wanted = context;
+	const struct scan *scan = wanted->scan;
+	const char *type = generate_value(scan->dtype);
+	generate_prelude(source, 1u << scan->dtype, scan->dtype < KZ_F16);
+	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n%s",
+		wanted->totals ? "TOTALS" : "SCAN", scan->device->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "typedef %s kz_element;\n", type);
+	str_addf(source, "static __device__ inline kz_element kz_op(kz_element a, kz_element b)\n{\n"
+		"#line 1 \"operation\"\nreturn %s;\n}\n", scan->operation);
+	str_addf(source, "static __device__ inline kz_element kz_neutral()\n{\n"
+		"#line 1 \"neutral\"\nreturn %s;\n}\n#line 1 \"scan.cuh\"\n", scan->neutral);
+	str_add(source, device_scan);
+}
+
+static kz_status find_kernel(struct kz_kernel **out, const struct scan *scan, bool totals,
+	kz_error *err)
+{
+	struct {
+		char family[4];
+		kz_dtype dtype;
+		int serial;
+		int totals;
+		char text[2 * TEXT];
+	} key = {"scan", scan->dtype, scan->device->serial, totals, ""};
+	struct wanted wanted = {scan, totals};
+	int len = snprintf(key.text, sizeof(key.text), "%s%c%s", scan->operation, '\n',
+		scan->neutral);
+	struct kernels_want want = {&key, offsetof(__typeof__(key), text) + (size_t)len,
+		write_source, &wanted, "scan"};
+	return kernels_get(out, scan->device, &want, err);
+}
+
+/* One kernel over all chunks; `prefixes` may be NULL. */
+static kz_status run_kernel(const struct scan *scan, bool totals, struct kz_array *to,
+	struct kz_array *from, struct kz_array *prefixes, kz_error *err)
+{
+	int64_t n = from->shape.dims[1];
+	int64_t chunks = divide_up(n, CHUNK);
+	int exclusive = scan->exclusive;
+	CUdeviceptr address[3] = {array_address(to), array_address(from),
+		prefixes ? array_address(prefixes) : 0};
+	void *total_params[] = {&address[0], &address[1], &n, &chunks};
+	void *scan_params[] = {&address[0], &address[1], &address[2], &n, &chunks, &exclusive};
+	struct memory *used[3] = {to->buffer->memory, from->buffer->memory,
+		prefixes ? prefixes->buffer->memory : NULL};
+	struct kernels_call call = {
+		.stream = scan->stream, .params = totals ? total_params : scan_params, .used = used,
+		.used_count = prefixes ? 3 : 2, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
+		.block = kz_dim(scan->device->serial ? 1 : SEGMENTS, 1, 1),
+	};
+	kz_status st = find_kernel(&call.kernel, scan, totals, err);
+	return st ? st : kernels_launch(&call, err);
+}
+
+/* Rows (2-d, without gaps) into an array of their shape. */
+static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct kz_array *from,
+	kz_error *err)
+{
+	struct kz_array *totals = NULL;
+	struct kz_array *prefixes = NULL;
+	struct scan next = *scan;
+	int64_t n = from->shape.dims[1];
+	kz_shape shape = KZ_SHAPE(from->shape.dims[0], divide_up(n, CHUNK));
+	kz_status st;
+	if (shape.dims[1] == 1) {
+		return run_kernel(scan, false, to, from, NULL, err);
+	}
+	next.exclusive = 1;
+	if (!(st = array_create_on(&totals, scan->device, scan->dtype, &shape,
+		scan->stream, err))
+	    && !(st = array_create_on(&prefixes, scan->device, scan->dtype, &shape,
+		scan->stream, err))
+	    && !(st = run_kernel(scan, true, totals, from, NULL, err))
+	    && !(st = scan_rows(&next, prefixes, totals, err))) {
+		st = run_kernel(scan, false, to, from, prefixes, err);
+	}
+	kz_array_release(totals);
+	kz_array_release(prefixes);
+	return st;
+}
+
+/* Axes */
+
+/* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
+static kz_status take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
+	int64_t axis, kz_dtype dtype, kz_error *err)
+{
+	struct kz_array *view = NULL;
+	struct kz_array *copy = NULL;
+	kz_status st = kz_array_moveaxis(&view, array, KZ_AXES(axis), KZ_AXES(-1), err);
+	if (!st && !(st = elementwise_contiguous(&copy, view, dtype, err))) {
+		int64_t n = array->shape.dims[axis];
+		*moved = view->shape;
+		st = kz_array_view(out, copy, KZ_SHAPE(n ? array->count / n : 0, n), NULL, 0, err);
+	}
+	kz_array_release(view);
+	kz_array_release(copy);
+	return st;
+}
+
+/* Rows back to the array's shape, row-major, and to the wanted type. */
+static kz_status give_back(kz_array **out, struct kz_array *rows, const kz_shape *moved,
+	int64_t axis, kz_dtype dtype, kz_error *err)
+{
+	struct kz_array *view = NULL;
+	struct kz_array *turned = NULL;
+	kz_status st = kz_array_view(&view, rows, *moved, NULL, 0, err);
+	if (!st && !(st = kz_array_moveaxis(&turned, view, KZ_AXES(-1), KZ_AXES(axis), err))) {
+		st = elementwise_contiguous(out, turned, dtype, err);
+	}
+	kz_array_release(view);
+	kz_array_release(turned);
+	return st;
+}
+
+/* A 0-d array is scanned as one of one element. */
+static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_array *array,
+	int64_t axis, kz_dtype dtype, kz_error *err)
+{
+	struct kz_array *from = NULL;
+	struct kz_array *to = NULL;
+	kz_shape moved = {0, {0}};
+	kz_status st;
+	if ((st = take_rows(&from, &moved, array, axis, scan->dtype, err))) {
+		return st;
+	}
+	st = array_create_on(&to, scan->device, scan->dtype, &from->shape,
+		scan->stream, err);
+	if (!st && to->count) {
+		st = scan_rows(scan, to, from, err);
+	}
+	st = st ? st : give_back(out, to, &moved, axis, dtype, err);
+	kz_array_release(from);
+	kz_array_release(to);
+	return st;
+}
+
+static kz_status read_options(struct scan *scan, int64_t *axis, kz_dtype *dtype,
+	const kz_scan_options *options, kz_error *err)
+{
+	*axis = -1;
+	scan->stream = NULL;
+	if (options && options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_scan_options has size %zu, expected %zu",
+			options->size, sizeof(*options));
+	}
+	if (options) {
+		*axis = options->axis;
+		*dtype = options->dtype ? options->dtype : *dtype;
+		scan->exclusive = options->exclusive != 0;
+		scan->stream = options->stream;
+	}
+	if (*dtype >= KZ_DTYPE_STRUCT || !kz_dtype_size(*dtype)) {
+		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(*dtype)
+			? kz_dtype_name(*dtype) : "what is no dtype");
+		return KZ_INVALID;
+	}
+	scan->dtype = dtype_wide(*dtype);
+	return stream_pick(&scan->stream, scan->device, scan->stream, err);
+}
+
+kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const char *neutral,
+	const kz_scan_options *options, kz_error *err)
+{
+	struct scan scan = {.operation = operation, .neutral = neutral};
+	struct kz_array *line = NULL;
+	int64_t axis;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(operation, "an operation", err))
+	    || (st = object_check(neutral, "a neutral element", err))) {
+		return st;
+	}
+	kz_dtype dtype = kz_array_dtype(array);
+	scan.device = kz_array_device(array);
+	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
+		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at most "
+			"%d characters", TEXT - 1);
+	}
+	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
+	if ((st = read_options(&scan, &axis, &dtype, options, err))
+	    || (st = axis_resolve(&axis, &shape, err))
+	    || (st = kz_array_view(&line, array, shape, array->shape.ndim ? array->strides : NULL, 0,
+			err))) {
+		return st;
+	}
+	st = scan_axis(out, &scan, line, axis, dtype, err);
+	kz_array_release(line);
+	if (!st && !array->shape.ndim) {
+		(*out)->shape.ndim = 0;
+	}
+	return st;
+}
+
+/* numpy sums small integers as int64 or uint64. */
+static kz_status accumulate(kz_array **out, kz_array *array, const char *operation,
+	const char *neutral, int64_t axis, kz_error *err)
+{
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_dtype dtype = kz_array_dtype(array);
+	options.axis = axis;
+	options.dtype = dtype >= KZ_BOOL && dtype <= KZ_I64 ? KZ_I64
+		: dtype >= KZ_U8 && dtype <= KZ_U64 ? KZ_U64 : 0;
+	return kz_scan(out, array, operation, neutral, &options, err);
+}
+
+kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
+{
+	return accumulate(out, array, "a + b", "kz_element()", axis, err);
+}
+
+kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
+{
+	kz_dtype dtype = kz_array_dtype(array);
+	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
+	return accumulate(out, array, "a * b", one, axis, err);
+}
