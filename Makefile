@@ -397,12 +397,12 @@ BENCHES := bench_launch bench_latency bench_host bench_pool bench_compile bench_
 	bench_cache bench_jit \
 	bench_cpu bench_nvcc
 
-# A suite NAME is tests/test_NAME.c, which exports NAME_suite.
-SUITES_kudzu := warm base error file hash squeeze store store_calls store_race store_owner drv codes abi rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
-	rtc_pack rtc_reach rtc_looked rtc_key rtc_listed loaded cache \
-	rtc_resources \
-	rtc_hints diagnostic rtc_keep rtc_pch libraries \
+# A suite NAME is test_NAME.c in some folder of tests, which exports NAME_suite.
+SUITES_kudzu := warm base error file hash squeeze store store_calls store_race store_owner drv codes abi signature source_scan diag headers rtc_image \
+	nvrtc rtc_compile args dtype shape device stream memory compile module kernel diagnose cuda hero \
+	pack reach looked key listed loaded cache \
+	resources \
+	hints diagnostic keep pch libraries \
 	elementwise_errors \
 	mempool mempool_model allocator pinned \
 	array transfer npy npz dlpack create \
@@ -412,7 +412,7 @@ SUITES_kudzu := warm base error file hash squeeze store store_calls store_race s
 	indexing linalg scan transpose \
 	reduce reduce_random \
 	inspect layout \
-	rtc_parts image_link load bundle \
+	parts image_link load bundle \
 	declare overlap custom custom_shape custom_reduction \
 	argument parameters
 SUITES_cpu := lex parse outline api_survey check flatten flat_stack cfg cpu_shape code features kept jit_dump emit emit_flow emit_call syntax cpu_memory \
@@ -428,17 +428,97 @@ SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_
 HAND_kudzu := large
 SUITES := $(SUITES_kudzu) $(SUITES_cpu) $(HAND_kudzu)
 # Random programs, and what runs and compares them.
-GENERATOR := $(addprefix tests/,gen.c gen_flow.c gen_call.c gen_ops.c gen_run.c gen_ptx.c \
-	gen_cuda.c diff.c diff_cuda.c softfloat.c) src/rtc/find.c src/rtc/nvrtc.c
-SUPPORT_kudzu := $(addprefix tests/,calls.c store_folder.c support.c abi_ours.c abi_real.c ints.c number.c ops_ref.c) \
-	$(addprefix src/cli/,numeral.c argument.c parameters.c report.c)
-SUPPORT_driver := $(GENERATOR) $(addprefix tests/,driver_other.c store_folder.c ints.c forms.c forms_int.c \
-	forms_float.c corpus.c corpus_basic.c corpus_stencil.c corpus_int.c corpus_half.c \
-	corpus_atomics.c corpus_warp.c corpus_calls.c corpus_math.c corpus_memory.c \
-	corpus_random.c corpus_cg.c corpus_texture.c)
-SUPPORT_cpu := $(filter-out %/driver_other.c,$(SUPPORT_driver)) $(addprefix tests/,driver_ours.c big_text.c \
-	support.c machine.c grid.c)
-# tests/cuda/NAME.cu, compiled for each of these architectures when the tests are built.
+GENERATOR := tests/cpu/random/gen.c \
+	tests/cpu/random/gen_flow.c \
+	tests/cpu/random/gen_call.c \
+	tests/cpu/random/gen_ops.c \
+	tests/cpu/random/gen_run.c \
+	tests/cpu/random/gen_ptx.c \
+	tests/cpu/random/gen_cuda.c \
+	tests/cpu/random/diff.c \
+	tests/cpu/random/diff_cuda.c \
+	tests/cpu/random/softfloat.c \
+	src/rtc/find.c \
+	src/rtc/nvrtc.c
+SUPPORT_kudzu := tests/support/calls.c \
+	tests/support/store_folder.c \
+	tests/support/support.c \
+	tests/drv/abi_ours.c \
+	tests/drv/abi_real.c \
+	tests/support/ints.c \
+	tests/support/number.c \
+	tests/ops/ops_ref.c \
+	src/cli/numeral.c \
+	src/cli/argument.c \
+	src/cli/parameters.c \
+	src/cli/report.c
+SUPPORT_driver := tests/cpu/random/gen.c \
+	tests/cpu/random/gen_flow.c \
+	tests/cpu/random/gen_call.c \
+	tests/cpu/random/gen_ops.c \
+	tests/cpu/random/gen_run.c \
+	tests/cpu/random/gen_ptx.c \
+	tests/cpu/random/gen_cuda.c \
+	tests/cpu/random/diff.c \
+	tests/cpu/random/diff_cuda.c \
+	tests/cpu/random/softfloat.c \
+	src/rtc/find.c \
+	src/rtc/nvrtc.c \
+	tests/cpu/support/driver_other.c \
+	tests/support/store_folder.c \
+	tests/support/ints.c \
+	tests/cpu/forms/forms.c \
+	tests/cpu/forms/forms_int.c \
+	tests/cpu/forms/forms_float.c \
+	tests/cpu/corpus/corpus.c \
+	tests/cpu/corpus/corpus_basic.c \
+	tests/cpu/corpus/corpus_stencil.c \
+	tests/cpu/corpus/corpus_int.c \
+	tests/cpu/corpus/corpus_half.c \
+	tests/cpu/corpus/corpus_atomics.c \
+	tests/cpu/corpus/corpus_warp.c \
+	tests/cpu/corpus/corpus_calls.c \
+	tests/cpu/corpus/corpus_math.c \
+	tests/cpu/corpus/corpus_memory.c \
+	tests/cpu/corpus/corpus_random.c \
+	tests/cpu/corpus/corpus_cg.c \
+	tests/cpu/corpus/corpus_texture.c
+SUPPORT_cpu := tests/cpu/random/gen.c \
+	tests/cpu/random/gen_flow.c \
+	tests/cpu/random/gen_call.c \
+	tests/cpu/random/gen_ops.c \
+	tests/cpu/random/gen_run.c \
+	tests/cpu/random/gen_ptx.c \
+	tests/cpu/random/gen_cuda.c \
+	tests/cpu/random/diff.c \
+	tests/cpu/random/diff_cuda.c \
+	tests/cpu/random/softfloat.c \
+	src/rtc/find.c \
+	src/rtc/nvrtc.c \
+	tests/support/store_folder.c \
+	tests/support/ints.c \
+	tests/cpu/forms/forms.c \
+	tests/cpu/forms/forms_int.c \
+	tests/cpu/forms/forms_float.c \
+	tests/cpu/corpus/corpus.c \
+	tests/cpu/corpus/corpus_basic.c \
+	tests/cpu/corpus/corpus_stencil.c \
+	tests/cpu/corpus/corpus_int.c \
+	tests/cpu/corpus/corpus_half.c \
+	tests/cpu/corpus/corpus_atomics.c \
+	tests/cpu/corpus/corpus_warp.c \
+	tests/cpu/corpus/corpus_calls.c \
+	tests/cpu/corpus/corpus_math.c \
+	tests/cpu/corpus/corpus_memory.c \
+	tests/cpu/corpus/corpus_random.c \
+	tests/cpu/corpus/corpus_cg.c \
+	tests/cpu/corpus/corpus_texture.c \
+	tests/cpu/support/driver_ours.c \
+	tests/cpu/support/big_text.c \
+	tests/support/support.c \
+	tests/cpu/support/machine.c \
+	tests/cpu/support/grid.c
+# tests/data/cuda/NAME.cu, compiled for each of these architectures when the tests are built.
 CORPUS := 01_vecadd 02_matmul 03_reduce_shfl 04_half 05_atomics 06_warp 07_printf 08_smem_const \
 	09_tex 10_coop 11_cub 12_math 13_int 14_switch_call 15_local_volatile 16_wmma 17_cpasync \
 	18_curand 19_malloc 20_nbody 21_stencil_conv 22_complex_templ 23_fp8 24_cluster \
@@ -602,12 +682,12 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 export CK_DEFAULT_TIMEOUT ?= 180
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
-	pycuda_views linalg scan view_random transpose custom_shape promote libraries rtc_hints
+	pycuda_views linalg scan view_random transpose custom_shape promote libraries hints
 SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
 	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
-	custom_reduction reduce elementwise_errors rtc_signature rtc_scan rtc_diag rtc_headers rtc_image \
-	rtc_pack rtc_key rtc_resources rtc_parts rtc_reach rtc_keep rtc_pch rtc_compile hash store_calls store_owner \
+	custom_reduction reduce elementwise_errors signature source_scan diag headers rtc_image \
+	pack key resources parts reach keep pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
 	flat_stack syntax emit_async emit_base emit_bypass emit_video emit_warp emit_wide emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))
@@ -690,19 +770,19 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 	$(call step,$@,tests/dropin/check $(BUILD))
 	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
 
-suites = $(patsubst %,tests/test_%.c,$(SUITES_$1) $(HAND_$1)) $(SUPPORT_$1)
+suites = $(wildcard $(foreach s,$(SUITES_$1) $(HAND_$1),tests/*/test_$s.c tests/cpu/*/test_$s.c)) $(SUPPORT_$1)
 runner = $(call objects,$(call suites,$1) $2) $(BUILD)/tests/main_$1.o
 $(BUILD)/tests/%.o: private EXTRA = @$(BUILD)/cuda.flags -DKZ_TEST_BUILD='"$(abspath $(BUILD))"' \
 	-DKZ_TEST_DIR='"$(CURDIR)/tests"' -DKZ_TEST_PTX='"$(abspath $(PTX))"' \
 	$$(pkg-config --cflags check)
-$(call objects,$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) $(STUB) tests/compile_ptx.c \
+$(call objects,$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) $(STUB) tests/tools/compile_ptx.c \
 		$(wildcard tests/fuzz/*.c)): \
 		$(BUILD)/cuda.flags
 $(BUILD)/tests/main_%.o: tests/main.c $(BUILD)/config $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) -DSUITES='$(patsubst %,X(%),$(SUITES_$*) $(HAND_$*))' -c -o $@ $<
 # The runners hold the library's objects, not the library: tests see what is inside.
-# Those of tests/calls.c stand before the C library's.
+# Those of tests/support/calls.c stand before the C library's.
 WRAPPED := openat fstat fstatat readv writev pread pwrite close fcntl mkdirat unlinkat renameat \
 	futimens dup3 fdopendir readdir
 $(BUILD)/check_kudzu: $(call runner,kudzu,$(LIB))
@@ -718,10 +798,10 @@ $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 
 # The CUDA sources of the tests as PTX: NVRTC takes a second for some, and the runner has none.
 # Only changed sources are compiled again, and once for all modes.
-$(BUILD)/compile_ptx: $(call objects,tests/compile_ptx.c $(LIB))
+$(BUILD)/compile_ptx: $(call objects,tests/tools/compile_ptx.c $(LIB))
 	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
 define ptx-rule
-$(PTX)/%.$1.ptx: tests/cuda/%.cu | $(BUILD)/compile_ptx
+$(PTX)/%.$1.ptx: tests/data/cuda/%.cu | $(BUILD)/compile_ptx
 	@mkdir -p $$(@D)
 	$$(call say,PTX)$$(nvrtc) $(BUILD)/compile_ptx $$< compute_$1 $$@.$(MODE) \
 		--fmad=false --device-int128 $$(PTX_$$*) && mv $$@.$(MODE) $$@
@@ -793,12 +873,12 @@ lint-shell:
 SECONDS ?= 3600
 fuzz-diff: $(BUILD)/fuzz_diff ## random programs for SECONDS=3600, from SEED= on
 	@$(nvrtc) $< $(SECONDS) $(SEED)
-$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c tests/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
+$(BUILD)/fuzz_diff: $(call objects,tests/fuzz/fuzz_diff.c tests/cpu/support/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
 		$(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
 
 # The same on the libcuda.so.1 that there is.
-$(BUILD)/fuzz_driver: $(call objects,tests/fuzz/fuzz_diff.c tests/driver_other.c $(GENERATOR) $(BASE)) \
+$(BUILD)/fuzz_driver: $(call objects,tests/fuzz/fuzz_diff.c tests/cpu/support/driver_other.c $(GENERATOR) $(BASE)) \
 		$(BUILD)/tests/dropin/libcuda.so
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 
@@ -806,7 +886,7 @@ $(BUILD)/fuzz_driver: $(call objects,tests/fuzz/fuzz_diff.c tests/driver_other.c
 .PHONY: fuzz-count
 fuzz-count: $(BUILD)/fuzz_count
 	@$< 1000 $(SEED)
-$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c tests/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
+$(BUILD)/fuzz_count: $(call objects,tests/fuzz/fuzz_count.c tests/cpu/support/driver_ours.c $(GENERATOR) $(CPU_ALL)) \
 		$(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $(filter %.o,$^) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
 
@@ -818,24 +898,24 @@ fuzz-stages := $(BASE) $(filter src/cpu/ptx/% src/cpu/ir/%,$(CPU_DRIVER))
 libfuzzer = $1 -max_total_time=$(SECONDS) -rss_limit_mb=4000 -timeout=60 -max_len=20000 \
 	-artifact_prefix=$(BUILD)/ $2
 fuzz-ptx: $(BUILD)/fuzz_ptx ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)
-	@mkdir -p $(BUILD)/corpus && for sample in tests/ptx/*/*/input.ptx $(wildcard $(PTX)/*.ptx); \
+	@mkdir -p $(BUILD)/corpus && for sample in tests/data/ptx/*/*/input.ptx $(wildcard $(PTX)/*.ptx); \
 	do cp $$sample $(BUILD)/corpus/$$(echo $$sample | tr / _); done
 	$(call libfuzzer,$<,$(BUILD)/corpus)
 fuzz-image: $(BUILD)/fuzz_image ## any bytes as fat binaries and to link, likewise
-	@mkdir -p $(BUILD)/images && for sample in tests/fatbin/*.fatbin; \
+	@mkdir -p $(BUILD)/images && for sample in tests/data/fatbin/*.fatbin; \
 	do { printf '\0'; cat $$sample; } >$(BUILD)/images/$$(echo $$sample | tr / _); done
-	@for sample in tests/ptx/valid/*/input.ptx; \
+	@for sample in tests/data/ptx/valid/*/input.ptx; \
 	do name=$(BUILD)/images/$$(echo $$sample | tr / _); { printf '\2'; cat $$sample; } >$$name.one; \
 	{ printf '\3'; cat $$sample; printf '\37'; cat $$sample; } >$$name.two; done
 	$(call libfuzzer,$<,$(BUILD)/images)
 fuzz-npy: $(BUILD)/fuzz_npy $(BUILD)/libcuda-stub.so ## any bytes as .npy and .npz files, likewise
-	@mkdir -p $(BUILD)/npy && cp tests/npy/* $(BUILD)/npy
+	@mkdir -p $(BUILD)/npy && cp tests/data/npy/* $(BUILD)/npy
 	KUDZU_CUDA_DRIVER=$(BUILD)/libcuda-stub.so $(call libfuzzer,$<,$(BUILD)/npy)
 $(BUILD)/fuzz_npy: tests/fuzz/fuzz_npy.c $(LIB) $(BUILD)/folders.flags
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests \
 		@$(BUILD)/folders.flags -o $@ $(filter %.c,$^) $(LIBS)
 fuzz-eval: $(BUILD)/fuzz_eval ## any bytes as expressions, likewise
-	@mkdir -p $(BUILD)/expressions && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_eval_parse.c | \
+	@mkdir -p $(BUILD)/expressions && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/ops/test_eval_parse.c | \
 	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
 	printf ' %s' "$$text" >$(BUILD)/expressions/$$name; done
 	$(call libfuzzer,$<,$(BUILD)/expressions)
@@ -851,7 +931,7 @@ $(BUILD)/fuzz_args: tests/fuzz/fuzz_args.c $(BASE) $(addprefix src/,drv/codes.c 
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-argument: $(BUILD)/fuzz_argument ## any bytes as arguments of `kudzu run`, likewise
-	@mkdir -p $(BUILD)/words && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/test_argument.c | \
+	@mkdir -p $(BUILD)/words && sed -n 's/^\t{"\([^"]*\)", .*/\1/p' tests/cli/test_argument.c | \
 	while IFS= read -r text; do name=$$(printf %s "$$text" | cksum | cut -d' ' -f1); \
 	printf '%s' "$$text" >$(BUILD)/words/$$name; done; \
 	printf 'k(float *, int)\n__global__ void k(float *x, int n) {}' >$(BUILD)/words/kernel
@@ -868,8 +948,8 @@ $(BUILD)/fuzz_pack: tests/fuzz/fuzz_pack.c $(BASE) src/cache/pack.c $(addprefix 
 	@mkdir -p $(@D)
 	$(call say,CC)clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -iquote src -iquote tests -o $@ $^ -ldl
 fuzz-bundle: $(BUILD)/fuzz_bundle $(BUILD)/samples/11_bundle ## any bytes as bundles and to link, likewise
-	@mkdir -p $(BUILD)/bundles && cp tests/fatbin/* $(BUILD)/bundles && \
-	ar rc $(BUILD)/bundles/library.a tests/fatbin/*.obj tests/ptx/valid/*/input.ptx && \
+	@mkdir -p $(BUILD)/bundles && cp tests/data/fatbin/* $(BUILD)/bundles && \
+	ar rc $(BUILD)/bundles/library.a tests/data/fatbin/*.obj tests/data/ptx/valid/*/input.ptx && \
 	$(nvrtc) $(BUILD)/samples/11_bundle write $(BUILD)/bundles/sample
 	$(call libfuzzer,$<,$(BUILD)/bundles)
 $(BUILD)/fuzz_bundle: tests/fuzz/fuzz_bundle.c $(LIB) $(BUILD)/folders.flags
@@ -949,7 +1029,7 @@ clean: ## remove what was built (build/nvrtc, the wheels, stays)
 	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIB) $(CPU_ALL) $(CLI) $(STUB) \
-	$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) tests/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
+	$(call suites,kudzu) $(call suites,cpu) $(call suites,driver) tests/tools/compile_ptx.c tests/main_kudzu.c tests/main_cpu.c $(wildcard tests/fuzz/*.c))
 -include $(addsuffix .d,$(sample-programs) $(bench-programs) $(CITIZEN) $(EXAMPLES:%=$(BUILD)/docs/examples/%))
 
 endif

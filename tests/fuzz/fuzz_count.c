@@ -3,7 +3,7 @@
  * fuzz_count [PROGRAMS [SEED]]: which rows of ptx.def random programs have, of those that PTX says
  * by itself; the rows that none has come last.  Nothing runs.
  */
-#include "diff.h"
+#include "cpu/random/diff.h"
 
 #include "cpu/ptx/parse.h"
 

@@ -7,8 +7,8 @@
  * being done and where it happened, for another driver has a compiler that may be what crashes.
  * Ends with how many programs ran and how many failed.
  */
-#include "diff.h"
-#include "driver.h"
+#include "cpu/random/diff.h"
+#include "cpu/support/driver.h"
 
 #include <execinfo.h>
 #include <inttypes.h>

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VIEWS_H
+#define VIEWS_H
+
+/*
+ * What the tests of views share: arrays that count from 0, and a look at a view's shape and elements.
+ * setup() opens device `index` of support_open_any, teardown() wants all memory given back.
+ */
+#include "array/shape.h"
+#include "support/support.h"
+
+#include <string.h>
+
+static kz_error err;
+static kz_device *dev;
+
+static inline void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_any(index);
+}
+
+static inline void teardown(void)
+{
+	support_close(dev);
+}
+
+/* 0, 1, 2, ... */
+static inline kz_array *counted(kz_shape shape)
+{
+	int32_t host[256];
+	kz_array *array = NULL;
+	int64_t count = 1;
+	for (int64_t i = 0; i < shape.ndim; i++) {
+		count *= shape.dims[i];
+	}
+	for (int32_t i = 0; i < count; i++) {
+		host[i] = i;
+	}
+	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
+	return array;
+}
+
+/* The view has this shape and these elements; it is given back. */
+static inline void check_view(kz_array *view, kz_shape shape, const int32_t *want, int line)
+{
+	int32_t host[256];
+	kz_shape has = kz_array_shape(view);
+	ck_assert_msg(shape_equal(&has, &shape), "line %d: shape %s", line, shape_text(&has).text);
+	int64_t size = kz_array_size(view);
+	ok(kz_array_get(view, host, size, &err));
+	ck_assert_msg(memcmp(host, want, (size_t)size) == 0, "line %d: elements", line);
+	kz_array_release(view);
+}
+
+#define holds(view, shape, ...) \
+	check_view(view, shape, (const int32_t[]){__VA_ARGS__}, __LINE__)
+#define S(...) KZ_SHAPE(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* Images as bytes: everything comes back, and no bytes do harm. */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/squeeze.h"
+#include "cache/pack.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static kz_error err;
+
+static void clear(void)
+{
+	kz_error_clear(&err);
+}
+
+/* Texts are not written to, and not freed. */
+static char text[] = "const float *";
+static struct rtc_param params[] = {
+	{PARAM_POINTER, 8, 0, text},
+	{PARAM_STRUCT, -1, -1, NULL},
+	{PARAM_ENUM, 4, 12, text},
+	{PARAM_INT, 126, 127, NULL},
+	{PARAM_UINT, 128, 16383, NULL},
+	{PARAM_STRUCT, INT64_MAX, INT64_MAX - 1, NULL},
+};
+static struct rtc_kernel kernels[] = {
+	{(char[]){"ns::k<4>"}, (char[]){"_ZN2ns1kILi4EEEv"}, params, 6, true},
+	{(char[]){""}, (char[]){"empty"}, NULL, 0, false},
+	{(char[]){"plain"}, (char[]){"plain"}, params, 6, true},
+};
+enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
+static struct rtc_variable variables[] = {
+	{(char[]){"ns::v"}, (char[]){"_ZN2ns1vE"}, text, 64, 8, VARIABLE_CONSTANT, PARAM_POINTER, 8},
+	{(char[]){"w"}, (char[]){"w"}, NULL, 4, 0, VARIABLE_GLOBAL, PARAM_UNKNOWN, -1},
+};
+static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
+	(char[]){"a warning\n"}, kernels, KERNELS, variables, 2,
+	(char[]){"scale\n"}, {3, 7}, NULL, false, NULL};
+static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
+	0, NULL, 0, NULL, {0, 0}, NULL, false, NULL};
+static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0,
+	NULL, {0, 0}, NULL, false, NULL};
+
+static void expect_same_text(const char *a, const char *b)
+{
+	ck_assert_int_eq(!a, !b);
+	ck_assert_str_eq(a ? a : "", b ? b : "");
+}
+
+static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
+{
+	ck_assert_uint_eq(a->size, b->size);
+	ck_assert_mem_eq(rtc_image_data(a), rtc_image_data(b), a->size);
+	ck_assert_int_eq(a->data[a->size], 0);
+	ck_assert_int_eq(a->is_ptx, b->is_ptx);
+	ck_assert_int_eq(a->is_lto, b->is_lto);
+	ck_assert_str_eq(a->arch, b->arch);
+	expect_same_text(a->log, b->log);
+	expect_same_text(a->templates, b->templates);
+	ck_assert(hash_equal(a->hash, b->hash));
+	ck_assert_uint_eq(a->kernel_count, b->kernel_count);
+	for (size_t i = 0; i < a->kernel_count; i++) {
+		const struct rtc_kernel *x = &a->kernels[i], *y = &b->kernels[i];
+		expect_same_text(x->name, y->name);
+		expect_same_text(x->lowered, y->lowered);
+		ck_assert_int_eq(x->params_known, y->params_known);
+		ck_assert_uint_eq(x->param_count, y->param_count);
+		for (size_t j = 0; j < x->param_count; j++) {
+			ck_assert_int_eq(x->params[j].kind, y->params[j].kind);
+			ck_assert_int_eq(x->params[j].size, y->params[j].size);
+			ck_assert_int_eq(x->params[j].offset, y->params[j].offset);
+			expect_same_text(x->params[j].type, y->params[j].type);
+		}
+	}
+	ck_assert_uint_eq(a->variable_count, b->variable_count);
+	for (size_t i = 0; i < a->variable_count; i++) {
+		const struct rtc_variable *x = &a->variables[i], *y = &b->variables[i];
+		expect_same_text(x->name, y->name);
+		expect_same_text(x->lowered, y->lowered);
+		expect_same_text(x->type, y->type);
+		ck_assert_int_eq(x->size, y->size);
+		ck_assert_int_eq(x->align, y->align);
+		ck_assert_int_eq(x->space, y->space);
+		ck_assert_int_eq(x->kind, y->kind);
+		ck_assert_int_eq(x->element_size, y->element_size);
+	}
+}
+
+START_TEST(an_image_comes_back_as_it_was)
+{
+	struct rtc_image *const images[] = {&ptx, &cubin, &lto};
+	struct rtc_image back;
+	struct str bytes = STR_INIT;
+	pack_image(&bytes, images[_i]);
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
+	expect_same(&back, images[_i]);
+	/* Machine code is read as structs. */
+	ck_assert_uint_eq((uintptr_t)rtc_image_data(&back) % 16, 0);
+	rtc_image_free(&back);
+	str_free(&bytes);
+}
+END_TEST
+
+/* PTX of many lines. */
+static struct rtc_image big_ptx(void)
+{
+	enum { LINE = 16, SIZE = 80000 };
+	static char lines[SIZE + 1];
+	struct rtc_image big = ptx;
+	for (size_t i = 0; i < SIZE; i += LINE) {
+		snprintf(lines + i, LINE + 1, "// line %7zu\n", i % 100000);
+	}
+	big.data = lines;
+	big.size = SIZE;
+	return big;
+}
+
+START_TEST(a_big_text_is_small_and_comes_back_when_it_is_read)
+{
+	struct rtc_image big = big_ptx(), back;
+	struct str small = STR_INIT, plain = STR_INIT, again = STR_INIT;
+	pack_image_small(&small, &big);
+	ck_assert_uint_lt(small.len, big.size / 2);
+	ck_assert_int_eq(unpack_image(&back, small.data, small.len, &err), KZ_OK);
+	ck_assert_uint_eq(squeezed_count(back.squeezed), 0);
+	expect_same(&back, &big);
+	pack_image(&plain, &big);
+	pack_image(&again, &back);
+	ck_assert_uint_eq(again.len, plain.len);
+	ck_assert_mem_eq(again.data, plain.data, plain.len);
+	rtc_image_free(&back);
+	ck_assert_int_eq(unpack_image(&back, plain.data, plain.len, &err), KZ_OK);
+	ck_assert_ptr_null(back.squeezed);
+	rtc_image_free(&back);
+	str_free(&small);
+	str_free(&plain);
+	str_free(&again);
+}
+END_TEST
+
+/* What is small, or no text, is packed as it is for files. */
+START_TEST(a_small_image_is_packed_as_it_is)
+{
+	struct rtc_image big = big_ptx();
+	big.is_ptx = false;
+	const struct rtc_image *const images[] = {&ptx, &cubin, &lto, &big};
+	for (size_t i = 0; i < countof(images); i++) {
+		struct str small = STR_INIT, plain = STR_INIT;
+		pack_image_small(&small, images[i]);
+		pack_image(&plain, images[i]);
+		ck_assert_uint_eq(small.len, plain.len);
+		ck_assert_mem_eq(small.data, plain.data, plain.len);
+		str_free(&small);
+		str_free(&plain);
+	}
+}
+END_TEST
+
+/* How many of the prefixes are taken for an image. */
+static int count_taken_prefixes(const struct str *bytes)
+{
+	int taken = 0;
+	for (size_t n = 0; n < bytes->len; n++) {
+		struct rtc_image back;
+		char *exact = mem_alloc(n + (n == 0));
+		memcpy(exact, bytes->data, n);
+		taken += unpack_image(&back, exact, n, NULL) == KZ_OK;
+		taken += back.data || back.kernels || back.log;
+		mem_free(exact);
+	}
+	return taken;
+}
+
+START_TEST(an_image_cut_short_or_with_more_behind_it_is_refused)
+{
+	struct rtc_image back;
+	struct str bytes = STR_INIT;
+	struct rtc_image big = big_ptx();
+	(_i ? pack_image_small : pack_image)(&bytes, _i ? &big : &ptx);
+	ck_assert_int_eq(count_taken_prefixes(&bytes), 0);
+	str_addc(&bytes, 'x');
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_BAD_IMAGE);
+	ck_assert_str_eq(err.message, "the packed image is damaged");
+	str_free(&bytes);
+}
+END_TEST
+
+/* Whether the bytes are taken for an image, and for the very same that `bytes` are. */
+static bool is_the_same_image(char *changed, const struct str *bytes)
+{
+	struct rtc_image back;
+	struct str again = STR_INIT;
+	bool same = false;
+	if (unpack_image(&back, changed, bytes->len, NULL) == KZ_OK) {
+		pack_image(&again, &back);
+		same = again.len == bytes->len && memcmp(again.data, bytes->data, again.len) == 0;
+	}
+	rtc_image_free(&back);
+	str_free(&again);
+	return same;
+}
+
+START_TEST(any_changed_byte_makes_another_image_or_none)
+{
+	struct str bytes = STR_INIT;
+	int bad = 0;
+	pack_image(&bytes, &ptx);
+	char *changed = mem_alloc(bytes.len);
+	memcpy(changed, bytes.data, bytes.len);
+	for (size_t i = 0; i < bytes.len; i++) {
+		for (int value = 1; value < 256; value <<= 1) {
+			changed[i] = (char)(bytes.data[i] ^ value);
+			bad += is_the_same_image(changed, &bytes);
+		}
+		changed[i] = bytes.data[i];
+	}
+	ck_assert_int_eq(bad, 0);
+	ck_assert(is_the_same_image(changed, &bytes));
+	mem_free(changed);
+	str_free(&bytes);
+}
+END_TEST
+
+START_TEST(kernels_with_the_same_parameters_share_them)
+{
+	struct str bytes = STR_INIT;
+	struct rtc_image back;
+	pack_image(&bytes, &ptx);
+	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
+	ck_assert_ptr_eq(back.kernels[2].params, back.kernels[0].params);
+	ck_assert_ptr_eq(back.kernels[2].lowered, back.kernels[2].name);
+	rtc_image_free(&back);
+	str_free(&bytes);
+}
+END_TEST
+
+START_TEST(want_of_memory_leaves_nothing)
+{
+	struct str bytes = STR_INIT;
+	struct rtc_image back, big = big_ptx();
+	bool failed = true;
+	(_i ? pack_image_small : pack_image)(&bytes, _i ? &big : &ptx);
+	for (long n = 0; failed; n++) {
+		mem_fail_after(n);
+		kz_status st = unpack_image(&back, bytes.data, bytes.len, &err);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, failed ? KZ_NO_MEMORY : KZ_OK);
+		ck_assert_int_eq(!back.data, failed);
+		kz_error_clear(&err);
+	}
+	rtc_image_free(&back);
+	str_free(&bytes);
+}
+END_TEST
+
+Suite *pack_suite(void);
+Suite *pack_suite(void)
+{
+	Suite *suite = suite_create("pack");
+	TCase *tc = tcase_create("pack");
+	tcase_add_checked_fixture(tc, NULL, clear);
+	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 3);
+	tcase_add_test(tc, a_big_text_is_small_and_comes_back_when_it_is_read);
+	tcase_add_test(tc, a_small_image_is_packed_as_it_is);
+	tcase_add_loop_test(tc, an_image_cut_short_or_with_more_behind_it_is_refused, 0, 2);
+	tcase_add_test(tc, any_changed_byte_makes_another_image_or_none);
+	tcase_add_test(tc, kernels_with_the_same_parameters_share_them);
+	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, 2);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that run at once, and kernels that never end and are made to. */
+#include "cpu/support/api_wait.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value,
+	unsigned int flags);
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,
+	unsigned int flags);
+
+/* Of the endless kernels, the one that looks at memory and the one that does not, which only a
+ * signal ends: the thread sanitizer keeps that back until the thread calls something. */
+#if defined(__SANITIZE_THREAD__)
+#define ENDLESS 1
+#else
+#define ENDLESS 2
+#endif
+
+/* --- At once --- */
+
+START_TEST(kernels_of_two_streams_wait_for_each_other)
+{
+	unsigned flags = _i == 0 ? 0 : CU_STREAM_NON_BLOCKING;
+	CUstream first = new_stream(flags);
+	CUstream second = new_stream(flags);
+	for (int round = 0; round < 20; round++) {
+		memset((void *)words, 0, 4096);
+		launch_meet(first, 0, 1);
+		launch_meet(second, 1, 0);
+		OK(cuStreamSynchronize(first));
+		OK(cuStreamSynchronize(second));
+	}
+}
+END_TEST
+
+START_TEST(kernels_of_many_streams_wait_in_a_ring)
+{
+	enum { COUNT = 12 };
+	CUstream streams[COUNT];
+	for (int i = 0; i < COUNT; i++) {
+		streams[i] = new_stream(0);
+		launch_meet(streams[i], i, (i + 1) % COUNT);
+	}
+	OK(cuCtxSynchronize());
+	for (int i = 0; i < COUNT; i++) {
+		ck_assert_uint_eq(atomic_load(&words[i]), 1);
+		OK(cuStreamDestroy_v2(streams[i]));
+	}
+}
+END_TEST
+
+START_TEST(short_kernels_run_while_others_wait)
+{
+	CUstream waiting = new_stream(CU_STREAM_NON_BLOCKING);
+	CUstream busy = new_stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr a = alloc(4);
+	uint32_t value;
+	OK(cuMemsetD32_v2(a, 0, 1));
+	OK(cuStreamSynchronize(NULL));
+	launch_never(waiting, true);
+	for (int i = 0; i < 200; i++) {
+		OK(launch_plus(busy, a, 1));
+	}
+	OK(cuMemcpyDtoHAsync_v2(&value, a, 4, busy));
+	ck_assert_uint_eq(value, 200);
+	atomic_store(&words[1], 1);
+}
+END_TEST
+
+/* Two warps wait for a word.  In between each arrives at a barrier for which nobody waits, one when
+ * the other does not: there is always one that has moved. */
+static const char restless_ptx[] =
+	".version 7.0\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry restless(.param .u64 other)\n"
+	"{\n"
+	"	.reg .b32 %r<4>;\n"
+	"	.reg .b64 %rd<2>;\n"
+	"	.reg .pred %p<3>;\n"
+	"	ld.param.u64 %rd1, [other];\n"
+	"	mov.u32 %r1, %tid.x;\n"
+	"	setp.lt.u32 %p1, %r1, 32;\n"
+	"	@%p1 bra ODD;\n"
+	"EVEN:\n"
+	"	barrier.cta.arrive 1, 64;\n"
+	"	ld.volatile.u32 %r2, [%rd1];\n"
+	"	setp.eq.u32 %p2, %r2, 0;\n"
+	"	@%p2 bra EVEN;\n"
+	"	ret;\n"
+	"ODD:\n"
+	"	nanosleep.u32 1;\n"
+	"AGAIN:\n"
+	"	barrier.cta.arrive 2, 64;\n"
+	"	ld.volatile.u32 %r2, [%rd1];\n"
+	"	setp.eq.u32 %p2, %r2, 0;\n"
+	"	@%p2 bra AGAIN;\n"
+	"	ret;\n"
+	"}\n";
+
+START_TEST(launch_returns_although_a_block_never_rests)
+{
+	CUmodule module;
+	CUdeviceptr a = (uintptr_t)&words[1];
+	void *values[] = {&a};
+	OK(cuModuleLoadData(&module, restless_ptx));
+	CUfunction restless = kernel(module, "restless");
+	for (int round = 0; round < 20; round++) {
+		/* quick first, so that the calling thread runs it itself the next time */
+		atomic_store(&words[1], 1);
+		OK(cuLaunchKernel(restless, 1, 1, 1, 64, 1, 1, 0, NULL, values, NULL));
+		OK(cuCtxSynchronize());
+		atomic_store(&words[1], 0);
+		OK(cuLaunchKernel(restless, 1, 1, 1, 64, 1, 1, 0, NULL, values, NULL));
+		atomic_store(&words[1], 1);
+		OK(cuCtxSynchronize());
+	}
+}
+END_TEST
+
+static void *enqueue_behind_a_kernel(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	await(0);
+	OK(cuMemsetD32Async((uintptr_t)&words[2], 1, 1, arg));
+	return NULL;
+}
+
+/* Another thread's work wakes the stream's thread while the launching one still runs the kernel. */
+START_TEST(kernel_is_left_to_a_thread_that_waits_for_it)
+{
+	CUstream stream = new_stream(0);
+	for (int round = 0; round < 100; round++) {
+		pthread_t thread;
+		atomic_store(&words[1], 1);
+		launch_meet(stream, 0, 1);
+		OK(cuStreamSynchronize(stream));
+		memset((void *)words, 0, 4096);
+		ck_assert_int_eq(pthread_create(&thread, NULL, enqueue_behind_a_kernel, stream), 0);
+		launch_meet(stream, 0, 1);
+		pthread_join(thread, NULL);
+		atomic_store(&words[1], 1);
+		OK(cuStreamSynchronize(stream));
+		ck_assert_uint_eq(atomic_load(&words[2]), 1);
+	}
+}
+END_TEST
+
+/* --- Made to end --- */
+
+START_TEST(context_with_an_endless_kernel_can_be_destroyed)
+{
+	CUcontext other;
+	CUmodule module = wait_module;
+	CUdeviceptr a;
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuModuleLoadData(&wait_module, wait_ptx));
+	launch_never(new_stream(0), _i == 0);
+	launch_never(NULL, _i == 0);
+	OK(cuMemAlloc_v2(&a, 4));
+	OK(cuMemsetD32_v2(a, 0, 1));
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+	wait_module = module;
+	OK(launch_plus(NULL, (uintptr_t)&words[2], 5));
+	OK(cuCtxSynchronize());
+	ck_assert_uint_eq(atomic_load(&words[2]), 5);
+}
+END_TEST
+
+static void *synchronize(void *arg)
+{
+	OK(cuCtxSetCurrent(arg));
+	atomic_store(&words[3], 1);
+	cuCtxSynchronize();
+	return NULL;
+}
+
+/* Whether the other thread gets to wait, or to know its context, is open; it must come back. */
+START_TEST(context_is_destroyed_while_a_thread_waits_for_it)
+{
+	for (int round = 0; round < 50; round++) {
+		CUcontext other;
+		pthread_t thread;
+		OK(cuCtxCreate_v2(&other, 0, 0));
+		OK(cuStreamWaitValue32(NULL, (uintptr_t)&words[1], 1, CU_STREAM_WAIT_VALUE_EQ));
+		atomic_store(&words[3], 0);
+		ck_assert_int_eq(pthread_create(&thread, NULL, synchronize, other), 0);
+		await(3);
+		OK(cuStreamWriteValue32(new_stream(CU_STREAM_NON_BLOCKING), (uintptr_t)&words[1],
+			1, 0));
+		OK(cuCtxDestroy_v2(other));
+		OK(cuCtxSetCurrent(context));
+		pthread_join(thread, NULL);
+		atomic_store(&words[1], 0);
+	}
+}
+END_TEST
+
+START_TEST(device_works_after_an_endless_kernel_and_a_reset)
+{
+	CUdeviceptr a;
+	uint32_t value;
+	launch_never(NULL, _i == 0);
+	reset();
+	a = alloc(4);
+	OK(cuMemsetD32_v2(a, 1, 1));
+	OK(cuModuleLoadData(&wait_module, wait_ptx));
+	OK(launch_plus(NULL, a, 1));
+	OK(cuMemcpyDtoH_v2(&value, a, 4));
+	ck_assert_uint_eq(value, 2);
+}
+END_TEST
+
+static void timeout_setup(void)
+{
+	setenv("KUDZU_CPU_TIMEOUT", "0.05", 1);
+	wait_setup();
+}
+
+START_TEST(watchdog_ends_a_kernel_that_takes_too_long)
+{
+	CUstream stream = new_stream(0);
+	OK(launch_plus(stream, (uintptr_t)&words[2], 1));
+	OK(cuStreamSynchronize(stream));
+	launch_never(stream, _i == 0);
+	OK(launch_plus(stream, (uintptr_t)&words[2], 1));
+	FAILS(LAUNCH_TIMEOUT, cuStreamSynchronize(stream));
+	check_log("ran longer than the 0.05 seconds of KUDZU_CPU_TIMEOUT");
+	check_log(_i == 0 ? "kernel 'meet'" : "kernel 'never'");
+	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
+	ck_assert_uint_eq(atomic_load(&words[2]), 1);
+	reset();
+	OK(cuCtxSynchronize());
+}
+END_TEST
+
+START_TEST(watchdog_leaves_a_stream_that_only_waits)
+{
+	CUstream first = new_stream(CU_STREAM_NON_BLOCKING);
+	CUstream second = new_stream(CU_STREAM_NON_BLOCKING);
+	CUevent event = new_event(0);
+	OK(cuEventRecord(event, first));
+	OK(cuStreamWaitEvent(second, event, 0));
+	for (int i = 0; i < 50; i++) {
+		OK(launch_plus(second, (uintptr_t)&words[2], 1));
+		OK(cuStreamSynchronize(second));
+	}
+	ck_assert_uint_eq(atomic_load(&words[2]), 50);
+}
+END_TEST
+
+/* --- Not made to end: the process exits --- */
+
+START_TEST(process_exits_whatever_its_streams_do)
+{
+	CUstream stream = new_stream(0);
+	CUstream other = new_stream(CU_STREAM_NON_BLOCKING);
+	CUevent event = new_event(0);
+	OK(launch_plus(other, (uintptr_t)&words[2], 1));
+	OK(cuStreamSynchronize(other));
+	launch_never(stream, _i == 0);
+	OK(cuEventRecord(event, stream));
+	OK(cuStreamWaitEvent(other, event, 0));
+	OK(launch_plus(other, (uintptr_t)&words[2], 1));
+}
+END_TEST
+
+Suite *api_cancel_suite(void);
+
+Suite *api_cancel_suite(void)
+{
+	Suite *suite = suite_create("api_cancel");
+	TCase *tc = add_case(suite, "at once", wait_setup, teardown);
+	tcase_add_loop_test(tc, kernels_of_two_streams_wait_for_each_other, 0, 2);
+	tcase_add_test(tc, kernels_of_many_streams_wait_in_a_ring);
+	tcase_add_test(tc, short_kernels_run_while_others_wait);
+	tcase_add_test(tc, kernel_is_left_to_a_thread_that_waits_for_it);
+	tcase_add_test(tc, launch_returns_although_a_block_never_rests);
+	tc = add_case(suite, "made to end", wait_setup, teardown);
+	tcase_add_loop_test(tc, context_with_an_endless_kernel_can_be_destroyed, 0, ENDLESS);
+	tcase_add_loop_test(tc, device_works_after_an_endless_kernel_and_a_reset, 0, ENDLESS);
+	tcase_add_test(tc, context_is_destroyed_while_a_thread_waits_for_it);
+	tc = add_case(suite, "exit", wait_setup, NULL);
+	tcase_add_loop_test(tc, process_exits_whatever_its_streams_do, 0, 2);
+	tc = add_case(suite, "timeout", timeout_setup, teardown);
+	tcase_add_loop_test(tc, watchdog_ends_a_kernel_that_takes_too_long, 0, ENDLESS);
+	tcase_add_test(tc, watchdog_leaves_a_stream_that_only_waits);
+	return suite;
+}

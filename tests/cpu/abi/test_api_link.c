@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linking: several PTX modules become one that can be loaded, or the log names what is missing.
+ */
+#include "cpu/support/api.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+
+CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *path, unsigned count,
+	CUjit_option *options, void **values);
+
+#define TOP ".version 7.0\n.target sm_75\n.address_size 64\n"
+
+/* Stores what `value` is to where the kernel `k` is told. */
+#define STORE(kernel, value) ".visible .entry " kernel "(.param .u64 " kernel "_p)\n{\n" \
+	"\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd1, [" kernel "_p];\n" \
+	"\t" value "\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
+
+/* The body of a function with a result r. */
+#define RETURNS(value) "\n{\n\tst.param.b32 [r], " value ";\n\tret;\n}\n"
+
+static struct {
+	char error[1024];
+	CUjit_option names[3];
+	void *values[3];
+} options;
+
+static CUlinkState link_open(void)
+{
+	CUlinkState link = NULL;
+	options.names[0] = CU_JIT_ERROR_LOG_BUFFER;
+	options.names[1] = CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+	options.names[2] = CU_JIT_WALL_TIME;
+	options.values[0] = options.error;
+	options.values[1] = (void *)sizeof(options.error);
+	OK(cuLinkCreate_v2(3, options.names, options.values, &link));
+	return link;
+}
+
+static CUresult add(CUlinkState link, const char *text, const char *name)
+{
+	return cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)text, strlen(text) + 1, name, 0,
+		NULL, NULL);
+}
+
+static CUmodule finish(CUlinkState link)
+{
+	void *image = NULL;
+	size_t size;
+	CUmodule module;
+	CUresult result = cuLinkComplete(link, &image, &size);
+	ck_assert_msg(result == CUDA_SUCCESS, "%d: %s", result, options.error);
+	ck_assert_uint_eq(strlen(image) + 1, size);
+	OK(cuModuleLoadData(&module, image));
+	return module;
+}
+
+static uint32_t run(CUmodule module, const char *name)
+{
+	uint32_t value = 0;
+	CUdeviceptr at = alloc(sizeof(value));
+	void *arguments[] = {&at};
+	OK(cuLaunchKernel(kernel(module, name), 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+	OK(cuMemcpyDtoH_v2(&value, at, sizeof(value)));
+	OK(cuMemFree_v2(at));
+	return value;
+}
+
+static const struct {
+	const char *what;
+	const char *a;
+	const char *b;
+	uint32_t k; /* what the kernels store */
+	uint32_t l;
+} good[] = {
+	{"an extern variable that is defined later",
+		TOP ".extern .global .align 4 .u32 x;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".visible .global .align 4 .u32 x = 5;\n" STORE("l", "mov.u32 %r1, 1;"), 5, 1},
+	{"an extern variable that was defined before",
+		TOP ".visible .global .align 4 .u32 x[2] = {3, 4};\n" STORE("k", "mov.u32 %r1, 1;"),
+		TOP ".extern .global .align 4 .u32 x[2];\n" STORE("l", "ld.global.u32 %r1, [x+4];"),
+		1, 4},
+	{"local variables of the same name",
+		TOP ".global .u32 x = 1;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".global .u32 x = 2;\n" STORE("l", "ld.global.u32 %r1, [x];"), 1, 2},
+	{"a local variable and a shared one of its name",
+		TOP ".visible .global .u32 x = 1;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".global .u32 x = 2;\n.global .u64 p = x;\n" STORE("l",
+			"ld.global.u64 %rd2, [p];\n\tld.u32 %r1, [%rd2];"), 1, 2},
+	{"weak variables: the first one",
+		TOP ".weak .global .u32 x = 1;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".weak .global .u32 x = 2;\n" STORE("l", "ld.global.u32 %r1, [x];"), 1, 1},
+	{"a weak variable and a strong one",
+		TOP ".weak .global .u32 x = 1;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".visible .global .u32 x = 2;\n" STORE("l", "ld.global.u32 %r1, [x];"), 2, 2},
+	{"a strong variable and a weak one",
+		TOP ".visible .global .u32 x = 1;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".weak .global .u32 x = 2;\n" STORE("l", "ld.global.u32 %r1, [x];"), 1, 1},
+	{"an extern name that nobody uses",
+		TOP ".extern .global .u32 x;\n.visible .global .u32 x = 6;\n"
+		".extern .func nobody(.param .u32 a);\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP STORE("l", "mov.u32 %r1, 9;"), 6, 9},
+	{"dynamic shared memory in both",
+		TOP ".extern .shared .align 16 .b8 mem[];\n" STORE("k", "mov.u32 %r1, mem;"),
+		TOP ".extern .shared .align 16 .b8 mem[];\n" STORE("l", "mov.u32 %r1, mem;"), 0, 0},
+	{"files, lines and sections",
+		TOP ".file 1 \"a.cu\"\n" STORE("k", ".loc 1 5 0\n\tmov.u32 %r1, 1;")
+		".section .debug_str\n{\n$L:\n.b8 95, 90\n}\n",
+		TOP ".file 1 \"b.cu\"\n.file 2 \"c.cu\"\n" STORE("l", ".loc 2 5 0, function_name"
+			" $L, inlined_at 1 2 3\n\tmov.u32 %r1, 2;"), 1, 2},
+	{"an alias of a local function",
+		TOP ".extern .func (.param .b32 r) f();\n.func (.param .b32 r) g()" RETURNS("1")
+		STORE("k", "call (%r1), f, ();\n\tcall (%r2), g, ();\n\tadd.u32 %r1, %r1, %r2;"),
+		TOP ".func (.param .b32 r) g()" RETURNS("8")
+		".visible .func (.param .b32 r) f();\n.alias f, g;\n"
+		STORE("l", "call (%r1), f, ();"), 9, 8},
+	{"weak aliases: the first one",
+		TOP ".func (.param .b32 r) g()" RETURNS("3") ".weak .func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("k", "call (%r1), f, ();"),
+		TOP ".func (.param .b32 r) h()" RETURNS("4") ".weak .func (.param .b32 r) f();\n"
+		".alias f, h;\n" STORE("l", "call (%r1), f, ();"), 3, 3},
+	{"local aliases",
+		TOP ".func (.param .b32 r) g()" RETURNS("3") ".func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("k", "call (%r1), f, ();"),
+		TOP ".func (.param .b32 r) g()" RETURNS("4") ".func (.param .b32 r) f();\n"
+		".alias f, g;\n" STORE("l", "call (%r1), f, ();"), 3, 4},
+	{"a newer version and target",
+		TOP STORE("k", "mov.u32 %r1, 1;"),
+		".version 8.3\n.target sm_90, debug\n.address_size 64\n"
+		STORE("l", "mov.u32 %r1, 2;"), 1, 2},
+};
+
+START_TEST(names_are_resolved_across_modules)
+{
+	CUlinkState link = link_open();
+	OK(add(link, good[_i].a, "a.ptx"));
+	OK(add(link, good[_i].b, "b.ptx"));
+	CUmodule module = finish(link);
+	OK(cuLinkDestroy(link));
+	ck_assert_msg(run(module, "k") == good[_i].k, "%s: k", good[_i].what);
+	ck_assert_msg(run(module, "l") == good[_i].l, "%s: l", good[_i].what);
+}
+END_TEST
+
+static const struct {
+	const char *a;
+	const char *b;
+	CUresult add_b;
+	CUresult complete;
+	const char *log;
+} bad[] = {
+	{TOP ".visible .global .u32 x;\n", TOP ".visible .global .u32 x;\n",
+		CUDA_ERROR_INVALID_SOURCE, CUDA_SUCCESS,
+		"error   : Multiple definition of 'x' in 'b.ptx', first defined in 'a.ptx'\n"},
+	{TOP STORE("k", "mov.u32 %r1, 1;"), TOP STORE("k", "mov.u32 %r1, 1;"),
+		CUDA_ERROR_INVALID_SOURCE, CUDA_SUCCESS,
+		"error   : Multiple definition of 'k' in 'b.ptx', first defined in 'a.ptx'\n"},
+	{TOP ".extern .global .u32 x;\n" STORE("k", "ld.global.u32 %r1, [x];"), TOP,
+		CUDA_SUCCESS, CUDA_ERROR_INVALID_SOURCE,
+		"error   : Undefined reference to 'x' in 'a.ptx'\n"},
+	{TOP ".extern .global .u32 x;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		TOP ".global .u32 x;\n", CUDA_SUCCESS, CUDA_ERROR_INVALID_SOURCE,
+		"error   : Undefined reference to 'x' in 'a.ptx'\n"},
+	{TOP, TOP ".global .u32 x<4>;\n", CUDA_ERROR_NOT_SUPPORTED, CUDA_SUCCESS,
+		"ptxas application ptx input, line 4; error   : variables declared as a range"},
+	{TOP, TOP "bogus\n", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS,
+		"ptxas application ptx input, line 4; error   : "},
+};
+
+START_TEST(names_that_cannot_be_resolved_are_logged)
+{
+	CUlinkState link = link_open();
+	void *image;
+	OK(add(link, bad[_i].a, "a.ptx"));
+	ck_assert_int_eq(add(link, bad[_i].b, "b.ptx"), bad[_i].add_b);
+	if (bad[_i].complete != CUDA_SUCCESS) {
+		ck_assert_int_eq(cuLinkComplete(link, &image, NULL), bad[_i].complete);
+	}
+	ck_assert_msg(strncmp(options.error, bad[_i].log, strlen(bad[_i].log)) == 0, "%s",
+		options.error);
+	ck_assert_uint_eq((uintptr_t)options.values[1], strlen(options.error));
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+START_TEST(a_refused_input_is_left_out)
+{
+	CUlinkState link = link_open();
+	OK(add(link, TOP STORE("k", "mov.u32 %r1, 7;"), NULL));
+	FAILS(INVALID_SOURCE, add(link, TOP STORE("k", "mov.u32 %r1, 8;"), NULL));
+	ck_assert_ptr_nonnull(strstr(options.error, "in 'input 2', first defined in 'input 1'"));
+	FAILS(INVALID_PTX, add(link, "rubbish", NULL));
+	ck_assert_uint_eq(run(finish(link), "k"), 7);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+START_TEST(a_result_can_be_linked_again)
+{
+	CUlinkState first = link_open();
+	OK(add(first, TOP ".visible .global .u32 x = 8;\n", NULL));
+	void *image;
+	void *again;
+	size_t size;
+	OK(cuLinkComplete(first, &image, &size));
+	OK(cuLinkComplete(first, &again, NULL));
+	ck_assert_ptr_eq(image, again);
+	FAILS(INVALID_VALUE, add(first, TOP, NULL));
+	CUlinkState second = link_open();
+	OK(cuLinkAddData_v2(second, CU_JIT_INPUT_CUBIN, image, size, "x", 0, NULL, NULL));
+	OK(cuLinkDestroy(first));
+	OK(add(second, TOP ".extern .global .u32 x;\n" STORE("k", "ld.global.u32 %r1, [x];"),
+		NULL));
+	ck_assert_uint_eq(run(finish(second), "k"), 8);
+	float ms;
+	memcpy(&ms, &options.values[2], sizeof(ms));
+	ck_assert(ms > 0);
+	OK(cuLinkDestroy(second));
+}
+END_TEST
+
+START_TEST(files_and_fat_binaries_can_be_linked)
+{
+	static const char sample[] = KZ_TEST_DIR "/data/fatbin/lz4.fatbin";
+	CUlinkState link = link_open();
+	CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL;
+	CUjit_option time = CU_JIT_WALL_TIME;
+	void *value = (void *)3;
+	OK(cuLinkAddFile_v2(link, CU_JIT_INPUT_FATBINARY, sample, 1, &level, &value));
+	FAILS(INVALID_SOURCE,
+		cuLinkAddFile_v2(link, CU_JIT_INPUT_FATBINARY, sample, 0, NULL, NULL));
+	FAILS(FILE_NOT_FOUND,
+		cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, "/no/such", 0, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, NULL, 0, NULL, NULL));
+	FAILS(INVALID_VALUE,
+		cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, sample, 1, &time, &value));
+	FAILS(NO_BINARY_FOR_GPU, cuLinkAddFile_v2(link, CU_JIT_INPUT_CUBIN,
+		KZ_TEST_DIR "/data/fatbin/cubin.fatbin", 0, NULL, NULL));
+	FAILS(NO_BINARY_FOR_GPU, cuLinkAddFile_v2(link, CU_JIT_INPUT_NVVM, sample, 0, NULL, NULL));
+	ck_assert_ptr_nonnull(strstr(options.error, "the CPU device links PTX, not LTO code"));
+	FAILS(NO_BINARY_FOR_GPU,
+		cuLinkAddFile_v2(link, CU_JIT_INPUT_LIBRARY, sample, 0, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLinkAddFile_v2(link, (CUjitInputType)9, sample, 0, NULL, NULL));
+	kernel(finish(link), "twice");
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+START_TEST(links_refuse_what_makes_no_sense)
+{
+	CUlinkState link = link_open();
+	void *image;
+	CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL;
+	FAILS(INVALID_VALUE, cuLinkCreate_v2(0, NULL, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLinkCreate_v2(1, &level, NULL, &link));
+	FAILS(INVALID_IMAGE, cuLinkComplete(link, &image, NULL));
+	FAILS(INVALID_VALUE, cuLinkComplete(link, NULL, NULL));
+	FAILS(INVALID_IMAGE, add(link, "", NULL));
+	FAILS(INVALID_VALUE, cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, NULL, 4, NULL, 0, NULL,
+		NULL));
+	OK(cuLinkDestroy(link));
+	FAILS(INVALID_HANDLE, cuLinkDestroy(link));
+	FAILS(INVALID_HANDLE, add(link, TOP, NULL));
+	FAILS(INVALID_HANDLE, cuLinkComplete(NULL, &image, NULL));
+}
+END_TEST
+
+START_TEST(memory_may_run_out_while_linking)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	void *image;
+	for (long n = 0; result != CUDA_SUCCESS; n++) {
+		CUlinkState link = NULL;
+		mem_fail_after(n);
+		result = cuLinkCreate_v2(0, NULL, NULL, &link);
+		result = result == CUDA_SUCCESS ? add(link, good[3].a, "a") : result;
+		result = result == CUDA_SUCCESS ? add(link, good[3].b, "b") : result;
+		result = result == CUDA_SUCCESS ? cuLinkComplete(link, &image, NULL) : result;
+		mem_fail_after(-1);
+		ck_assert(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY);
+		if (link != NULL) {
+			OK(cuLinkDestroy(link));
+		}
+	}
+}
+END_TEST
+
+Suite *api_link_suite(void);
+
+Suite *api_link_suite(void)
+{
+	Suite *suite = suite_create("api_link");
+	TCase *tc = add_case(suite, "link", setup, teardown);
+	tcase_add_loop_test(tc, names_are_resolved_across_modules, 0, countof(good));
+	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
+	tcase_add_test(tc, a_refused_input_is_left_out);
+	tcase_add_test(tc, a_result_can_be_linked_again);
+	tcase_add_test(tc, files_and_fat_binaries_can_be_linked);
+	tcase_add_test(tc, links_refuse_what_makes_no_sense);
+	tcase_add_test(tc, memory_may_run_out_while_linking);
+	return suite;
+}

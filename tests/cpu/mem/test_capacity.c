@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The size of the device's memory: as it is asked for, and as control groups have it. */
+#include "cpu/support/api.h"
+
+#include "cpu/mem/capacity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+START_TEST(the_lowest_limit_of_a_group_and_those_above_holds)
+{
+	char root[] = "/tmp/kudzu-XXXXXX";
+	char outer[64];
+	char inner[64];
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	snprintf(outer, sizeof(outer), "%s/a", root);
+	snprintf(inner, sizeof(inner), "%s/a/b", root);
+	ck_assert_int_eq(mkdir(outer, 0700), 0);
+	ck_assert_int_eq(mkdir(inner, 0700), 0);
+	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), SIZE_MAX);
+	write_file(inner, "max", "max\n");
+	write_file(outer, "max", "5000\n");
+	write_file(root, "max", "9223372036854771712\n");
+	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 5000);
+	ck_assert_uint_eq(capacity_of_group(root, "/a", "max"), 5000);
+	ck_assert_uint_eq(capacity_of_group(root, "/", "max"), 9223372036854771712u);
+	write_file(inner, "max", "400\n");
+	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 400);
+	write_file(root, "max", "3\n");
+	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 3);
+	const char *const folders[] = {inner, outer, root};
+	for (size_t i = 0; i < countof(folders); i++) {
+		char path[128];
+		snprintf(path, sizeof(path), "%s/max", folders[i]);
+		unlink(path);
+		rmdir(folders[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_limit_is_the_devices_memory)
+{
+	size_t size;
+	size_t free_size;
+	CUdeviceptr a;
+	CUdeviceptr b;
+	OK(setenv("KUDZU_CPU_MEMORY", "1M", 1));
+	setup();
+	OK(cuDeviceTotalMem_v2(&size, 0));
+	ck_assert_uint_eq(size, 1 << 20);
+	OK(cuMemGetInfo_v2(&free_size, &size));
+	ck_assert_uint_eq(size, 1 << 20);
+	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&a, (1 << 20) + 1));
+	a = alloc(1 << 19);
+	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&b, (1 << 19) + 1));
+	check_log("no room for 524289 bytes");
+	OK(cuMemFree_v2(a));
+	alloc(1 << 20);
+	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&b, 1));
+	FAILS(OUT_OF_MEMORY, cuModuleLoadData(&(CUmodule){NULL}, api_ptx));
+	teardown();
+}
+END_TEST
+
+Suite *capacity_suite(void);
+
+Suite *capacity_suite(void)
+{
+	Suite *suite = suite_create("capacity");
+	TCase *tc = tcase_create("capacity");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, the_lowest_limit_of_a_group_and_those_above_holds);
+	tcase_add_test(tc, a_limit_is_the_devices_memory);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

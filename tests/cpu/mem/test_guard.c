@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* KUDZU_CPU_GUARD: the first access out of bounds is found, and told by line, thread and address. */
+#include "base/common.h"
+
+#include "cpu/support/api.h"
+
+#include "cpu/ptx/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+Suite *guard_suite(void);
+
+static const char *const widths[] = {"1", "32"};
+
+/* 32 threads; %rd3 is a place in `in`, %rd4 one in `out`, %p1 says that it is below 20. */
+static CUresult run(const char *body, CUdeviceptr in, CUdeviceptr out)
+{
+	char text[2048];
+	CUmodule module;
+	void *values[] = {&in, &out};
+	snprintf(text, sizeof(text),
+		".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+		".reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .pred %%p<3>; .reg .f32 %%f<9>;\n"
+		"ld.param.u64 %%rd1, [in]; ld.param.u64 %%rd2, [out]; mov.u32 %%r1, %%tid.x;\n"
+		"mad.wide.u32 %%rd3, %%r1, 4, %%rd1; mad.wide.u32 %%rd4, %%r1, 4, %%rd2;\n"
+		"setp.lt.u32 %%p1, %%r1, 20; and.b32 %%r2, %%r1, 1; setp.eq.u32 %%p2, %%r2, 1;\n"
+		".loc 1 7 3\n%s\nret;\n}\n.file 1 \"k.cu\"\n", body);
+	OK(cuModuleLoadData(&module, text));
+	CUresult result = cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 32, 1, 1, 0, NULL, values,
+		NULL);
+	return result != CUDA_SUCCESS ? result : cuCtxSynchronize();
+}
+
+static const char copy[] = "ld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd4], %r3;";
+static const char copy_odd[] = "@%p2 ld.global.u32 %r3, [%rd3];\n@%p2 st.global.u32 [%rd4], %r3;";
+static const char copy_20[] = "@%p1 ld.global.u32 %r3, [%rd3];\n@%p1 st.global.u32 [%rd4], %r3;";
+static const char copy_branch[] = "@!%p1 bra END;\nld.global.u32 %r3, [%rd3];\n"
+	"st.global.u32 [%rd4], %r3;\nEND:";
+static const char copy_backwards[] = "sub.u32 %r4, 31, %r1;\nmad.wide.u32 %rd3, %r4, 4, %rd1;\n"
+	"ld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd4], %r3;";
+static const char copy_generic[] = "ld.u32 %r3, [%rd3];\nst.u32 [%rd4], %r3;";
+static const char pairs[] = "mad.wide.u32 %rd3, %r1, 8, %rd1;\n"
+	"ld.global.v2.u32 {%r3, %r4}, [%rd3];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%rd4], %r3;";
+static const char write[] = "st.global.u32 [%rd3], %r1;";
+static const char write_byte[] = "st.global.u8 [%rd3], %r1;";
+static const char add[] = "red.global.add.f32 [%rd3], 0f3f800000;";
+static const char same[] = "ld.global.u32 %r3, [%rd1+80];\nst.global.u32 [%rd4], %r3;";
+
+/* `in` has `size` bytes, and the kernel gets the address so many bytes behind its start. */
+static const struct {
+	const char *guard, *body;
+	size_t size;
+	int shift;
+	const char *what, *where; /* NULL: nothing is wrong */
+} cases[] = {
+	{"end", copy, 128, 0, NULL, NULL},
+	{"end", copy_20, 80, 0, NULL, NULL},
+	{"end", copy_branch, 80, 0, NULL, NULL},
+	{"start", copy, 128, 0, NULL, NULL},
+	{"end", copy, 80, 0, ": read of 4 bytes at", "0 bytes past the end of the 80-byte"
+		" allocation# thread (20,0,0); k.cu:7"},
+	{"end", copy_odd, 80, 0, ": read of 4 bytes at", "4 bytes past the end of the 80-byte"
+		" allocation# thread (21,0,0); k.cu:7"},
+	{"end", copy_20, 80, 4, ": read of 4 bytes at", "0 bytes past the end of the 80-byte"
+		" allocation# thread (19,0,0); k.cu:7"},
+	{"end", copy_branch, 80, 4, ": read of 4 bytes at", "0 bytes past the end of the 80-byte"
+		" allocation# thread (19,0,0); k.cu:7"},
+	{"end", copy_backwards, 124, 0, ": read of 4 bytes at", "0 bytes past the end of the"
+		" 124-byte allocation# thread (0,0,0); k.cu:7"},
+	{"end", copy_generic, 100, 0, ": read of 4 bytes at", "0 bytes past the end of the 100-byte"
+		" allocation# thread (25,0,0); k.cu:7"},
+	{"end", pairs, 252, 0, ": read of 8 bytes at", "0 bytes past the end of the 252-byte"
+		" allocation# thread (31,0,0); k.cu:7"},
+	{"end", write, 84, 0, ": write of 4 bytes at", "0 bytes past the end of the 84-byte"
+		" allocation# thread (21,0,0); k.cu:7"},
+	{"end", write_byte, 5, 0, ": write of 1 byte at", "3 bytes past the end of the 5-byte"
+		" allocation# thread (2,0,0); k.cu:7"},
+	{"end", add, 4, 0, ": atomic operation on 4 bytes at", "0 bytes past the end of the 4-byte"
+		" allocation# thread (1,0,0); k.cu:7"},
+	{"end", same, 80, 0, ": read of 4 bytes at", "0 bytes past the end of the 80-byte"
+		" allocation# thread (0,0,0); k.cu:7"},
+	{"start", copy, 128, -8, ": read of 4 bytes at", "8 bytes before the 128-byte"
+		" allocation# thread (0,0,0); k.cu:7"},
+	{"start", copy_odd, 128, -8, ": read of 4 bytes at", "4 bytes before the 128-byte"
+		" allocation# thread (1,0,0); k.cu:7"},
+	{"start", write, 64, -4, ": write of 4 bytes at", "4 bytes before the 64-byte"
+		" allocation# thread (0,0,0); k.cu:7"},
+};
+
+START_TEST(the_first_access_out_of_bounds_is_told_exactly)
+{
+	char where[160];
+	size_t at = (size_t)_i / countof(widths);
+	setenv("KUDZU_CPU_GUARD", cases[at].guard, 1);
+	setenv("KUDZU_CPU_WIDTH", widths[(size_t)_i % countof(widths)], 1);
+	CUdeviceptr in = alloc(cases[at].size);
+	CUresult result = run(cases[at].body, in + (CUdeviceptr)cases[at].shift, alloc(128));
+	if (cases[at].what == NULL) {
+		ck_assert_int_eq(result, CUDA_SUCCESS);
+		return;
+	}
+	ck_assert_int_eq(result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	check_log(cases[at].what);
+	snprintf(where, sizeof(where), "%s", cases[at].where);
+	char *rest = strchr(where, '#');
+	*rest++ = '\0';
+	check_log(where);
+	check_log(rest);
+}
+END_TEST
+
+START_TEST(what_was_freed_is_told_even_after_many_others)
+{
+	setenv("KUDZU_CPU_GUARD", "end", 1);
+	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
+	reset();
+	CUdeviceptr in = alloc(128);
+	OK(cuMemFree_v2(in));
+	for (int i = 0; i < 300; i++) {
+		OK(cuMemFree_v2(alloc(128)));
+	}
+	FAILS(ILLEGAL_ADDRESS, run(copy, in, alloc(128)));
+	check_log("inside the 128-byte allocation");
+	check_log(", which was freed; block (0,0,0), thread (0,0,0); k.cu:7");
+}
+END_TEST
+
+START_TEST(an_address_that_no_processor_has_is_told)
+{
+	setenv("KUDZU_CPU_GUARD", "end", 1);
+	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
+	FAILS(ILLEGAL_ADDRESS, run(copy, UINT64_C(0x8000000000001000), alloc(128)));
+	check_log("read of 4 bytes at address 0x8000000000001000, which is in no allocation");
+	check_log("thread (0,0,0); k.cu:7");
+}
+END_TEST
+
+START_TEST(memory_of_any_size_ends_or_starts_at_a_page)
+{
+	static const size_t sizes[] = {1, 2, 12, 4000, 4096, 4097, 100001};
+	size_t size = sizes[_i];
+	setenv("KUDZU_CPU_GUARD", "end", 1);
+	ck_assert_uint_eq((alloc(size) + size) % 4096, 0);
+	setenv("KUDZU_CPU_GUARD", "start", 1);
+	ck_assert_uint_eq(alloc(size) % 4096, 0);
+	setenv("KUDZU_CPU_GUARD", "0", 1);
+	ck_assert_uint_eq(alloc(size) % 256, 0);
+}
+END_TEST
+
+/* What a line does, and where it comes from. */
+START_TEST(a_line_of_ptx_is_described)
+{
+	static const char text[] = "{\n.loc 2 11 1\n  ld.param.u64 %rd1, [p];\n"
+		"@%p1 ld.global.nc.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1];\n\tst.b8 [%rd1], 0;\n}\n"
+		"atom.global.add.noftz.f16x2 %r1, [%rd1], %r2;\nadd.s32 %r1, %r1, 1;\n"
+		".file 1 \"a.cu\"\n.file 2 \"dir/b.cu\"\n";
+	static const struct {
+		unsigned line;
+		const char *what;
+		int number;
+	} lines[] = {{3, "read of 8 bytes", 11}, {4, "read of 16 bytes", 11},
+		{5, "write of 1 byte", 11}, {7, "atomic operation on 4 bytes", 0}, {8, "", 0}};
+	struct line line;
+	for (size_t i = 0; i < countof(lines); i++) {
+		ck_assert(line_look_up(&line, text, lines[i].line));
+		ck_assert_str_eq(line.what, lines[i].what);
+		ck_assert_int_eq(line.number, lines[i].number);
+		ck_assert_int_eq(line.file != NULL && strncmp(line.file, "dir/b.cu\"", 9) == 0,
+			lines[i].number > 0);
+	}
+	ck_assert(!line_look_up(&line, text, 0));
+	ck_assert(!line_look_up(&line, text, 99));
+}
+END_TEST
+
+Suite *guard_suite(void)
+{
+	Suite *suite = suite_create("guard");
+	TCase *tc = add_case(suite, "guard", setup, teardown);
+	tcase_add_loop_test(tc, the_first_access_out_of_bounds_is_told_exactly, 0,
+		(int)(countof(cases) * countof(widths)));
+	tcase_add_loop_test(tc, what_was_freed_is_told_even_after_many_others, 0, countof(widths));
+	tcase_add_loop_test(tc, an_address_that_no_processor_has_is_told, 0, countof(widths));
+	tcase_add_loop_test(tc, memory_of_any_size_ends_or_starts_at_a_page, 0, 7);
+	tcase_add_test(tc, a_line_of_ptx_is_described);
+	return suite;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BOTH_SHAPES_H
+#define BOTH_SHAPES_H
+
+/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs. */
+#include "core/objects.h"
+#include "support/support.h"
+
+static kz_error err;
+static kz_device *dev;
+
+static inline int both_shapes_count(void)
+{
+	return 2 * support_device_count();
+}
+
+static inline void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(index / 2);
+	dev->serial = index % 2 == 0;
+}
+
+static inline void teardown(void)
+{
+	support_close(dev);
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* What kz_diagnose says, with drivers, NVRTC and cache folder there, missing, or broken. */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "support/store_folder.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Suite *diagnose_suite(void);
+
+#define STUB KZ_TEST_BUILD "/libcuda-stub.so"
+
+static kz_error err;
+static kz_diagnosis *diagnosis;
+
+static void diagnose(bool cuda, bool cpu, const char *nvrtc)
+{
+	setenv("KUDZU_CUDA_DRIVER", cuda ? STUB : "/nowhere/libcuda.so.1", 1);
+	setenv("KUDZU_CPU_DRIVER", cpu ? STUB : "/nowhere/libkudzu-cpu.so", 1);
+	unsetenv("KUDZU_DEVICE");
+	if (nvrtc) {
+		setenv("KUDZU_NVRTC", nvrtc, 1);
+	}
+	ok(kz_diagnose(&diagnosis, &err));
+}
+
+/* The finding of this topic whose text holds `text`. */
+static const kz_finding *find(const char *topic, const char *text)
+{
+	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
+		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
+		if (strcmp(finding->topic, topic) == 0 && strstr(finding->text, text)) {
+			return finding;
+		}
+	}
+	ck_abort_msg("no finding '%s' with '%s'", topic, text);
+	return NULL;
+}
+
+START_TEST(a_machine_with_everything_has_no_problem_with_its_devices)
+{
+	support_stub("devices=2");
+	diagnose(true, true, NULL);
+	ck_assert_int_eq(find("kudzu", kz_version_string())->verdict, KZ_VERDICT_OK);
+	ck_assert_int_eq(find("driver", "CUDA 13.0, 2 devices, " STUB)->verdict, KZ_VERDICT_OK);
+	const kz_finding *device = find("device",
+		"cuda:0: Kudzu stub 0, compute capability 9.0, 132 multiprocessors, 8.0 GiB");
+	ck_assert_int_eq(device->verdict, KZ_VERDICT_OK);
+	find("device", "cuda:1: ");
+	find("device", "cpu: ");
+	find("cpu driver", STUB);
+	find("choice", "programs run on cuda:0, by default");
+	ck_assert_ptr_null(find("driver", "")->fix);
+	ck_assert_ptr_null(kz_diagnosis_finding(diagnosis, kz_diagnosis_count(diagnosis)));
+	ck_assert_ptr_null(kz_diagnosis_finding(diagnosis, -1));
+	kz_diagnosis_release(diagnosis);
+	kz_diagnosis_release(NULL);
+	ck_assert_int_eq(support_stub_live(STUB_CONTEXT), 0);
+}
+END_TEST
+
+START_TEST(nothing_in_place_of_a_diagnosis_is_no_crash)
+{
+	fails(kz_diagnose(NULL, &err), KZ_INVALID, "kz_diagnose: out is NULL");
+	ck_assert_int_eq(kz_diagnosis_count(NULL), 0);
+	ck_assert_ptr_null(kz_diagnosis_finding(NULL, 0));
+	ck_assert_int_eq(kz_diagnosis_usable(NULL), 0);
+}
+END_TEST
+
+/* Scripts of the stub, as the CUDA driver; KUDZU_DEVICE.  Nothing else works. */
+static const char *const unusable[][2] = {
+	{NULL, NULL}, {NULL, "cpu"}, {NULL, "cuda"}, {NULL, "gpu7"}, {"fail=cuInit:100", "cuda"},
+	{"fail=cuInit:999", NULL}, {"fail=cuDevicePrimaryCtxRetain:999", NULL},
+	{"fail=cuDevicePrimaryCtxRetain:46", "cuda:0"}, {"devices=2", "cuda:2"},
+};
+
+START_TEST(every_problem_has_a_fix_that_can_be_followed)
+{
+	if (unusable[_i][0]) {
+		support_stub(unusable[_i][0]);
+	}
+	diagnose(unusable[_i][0], false, "/nowhere/libnvrtc.so");
+	kz_diagnosis_release(diagnosis);
+	if (unusable[_i][1]) {
+		setenv("KUDZU_DEVICE", unusable[_i][1], 1);
+	}
+	ok(kz_diagnose(&diagnosis, &err));
+	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
+		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
+		ck_assert_msg(finding->verdict != KZ_VERDICT_PROBLEM || finding->fix, "%s: %s",
+			finding->topic, finding->text);
+		ck_assert_msg(!finding->fix || !strstr(finding->fix, "doctor"), "%s", finding->fix);
+		ck_assert_msg(!finding->fix || !strstr(finding->fix, "KUDZU_DEVICE=cpu"), "%s",
+			finding->fix);
+	}
+	find("choice", "no device");
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(what_the_loader_says_is_shown)
+{
+	diagnose(false, false, "/nowhere/libnvrtc.so");
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_CPU_DRIVER", "/dev/null", 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	ck_assert_ptr_nonnull(strstr(find("cpu driver", "/dev/null")->log, "/dev/null: "));
+	ck_assert_ptr_nonnull(strstr(find("driver", "")->log, "No such file"));
+	ck_assert_ptr_nonnull(strstr(find("nvrtc", "")->log, "No such file"));
+	ck_assert_ptr_null(find("kudzu", "")->log);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+/* A CPU driver alone in a folder: it works, but for compiling. */
+START_TEST(a_driver_without_its_code_generator_is_a_problem)
+{
+	static const char from[] = KZ_TEST_BUILD "/libkudzu-cpu.so";
+	char path[128], *data;
+	size_t size;
+	struct file_writer file;
+	if (access(from, F_OK) != 0) {
+		return; /* built without LLVM */
+	}
+	store_folder_create();
+	snprintf(path, sizeof(path), "%s/libkudzu-cpu.so", store_outside);
+	ok(file_read(&data, &size, from, &err));
+	ok(file_begin(&file, path, &err));
+	ok(file_add(&file, data, size, &err));
+	ok(file_commit(&file, &err));
+	mem_free(data);
+	setenv("KUDZU_CPU_DRIVER", path, 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	ck_assert_int_eq(find("device", "cpu")->verdict, KZ_VERDICT_OK);
+	ck_assert_int_eq(find("llvm", "compiler")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(strstr(find("llvm", "")->log, "libkudzu-cpu-llvm.so"));
+	kz_diagnosis_release(diagnosis);
+	store_folder_remove();
+}
+END_TEST
+
+START_TEST(a_machine_with_nothing_is_diagnosed_too)
+{
+	diagnose(false, false, "/nowhere/libnvrtc.so");
+	ck_assert_int_eq(find("driver", "/nowhere/libcuda.so.1")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(find("driver", "")->fix);
+	ck_assert_int_eq(
+		find("cpu driver", "/nowhere/libkudzu-cpu.so")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_str_eq(find("choice", "no device")->text, "no device can be used");
+	ck_assert_int_eq(find("llvm", "unknown")->verdict, KZ_VERDICT_NOTE);
+	ck_assert_int_eq(find("headers", "unknown")->verdict, KZ_VERDICT_NOTE);
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(what_is_missing_but_not_needed_is_a_note)
+{
+	support_stub("");
+	diagnose(true, false, NULL);
+	ck_assert_int_eq(find("cpu driver", "/nowhere")->verdict, KZ_VERDICT_NOTE);
+	kz_diagnosis_release(diagnosis);
+	diagnose(false, true, NULL);
+	ck_assert_int_eq(find("driver", "/nowhere")->verdict, KZ_VERDICT_NOTE);
+	ck_assert_str_eq(find("choice", "")->text, "programs run on cpu, by default");
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(a_device_that_does_not_open_is_a_problem_with_its_reason)
+{
+	support_stub("devices=2;fail=cuDevicePrimaryCtxRetain:46@1");
+	diagnose(true, false, NULL);
+	const kz_finding *broken = find("device", "cuda:0: cuDevicePrimaryCtxRetain: ");
+	ck_assert_int_eq(broken->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(broken->fix);
+	find("device", "cuda:1: Kudzu stub 1");
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(a_chosen_device_is_named_with_the_variable)
+{
+	support_stub("");
+	setenv("KUDZU_CUDA_DRIVER", STUB, 1);
+	setenv("KUDZU_DEVICE", "cuda:0", 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	find("choice", "programs run on cuda:0, as KUDZU_DEVICE says");
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_DEVICE", "gpu", 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	find("choice", "no device: KUDZU_DEVICE: no device is called 'gpu'");
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_DEVICE", "cuda", 1);
+	setenv("KUDZU_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+	setenv("KUDZU_CPU_DRIVER", STUB, 1);
+	ok(kz_diagnose(&diagnosis, &err));
+	find("choice", "no device: 'cuda', as KUDZU_DEVICE says, cannot be used");
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(kernels_can_run_where_a_compiler_and_a_device_are)
+{
+	support_stub("");
+	diagnose(true, false, NULL);
+	bool compiler = false;
+	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
+		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
+		compiler |=
+			strcmp(finding->topic, "nvrtc") == 0 && finding->verdict == KZ_VERDICT_OK;
+	}
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), compiler);
+	kz_diagnosis_release(diagnosis);
+	diagnose(false, false, NULL);
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(without_a_compiler_a_device_is_not_enough)
+{
+	support_stub("");
+	diagnose(true, false, "/nowhere/libnvrtc.so");
+	const kz_finding *compiler = find("nvrtc", "/nowhere/libnvrtc.so");
+	ck_assert_int_eq(compiler->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(compiler->fix);
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+START_TEST(the_cache_folder_is_named_with_its_state)
+{
+	char folder[] = "/tmp/kudzu-test-XXXXXX", below[64];
+	support_stub("");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(below, sizeof(below), "%s/not/yet", folder);
+	setenv("KUDZU_CACHE_DIR", folder, 1);
+	setenv("KUDZU_CACHE", "1", 1);
+	diagnose(true, false, NULL);
+	ck_assert_int_eq(find("cache", ", 0.0 MiB")->verdict, KZ_VERDICT_OK);
+	ck_assert_ptr_nonnull(find("cache", folder));
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_CACHE_DIR", below, 1);
+	diagnose(true, false, NULL);
+	ck_assert_int_eq(find("cache", "/not/yet (not there yet)")->verdict, KZ_VERDICT_OK);
+	kz_diagnosis_release(diagnosis);
+	ck_assert_int_eq(access(below, F_OK), -1);
+	setenv("KUDZU_CACHE_DIR", "relative", 1);
+	diagnose(true, false, NULL);
+	ck_assert_ptr_nonnull(find("cache", "no folder for it: KUDZU_CACHE_DIR")->fix);
+	kz_diagnosis_release(diagnosis);
+	setenv("KUDZU_CACHE_DIR", "/dev/null/cache", 1);
+	diagnose(true, false, NULL);
+	ck_assert_int_eq(find("cache", "'/dev/null' is no folder")->verdict, KZ_VERDICT_PROBLEM);
+	kz_diagnosis_release(diagnosis);
+	rmdir(folder);
+}
+END_TEST
+
+START_TEST(a_diagnosis_without_memory_leaves_nothing)
+{
+	setenv("KUDZU_CACHE", "0", 1); /* that of all tests may have thousands of entries */
+	bool failed = true;
+	long n;
+	support_stub("");
+	diagnose(true, false, NULL);
+	kz_diagnosis_release(diagnosis);
+	for (n = 0; failed && n < 2000; n++) {
+		mem_fail_after(n);
+		kz_status st = kz_diagnose(&diagnosis, &err);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(st, err.status);
+		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY && !diagnosis));
+		kz_error_clear(&err);
+		kz_diagnosis_release(diagnosis);
+	}
+	ck_assert(!failed);
+	ck_assert_int_gt(n, 10);
+	ck_assert_int_eq(support_stub_live(STUB_CONTEXT), 0);
+}
+END_TEST
+
+START_TEST(every_device_found_is_found_usable)
+{
+	ok(kz_diagnose(&diagnosis, &err));
+	ck_assert_int_eq(find("device", support_device_name(_i))->verdict, KZ_VERDICT_OK);
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		const kz_finding *llvm = find("llvm", ".");
+		ck_assert_int_eq(llvm->verdict, KZ_VERDICT_OK);
+		ck_assert_int_ge(atoi(llvm->text), 14);
+	}
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+Suite *diagnose_suite(void)
+{
+	Suite *s = suite_create("diagnose");
+	TCase *tc = tcase_create("diagnose");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, a_machine_with_everything_has_no_problem_with_its_devices);
+	tcase_add_test(tc, nothing_in_place_of_a_diagnosis_is_no_crash);
+	tcase_add_loop_test(tc, every_problem_has_a_fix_that_can_be_followed, 0, countof(unusable));
+	tcase_add_test(tc, what_the_loader_says_is_shown);
+	tcase_add_test(tc, a_driver_without_its_code_generator_is_a_problem);
+	tcase_add_test(tc, a_machine_with_nothing_is_diagnosed_too);
+	tcase_add_test(tc, what_is_missing_but_not_needed_is_a_note);
+	tcase_add_test(tc, a_device_that_does_not_open_is_a_problem_with_its_reason);
+	tcase_add_test(tc, a_chosen_device_is_named_with_the_variable);
+	tcase_add_test(tc, kernels_can_run_where_a_compiler_and_a_device_are);
+	tcase_add_test(tc, without_a_compiler_a_device_is_not_enough);
+	tcase_add_test(tc, the_cache_folder_is_named_with_its_state);
+	tcase_add_test(tc, a_diagnosis_without_memory_leaves_nothing);
+	tcase_add_loop_test(tc, every_device_found_is_found_usable, 0, support_device_count());
+	suite_add_tcase(s, tc);
+	return s;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Modules that are shared: nobody can tell, and nobody is left behind. */
+#include "base/common.h"
+
+#include "module/loaded.h"
+#include "support/support.h"
+
+#include <kudzu/kudzu.h>
+
+#include <check.h>
+#include <pthread.h>
+#include <string.h>
+
+static kz_device *dev;
+static kz_module *one;
+static kz_module *two;
+static kz_error err;
+
+static void setup(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	one = two = NULL;
+	dev = support_open(index);
+}
+
+static void teardown(void)
+{
+	kz_module_release(one);
+	kz_module_release(two);
+	support_close(dev);
+	kz_error_clear(&err);
+}
+
+static int run(kz_module *mod)
+{
+	kz_kernel *kernel = NULL;
+	int out = -1;
+	ok(kz_module_kernel(&kernel, mod, "k", &err));
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(KZ_OUT(&out, sizeof(out)))));
+	return out;
+}
+
+static void compile_twice(const char *source)
+{
+	ok(kz_module_compile(&one, dev, source, NULL, &err));
+	ok(kz_module_compile(&two, dev, source, NULL, &err));
+}
+
+START_TEST(a_module_without_variables_is_loaded_once)
+{
+	setup(_i);
+	compile_twice("__global__ void k(int *p) { __shared__ int s; s = 7; *p = s; }");
+	ck_assert_ptr_eq(one, two);
+	kz_module_release(one);
+	one = NULL;
+	ck_assert_int_eq(run(two), 7);
+	teardown();
+}
+END_TEST
+
+/* Whatever a kernel counts up is its module's own. */
+START_TEST(a_module_with_any_variable_is_each_callers_own)
+{
+	static const char *const sources[] = {
+		"__device__ int n;\n__global__ void k(int *p) { *p = ++n; }",
+		"__global__ void k(int *p) { static int n; *p = ++n; }",
+		"static __device__ int n;\n__global__ void k(int *p) { *p = ++n; }",
+		"template<class T> __device__ T n;\n__global__ void k(int *p) { *p = ++n<int>; }",
+		"namespace { __device__ int n; }\n__global__ void k(int *p) { *p = ++n; }",
+		"__managed__ int n;\n__global__ void k(int *p) { *p = ++n; }",
+		"inline __device__ int next() { static int n; return ++n; }\n"
+		"__global__ void k(int *p) { *p = next(); }",
+	};
+	for (size_t i = 0; i < countof(sources); i++) {
+		setup(_i);
+		compile_twice(sources[i]);
+		ck_assert_msg(one != two, "%s", sources[i]);
+		ck_assert_int_eq(run(one), 1);
+		ck_assert_int_eq(run(one), 2);
+		ck_assert_int_eq(run(two), 1);
+		teardown();
+	}
+}
+END_TEST
+
+START_TEST(a_constant_is_written_in_one_module_only)
+{
+	static const char source[] = "__constant__ int c = 3;\n__global__ void k(int *p) { *p = c; }";
+	int value = 9;
+	setup(_i);
+	compile_twice(source);
+	ok(kz_module_set_global(one, "c", &value, sizeof(value), &err));
+	ck_assert_int_eq(run(one), 9);
+	ck_assert_int_eq(run(two), 3);
+	teardown();
+}
+END_TEST
+
+START_TEST(a_module_outlives_the_handle_of_its_device)
+{
+	setup(_i);
+	compile_twice("__global__ void k(int *p) { *p = 5; }");
+	kz_device_close(dev);
+	kz_module_release(two);
+	ck_assert_int_eq(run(one), 5);
+	kz_module_release(one);
+	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(what_nobody_has_comes_back)
+{
+	setup(_i);
+	compile_twice("__global__ void k(int *p) { *p = 5; }");
+	kz_module *first = one;
+	kz_module_release(one);
+	kz_module_release(two);
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 5; }", NULL, &err));
+	two = NULL;
+	ck_assert_ptr_eq(one, first);
+	ck_assert_int_eq(run(one), 5);
+	teardown();
+}
+END_TEST
+
+/* More than the table keeps. */
+START_TEST(a_module_that_somebody_has_is_never_unloaded)
+{
+	setup(_i);
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 5; }", NULL, &err));
+	for (int i = 0; i < 300; i++) {
+		char image[256];
+		kz_image *small = NULL;
+		snprintf(image, sizeof(image), ".version 7.0\n.target sm_75\n.address_size 64\n"
+			".visible .entry k%d()\n{\n\tret;\n}\n", i);
+		ok(kz_image_create(&small, image, (int64_t)strlen(image), &err));
+		ok(loaded_get(&two, dev, small, &err));
+		kz_image_release(small);
+		kz_module_release(two);
+	}
+	two = NULL;
+	ck_assert_int_eq(run(one), 5);
+	teardown();
+}
+END_TEST
+
+static void *compile_and_release(void *arg)
+{
+	bool *good = arg;
+	kz_error own = KZ_ERROR_INIT;
+	for (int i = 0; i < 200; i++) {
+		kz_module *mod = NULL;
+		kz_kernel *kernel = NULL;
+		*good = *good && !kz_module_compile(&mod, dev, "__global__ void k(int *p) { *p = 8; }",
+			NULL, &own) && !kz_module_kernel(&kernel, mod, "k", &own);
+		kz_module_release(mod);
+	}
+	kz_error_clear(&own);
+	return NULL;
+}
+
+START_TEST(threads_share_too)
+{
+	pthread_t threads[4];
+	bool good[4] = {true, true, true, true};
+	setup(_i);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_and_release, &good[i]), 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		ck_assert(good[i]);
+	}
+	teardown();
+}
+END_TEST
+
+Suite *loaded_suite(void);
+Suite *loaded_suite(void)
+{
+	static const TTest *const *const tests[] = {
+		&a_module_without_variables_is_loaded_once,
+		&a_module_with_any_variable_is_each_callers_own,
+		&a_constant_is_written_in_one_module_only,
+		&a_module_outlives_the_handle_of_its_device, &what_nobody_has_comes_back,
+		&a_module_that_somebody_has_is_never_unloaded, &threads_share_too,
+	};
+	Suite *suite = suite_create("loaded");
+	TCase *tc = tcase_create("each device");
+	for (size_t i = 0; i < countof(tests); i++) {
+		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
+	}
+	suite_add_tcase(suite, tc);
+	return suite;
+}
