@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The test runners: this file is compiled once for each, with SUITES naming its suites,
- * X(base) X(error) ..., as the Makefile lists them.
+ * The test runners: run every suite that is linked in; see support/suite.h.
  *
  * Check forks for every test.  Threads and devices do not survive that, so nothing here, and no
  * unchecked fixture, may start one.
  *
- * Nothing is cached, unless the environment or a test asks for it: what compiles shall compile, and
- * nobody's cache is touched.
+ * Nothing is cached unless the environment or a test asks for it: a test that compiles must compile,
+ * and nobody's own cache is touched.
  */
-#include <check.h>
+#include "support/suite.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +26,9 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libnvJitLink\n";
 }
 
-#define X(name) Suite *name##_suite(void);
-SUITES
-#undef X
+/* The linker makes these two for a section with such a name. */
+extern suite_maker *const __start_suites[];
+extern suite_maker *const __stop_suites[];
 
 int main(int argc, char **argv)
 {
@@ -40,9 +40,9 @@ int main(int argc, char **argv)
 	}
 	setenv("KUDZU_CACHE", "0", 0);
 	SRunner *runner = srunner_create(NULL);
-#define X(name) srunner_add_suite(runner, name##_suite());
-	SUITES
-#undef X
+	for (suite_maker *const *make = __start_suites; make < __stop_suites; make++) {
+		srunner_add_suite(runner, (*make)());
+	}
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -4,12 +4,11 @@
 
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <locale.h>
 #include <math.h>
 #include <string.h>
-
-Suite *array_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -739,7 +738,7 @@ START_TEST(a_print_that_fails_says_why)
 }
 END_TEST
 
-Suite *array_suite(void)
+SUITE(array)
 {
 	static const TTest *const *const tests[] = {
 		&an_array_knows_its_layout, &an_empty_array_is_legal_everywhere,

@@ -4,12 +4,11 @@
 
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/dlpack.h>
 
 #include <string.h>
-
-Suite *dlpack_suite(void);
 
 /* As dlpack.h has them, written down a second time. */
 
@@ -414,7 +413,7 @@ START_TEST(tensors_without_memory_leave_nothing)
 }
 END_TEST
 
-Suite *dlpack_suite(void)
+SUITE(dlpack)
 {
 	static const TTest *const *const tests[] = {
 		&an_exported_view_is_described_and_kept_alive, &an_exported_tensor_has_a_version,

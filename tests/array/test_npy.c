@@ -5,8 +5,7 @@
 #include "base/alloc.h"
 #include "array/npy.h"
 #include "npy_folder.h"
-
-Suite *npy_suite(void);
+#include "support/suite.h"
 
 static void setup(int index)
 {
@@ -338,7 +337,7 @@ START_TEST(files_without_memory_leave_nothing)
 }
 END_TEST
 
-Suite *npy_suite(void)
+SUITE(npy)
 {
 	static const TTest *const *const tests[] = {
 		&files_of_every_form_are_read, &damaged_headers_are_refused_with_the_place,

@@ -4,10 +4,9 @@
 
 #include "base/alloc.h"
 #include "npy_folder.h"
+#include "support/suite.h"
 
 #include <kudzu/npy.h>
-
-Suite *npz_suite(void);
 
 static void setup(int index)
 {
@@ -310,7 +309,7 @@ START_TEST(archives_without_memory_leave_nothing)
 }
 END_TEST
 
-Suite *npz_suite(void)
+SUITE(npz)
 {
 	static const TTest *const *const tests[] = {
 		&arrays_come_back_by_name, &an_archive_in_memory_is_one_too,

@@ -3,12 +3,11 @@
 #include "base/common.h"
 
 #include "array/overlap.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *overlap_suite(void);
 
 enum { BYTES = 4096, ROUNDS = 200000 };
 
@@ -131,7 +130,7 @@ START_TEST(the_same_elements_may_have_other_axes_of_one)
 }
 END_TEST
 
-Suite *overlap_suite(void)
+SUITE(overlap)
 {
 	Suite *suite = suite_create("overlap");
 	TCase *tcase = tcase_create("overlap");

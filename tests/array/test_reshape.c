@@ -5,8 +5,7 @@
 
 #include "base/alloc.h"
 #include "views.h"
-
-Suite *reshape_suite(void);
+#include "support/suite.h"
 
 START_TEST(a_new_shape_keeps_the_order)
 {
@@ -152,7 +151,7 @@ START_TEST(a_copy_without_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *reshape_suite(void)
+SUITE(reshape)
 {
 	static const TTest *const *const tests[] = {
 		&a_new_shape_keeps_the_order, &a_shape_of_other_elements_is_refused,

@@ -4,10 +4,9 @@
 
 #include "array/shape.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <string.h>
-
-Suite *shape_suite(void);
 
 static kz_error err = KZ_ERROR_INIT;
 
@@ -133,7 +132,7 @@ START_TEST(shapes_that_do_not_broadcast_are_shown)
 }
 END_TEST
 
-Suite *shape_suite(void)
+SUITE(shape)
 {
 	Suite *s = suite_create("shape");
 	TCase *tc = tcase_create("shapes");

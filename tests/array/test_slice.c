@@ -4,8 +4,7 @@
 #include "base/common.h"
 
 #include "views.h"
-
-Suite *slice_suite(void);
+#include "support/suite.h"
 
 /* Slices */
 
@@ -270,7 +269,7 @@ START_TEST(a_slice_is_passed_to_a_kernel)
 }
 END_TEST
 
-Suite *slice_suite(void)
+SUITE(slice)
 {
 	static const TTest *const *const tests[] = {
 		&a_range_is_pythons, &slices_take_axes_in_order,

@@ -5,13 +5,12 @@
 #include "array/array.h"
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-Suite *transfer_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -605,7 +604,7 @@ START_TEST(copying_to_a_device_without_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *transfer_suite(void)
+SUITE(transfer)
 {
 	static const TTest *const *const tests[] = {
 		&elements_travel_between_any_strides, &an_array_from_strided_memory_is_row_major,

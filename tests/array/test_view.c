@@ -5,8 +5,7 @@
 
 #include "base/alloc.h"
 #include "views.h"
-
-Suite *view_suite(void);
+#include "support/suite.h"
 
 /* Numbers from a caller that would overflow, on axes where they do not matter. */
 START_TEST(strides_of_axes_without_elements_may_be_anything)
@@ -350,7 +349,7 @@ START_TEST(nothing_in_place_of_an_array_is_no_crash)
 }
 END_TEST
 
-Suite *view_suite(void)
+SUITE(view)
 {
 	static const TTest *const *const tests[] = {
 		&strides_of_axes_without_elements_may_be_anything, &a_view_of_nothing_has_views,

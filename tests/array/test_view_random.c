@@ -10,11 +10,10 @@
 
 #include "array/shape.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *view_random_suite(void);
 
 enum { CHAINS = 2000, STEPS = 6, EXTENT = 7, DIMS = 5, MOST = 1 << 17 };
 
@@ -677,7 +676,7 @@ START_TEST(chains_of_views_are_as_the_model)
 }
 END_TEST
 
-Suite *view_random_suite(void)
+SUITE(view_random)
 {
 	Suite *s = suite_create("view_random");
 	TCase *tc = tcase_create("each device");

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -360,8 +361,7 @@ static TCase *container_case(void)
 	return tc;
 }
 
-Suite *base_suite(void);
-Suite *base_suite(void)
+SUITE(base)
 {
 	Suite *suite = suite_create("base");
 	suite_add_tcase(suite, alloc_case());

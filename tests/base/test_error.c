@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include "base/alloc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <errno.h>
@@ -250,8 +251,7 @@ START_TEST(each_status_and_domain_has_a_name_and_the_next_one_has_not)
 }
 END_TEST
 
-Suite *error_suite(void);
-Suite *error_suite(void)
+SUITE(error)
 {
 	Suite *suite = suite_create("error");
 	TCase *tc = tcase_create("values");

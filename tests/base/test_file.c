@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include "base/alloc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -222,8 +223,7 @@ START_TEST(without_an_environment_the_cache_is_in_the_home_folder)
 }
 END_TEST
 
-Suite *file_suite(void);
-Suite *file_suite(void)
+SUITE(file)
 {
 	Suite *suite = suite_create("file");
 	TCase *tc = tcase_create("reading");

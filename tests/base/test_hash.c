@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "base/hash.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -87,8 +88,7 @@ START_TEST(every_bit_changes_the_hash)
 }
 END_TEST
 
-Suite *hash_suite(void);
-Suite *hash_suite(void)
+SUITE(hash)
 {
 	Suite *suite = suite_create("hash");
 	TCase *tc = tcase_create("hash");

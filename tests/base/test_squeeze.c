@@ -8,14 +8,13 @@
 #include "base/alloc.h"
 #include "base/lz4.h"
 #include "base/squeeze.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *squeeze_suite(void);
 
 static uint64_t state;
 
@@ -351,7 +350,7 @@ START_TEST(threads_may_read_at_once)
 }
 END_TEST
 
-Suite *squeeze_suite(void)
+SUITE(squeeze)
 {
 	Suite *suite = suite_create("squeeze");
 	TCase *blocks = tcase_create("blocks");

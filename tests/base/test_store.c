@@ -7,8 +7,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "support/calls.h"
+#include "calls.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <errno.h>
@@ -863,8 +864,7 @@ static void add_size(TCase *tc)
 	tcase_add_test(tc, files_of_other_versions_are_kept_apart_and_go_when_they_are_old);
 }
 
-Suite *store_suite(void);
-Suite *store_suite(void)
+SUITE(store)
 {
 	static void (*const add[])(TCase *) = {add_entries, add_folder, add_size};
 	static const char *const names[] = {"entries", "folder", "size"};

@@ -6,8 +6,9 @@
  */
 #include "base/common.h"
 
-#include "support/calls.h"
+#include "calls.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -280,8 +281,7 @@ START_TEST(a_full_disk_is_no_trouble)
 }
 END_TEST
 
-Suite *store_calls_suite(void);
-Suite *store_calls_suite(void)
+SUITE(store_calls)
 {
 	Suite *suite = suite_create("store_calls");
 	TCase *tc = tcase_create("calls");

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <grp.h>
@@ -324,8 +325,7 @@ START_TEST(no_byte_of_others_is_read)
 }
 END_TEST
 
-Suite *store_owner_suite(void);
-Suite *store_owner_suite(void)
+SUITE(store_owner)
 {
 	Suite *suite = suite_create("store_owner");
 	TCase *tc = tcase_create("owners");

@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -268,8 +269,7 @@ START_TEST(threads_share_a_store)
 }
 END_TEST
 
-Suite *store_race_suite(void);
-Suite *store_race_suite(void)
+SUITE(store_race)
 {
 	Suite *suite = suite_create("store_race");
 	TCase *tc = tcase_create("races");

@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "rtc/nvrtc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
@@ -572,8 +573,7 @@ START_TEST(any_failing_allocation_is_survived)
 }
 END_TEST
 
-Suite *cache_suite(void);
-Suite *cache_suite(void)
+SUITE(cache)
 {
 	static const TTest *const *const tests[] = {
 		&the_second_process_compiles_nothing, &a_hit_loads_no_compiler,

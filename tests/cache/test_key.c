@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "cache/key.h"
+#include "support/suite.h"
 
 #include <kudzu/version.h>
 
@@ -20,8 +21,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-Suite *key_suite(void);
 
 static char folder[256];
 static char one[300], two[300]; /* folders with another v.h each */
@@ -273,7 +272,7 @@ START_TEST(what_is_installed_is_in_the_key)
 }
 END_TEST
 
-Suite *key_suite(void)
+SUITE(key)
 {
 	Suite *suite = suite_create("key");
 	TCase *tc = tcase_create("parts");

@@ -10,6 +10,7 @@
 #include "cache/listed.h"
 #include "cache/pack.h"
 #include "support/image_text.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -175,8 +176,7 @@ START_TEST(want_of_memory_is_survived)
 }
 END_TEST
 
-Suite *listed_suite(void);
-Suite *listed_suite(void)
+SUITE(listed)
 {
 	Suite *suite = suite_create("listed");
 	TCase *tc = tcase_create("listed");

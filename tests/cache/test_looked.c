@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "cache/looked.h"
 #include "cache/reach.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -248,8 +249,7 @@ START_TEST(headers_that_have_just_changed_are_read_by_each)
 }
 END_TEST
 
-Suite *looked_suite(void);
-Suite *looked_suite(void)
+SUITE(looked)
 {
 	Suite *suite = suite_create("looked");
 	TCase *tc = tcase_create("looked");

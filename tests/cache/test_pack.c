@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/squeeze.h"
 #include "cache/pack.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -258,8 +259,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *pack_suite(void);
-Suite *pack_suite(void)
+SUITE(pack)
 {
 	Suite *suite = suite_create("pack");
 	TCase *tc = tcase_create("pack");

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "rtc/compile.h"
 #include "rtc/nvrtc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <glob.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-Suite *pch_suite(void);
 
 static kz_error err;
 static char folder[] = "/tmp/kudzu-pch-XXXXXX";
@@ -243,7 +242,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *pch_suite(void)
+SUITE(pch)
 {
 	Suite *suite = suite_create("pch");
 	TCase *tc = tcase_create("headers");

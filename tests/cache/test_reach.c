@@ -12,6 +12,7 @@
 #include "cache/compiler.h"
 #include "cache/includes.h"
 #include "cache/reach.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -296,8 +297,7 @@ START_TEST(a_header_in_memory_is_looked_for_nowhere_else)
 }
 END_TEST
 
-Suite *reach_suite(void);
-Suite *reach_suite(void)
+SUITE(reach)
 {
 	Suite *suite = suite_create("reach");
 	TCase *tc = tcase_create("reach");

@@ -4,6 +4,7 @@
  */
 #include "cli/argument.h"
 #include "cli/numeral.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -204,8 +205,7 @@ START_TEST(a_slip_is_told_with_its_place)
 }
 END_TEST
 
-Suite *argument_suite(void);
-Suite *argument_suite(void)
+SUITE(argument)
 {
 	Suite *s = suite_create("argument");
 	TCase *tc = tcase_create("words");

@@ -5,6 +5,7 @@
  */
 #include "cli/parameters.h"
 #include "cli/report.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -100,8 +101,7 @@ START_TEST(diagnostics_are_coloured)
 }
 END_TEST
 
-Suite *parameters_suite(void);
-Suite *parameters_suite(void)
+SUITE(parameters)
 {
 	Suite *s = suite_create("parameters");
 	TCase *tc = tcase_create("parameters");

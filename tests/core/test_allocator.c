@@ -8,13 +8,12 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *allocator_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -448,7 +447,7 @@ static TCase *live_case(void)
 	return tc;
 }
 
-Suite *allocator_suite(void)
+SUITE(allocator)
 {
 	Suite *s = suite_create("allocator");
 	suite_add_tcase(s, source_case());

@@ -8,12 +8,11 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *device_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -622,7 +621,7 @@ static TCase *failure_case(void)
 	return tc;
 }
 
-Suite *device_suite(void)
+SUITE(device)
 {
 	Suite *s = suite_create("device");
 	TCase *tc = tcase_create("each device");

@@ -4,11 +4,10 @@
 
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <string.h>
-
-Suite *dtype_suite(void);
 
 static kz_error err;
 
@@ -138,7 +137,7 @@ START_TEST(threads_register_the_same_structs_once)
 }
 END_TEST
 
-Suite *dtype_suite(void)
+SUITE(dtype)
 {
 	Suite *s = suite_create("dtype");
 	TCase *tc = tcase_create("dtype");

@@ -8,11 +8,10 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *memory_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -579,7 +578,7 @@ static TCase *device_case(void)
 	return tc;
 }
 
-Suite *memory_suite(void)
+SUITE(memory)
 {
 	Suite *s = suite_create("memory");
 	suite_add_tcase(s, allocation_case());

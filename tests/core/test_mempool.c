@@ -9,12 +9,11 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *mempool_suite(void);
 
 enum { MIB = 1 << 20, NOT_READY = 600 };
 
@@ -487,7 +486,7 @@ static TCase *shortage_case(void)
 	return tc;
 }
 
-Suite *mempool_suite(void)
+SUITE(mempool)
 {
 	Suite *s = suite_create("mempool");
 	suite_add_tcase(s, reuse_case());

@@ -13,11 +13,10 @@
 
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *mempool_model_suite(void);
 
 enum {
 	UNIT = 512, STREAMS = 6, BUFFERS = 400, SEGMENTS = 128, OPERATIONS = 1000000,
@@ -472,7 +471,7 @@ START_TEST(a_million_operations_agree_with_the_model)
 }
 END_TEST
 
-Suite *mempool_model_suite(void)
+SUITE(mempool_model)
 {
 	Suite *s = suite_create("mempool_model");
 	TCase *tc = tcase_create("model");

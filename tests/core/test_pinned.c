@@ -8,11 +8,10 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *pinned_suite(void);
 
 enum { SIZE = 100000 };
 
@@ -312,7 +311,7 @@ START_TEST(pinned_memory_has_few_bytes_itself)
 }
 END_TEST
 
-Suite *pinned_suite(void)
+SUITE(pinned)
 {
 	Suite *s = suite_create("pinned");
 	TCase *tc = tcase_create("pinned");

@@ -5,12 +5,11 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-
-Suite *stream_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -442,7 +441,7 @@ START_TEST(threads_share_a_real_device)
 }
 END_TEST
 
-Suite *stream_suite(void)
+SUITE(stream)
 {
 	Suite *s = suite_create("stream");
 	TCase *scripted = tcase_create("stub");

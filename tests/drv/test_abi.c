@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -59,8 +60,7 @@ START_TEST(every_constant_of_the_header_is_compared)
 }
 END_TEST
 
-Suite *abi_suite(void);
-Suite *abi_suite(void)
+SUITE(abi)
 {
 	Suite *suite = suite_create("abi");
 	TCase *tc = tcase_create("layout");

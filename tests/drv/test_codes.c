@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "drv/cuda_abi.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -202,8 +203,7 @@ START_TEST(each_text_can_stand_in_a_message)
 }
 END_TEST
 
-Suite *codes_suite(void);
-Suite *codes_suite(void)
+SUITE(codes)
 {
 	Suite *suite = suite_create("codes");
 	TCase *tc = tcase_create("tables");

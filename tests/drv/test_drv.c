@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 #include "base/file.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -412,8 +413,7 @@ static TCase *refusal_case(void)
 	return tc;
 }
 
-Suite *drv_suite(void);
-Suite *drv_suite(void)
+SUITE(drv)
 {
 	Suite *suite = suite_create("drv");
 	suite_add_tcase(suite, loading_case());

@@ -3,13 +3,12 @@
 #include "base/common.h"
 
 #include "module/module.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *args_suite(void);
 
 static struct kz_device here = {.name = "cuda:0"};
 static struct kz_device elsewhere = {.name = "cpu", .ordinal = 1};
@@ -266,7 +265,7 @@ START_TEST(an_array_may_lie_behind_pointers_of_its_own_kind_only)
 }
 END_TEST
 
-Suite *args_suite(void)
+SUITE(args)
 {
 	Suite *s = suite_create("args");
 	TCase *tc = tcase_create("convert");

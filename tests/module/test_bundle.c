@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "module/load.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -260,8 +261,7 @@ START_TEST(every_failing_allocation_becomes_an_error)
 }
 END_TEST
 
-Suite *bundle_suite(void);
-Suite *bundle_suite(void)
+SUITE(bundle)
 {
 	Suite *suite = suite_create("bundle");
 	TCase *tc = tcase_create("bundle");

@@ -7,13 +7,12 @@
 #include "module/compiled.h"
 #include "support/store_folder.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-Suite *compile_suite(void);
 
 static const char doublify[] =
 	"template<class T> __global__ void doublify(T *a) { a[threadIdx.x] *= 2; }\n"
@@ -450,7 +449,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *compile_suite(void)
+SUITE(compile)
 {
 	Suite *suite = suite_create("compile");
 	TCase *tc = tcase_create("images");

@@ -6,14 +6,13 @@
 #include "base/file.h"
 #include "support/store_folder.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-Suite *diagnose_suite(void);
 
 #define STUB KZ_TEST_BUILD "/libcuda-stub.so"
 
@@ -306,7 +305,7 @@ START_TEST(every_device_found_is_found_usable)
 }
 END_TEST
 
-Suite *diagnose_suite(void)
+SUITE(diagnose)
 {
 	Suite *s = suite_create("diagnose");
 	TCase *tc = tcase_create("diagnose");

@@ -5,11 +5,10 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-Suite *diagnostic_suite(void);
 
 static kz_error err;
 
@@ -170,7 +169,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *diagnostic_suite(void)
+SUITE(diagnostic)
 {
 	Suite *suite = suite_create("diagnostic");
 	TCase *tc = tcase_create("lists");

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -582,8 +583,7 @@ START_TEST(functions_in_any_order_in_any_place_find_each_other)
 }
 END_TEST
 
-Suite *image_link_suite(void);
-Suite *image_link_suite(void)
+SUITE(image_link)
 {
 	Suite *suite = suite_create("image_link");
 	TCase *tc = tcase_create("link");

@@ -4,13 +4,12 @@
 
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/inspect.h>
 
 #include <check.h>
 #include <string.h>
-
-Suite *inspect_suite(void);
 
 static const char source[] =
 	"struct P { float x; int id; };\n"
@@ -306,7 +305,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *inspect_suite(void)
+SUITE(inspect)
 {
 	Suite *suite = suite_create("inspect");
 	TCase *tc = tcase_create("images");

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
@@ -12,8 +13,6 @@
 #include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *kernel_suite(void);
 
 static const char source[] =
 	"struct point { int x; double y; };\n"
@@ -409,7 +408,7 @@ START_TEST(a_launch_allocates_nothing)
 }
 END_TEST
 
-Suite *kernel_suite(void)
+SUITE(kernel)
 {
 	static const TTest *const *const tests[] = {
 		&every_kind_of_argument_arrives, &a_wrong_argument_count_shows_the_signature,

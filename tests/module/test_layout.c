@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/layout.h>
 
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-Suite *layout_suite(void);
 
 struct inner {
 	short a;
@@ -32,7 +31,6 @@ struct particle {
 };
 
 #define INNER "struct inner { short a; double b; };\n"
-
 
 static kz_error err;
 
@@ -243,7 +241,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *layout_suite(void)
+SUITE(layout)
 {
 	Suite *suite = suite_create("layout");
 	TCase *tc = tcase_create("layout");

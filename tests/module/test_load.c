@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "rtc/ptx_version.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -334,8 +335,7 @@ START_TEST(every_failing_allocation_of_a_load_becomes_an_error)
 }
 END_TEST
 
-Suite *load_suite(void);
-Suite *load_suite(void)
+SUITE(load)
 {
 	Suite *suite = suite_create("load");
 	TCase *tc = tcase_create("formats");

@@ -4,6 +4,7 @@
 
 #include "module/loaded.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
@@ -176,8 +177,7 @@ START_TEST(threads_share_too)
 }
 END_TEST
 
-Suite *loaded_suite(void);
-Suite *loaded_suite(void)
+SUITE(loaded)
 {
 	static const TTest *const *const tests[] = {
 		&a_module_without_variables_is_loaded_once,

@@ -5,13 +5,12 @@
 #include "base/alloc.h"
 #include "module/compiled.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
 #include <check.h>
 #include <string.h>
-
-Suite *module_suite(void);
 
 static const char two_kernels[] =
 	"extern \"C\" __global__ void doublify(float *a) { a[threadIdx.x] *= 2; }\n"
@@ -477,7 +476,7 @@ START_TEST(every_failing_allocation_is_an_error_or_done_without)
 }
 END_TEST
 
-Suite *module_suite(void)
+SUITE(module)
 {
 	static const TTest *const *const tests[] = {
 		&a_compile_error_says_where_and_shows_the_line, &bad_arguments_are_refused,

@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 #include "support/store_folder.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
@@ -206,8 +207,7 @@ START_TEST(damaged_requests_are_refused)
 }
 END_TEST
 
-Suite *warm_suite(void);
-Suite *warm_suite(void)
+SUITE(warm)
 {
 	Suite *suite = suite_create("warm");
 	TCase *tcase = tcase_create("warm");

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/create.h>
 
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-Suite *create_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -246,7 +245,7 @@ START_TEST(creating_without_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *create_suite(void)
+SUITE(create)
 {
 	static const TTest *const *const tests[] = {
 		&a_range_is_what_numpy_prints, &a_range_the_other_way_is_empty,

@@ -4,13 +4,12 @@
 
 #include "base/alloc.h"
 #include "custom.h"
+#include "support/suite.h"
 
 #include <complex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *custom_suite(void);
 
 /* Running for each element */
 
@@ -725,7 +724,7 @@ START_TEST(a_kernel_is_made_and_run_or_memory_ran_out)
 }
 END_TEST
 
-Suite *custom_suite(void)
+SUITE(custom)
 {
 	Suite *suite = suite_create("custom");
 	const TTest *const elements[] = {an_operation_runs_for_each_element,

@@ -7,13 +7,12 @@
 
 #include "base/alloc.h"
 #include "custom.h"
+#include "support/suite.h"
 
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *custom_reduction_suite(void);
 
 /* Run a reduction and fetch the result. */
 static void reduce(kz_reduction *kernel, void *result, kz_args args)
@@ -397,7 +396,7 @@ START_TEST(a_reduction_is_made_and_run_or_memory_ran_out)
 }
 END_TEST
 
-Suite *custom_reduction_suite(void)
+SUITE(custom_reduction)
 {
 	Suite *suite = suite_create("custom_reduction");
 	const TTest *const tests[] = {

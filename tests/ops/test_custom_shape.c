@@ -3,11 +3,10 @@
 #include "base/common.h"
 
 #include "custom.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *custom_shape_suite(void);
 
 START_TEST(arrays_broadcast_to_one_shape)
 {
@@ -302,7 +301,7 @@ START_TEST(pointer_arithmetic_needs_arrays_without_gaps)
 }
 END_TEST
 
-Suite *custom_shape_suite(void)
+SUITE(custom_shape)
 {
 	Suite *suite = suite_create("custom_shape");
 	const TTest *const tests[] = {arrays_broadcast_to_one_shape,

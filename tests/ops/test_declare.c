@@ -4,11 +4,10 @@
 
 #include "base/alloc.h"
 #include "ops/declare.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-Suite *declare_suite(void);
 
 static kz_error err;
 static struct arena arena;
@@ -238,7 +237,7 @@ START_TEST(a_list_is_read_or_memory_ran_out)
 }
 END_TEST
 
-Suite *declare_suite(void)
+SUITE(declare)
 {
 	Suite *suite = suite_create("declare");
 	TCase *good = tcase_create("good");

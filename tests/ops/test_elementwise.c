@@ -12,12 +12,11 @@
 #include "ops/elementwise.h"
 #include "ops_ref.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *elementwise_suite(void);
 
 enum { SIZE = 1 << 17, LARGEST = 6000 };
 
@@ -763,7 +762,7 @@ START_TEST(more_elements_than_32_bits_count_are_all_computed)
 }
 END_TEST
 
-Suite *elementwise_suite(void)
+SUITE(elementwise)
 {
 	Suite *s = suite_create("elementwise");
 	TCase *tc = tcase_create("each device, both shapes of kernels");

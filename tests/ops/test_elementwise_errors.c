@@ -5,11 +5,10 @@
 #include "base/alloc.h"
 #include "drv/cuda_abi.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
-
-Suite *elementwise_errors_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -282,7 +281,7 @@ START_TEST(a_lost_device_says_why_and_everything_can_be_released)
 }
 END_TEST
 
-Suite *elementwise_errors_suite(void)
+SUITE(elementwise_errors)
 {
 	Suite *s = suite_create("elementwise_errors");
 	TCase *tc = tcase_create("each device and the stub");

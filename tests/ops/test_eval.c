@@ -6,12 +6,11 @@
 #include "base/str.h"
 #include "ops/expr.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-
-Suite *eval_suite(void);
 
 enum { N = 12 };
 
@@ -518,7 +517,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-Suite *eval_suite(void)
+SUITE(eval)
 {
 	static const TTest *const *const tests[] = {
 		&an_expression_is_computed, &arrays_of_an_expression_broadcast,

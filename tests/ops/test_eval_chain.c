@@ -10,13 +10,12 @@
 #include "base/str.h"
 #include "ops/expr.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *eval_chain_suite(void);
 
 enum { TREES = 25, BRIEF_TREES = 6, COUNT = 40, DEPTH = 3, ARRAYS = 4 };
 
@@ -247,7 +246,7 @@ START_TEST(a_fused_expression_is_the_chain_of_its_operations)
 }
 END_TEST
 
-Suite *eval_chain_suite(void)
+SUITE(eval_chain)
 {
 	Suite *s = suite_create("eval_chain");
 	TCase *tc = tcase_create("each device");

@@ -8,14 +8,13 @@
 #include "base/str.h"
 #include "ops/eval_parse.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *eval_parse_suite(void);
 
 /* a, b: float32; d: float64; i, j: int32; u: uint8; m: bool; z: complex64; n = 3, x = 0.5 */
 static struct kz_array a, b, d, i, j, u, m, z;
@@ -506,7 +505,7 @@ START_TEST(many_names_are_cut_in_a_message)
 }
 END_TEST
 
-Suite *eval_parse_suite(void)
+SUITE(eval_parse)
 {
 	Suite *s = suite_create("eval_parse");
 	TCase *tc = tcase_create("without a device");

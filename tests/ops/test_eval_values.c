@@ -13,13 +13,12 @@
 #include "base/str.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *eval_values_suite(void);
 
 enum { EXPRESSIONS = 40, COUNT = 16, DEPTH = 4, NUMBERS = 28, NODES = 110 };
 
@@ -510,7 +509,7 @@ START_TEST(random_expressions_have_the_values_of_plain_c)
 }
 END_TEST
 
-Suite *eval_values_suite(void)
+SUITE(eval_values)
 {
 	Suite *s = suite_create("eval_values");
 	TCase *tc = tcase_create("each device");

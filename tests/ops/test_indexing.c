@@ -4,10 +4,9 @@
 
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
+#include "support/suite.h"
 
 #include <string.h>
-
-Suite *indexing_suite(void);
 
 static kz_array *from(kz_dtype dtype, kz_shape shape, const void *host, int64_t size)
 {
@@ -335,7 +334,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
-Suite *indexing_suite(void)
+SUITE(indexing)
 {
 	Suite *suite = suite_create("indexing");
 	TCase *tcase = tcase_create("indexing");

@@ -5,11 +5,10 @@
 #include "base/alloc.h"
 #include "array/shape.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *join_suite(void);
 
 enum { MOST = 4096, ROUNDS = 150 };
 
@@ -568,7 +567,7 @@ START_TEST(a_join_without_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *join_suite(void)
+SUITE(join)
 {
 	static const TTest *const *const tests[] = {
 		&joins_agree_with_loops, &joins_are_as_numpy_documents_them,

@@ -4,11 +4,10 @@
 
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *linalg_suite(void);
 
 static uint32_t state;
 
@@ -289,7 +288,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
-Suite *linalg_suite(void)
+SUITE(linalg)
 {
 	Suite *suite = suite_create("linalg");
 	TCase *tcase = tcase_create("linalg");

@@ -12,14 +12,13 @@
 #include "core/objects.h"
 #include "ops_ref.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *ops_suite(void);
 
 enum { COUNT = 3000, GROUP = 8, GROUPS = (REF_OPS + GROUP - 2) / GROUP, OPS = REF_OPS - 1 };
 
@@ -582,7 +581,7 @@ START_TEST(every_type_becomes_every_other)
 }
 END_TEST
 
-Suite *ops_suite(void)
+SUITE(ops)
 {
 	Suite *s = suite_create("ops");
 	TCase *tc = tcase_create("each device");

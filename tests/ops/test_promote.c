@@ -10,10 +10,9 @@
 #include "base/common.h"
 
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <string.h>
-
-Suite *promote_suite(void);
 
 /* In the order of their numbers. */
 static const char letters[] = "?bhilBHILeEfdFD";
@@ -146,7 +145,7 @@ START_TEST(what_is_no_dtype_has_nothing_in_common)
 }
 END_TEST
 
-Suite *promote_suite(void)
+SUITE(promote)
 {
 	Suite *s = suite_create("promote");
 	TCase *tc = tcase_create("types");

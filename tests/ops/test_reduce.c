@@ -8,12 +8,11 @@
 #include "base/alloc.h"
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *reduce_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -709,7 +708,7 @@ START_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 }
 END_TEST
 
-Suite *reduce_suite(void)
+SUITE(reduce)
 {
 	Suite *suite = suite_create("reduce");
 	TCase *tc = tcase_create("order");

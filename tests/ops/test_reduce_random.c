@@ -9,12 +9,11 @@
 
 #include "core/objects.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *reduce_random_suite(void);
 
 enum { CASES = 6, BRIEF_CASES = 2, SLOW_CASES = 200, LANES_TRIED = 7, MOST = 20000 };
 
@@ -547,7 +546,7 @@ START_TEST(wide_reads_do_not_change_a_bit)
 }
 END_TEST
 
-Suite *reduce_random_suite(void)
+SUITE(reduce_random)
 {
 	Suite *suite = suite_create("reduce_random");
 	TCase *tc = tcase_create("views");

@@ -4,12 +4,11 @@
 
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *scan_suite(void);
 
 static void check_longs(kz_array *array, const int64_t *want, int64_t count)
 {
@@ -271,7 +270,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
-Suite *scan_suite(void)
+SUITE(scan)
 {
 	Suite *suite = suite_create("scan");
 	TCase *tcase = tcase_create("scan");

@@ -7,10 +7,9 @@
 
 #include "cpu/support/both_shapes.h"
 #include "support/number.h"
+#include "support/suite.h"
 
 #include <string.h>
-
-Suite *shortcut_suite(void);
 
 enum { SIZE = 256, TRIALS = 600 };
 
@@ -244,7 +243,7 @@ START_TEST(calls_of_many_kinds_are_right)
 }
 END_TEST
 
-Suite *shortcut_suite(void)
+SUITE(shortcut)
 {
 	Suite *suite = suite_create("shortcut");
 	TCase *tcase = tcase_create("shortcut");

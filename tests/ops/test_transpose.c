@@ -3,10 +3,9 @@
 #include "base/common.h"
 
 #include "cpu/support/both_shapes.h"
+#include "support/suite.h"
 
 #include <string.h>
-
-Suite *transpose_suite(void);
 
 /* Shapes of three extents; the copy has their axes in the order of the second list. */
 static const struct {
@@ -143,7 +142,7 @@ START_TEST(bytes_at_any_place_arrive)
 }
 END_TEST
 
-Suite *transpose_suite(void)
+SUITE(transpose)
 {
 	Suite *suite = suite_create("transpose");
 	TCase *tcase = tcase_create("transpose");

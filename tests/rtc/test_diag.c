@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/diag.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -188,8 +189,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *diag_suite(void);
-Suite *diag_suite(void)
+SUITE(diag)
 {
 	Suite *suite = suite_create("diag");
 	TCase *tc = tcase_create("logs");

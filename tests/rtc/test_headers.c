@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "rtc/headers.h"
 #include "rtc/nvrtc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <float.h>
@@ -203,7 +204,6 @@ START_TEST(macros_of_the_prelude_are_known)
 }
 END_TEST
 
-Suite *headers_suite(void);
 START_TEST(a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it)
 {
 	static const struct {
@@ -233,7 +233,7 @@ START_TEST(a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it)
 }
 END_TEST
 
-Suite *headers_suite(void)
+SUITE(headers)
 {
 	Suite *suite = suite_create("headers");
 	TCase *tc = tcase_create("prelude");

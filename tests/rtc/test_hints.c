@@ -5,6 +5,7 @@
 #include "rtc/compile.h"
 #include "rtc/hints.h"
 #include "rtc/nvrtc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -251,8 +252,7 @@ START_TEST(a_caret_behind_its_line_does_no_harm)
 }
 END_TEST
 
-Suite *hints_suite(void);
-Suite *hints_suite(void)
+SUITE(hints)
 {
 	Suite *suite = suite_create("hints");
 	TCase *tc = tcase_create("hints");

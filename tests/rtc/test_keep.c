@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "rtc/keep.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <limits.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-Suite *keep_suite(void);
 
 static const char source[] = "__global__ void k(int *a)\n{\n\t*a = 1;\n}\n";
 static kz_error err;
@@ -218,7 +217,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *keep_suite(void)
+SUITE(keep)
 {
 	Suite *suite = suite_create("keep");
 	TCase *tc = tcase_create("sources");

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "rtc/nvrtc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <limits.h>
@@ -218,8 +219,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *nvrtc_suite(void);
-Suite *nvrtc_suite(void)
+SUITE(nvrtc)
 {
 	Suite *suite = suite_create("nvrtc");
 	TCase *tc = tcase_create("search");

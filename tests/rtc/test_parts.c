@@ -11,6 +11,7 @@
 #include "rtc/elf.h"
 #include "rtc/link_log.h"
 #include "rtc/parts.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -294,8 +295,7 @@ START_TEST(what_linkers_say_is_understood)
 }
 END_TEST
 
-Suite *parts_suite(void);
-Suite *parts_suite(void)
+SUITE(parts)
 {
 	Suite *suite = suite_create("parts");
 	TCase *tc = tcase_create("parts");

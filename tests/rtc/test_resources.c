@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "rtc/resources.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -159,8 +160,7 @@ START_TEST(what_is_no_log_of_ptxas_gives_no_figures)
 }
 END_TEST
 
-Suite *resources_suite(void);
-Suite *resources_suite(void)
+SUITE(resources)
 {
 	Suite *suite = suite_create("resources");
 	TCase *tc = tcase_create("resources");

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "rtc/thread.h"
 #include "support/image_text.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -522,8 +523,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *rtc_compile_suite(void);
-Suite *rtc_compile_suite(void)
+SUITE(rtc_compile)
 {
 	Suite *suite = suite_create("rtc_compile");
 	TCase *tc = tcase_create("compile");

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "support/image_text.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -372,8 +373,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *rtc_image_suite(void);
-Suite *rtc_image_suite(void)
+SUITE(rtc_image)
 {
 	Suite *suite = suite_create("rtc_image");
 	TCase *tc = tcase_create("images");

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/signature.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -158,8 +159,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *signature_suite(void);
-Suite *signature_suite(void)
+SUITE(signature)
 {
 	Suite *suite = suite_create("signature");
 	TCase *tc = tcase_create("names");

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/source_scan.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -178,8 +179,7 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
-Suite *source_scan_suite(void);
-Suite *source_scan_suite(void)
+SUITE(source_scan)
 {
 	Suite *suite = suite_create("source_scan");
 	TCase *tc = tcase_create("sources");

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "support/ints.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <kudzu/kudzu.h>
 
@@ -16,8 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *cuda_suite(void);
 
 static kz_error err;
 static kz_device *dev;
@@ -478,7 +477,7 @@ START_TEST(softmax_rows_agree_with_double_precision)
 }
 END_TEST
 
-Suite *cuda_suite(void)
+SUITE(cuda)
 {
 	static const TTest *const *const tests[] = {
 		&vecadd_adds_with_a_ragged_last_block, &saxpy_strides_over_the_grid,

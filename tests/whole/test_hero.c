@@ -5,13 +5,12 @@
 #include "base/alloc.h"
 #include "module/compiled.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-Suite *hero_suite(void);
 
 int hero_main(void);
 #define main hero_main
@@ -73,7 +72,7 @@ START_TEST(hero_survives_every_failing_allocation)
 }
 END_TEST
 
-Suite *hero_suite(void)
+SUITE(hero)
 {
 	Suite *s = suite_create("hero");
 	TCase *tc = tcase_create("each device");

@@ -7,11 +7,10 @@
 #include "base/common.h"
 
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-Suite *large_suite(void);
 
 static const int64_t sizes[] = {
 	(INT64_C(1) << 31) - 1, (INT64_C(1) << 31) + 1, (INT64_C(1) << 32) + 1,
@@ -234,7 +233,7 @@ START_TEST(kernels_of_users)
 }
 END_TEST
 
-Suite *large_suite(void)
+SUITE(large)
 {
 	Suite *suite = suite_create("large");
 	TCase *tcase = tcase_create("large");

@@ -9,12 +9,11 @@
 #include "base/file.h"
 #include "rtc/nvrtc.h"
 #include "support/support.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *libraries_suite(void);
 
 #define C "extern \"C\" __global__ void "
 
@@ -247,7 +246,7 @@ START_TEST(the_standard_library_of_kernels_works)
 }
 END_TEST
 
-Suite *libraries_suite(void)
+SUITE(libraries)
 {
 	Suite *suite = suite_create("libraries");
 	TCase *tc = tcase_create("headers");

@@ -8,8 +8,7 @@
 #include "base/common.h"
 
 #include "pycuda.h"
-
-Suite *pycuda_suite(void);
+#include "support/suite.h"
 
 /* Operators: 1 .. 10 and 10, 20, .. 100, as PyCUDA's tests have them. */
 
@@ -452,7 +451,7 @@ START_TEST(pass_slice_to_kernel)
 }
 END_TEST
 
-Suite *pycuda_suite(void)
+SUITE(pycuda)
 {
 	const TTest *const tests[] = {
 		pow_array, pow_number, rpow_array, abs_, multiply, rmul_yields_right_type,

@@ -6,8 +6,7 @@
 #include "base/common.h"
 
 #include "pycuda.h"
-
-Suite *pycuda_views_suite(void);
+#include "support/suite.h"
 
 /* Creating */
 
@@ -498,7 +497,7 @@ START_TEST(results_come_from_the_pool)
 }
 END_TEST
 
-Suite *pycuda_views_suite(void)
+SUITE(pycuda_views)
 {
 	const TTest *const tests[] = {
 		arange, ones_zeros_like_etc, fills, joins, take, take_put, reverse, slices,

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "support/suite.h"
 
 #include <elf.h>
 #include <libgen.h>
@@ -790,9 +791,7 @@ START_TEST(callbacks_are_told_each_line_of_the_log)
 }
 END_TEST
 
-Suite *api_suite(void);
-
-Suite *api_suite(void)
+SUITE(api)
 {
 	Suite *suite = suite_create("api");
 	TCase *tc = add_case(suite, "start", nothing, nothing);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays, texture and surface objects of the CPU driver: descriptors, copies, and what is refused. */
 #include "cpu/support/api_texture.h"
-
-Suite *api_array_suite(void);
+#include "support/suite.h"
 
 #define LAYERED CUDA_ARRAY3D_LAYERED
 #define CUBEMAP CUDA_ARRAY3D_CUBEMAP
@@ -451,7 +450,7 @@ START_TEST(creating_survives_failing_allocations)
 }
 END_TEST
 
-Suite *api_array_suite(void)
+SUITE(api_array)
 {
 	Suite *suite = suite_create("api_array");
 	TCase *tc = add_case(suite, "array", setup, teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several copies, prefetches and discards by one call. */
 #include "cpu/support/api_wait.h"
+#include "support/suite.h"
 
 CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
 CUresult cuArrayDestroy(CUarray array);
@@ -175,9 +176,7 @@ START_TEST(batch_prefetches_managed_memory)
 }
 END_TEST
 
-Suite *api_batch_suite(void);
-
-Suite *api_batch_suite(void)
+SUITE(api_batch)
 {
 	Suite *suite = suite_create("api_batch");
 	TCase *tc = add_case(suite, "batch", setup, teardown);

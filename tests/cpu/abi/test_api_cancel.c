@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that run at once, and kernels that never end and are made to. */
 #include "cpu/support/api_wait.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -268,9 +269,7 @@ START_TEST(process_exits_whatever_its_streams_do)
 }
 END_TEST
 
-Suite *api_cancel_suite(void);
-
-Suite *api_cancel_suite(void)
+SUITE(api_cancel)
 {
 	Suite *suite = suite_create("api_cancel");
 	TCase *tc = add_case(suite, "at once", wait_setup, teardown);

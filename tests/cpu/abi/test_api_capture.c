@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures of streams: what they make, how streams come and go, what invalidates them. */
 #include "cpu/support/api_graph.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -671,9 +672,7 @@ START_TEST(managed_memory_can_be_attached)
 }
 END_TEST
 
-Suite *api_capture_suite(void);
-
-Suite *api_capture_suite(void)
+SUITE(api_capture)
 {
 	Suite *suite = suite_create("api_capture");
 	TCase *tc = add_case(suite, "nodes", capture_setup, teardown);

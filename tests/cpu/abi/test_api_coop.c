@@ -3,6 +3,7 @@
  * Cooperative launches: blocks that wait for each other, as many as occupancy allows.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
 	unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_size,
@@ -72,9 +73,7 @@ START_TEST(cooperative_launches_are_as_big_as_occupancy_allows)
 }
 END_TEST
 
-Suite *api_coop_suite(void);
-
-Suite *api_coop_suite(void)
+SUITE(api_coop)
 {
 	Suite *suite = suite_create("api_coop");
 	TCase *tc = add_case(suite, "cooperative", setup_meet, teardown);

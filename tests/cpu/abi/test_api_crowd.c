@@ -4,6 +4,7 @@
  * what else may go wrong is for the sanitizers. */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 
@@ -221,9 +222,7 @@ START_TEST(crowd_does_everything_at_once)
 }
 END_TEST
 
-Suite *api_crowd_suite(void);
-
-Suite *api_crowd_suite(void)
+SUITE(api_crowd)
 {
 	Suite *suite = suite_create("api_crowd");
 	TCase *tc = add_case(suite, "threads", graph_setup, teardown);

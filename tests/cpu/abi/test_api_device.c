@@ -4,6 +4,7 @@
  * contexts where there is one device only.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 CUresult cuCtxCreate(CUcontext *out, unsigned flags, CUdevice device);
 CUresult cuCtxSetFlags(unsigned flags);
@@ -300,9 +301,7 @@ START_TEST(atomics_with_the_host_are_those_of_ptx)
 }
 END_TEST
 
-Suite *api_device_suite(void);
-
-Suite *api_device_suite(void)
+SUITE(api_device)
 {
 	Suite *suite = suite_create("api_device");
 	TCase *tc = add_case(suite, "device", setup, teardown);

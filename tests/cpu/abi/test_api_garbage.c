@@ -8,6 +8,7 @@
 #include "cpu/support/api.h"
 
 #include "cpu/abi/api.h"
+#include "support/suite.h"
 
 #define MAX_PARAMETERS 16
 #define SCRATCH 4096
@@ -158,9 +159,7 @@ START_TEST(function_answers_to_anything)
 }
 END_TEST
 
-Suite *api_garbage_suite(void);
-
-Suite *api_garbage_suite(void)
+SUITE(api_garbage)
 {
 	Suite *suite = suite_create("api_garbage");
 	TCase *tc = tcase_create("garbage");

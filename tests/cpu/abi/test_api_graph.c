@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs made node by node: what they do, how they are changed, what is refused. */
 #include "cpu/support/api_graph.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -522,9 +523,7 @@ START_TEST(want_of_memory_leaves_graphs_as_they_were)
 }
 END_TEST
 
-Suite *api_graph_suite(void);
-
-Suite *api_graph_suite(void)
+SUITE(api_graph)
 {
 	Suite *suite = suite_create("api_graph");
 	TCase *tc = add_case(suite, "work", graph_setup, teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Executable graphs: launches in streams, changes, memory, events, failures. */
 #include "cpu/support/api_graph.h"
+#include "support/suite.h"
 
 #include <signal.h>
 
@@ -482,9 +483,7 @@ START_TEST(graph_may_outlive_its_context)
 }
 END_TEST
 
-Suite *api_graph_exec_suite(void);
-
-Suite *api_graph_exec_suite(void)
+SUITE(api_graph_exec)
 {
 	Suite *suite = suite_create("api_graph_exec");
 	TCase *tc = add_case(suite, "launches", graph_setup, teardown);

@@ -2,6 +2,7 @@
 /* Calls for graphs and memory in the order of streams that fail, late or because of what others do:
  * they change nothing, and nothing goes that somebody still uses. */
 #include "cpu/support/api_graph.h"
+#include "support/suite.h"
 
 enum { WHERE, WORD };
 
@@ -209,9 +210,7 @@ START_TEST(program_releases_its_own_references_only)
 }
 END_TEST
 
-Suite *api_graph_memory_suite(void);
-
-Suite *api_graph_memory_suite(void)
+SUITE(api_graph_memory)
 {
 	Suite *suite = suite_create("api_graph_memory");
 	TCase *tc = add_case(suite, "failures", graph_setup, teardown);

@@ -3,6 +3,7 @@
  * Memory of the program that is registered, and what is known about addresses.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -157,9 +158,7 @@ START_TEST(one_attribute_can_be_set)
 }
 END_TEST
 
-Suite *api_host_suite(void);
-
-Suite *api_host_suite(void)
+SUITE(api_host)
 {
 	Suite *suite = suite_create("api_host");
 	TCase *tc = add_case(suite, "addresses", setup, teardown);

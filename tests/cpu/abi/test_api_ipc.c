@@ -7,6 +7,7 @@
 #include "cpu/support/api_wait.h"
 
 #include "cpu/mem/share.h"
+#include "support/suite.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -896,9 +897,7 @@ START_TEST(wrong_pools_and_pointers_are_refused)
 }
 END_TEST
 
-Suite *api_ipc_suite(void);
-
-Suite *api_ipc_suite(void)
+SUITE(api_ipc)
 {
 	Suite *suite = suite_create("api_ipc");
 	TCase *tc = tcase_create("two processes");

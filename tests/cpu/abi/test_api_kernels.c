@@ -2,6 +2,7 @@
 /* Modules, kernels and launches of the CPU driver, through its exported functions. */
 #include "cpu/support/api.h"
 #include "cpu/stream/queue.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -543,9 +544,7 @@ START_TEST(every_failing_malloc_becomes_an_error)
 }
 END_TEST
 
-Suite *api_kernels_suite(void);
-
-Suite *api_kernels_suite(void)
+SUITE(api_kernels)
 {
 	Suite *suite = suite_create("api_kernels");
 	TCase *tc = add_case(suite, "modules", setup, teardown);

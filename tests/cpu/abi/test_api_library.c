@@ -5,6 +5,7 @@
 #include "cpu/support/api.h"
 
 #include "base/file.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -408,9 +409,7 @@ START_TEST(memory_may_run_out_in_a_library)
 }
 END_TEST
 
-Suite *api_library_suite(void);
-
-Suite *api_library_suite(void)
+SUITE(api_library)
 {
 	Suite *suite = suite_create("api_library");
 	TCase *tc = add_case(suite, "libraries", setup, teardown);

@@ -5,6 +5,7 @@
 #include "cpu/support/api.h"
 
 #include "base/file.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 
@@ -287,9 +288,7 @@ START_TEST(memory_may_run_out_while_linking)
 }
 END_TEST
 
-Suite *api_link_suite(void);
-
-Suite *api_link_suite(void)
+SUITE(api_link)
 {
 	Suite *suite = suite_create("api_link");
 	TCase *tc = add_case(suite, "link", setup, teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice about managed memory: checked, kept, and told to those who ask. */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device);
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size, CUmem_advise kind,
@@ -209,9 +210,7 @@ START_TEST(advice_that_makes_no_sense_is_refused)
 }
 END_TEST
 
-Suite *api_managed_suite(void);
-
-Suite *api_managed_suite(void)
+SUITE(api_managed)
 {
 	Suite *suite = suite_create("api_managed");
 	TCase *tc = add_case(suite, "managed", setup_managed, teardown);

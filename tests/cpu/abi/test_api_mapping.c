@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is created, and mapped at addresses that are reserved. */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -451,9 +452,7 @@ START_TEST(failing_malloc_leaves_nothing_behind)
 }
 END_TEST
 
-Suite *api_mapping_suite(void);
-
-Suite *api_mapping_suite(void)
+SUITE(api_mapping)
 {
 	Suite *suite = suite_create("api_mapping");
 	TCase *tc = add_case(suite, "mapping", setup, teardown);

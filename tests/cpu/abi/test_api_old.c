@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs of the first versions of CUDA call. */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z);
 CUresult cuFuncSetSharedSize(CUfunction function, unsigned bytes);
@@ -97,9 +98,7 @@ START_TEST(attached_context_lives_until_it_is_detached)
 }
 END_TEST
 
-Suite *api_old_suite(void);
-
-Suite *api_old_suite(void)
+SUITE(api_old)
 {
 	Suite *suite = suite_create("api_old");
 	TCase *tc = add_case(suite, "old", setup, teardown);

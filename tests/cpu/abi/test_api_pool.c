@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools, and memory that comes and goes in the order of a stream. */
 #include "cpu/support/api_wait.h"
+#include "support/suite.h"
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device);
 CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice device);
@@ -349,9 +350,7 @@ START_TEST(small_limit_has_room_for_small_things)
 }
 END_TEST
 
-Suite *api_pool_suite(void);
-
-Suite *api_pool_suite(void)
+SUITE(api_pool)
 {
 	Suite *suite = suite_create("api_pool");
 	TCase *tc = add_case(suite, "pools", wait_setup, teardown);

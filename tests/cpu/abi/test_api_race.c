@@ -3,6 +3,7 @@
  * for ever, and of two who end one thing, one is told that there is none. */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
+#include "support/suite.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -548,9 +549,7 @@ START_TEST(destructor_of_a_capture_may_wait_for_others)
 }
 END_TEST
 
-Suite *api_race_suite(void);
-
-Suite *api_race_suite(void)
+SUITE(api_race)
 {
 	Suite *suite = suite_create("api_race");
 	TCase *tc = add_case(suite, "things", setup, teardown);

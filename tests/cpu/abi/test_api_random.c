@@ -6,6 +6,7 @@
  * is set, added to, copied), so that one out of order shows.
  */
 #include "cpu/support/api_wait.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -171,9 +172,7 @@ START_TEST(random_work_of_many_threads_keeps_every_order)
 }
 END_TEST
 
-Suite *api_random_suite(void);
-
-Suite *api_random_suite(void)
+SUITE(api_random)
 {
 	Suite *suite = suite_create("api_random");
 	TCase *tc = add_case(suite, "random", wait_setup, teardown);

@@ -3,6 +3,7 @@
 #include "cpu/support/api_wait.h"
 #include "cpu/abi/api.h"
 #include "cpu/stream/work.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 
@@ -728,9 +729,7 @@ START_TEST(captures_take_nothing_of_other_contexts)
 }
 END_TEST
 
-Suite *api_stream_suite(void);
-
-Suite *api_stream_suite(void)
+SUITE(api_stream)
 {
 	Suite *suite = suite_create("api_stream");
 	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);

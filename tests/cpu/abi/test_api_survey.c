@@ -7,11 +7,10 @@
 
 #include "cpu/jit/outline.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-Suite *api_survey_suite(void);
 
 /* Who skims a text finds the parts that the whole has, and what is no kernel is what the whole has. */
 static size_t is_skim_wrong(const char *ptx, size_t size)
@@ -211,7 +210,7 @@ START_TEST(memory_may_run_out_in_several_threads)
 }
 END_TEST
 
-Suite *api_survey_suite(void)
+SUITE(api_survey)
 {
 	Suite *suite = suite_create("api_survey");
 	TCase *skim = tcase_create("skim");

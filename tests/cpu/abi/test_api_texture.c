@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture and surface instructions on the CPU driver, at both widths, with objects made by its API. */
 #include "cpu/support/api_texture.h"
-
-Suite *api_texture_suite(void);
+#include "support/suite.h"
 
 #define NORMALIZED CU_TRSF_NORMALIZED_COORDINATES
 #define INTEGERS CU_TRSF_READ_AS_INTEGER
@@ -432,7 +431,7 @@ START_TEST(a_destroyed_array_is_no_access)
 }
 END_TEST
 
-Suite *api_texture_suite(void)
+SUITE(api_texture)
 {
 	Suite *suite = suite_create("api_texture");
 	TCase *tc = add_case(suite, "tex", setup, teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams that wait for values in memory and write them. */
 #include "cpu/support/api_wait.h"
+#include "support/suite.h"
 
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *list,
 	unsigned flags);
@@ -156,9 +157,7 @@ START_TEST(wait_ends_with_its_context)
 }
 END_TEST
 
-Suite *api_value_suite(void);
-
-Suite *api_value_suite(void)
+SUITE(api_value)
 {
 	Suite *suite = suite_create("api_value");
 	TCase *tc = add_case(suite, "values", wait_setup, teardown);

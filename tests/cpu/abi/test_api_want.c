@@ -3,6 +3,7 @@
  * call succeeds afterwards. */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
+#include "support/suite.h"
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned int flags);
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props);
@@ -235,9 +236,7 @@ START_TEST(call_without_memory_changes_nothing)
 }
 END_TEST
 
-Suite *api_want_suite(void);
-
-Suite *api_want_suite(void)
+SUITE(api_want)
 {
 	Suite *suite = suite_create("api_want");
 	TCase *tc = add_case(suite, "memory", want_setup, teardown);

@@ -4,10 +4,9 @@
 
 #include "cpu/corpus/corpus.h"
 #include "cpu/support/driver.h"
+#include "support/suite.h"
 
 #include <check.h>
-
-Suite *corpus_suite(void);
 
 static const struct corpus_case *const tables[] = {
 	corpus_basic, corpus_stencil, corpus_int, corpus_half, corpus_atomics, corpus_warp,
@@ -66,7 +65,7 @@ START_TEST(clusters_and_launches_by_kernels_are_refused)
 }
 END_TEST
 
-Suite *corpus_suite(void)
+SUITE(corpus)
 {
 	Suite *s = suite_create("corpus");
 	TCase *tc = tcase_create("kernels");

@@ -12,6 +12,7 @@
 #include "support/bits.h"
 #include "cpu/support/driver.h"
 #include "cpu/support/machine.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fenv.h>
@@ -19,8 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_suite(void);
 
 /* Views of an operand. */
 static uint8_t U8(uint64_t a) { return (uint8_t)a; }
@@ -612,7 +611,7 @@ START_TEST(reciprocal_seeds_are_the_upper_half_of_the_result)
 }
 END_TEST
 
-Suite *emit_suite(void)
+SUITE(emit)
 {
 	Suite *suite = suite_create("emit");
 	TCase *tc = tcase_create("instructions");

@@ -6,11 +6,10 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-Suite *emit_alone_suite(void);
 
 /* Threads have the next one of the chain in word 0, a number in word 1, and how far they go in 4.
  * Across the branches live a vector, a predicate, one that is alike and one with offsets. */
@@ -104,7 +103,7 @@ START_TEST(the_message_of_a_fault_names_the_thread)
 }
 END_TEST
 
-Suite *emit_alone_suite(void)
+SUITE(emit_alone)
 {
 	Suite *suite = suite_create("emit_alone");
 	TCase *tc = tcase_create("chains");

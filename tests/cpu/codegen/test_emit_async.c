@@ -6,12 +6,11 @@
 
 #include "cpu/runtime/rt_mbarrier.h"
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_async_suite(void);
 
 static const uint32_t widths[] = {1, 32};
 
@@ -287,7 +286,7 @@ START_TEST(a_bad_copy_is_a_fault)
 }
 END_TEST
 
-Suite *emit_async_suite(void)
+SUITE(emit_async)
 {
 	Suite *suite = suite_create("emit_async");
 	TCase *tc = tcase_create("barriers");

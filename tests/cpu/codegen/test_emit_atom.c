@@ -7,12 +7,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_atom_suite(void);
 
 enum { CELLS = 4, THREADS = 70, CELL_ROW = 200 };
 
@@ -294,7 +293,7 @@ START_TEST(warps_load_and_store_in_order)
 }
 END_TEST
 
-Suite *emit_atom_suite(void)
+SUITE(emit_atom)
 {
 	Suite *suite = suite_create("emit_atom");
 	TCase *tc = tcase_create("atomics");

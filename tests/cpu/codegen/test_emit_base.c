@@ -6,13 +6,12 @@
 #include "base/common.h"
 
 #include "cpu/support/machine.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_base_suite(void);
 
 enum { ROOM = 4096, MIDDLE = ROOM / 2, MOST = 150 };
 
@@ -274,7 +273,7 @@ START_TEST(threads_of_a_block_decide_the_width)
 }
 END_TEST
 
-Suite *emit_base_suite(void)
+SUITE(emit_base)
 {
 	Suite *suite = suite_create("emit_base");
 	TCase *tc = tcase_create("loops");

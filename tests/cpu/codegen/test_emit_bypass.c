@@ -6,14 +6,13 @@
  */
 #include "cpu/exec/bypass.h"
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-Suite *emit_bypass_suite(void);
 
 enum { BLOCK = 128, MOST = 4096, SHARE = 512 };
 
@@ -340,7 +339,7 @@ START_TEST(small_copies_go_through_it)
 }
 END_TEST
 
-Suite *emit_bypass_suite(void)
+SUITE(emit_bypass)
 {
 	Suite *s = suite_create("emit_bypass");
 	TCase *tc = tcase_create("stores");

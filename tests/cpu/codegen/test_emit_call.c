@@ -6,12 +6,11 @@
 #include "cpu/support/api.h"
 
 #include "base/str.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-Suite *emit_call_suite(void);
 
 enum { THREADS = 64 };
 
@@ -526,7 +525,7 @@ START_TEST(vprintf_returns_what_cuda_says)
 }
 END_TEST
 
-Suite *emit_call_suite(void)
+SUITE(emit_call)
 {
 	Suite *s = suite_create("emit_call");
 	TCase *tc = tcase_create("values");

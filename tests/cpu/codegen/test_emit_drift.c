@@ -6,12 +6,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_drift_suite(void);
 
 /* Words of the memory: results, numbers to read, then for each thread where it begins among those. */
 enum { NUMBERS = 32768, STARTS = 49152, THREADS = 128, SPACE = 4096 };
@@ -301,7 +300,7 @@ START_TEST(a_fault_of_neighbours_names_one_of_them)
 }
 END_TEST
 
-Suite *emit_drift_suite(void)
+SUITE(emit_drift)
 {
 	Suite *s = suite_create("emit_drift");
 	TCase *tc = tcase_create("loops");

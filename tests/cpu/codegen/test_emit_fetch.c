@@ -9,12 +9,11 @@
 #include "base/file.h"
 #include "cpu/support/grid.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_fetch_suite(void);
 
 enum { ROUNDS = 8, THREADS = 64 };
 
@@ -152,7 +151,7 @@ START_TEST(accesses_of_lanes_are_in_blocks_of_some)
 }
 END_TEST
 
-Suite *emit_fetch_suite(void)
+SUITE(emit_fetch)
 {
 	Suite *suite = suite_create("emit_fetch");
 	TCase *tc = tcase_create("prefetch");

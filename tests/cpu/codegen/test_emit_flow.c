@@ -13,13 +13,12 @@
 #include "cpu/ir/lower.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_flow_suite(void);
 
 /* Memory: a body, and what it must leave in the first words. */
 static const struct access {
@@ -439,7 +438,7 @@ START_TEST(running_out_of_memory_is_an_error)
 }
 END_TEST
 
-Suite *emit_flow_suite(void)
+SUITE(emit_flow)
 {
 	Suite *suite = suite_create("emit_flow");
 	TCase *tc = tcase_create("memory");

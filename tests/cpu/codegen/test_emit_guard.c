@@ -6,12 +6,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_guard_suite(void);
 
 enum { CASES = 32, TABLE = 1000, THREADS = 64 };
 
@@ -113,7 +112,7 @@ START_TEST(logic_of_predicates_is_that_of_each_lane)
 }
 END_TEST
 
-Suite *emit_guard_suite(void)
+SUITE(emit_guard)
 {
 	Suite *s = suite_create("emit_guard");
 	TCase *tc = tcase_create("branches of a warp");

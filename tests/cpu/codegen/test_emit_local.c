@@ -6,12 +6,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_local_suite(void);
 
 static const uint32_t widths[] = {1, 32};
 
@@ -166,7 +165,7 @@ START_TEST(an_access_outside_is_a_fault)
 }
 END_TEST
 
-Suite *emit_local_suite(void)
+SUITE(emit_local)
 {
 	Suite *suite = suite_create("emit_local");
 	TCase *tc = tcase_create("local");

@@ -8,12 +8,11 @@
 #include "base/str.h"
 #include "cpu/config/features.h"
 #include "cpu/support/machine.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_size_suite(void);
 
 /* Many registers that live throughout: more than LLVM gets to see as values. */
 #define SUMS 60
@@ -236,7 +235,7 @@ static void set_width(void)
 	setenv("KUDZU_CPU_WIDTH", "32", 1);
 }
 
-Suite *emit_size_suite(void)
+SUITE(emit_size)
 {
 	Suite *suite = suite_create("emit_size");
 	TCase *tc = tcase_create("long kernels");

@@ -14,13 +14,12 @@
 #include "cpu/ir/team.h"
 #include "cpu/support/grid.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *emit_team_suite(void);
 
 enum { ROUNDS = 6 };
 
@@ -348,7 +347,7 @@ START_TEST(a_team_is_what_stays_together)
 }
 END_TEST
 
-Suite *emit_team_suite(void)
+SUITE(emit_team)
 {
 	Suite *s = suite_create("emit_team");
 	TCase *tc = tcase_create("teams");

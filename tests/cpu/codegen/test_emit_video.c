@@ -7,12 +7,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_video_suite(void);
 
 __extension__ typedef __int128 wide;
 
@@ -147,7 +146,7 @@ START_TEST(registers_of_other_kinds_keep_their_bits)
 }
 END_TEST
 
-Suite *emit_video_suite(void)
+SUITE(emit_video)
 {
 	Suite *suite = suite_create("emit_video");
 	TCase *tc = tcase_create("lanes");

@@ -7,12 +7,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_warp_suite(void);
 
 static const uint32_t widths[] = {1, 32};
 
@@ -224,7 +223,6 @@ static const struct collective {
 	{"redux.sync.max.s32 %r3, %r1, %s;", want_smax},
 };
 
-
 /* Ways to come to an instruction: `members` and, of each thread, the set it is in; 0: it does not
  * come. */
 static uint32_t everybody(uint32_t thread)
@@ -427,7 +425,7 @@ START_TEST(special_registers_say_that_there_are_no_clusters)
 }
 END_TEST
 
-Suite *emit_warp_suite(void)
+SUITE(emit_warp)
 {
 	Suite *suite = suite_create("emit_warp");
 	TCase *tc = tcase_create("collectives");

@@ -7,12 +7,11 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *emit_warps_suite(void);
 
 static const uint32_t widths[] = {1, 32};
 static const uint32_t blocks[] = {1, 31, 32, 33, 64, 100, 1023, 1024};
@@ -117,7 +116,7 @@ START_TEST(a_failure_names_the_block_of_any_grid)
 }
 END_TEST
 
-Suite *emit_warps_suite(void)
+SUITE(emit_warps)
 {
 	Suite *s = suite_create("emit_warps");
 	TCase *tc = tcase_create("warps that never wait");

@@ -7,14 +7,13 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-Suite *emit_wide_suite(void);
 
 enum { HALF = sizeof(grid.memory) / 2 };
 
@@ -331,7 +330,7 @@ START_TEST(a_thread_of_a_stride_is_named)
 }
 END_TEST
 
-Suite *emit_wide_suite(void)
+SUITE(emit_wide)
 {
 	Suite *suite = suite_create("emit_wide");
 	TCase *tc = tcase_create("memory");

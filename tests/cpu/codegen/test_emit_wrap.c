@@ -7,13 +7,12 @@
 #include "base/common.h"
 
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-
-Suite *emit_wrap_suite(void);
 
 enum { THREADS = 128, EDGE = 4096 };
 
@@ -152,7 +151,7 @@ START_TEST(indexes_of_rows_wrap_as_ptx_says)
 }
 END_TEST
 
-Suite *emit_wrap_suite(void)
+SUITE(emit_wrap)
 {
 	Suite *s = suite_create("emit_wrap");
 	TCase *tc = tcase_create("indexes");

@@ -7,12 +7,11 @@
 #include "cpu/support/driver.h"
 
 #include "base/alloc.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *fuzz_diff_suite(void);
 
 #define TESTS 6
 
@@ -150,7 +149,7 @@ START_TEST(programs_for_ptxas_have_nothing_that_it_gets_wrong)
 }
 END_TEST
 
-Suite *fuzz_diff_suite(void)
+SUITE(fuzz_diff)
 {
 	Suite *suite = suite_create("fuzz_diff");
 	TCase *tc = tcase_create("generator");

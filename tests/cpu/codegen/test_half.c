@@ -11,14 +11,13 @@
 #include "cpu/support/driver.h"
 #include "cpu/support/machine.h"
 #include "cpu/random/softfloat.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *half_suite(void);
 
 static uint16_t U16(uint64_t a) { return (uint16_t)a; }
 static uint32_t U32(uint64_t a) { return (uint32_t)a; }
@@ -572,7 +571,7 @@ START_TEST(atomics_of_all_threads_add_up)
 }
 END_TEST
 
-Suite *half_suite(void)
+SUITE(half)
 {
 	Suite *suite = suite_create("half");
 	TCase *tc = tcase_create("instructions");

@@ -9,14 +9,13 @@
 #include "base/str.h"
 #include "cpu/support/grid.h"
 #include "cpu/random/softfloat.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-Suite *mma_suite(void);
 
 static const uint32_t widths[] = {1, 32};
 
@@ -615,7 +614,7 @@ START_TEST(a_bad_address_of_a_row_is_a_fault)
 }
 END_TEST
 
-Suite *mma_suite(void)
+SUITE(mma)
 {
 	Suite *suite = suite_create("mma");
 	TCase *tc = tcase_create("matrices");

@@ -10,13 +10,12 @@
 #include "cpu/support/driver.h"
 #include "cpu/forms/forms_ref.h"
 #include "cpu/support/grid.h"
+#include "support/suite.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-Suite *ulp_suite(void);
 
 enum { BATCH = 1 << 17, BLOCK = 128 };
 
@@ -260,7 +259,7 @@ START_TEST(both_widths_give_the_same_bits)
 }
 END_TEST
 
-Suite *ulp_suite(void)
+SUITE(ulp)
 {
 	Suite *s = suite_create("ulp");
 	TCase *both = tcase_create("widths");

@@ -4,12 +4,11 @@
 
 #include "cpu/config/features.h"
 #include "cpu/support/machine.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *features_suite(void);
 
 static const struct {
 	enum features_level level;
@@ -74,7 +73,7 @@ START_TEST(fma_rounds_once_at_every_level)
 }
 END_TEST
 
-Suite *features_suite(void)
+SUITE(features)
 {
 	Suite *suite = suite_create("features");
 	TCase *tc = tcase_create("features");

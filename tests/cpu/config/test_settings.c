@@ -5,10 +5,9 @@
 
 #include "cpu/config/features.h"
 #include "cpu/config/settings.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
-
-Suite *settings_suite(void);
 
 static const struct {
 	const char *name;
@@ -74,7 +73,7 @@ START_TEST(a_setting_that_makes_no_sense_stops_cuInit)
 }
 END_TEST
 
-Suite *settings_suite(void)
+SUITE(settings)
 {
 	Suite *suite = suite_create("settings");
 	TCase *tc = tcase_create("settings");

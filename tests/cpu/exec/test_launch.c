@@ -9,6 +9,7 @@
 #include "cpu/mem/fault.h"
 #include "cpu/exec/launch.h"
 #include "cpu/runtime/rt_collect.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <signal.h>
@@ -737,8 +738,6 @@ START_TEST(fault_passes_on_to_handlers_below_and_above)
 }
 END_TEST
 
-Suite *launch_suite(void);
-
 START_TEST(pieces_of_a_share_get_smaller_to_its_end)
 {
 	uint64_t left = 1000, most = 32, last = most;
@@ -755,7 +754,7 @@ START_TEST(pieces_of_a_share_get_smaller_to_its_end)
 }
 END_TEST
 
-Suite *launch_suite(void)
+SUITE(launch)
 {
 	Suite *suite = suite_create("launch");
 	TCase *tc = tcase_create("launch");

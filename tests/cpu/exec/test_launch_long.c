@@ -7,6 +7,7 @@
 
 #include "cpu/mem/fault.h"
 #include "cpu/exec/launch.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -271,9 +272,7 @@ START_TEST(cooperative_launch_may_be_left_and_continued)
 }
 END_TEST
 
-Suite *launch_long_suite(void);
-
-Suite *launch_long_suite(void)
+SUITE(launch_long)
 {
 	Suite *suite = suite_create("launch_long");
 	TCase *tc = tcase_create("launch_long");

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "cpu/exec/pool.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -300,9 +301,7 @@ START_TEST(pool_survives_every_failing_malloc)
 }
 END_TEST
 
-Suite *pool_suite(void);
-
-Suite *pool_suite(void)
+SUITE(pool)
 {
 	Suite *suite = suite_create("pool");
 	TCase *tc = tcase_create("pool");

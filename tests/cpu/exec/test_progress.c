@@ -5,6 +5,7 @@
  * says in a line of C what its word i must be in the end.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,9 +167,7 @@ START_TEST(threads_that_wait_make_progress)
 }
 END_TEST
 
-Suite *progress_suite(void);
-
-Suite *progress_suite(void)
+SUITE(progress)
 {
 	Suite *suite = suite_create("progress");
 	TCase *tc = tcase_create("progress");

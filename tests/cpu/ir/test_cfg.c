@@ -9,13 +9,12 @@
 #include "cpu/ir/cfg.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *cfg_suite(void);
 
 #define HEADER ".version 9.0\n.target sm_89\n.address_size 64\n.entry k()\n{\n" \
 	".reg .pred p, q; .reg .b32 a, b, c;\n"
@@ -173,7 +172,7 @@ START_TEST(a_kernel_too_big_for_live_sets_is_refused)
 }
 END_TEST
 
-Suite *cfg_suite(void)
+SUITE(cfg)
 {
 	Suite *s = suite_create("cfg");
 	TCase *tc = tcase_create("graphs");

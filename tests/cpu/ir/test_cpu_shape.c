@@ -13,11 +13,10 @@
 #include "cpu/ir/shape.h"
 #include "cpu/ir/spin.h"
 #include "cpu/ir/team.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-Suite *cpu_shape_suite(void);
 
 #define HEADER ".version 9.0\n.target sm_89\n.address_size 64\n" \
 	".entry k(.param .u64 in, .param .u32 n)\n{\n" \
@@ -237,7 +236,7 @@ START_TEST(offsets_are_those_of_the_threads)
 }
 END_TEST
 
-Suite *cpu_shape_suite(void)
+SUITE(cpu_shape)
 {
 	Suite *suite = suite_create("cpu_shape");
 	TCase *tcase = tcase_create("shape");

@@ -4,12 +4,11 @@
  * one lane at a time and as warps of 32.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *flat_stack_suite(void);
 
 enum { THREADS = 64 };
 
@@ -225,7 +224,7 @@ START_TEST(nothing_is_a_texture)
 }
 END_TEST
 
-Suite *flat_stack_suite(void)
+SUITE(flat_stack)
 {
 	Suite *s = suite_create("flat_stack");
 	TCase *tc = tcase_create("stack");

@@ -11,11 +11,10 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-Suite *flatten_suite(void);
 
 #define HEAD ".version 8.0\n.target sm_89\n.address_size 64\n"
 
@@ -211,7 +210,7 @@ START_TEST(memory_may_run_out_at_any_time)
 }
 END_TEST
 
-Suite *flatten_suite(void)
+SUITE(flatten)
 {
 	Suite *s = suite_create("flatten");
 	TCase *tc = tcase_create("flatten");

@@ -11,13 +11,12 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ir/lower.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-
-Suite *hostile_suite(void);
 
 #define HEADER ".version 8.0\n.target sm_89\n.address_size 64\n"
 
@@ -330,7 +329,7 @@ START_TEST(code_and_its_data_may_be_far_apart)
 }
 END_TEST
 
-Suite *hostile_suite(void)
+SUITE(hostile)
 {
 	Suite *suite = suite_create("hostile");
 	TCase *tc = tcase_create("damage");

@@ -7,6 +7,7 @@
 
 #include "cpu/jit/code.h"
 #include "cpu/support/machine.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <elf.h>
@@ -266,9 +267,7 @@ START_TEST(what_is_refused_is_left_to_llvm)
 }
 END_TEST
 
-Suite *code_suite(void);
-
-Suite *code_suite(void)
+SUITE(code)
 {
 	Suite *suite = suite_create("code");
 	TCase *tc = tcase_create("objects");

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cpu/support/machine.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -83,8 +84,7 @@ START_TEST(a_folder_that_is_not_there_fails_the_compile)
 }
 END_TEST
 
-Suite *jit_dump_suite(void);
-Suite *jit_dump_suite(void)
+SUITE(jit_dump)
 {
 	Suite *s = suite_create("jit_dump");
 	TCase *tc = tcase_create("dump");

@@ -16,6 +16,7 @@
 #include "cpu/ptx/parse.h"
 #include "cpu/support/machine.h"
 #include "support/store_folder.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -473,9 +474,7 @@ START_TEST(memory_may_run_out)
 }
 END_TEST
 
-Suite *kept_suite(void);
-
-Suite *kept_suite(void)
+SUITE(kept)
 {
 	Suite *suite = suite_create("kept");
 	TCase *tc = tcase_create("kernels");

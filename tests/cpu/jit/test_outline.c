@@ -9,12 +9,11 @@
 #include "base/str.h"
 #include "cpu/jit/outline.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-Suite *outline_suite(void);
 
 CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values,
 	unsigned count, CUlibraryOption *library_options, void **library_values,
@@ -393,7 +392,7 @@ START_TEST(memory_may_run_out_when_a_kernel_is_read)
 }
 END_TEST
 
-Suite *outline_suite(void)
+SUITE(outline)
 {
 	Suite *suite = suite_create("outline");
 	TCase *parts = tcase_create("parts");

@@ -3,6 +3,7 @@
 #include "cpu/support/api.h"
 
 #include "cpu/mem/capacity.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,9 +75,7 @@ START_TEST(a_limit_is_the_devices_memory)
 }
 END_TEST
 
-Suite *capacity_suite(void);
-
-Suite *capacity_suite(void)
+SUITE(capacity)
 {
 	Suite *suite = suite_create("capacity");
 	TCase *tc = tcase_create("capacity");

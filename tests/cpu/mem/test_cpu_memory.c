@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cpu/mem/fault.h"
 #include "cpu/mem/memory.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <setjmp.h>
@@ -246,9 +247,7 @@ START_TEST(memory_survives_every_failing_malloc)
 }
 END_TEST
 
-Suite *cpu_memory_suite(void);
-
-Suite *cpu_memory_suite(void)
+SUITE(cpu_memory)
 {
 	Suite *suite = suite_create("cpu_memory");
 	TCase *tc = tcase_create("memory");

@@ -5,11 +5,10 @@
 #include "cpu/support/api.h"
 
 #include "cpu/ptx/line.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-Suite *guard_suite(void);
 
 static const char *const widths[] = {"1", "32"};
 
@@ -176,7 +175,7 @@ START_TEST(a_line_of_ptx_is_described)
 }
 END_TEST
 
-Suite *guard_suite(void)
+SUITE(guard)
 {
 	Suite *suite = suite_create("guard");
 	TCase *tc = add_case(suite, "guard", setup, teardown);

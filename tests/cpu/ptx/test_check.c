@@ -13,6 +13,7 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -25,8 +26,6 @@
 #endif
 #define VALID KZ_TEST_DIR "/data/ptx/valid"
 #define INVALID KZ_TEST_DIR "/data/ptx/invalid"
-
-Suite *check_suite(void);
 
 enum { MAX_CASES = 256 };
 
@@ -244,7 +243,7 @@ START_TEST(check_names_every_type_and_finds_it_again)
 }
 END_TEST
 
-Suite *check_suite(void)
+SUITE(check)
 {
 	Suite *s = suite_create("check");
 	TCase *tc = tcase_create("golden");

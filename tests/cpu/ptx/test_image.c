@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cpu/ptx/image.h"
 #include "base/lz4.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -195,9 +196,7 @@ START_TEST(memory_may_run_out_while_an_image_is_opened)
 }
 END_TEST
 
-Suite *image_suite(void);
-
-Suite *image_suite(void)
+SUITE(image)
 {
 	Suite *suite = suite_create("image");
 	TCase *tc = tcase_create("image");

@@ -3,13 +3,12 @@
 #include "base/common.h"
 
 #include "cpu/ptx/lex.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *lex_suite(void);
 
 /* The first token of a text; fails the test if there is none. */
 static struct token first(const char *text)
@@ -208,7 +207,7 @@ START_TEST(lex_stays_inside_a_text_without_end)
 }
 END_TEST
 
-Suite *lex_suite(void)
+SUITE(lex)
 {
 	Suite *s = suite_create("lex");
 	TCase *tc = tcase_create("tokens");

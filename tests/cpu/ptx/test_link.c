@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cpu/ptx/link.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <glob.h>
@@ -123,9 +124,7 @@ START_TEST(linker_tells_when_memory_runs_out)
 }
 END_TEST
 
-Suite *link_suite(void);
-
-Suite *link_suite(void)
+SUITE(link)
 {
 	Suite *suite = suite_create("link");
 	TCase *tc = tcase_create("hostile");

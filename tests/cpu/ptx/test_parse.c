@@ -3,13 +3,12 @@
 #include "base/alloc.h"
 #include "base/common.h"
 #include "cpu/ptx/parse.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *parse_suite(void);
 
 #define HEADER ".version 9.0\n.target sm_89\n.address_size 64\n"
 
@@ -397,7 +396,7 @@ START_TEST(parse_reports_every_failing_allocation)
 }
 END_TEST
 
-Suite *parse_suite(void)
+SUITE(parse)
 {
 	Suite *s = suite_create("parse");
 	TCase *tc = tcase_create("module");

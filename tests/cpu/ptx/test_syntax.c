@@ -6,11 +6,10 @@
  * compared with C.
  */
 #include "cpu/support/api.h"
+#include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-Suite *syntax_suite(void);
 
 enum { THREADS = 40 };
 
@@ -317,7 +316,7 @@ START_TEST(programs_by_hand_compute_what_c_does)
 }
 END_TEST
 
-Suite *syntax_suite(void)
+SUITE(syntax)
 {
 	Suite *s = suite_create("syntax");
 	TCase *tc = tcase_create("programs");

@@ -7,12 +7,11 @@
 
 #include "base/alloc.h"
 #include "cpu/runtime/heap.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <string.h>
-
-Suite *heap_suite(void);
 
 #define BASE UINT64_C(0x700000000000)
 
@@ -169,7 +168,7 @@ START_TEST(heap_serves_several_threads)
 }
 END_TEST
 
-Suite *heap_suite(void)
+SUITE(heap)
 {
 	Suite *s = suite_create("heap");
 	TCase *tc = tcase_create("heap");

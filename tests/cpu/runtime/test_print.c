@@ -7,13 +7,12 @@
 
 #include "base/alloc.h"
 #include "cpu/runtime/print.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *print_suite(void);
 
 static uint32_t random_state;
 
@@ -243,7 +242,7 @@ START_TEST(print_writes_long_texts_or_says_that_it_cannot)
 }
 END_TEST
 
-Suite *print_suite(void)
+SUITE(print)
 {
 	Suite *s = suite_create("print");
 	TCase *tc = tcase_create("print");

@@ -6,13 +6,12 @@
 #include "base/common.h"
 
 #include "cpu/runtime/texture.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *texture_suite(void);
 
 enum { W = 7, H = 5, D = 3 };
 
@@ -560,7 +559,7 @@ START_TEST(formatted_stores_convert)
 }
 END_TEST
 
-Suite *texture_suite(void)
+SUITE(texture)
 {
 	Suite *suite = suite_create("texture");
 	TCase *tc = tcase_create("sample");

@@ -3,11 +3,11 @@
  * What check_driver has in place of check_cpu's grid.c and machine.c: kernels run by the driver API
  * alone.  See driver.h.
  */
-#include "driver.h"
+#include "cpu/support/driver.h"
 
-#include "api.h"
-#include "grid.h"
-#include "machine.h"
+#include "cpu/support/api.h"
+#include "cpu/support/grid.h"
+#include "cpu/support/machine.h"
 
 #include "base/str.h"
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+#
+# The benchmarks, and the report of a machine with a GPU.
+
+BENCHES := $(patsubst bench/%.c,%,$(wildcard bench/bench_*.c))
+bench-programs := $(BENCHES:%=$(BUILD)/bench/%)
+
+$(bench-programs): $(BUILD)/bench/%: bench/%.c $(BUILD)/config $(BUILD)/libkudzu.so
+	$(build-sample) $(LIBS)
+# The store is inside the library.
+$(BUILD)/bench/bench_cache: $(call objects,$(SOURCES_base))
+$(BUILD)/bench/bench_cache: private CPPFLAGS += -iquote src
+$(BUILD)/bench/bench_cache: private LDFLAGS += $(call objects,$(SOURCES_base))
+# The loops that bench_array is compared with: all that the compiler can do.
+$(BUILD)/bench/array_loops.o: bench/array_loops.c bench/array_loops.h $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -O3 -march=native -fopenmp -c \
+		-o $@ $<
+$(BUILD)/bench/bench_array: $(BUILD)/bench/array_loops.o
+$(BUILD)/bench/bench_array: private LDFLAGS += $(BUILD)/bench/array_loops.o -fopenmp
+# The same for bench_cpu, once more as for a machine with AVX2.
+cpu-objects := $(patsubst %,$(BUILD)/bench/cpu_%.o,loops-native loops-avx2 limits jobs worker engine_c \
+	engine_kudzu engine_opencl)
+$(BUILD)/bench/cpu_loops-native.o: private EXTRA = -O3 -march=native -DENDING=native
+$(BUILD)/bench/cpu_loops-avx2.o: private EXTRA = -O3 -march=x86-64-v3 -DENDING=avx2
+$(BUILD)/bench/cpu_limits.o: private EXTRA = -O3 -march=native
+$(BUILD)/bench/cpu_worker.o: $(wildcard bench/cpu_kernels.c*)
+$(BUILD)/bench/cpu_loops-native.o $(BUILD)/bench/cpu_loops-avx2.o: $(BUILD)/bench/cpu_loops-%.o: \
+		bench/cpu_loops.c
+$(filter-out %-native.o %-avx2.o,$(cpu-objects)): $(BUILD)/bench/cpu_%.o: bench/cpu_%.c
+$(cpu-objects): bench/cpu_sha256.h $(wildcard bench/cpu_*.h) bench/bench.h $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -Iinclude -O2 $(EXTRA) -c -o $@ \
+		$(filter %.c,$^)
+$(BUILD)/bench/bench_cpu: $(cpu-objects)
+$(BUILD)/bench/bench_cpu: private LDFLAGS += $(cpu-objects) -pthread
+
+.PHONY: bench bench-cpu gpu-report
+bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU: tables, and JSON lines in BUILD/bench.ndjson
+	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
+	@bench/table.sh $(BUILD)/bench.ndjson
+bench-cpu: all $(addprefix $(BUILD)/bench/bench_,cpu latency launch pool cold compile nvcc modules) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
+	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
+	@bench/table.sh $(BUILD)/bench-cpu.ndjson
+gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \
+		$(DROPIN) $(corpus-ptx) ## tests, compute-sanitizer and benchmarks on a GPU
+	@$(nvrtc) bench/gpu_report.sh $(BUILD)
+# Its script has no make to ask.
+$(BUILD)/suites: FORCE
+	$(call rewrite,{ printf 'library %s\n' $(SUITES_kudzu); printf 'driver %s\n' $(SUITES_driver); })

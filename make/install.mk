@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# Installing, and the archive of the sources.
+
+LINKS := $(LIBDIR)/libkudzu.so $(LIBDIR)/libkudzu.so.$(SOVERSION)
+LIBRARIES := libkudzu.so.$(VERSION) libkudzu.a $(cpu-driver)
+PKGCONFIG := kudzu.pc kudzu-static.pc
+CMAKE := kudzuConfig.cmake kudzuConfigVersion.cmake
+# Where shells look for them.
+COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/site-functions/_kudzu \
+	fish/vendor_completions.d/kudzu.fish)
+INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
+		$(addprefix cmake/kudzu/,$(CMAKE))) \
+	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%))
+
+# The CMake file finds the others from where it is itself.
+$(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: packaging/%.in FORCE
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' \
+		-e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
+		-e "s|@LIBDIR_TO_INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" \
+		$< >$@
+ldconfig = $(if $(DESTDIR),,@if [ "$$(id -u)" = 0 ]; then /sbin/ldconfig; fi)
+.PHONY: install uninstall dist
+install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX, below DESTDIR
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/kudzu \
+		$(INCLUDEDIR)/kudzu $(MANDIR)/man1 $(MANDIR)/man3)
+	install $(BUILD)/kudzu $(DESTDIR)$(BINDIR)
+	install -m 644 $(addprefix $(BUILD)/,$(LIBRARIES)) $(DESTDIR)$(LIBDIR)
+	for link in $(LINKS); do ln -sf libkudzu.so.$(VERSION) $(DESTDIR)$$link || exit 1; done
+	$(if $(cpu-driver),install -d $(DESTDIR)$(LIBDIR)/kudzu-cpu)
+	for name in $(cpu-names); do \
+		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
+	install -m 644 $(addprefix $(BUILD)/,$(PKGCONFIG)) $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
+	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
+	install -m 644 docs/kudzu.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/kudzu.3 $(DESTDIR)$(MANDIR)/man3
+	set -- $(addprefix $(DESTDIR),$(COMPLETIONS)) && \
+	install -D -m 644 completions/kudzu.bash $$1 && \
+	install -D -m 644 completions/_kudzu $$2 && install -D -m 644 completions/kudzu.fish $$3
+	$(ldconfig)
+dist: ## the sources as build/kudzu-VERSION.tar.gz, from git
+	@mkdir -p build
+	git archive --format=tar --prefix=kudzu-$(VERSION)/ HEAD | gzip -n9 >build/kudzu-$(VERSION).tar.gz
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu; do \
+		[ ! -d $(DESTDIR)$$folder ] || rmdir $(DESTDIR)$$folder; done
+	$(ldconfig)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+#
+# The table of layers, and the libraries that follow from it.
+#
+# A layer is a folder of src, here with the libraries that hold its objects:
+#
+#	kudzu     libkudzu, shared and static
+#	cpu       libkudzu-cpu.so, the driver of the CPU device
+#	llvm      libkudzu-cpu-llvm.so, the part of the driver that needs LLVM
+#	command   the program kudzu
+#
+# A folder may use only those above it that share a library with it; `make check-layers` reads this
+# table.
+LAYERS := \
+	base:kudzu:cpu:llvm \
+	drv:kudzu \
+	rtc:kudzu \
+	cache:kudzu \
+	core:kudzu \
+	module:kudzu \
+	array:kudzu \
+	ops:kudzu \
+	cli:command \
+	cpu/config:cpu:llvm \
+	cpu/ptx:cpu:llvm \
+	cpu/mem:cpu \
+	cpu/runtime:cpu \
+	cpu/ir:cpu:llvm \
+	cpu/codegen:llvm \
+	cpu/jit:cpu \
+	cpu/exec:cpu \
+	cpu/object:cpu \
+	cpu/stream:cpu \
+	cpu/abi:cpu
+
+# $(call folders-of,LIBRARY), $(call sources-in,FOLDERS)
+folders-of = $(foreach layer,$(LAYERS),$(if $(filter $1,$(subst :, ,$(layer))),$(firstword $(subst :, ,$(layer)))))
+sources-in = $(foreach folder,$1,$(wildcard src/$(folder)/*.c))
+
+HEADERS := $(wildcard include/kudzu/*.h)
+# src/kudzu.c has the version, and the map of the sources.
+SOURCES_kudzu := src/kudzu.c $(call sources-in,$(call folders-of,kudzu))
+SOURCES_cpu := $(call sources-in,$(call folders-of,cpu))
+SOURCES_llvm := $(call sources-in,$(call folders-of,llvm)) src/cpu/jit/code.c
+SOURCES_command := $(call sources-in,$(call folders-of,command))
+# In tests the driver and LLVM's part of it are one.
+SOURCES_device := $(sort $(SOURCES_cpu) $(SOURCES_llvm))
+SOURCES_base := $(call sources-in,base)
+
+# --- Flags that a folder has ---------------------------------------------------------------------
+
+$(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
+$(call objects,$(call sources-in,drv)): $(BUILD)/folders.flags
+# The handlers of faults must not call malloc, which the other models of thread-local memory may.
+$(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
+$(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
+$(call objects,$(call sources-in,cpu/codegen)): $(BUILD)/llvm.flags
+# Text that the assembler includes.
+$(BUILD)/src/ops/device_code.o: $(wildcard kernels/*.cuh)
+$(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)

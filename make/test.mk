@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+#
+# Building and running the tests, and the checks for developers.
+#
+# A suite NAME is the file test_NAME.c in some folder of tests, which mirror src.  There are three
+# runners: check_kudzu has the suites of the library and the command, check_cpu those of the CPU
+# device, check_driver those of the latter that run on any CUDA driver.  The first two hold the objects
+# of the libraries, not the libraries: tests see what is inside.
+
+# --- What there is -------------------------------------------------------------------------------
+
+tests-kudzu := $(wildcard $(patsubst %,tests/%/*.c,base drv rtc cache core module array ops cli whole))
+tests-cpu := $(filter-out tests/cpu/driver/%,$(wildcard tests/cpu/*/*.c))
+suites-in = $(patsubst test_%.c,%,$(notdir $(filter $(addprefix %/,$(notdir $(wildcard tests/*/test_*.c tests/*/*/test_*.c))),$1)))
+# Run by hand.
+SUITES_hand := large
+SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
+SUITES_cpu := $(call suites-in,$(tests-cpu))
+# What kernels compute, by the driver API alone: for NVIDIA's driver too.
+SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_guard \
+	emit_drift half forms ulp mma corpus syntax
+tests-driver := $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
+	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver))
+# Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
+SUITES_corpus := corpus forms kept
+# Random programs, and what runs and compares them.
+GENERATOR := $(wildcard tests/cpu/random/*.c) src/rtc/find.c src/rtc/nvrtc.c
+# Parts of the command that suites test.
+COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
+STUB := $(wildcard tests/stub/*.c)
+
+# tests/data/cuda/NAME.cu, compiled for each of these architectures, once for all modes.
+PTX := build/ptx
+CORPUS := $(patsubst tests/data/cuda/%.cu,%,$(wildcard tests/data/cuda/*.cu))
+PTX_29_cdp := --relocatable-device-code=true
+CORPUS_ARCHS := 75 80 90 100
+corpus-ptx := $(foreach arch,$(CORPUS_ARCHS),$(CORPUS:%=$(PTX)/%.$(arch).ptx))
+
+# --- Building ------------------------------------------------------------------------------------
+
+# To carry the tests to a machine without Check: CHECK_LIBS='-l:libcheck.a -lsubunit -lrt -lm'.
+CHECK_LIBS = $$(pkg-config --libs check)
+
+$(BUILD)/tests/%.o: private EXTRA = -iquote tests @$(BUILD)/cuda.flags \
+	-DKZ_TEST_BUILD='"$(abspath $(BUILD))"' -DKZ_TEST_DIR='"$(CURDIR)/tests"' \
+	-DKZ_TEST_PTX='"$(abspath $(PTX))"' $$(pkg-config --cflags check)
+$(call objects,$(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)): $(BUILD)/cuda.flags
+
+# What suites share; a runner takes of it what it uses.
+$(BUILD)/tests/support.a: $(call objects,$(wildcard tests/support/*.c))
+	@rm -f $@ && $(AR) rcsD $@ $^
+run-needs = $(call objects,tests/main.c $1) $(BUILD)/tests/support.a
+# Those of tests/base/calls.c stand before the C library's.
+WRAPPED := openat fstat fstatat readv writev pread pwrite close fcntl mkdirat unlinkat renameat \
+	futimens dup3 fdopendir readdir
+SOURCES_check_kudzu := $(tests-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
+SOURCES_check_cpu := $(tests-cpu) $(filter src/rtc/%,$(GENERATOR)) $(SOURCES_device)
+SOURCES_check_driver := $(tests-driver) $(filter src/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)
+$(BUILD)/check_kudzu: $(call run-needs,$(SOURCES_check_kudzu)) $(BUILD)/check_kudzu.sources
+	$(call say,LD)$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o %.a,$^) $(CHECK_LIBS) $(LIBS)
+$(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.libs
+	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
+# As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
+$(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_driver.sources \
+		$(BUILD)/tests/dropin/libcuda.so
+	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
+$(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
+
+$(BUILD)/compile_ptx: $(call objects,tests/tools/compile_ptx.c $(SOURCES_kudzu))
+	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
+define ptx-rule
+$(PTX)/%.$1.ptx: tests/data/cuda/%.cu | $(BUILD)/compile_ptx
+	@mkdir -p $$(@D)
+	$$(call say,PTX)$$(nvrtc) $(BUILD)/compile_ptx $$< compute_$1 $$@.$(MODE) \
+		--fmad=false --device-int128 $$(PTX_$$*) && mv $$@.$(MODE) $$@
+endef
+$(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
+.SECONDARY: $(corpus-ptx)
+
+# Programs linked with a libcuda.so.1 that has names only, as the toolkit's stub; matmul opens it.
+DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
+$(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
+$(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
+		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
+	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
+		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
+CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload)
+$(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
+	$(build-sample) -ldl
+$(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
+
+# --- Running -------------------------------------------------------------------------------------
+
+# $(call step,NAME,COMMAND): a check that is not a Check suite; .ci/totals counts these lines.
+step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
+# What tests compile is kept beside them, for the next test: each is a process of its own.
+test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
+retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
+# A test's own limit, which a busy machine must not reach.
+export CK_DEFAULT_TIMEOUT ?= 180
+# Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
+SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
+	pycuda_views linalg scan view_random transpose custom_shape promote libraries hints
+SKIP_ubsan := $(SKIP_asan) hostile
+SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
+	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
+	custom_reduction reduce elementwise_errors signature source_scan diag headers rtc_image \
+	pack key resources parts reach keep pch rtc_compile hash store_calls store_owner \
+	diagnostic layout inspect bundle load image_link codes abi args dtype \
+	flat_stack syntax emit_async emit_base emit_bypass emit_video emit_warp emit_wide emit_local emit_atom
+SKIP ?= $(SKIP_$(MODE))
+patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
+# To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
+# no more, and falls over what is there instead.
+patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:$$ASAN_OPTIONS")
+# Checks that say nothing about code under a sanitizer, whose runtime their programs do not have.
+plain := $(if $(filter release debug,$(MODE)),1)
+
+.PHONY: check check-unit check-kudzu check-cpu check-samples
+checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md \
+	$(if $(plain),check-layers check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen))
+check: $(checks) ## run the tests, the samples, the README
+check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
+check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
+check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
+# A suite at a time, so that -j runs several at once.
+run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
+	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
+check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib
+	$(run-suite)
+$(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
+check-cpu-%: $(BUILD)/check_cpu
+	$(run-suite)
+
+.PHONY: test golden
+suite-runner := $(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
+test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=names
+	$(if $(suite-runner),,@echo 'SUITE=$(SUITE): there is none; these are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
+golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) lib ## write the expected files of tests anew: see git diff
+	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<
+	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \
+		$(nvrtc) $(test-cache) $(BUILD)/samples/$$name </dev/null >$$out.new && mv $$out.new $$out || exit 1; done
+
+# The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it too.
+.PHONY: check-driver check-large check-features
+check-driver: $(patsubst %,check-driver-%,$(SUITES_driver)) ## what tests of the CPU device NVIDIA's driver can run
+check-driver-%: $(BUILD)/check_driver $(corpus-ptx)
+	@$(nvrtc) CK_RUN_SUITE=$* $<
+check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 2^32 elements: 14 GB, minutes
+	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
+# By hand: what code for older processors computes, those without FMA too.
+LEVELS ?= sse2 sse4 avx avx2
+check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
+	@for level in $(LEVELS); do for suite in corpus forms half emit emit_wide ulp; do \
+		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
+		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
+		done; done
+
+.PHONY: check-cli check-pages check-layers check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen
+# The command has one thread: tsan has nothing to find in what it prints.
+check-cli: all
+	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
+	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
+	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) $(patience) tests/cli/check_project $(BUILD)))
+	$(if $(plain),$(call step,check-cli completions,tests/cli/check_completions))
+check-samples: $(SAMPLES:%=check-sample-%)
+check-sample-%: $(BUILD)/samples/% lib
+	$(call step,sample $*,$(nvrtc) $(test-cache) $(patience) .ci/check-sample $* $<)
+check-pages: $(example-programs) lib
+	$(call step,$@,$(nvrtc) $(test-cache) $(patience) .ci/check-pages $(BUILD))
+check-layers: all ## no folder of src uses one below it in make/lib.mk, by includes and by symbols
+	$(call step,$@,.ci/check-layers)
+check-makefile: ## a change recompiles what it touches and nothing else
+	$(call step,$@,MAKE='$(MAKE)' tests/build/check_makefile)
+check-pycuda:
+	$(call step,$@,.ci/check-pycuda)
+check-citizen: lib $(CITIZEN)
+	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
+check-ffi: lib
+	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
+docs/ptx.md: $(BUILD)/docs/ptx FORCE
+	$(call rewrite,$<)
+check-ptx-md: $(BUILD)/docs/ptx
+	$(call step,$@,{ $< | cmp - docs/ptx.md || { echo 'run: make docs/ptx.md'; false; }; })
+check-dropin: all $(DROPIN) $(BUILD)/check_driver
+	$(call step,$@,tests/dropin/check $(BUILD))
+	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
+
+# --- Checks for developers -----------------------------------------------------------------------
+
+# .ci/run has done the first one: DONE=check.
+STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
+	check-headers check-docs check-symbols check-instructions check-install
+.PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
+check-all: ## all of the checks below but check-fresh, -abi, -reproducible
+	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
+		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
+	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+check-clang: ## all of it built with clang, and the samples run; `make check CC=clang` is the rest
+	@$(MAKE) --no-print-directory all check-samples CC=clang BUILD=build/clang
+check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan)
+	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
+check-nocpu: ## the build without LLVM
+	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
+# Those of what LLVM makes; the rest does not depend on it.
+LLVM_SUITES := $(filter-out emit_size,$(filter emit% corpus forms half mma kept features,$(SUITES_cpu)))
+check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed
+	@command -v llvm-config-14 >/dev/null || { echo 'LLVM 14 is not installed'; exit 0; }; \
+	[ "$$(.ci/find-llvm)" != llvm-config-14 ] || { echo 'LLVM 14 is what all is built with'; exit 0; }; \
+	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14 \
+		SKIP='$(filter-out $(LLVM_SUITES),$(SUITES_cpu))'
+.PHONY: docs
+doxygen = mkdir -p $(BUILD)/docs && { cat docs/Doxyfile; echo OUTPUT_DIRECTORY=$(BUILD)/docs; \
+	echo $1; } | doxygen -
+docs: ## the reference of the API as pages, by Doxygen
+	$(call say,DOXYGEN)$(call doxygen) && echo '$(BUILD)/docs/html/index.html'
+check-docs: ## everything public is documented: Doxygen has no warning
+	$(call step,$@,$(call doxygen,WARN_AS_ERROR=FAIL_ON_WARNINGS))
+check-headers: ## each public header alone, C11 and C++17, with every compiler there is
+	$(call step,$@,.ci/check-headers)
+check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
+	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
+check-symbols: lib ## the libraries export what they should, nothing else
+	$(call step,$@,.ci/check-symbols $(BUILD))
+check-install: all ## install, build programs against it, run them without the build, uninstall
+	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' $(nvrtc) tests/install/check $(BUILD)/install $(if $(filter release,$(MODE)),$(BUILD)))
+check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
+	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
+check-reproducible: ## two builds in different folders give the same bytes
+	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
+check-fresh: ## make setup run check in a new bare Debian 12 (root, debootstrap, network)
+	@.ci/check-fresh
+
+.PHONY: lint lint-c lint-shell
+# How far the analyzer follows the paths of a function: by default 225,000 steps, which take five
+# times as long as these; `make lint LINT_STEPS=225000` before a release.
+LINT_STEPS ?= 40000
+lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
+lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command)))
+	@echo 'PASS: $@'
+lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
+	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
+		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
+lint-shell:
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) $(wildcard tests/*/check tests/cli/* \
+		tests/build/* bench/*.sh tests/samples/*.sh))
