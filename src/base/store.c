@@ -39,10 +39,6 @@ enum {
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
 #define ENTRY_MAX (INT64_C(1) << 30)
 
-static const char magic[8] = "KUDZU\r\n";
-
-struct store_tune store_tune = {.hash_bits = 128, .lock_wait_ms = 60000, .abandoned_s = 3600};
-
 /* Opening */
 
 /* "512", "100M": false if it is something else, or does not fit. */
@@ -119,11 +115,6 @@ bool store_open(struct store **out, const struct store_options *options)
 	}
 	*out = store;
 	return true;
-}
-
-const char *store_off(const struct store *store)
-{
-	return atomic_load(&store->off);
 }
 
 const char *store_folder(const struct store *store)
@@ -206,14 +197,6 @@ static enum store_result check_file(const struct store *store, int fd, struct st
 		return STORE_DAMAGED;
 	}
 	return store_is_ours(store, st) ? STORE_HIT : STORE_FOREIGN;
-}
-
-bool store_check_head(const struct store_head *head, off_t file_size)
-{
-	uint64_t rest = (uint64_t)file_size - sizeof(*head);
-	return memcmp(head->magic, magic, sizeof(magic)) == 0 && head->version == STORE_VERSION
-		&& head->zero == 0 && head->key_size <= rest
-		&& head->value_size == rest - head->key_size;
 }
 
 struct buffers {
@@ -518,7 +501,7 @@ static bool put(struct store *store, const struct store_key *key, const void *va
 	}
 	struct store_head head = {
 		.version = STORE_VERSION, .key_size = key->size, .value_size = size};
-	memcpy(head.magic, magic, sizeof(magic));
+	memcpy(head.magic, STORE_MAGIC, sizeof(head.magic));
 	head.hash = hash_entry(&head, key->hash, hash_of(value, size));
 	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
 	for (int i = 0; i < STORE_PIECES; i++) {

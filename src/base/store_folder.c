@@ -25,6 +25,11 @@
 
 enum { DEPTH_MAX = 1000 };
 
+const char *store_off(const struct store *store)
+{
+	return atomic_load(&store->off);
+}
+
 void store_turn_off(struct store *store, const char *reason)
 {
 	const char *none = NULL;

@@ -2,7 +2,11 @@
 #ifndef BASE_STORE_INNER_H
 #define BASE_STORE_INNER_H
 
-/* What the files store*.c share; others include store.h. */
+/*
+ * What the files store*.c share; others include store.h.  From the lowest to the highest, each uses
+ * only those before it: store_io.c, store_key.c, store_folder.c, store_walk.c, store_size.c,
+ * store.c.
+ */
 #include "base/common.h"
 
 #include "base/hash.h"
@@ -34,12 +38,14 @@ struct store {
 	atomic_llong swept; /* when abandoned files were last looked for, in seconds */
 };
 
-/* Tests change these. */
-extern struct store_tune {
-	int hash_bits;        /* 128; fewer make keys collide */
-	int lock_wait_ms;     /* how long store_lock waits */
-	int abandoned_s;      /* the age at which an unfinished file is nobody's any more */
-} store_tune;
+/* store_io.c: system calls that go on after a signal, and after a part. */
+int store_openat(int folder, const char *name, int flags);
+int store_lock_byte(int fd, int64_t byte, int wait_ms); /* 0, else an errno */
+void store_unlock_byte(int fd, int64_t byte);
+/* Whether all of it was read, or written; moves `parts` along. */
+bool store_read(int fd, struct iovec *parts, int count);
+bool store_write(int fd, struct iovec *parts, int count);
+int64_t store_now(void); /* seconds since 1970 */
 
 /* store_key.c: names.  An entry is "ab/" and 30 more digits of its key's hash, and the format's
  * version. */
@@ -56,24 +62,8 @@ bool store_key_has(const struct store_key *key, size_t at, const char *bytes, si
 bool store_is_entry_name(const char *name); /* without its folder; of any version */
 bool store_is_temporary_name(const char *name);
 
-/* store_io.c: system calls that go on after a signal, and after a part. */
-int store_openat(int folder, const char *name, int flags);
-int store_lock_byte(int fd, int64_t byte, int wait_ms); /* 0, else an errno */
-void store_unlock_byte(int fd, int64_t byte);
-/* Whether all of it was read, or written; moves `parts` along. */
-bool store_read(int fd, struct iovec *parts, int count);
-bool store_write(int fd, struct iovec *parts, int count);
-int64_t store_now(void); /* seconds since 1970 */
-
-/* store_folder.c: the descriptor of the folder, looked at again; opened again if it went away.  -1,
- * and errno, when there is none; `create` makes it. */
-int store_folder_fd(struct store *store, bool create);
-void store_close_folder(struct store *store);
-/* It is ours, and nobody else can write it. */
-bool store_is_ours(const struct store *store, const struct stat *st);
-void store_turn_off(struct store *store, const char *reason);
-
-/* store.c: what an entry's file begins with; then come the key and the value. */
+/* What an entry's file begins with; then come the key and the value. */
+#define STORE_MAGIC "KUDZU\r\n" /* with its zero */
 struct store_head {
 	char magic[8];
 	uint32_t version;
@@ -85,10 +75,20 @@ struct store_head {
 /* It is one, for a file of this size, which is no less than its own. */
 bool store_check_head(const struct store_head *head, off_t file_size);
 
-/* store_size.c: make room for an entry of `size` bytes.  False, and errno: there is none now. */
-bool store_make_room(struct store *store, int folder, int64_t size);
-/* Count what there is, after it was changed by other ways. */
-void store_recount(struct store *store, int folder);
+/* Tests change these. */
+extern struct store_tune {
+	int hash_bits;        /* 128; fewer make keys collide */
+	int lock_wait_ms;     /* how long store_lock waits */
+	int abandoned_s;      /* the age at which an unfinished file is nobody's any more */
+} store_tune;
+
+/* store_folder.c: the descriptor of the folder, looked at again; opened again if it went away.  -1,
+ * and errno, when there is none; `create` makes it. */
+int store_folder_fd(struct store *store, bool create);
+void store_close_folder(struct store *store);
+/* It is ours, and nobody else can write it. */
+bool store_is_ours(const struct store *store, const struct stat *st);
+void store_turn_off(struct store *store, const char *reason);
 
 /* store_walk.c: every file that has the name of an entry, until `each` returns false. */
 struct store_file {
@@ -99,5 +99,8 @@ struct store_file {
 bool store_files(int folder, bool (*each)(void *arg, const struct store_file *file), void *arg);
 /* Now and then, remove what processes that were killed have left. */
 void store_sweep(struct store *store, int folder);
+
+/* store_size.c: make room for an entry of `size` bytes.  False, and errno: there is none now. */
+bool store_make_room(struct store *store, int folder, int64_t size);
 
 #endif

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys of a store, and what the files of their entries are called. */
+/*
+ * The keys of a store, and how the file of an entry can be known: what it is called, and the head
+ * that it begins with.
+ *
+ * The name comes from the hash of the key.  So two keys may have one name, and whoever finds a file
+ * compares the whole key, which stands behind the head.
+ */
 #include "base/store_inner.h"
 
 #include <string.h>
+
+struct store_tune store_tune = {.hash_bits = 128, .lock_wait_ms = 60000, .abandoned_s = 3600};
 
 struct hash store_shorten(struct hash hash)
 {
@@ -75,4 +83,12 @@ bool store_key_has(const struct store_key *key, size_t at, const char *bytes, si
 		at = 0;
 	}
 	return size == 0;
+}
+
+bool store_check_head(const struct store_head *head, off_t file_size)
+{
+	uint64_t rest = (uint64_t)file_size - sizeof(*head);
+	return memcmp(head->magic, STORE_MAGIC, sizeof(head->magic)) == 0
+		&& head->version == STORE_VERSION && head->zero == 0 && head->key_size <= rest
+		&& head->value_size == rest - head->key_size;
 }

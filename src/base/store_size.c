@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeping a store below its size, and locks.
+ * Keeping a store below its size, clearing it, and locks.
  *
  * The file "state.1" holds how many bytes all entries take, and every process adds to it what it
  * is about to write: so nobody has to look at 100,000 files to know.  When the sum nears the limit
@@ -227,7 +227,26 @@ bool store_make_room(struct store *store, int folder, int64_t size)
 	return sum >= 0 && sum <= store->size_max;
 }
 
-void store_recount(struct store *store, int folder)
+/* Clearing */
+
+struct clearing {
+	int64_t count;
+	bool failed;
+};
+
+static bool remove_entry(void *arg, const struct store_file *file)
+{
+	struct clearing *clearing = arg;
+	if (unlinkat(file->folder, file->name, 0) == 0) {
+		clearing->count++;
+	} else if (errno != ENOENT) {
+		clearing->failed = true;
+	}
+	return true;
+}
+
+/* Count what there is, after it was changed by other ways. */
+static void recount(struct store *store, int folder)
 {
 	int fd = open_state(store, folder);
 	if (fd < 0) {
@@ -238,6 +257,25 @@ void store_recount(struct store *store, int folder)
 		store_unlock_byte(fd, LOCK_EVICT);
 	}
 	close(fd);
+}
+
+bool store_clear(struct store *store, int64_t *count)
+{
+	struct clearing clearing = {0, false};
+	*count = 0;
+	int folder = store_folder_fd(store, false);
+	if (folder < 0) {
+		return !store_off(store) && errno == ENOENT;
+	}
+	bool complete = store_files(folder, remove_entry, &clearing);
+	for (unsigned i = 0; i <= 0xff; i++) {
+		char name[3];
+		snprintf(name, sizeof(name), "%02x", i & 0xff);
+		unlinkat(folder, name, AT_REMOVEDIR); /* unless something came */
+	}
+	recount(store, folder);
+	*count = clearing.count;
+	return complete && !clearing.failed;
 }
 
 /* Locks of keys */

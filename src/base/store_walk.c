@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the files of a store: for lists, to clear it, to find what is old.  Others add and
- * remove files meanwhile, so each step takes it that a file is gone.  Only names that a store gives
- * are looked at: whatever else lies in the folder is not ours to touch.
+ * Going through the files of a store: to list its entries, and for store_size.c, which counts and
+ * removes them.  Others add and remove files meanwhile, so each step takes it that a file is gone.
+ * Only names that a store gives are looked at: whatever else lies in the folder is not ours to
+ * touch.
  */
 #include "base/store_inner.h"
 
@@ -11,7 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,43 +82,6 @@ void store_sweep(struct store *store, int folder)
 	if (list) {
 		closedir(list);
 	}
-}
-
-/* Clearing */
-
-struct clearing {
-	int64_t count;
-	bool failed;
-};
-
-static bool remove_entry(void *arg, const struct store_file *file)
-{
-	struct clearing *clearing = arg;
-	if (unlinkat(file->folder, file->name, 0) == 0) {
-		clearing->count++;
-	} else if (errno != ENOENT) {
-		clearing->failed = true;
-	}
-	return true;
-}
-
-bool store_clear(struct store *store, int64_t *count)
-{
-	struct clearing clearing = {0, false};
-	*count = 0;
-	int folder = store_folder_fd(store, false);
-	if (folder < 0) {
-		return !store_off(store) && errno == ENOENT;
-	}
-	bool complete = store_files(folder, remove_entry, &clearing);
-	for (unsigned i = 0; i <= 0xff; i++) {
-		char name[3];
-		snprintf(name, sizeof(name), "%02x", i & 0xff);
-		unlinkat(folder, name, AT_REMOVEDIR); /* unless something came */
-	}
-	store_recount(store, folder);
-	*count = clearing.count;
-	return complete && !clearing.failed;
 }
 
 /* Listing */
