@@ -23,6 +23,13 @@ static void kernel_free(struct rtc_kernel *kernel)
 	mem_free(kernel->lowered);
 }
 
+void image_free_variable(struct rtc_variable *variable)
+{
+	mem_free(variable->name);
+	mem_free(variable->lowered);
+	mem_free(variable->type);
+}
+
 static void free_texts(struct rtc_image *image)
 {
 	for (size_t i = 0; i < image->kernel_count; i++) {
@@ -228,85 +235,6 @@ bool image_finish(struct rtc_image *image)
 	}
 	mem_free(shared);
 	return ok;
-}
-
-/* Take over kinds and types, if sizes agree. */
-static bool adopt_params(struct rtc_kernel *kernel, const struct rtc_kernel *from)
-{
-	bool same = kernel->params_known && from->params_known
-		&& kernel->param_count == from->param_count;
-	for (size_t i = 0; same && i < kernel->param_count; i++) {
-		same = kernel->params[i].size == from->params[i].size;
-	}
-	for (size_t i = 0; same && i < kernel->param_count; i++) {
-		struct rtc_param *param = &kernel->params[i];
-		if (param->type || !from->params[i].type) {
-			continue;
-		}
-		param->type = mem_strdup(from->params[i].type);
-		param->kind = from->params[i].kind;
-		if (!param->type) {
-			return false;
-		}
-	}
-	return true;
-}
-
-bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from)
-{
-	bool ok = true;
-	for (size_t i = 0; i < from->kernel_count && ok; i++) {
-		struct rtc_kernel *kernel = image_by_symbol(image, from->kernels[i].lowered);
-		ok = !kernel || adopt_params(kernel, &from->kernels[i]);
-	}
-	return ok;
-}
-
-kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_error *err)
-{
-	*out = (struct rtc_image){0};
-	if (!data || size == 0) {
-		return error_set(err, KZ_INVALID, "expected PTX or a cubin, found no data");
-	}
-	char *copy = size < SIZE_MAX ? mem_alloc(size + 1) : NULL;
-	if (!copy) {
-		return error_no_memory(err);
-	}
-	mem_expect(copy, size);
-	memcpy(copy, data, size);
-	copy[size] = '\0';
-	out->data = copy;
-	out->size = size;
-	out->is_ptx = image_is_ptx(copy);
-	out->is_lto = !out->is_ptx && size >= 4 && memcmp(copy, "\xed\x43\x4e\x7f", 4) == 0;
-	if (out->is_ptx) {
-		out->size = strlen(copy);
-		out->hash = hash_of(copy, out->size);
-	}
-	return KZ_OK;
-}
-
-kz_status image_read(struct rtc_image *image, kz_error *err)
-{
-	kz_status status = KZ_OK;
-	if (image->is_ptx) {
-		status = image_read_ptx(image, image->data, err);
-	} else if (image->size >= 4 && memcmp(image->data, "\177ELF", 4) == 0) {
-		status = image_read_cubin(image, err);
-	} else if (!image->is_lto) {
-		status = error_set(err, KZ_BAD_IMAGE,
-			"expected PTX (text that begins with .version) or a cubin, found neither");
-	}
-	if (status) {
-		rtc_image_free(image);
-	}
-	return status;
-}
-
-kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
-{
-	kz_status status = image_begin(out, data, size, err);
-	return status ? status : image_read(out, err);
 }
 
 static bool is_word(char c)

@@ -19,13 +19,6 @@ static const char internal[] = "_INTERNAL_";
 /* What a compile added; see job.c. */
 static const char probe_symbol[] = "_Z11kudzu_probe";
 
-void image_free_variable(struct rtc_variable *variable)
-{
-	mem_free(variable->name);
-	mem_free(variable->lowered);
-	mem_free(variable->type);
-}
-
 /* "ns::table" of "_ZN2ns5tableE"; the symbol itself where it cannot be read. */
 static char *variable_name(const char *symbol)
 {
