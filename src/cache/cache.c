@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "cache/pack.h"
+#include "cache/pch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -79,7 +80,7 @@ static void save(struct store *store, const struct key *key, const struct rtc_im
 static kz_status compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
 {
 	atomic_fetch_add(&counts.compiles, 1);
-	return rtc_compile(out, request, err);
+	return pch_compile(out, request, err);
 }
 
 /* Whether the compiler's words name a folder of the caller's. */

@@ -22,6 +22,7 @@
 #include "cache/compiler.h"
 #include "cache/includes.h"
 #include "cache/key.h"
+#include "rtc/nvrtc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,18 +35,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEAP_MAX ((size_t)1 << 30)
-#define CREATE_HEAP_EXHAUSTED 14
-
 /* The folder of this process; NULL where there can be none. */
 static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* a fork is another process */
 	char *path;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Compiles read what is in the heap that growing it frees. */
-static pthread_rwlock_t heap_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static bool is_dots(const char *name)
 {
@@ -182,7 +177,8 @@ static char *include_lines(const char *source)
 	return str_take(&text);
 }
 
-char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
+/* The folder to name in --pch-dir for a request; NULL: do without. */
+static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
 {
 	const struct compiler *compiler;
 	struct rtc_request headers = *request;
@@ -201,31 +197,14 @@ char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
 	return *name ? subfolder(name) : NULL;
 }
 
-void pch_begin(void)
+kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
 {
-	pthread_rwlock_rdlock(&heap_lock);
-}
-
-/* All that was precompiled goes with the old heap. */
-static void grow(const struct nvrtc *nvrtc, size_t required)
-{
-	size_t size = 0;
-	pthread_rwlock_wrlock(&heap_lock);
-	if (nvrtc->GetPCHHeapSize(&size) == 0 && size < HEAP_MAX && required <= HEAP_MAX) {
-		size_t wanted = size + required;
-		wanted = wanted < 2 * size ? 2 * size : wanted;
-		(void)nvrtc->SetPCHHeapSize(wanted < HEAP_MAX ? wanted : HEAP_MAX);
-	}
-	pthread_rwlock_unlock(&heap_lock);
-}
-
-void pch_end(const struct nvrtc *nvrtc, nvrtcProgram program)
-{
-	size_t required = 0;
-	bool exhausted = nvrtc->GetPCHCreateStatus(program) == CREATE_HEAP_EXHAUSTED
-			 && nvrtc->GetPCHHeapSizeRequired(program, &required) == 0;
-	pthread_rwlock_unlock(&heap_lock);
-	if (exhausted) {
-		grow(nvrtc, required);
-	}
+	const struct nvrtc *nvrtc;
+	struct rtc_request inner = *request;
+	char *folder = request->pch && rtc_request_check(request, NULL) == KZ_OK
+		&& nvrtc_open(&nvrtc, NULL) == KZ_OK ? pch_folder(nvrtc, request) : NULL;
+	inner.pch_folder = folder;
+	kz_status status = rtc_compile(out, &inner, err);
+	mem_free(folder);
+	return status;
 }

@@ -8,13 +8,8 @@
  * out is done without.
  */
 #include "rtc/compile.h"
-#include "rtc/nvrtc.h"
 
-/* The folder to name in --pch-dir for a request, freed with mem_free; NULL: do without. */
-char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request);
-
-/* Around each compile that has such a folder; the second makes room if there was too little. */
-void pch_begin(void);
-void pch_end(const struct nvrtc *nvrtc, nvrtcProgram program);
+/* rtc_compile, with a folder for precompiled headers where the request asks for them. */
+kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
 
 #endif

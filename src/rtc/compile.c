@@ -20,7 +20,6 @@
 #include "rtc/headers.h"
 #include "rtc/rtc_image.h"
 #include "rtc/job.h"
-#include "cache/pch.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -564,7 +563,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 		return error_no_memory(err);
 	}
 	job.tail = scan.complete;
-	job.pch = request->pch ? pch_folder(job.nvrtc, request) : NULL;
+	job.pch = request->pch_folder;
 	if (!(status = job_prepare(&job, err)) && !(status = run(&job, &out->log, err))) {
 		status = assemble(out, &job, err);
 	}

@@ -90,10 +90,13 @@ struct rtc_request {
 	bool fast_math;
 	bool no_prelude;
 	bool relocatable;                  /* -rdc=true */
-	bool pch;                          /* precompile the headers that the source begins with */
+	bool pch;                          /* precompile the headers that the source begins with: for
+	                                    * pch_compile */
 	int fast_compile;                  /* 0 to 3: 0, min, mid, max */
 	int max_registers;                 /* 0: no limit */
 	const char *std;                   /* "c++20"; NULL: NVRTC's default */
+	const char *pch_folder;            /* where precompiled headers are; NULL: use none.  It follows
+	                                    * from the rest, see pch_compile */
 };
 
 /*

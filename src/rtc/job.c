@@ -17,14 +17,18 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/headers.h"
-#include "cache/pch.h"
 #include "rtc/thread.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PROBE "kudzu_probe"
+
+/* Of precompiled headers. */
+#define HEAP_MAX ((size_t)1 << 30)
+#define CREATE_HEAP_EXHAUSTED 14
 
 /* A blank line ends a comment that a backslash carries over the end of the source. */
 static const char tail[] =
@@ -241,16 +245,44 @@ static bool add_names(struct job *job, nvrtcProgram program)
 	return true;
 }
 
+/* NVRTC keeps what it has precompiled in one heap of the process.  Compiles read what is there, and
+ * growing it frees all. */
+static pthread_rwlock_t heap_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void heap_grow(const struct nvrtc *nvrtc, size_t required)
+{
+	size_t size = 0;
+	pthread_rwlock_wrlock(&heap_lock);
+	if (nvrtc->GetPCHHeapSize(&size) == 0 && size < HEAP_MAX && required <= HEAP_MAX) {
+		size_t wanted = size + required;
+		wanted = wanted < 2 * size ? 2 * size : wanted;
+		(void)nvrtc->SetPCHHeapSize(wanted < HEAP_MAX ? wanted : HEAP_MAX);
+	}
+	pthread_rwlock_unlock(&heap_lock);
+}
+
+/* A compile that may use it has ended: make room if there was too little. */
+static void heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
+{
+	size_t required = 0;
+	bool exhausted = nvrtc->GetPCHCreateStatus(program) == CREATE_HEAP_EXHAUSTED
+			 && nvrtc->GetPCHHeapSizeRequired(program, &required) == 0;
+	pthread_rwlock_unlock(&heap_lock);
+	if (exhausted) {
+		heap_grow(nvrtc, required);
+	}
+}
+
 static nvrtcResult compile_program(const struct call *call, nvrtcProgram program)
 {
 	const struct job *job = call->job;
 	if (job->pch) {
-		pch_begin();
+		pthread_rwlock_rdlock(&heap_lock);
 	}
 	nvrtcResult code = job->nvrtc->CompileProgram(program, (int)call->options->count,
 		(const char *const *)call->options->items);
 	if (job->pch) {
-		pch_end(job->nvrtc, program);
+		heap_end(job->nvrtc, program);
 	}
 	return code;
 }
@@ -303,7 +335,6 @@ static bool drop_pch(struct job *job)
 			&& (job->code == JOB_INVALID_OPTION ? strstr(job->log, "--pch")
 							     : strstr(job->log, "PCH directory"));
 	if (at_fault) {
-		mem_free(job->pch);
 		job->pch = NULL;
 	}
 	return at_fault;
@@ -421,7 +452,5 @@ void job_finish(struct job *job)
 		job_drop_name(job, job->name_count - 1);
 	}
 	mem_free(job->names);
-	mem_free(job->pch);
 	job->names = NULL;
-	job->pch = NULL;
 }

@@ -42,7 +42,7 @@ struct job {
 	bool prelude;       /* include it */
 	bool locate;        /* add line information, to tell where PTX comes from */
 	bool tail;          /* add the line that the probes need */
-	char *pch;          /* the folder of precompiled headers; NULL: none */
+	const char *pch;    /* the folder of precompiled headers, the request's; NULL: none */
 	struct job_name *names;
 	size_t name_count;
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "rtc/compile.h"
+#include "cache/pch.h"
 #include "rtc/nvrtc.h"
 #include "support/suite.h"
 
@@ -43,7 +43,7 @@ static void teardown(void)
 static void expect(struct rtc_request *request, const char *number, bool is_read)
 {
 	struct rtc_image image;
-	kz_status st = rtc_compile(&image, request, &err);
+	kz_status st = pch_compile(&image, request, &err);
 	ck_assert_msg(st == KZ_OK, "%s\n%s", err.message, err.log ? err.log : "");
 	ck_assert_msg(strstr(image.data, number) != NULL, "no %s in\n%s", number, image.data);
 	ck_assert_int_eq(image.log && strstr(image.log, "unused") != NULL, is_read);
@@ -174,7 +174,7 @@ START_TEST(folders_of_processes_that_ended_are_removed)
 		pid_t pid = fork();
 		if (pid == 0) {
 			struct rtc_image image;
-			_exit(rtc_compile(&image, &request, NULL) != KZ_OK);
+			_exit(pch_compile(&image, &request, NULL) != KZ_OK);
 		}
 		int status = -1;
 		waitpid(pid, &status, 0);
@@ -214,7 +214,7 @@ START_TEST(errors_are_those_of_the_source)
 		"#include \"value.h\"\n__global__ void k(int *a) { *a = valu(); }\n", &text);
 	struct rtc_image image;
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(rtc_compile(&image, &request, &err), KZ_COMPILE);
+		ck_assert_int_eq(pch_compile(&image, &request, &err), KZ_COMPILE);
 		ck_assert_str_eq(err.message, "identifier \"valu\" is undefined");
 		ck_assert_int_eq(err.line, 2);
 		ck_assert_ptr_null(strstr(err.log, "PCH"));
@@ -232,7 +232,7 @@ START_TEST(want_of_memory_leaves_nothing)
 	for (long n = 0; failed; n++) {
 		struct rtc_image image;
 		mem_fail_after(n);
-		kz_status st = rtc_compile(&image, &request, &err);
+		kz_status st = pch_compile(&image, &request, &err);
 		failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));
