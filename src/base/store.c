@@ -133,6 +133,19 @@ void store_close(struct store *store)
 	mem_free(store);
 }
 
+struct store *store_default(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct store *store; /* stays as long as the process */
+	pthread_mutex_lock(&mutex);
+	if (!store && !store_open(&store, NULL)) {
+		store = NULL;
+	}
+	struct store *opened = store;
+	pthread_mutex_unlock(&mutex);
+	return opened;
+}
+
 void store_stats(const struct store *store, struct store_stats *out)
 {
 	*out = (struct store_stats){

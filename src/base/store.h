@@ -45,6 +45,10 @@ const char *store_folder(const struct store *store);
 /* May be NULL; nobody uses it any more. */
 void store_close(struct store *store);
 
+/* The one without options, opened by whoever needs it first: it stays as long as the process.  NULL
+ * when memory runs out. */
+struct store *store_default(void);
+
 /* A key whose bytes lie in up to three places, as where a long text in the middle is another's. */
 enum { STORE_PIECES = 3 };
 struct store_key {

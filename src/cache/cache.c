@@ -16,26 +16,12 @@
 #include "cache/pack.h"
 #include "cache/pch.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 static struct {
 	_Atomic int64_t compiles, disk_hits, unpackable, not_cached;
 } counts;
-
-struct store *cache_store(void)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static struct store *store; /* stays as long as the process */
-	pthread_mutex_lock(&mutex);
-	if (!store && !store_open(&store, NULL)) {
-		store = NULL;
-	}
-	struct store *opened = store;
-	pthread_mutex_unlock(&mutex);
-	return opened;
-}
 
 void cache_counts(struct cache_counts *out)
 {
@@ -153,7 +139,7 @@ kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc
 	const struct key_bytes *begun, kz_error *err)
 {
 	const struct compiler *compiler;
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	*key = (struct key){.bytes = {.own = STR_INIT}};
 	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
 	    || !key_make(key, request, begun, compiler, false) || key->why_not) {

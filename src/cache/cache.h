@@ -3,7 +3,6 @@
 #define RTC_CACHE_H
 
 /* rtc_compile behind a folder of what was compiled before. */
-#include "base/store.h"
 #include "rtc/compile.h"
 #include "cache/key.h"
 
@@ -14,9 +13,6 @@
  */
 kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
 	const struct key_bytes *begun, kz_error *err);
-
-/* The store of this process, opened by whoever needs it first; NULL when memory runs out. */
-struct store *cache_store(void);
 
 struct cache_counts {
 	int64_t compiles;    /* by NVRTC, failed ones too */

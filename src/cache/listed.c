@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
-#include "cache/cache.h"
+#include "base/store.h"
 #include "rtc/rtc_image.h"
 #include "cache/pack.h"
 
@@ -73,7 +73,7 @@ kz_status listed_inspect(struct rtc_image *out, const void *data, size_t size, k
 	struct str key = STR_INIT;
 	kz_status status = image_begin(out, data, size, err);
 	bool is_big = !status && out->is_ptx && out->size >= LEAST_SIZE;
-	struct store *store = is_big ? cache_store() : NULL;
+	struct store *store = is_big ? store_default() : NULL;
 	bool may_keep = store && !store_off(store) && make_key(&key, out);
 	if (!status && !(may_keep && find(out, store, &key))) {
 		status = image_read(out, err);

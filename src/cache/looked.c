@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
-#include "cache/cache.h"
+#include "base/store.h"
 
 #include <limits.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static bool is_current(struct hash hash, const char *paths, size_t size)
 static struct store *open_store(struct str *key, const char *what)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	size_t id_size = store && !store_off(store) ? dl_build_id(id, kind) : 0;
 	str_addn(key, kind, sizeof(kind));
 	str_addn(key, (const char *)id, id_size);

@@ -319,7 +319,7 @@ static bool add_size(void *arg, const struct store_entry *entry)
 /* A folder that could be used: is it? */
 static void describe_cache(struct kz_diagnosis *diagnosis, const char *path, bool is_there)
 {
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	const char *off = store ? store_off(store) : NULL;
 	int64_t size = 0;
 	diagnosis->no_memory |= !store;

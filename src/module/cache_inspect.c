@@ -31,7 +31,7 @@ kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 		return error_set(err, KZ_INVALID, "kz_cache_figures.size is %zu, expected %zu: "
 			"initialize it with KZ_CACHE_FIGURES_INIT", out->size, sizeof(*out));
 	}
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	if (!store) {
 		return error_no_memory(err);
 	}
@@ -106,7 +106,7 @@ static bool show(void *arg, const struct store_entry *entry)
 /* The store, if it is on. */
 static kz_status open_store(struct store **out, kz_error *err)
 {
-	*out = cache_store();
+	*out = store_default();
 	if (!*out) {
 		return error_no_memory(err);
 	}
@@ -137,7 +137,7 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 kz_status kz_cache_clear(int64_t *count, kz_error *err)
 {
 	int64_t removed = 0;
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	compiled_clear();
 	if (!store) {
 		return error_no_memory(err);
@@ -325,7 +325,7 @@ static bool answer(struct str *out, struct store *store, const struct key *key)
 static kz_status find_answer(struct str *out, const struct rtc_request *request, kz_error *err)
 {
 	const struct compiler *compiler;
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	struct key key = {.bytes = {.own = STR_INIT}};
 	kz_status st;
 	if ((st = rtc_request_check(request, err)) || (st = compiler_get(&compiler, err))) {

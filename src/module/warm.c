@@ -15,7 +15,7 @@
 #include "base/cores.h"
 #include "base/dl.h"
 #include "base/file.h"
-#include "cache/cache.h"
+#include "base/store.h"
 #include "module/warm.h"
 
 #include <kudzu/warm.h>
@@ -239,7 +239,7 @@ static void listen_to_workers(struct warm_up *warm)
 static void run_workers(struct warm_up *warm, int64_t processes)
 {
 	int64_t want = processes > 0 ? processes : cores_available();
-	struct store *store = cache_store();
+	struct store *store = store_default();
 	want = min64(min64(want, warm->count), MOST_WORKERS);
 	char *program = want > 1 && store && !store_off(store) ? find_program() : NULL;
 	while (program && warm->worker_count < want && start_worker(warm, program)) {

@@ -103,7 +103,7 @@ static bool replace(void *arg, const struct store_entry *entry)
 	char *key = mem_alloc(entry->key_size);
 	memcpy(key, entry->key, entry->key_size);
 	*count += memcmp(key, "list", 5) == 0
-		&& store_put(cache_store(), key, entry->key_size, other.data, other.len);
+		&& store_put(store_default(), key, entry->key_size, other.data, other.len);
 	mem_free(key);
 	return true;
 }
@@ -130,7 +130,7 @@ START_TEST(an_entry_that_is_no_such_list_is_a_miss)
 			str_clear(&other);
 			str_add(&other, "no list");
 		}
-		ck_assert(store_walk(cache_store(), replace, &count));
+		ck_assert(store_walk(store_default(), replace, &count));
 		ck_assert_int_eq(count, 1);
 		ck_assert(!is_from_disk());
 	}

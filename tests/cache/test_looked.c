@@ -150,13 +150,13 @@ START_TEST(an_entry_that_is_something_else_does_no_harm)
 	size_t size;
 	run("mkdir d && printf 1 >d/file");
 	keep();
-	ck_assert(store_walk(cache_store(), copy_key, &key));
-	ck_assert_int_eq(store_get(cache_store(), key.data, key.len, &entry, &size), STORE_HIT);
+	ck_assert(store_walk(store_default(), copy_key, &key));
+	ck_assert_int_eq(store_get(store_default(), key.data, key.len, &entry, &size), STORE_HIT);
 	for (size_t i = 0; i < size; i++) {
-		ck_assert(store_put(cache_store(), key.data, key.len, entry, i));
+		ck_assert(store_put(store_default(), key.data, key.len, entry, i));
 		ck_assert_msg(!is_found(), "%zu bytes of it", i);
 		entry[i] = (char)(entry[i] + 1);
-		ck_assert(store_put(cache_store(), key.data, key.len, entry, size));
+		ck_assert(store_put(store_default(), key.data, key.len, entry, size));
 		entry[i] = (char)(entry[i] - 1);
 		char *value;
 		size_t found;
@@ -174,7 +174,7 @@ START_TEST(any_allocation_may_fail)
 {
 	run("mkdir d && printf 1 >d/file");
 	bool failed = true;
-	(void)cache_store();
+	(void)store_default();
 	for (long n = 0; failed; n++) {
 		mem_fail_after(n);
 		keep();
@@ -203,7 +203,7 @@ static struct result find_in_process(const char *source, const char *cuda)
 		struct reach reach;
 		struct store_stats stats;
 		reach_find(&reach, &request, &cuda, 1);
-		store_stats(cache_store(), &stats);
+		store_stats(store_default(), &stats);
 		*result = (struct result){reach.cuda, reach.cuda_count, stats.gets[STORE_HIT],
 			stats.stored};
 		_exit(reach.why_not || reach.no_memory);
