@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that a compile may read: from a request to a search.  reach_search.c does it, and
- * reach_closure.c has CUDA's own headers.
+ * The files that a compile may read: from a request to a search.  reach_closure.c goes from text to
+ * text and has CUDA's own headers; reach_search.c looks for each name.
  *
  * From the source on, each file that is named (includes.c) is looked for in every place where NVRTC
  * might: beside the file that names it, in the folder of the source, in all include folders.  All
@@ -21,8 +21,6 @@
 #include "base/common.h"
 
 #include "cache/reach_inner.h"
-
-#include "base/alloc.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -132,7 +130,7 @@ static void add_options(struct search *search)
 		} else if (file) {
 			char *quoted = arena_printf(&search->arena, "\"%s", file);
 			if (quoted) {
-				search_look_for(search, &nowhere, quoted);
+				reach_look_for(search, &nowhere, quoted);
 			}
 			search->out->no_memory |= !quoted;
 		}
@@ -177,7 +175,7 @@ static void search_all(struct search *search, const char *const *cuda_dirs, size
 		add_roots(search, cuda_dirs, cuda_count);
 	}
 	add_options(search);
-	search_look_for_all(search);
+	reach_look_for_all(search);
 	for (size_t i = 0; i < count; i++) {
 		includes_free(&includes[i]);
 	}
@@ -198,13 +196,4 @@ void reach_find(struct reach *out, const struct rtc_request *request,
 	search_all(&search, cuda_dirs, cuda_count);
 	pthread_mutex_unlock(&lock);
 	search_end(&search);
-}
-
-void reach_free(struct reach *reach)
-{
-	for (size_t i = 0; i < reach->count; i++) {
-		mem_free(reach->files[i].label);
-	}
-	mem_free(reach->files);
-	*reach = (struct reach){0};
 }

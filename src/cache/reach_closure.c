@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA's own headers: what each of them brings with it, once per process.  See reach.c. */
+/*
+ * The walk from text to text, and CUDA's own headers.
+ *
+ * Each name of a text is looked for (reach_search.c), which may lead to more texts.  What a CUDA
+ * header brings with it, its closure, is found once per process: by a walk of its own, in CUDA's
+ * folders alone.  See reach.c.
+ */
 #include "base/common.h"
 
 #include "cache/reach_inner.h"
@@ -95,6 +101,33 @@ static bool find_kept_closure(struct closure *closure)
 	return ok;
 }
 
+/* Add what one of CUDA's own headers brings with it. */
+static void closure_add(struct search *search, const char *name);
+
+void reach_look_for(struct search *search, const struct text *text, const char *quoted)
+{
+	if (search_look_for(search, text, quoted)) {
+		closure_add(search, quoted + 1);
+	}
+}
+
+static void look_for_names(struct search *search, const struct text *text)
+{
+	const struct str *names = &text->includes->names;
+	for (size_t at = 0; at < names->len && !search_is_over(search);
+		at += strlen(names->data + at) + 1) {
+		reach_look_for(search, text, names->data + at);
+	}
+}
+
+void reach_look_for_all(struct search *search)
+{
+	const struct text *text = search->first;
+	for (; text && !search_is_over(search); text = text->next) {
+		look_for_names(search, text);
+	}
+}
+
 /* Look for a header and what it names among CUDA's. */
 static bool find_closure(struct closure *closure, const struct search *outer, const char *name)
 {
@@ -112,9 +145,9 @@ static bool find_closure(struct closure *closure, const struct search *outer, co
 	char *quoted = arena_printf(&search.arena, "<%s", name);
 	out.no_memory = !quoted;
 	if (quoted) {
-		search_look_for(&search, &nowhere, quoted);
+		reach_look_for(&search, &nowhere, quoted);
 	}
-	search_look_for_all(&search);
+	reach_look_for_all(&search);
 	search_end(&search);
 	closure->hash = out.cuda;
 	closure->count = out.cuda_count;
@@ -160,7 +193,7 @@ static struct closure *closure_of(const struct search *search, const char *name)
 	return closure;
 }
 
-void closure_add(struct search *search, const char *name)
+static void closure_add(struct search *search, const char *name)
 {
 	const struct closure *closure = closure_of(search, name);
 	if (!closure) {
@@ -177,4 +210,3 @@ void closure_add(struct search *search, const char *name)
 	/* The caller's folders may have a header of a name in there. */
 	search_push_text(search, &closure->includes, NULL, "", true);
 }
-

@@ -60,13 +60,14 @@ const char *search_folder_of(struct search *search, const char *path);
 /* Have names of a text be looked for; what it says about all of the compile counts. */
 void search_push_text(struct search *search, const struct includes *includes, const char *folder,
 	const char *label, bool is_cuda);
-/* Take the files of a name, which comes with its quote or bracket: all that there are. */
-void search_look_for(struct search *search, const struct text *text, const char *quoted);
-/* The same with all names of the texts that are there, and of those that they lead to. */
-void search_look_for_all(struct search *search);
+/* Take the files of a name, which comes with its quote or bracket: all that there are.  True if the
+ * name may be that of one of CUDA's own headers as well, whose folders this search leaves out. */
+bool search_look_for(struct search *search, const struct text *text, const char *quoted);
 
-/* Add what one of CUDA's own headers brings with it. */
-void closure_add(struct search *search, const char *name);
+/* reach_closure.c: the same, with what one of CUDA's own headers brings with it. */
+void reach_look_for(struct search *search, const struct text *text, const char *quoted);
+/* The same with all names of the texts that are there, and of those that they lead to. */
+void reach_look_for_all(struct search *search);
 
 /* Files are read once in a walk.  How many things are remembered, and forget them. */
 void search_next_walk(void);

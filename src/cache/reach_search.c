@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk from text to text: names are looked for in all places, files that are there are read.
- * See reach.c.
+ * Looking for one name: in all places where it might be.  Files that are there are read, and are
+ * texts whose names will be looked for.  See reach.c.
  */
 #include "base/common.h"
 
@@ -362,21 +362,21 @@ static bool has_first_folder(struct search *search, const struct root *root, con
 }
 
 /* A name with its quote or bracket. */
-void search_look_for(struct search *search, const struct text *text, const char *quoted)
+bool search_look_for(struct search *search, const struct text *text, const char *quoted)
 {
 	const char *name = quoted + 1;
 	if (is_in_memory(search->request, name)) {
-		return;
+		return false;
 	}
 	if (name[0] == '/') {
 		look_at(search, name, name, text->is_cuda);
-		return;
+		return false;
 	}
 	if (text->folder && quoted[0] == '"') {
 		look_below(search, text->folder, text->label, name, text->is_cuda);
 	}
 	if (search_is_over(search) || !mark(search, &search->names, name)) {
-		return;
+		return false;
 	}
 	if (search->collected) {
 		str_addn(search->collected, quoted, strlen(quoted) + 1);
@@ -390,26 +390,7 @@ void search_look_for(struct search *search, const struct text *text, const char 
 			look_below(search, root->path, root->label, name, root->is_cuda);
 		}
 	}
-	if (end < search->root_count && !text->is_cuda && !search_is_over(search)) {
-		closure_add(search, name);
-	}
-}
-
-static void look_for_names(struct search *search, const struct text *text)
-{
-	const struct str *names = &text->includes->names;
-	for (size_t at = 0; at < names->len && !search_is_over(search);
-		at += strlen(names->data + at) + 1) {
-		search_look_for(search, text, names->data + at);
-	}
-}
-
-void search_look_for_all(struct search *search)
-{
-	const struct text *text = search->first;
-	for (; text && !search_is_over(search); text = text->next) {
-		look_for_names(search, text);
-	}
+	return end < search->root_count && !text->is_cuda && !search_is_over(search);
 }
 
 void search_begin(struct search *search)
@@ -428,3 +409,11 @@ void search_end(struct search *search)
 	arena_free(&search->arena);
 }
 
+void reach_free(struct reach *reach)
+{
+	for (size_t i = 0; i < reach->count; i++) {
+		mem_free(reach->files[i].label);
+	}
+	mem_free(reach->files);
+	*reach = (struct reach){0};
+}
