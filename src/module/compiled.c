@@ -247,6 +247,15 @@ static struct kz_image *look(struct wanted *wanted, const struct rtc_request *re
 	return NULL;
 }
 
+/* Compile, or take from the disk what was compiled before; *key becomes that of the image. */
+static kz_status compiled_make(struct kz_image **out, struct key *key,
+	const struct rtc_request *request, const struct key_bytes *begun, kz_error *err)
+{
+	struct rtc_image image;
+	kz_status st = cache_compile(&image, key, request, begun, err);
+	return st ? st : image_take(out, &image, err);
+}
+
 kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err)
 {
 	struct wanted wanted = {.is_given = false};
@@ -262,7 +271,7 @@ kz_status compiled_get(struct kz_image **out, const struct rtc_request *request,
 		pthread_mutex_unlock(&table.lock);
 	}
 	kz_status st = *out ? KZ_OK
-		: image_make(out, &key, request, is_known ? &wanted.bytes : NULL, err);
+		: compiled_make(out, &key, request, is_known ? &wanted.bytes : NULL, err);
 	if (mine) {
 		settle(&wanted, *out, &key);
 	}

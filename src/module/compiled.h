@@ -5,7 +5,7 @@
 /* The images that this process has compiled, or read from disk. */
 #include "module/module.h"
 
-/* The image of a request, from memory if it is there, else by image_make. */
+/* The image of a request, from memory if it is there, else from the disk or the compiler. */
 kz_status compiled_get(struct kz_image **out, const struct rtc_request *request, kz_error *err);
 
 /* The image of these bytes, which are PTX, a cubin or LTO-IR: one that there was, or a new one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules: source or image -> loaded code whose kernels can be found by name.
+ * Modules: image -> loaded code whose kernels can be found by name.
  *
  * src/rtc makes the image and says what it knows of the kernels' parameters; this file loads it
  * and, when a kernel is first asked for, completes that knowledge: a size that neither signature
@@ -14,7 +14,6 @@
 #include "base/squeeze.h"
 #include "base/str.h"
 #include "module/load.h"
-#include "module/loaded.h"
 #include "module/module.h"
 
 #include <stdlib.h>
@@ -184,52 +183,6 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 		kz_error_clear(&refusal);
 	}
 	kz_image_release(other);
-	return st;
-}
-
-/* Whether the driver is older than the PTX that the options ask for: a cubin for the device is what
- * the compiler would have made without them. */
-static bool ptx_is_too_new(const struct kz_device *dev, const kz_compile_options *options,
-	const kz_error *refusal)
-{
-	return refusal->domain == KZ_DOMAIN_DRIVER
-	       && refusal->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION && !dev->ptx_only && options
-	       && options->arch && strncmp(options->arch, "compute_", 8) == 0;
-}
-
-static kz_status compile_and_load(struct kz_module **out, struct kz_device *dev,
-	const char *source, const kz_compile_options *options, kz_error *err)
-{
-	struct kz_image *image = NULL;
-	kz_status st = image_compile(&image, source, options, dev->info.compute_capability,
-		dev->ptx_only, err);
-	if (st == KZ_OK) {
-		st = loaded_get(out, dev, image, err);
-	}
-	kz_image_release(image);
-	return st;
-}
-
-kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
-	const kz_compile_options *options, kz_error *err)
-{
-	kz_error refusal = KZ_ERROR_INIT;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
-		return st;
-	}
-	st = compile_and_load(out, dev, source, options, &refusal);
-	if (st && ptx_is_too_new(dev, options, &refusal)) {
-		kz_compile_options others = *options;
-		others.arch = NULL;
-		st = compile_and_load(out, dev, source, &others, NULL);
-	}
-	if (st) {
-		(void)error_copy(err, &refusal);
-		st = refusal.status;
-	}
-	kz_error_clear(&refusal);
 	return st;
 }
 

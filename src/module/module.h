@@ -53,23 +53,6 @@ struct kz_module {
 /* Takes what is in *image, whatever happens. */
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
 
-/* What the options say, which may be NULL, and the environment, goes into a request. */
-kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
-	kz_error *err);
-
-struct key;
-struct key_bytes;
-
-/* Compile, or take from disk what was; *key becomes that of the image, as cache_compile says; `begun`
- * is for key_make. */
-kz_status image_make(struct kz_image **out, struct key *key, const struct rtc_request *request,
-	const struct key_bytes *begun, kz_error *err);
-
-/* Compile for a device of this compute capability; without one (0) the options or a default say
- * for what. */
-kz_status image_compile(struct kz_image **out, const char *source,
-	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err);
-
 /* module.c */
 
 /* Load an image; the caller has the module alone. */
@@ -80,6 +63,17 @@ void module_share(struct kz_module *mod);
 /* Give back a count that holds none on the device: the table's, or one after
  * module_forget_device.  NULL is fine. */
 void module_drop(struct kz_module *mod);
+
+/* compile_source.c */
+
+/* What the options say, which may be NULL, and the environment, goes into a request. */
+kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err);
+
+/* Compile for a device of this compute capability; without one (0) the options or a default say
+ * for what. */
+kz_status image_compile(struct kz_image **out, const char *source,
+	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err);
 
 /* refusal.c */
 
