@@ -191,14 +191,6 @@ static int fail(const struct run *run, kz_error *err)
 	return status;
 }
 
-kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
-	kz_error *err)
-{
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	options.shared_size = run->shared_size;
-	return kz_launch_args(kernel, run->grid, run->block, &options, values->args, run->count, err);
-}
-
 /* Of an access that --check has found; false for any other failure. */
 static bool fail_access(const struct run *run, const struct run_values *values,
 	const struct parameters *parameters, const struct source *source, kz_error *err)

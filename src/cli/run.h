@@ -50,6 +50,9 @@ void run_values_finish(struct run_values *values);
 /* Bytes and elements: of all arrays, and of the largest. */
 int64_t run_values_size(const struct run_values *values);
 int64_t run_values_count(const struct run_values *values);
+/* Launch a kernel with them. */
+kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
+	kz_error *err);
 
 /* --check, see run_guard.c.  Begin with the first launch, of which nothing is printed, and go on with
  * the second; what the first gives is for the second. */
@@ -75,7 +78,5 @@ kz_status run_show(const struct run *run, const struct run_values *values,
 /* Launch again and again, and print how long it takes. */
 kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
 	const struct run_values *values, kz_error *err);
-kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
-	kz_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu run: what the words of the command line say, on the device.
+ * kudzu run: what the words of the command line say, on the device, and a launch with it.
  *
  * Elements are computed here and copied: a kernel that fills an array would have to be compiled.
  */
@@ -184,4 +184,12 @@ int64_t run_values_count(const struct run_values *values)
 		most = count > most ? count : most;
 	}
 	return most;
+}
+
+kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
+	kz_error *err)
+{
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.shared_size = run->shared_size;
+	return kz_launch_args(kernel, run->grid, run->block, &options, values->args, run->count, err);
 }
