@@ -8,7 +8,6 @@
 #include "cpu/config/settings.h"
 
 #include "cpu/config/features.h"
-#include "cpu/runtime/rt.h"
 
 #include <ctype.h>
 #include <locale.h>
@@ -77,7 +76,7 @@ static bool parse_seconds(const char *text, uint64_t *out)
 
 static bool parse_width(const char *text, uint64_t *out)
 {
-	*out = strcmp(text, "1") == 0 ? 1 : RT_MAX_WIDTH;
+	*out = strcmp(text, "1") == 0 ? 1 : SETTINGS_MAX_WIDTH;
 	return *out == 1 || strcmp(text, "32") == 0;
 }
 

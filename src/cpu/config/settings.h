@@ -15,6 +15,7 @@ enum setting {
 };
 
 #define SETTINGS_MAX_THREADS 1024
+#define SETTINGS_MAX_WIDTH 32 /* a whole warp */
 
 /* Where allocations lie in their pages, so that what is beside them traps at the first byte. */
 enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };

@@ -44,6 +44,8 @@ enum { HUGE_BYTES = 4 << 10, WIDE_BYTES = 32 << 10, FEW_BYTES = 64 << 20 };
 /* Of what a kernel is called in its object file. */
 #define SYMBOL_SIZE 48
 
+static_assert(SETTINGS_MAX_WIDTH == RT_MAX_WIDTH, "the widest warp is a whole one");
+
 /* The code of one kernel. */
 struct loaded {
 	struct code code;
