@@ -131,7 +131,7 @@
  *     ptx_mma.[ch]  which thread of a warp has which elements of a matrix
  *     lex.[ch]      text -> tokens
  *     parser.[ch] parse.[ch] parse_expr.c parse_reg.c parse_var.c parse_body.c parse_operand.c
- *     parse_call.c  tokens -> module; parse_part.c: kernels that are read late
+ *     parse_call.c  tokens -> module; parse_part.c parse_outline.c: kernels that are read late
  *     check.[ch]    what is not supported, and rules; checker.h check_operand.c: operands and
  *                   their types; check_call.c: calls; check_text.c: what is wrong, in words
  *     flatten.[ch]  a kernel and the functions that it calls become one list of instructions;

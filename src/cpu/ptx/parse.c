@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-	MAX_FILES = 1 << 16,
 	DYNAMIC_ALIGN = 16, /* of dynamic shared memory, at least */
 	NEWEST_MAJOR = 9    /* .version of CUDA 13; minor versions add instructions, which are
 	                     * refused one by one */
@@ -203,86 +202,6 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 	if (is_kernel && skims) {
 		part_empty(p, old, &mark, newest);
 	}
-}
-
-/* .loc 1 12 3, function_name $name+0, inlined_at 1 10 5 */
-static void parse_loc(struct parser *p)
-{
-	uint64_t file = take_int(p), line = take_int(p);
-	take_int(p);
-	p->source_file = file < MAX_FILES ? (int)file : 0;
-	p->source_line = line < INT32_MAX ? (int)line : 0;
-	while (accept(p, ",")) {
-		if (accept(p, "function_name")) {
-			take_name(p);
-			if (accept(p, "+")) {
-				take_int(p);
-			}
-		} else {
-			expect(p, "inlined_at");
-			take_int(p);
-			take_int(p);
-			take_int(p);
-		}
-	}
-}
-
-/* .file 1 "kernel.cu", time, size */
-static void parse_file(struct parser *p)
-{
-	uint64_t index = take_int(p);
-	if (p->token.kind != TOKEN_STRING) {
-		fail_expected(p, "a file name in quotes");
-	} else if (index >= MAX_FILES) {
-		parser_fail(p, "file number %llu is above %d", (unsigned long long)index,
-			MAX_FILES - 1);
-	}
-	const char *name = p->failed ? NULL
-		: arena_strndup(&p->module->arena, p->token.text, p->token.len);
-	while (name && p->files.count <= index && list_add(p, &p->files, sizeof(name))) {
-	}
-	if (!name || p->failed) {
-		parser_no_memory(p);
-		return;
-	}
-	((const char **)p->files.data)[index] = name;
-	advance(p);
-	while (accept(p, ",")) {
-		take_int(p);
-	}
-}
-
-static void parse_section(struct parser *p)
-{
-	if (p->token.kind != TOKEN_WORD) {
-		fail_expected(p, "the name of a section");
-	}
-	advance(p);
-	expect(p, "{");
-	for (size_t depth = 1; depth > 0 && !p->failed;) {
-		if (at_end(p)) {
-			fail_expected(p, "'}'");
-		}
-		depth += at(p, "{");
-		depth -= at(p, "}");
-		advance(p);
-	}
-}
-
-bool parse_common(struct parser *p)
-{
-	if (accept(p, ".loc")) {
-		parse_loc(p);
-	} else if (accept(p, ".file")) {
-		parse_file(p);
-	} else if (accept(p, ".pragma")) {
-		skip_past(p, ";");
-	} else if (accept(p, ".section")) {
-		parse_section(p);
-	} else {
-		return false;
-	}
-	return true;
 }
 
 /* .version 9.0 */

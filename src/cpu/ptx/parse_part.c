@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that are read late.  A text that was found good once has its kernels in known places:
- * reading it again leaves them out, and each is read when it is asked for, so that what a big module
- * costs is what is used of it.
+ * The kernels of a text as parts of it: where each one is, and how to pass over those that are not
+ * read now.  Two readers of a whole text ask for that.
  *
- * The one idea: a kernel depends on what stands before it in the module, and nothing depends on a
- * kernel.  Where that is not so (a kernel that is declared first, or named by another, or has
- * variables of the module in its body) the module is not separable, and is always read whole.  What
- * stands behind the kernel is there, too, when it is read late, and looked at by nobody
- * (symbol_find).
- *
- * So a text of many kernels can be checked without holding them: it is skimmed for where they are
- * (parse_skim), and each is read and forgotten again (api_survey.c).
+ * parse_skim only wants to know where the kernels are: it reads the name of each, passes over the
+ * rest, and leaves an empty kernel.  parse_outline.c knows that already from an earlier time: it does
+ * not even look at the text of a kernel, and goes on behind it.
  */
 #include "base/common.h"
 
 #include "cpu/ptx/parser.h"
-
-#include "base/alloc.h"
 
 #include <string.h>
 
@@ -25,8 +17,7 @@
  * is there of the first word of one that is left out. */
 enum { MOST_OF_A_LINE = 1024, MOST_OF_A_WORD = 64 };
 
-/* In place of each kernel that is not read yet; nobody changes it. */
-static struct ptx_func no_kernel = {.name = "", .is_entry = true, .is_extern = true};
+struct ptx_func part_no_kernel = {.name = "", .is_entry = true, .is_extern = true};
 
 void part_add(struct parser *p, const struct token *start, const struct token *name,
 	const struct ptx_func *func)
@@ -61,7 +52,7 @@ void part_skim_body(struct parser *p)
 }
 
 /* The next part will have the same: one for its parameters, one for its body. */
-static void free_scopes(struct parser *p, const struct scope *until)
+void part_free_scopes(struct parser *p, const struct scope *until)
 {
 	while (p->newest != until) {
 		struct map *names = &p->newest->names;
@@ -77,7 +68,7 @@ static void free_scopes(struct parser *p, const struct scope *until)
 void part_empty(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
 	const struct scope *newest)
 {
-	free_scopes(p, newest);
+	part_free_scopes(p, newest);
 	*kernel = (struct ptx_func){.name = kernel->name, .is_entry = true, .is_extern = true,
 		.index = kernel->index};
 	arena_reset(&p->module->arena, mark);
@@ -88,14 +79,7 @@ bool part_is_left_out(const struct parser *p)
 	return p->gap < p->gap_end && (uint64_t)(p->token.text - p->text) == p->gap->offset;
 }
 
-static bool fail_other(struct ptx_diag *diag)
-{
-	return ptx_fail(diag, 1, 1, "the text is not the one that was checked");
-}
-
-/* The text from `begin` up to the next part that is left out, or the end, is read next, with the first
- * word of that. */
-static void fetch_gap(const struct parser *p, size_t begin)
+void part_fetch_gap(const struct parser *p, size_t begin)
 {
 	if (p->known.read) {
 		size_t end = p->gap < p->gap_end ? p->gap->offset + (size_t)MOST_OF_A_WORD
@@ -104,9 +88,7 @@ static void fetch_gap(const struct parser *p, size_t begin)
 	}
 }
 
-/* Go on at `offset`, which is on line `line`, in a text that is there from `there` on: beyond that no
- * line is followed to its beginning. */
-static void seek(struct parser *p, size_t there, uint64_t offset, uint32_t line)
+void part_seek(struct parser *p, size_t there, uint64_t offset, uint32_t line)
 {
 	const char *at = p->text + offset, *begin = p->text + there;
 	const char *before = memrchr(begin, '\n', offset - there);
@@ -116,8 +98,7 @@ static void seek(struct parser *p, size_t there, uint64_t offset, uint32_t line)
 	advance(p);
 }
 
-/* Where a line may begin that has `offset` on it. */
-static size_t line_from(const struct parser *p, size_t offset)
+size_t part_line_from(const struct parser *p, size_t offset)
 {
 	return !p->known.read || offset < MOST_OF_A_LINE ? 0 : offset - MOST_OF_A_LINE;
 }
@@ -135,88 +116,10 @@ void part_leave_out(struct parser *p)
 			parser_fail(p, "the text is not the one that was checked");
 			return;
 		}
-		*slot = &no_kernel;
+		*slot = &part_no_kernel;
 		end = (uint64_t)part->offset + part->size;
 	} while (p->gap < p->gap_end && p->gap->offset == end);
-	size_t there = end < size ? line_from(p, end) : size;
-	fetch_gap(p, there);
-	seek(p, there, end, part->end_line);
-}
-
-bool parse_outline(struct ptx_module *out, const char *text, const struct kudzu_text *known,
-	const struct ptx_part *parts, size_t count, struct ptx_diag *diag)
-{
-	struct parser *p = mem_zalloc(1, sizeof(*p));
-	*out = (struct ptx_module){.arena = ARENA_INIT, .text_size = known->size,
-		.text_hash = {known->hash_high, known->hash_low}, .is_separable = true, .parser = p};
-	if (!p) {
-		return ptx_no_memory(diag);
-	}
-	p->known = *known;
-	p->gap = parts;
-	p->gap_end = parts + count;
-	fetch_gap(p, 0);
-	parse_begin(p, out, text, known->size, diag);
-	parse_top(p);
-	parse_end(p);
-	bool ok = !p->failed && (p->gap == p->gap_end || fail_other(diag));
-	if (!ok) {
-		parse_free(out);
-	}
-	return ok;
-}
-
-/* Nothing may be left of a part that failed. */
-static void forget_part(struct parser *p)
-{
-	struct list *lists[] = {&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts,
-		&p->labels, &p->fixups};
-	for (size_t i = 0; i < countof(lists); i++) {
-		lists[i]->count = 0;
-	}
-	p->scope = p->global;
-	free_scopes(p, p->global);
-	p->failed = false;
-	p->part = NULL;
-}
-
-struct ptx_func *parse_part(struct ptx_module *module, const struct ptx_part *part,
-	struct ptx_diag *diag)
-{
-	struct parser *p = module->parser;
-	if (part->offset > module->text_size || part->size > module->text_size - part->offset
-	    || part->index >= module->func_count) {
-		fail_other(diag);
-		return NULL;
-	}
-	p->part = part;
-	p->diag = diag;
-	p->read = NULL;
-	size_t there = line_from(p, part->offset), end = (size_t)part->offset + part->size;
-	if (p->known.read) {
-		p->known.read(p->known.arg, there, end);
-	}
-	p->lexer.end = p->text + end;
-	seek(p, there, part->offset, part->line);
-	if (!p->failed && !parse_definition_or_variable(p)) {
-		fail_expected(p, "a kernel");
-	}
-	struct ptx_func *func = p->failed || !at_end(p) ? NULL : p->read;
-	forget_part(p);
-	if (func) {
-		func->index = part->index;
-		module->funcs[part->index] = func;
-	} else if (!diag->message[0]) {
-		fail_other(diag); /* no kernel, but something else that may stand there */
-	}
-	return func;
-}
-
-void parse_forget(struct ptx_module *module, const struct ptx_part *part,
-	const struct arena_mark *mark)
-{
-	if (part->index < module->func_count) {
-		module->funcs[part->index] = &no_kernel;
-	}
-	arena_reset(&module->arena, mark);
+	size_t there = end < size ? part_line_from(p, end) : size;
+	part_fetch_gap(p, there);
+	part_seek(p, there, end, part->end_line);
 }

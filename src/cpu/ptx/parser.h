@@ -86,7 +86,7 @@ struct parser {
 	bool failed;
 	bool names_kernel;        /* something that has been read names one */
 	const char *text;
-	struct kudzu_text known;      /* by parse_outline; its `read`: see fetch in parse_part.c */
+	struct kudzu_text known;      /* by parse_outline; its `read`: see part_fetch_gap */
 	const struct ptx_part *part;  /* the one that is read by itself, NULL if none is */
 	struct ptx_func *read;        /* and what it came to */
 	const struct ptx_part *gap;   /* the next one that parse_outline leaves out, until: */
@@ -185,6 +185,17 @@ void part_empty(struct parser *p, struct ptx_func *kernel, const struct arena_ma
 /* Whether the next thing is to be left out; do so. */
 bool part_is_left_out(const struct parser *p);
 void part_leave_out(struct parser *p);
+/* In place of each kernel that is not read yet; nobody changes it. */
+extern struct ptx_func part_no_kernel;
+void part_free_scopes(struct parser *p, const struct scope *until);
+/* The text from `begin` up to the next part that is left out, or the end, is read next, with the first
+ * word of that. */
+void part_fetch_gap(const struct parser *p, size_t begin);
+/* Where a line may begin that has `offset` on it. */
+size_t part_line_from(const struct parser *p, size_t offset);
+/* Go on at `offset`, which is on line `line`, in a text that is there from `there` on: beyond that no
+ * line is followed to its beginning. */
+void part_seek(struct parser *p, size_t there, uint64_t offset, uint32_t line);
 
 /* parse_expr.c */
 struct constant {
@@ -205,9 +216,6 @@ void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, boo
 /* ( .param ... , .param ... ): laid out one after the other, each at its own alignment. */
 struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size);
 
-/* parse.c, for bodies too. */
-bool parse_common(struct parser *p); /* .loc .file .pragma .section; false if it is none */
-
 /* parse_reg.c: behind .reg up to the semicolon. */
 void parse_registers(struct parser *p);
 /* A special register of four parts, such as %tid, as a vector. */
@@ -217,6 +225,8 @@ void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count
 
 /* parse_body.c: from behind the { to behind the matching }. */
 void parse_body(struct parser *p);
+/* Inside of bodies and outside: .loc .file .pragma .section; false if it is none of these. */
+bool parse_common(struct parser *p);
 
 /* parse_operand.c: an operand; true if the next one is within the same brackets. */
 bool parse_operand(struct parser *p, struct ptx_operand *out);
