@@ -130,7 +130,7 @@ struct flat {
 	} spare;
 };
 
-/* flatten.c: building blocks */
+/* flat_inst.c: memory and lists, registers, labels */
 void flat_no_memory(struct flat *f);
 /* Cleared memory, of this work and of the module; NULL: f->failed. */
 void *flat_alloc(struct flat *f, size_t count, size_t size);
@@ -159,13 +159,13 @@ struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto
 /* flat_frame.c: give every variable its place, and links theirs. */
 void flat_lay_out(struct flat *f);
 struct flat_place flat_place(struct flat *f, const struct ptx_var *var);
+/* An operand of f->body, as one of the kernel. */
+struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from);
 
 /* flat_body.c: copy the instructions of all bodies. */
-struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from);
 void flat_copy_bodies(struct flat *f);
 
 /* flat_stack.c: the stack of a thread, by f->body */
-bool flat_is_stack(const struct ptx_inst *inst);
 void flat_start_stack(struct flat *f);
 void flat_enter(struct flat *f);
 void flat_leave(struct flat *f);
@@ -174,12 +174,14 @@ void flat_stack(struct flat *f, const struct ptx_inst *inst); /* alloca and its 
 
 /* flat_call.c: instructions in place of calls and returns; of f->body */
 void flat_prologue(struct flat *f);
-size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst);
 void flat_call(struct flat *f, const struct ptx_inst *inst, size_t index);
 void flat_ret(struct flat *f, const struct ptx_inst *inst);
 void flat_finish_returns(struct flat *f);
 
-/* flat_inst.c: single instructions */
+/* flat_inst.c: single instructions, for f->body */
+bool flat_is_stack(const struct ptx_inst *inst); /* alloca and its like */
+/* Begin what a guarded instruction stands for; the label behind it comes behind that. */
+size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst);
 struct ptx_operand flat_reg_operand(unsigned reg);
 struct ptx_operand flat_int_operand(int64_t value);
 struct ptx_operand flat_label_operand(size_t label);

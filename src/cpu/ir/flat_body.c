@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The instructions of all functions, one function behind the other, with their registers, labels
- * and variables renamed to those of the kernel.
+ * and variables renamed to those of the kernel (flat_operand).  Calls, returns and what takes from
+ * the stack become other instructions (flat_call.c, flat_stack.c).
  */
 #include "base/common.h"
 
@@ -9,60 +10,6 @@
 #include "cpu/ir/flat.h"
 
 #include <string.h>
-
-/* An address of a variable of the function. */
-static struct ptx_operand variable(struct flat *f, const struct ptx_operand *from)
-{
-	struct ptx_operand o = *from;
-	const struct ptx_func *func = f->body->func;
-	const struct ptx_var *var = from->var;
-	bool is_kernel_param = func->is_entry && var->space == PTX_PARAM && !var->is_argument;
-	if (var->space == PTX_SHARED) {
-		o.var = f->body->shared[var->index];
-	} else if (var->space == PTX_LOCAL || (var->space == PTX_PARAM && !is_kernel_param)) {
-		o = flat_place(f, var).operand;
-		o.bracketed = from->bracketed;
-		o.value += from->value;
-	}
-	return o;
-}
-
-static struct ptx_operand *elements(struct flat *f, const struct ptx_operand *from)
-{
-	struct ptx_operand *copy = flat_keep(f, from->count, sizeof(*copy));
-	for (size_t i = 0; i < from->count && copy; i++) {
-		copy[i] = flat_operand(f, &from->elements[i]);
-	}
-	return copy;
-}
-
-struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
-{
-	struct ptx_operand o = *from;
-	switch (from->kind) {
-	case PTX_PAIR:
-		o.reg2 += f->body->first_reg;
-		o.reg += f->body->first_reg;
-		break;
-	case PTX_REG:
-		o.reg += f->body->first_reg;
-		break;
-	case PTX_ADDRESS:
-		o.reg += o.has_base ? f->body->first_reg : 0;
-		return from->var ? variable(f, from) : o;
-	case PTX_LABEL:
-		o.reg += (unsigned)f->body->first_label;
-		break;
-	case PTX_FUNC:
-		return flat_int_operand((int64_t)from->func->address);
-	case PTX_VECTOR:
-		o.elements = elements(f, from);
-		break;
-	default:
-		break;
-	}
-	return o;
-}
 
 /* The address of a variable on the stack is a sum, which mov and cvta take from a register. */
 static void use_frame(struct flat *f, struct ptx_inst *inst)

@@ -36,20 +36,6 @@ void flat_prologue(struct flat *f)
 	}
 }
 
-/* Begin what a guarded instruction stands for; the label behind it comes behind
- * that. */
-size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst)
-{
-	size_t behind = flat_label(f);
-	if (inst->has_guard) {
-		struct ptx_inst *bra = flat_bra(f, behind);
-		bra->has_guard = true;
-		bra->guard = f->body->first_reg + inst->guard;
-		bra->guard_negated = !inst->guard_negated;
-	}
-	return behind;
-}
-
 void flat_ret(struct flat *f, const struct ptx_inst *inst)
 {
 	const struct flat_link *link = f->body->link;

@@ -4,6 +4,9 @@
  * through; then come the variables of the kernel, behind them those of the functions that it calls,
  * and so on: a function lies behind all of its callers, so that two share memory only when neither
  * can be active while the other is.  The stack, with recursive functions, is behind all that.
+ *
+ * So this also says what an operand of a function is in the kernel: its registers, labels and
+ * variables have moved.
  */
 #include "base/common.h"
 
@@ -78,6 +81,60 @@ struct flat_place flat_place(struct flat *f, const struct ptx_var *var)
 		o->var = f->area;
 	}
 	return place;
+}
+
+/* An address of a variable of the function. */
+static struct ptx_operand variable(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand o = *from;
+	const struct ptx_func *func = f->body->func;
+	const struct ptx_var *var = from->var;
+	bool is_kernel_param = func->is_entry && var->space == PTX_PARAM && !var->is_argument;
+	if (var->space == PTX_SHARED) {
+		o.var = f->body->shared[var->index];
+	} else if (var->space == PTX_LOCAL || (var->space == PTX_PARAM && !is_kernel_param)) {
+		o = flat_place(f, var).operand;
+		o.bracketed = from->bracketed;
+		o.value += from->value;
+	}
+	return o;
+}
+
+static struct ptx_operand *elements(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand *copy = flat_keep(f, from->count, sizeof(*copy));
+	for (size_t i = 0; i < from->count && copy; i++) {
+		copy[i] = flat_operand(f, &from->elements[i]);
+	}
+	return copy;
+}
+
+struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
+{
+	struct ptx_operand o = *from;
+	switch (from->kind) {
+	case PTX_PAIR:
+		o.reg2 += f->body->first_reg;
+		o.reg += f->body->first_reg;
+		break;
+	case PTX_REG:
+		o.reg += f->body->first_reg;
+		break;
+	case PTX_ADDRESS:
+		o.reg += o.has_base ? f->body->first_reg : 0;
+		return from->var ? variable(f, from) : o;
+	case PTX_LABEL:
+		o.reg += (unsigned)f->body->first_label;
+		break;
+	case PTX_FUNC:
+		return flat_int_operand((int64_t)from->func->address);
+	case PTX_VECTOR:
+		o.elements = elements(f, from);
+		break;
+	default:
+		break;
+	}
+	return o;
 }
 
 /* Registers, labels, and the variables' offsets from the start of the function's part. */

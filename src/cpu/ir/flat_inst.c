@@ -1,10 +1,84 @@
 /* SPDX-License-Identifier: MIT */
-/* Single instructions that stand for parts of a call. */
+/*
+ * What flattening is built of: memory and lists, new registers and labels, and single instructions
+ * that stand for parts of a call.  Nothing here knows what a call is made of.
+ *
+ * A list that cannot grow gives a spare element, so that its user need not look (flat.h).
+ */
 #include "base/common.h"
 
 #include "cpu/ir/flat.h"
 
+#include "base/alloc.h"
+
 #include <string.h>
+
+void flat_no_memory(struct flat *f)
+{
+	if (!f->failed) {
+		f->failed = true;
+		ptx_no_memory(f->diag);
+	}
+}
+
+static void *alloc_from(struct flat *f, struct arena *arena, size_t count, size_t size)
+{
+	void *memory = arena_alloc(arena, count, size);
+	if (!memory) {
+		flat_no_memory(f);
+	}
+	return memory;
+}
+
+void *flat_alloc(struct flat *f, size_t count, size_t size)
+{
+	return alloc_from(f, &f->scratch, count, size);
+}
+
+void *flat_keep(struct flat *f, size_t count, size_t size)
+{
+	return alloc_from(f, &f->module->arena, count, size);
+}
+
+void *flat_add(struct flat *f, struct flat_list *list, size_t size)
+{
+	assert(size <= sizeof(f->spare));
+	if (list->count == list->cap) {
+		size_t cap, bytes;
+		void *data = NULL;
+		if (size_mul(&cap, list->cap ? list->cap : 32, 2) && size_mul(&bytes, cap, size)) {
+			data = mem_realloc(list->data, bytes);
+		}
+		if (!data) {
+			flat_no_memory(f);
+			return &f->spare;
+		}
+		list->data = data;
+		list->cap = cap;
+	}
+	return memset((char *)list->data + list->count++ * size, 0, size);
+}
+
+unsigned flat_reg(struct flat *f, enum ptx_type type)
+{
+	struct ptx_reg *reg = flat_add(f, &f->regs, sizeof(*reg));
+	*reg = (struct ptx_reg){"#", type};
+	return (unsigned)f->regs.count - 1;
+}
+
+size_t flat_label(struct flat *f)
+{
+	struct ptx_label *label = flat_add(f, &f->labels, sizeof(*label));
+	label->name = "#";
+	return f->labels.count - 1;
+}
+
+void flat_label_here(struct flat *f, size_t label)
+{
+	if (!f->failed) {
+		((struct ptx_label *)f->labels.data)[label].inst = f->insts.count;
+	}
+}
 
 struct ptx_operand flat_reg_operand(unsigned reg)
 {
@@ -46,6 +120,18 @@ struct ptx_inst *flat_bra(struct flat *f, size_t label)
 {
 	const struct ptx_operand operand = flat_label_operand(label);
 	return flat_inst(f, PTX_OP_BRA, PTX_NONE, &operand, 1);
+}
+
+size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst)
+{
+	size_t behind = flat_label(f);
+	if (inst->has_guard) {
+		struct ptx_inst *bra = flat_bra(f, behind);
+		bra->has_guard = true;
+		bra->guard = f->body->first_reg + inst->guard;
+		bra->guard_negated = !inst->guard_negated;
+	}
+	return behind;
 }
 
 void flat_set(struct ptx_inst *inst, enum ptx_mod mod)
@@ -128,4 +214,10 @@ void flat_move(struct flat *f, const struct flat_place *to, const struct flat_pl
 	} else {
 		flat_mov(f, to->type, to->operand.reg, from->operand);
 	}
+}
+
+bool flat_is_stack(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_ALLOCA || inst->op == PTX_OP_STACKSAVE
+		|| inst->op == PTX_OP_STACKRESTORE;
 }

@@ -104,12 +104,6 @@ void flat_epilogue(struct flat *f)
 	}
 }
 
-bool flat_is_stack(const struct ptx_inst *inst)
-{
-	return inst->op == PTX_OP_ALLOCA || inst->op == PTX_OP_STACKSAVE
-		|| inst->op == PTX_OP_STACKRESTORE;
-}
-
 /* alloca d, size, align: nothing is added to the size before it is known to fit. */
 static void take(struct flat *f, const struct ptx_inst *inst)
 {

@@ -12,9 +12,10 @@
  * behind it, where they also save the registers that they need after a call to themselves; and
  * alloca takes from it.
  *
- * flat_kind.c gives functions addresses, flat_args.c puts arguments in registers, flat_graph.c
- * finds what a kernel calls, flat_frame.c lays out memory, flat_body.c copies instructions,
- * flat_call.c and flat_stack.c replace calls, returns and alloca by what flat_inst.c makes.
+ * flat_inst.c has the building blocks and single instructions.  flat_kind.c gives functions
+ * addresses, flat_args.c puts arguments in registers, flat_graph.c finds what a kernel calls,
+ * flat_frame.c lays out memory, flat_call.c and flat_stack.c replace calls, returns and alloca, and
+ * flat_body.c copies instructions and calls both of them.
  */
 #include "base/common.h"
 
@@ -24,52 +25,6 @@
 
 #include <string.h>
 
-void flat_no_memory(struct flat *f)
-{
-	if (!f->failed) {
-		f->failed = true;
-		ptx_no_memory(f->diag);
-	}
-}
-
-static void *alloc_from(struct flat *f, struct arena *arena, size_t count, size_t size)
-{
-	void *memory = arena_alloc(arena, count, size);
-	if (!memory) {
-		flat_no_memory(f);
-	}
-	return memory;
-}
-
-void *flat_alloc(struct flat *f, size_t count, size_t size)
-{
-	return alloc_from(f, &f->scratch, count, size);
-}
-
-void *flat_keep(struct flat *f, size_t count, size_t size)
-{
-	return alloc_from(f, &f->module->arena, count, size);
-}
-
-void *flat_add(struct flat *f, struct flat_list *list, size_t size)
-{
-	assert(size <= sizeof(f->spare));
-	if (list->count == list->cap) {
-		size_t cap, bytes;
-		void *data = NULL;
-		if (size_mul(&cap, list->cap ? list->cap : 32, 2) && size_mul(&bytes, cap, size)) {
-			data = mem_realloc(list->data, bytes);
-		}
-		if (!data) {
-			flat_no_memory(f);
-			return &f->spare;
-		}
-		list->data = data;
-		list->cap = cap;
-	}
-	return memset((char *)list->data + list->count++ * size, 0, size);
-}
-
 /* A copy of the list in the module. */
 static void *keep_list(struct flat *f, const struct flat_list *list, size_t size)
 {
@@ -78,27 +33,6 @@ static void *keep_list(struct flat *f, const struct flat_list *list, size_t size
 		memcpy(copy, list->data, list->count * size);
 	}
 	return copy;
-}
-
-unsigned flat_reg(struct flat *f, enum ptx_type type)
-{
-	struct ptx_reg *reg = flat_add(f, &f->regs, sizeof(*reg));
-	*reg = (struct ptx_reg){"#", type};
-	return (unsigned)f->regs.count - 1;
-}
-
-size_t flat_label(struct flat *f)
-{
-	struct ptx_label *label = flat_add(f, &f->labels, sizeof(*label));
-	label->name = "#";
-	return f->labels.count - 1;
-}
-
-void flat_label_here(struct flat *f, size_t label)
-{
-	if (!f->failed) {
-		((struct ptx_label *)f->labels.data)[label].inst = f->insts.count;
-	}
 }
 
 /* Whether there is anything to do: a call, the address of a function, or alloca. */
