@@ -170,7 +170,7 @@
  *     kept.[ch]     compiled kernels in the cache on disk
  *     outline.[ch]  texts that were found good, so that they need not be read whole again
  *     code.[ch]     object files -> code that can run
- *     jit.[ch]      kernels -> machine code, from the cache or by LLVM; jit_open.c: load what needs
+ *     jit.[ch]      kernels -> machine code, from the cache or by LLVM; jit_open.[ch]: load what needs
  *                   LLVM, libkudzu-cpu-llvm.so: emit.[ch]; jit_llvm.[ch]: LLVM IR -> object files;
  *                   jit_link.[ch]: LLVM's own linker; jit_dump.[ch]: what
  *                   becomes of a kernel, as text

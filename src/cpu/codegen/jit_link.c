@@ -6,7 +6,6 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/jit/code.h"
 #include "cpu/codegen/jit_link.h"
 
 #include <llvm-c/Core.h>
@@ -26,12 +25,13 @@ bool jit_linker_fail(struct ptx_diag *diag, int line, const char *what, LLVMErro
 	return false;
 }
 
-static bool define_callees(struct jit_linker *linker, struct ptx_diag *diag)
+static bool define_callees(struct jit_linker *linker, const struct jit_callee *callees,
+	struct ptx_diag *diag)
 {
-	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[CODE_CALLEE_COUNT] = {{.Name = NULL}};
-	for (size_t i = 0; i < CODE_CALLEE_COUNT; i++) {
-		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(linker->lljit, code_callees[i].name);
-		pairs[i].Sym.Address = (uintptr_t)code_callees[i].address;
+	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[JIT_CALLEE_COUNT] = {{.Name = NULL}};
+	for (size_t i = 0; i < JIT_CALLEE_COUNT; i++) {
+		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(linker->lljit, callees[i].name);
+		pairs[i].Sym.Address = (uintptr_t)callees[i].address;
 		pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported
 			| LLVMJITSymbolGenericFlagsCallable;
 	}
@@ -56,7 +56,8 @@ static void note_error(void *data, LLVMErrorRef error)
 	}
 }
 
-static bool create(struct jit_linker **out, struct ptx_diag *diag)
+static bool create(struct jit_linker **out, const struct jit_callee *callees,
+	struct ptx_diag *diag)
 {
 	struct jit_linker *linker = mem_zalloc(1, sizeof(*linker));
 	if (!linker) {
@@ -69,7 +70,7 @@ static bool create(struct jit_linker **out, struct ptx_diag *diag)
 	}
 	LLVMOrcExecutionSessionSetErrorReporter(
 		LLVMOrcLLJITGetExecutionSession(linker->lljit), note_error, linker);
-	if (!define_callees(linker, diag)) {
+	if (!define_callees(linker, callees, diag)) {
 		jit_linker_release(linker);
 		return false;
 	}
@@ -96,10 +97,10 @@ static bool link_object(uintptr_t *out, struct jit_linker *linker, const void *o
 	return true;
 }
 
-bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const void *object, size_t size,
-	const char *symbol, struct ptx_diag *diag)
+bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
+	const void *object, size_t size, const char *symbol, struct ptx_diag *diag)
 {
-	if (!*linker && !create(linker, diag)) {
+	if (!*linker && !create(linker, callees, diag)) {
 		return false;
 	}
 	(*linker)->diag = diag;

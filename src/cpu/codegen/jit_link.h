@@ -3,16 +3,16 @@
 #define CPU_JIT_LINK_H
 
 /* LLVM's own linker, for objects that code.c does not load. */
-#include "cpu/ptx/ptx.h"
+#include "cpu/codegen/jit_llvm.h"
 
 #include <llvm-c/Error.h>
 
 struct jit_linker;
 
-/* Add an object file and find the function `symbol` in it; no two objects may have the same.  The
- * linker is made when there is none yet, *linker being NULL. */
-bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const void *object, size_t size,
-	const char *symbol, struct ptx_diag *diag);
+/* Add an object file, which may call `callees`, and find the function `symbol` in it; no two objects
+ * may have the same.  The linker is made when there is none yet, *linker being NULL. */
+bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
+	const void *object, size_t size, const char *symbol, struct ptx_diag *diag);
 void jit_linker_release(struct jit_linker *linker); /* NULL is fine; its code is gone */
 
 /* "LLVM cannot <what>: ..."; takes the error.  Always false. */

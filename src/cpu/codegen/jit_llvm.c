@@ -68,6 +68,7 @@ struct jit_llvm {
 	char *triple;
 	char *features;
 	struct jit_linker *linker;  /* of what code.c has refused; NULL until there is some */
+	const struct jit_callee *callees;
 	bool is_deep;               /* LLVM has said so: the code needs more than JIT_MOST_STACK */
 	struct ptx_diag *diag;      /* of the call that is running */
 };
@@ -164,7 +165,8 @@ static void jit_llvm_release(struct jit_llvm *llvm)
 	mem_free(llvm);
 }
 
-static bool jit_llvm_create(struct jit_llvm **out, const char *features, struct ptx_diag *diag)
+static bool jit_llvm_create(struct jit_llvm **out, const char *features,
+	const struct jit_callee *callees, struct ptx_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct jit_llvm *llvm = mem_zalloc(1, sizeof(*llvm));
@@ -174,6 +176,7 @@ static bool jit_llvm_create(struct jit_llvm **out, const char *features, struct 
 		return ptx_no_memory(diag);
 	}
 	pthread_once(&once, init_llvm);
+	llvm->callees = callees;
 	llvm->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(llvm->context, note_diagnostic, llvm);
 	if (!find_target(llvm, diag)) {
@@ -428,7 +431,7 @@ static void jit_llvm_free_object(struct jit_object *object)
 static bool jit_llvm_link(uintptr_t *out, struct jit_llvm *llvm, const void *object, size_t size,
 	const char *symbol, struct ptx_diag *diag)
 {
-	return jit_linker_add(out, &llvm->linker, object, size, symbol, diag);
+	return jit_linker_add(out, &llvm->linker, llvm->callees, object, size, symbol, diag);
 }
 
 __attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_calls = {

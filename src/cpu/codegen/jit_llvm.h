@@ -4,11 +4,10 @@
 
 /*
  * LLVM's part of jit.c, which is in a library of its own, libkudzu-cpu-llvm.so: to load LLVM takes
- * longer than all that a kernel from the cache takes.  jit_open.c loads it when the first kernel has
+ * longer than all that a kernel from the cache takes.  jit/jit_open.c loads it when the first kernel has
  * to be compiled; programs that have it linked in, as the tests, use that.  The library exports one
  * name, the table jit_llvm_calls.
  */
-#include "base/dl.h"
 #include "cpu/ptx/ptx.h"
 
 #include <time.h>
@@ -54,11 +53,22 @@ enum jit_outcome {
 	JIT_TOO_DEEP           /* or the code would need too much stack */
 };
 
+/* What compiled code may call by name: what LLVM calls by itself where the processor has no
+ * instruction for it.  The dynamic linker is not asked: it would not find libm when somebody has
+ * loaded us with RTLD_LOCAL. */
+#define JIT_CALLEE_COUNT 15
+struct jit_callee {
+	const char *name;
+	void (*address)(void);
+};
+
 struct jit_llvm_calls {
 	const char *version;   /* "19.1.7" */
 	/* Of this processor, as LLVM spells them, "+avx2,-fma"; static, NULL: no memory. */
 	const char *(*host_features)(void);
-	bool (*create)(struct jit_llvm **out, const char *features, struct ptx_diag *diag);
+	/* `callees`, JIT_CALLEE_COUNT of them, are borrowed. */
+	bool (*create)(struct jit_llvm **out, const char *features,
+		const struct jit_callee *callees, struct ptx_diag *diag);
 	void (*release)(struct jit_llvm *llvm);
 	enum jit_outcome (*make)(struct jit_object *out, struct jit_llvm *llvm,
 		const struct jit_order *order, struct ptx_diag *diag);
@@ -73,11 +83,5 @@ extern const struct jit_llvm_calls jit_llvm_calls;
 
 /* Bytes of stack that compiled code may take: it runs on threads of the program, too. */
 #define JIT_MOST_STACK "1000000"
-
-/* jit_open.c: load the library, if that has not been done yet.  NULL, with the reason in diag, if
- * that fails; the next call tries again. */
-const struct jit_llvm_calls *jit_open(struct ptx_diag *diag);
-/* The build id of that library, without loading it; 0 if it has none. */
-size_t jit_open_id(uint8_t out[DL_BUILD_ID_SIZE]);
 
 #endif

@@ -26,14 +26,14 @@ static const bool is_known = true;
 static const bool is_known = false;
 #endif
 
-const struct code_callee code_callees[CODE_CALLEE_COUNT] = {
+const struct jit_callee code_callees[JIT_CALLEE_COUNT] = {
 #define X(name) {#name, (void (*)(void))name},
 	X(memcpy) X(memmove) X(memset) X(fma) X(fmaf) X(floor) X(floorf) X(ceil) X(ceilf)
 	X(trunc) X(truncf) X(rint) X(rintf) X(sqrt) X(sqrtf)
 #undef X
 };
 
-enum { MOST_SECTIONS = 64, GOT_SIZE = CODE_CALLEE_COUNT * sizeof(uint64_t) };
+enum { MOST_SECTIONS = 64, GOT_SIZE = JIT_CALLEE_COUNT * sizeof(uint64_t) };
 /* Of a loaded object, so that sums of such numbers cannot overflow. */
 static const uint64_t most_bytes = UINT64_C(1) << 31;
 
@@ -170,7 +170,7 @@ static bool copy_sections(struct loader *l)
 				l->sections[i].sh_size);
 		}
 	}
-	for (size_t i = 0; i < CODE_CALLEE_COUNT; i++) {
+	for (size_t i = 0; i < JIT_CALLEE_COUNT; i++) {
 		memcpy(l->memory + l->got + i * sizeof(uint64_t), &code_callees[i].address,
 			sizeof(uint64_t));
 	}
@@ -190,7 +190,7 @@ static uint64_t place_of(const struct loader *l, const Elf64_Sym *symbol)
 static uint64_t slot_of(const struct loader *l, const Elf64_Sym *symbol)
 {
 	size_t i = 0;
-	while (i < CODE_CALLEE_COUNT && (symbol->st_shndx != SHN_UNDEF
+	while (i < JIT_CALLEE_COUNT && (symbol->st_shndx != SHN_UNDEF
 		|| strcmp(name_of(l, symbol), code_callees[i].name) != 0)) {
 		i++;
 	}

@@ -3,17 +3,10 @@
 #define CPU_CODE_H
 
 /* Object files of kernels, in memory, to code that can run. */
-#include "base/common.h"
+#include "cpu/codegen/jit_llvm.h"
 
-/* All that compiled code may call by name: what LLVM calls by itself where the processor has no
- * instruction for it.  The dynamic linker is not asked: it would not find libm when somebody has
- * loaded us with RTLD_LOCAL. */
-#define CODE_CALLEE_COUNT 15
-struct code_callee {
-	const char *name;
-	void (*address)(void);
-};
-extern const struct code_callee code_callees[CODE_CALLEE_COUNT];
+/* All that compiled code may call by name. */
+extern const struct jit_callee code_callees[JIT_CALLEE_COUNT];
 
 struct code {
 	void *memory;       /* a mapping of its own */

@@ -19,7 +19,7 @@
 #include "cpu/jit/code.h"
 #include "cpu/config/features.h"
 #include "cpu/jit/jit.h"
-#include "cpu/codegen/jit_llvm.h"
+#include "cpu/jit/jit_open.h"
 #include "cpu/jit/kept.h"
 #include "cpu/ir/lower.h"
 #include "cpu/config/settings.h"
@@ -104,7 +104,8 @@ static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
 		features_limit(&features, jit->calls->host_features(), level());
 	}
 	bool ok = features.failed ? ptx_no_memory(diag)
-		: jit->calls->create(&jit->llvm, features.data ? features.data : "", diag);
+		: jit->calls->create(&jit->llvm, features.data ? features.data : "", code_callees,
+			diag);
 	str_free(&features);
 	return ok;
 }

@@ -5,10 +5,10 @@
  */
 #include "base/common.h"
 
+#include "cpu/jit/jit_open.h"
+
 #include "base/alloc.h"
-#include "base/dl.h"
 #include "base/file.h"
-#include "cpu/codegen/jit_llvm.h"
 
 #include <pthread.h>
 
