@@ -12,10 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "ops/kernels.h"
-#include "module/loaded.h"
 #include "core/objects.h"
-#include "ops/shortcut.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,15 +228,34 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	return st;
 }
 
+struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
+	struct device_table *made)
+{
+	struct device_table *there = NULL;
+	if (atomic_compare_exchange_strong(&dev->tables[place], &there, made)) {
+		return made;
+	}
+	made->end(made);
+	return there;
+}
+
+static void end_tables(struct kz_device *dev)
+{
+	for (int place = 0; place < DEVICE_TABLES; place++) {
+		struct device_table *table = atomic_load(&dev->tables[place]);
+		if (table) {
+			table->end(table);
+		}
+	}
+}
+
 /* Free a device that is on no list, half-built ones too. */
 static void device_free(struct kz_device *dev)
 {
 	if (!dev) {
 		return;
 	}
-	shortcuts_free(dev);
-	kernels_free(dev);
-	loaded_free(dev);
+	end_tables(dev);
 	stream_finish(&dev->stream);
 	pinned_free_slot(dev);
 	mempool_finish(&dev->pools[MEMPOOL_DEVICE]);

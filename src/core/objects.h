@@ -55,6 +55,17 @@ struct allocator {
 	struct allocator *next;
 };
 
+/*
+ * What the layers above keep for a device: a table in each place.  The device only ends them, in this
+ * order: shortcuts lead to kernels, and kernels are of modules.
+ */
+enum device_place { DEVICE_SHORTCUTS, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
+
+/* The first member of such a table. */
+struct device_table {
+	void (*end)(struct device_table *table); /* free it; empty ones, too */
+};
+
 struct kz_device {
 	atomic_int refs;
 	int opens;                  /* handles that users hold, under the lock of the list */
@@ -80,9 +91,7 @@ struct kz_device {
 	atomic_bool has_slot;       /* it was made, or could not be */
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
-	_Atomic(struct kernel_table *) kernels; /* generated; see kernels.c */
-	_Atomic(struct shortcuts *) shortcuts; /* to these; see shortcut.c */
-	_Atomic(struct loaded *) loaded; /* modules that are shared; see loaded.c */
+	_Atomic(struct device_table *) tables[DEVICE_TABLES]; /* NULL until somebody needs one */
 };
 
 /* Give a reference back; true: it was the last.  Whoever has the only one is alone with it, and needs
@@ -214,6 +223,18 @@ static inline struct kz_device *device_retain(struct kz_device *dev)
 
 /* What an object calls for the device that it retained; kz_device_close is for users' handles. */
 void device_release(struct kz_device *dev);
+
+/* The table in a place; NULL if nobody has put one there. */
+static inline struct device_table *device_table(const struct kz_device *dev,
+	enum device_place place)
+{
+	return atomic_load_explicit(&dev->tables[place], memory_order_acquire);
+}
+
+/* Put a table there, which is the device's from now on.  Returns it, or the one that another thread
+ * put there first; then `made` was ended. */
+struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
+	struct device_table *made);
 
 /* Make the device's context current; device_leave restores the caller's.  Fails with the first
  * cause when the context is lost.  On failure nothing is to be left. */

@@ -22,32 +22,13 @@
 #define IMAGE_SIZE_MAX (INT64_C(64) << 20)
 
 struct loaded {
+	struct device_table base;
 	pthread_mutex_t lock;
 	struct kz_module *buckets[BUCKETS];
 	uint64_t clock;
 	int64_t count;
 	int64_t image_size; /* of all of them */
 };
-
-/* The table of a device, made by whoever needs it first. */
-static struct loaded *table_of(struct kz_device *dev)
-{
-	struct loaded *table = atomic_load_explicit(&dev->loaded, memory_order_acquire);
-	if (table) {
-		return table;
-	}
-	struct loaded *made = mem_zalloc(1, sizeof(*made));
-	if (!made) {
-		return NULL;
-	}
-	pthread_mutex_init(&made->lock, NULL);
-	if (atomic_compare_exchange_strong(&dev->loaded, &table, made)) {
-		return made;
-	}
-	pthread_mutex_destroy(&made->lock);
-	mem_free(made);
-	return table;
-}
 
 static struct kz_module **bucket_of(struct loaded *table, const struct kz_image *image)
 {
@@ -105,6 +86,35 @@ static struct kz_module *put(struct loaded *table, struct kz_module *mod)
 	bool full = table->count > 1
 		&& (table->count > COUNT_MAX || table->image_size > IMAGE_SIZE_MAX);
 	return full ? take_out_oldest(table) : NULL;
+}
+
+/* Unload those that nobody else has: the device is about to go. */
+static void loaded_end(struct device_table *base)
+{
+	struct loaded *table = (struct loaded *)base;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		while (table->buckets[i]) {
+			module_drop(take_out(table, &table->buckets[i]));
+		}
+	}
+	pthread_mutex_destroy(&table->lock);
+	mem_free(table);
+}
+
+/* The table of a device, made by whoever needs it first. */
+static struct loaded *table_of(struct kz_device *dev)
+{
+	struct device_table *there = device_table(dev, DEVICE_MODULES);
+	if (there) {
+		return (struct loaded *)there;
+	}
+	struct loaded *made = mem_zalloc(1, sizeof(*made));
+	if (!made) {
+		return NULL;
+	}
+	made->base.end = loaded_end;
+	pthread_mutex_init(&made->lock, NULL);
+	return (struct loaded *)device_put_table(dev, DEVICE_MODULES, &made->base);
 }
 
 kz_status loaded_get(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
@@ -175,19 +185,4 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	}
 	kz_error_clear(&refusal);
 	return st;
-}
-
-void loaded_free(struct kz_device *dev)
-{
-	struct loaded *table = atomic_load(&dev->loaded);
-	if (!table) {
-		return;
-	}
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (table->buckets[i]) {
-			module_drop(take_out(table, &table->buckets[i]));
-		}
-	}
-	pthread_mutex_destroy(&table->lock);
-	mem_free(table);
 }

@@ -12,7 +12,4 @@
 kz_status loaded_get(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *err);
 
-/* Unload those of a device that nobody else has; it is about to go. */
-void loaded_free(struct kz_device *dev);
-
 #endif

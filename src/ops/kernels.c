@@ -31,6 +31,7 @@ struct entry {
 };
 
 struct kernel_table {
+	struct device_table base;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct entry **slots;
@@ -41,26 +42,10 @@ struct kernel_table {
 	_Atomic(struct entry *) recent[RECENT]; /* entries with kernels, which stay as they are */
 };
 
-/* The table of a device, made by whoever needs it first. */
-static struct kernel_table *table_of(struct kz_device *dev)
+/* The table of a device; NULL if nobody has made one. */
+static struct kernel_table *table_there(const struct kz_device *dev)
 {
-	struct kernel_table *table = atomic_load_explicit(&dev->kernels, memory_order_acquire);
-	if (table) {
-		return table;
-	}
-	struct kernel_table *made = mem_zalloc(1, sizeof(*made));
-	if (!made) {
-		return NULL;
-	}
-	pthread_mutex_init(&made->lock, NULL);
-	pthread_cond_init(&made->changed, NULL);
-	if (atomic_compare_exchange_strong(&dev->kernels, &table, made)) {
-		return made;
-	}
-	pthread_cond_destroy(&made->changed);
-	pthread_mutex_destroy(&made->lock);
-	mem_free(made);
-	return table;
+	return (struct kernel_table *)device_table(dev, DEVICE_KERNELS);
 }
 
 /* Quick rather than good: keys are few, and XXH3 takes 20 ns longer for one of 40 bytes. */
@@ -224,6 +209,36 @@ static kz_status find(struct kz_kernel **out, struct kernel_table *table, struct
 	return st;
 }
 
+/* Unload all kernels: the device ends. */
+static void kernels_end(struct device_table *base)
+{
+	struct kernel_table *table = (struct kernel_table *)base;
+	for (size_t i = 0; i < table->room; i++) {
+		entry_free(table->slots[i]);
+	}
+	mem_free(table->slots);
+	pthread_cond_destroy(&table->changed);
+	pthread_mutex_destroy(&table->lock);
+	mem_free(table);
+}
+
+/* The table of a device, made by whoever needs it first. */
+static struct kernel_table *table_of(struct kz_device *dev)
+{
+	struct kernel_table *table = table_there(dev);
+	if (table) {
+		return table;
+	}
+	struct kernel_table *made = mem_zalloc(1, sizeof(*made));
+	if (!made) {
+		return NULL;
+	}
+	made->base.end = kernels_end;
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_cond_init(&made->changed, NULL);
+	return (struct kernel_table *)device_put_table(dev, DEVICE_KERNELS, &made->base);
+}
+
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err)
 {
@@ -244,7 +259,7 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 
 void kernels_hit(struct kz_device *dev)
 {
-	struct kernel_table *table = atomic_load_explicit(&dev->kernels, memory_order_acquire);
+	struct kernel_table *table = table_there(dev);
 	atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 }
 
@@ -258,24 +273,9 @@ void kernels_count(struct kz_device *dev)
 	}
 }
 
-void kernels_free(struct kz_device *dev)
-{
-	struct kernel_table *table = atomic_load(&dev->kernels);
-	if (!table) {
-		return;
-	}
-	for (size_t i = 0; i < table->room; i++) {
-		entry_free(table->slots[i]);
-	}
-	mem_free(table->slots);
-	pthread_cond_destroy(&table->changed);
-	pthread_mutex_destroy(&table->lock);
-	mem_free(table);
-}
-
 void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 {
-	struct kernel_table *table = dev ? atomic_load(&dev->kernels) : NULL;
+	struct kernel_table *table = dev ? table_there(dev) : NULL;
 	if (!out) {
 		return;
 	}

@@ -30,9 +30,6 @@ void kernels_hit(struct kz_device *dev);
 /* Count a kernel that the library compiled for a device and does not keep in the table. */
 void kernels_count(struct kz_device *dev);
 
-/* Unload all kernels of a device; called when it ends. */
-void kernels_free(struct kz_device *dev);
-
 /* A launch of a generated kernel: nothing is checked, order is kept. */
 struct kernels_call {
 	struct kz_kernel *kernel;

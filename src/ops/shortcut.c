@@ -33,6 +33,7 @@ struct way {
 };
 
 struct shortcuts {
+	struct device_table base;
 	struct way ways[PLACES];
 };
 
@@ -130,23 +131,29 @@ static const struct way *find(struct shortcuts *table, uint64_t key)
 	return NULL;
 }
 
+/* The table of a device; NULL if nobody has made one. */
+static struct shortcuts *table_there(const struct kz_device *dev)
+{
+	return (struct shortcuts *)device_table(dev, DEVICE_SHORTCUTS);
+}
+
+static void shortcuts_end(struct device_table *base)
+{
+	mem_free(base);
+}
+
 static struct shortcuts *table_of(struct kz_device *dev)
 {
-	struct shortcuts *table = atomic_load_explicit(&dev->shortcuts, memory_order_acquire);
+	struct shortcuts *table = table_there(dev);
 	if (table) {
 		return table;
 	}
 	struct shortcuts *made = mem_zalloc(1, sizeof(*made));
-	if (made && !atomic_compare_exchange_strong(&dev->shortcuts, &table, made)) {
-		mem_free(made);
-		made = table;
+	if (!made) {
+		return NULL;
 	}
-	return made;
-}
-
-void shortcuts_free(struct kz_device *dev)
-{
-	mem_free(atomic_load(&dev->shortcuts));
+	made->base.end = shortcuts_end;
+	return (struct shortcuts *)device_put_table(dev, DEVICE_SHORTCUTS, &made->base);
 }
 
 /* Whether all C numbers of an expression are floats in its kernel. */
@@ -220,8 +227,7 @@ bool shortcut_run(kz_status *st, kz_array **out, const struct shortcut *call,
 {
 	struct kz_array *target = how->into;
 	struct kz_stream *stream = NULL;
-	const struct way *way = find(atomic_load_explicit(&call->device->shortcuts,
-		memory_order_acquire), call->key);
+	const struct way *way = find(table_there(call->device), call->key);
 	if (!way || stream_pick(&stream, call->device, how->stream, NULL)) {
 		return false;
 	}

@@ -25,7 +25,4 @@ bool shortcut_run(kz_status *st, kz_array **out, const struct shortcut *call,
 void shortcut_keep(const struct shortcut *call, const struct expr *expr,
 	const struct elementwise_done *done);
 
-/* When the device ends. */
-void shortcuts_free(struct kz_device *dev);
-
 #endif
