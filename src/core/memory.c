@@ -3,7 +3,7 @@
  * Device memory: where it comes from and goes, order between streams, buffers.
  *
  * A buffer is a range of a `struct memory`, which has a block of the pool, memory of an allocator of
- * the user's, or wrapped or a module's memory, and remembers the stream that used it last.
+ * the user's, or memory of another owner, and remembers the stream that used it last.
  * memory_use() is called before every piece of work: it orders the new stream behind that one.  So
  * the last user is behind all others, and the pool can go on with the block in that stream's order.
  *
@@ -175,15 +175,16 @@ kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool
 	return KZ_OK;
 }
 
-kz_status memory_of_module(struct memory **out, struct kz_module *mod, CUdeviceptr address,
-	int64_t size, kz_error *err)
+kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
+	int64_t size, void (*on_release)(void *user), void *user, kz_error *err)
 {
-	struct memory *memory = memory_new(kz_module_device(mod), size);
+	struct memory *memory = memory_new(dev, size);
 	if (!memory) {
 		return error_no_memory(err);
 	}
 	memory->address = address;
-	memory->module = module_retain(mod);
+	memory->on_release = on_release;
+	memory->user = user;
 	*out = memory;
 	return KZ_OK;
 }
@@ -213,14 +214,9 @@ static void return_memory(struct memory *memory)
 		from->calls.free(from->calls.user, memory->address, memory->size,
 			atomic_load(&memory->last));
 	}
-	if (memory->module || memory->on_release) {
-		wait_for_last(memory);
-	}
 	if (memory->on_release) {
+		wait_for_last(memory);
 		memory->on_release(memory->user);
-	}
-	if (memory->module) {
-		kz_module_release(memory->module);
 	}
 }
 

@@ -119,12 +119,11 @@ struct memory {
 	struct kz_device *device;
 	CUdeviceptr address;
 	int64_t size;
-	struct mempool *pool;       /* that block is of; NULL for a module's variable */
+	struct mempool *pool;       /* that block is of; NULL for a part of another object */
 	struct block *block;
 	struct kz_buffer whole;     /* all of it, for the buffer that it is created for */
-	struct kz_module *module;   /* whose variable it is */
 	const struct allocator *allocator; /* who gave it; NULL for the pool and the driver */
-	void (*on_release)(void *user); /* for wrapped memory; may be NULL */
+	void (*on_release)(void *user); /* for memory that is not ours; may be NULL */
 	void *user;
 	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
 	int64_t count;              /* its elements */
@@ -314,9 +313,10 @@ bool stream_retain_living(struct kz_stream *stream);
 /* Allocate in a pool of the device; `wish` may be NULL. */
 kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
 	int64_t size, const struct memory_wish *wish, kz_error *err);
-/* Wrap a module's variable; keeps the module. */
-kz_status memory_of_module(struct memory **out, struct kz_module *mod, CUdeviceptr address,
-	int64_t size, kz_error *err);
+/* Memory that is a part of another object, such as a module's variable: no pool lists it.  The
+ * caller keeps that object alive until on_release, after the last use. */
+kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
+	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
 struct memory *memory_retain(struct memory *memory);
 void memory_release(struct memory *memory);
 /* A new buffer over memory; takes the caller's reference on success. */

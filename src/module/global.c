@@ -33,6 +33,12 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
 }
 
+/* A variable is memory of its module, which stays as long as that is used. */
+static void variable_release(void *mod)
+{
+	kz_module_release(mod);
+}
+
 kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz_error *err)
 {
 	CUdeviceptr address = 0;
@@ -43,9 +49,11 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	    || (st = object_check(mod, "a module", err))
 	    || (st = object_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
-	    || (st = memory_of_module(&memory, mod, address, size, err))) {
+	    || (st = memory_borrow(&memory, mod->device, address, size, variable_release, mod,
+			err))) {
 		return st;
 	}
+	module_retain(mod);
 	st = buffer_take(out, memory, 0, size, err);
 	if (st) {
 		memory_release(memory);
