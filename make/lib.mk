@@ -41,7 +41,7 @@ HEADERS := $(wildcard include/kudzu/*.h)
 # src/kudzu.c has the version, and the map of the sources.
 SOURCES_kudzu := src/kudzu.c $(call sources-in,$(call folders-of,kudzu))
 SOURCES_cpu := $(call sources-in,$(call folders-of,cpu))
-SOURCES_llvm := $(call sources-in,$(call folders-of,llvm)) src/cpu/jit/code.c
+SOURCES_llvm := $(call sources-in,$(call folders-of,llvm))
 SOURCES_command := $(call sources-in,$(call folders-of,command))
 # In tests the driver and LLVM's part of it are one.
 SOURCES_device := $(sort $(SOURCES_cpu) $(SOURCES_llvm))
