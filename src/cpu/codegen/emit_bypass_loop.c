@@ -244,6 +244,7 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 		break;
 	case LLVMGetElementPtr:
 	case LLVMAdd:
+	case LLVMExtractElement: /* LLVM 19 counts in a vector, and takes the first of it */
 	case LLVMSExt:
 	case LLVMZExt:
 	case LLVMBitCast:
