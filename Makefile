@@ -112,7 +112,7 @@ $(BUILD)/config: FORCE
 $(BUILD)/folders.flags: FORCE
 	+$(call rewrite,$(call print,-DKZ_LIBDIR=\"$(LIBDIR)\" -DKZ_WITH_CPU=$(CPU)))
 $(BUILD)/cuda.flags: FORCE
-	+$(call rewrite,.ci/find-cuda --flags)
+	+$(call rewrite,NVRTC='$(NVRTC)' .ci/find-cuda --flags)
 $(BUILD)/llvm.flags $(BUILD)/llvm.libs &: $(BUILD)/config .ci/find-llvm
 	@config=$$(LLVM_CONFIG='$(LLVM_CONFIG)' .ci/find-llvm) && \
 	echo "-isystem $$($$config --includedir)" >$(BUILD)/llvm.flags && \
