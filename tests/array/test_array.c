@@ -8,6 +8,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static kz_error err;
@@ -685,6 +686,8 @@ START_TEST(a_locale_with_a_comma_changes_nothing)
 	static const double number = 1.5;
 	if (setlocale(LC_ALL, "de_DE.UTF-8")) {
 		ck_assert_str_eq(localeconv()->decimal_point, ",");
+	} else {
+		fprintf(stderr, "skipped: no locale de_DE.UTF-8\n");
 	}
 	setup(_i);
 	prints(KZ_F64, KZ_SHAPE(1), &number, 8, "[1.5]\n");

@@ -15,8 +15,11 @@
 
 START_TEST(every_constant_and_layout_is_that_of_cuda_h)
 {
-	/* No rows to compare where cuda.h is absent: the types are then checked elsewhere. */
-	ck_assert(abi_real_count == 0 || abi_real_count == abi_ours_count);
+	if (abi_real_count == 0) {
+		fprintf(stderr, "skipped: no <cuda.h> of CUDA 13 to compare cuda_abi.h with\n");
+		return;
+	}
+	ck_assert_uint_eq(abi_real_count, abi_ours_count);
 	for (size_t i = 0; i < abi_real_count; i++) {
 		ck_assert_str_eq(abi_ours[i].name, abi_real[i].name);
 		ck_assert_msg(abi_ours[i].value == abi_real[i].value, "%s is %lld, cuda.h has %lld",

@@ -175,6 +175,13 @@ static size_t read_symbols(const char *path, struct map *out, char **data)
 	return count;
 }
 
+/* The wheels have no libcuda.so to link with. */
+#ifdef KZ_TEST_CUDA_INCLUDE
+#define TOOLKIT_STUB KZ_TEST_CUDA_INCLUDE "/../lib64/stubs/libcuda.so"
+#else
+#define TOOLKIT_STUB "libcuda.so of a toolkit"
+#endif
+
 START_TEST(library_exports_what_nvidias_does)
 {
 	static const char *const names[] = {
@@ -187,13 +194,14 @@ START_TEST(library_exports_what_nvidias_does)
 	char own[4096] = "";
 	ck_assert_int_gt(readlink("/proc/self/exe", own, sizeof(own) - 32), 0);
 	strcat(dirname(own), "/libkudzu-cpu.so");
-	const char *const paths[] = {own, "/usr/local/cuda/lib64/stubs/libcuda.so"};
+	const char *const paths[] = {own, TOOLKIT_STUB};
 	ck_assert_uint_eq(countof(names), 637);
 	struct map symbols = MAP_INIT;
 	char *data = NULL;
 	size_t count = read_symbols(paths[_i], &symbols, &data);
-	// A machine without the toolkit, or a runner without the library beside it.
-	if (count > 0) {
+	if (count == 0) {
+		fprintf(stderr, "skipped: no %s to compare exports with\n", paths[_i]);
+	} else {
 		ck_assert_uint_eq(count, countof(names));
 		for (size_t i = 0; i < countof(names); i++) {
 			ck_assert_msg(map_get(&symbols, names[i]) != NULL, "%s", names[i]);

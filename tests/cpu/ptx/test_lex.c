@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +99,12 @@ END_TEST
 START_TEST(lex_reads_a_decimal_point_in_every_locale)
 {
 	static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"};
-	for (size_t i = 0; i < countof(names) && !setlocale(LC_ALL, names[i]); i++) {
+	size_t i = 0;
+	while (i < countof(names) && !setlocale(LC_ALL, names[i])) {
+		i++;
+	}
+	if (i == countof(names)) {
+		fprintf(stderr, "skipped: no locale de_DE or fr_FR\n");
 	}
 	ck_assert_double_eq(first("1.5").real, 1.5);
 }
