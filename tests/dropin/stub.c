@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A libcuda.so to link programs with, as the CUDA toolkit has one: names without functions. */
+/* A libcuda.so to link programs with, as the CUDA toolkit has one: every function returns
+ * CUDA_ERROR_STUB_LIBRARY. */
 #define I(name, since) \
-	void name(void); \
-	void name(void) {}
+	int name(void); \
+	int name(void) { return 34; }
 #define N(name, since) I(name, since)
 #include "cpu/abi/exports.def"
