@@ -70,6 +70,7 @@ struct kz_device {
 	atomic_int refs;
 	int opens;                  /* handles that users hold, under the lock of the list */
 	struct kz_device *next;     /* in the list of open devices, under its lock */
+	void (*end)(struct kz_device *dev); /* of device_open.c: the last reference has gone */
 	struct drv *drv;
 	int ordinal;
 	CUdevice handle;
@@ -103,6 +104,15 @@ static inline bool refs_drop(atomic_int *refs)
 		return true;
 	}
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+/* Raise a count that may just have fallen to 0; false: it has. */
+static inline bool refs_raise(atomic_int *count)
+{
+	int refs = atomic_load(count);
+	while (refs > 0 && !atomic_compare_exchange_weak(count, &refs, refs + 1)) {
+	}
+	return refs > 0;
 }
 
 struct kz_buffer {
@@ -212,7 +222,7 @@ static inline bool dtype_is_complex(kz_dtype dtype)
 	return dtype == KZ_C64 || dtype == KZ_C128;
 }
 
-/* device.c */
+/* device.c; device_open.c makes and ends devices */
 
 static inline struct kz_device *device_retain(struct kz_device *dev)
 {
@@ -294,6 +304,9 @@ void stream_release(struct kz_stream *stream);
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority,
 	kz_error *err);
 void stream_finish(struct kz_stream *stream);
+
+/* stream_order.c */
+
 /* Let `later` wait for all that is in `earlier` now; the context of either is current. */
 kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err);
 /* The stream of options or the default; fails if it is of another device. */

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams and events over the driver's.
+ * Streams and events over the driver's: making them, ending them, waiting for them.
  *
- * Every stream has an event of its own, `order`: stream_order() records it and lets another stream
- * wait for it.  Two threads that do so at once are no trouble: the one that waits for the other's
- * later mark waits for more than it asked for.
+ * A stream has shelves in the pools, for the memory that it used last; they are emptied at its end,
+ * while the driver's stream is still there to be waited for.  How one stream waits for another is in
+ * stream_order.c.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "core/objects.h"
-
-bool stream_is_living(struct kz_stream *stream)
-{
-	return atomic_load(stream->is_default ? &stream->device->refs : &stream->refs) > 0;
-}
-
-bool stream_retain_living(struct kz_stream *stream)
-{
-	atomic_int *count = stream->is_default ? &stream->device->refs : &stream->refs;
-	int refs = atomic_load(count);
-	while (refs > 0 && !atomic_compare_exchange_weak(count, &refs, refs + 1)) {
-	}
-	return refs > 0;
-}
 
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority, kz_error *err)
 {
@@ -85,42 +71,6 @@ void stream_release(struct kz_stream *stream)
 		device_release(stream->device);
 		mem_free(stream);
 	}
-}
-
-kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err)
-{
-	CUresult code = earlier->device->drv->EventRecord(earlier->order, earlier->handle);
-	kz_status st = device_ok(earlier->device, code, "cuEventRecord", err);
-	return st ? st : device_ok(later->device,
-		later->device->drv->StreamWaitEvent(later->handle, earlier->order, 0),
-		"cuStreamWaitEvent", err);
-}
-
-bool stream_is_capturing(struct kz_stream *stream)
-{
-	const struct drv *drv = stream->device->drv;
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return drv_has(drv, DRV_cuStreamIsCapturing)
-		&& (drv->StreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS
-			|| status != CU_STREAM_CAPTURE_STATUS_NONE);
-}
-
-/* Asking a stream that is captured would end the capture. */
-bool stream_is_done(struct kz_stream *stream)
-{
-	return !stream_is_capturing(stream)
-		&& stream->device->drv->StreamQuery(stream->handle) == CUDA_SUCCESS;
-}
-
-kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
-	kz_error *err)
-{
-	*out = stream ? stream : &dev->stream;
-	if (likely((*out)->device == dev)) {
-		return KZ_OK;
-	}
-	return error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s", dev->name,
-		(*out)->device->name);
 }
 
 kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_error *err)

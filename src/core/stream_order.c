@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Order between streams, and what the pools ask about one.
+ *
+ * Every stream has an event of its own, `order`: stream_order() records it and lets another stream
+ * wait for it.  Two threads that do so at once are no trouble: the one that waits for the other's
+ * later mark waits for more than it asked for.
+ *
+ * A pool has the free memory of each stream, but no count on the stream.  Before it gives such
+ * memory to another stream it asks whether somebody still counts the first.
+ */
+#include "base/common.h"
+
+#include "core/objects.h"
+
+/* The default stream is a part of its device. */
+static atomic_int *stream_count(struct kz_stream *stream)
+{
+	return stream->is_default ? &stream->device->refs : &stream->refs;
+}
+
+bool stream_is_living(struct kz_stream *stream)
+{
+	return atomic_load(stream_count(stream)) > 0;
+}
+
+bool stream_retain_living(struct kz_stream *stream)
+{
+	return refs_raise(stream_count(stream));
+}
+
+kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err)
+{
+	CUresult code = earlier->device->drv->EventRecord(earlier->order, earlier->handle);
+	kz_status st = device_ok(earlier->device, code, "cuEventRecord", err);
+	return st ? st : device_ok(later->device,
+		later->device->drv->StreamWaitEvent(later->handle, earlier->order, 0),
+		"cuStreamWaitEvent", err);
+}
+
+bool stream_is_capturing(struct kz_stream *stream)
+{
+	const struct drv *drv = stream->device->drv;
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return drv_has(drv, DRV_cuStreamIsCapturing)
+		&& (drv->StreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS
+			|| status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+/* Asking a stream that is captured would end the capture. */
+bool stream_is_done(struct kz_stream *stream)
+{
+	return !stream_is_capturing(stream)
+		&& stream->device->drv->StreamQuery(stream->handle) == CUDA_SUCCESS;
+}
+
+kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
+	kz_error *err)
+{
+	*out = stream ? stream : &dev->stream;
+	if (likely((*out)->device == dev)) {
+		return KZ_OK;
+	}
+	return error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s", dev->name,
+		(*out)->device->name);
+}
