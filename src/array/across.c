@@ -10,14 +10,6 @@
 #include "array/array.h"
 #include "base/alloc.h"
 
-kz_status array_wait(const struct kz_array *array, kz_error *err)
-{
-	struct kz_stream *stream = memory_stream(array->buffer->memory);
-	kz_status st = kz_stream_synchronize(stream, err);
-	stream_release(stream);
-	return st;
-}
-
 kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
 	kz_status st;

@@ -3,21 +3,16 @@
  * Arrays: a dtype, a shape and strides over a buffer.
  *
  * Sizes are products of numbers from the caller: everything is computed with overflow checks before
- * anything is allocated.  transfer.c moves the elements to and from the host, and other devices.
+ * anything is allocated.  transfer.c moves the elements to and from the host, across.c to other
+ * devices.
  */
 #include "base/common.h"
 
 #include "array/array.h"
 #include "base/alloc.h"
-#include "base/str.h"
-#include "array/format.h"
 #include "array/shape.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
 
 /* Row-major layout, where there are elements and nothing is wrong. */
 static bool layout_quickly(struct kz_array *array, int64_t size)
@@ -100,22 +95,6 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 		return st;
 	}
 	return array_create_on(out, dev, dtype, &shape, NULL, err);
-}
-
-kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
-	kz_error *err)
-{
-	int64_t need = count * kz_dtype_size(dtype);
-	if (size != need) {
-		return error_set(err, KZ_RANGE,
-			"expected %lld byte%s of host memory for %lld %s, got %lld", (long long)need,
-			plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
-	}
-	if (!host && size > 0) {
-		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
-			(long long)size, plural(size));
-	}
-	return KZ_OK;
 }
 
 kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
@@ -228,34 +207,6 @@ kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtyp
 		like->shape, value, value_size, err);
 }
 
-kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
-	const void *host, int64_t size, kz_error *err)
-{
-	struct kz_array *array;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
-		return st;
-	}
-	if (!(st = array_check_host(host, size, array->count, dtype, err))) {
-		st = kz_copy_htod(array->buffer, 0, host, size, err);
-	}
-	return array_finish(out, array, st);
-}
-
-kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
-	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
-{
-	struct kz_array *array;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
-		return st;
-	}
-	st = kz_array_set_strided(array, host, size, strides, offset, err);
-	return array_finish(out, array, st);
-}
-
 kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_shape shape,
 	const int64_t *strides, int64_t offset, kz_error *err)
 {
@@ -302,113 +253,11 @@ kz_status array_same_device(const char *verb, const struct kz_array *a, const st
 		"Tensor in %s cannot %s with tensor in %s", first->name, verb, second->name);
 }
 
-/* Printing */
-
-/* How many elements of each extent are shown: all, or as many from either end as keep the text
- * short.  Returns the number of elements in all. */
-static int64_t choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *array)
+kz_status array_wait(const struct kz_array *array, kz_error *err)
 {
-	int64_t count = array->count;
-	for (int edge = EDGE; edge > 0; edge--) {
-		count = 1;
-		for (int64_t i = 0; i < array->shape.ndim; i++) {
-			int64_t extent = array->shape.dims[i];
-			shown[i] = array->count > SUMMARY && extent > 2 * edge ? 2 * edge : extent;
-			count *= shown[i];
-		}
-		if (count <= SHOWN_MAX) {
-			break;
-		}
-	}
-	return count;
-}
-
-/* Fetch the shown elements: those of both ends along extent `axis` of each slice. */
-static kz_status fetch(const struct kz_array *slice, int64_t axis, const int64_t *shown,
-	char **to, kz_error *err)
-{
-	struct kz_array part = *slice;
-	if (axis == slice->shape.ndim) {
-		kz_status st = kz_array_get(&part, *to, kz_array_size(&part), err);
-		*to += kz_array_size(&part);
-		return st;
-	}
-	int64_t extent = slice->shape.dims[axis];
-	bool last = axis == slice->shape.ndim - 1;
-	int64_t step = last ? (shown[axis] < extent ? shown[axis] / 2 : extent) : 1;
-	kz_status st = KZ_OK;
-	for (int64_t k = 0; !st && k < shown[axis]; k += step) {
-		int64_t index = shown[axis] < extent && k >= shown[axis] / 2
-			? extent - shown[axis] + k : k;
-		part.offset = slice->offset + index * slice->strides[axis];
-		part.shape.dims[axis] = step;
-		part.count = slice->count / extent * step;
-		st = fetch(&part, axis + 1, shown, to, err);
-	}
-	return st;
-}
-
-static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
-{
-	struct elements elements = {
-		.dtype = array->dtype, .ndim = (int)array->shape.ndim, .dims = array->shape.dims,
-	};
-	elements.count = choose_shown(elements.shown, array);
-	char *data = mem_alloc((size_t)(elements.count * kz_dtype_size(array->dtype)) + 1);
-	if (!data) {
-		return error_no_memory(err);
-	}
-	char *end = data;
-	kz_status st = elements.count == array->count
-		? kz_array_get(array, data, kz_array_size(array), err)
-		: fetch(array, 0, elements.shown, &end, err);
-	if (!st) {
-		elements.data = data;
-		format_elements(text, &elements);
-		str_addc(text, '\n');
-		st = text->failed ? error_no_memory(err) : KZ_OK;
-	}
-	mem_free(data);
-	return st;
-}
-
-kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
-{
-	kz_status st;
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(stream, "a FILE", err))) {
-		return st;
-	}
-	struct str text = STR_INIT;
-	st = array_text(&text, array, err);
-	if (!st && fwrite(text.data, 1, text.len, stream) != text.len) {
-		st = error_os(err, errno, "fwrite", "cannot print an array");
-	}
-	str_free(&text);
-	return st;
-}
-
-kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *length,
-	kz_error *err)
-{
-	kz_status st;
-	size_t room = buffer && size > 0 ? (size_t)size : 0;
-	struct str text = STR_INIT;
-	if (room > 0) {
-		buffer[0] = '\0';
-	}
-	if (!(st = object_check(array, "an array", err))) {
-		st = array_text(&text, array, err);
-	}
-	if (!st && room > 0) {
-		size_t len = text.len < room ? text.len : room - 1;
-		memcpy(buffer, text.data, len);
-		buffer[len] = '\0';
-	}
-	if (length) {
-		*length = st ? 0 : (int64_t)text.len;
-	}
-	str_free(&text);
+	struct kz_stream *stream = memory_stream(array->buffer->memory);
+	kz_status st = kz_stream_synchronize(stream, err);
+	stream_release(stream);
 	return st;
 }
 

@@ -109,6 +109,22 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 	return span_move(&t, &array->shape, array->offset, host, err);
 }
 
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	kz_error *err)
+{
+	int64_t need = count * kz_dtype_size(dtype);
+	if (size != need) {
+		return error_set(err, KZ_RANGE,
+			"expected %lld byte%s of host memory for %lld %s, got %lld", (long long)need,
+			plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
+	}
+	if (!host && size > 0) {
+		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)size, plural(size));
+	}
+	return KZ_OK;
+}
+
 static kz_status check_host(const struct kz_array *array, const void *host, int64_t size,
 	kz_error *err)
 {
@@ -190,6 +206,36 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 		return st;
 	}
 	return array_move(array, first, strides, false, err);
+}
+
+/* New arrays */
+
+kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	if (!(st = array_check_host(host, size, array->count, dtype, err))) {
+		st = kz_copy_htod(array->buffer, 0, host, size, err);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = kz_array_set_strided(array, host, size, strides, offset, err);
+	return array_finish(out, array, st);
 }
 
 /* In a stream */
