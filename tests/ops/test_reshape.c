@@ -4,7 +4,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "views.h"
+#include "array/views.h"
 #include "support/suite.h"
 
 START_TEST(a_new_shape_keeps_the_order)
