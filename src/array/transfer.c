@@ -5,12 +5,12 @@
  * Either side may have any strides.  Where both are row-major without gaps one copy does it.  The
  * elements of a view with gaps go through a row-major array on the device, packed or unpacked by a
  * kernel: so what lies between is not even read, and whoever writes there at that time is not
- * disturbed.  Where there are few bytes between, or no compiler, they travel, too (span.c).
+ * disturbed.  Where there are few bytes between, or no compiler, they travel, too (span.c).  The
+ * kernel is src/ops's, called by array_copy_by_kernel.
  */
 #include "base/common.h"
 
 #include "array/array.h"
-#include "ops/elementwise.h"
 #include "array/span.h"
 
 /* The CPU device's memory is host memory: between two places there, no copy stands between. */
@@ -39,15 +39,7 @@ static kz_status move_on_host(const struct kz_array *array, char *host,
 
 /* Views with gaps are packed and unpacked on the device where that is worth a kernel, or needed. */
 
-static kz_status copy_in(struct kz_array *to, const struct kz_array *from,
-	struct kz_stream *stream, kz_error *err)
-{
-	struct expr expr;
-	const struct elementwise how = {.into = to, .stream = stream};
-	expr_init(&expr);
-	return expr_array(&expr, from, err) < 0 ? KZ_INVALID
-		: elementwise_run(NULL, &expr, &how, err);
-}
+array_copy_fn *array_copy_by_kernel;
 
 /* Move through a row-major array on the device. */
 static kz_status move_packed(struct kz_array *array, void *host, const int64_t *host_strides,
@@ -59,11 +51,11 @@ static kz_status move_packed(struct kz_array *array, void *host, const int64_t *
 		return st;
 	}
 	if (to_host) {
-		st = copy_in(packed, array, NULL, err);
+		st = array_copy_by_kernel(packed, array, NULL, err);
 		st = st ? st : array_move(packed, host, host_strides, true, err);
 	} else {
 		st = array_move(packed, host, host_strides, false, err);
-		st = st ? st : copy_in(array, packed, NULL, err);
+		st = st ? st : array_copy_by_kernel(array, packed, NULL, err);
 	}
 	kz_array_release(packed);
 	return st;
@@ -269,7 +261,7 @@ kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_strea
 	if (st || size == 0 || (st = packed_for(&packed, array, err))) {
 		return st;
 	}
-	st = packed == array ? KZ_OK : copy_in(packed, array, stream, err);
+	st = packed == array ? KZ_OK : array_copy_by_kernel(packed, array, stream, err);
 	st = st ? st : kz_copy_dtoh_async(host, size, packed->buffer, packed->offset, stream, err);
 	kz_array_release(packed);
 	return st;
@@ -285,7 +277,7 @@ kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz
 		return st;
 	}
 	st = kz_copy_htod_async(packed->buffer, packed->offset, host, size, stream, err);
-	st = st || packed == array ? st : copy_in(array, packed, stream, err);
+	st = st || packed == array ? st : array_copy_by_kernel(array, packed, stream, err);
 	kz_array_release(packed);
 	return st;
 }

@@ -2,6 +2,7 @@
 /* Operations by number: each is an expression of one node, which elementwise.c runs. */
 #include "base/common.h"
 
+#include "array/array.h"
 #include "ops/shortcut.h"
 
 static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype, kz_error *err)
@@ -123,16 +124,26 @@ kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 	return st ? st : copy(out, array, array ? array->dtype : 0, err);
 }
 
-kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
+static kz_status copy_into(struct kz_array *to, const struct kz_array *from,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct expr expr;
-	struct elementwise how = {.into = to};
-	kz_status st = object_check(to, "an array", err);
+	const struct elementwise how = {.into = to, .stream = stream};
 	expr_init(&expr);
-	if (st || expr_array(&expr, from, err) < 0) {
-		return KZ_INVALID;
-	}
-	return elementwise_run(NULL, &expr, &how, err);
+	return expr_array(&expr, from, err) < 0 ? KZ_INVALID
+		: elementwise_run(NULL, &expr, &how, err);
+}
+
+/* Arrays below know no kernels.  A program's own constructors, which come later, may use arrays. */
+__attribute__((constructor(101))) static void copy_register(void)
+{
+	array_copy_by_kernel = copy_into;
+}
+
+kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
+{
+	kz_status st = object_check(to, "an array", err);
+	return st ? st : copy_into(to, from, NULL, err);
 }
 
 /* What is no number: an array of one such element is assigned. */
