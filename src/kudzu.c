@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version, and the map of the sources.  A folder is a layer: it uses only those named before it,
+ * The version, what lower layers call of upper ones, and the map of the sources.  A folder is a layer: it uses only those named before it,
  * and the folders below src/cpu use only each other, src/base and the driver's ABI.  make/lib.mk has
  * the same table for the build; docs/dev/architecture.md says more.  Each file's head says how it
  * works.
@@ -34,7 +34,13 @@
  */
 #include "base/common.h"
 
+#include "array/array.h"
+#include "ops/elementwise.h"
+
 #include <kudzu/version.h>
+
+/* The only place that knows all layers: a function that a lower one calls through a pointer. */
+array_copy_fn *const array_copy_by_kernel = ops_copy;
 
 #define STRING(x) STRING_(x)
 #define STRING_(x) #x

@@ -59,10 +59,10 @@ static inline bool array_is_on_host(const struct kz_array *array)
 }
 
 /* Copy all elements to an array of the same shape and device, by a kernel in a stream; NULL: the
- * default one.  Kernels are made by src/ops, above: ops.c sets this when the library is loaded. */
+ * default one.  Kernels are made by src/ops, above: src/kudzu.c says by which function. */
 typedef kz_status array_copy_fn(struct kz_array *to, const struct kz_array *from,
 	struct kz_stream *stream, kz_error *err);
-extern array_copy_fn *array_copy_by_kernel;
+extern array_copy_fn *const array_copy_by_kernel;
 
 /* Move all elements between an array and places on the host; strides NULL for row-major.  All was
  * checked, and there are some. */

@@ -39,8 +39,6 @@ static kz_status move_on_host(const struct kz_array *array, char *host,
 
 /* Views with gaps are packed and unpacked on the device where that is worth a kernel, or needed. */
 
-array_copy_fn *array_copy_by_kernel;
-
 /* Move through a row-major array on the device. */
 static kz_status move_packed(struct kz_array *array, void *host, const int64_t *host_strides,
 	bool to_host, kz_error *err)

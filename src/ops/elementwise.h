@@ -37,4 +37,8 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	kz_error *err);
 
+/* Copy all elements to an array of the same shape and device; it is array_copy_by_kernel. */
+kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,
+	kz_error *err);
+
 #endif

@@ -124,8 +124,8 @@ kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 	return st ? st : copy(out, array, array ? array->dtype : 0, err);
 }
 
-static kz_status copy_into(struct kz_array *to, const struct kz_array *from,
-	struct kz_stream *stream, kz_error *err)
+kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct expr expr;
 	const struct elementwise how = {.into = to, .stream = stream};
@@ -134,16 +134,10 @@ static kz_status copy_into(struct kz_array *to, const struct kz_array *from,
 		: elementwise_run(NULL, &expr, &how, err);
 }
 
-/* Arrays below know no kernels.  A program's own constructors, which come later, may use arrays. */
-__attribute__((constructor(101))) static void copy_register(void)
-{
-	array_copy_by_kernel = copy_into;
-}
-
 kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 {
 	kz_status st = object_check(to, "an array", err);
-	return st ? st : copy_into(to, from, NULL, err);
+	return st ? st : ops_copy(to, from, NULL, err);
 }
 
 /* What is no number: an array of one such element is assigned. */
