@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version, what lower layers call of upper ones, and the map of the sources.  A folder is a layer: it uses only those named before it,
- * and the folders below src/cpu use only each other, src/base and the driver's ABI.  make/lib.mk has
- * the same table for the build; docs/dev/architecture.md says more.  Each file's head says how it
- * works.
+ * The version, what lower layers call of upper ones, and the map of the sources.  A folder is a
+ * layer: it uses only those named before it, and the folders below src/cpu use only each other,
+ * src/base and the driver's ABI.  make/lib.mk has the same table for the build;
+ * docs/dev/architecture.md says more.  Each file's head says how it works.
  *
  * include/kudzu/     what programs see; one header per object
  *
