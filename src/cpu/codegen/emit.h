@@ -153,11 +153,12 @@ bool emit_part_drifts(LLVMValueRef fn);
 /* emit_bunch.c, last: sums of more than `room` bits come in bunches.  False: no memory. */
 bool emit_bunch_sums(LLVMValueRef fn, unsigned room);
 
-/* emit.c: values */
+/* emit_value.c: values */
 LLVMTypeRef emit_type(struct emit *e, enum ptx_type type);
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits);
 LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value);
 LLVMValueRef emit_real(struct emit *e, LLVMTypeRef type, double value);
+LLVMValueRef emit_repeat(struct emit *e, LLVMValueRef constant); /* in every lane: a vector */
 /* The same integer in every lane of a type; the same scalar. */
 LLVMValueRef emit_const(struct emit *e, LLVMTypeRef type, uint64_t value);
 LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar);
@@ -237,7 +238,7 @@ LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
 /* Write a slot, in the lanes that run. */
 void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot);
 
-/* emit.c: places */
+/* emit_value.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
 void emit_enter(struct emit *e, LLVMBasicBlockRef block);
 bool emit_is_open(struct emit *e);                  /* the current block has no terminator yet */
@@ -435,7 +436,7 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places);
 bool emit_can_scatter(struct emit *e);
 void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 
-/* A vector of some elements of two others, by number; emit_wide.c. */
+/* A vector of some elements of two others, by number; emit_value.c. */
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
 	unsigned count);
 /* Two vectors of one type behind each other; likewise. */

@@ -131,16 +131,6 @@ LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef
 		&& LLVMGetOperand(*order, 0) == value ? value : NULL;
 }
 
-LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
-	unsigned count)
-{
-	LLVMValueRef all[RT_MAX_WIDTH * 4];
-	for (unsigned i = 0; i < count; i++) {
-		all[i] = emit_u32(e, order[i]);
-	}
-	return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(all, count), "");
-}
-
 /* Part `part` of each lane, from all elements. */
 static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned part)
 {
@@ -150,16 +140,6 @@ static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned
 	}
 	return w->count == 1 ? whole
 		: emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, w->e->width);
-}
-
-LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b)
-{
-	unsigned order[RT_MAX_WIDTH * 4];
-	unsigned count = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
-	for (unsigned i = 0; i < count; i++) {
-		order[i] = i;
-	}
-	return emit_shuffle(e, a, b, order, count);
 }
 
 /* All elements, from the parts of the lanes: 1, 2 or 4. */
