@@ -259,10 +259,40 @@ void emit_set_types(struct emit *e, const struct emit_types *types);
 /* emit_warps.c: all is made but what follows the end of a warp. */
 void emit_end_warps(struct emit *e, LLVMValueRef clear);
 
-/* emit_mem.c: `base` points to i8; fields and offsets are scalars */
+/* emit_access.c: `base` points to i8; fields and offsets are scalars */
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type);
 void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value);
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type);
+LLVMValueRef emit_pointer_bits(struct emit *e, LLVMValueRef pointer); /* a scalar, i64 */
+/* Where things begin, loaded once in a call. */
+LLVMValueRef emit_launch_base(struct emit *e);   /* struct rt_launch */
+LLVMValueRef emit_params_base(struct emit *e);
+LLVMValueRef emit_shared_base(struct emit *e);
+LLVMValueRef emit_local_base(struct emit *e);    /* of lane 0 */
+LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
+LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
+LLVMValueRef emit_local_stride(struct emit *e);  /* bytes from lane to lane, a scalar */
+LLVMValueRef emit_local_offset(struct emit *e);  /* from lane 0's to each lane's */
+/* A variable of the module: loaded in the entry each time, early-cse keeps one. */
+LLVMValueRef emit_global_base(struct emit *e, const struct ptx_var *var);
+LLVMValueRef emit_cached_bytes(struct emit *e);  /* rt_launch.cached_bytes */
+LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of the kernel */
+/* What LLVM is told of an access. */
+/* The memory model's words, as LLVM says them; NotAtomic if there are none. */
+LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
+void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
+void emit_note_space(struct emit *e, enum ptx_space space, LLVMValueRef access);
+void emit_note_local(struct emit *e, LLVMValueRef access);
+/* The first way of a branch is the usual one: what does not fit in registers is moved to the other. */
+void emit_expect_first(struct emit *e, LLVMValueRef branch);
+/* What the message of a fault is told. */
+/* Set warp->lane, or with 64 bits warp->step, too. */
+void emit_note_lane(struct emit *e, LLVMValueRef lane);
+/* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
+void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
+bool emit_notes_access(const struct emit *e);
+
+/* emit_mem.c: addresses */
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX address, i64 */
 LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
 /* Whether warps of a block have different values. */
@@ -271,27 +301,14 @@ LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a gener
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_space *space, LLVMTypeRef type);
-LLVMValueRef emit_local_base(struct emit *e);    /* of lane 0 */
-LLVMValueRef emit_local_stride(struct emit *e);  /* bytes from lane to lane, a scalar */
-void emit_note_local(struct emit *e, LLVMValueRef access);
 /* The same as numbers, for all lanes. */
 LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand);
-LLVMValueRef emit_calls_base(struct emit *e);    /* struct rt_calls */
-LLVMValueRef emit_cached_bytes(struct emit *e);  /* rt_launch.cached_bytes */
-LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of the kernel */
-void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
-/* The first way of a branch is the usual one: what does not fit in registers is moved to the other. */
-void emit_expect_first(struct emit *e, LLVMValueRef branch);
-LLVMValueRef emit_exchange_base(struct emit *e); /* struct rt_exchange */
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
  * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
 #define EMIT_MAX_ARGS 8
 LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
-
-/* The memory model's words, as LLVM says them; NotAtomic if there are none. */
-LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
 
 /* emit_float.c: what conversions, approximations and atomics need, too */
 /* As emit_arg and emit_result, with .ftz and .sat. */
@@ -460,12 +477,6 @@ LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef
 bool emit_is_wide(struct emit *e, const struct ptx_inst *inst);
 void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out);
 void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide);
-/* Set warp->lane, or with 64 bits warp->step, too. */
-void emit_note_lane(struct emit *e, LLVMValueRef lane);
-/* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
-void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
-bool emit_notes_access(const struct emit *e);
-
 /* emit_shaped.c: the same where the distances of the addresses are known; false: it is nothing for
  * these. */
 bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);

@@ -16,111 +16,10 @@
 
 #include <string.h>
 
-LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type)
-{
-	LLVMValueRef place = LLVMBuildGEP2(e->builder, e->s.i8, base, &offset, 1, "");
-	return ir_bitcast(e, place, LLVMPointerType(type, 0));
-}
-
-LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type)
-{
-	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), type);
-	return LLVMBuildLoad2(e->builder, type, place, "");
-}
-
-void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value)
-{
-	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), LLVMTypeOf(value));
-	LLVMBuildStore(e->builder, value, place);
-}
-
-/* A pointer that never changes in a call, loaded in the entry and kept in *slot. */
-static LLVMValueRef entry_pointer(struct emit *e, LLVMValueRef *slot, LLVMValueRef base,
-	size_t offset)
-{
-	if (!*slot) {
-		LLVMBasicBlockRef back = emit_call_visit(e);
-		*slot = emit_field(e, base, offset, e->ptr);
-		emit_entry_leave(e, back);
-	}
-	return *slot;
-}
-
-static LLVMValueRef launch_base(struct emit *e)
-{
-	return entry_pointer(e, &e->launch, e->warp, offsetof(struct rt_warp, launch));
-}
-
-static LLVMValueRef params_base(struct emit *e)
-{
-	return entry_pointer(e, &e->params, launch_base(e), offsetof(struct rt_launch, params));
-}
-
-static LLVMValueRef shared_base(struct emit *e)
-{
-	return entry_pointer(e, &e->shared, e->warp, offsetof(struct rt_warp, shared));
-}
-
-LLVMValueRef emit_local_base(struct emit *e)
-{
-	return entry_pointer(e, &e->local, e->warp, offsetof(struct rt_warp, local));
-}
-
-LLVMValueRef emit_exchange_base(struct emit *e)
-{
-	return entry_pointer(e, &e->exchange, e->warp, offsetof(struct rt_warp, exchange));
-}
-
-LLVMValueRef emit_calls_base(struct emit *e)
-{
-	return emit_field(e, launch_base(e), offsetof(struct rt_launch, calls), e->ptr);
-}
-
-LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type)
-{
-	LLVMValueRef value = emit_field(e, params_base(e), offset, type);
-	LLVMSetAlignment(value, 1);
-	emit_set_metadata(e, value, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
-	return value;
-}
-
-LLVMValueRef emit_cached_bytes(struct emit *e)
-{
-	return emit_field(e, launch_base(e), offsetof(struct rt_launch, cached_bytes), e->s.i32);
-}
-
-LLVMValueRef emit_local_stride(struct emit *e)
-{
-	return emit_field(e, e->warp, offsetof(struct rt_warp, local_stride), e->s.i64);
-}
-
-/* From the first lane's local memory to each lane's. */
-static LLVMValueRef local_offset(struct emit *e)
-{
-	LLVMValueRef lane = ir_zext(e, emit_lane_number(e), e->i64);
-	return ir_mul(e, lane, emit_splat(e, emit_local_stride(e)));
-}
-
 /* The local memory of a lane that is a scalar. */
 static LLVMValueRef own_local(struct emit *e)
 {
-	return e->lane ? emit_at(e, emit_local_base(e), local_offset(e), e->s.i8) : emit_local_base(e);
-}
-
-/* A variable of the module: loaded in the entry each time, early-cse keeps one. */
-static LLVMValueRef global_base(struct emit *e, const struct ptx_var *var)
-{
-	LLVMValueRef table = entry_pointer(e, &e->globals, launch_base(e),
-		offsetof(struct rt_launch, globals));
-	LLVMBasicBlockRef back = emit_call_visit(e);
-	LLVMValueRef base = emit_field(e, table, var->index * sizeof(uint8_t *), e->ptr);
-	emit_entry_leave(e, back);
-	return base;
-}
-
-static LLVMValueRef pointer_bits(struct emit *e, LLVMValueRef pointer)
-{
-	return LLVMBuildPtrToInt(e->builder, pointer, e->s.i64, "");
+	return e->lane ? emit_at(e, emit_local_base(e), emit_local_offset(e), e->s.i8) : emit_local_base(e);
 }
 
 /* Where a variable begins: a base pointer, and the offset from it.  Lanes are scalars. */
@@ -129,13 +28,13 @@ static LLVMValueRef var_base(struct emit *e, const struct ptx_var *var, uint64_t
 	*offset = var->space == PTX_GLOBAL || var->space == PTX_CONST ? 0 : var->offset;
 	switch (var->space) {
 	case PTX_SHARED:
-		return shared_base(e);
+		return emit_shared_base(e);
 	case PTX_LOCAL:
 		return own_local(e);
 	case PTX_PARAM:
-		return params_base(e);
+		return emit_params_base(e);
 	default:
-		return global_base(e, var);
+		return emit_global_base(e, var);
 	}
 }
 
@@ -148,14 +47,14 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 		return emit_int(e, 64, var->offset);
 	}
 	if (var->space == PTX_LOCAL && emit_is_vector(e)) {
-		LLVMValueRef base = emit_splat(e, pointer_bits(e, emit_local_base(e)));
-		return ir_add(e, ir_add(e, base, local_offset(e)), emit_int(e, 64, var->offset));
+		LLVMValueRef base = emit_splat(e, emit_pointer_bits(e, emit_local_base(e)));
+		return ir_add(e, ir_add(e, base, emit_local_offset(e)), emit_int(e, 64, var->offset));
 	}
 
 	uint64_t offset;
 	LLVMValueRef base = var_base(e, var, &offset);
 	base = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
-	return emit_splat(e, pointer_bits(e, base));
+	return emit_splat(e, emit_pointer_bits(e, base));
 }
 
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
@@ -169,7 +68,7 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 		*space = operand->var->space;
 		base = var_base(e, operand->var, &offset);
 	} else if (*space == PTX_SHARED) {
-		base = shared_base(e);
+		base = emit_shared_base(e);
 	}
 	offset += (uint64_t)operand->value;
 	if (*space == PTX_SHARED) {
@@ -188,28 +87,6 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 		return LLVMBuildIntToPtr(e->builder, place, LLVMPointerType(type, 0), "");
 	}
 	return emit_at(e, base, emit_int(e, 64, offset), type);
-}
-
-LLVMAtomicOrdering emit_order(const struct ptx_inst *inst)
-{
-	static const struct {
-		enum ptx_mod mod;
-		LLVMAtomicOrdering order;
-	} orders[] = {
-		{PTX_MOD_ACQUIRE, LLVMAtomicOrderingAcquire},
-		{PTX_MOD_RELEASE, LLVMAtomicOrderingRelease},
-		{PTX_MOD_ACQ_REL, LLVMAtomicOrderingAcquireRelease},
-		{PTX_MOD_SC, LLVMAtomicOrderingSequentiallyConsistent},
-		{PTX_MOD_RELAXED, LLVMAtomicOrderingMonotonic},
-		{PTX_MOD_VOLATILE, LLVMAtomicOrderingMonotonic},
-		{PTX_MOD_MMIO, LLVMAtomicOrderingMonotonic},
-	};
-	for (size_t i = 0; i < countof(orders); i++) {
-		if (ptx_has(&inst->mods, orders[i].mod)) {
-			return orders[i].order;
-		}
-	}
-	return LLVMAtomicOrderingNotAtomic;
 }
 
 /* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
@@ -237,51 +114,12 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 		|| (order != LLVMAtomicOrderingNotAtomic && size > 8));
 }
 
-void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node)
-{
-	LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, kind, (unsigned)strlen(kind)),
-		LLVMMetadataAsValue(e->context, node));
-}
-
-void emit_expect_first(struct emit *e, LLVMValueRef branch)
-{
-	enum { OFTEN = 1000 };
-	static const char name[] = "branch_weights";
-	LLVMMetadataRef parts[] = {
-		LLVMMDStringInContext2(e->context, name, sizeof(name) - 1),
-		LLVMValueAsMetadata(emit_scalar(e, 32, OFTEN)),
-		LLVMValueAsMetadata(emit_scalar(e, 32, 1)),
-	};
-	emit_set_metadata(e, branch, "prof", LLVMMDNodeInContext2(e->context, parts, countof(parts)));
-}
-
 /* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
 static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {
 	if (inst->space == PTX_PARAM) {
 		emit_set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
 	}
-}
-
-/* What is local and what is global never overlap: with an array of each in a loop LLVM need not
- * test that, or give up because there are too many. */
-static void note_space(struct emit *e, enum ptx_space space, LLVMValueRef access)
-{
-	static const char name[] = "local";
-	if (space != PTX_LOCAL && space != PTX_GLOBAL) {
-		return;
-	}
-	LLVMMetadataRef string = LLVMMDStringInContext2(e->context, name, sizeof(name) - 1);
-	LLVMMetadataRef domain = LLVMMDNodeInContext2(e->context, &string, 1);
-	LLVMMetadataRef parts[] = {string, domain};
-	LLVMMetadataRef scope = LLVMMDNodeInContext2(e->context, parts, countof(parts));
-	LLVMMetadataRef list = LLVMMDNodeInContext2(e->context, &scope, 1);
-	emit_set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
-}
-
-void emit_note_local(struct emit *e, LLVMValueRef access)
-{
-	note_space(e, PTX_LOCAL, access);
 }
 
 /* The operands of a vector access, or the one of a plain access. */
@@ -315,7 +153,7 @@ static void note_first(struct emit *e, const struct ptx_inst *inst, const struct
 		return;
 	}
 	struct emit_mode mode = emit_begin_once(e);
-	LLVMValueRef base = pointer_bits(e, emit_address(e, address, &space, e->i8));
+	LLVMValueRef base = emit_pointer_bits(e, emit_address(e, address, &space, e->i8));
 	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 1, false)};
 	if (e->mask) {
 		LLVMValueRef first = ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2);
@@ -344,7 +182,7 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 		values[i] = LLVMBuildLoad2(e->builder, as, place, "");
 		set_access(inst, values[i], type);
 		note_constant(e, inst, values[i]);
-		note_space(e, space, values[i]);
+		emit_note_space(e, space, values[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &parts[i], type, values[i]);
@@ -375,7 +213,7 @@ LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 			: emit_use_reg(e, operand->reg, PTX_U64));
 	}
 	if (space == PTX_SHARED) {
-		at = ir_add(e, at, emit_splat(e, pointer_bits(e, shared_base(e))));
+		at = ir_add(e, at, emit_splat(e, emit_pointer_bits(e, emit_shared_base(e))));
 	}
 	return at;
 }
@@ -476,7 +314,7 @@ static void st_lane(struct emit *e, const struct ptx_inst *inst)
 		LLVMValueRef place = emit_address(e, &address, &space, as);
 		LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
 		set_access(inst, store, type);
-		note_space(e, space, store);
+		emit_note_space(e, space, store);
 	}
 }
 
@@ -559,7 +397,7 @@ void emit_cvta(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef address = emit_use(e, &inst->operands[1], PTX_U64);
 	if (inst->space == PTX_SHARED) {
-		LLVMValueRef base = emit_splat(e, pointer_bits(e, shared_base(e)));
+		LLVMValueRef base = emit_splat(e, emit_pointer_bits(e, emit_shared_base(e)));
 		address = ptx_has(&inst->mods, PTX_MOD_TO) ? ir_sub(e, address, base)
 			: ir_add(e, address, base);
 	}
@@ -575,24 +413,24 @@ static LLVMValueRef is_within(struct emit *e, LLVMValueRef address, LLVMValueRef
 
 static LLVMValueRef all_bits(struct emit *e, LLVMValueRef pointer)
 {
-	return emit_splat(e, pointer_bits(e, pointer));
+	return emit_splat(e, emit_pointer_bits(e, pointer));
 }
 
 LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address)
 {
-	return is_within(e, address, all_bits(e, shared_base(e)),
+	return is_within(e, address, all_bits(e, emit_shared_base(e)),
 		emit_int(e, 64, RT_SHARED_WINDOW));
 }
 
 static LLVMValueRef is_local(struct emit *e, LLVMValueRef address)
 {
-	LLVMValueRef base = ir_add(e, all_bits(e, emit_local_base(e)), local_offset(e));
+	LLVMValueRef base = ir_add(e, all_bits(e, emit_local_base(e)), emit_local_offset(e));
 	return is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
 }
 
 static LLVMValueRef is_param(struct emit *e, LLVMValueRef address)
 {
-	return is_within(e, address, all_bits(e, params_base(e)),
+	return is_within(e, address, all_bits(e, emit_params_base(e)),
 		emit_int(e, 64, e->func->param_size));
 }
 
@@ -604,7 +442,7 @@ static LLVMValueRef is_const(struct emit *e, LLVMValueRef address)
 		if (var->space == PTX_CONST) {
 			LLVMValueRef size = emit_int(e, 64, var->size);
 			any = ir_or(e, any, is_within(e, address,
-				all_bits(e, global_base(e, var)), size));
+				all_bits(e, emit_global_base(e, var)), size));
 		}
 	}
 	return any;
@@ -687,7 +525,7 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 {
 	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);
 	LLVMBasicBlockRef back = emit_call_visit(e);
-	LLVMValueRef table = emit_field(e, launch_base(e), slot, e->ptr);
+	LLVMValueRef table = emit_field(e, emit_launch_base(e), slot, e->ptr);
 	emit_entry_leave(e, back);
 	LLVMValueRef first = first_thread(e);
 	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
@@ -736,7 +574,7 @@ static LLVMValueRef load_shared_sreg(struct emit *e, enum ptx_sreg sreg)
 		return emit_int(e, bits, sreg_values[sreg]);
 	}
 	LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits);
-	LLVMValueRef base = sreg_fields[sreg].launch ? launch_base(e) : LLVMGetParam(e->fn, 0);
+	LLVMValueRef base = sreg_fields[sreg].launch ? emit_launch_base(e) : LLVMGetParam(e->fn, 0);
 	return emit_splat(e, emit_field(e, base, sreg_fields[sreg].offset, type));
 }
 
@@ -753,7 +591,7 @@ static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_WARPID:
 		return ir_lshr_by(e, load_thread(e), 5);
 	case PTX_SREG_NWARPID:
-		value = emit_field(e, launch_base(e), offsetof(struct rt_launch, threads),
+		value = emit_field(e, emit_launch_base(e), offsetof(struct rt_launch, threads),
 			e->s.i32);
 		value = ir_add(e, value, emit_scalar(e, 32, 31));
 		return emit_splat(e, ir_lshr_by(e, value, 5));

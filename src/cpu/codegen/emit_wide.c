@@ -48,37 +48,6 @@ static bool may_be_one_access(const struct wide *w)
 	return !w->e->mask && w->count <= 4 && step_of(w) <= 16;
 }
 
-/* Both of these in one store. */
-static_assert(offsetof(struct rt_warp, lane) % 8 == 0
-	&& offsetof(struct rt_warp, step) == offsetof(struct rt_warp, lane) + 4, "one word");
-
-void emit_note_lane(struct emit *e, LLVMValueRef lane)
-{
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), lane);
-	e->noted_in = NULL;
-}
-
-/* Not in shared memory: that is what inner loops read, each time with two stores more. */
-bool emit_notes_access(const struct emit *e)
-{
-	return e->inst->space != PTX_SHARED;
-}
-
-void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step)
-{
-	uint64_t both = (uint64_t)step << 32 | RT_GROUP;
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
-	if (!emit_notes_access(e)) {
-		return;
-	}
-	if (e->noted_in != here || e->noted != both) {
-		emit_note_lane(e, emit_scalar(e, 64, both));
-		e->noted_in = here;
-		e->noted = both;
-	}
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
-}
-
 /* --- Side by side --- */
 
 /* Lane `lane`'s address. */
