@@ -292,18 +292,27 @@ void emit_note_lane(struct emit *e, LLVMValueRef lane);
 void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
 bool emit_notes_access(const struct emit *e);
 
-/* emit_mem.c: addresses */
+/* emit_operand.c: addresses */
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX address, i64 */
-LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
-/* Whether warps of a block have different values. */
-bool emit_is_of_warp(enum ptx_sreg sreg);
+/* Where a variable begins: a base pointer, and the offset from it.  Lanes are scalars. */
+LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var, uint64_t *offset);
 LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a generic one */
+/* Does an address lie in the `size` bytes from `base`?  All are of lanes. */
+LLVMValueRef emit_is_within(struct emit *e, LLVMValueRef address, LLVMValueRef base,
+	LLVMValueRef size);
+LLVMValueRef emit_all_bits(struct emit *e, LLVMValueRef pointer); /* the same for all lanes */
 /* A memory operand as a host pointer to `type`, and the space that it really is in. */
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_space *space, LLVMTypeRef type);
 /* The same as numbers, for all lanes. */
 LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand);
+
+/* emit_sreg.c */
+LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg);
+/* Whether warps of a block have different values. */
+bool emit_is_of_warp(enum ptx_sreg sreg);
+
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
  * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
 #define EMIT_MAX_ARGS 8

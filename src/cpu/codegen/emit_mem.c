@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Memory: addresses, loads and stores, and the special registers, which are loads too.
+ * Loads and stores, and the other instructions on addresses.
  *
- * Generic, .global, .const and .param addresses are host addresses; so are .local ones, in the
- * thread's own part of warp->local, but where that is split (emit_local.c).  A .shared address is an offset from warp->shared, 32 bits of
- * it; cvta adds or subtracts the base.  Both it and the displacement are taken as signed, which is
- * the sum modulo 4 GiB for every address that exists, and cannot leave the guards of launch.c.
+ * A load or store goes to whichever way suits it: word by word in .local memory that is split
+ * (emit_local.c), once for the whole warp, lanes at known distances (emit_shaped.c), or any lanes
+ * (emit_wide.c), in order for other threads to see (emit_strong.c), and else one lane after the
+ * other, which is what can do all of it.
  *
  * Nothing is said to LLVM about the alignment of what is not atomic: a kernel's address may be any.
  */
@@ -15,79 +15,6 @@
 #include "cpu/codegen/emit.h"
 
 #include <string.h>
-
-/* The local memory of a lane that is a scalar. */
-static LLVMValueRef own_local(struct emit *e)
-{
-	return e->lane ? emit_at(e, emit_local_base(e), emit_local_offset(e), e->s.i8) : emit_local_base(e);
-}
-
-/* Where a variable begins: a base pointer, and the offset from it.  Lanes are scalars. */
-static LLVMValueRef var_base(struct emit *e, const struct ptx_var *var, uint64_t *offset)
-{
-	*offset = var->space == PTX_GLOBAL || var->space == PTX_CONST ? 0 : var->offset;
-	switch (var->space) {
-	case PTX_SHARED:
-		return emit_shared_base(e);
-	case PTX_LOCAL:
-		return own_local(e);
-	case PTX_PARAM:
-		return emit_params_base(e);
-	default:
-		return emit_global_base(e, var);
-	}
-}
-
-LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
-{
-	if (var->space == PTX_SHARED) {
-		return emit_int(e, 64, var->offset);
-	}
-	if (var->space == PTX_LOCAL && e->splits) {
-		return emit_int(e, 64, var->offset);
-	}
-	if (var->space == PTX_LOCAL && emit_is_vector(e)) {
-		LLVMValueRef base = emit_splat(e, emit_pointer_bits(e, emit_local_base(e)));
-		return ir_add(e, ir_add(e, base, emit_local_offset(e)), emit_int(e, 64, var->offset));
-	}
-
-	uint64_t offset;
-	LLVMValueRef base = var_base(e, var, &offset);
-	base = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
-	return emit_splat(e, emit_pointer_bits(e, base));
-}
-
-LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
-	enum ptx_space *space, LLVMTypeRef type)
-{
-	uint64_t offset = 0;
-	LLVMValueRef base = NULL;
-	LLVMValueRef place;
-
-	if (operand->var) {
-		*space = operand->var->space;
-		base = var_base(e, operand->var, &offset);
-	} else if (*space == PTX_SHARED) {
-		base = emit_shared_base(e);
-	}
-	offset += (uint64_t)operand->value;
-	if (*space == PTX_SHARED) {
-		offset = (uint64_t)(int32_t)offset;
-	}
-
-	if (operand->has_base) {
-		LLVMValueRef reg = *space == PTX_SHARED
-			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
-			: emit_use_reg(e, operand->reg, PTX_U64);
-		base = base ? emit_at(e, base, reg, e->i8)
-			: LLVMBuildIntToPtr(e->builder, reg, e->ptr, "");
-	}
-	if (!base) {
-		place = emit_int(e, 64, offset);
-		return LLVMBuildIntToPtr(e->builder, place, LLVMPointerType(type, 0), "");
-	}
-	return emit_at(e, base, emit_int(e, 64, offset), type);
-}
 
 /* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
  * is no atomic access to 16 bytes on every processor, so a strong one is only volatile. */
@@ -197,27 +124,6 @@ static bool is_plain(const struct ptx_inst *inst)
 		&& ptx_type_size(inst->types[0]) <= 8;
 }
 
-/* The lanes' host addresses: what emit_address does, for vectors. */
-LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
-	const struct ptx_operand *operand)
-{
-	enum ptx_space space = operand->var ? operand->var->space : inst->space;
-	LLVMValueRef at = emit_int(e, 64, space == PTX_SHARED
-		? (uint64_t)(int32_t)operand->value : (uint64_t)operand->value);
-	if (operand->var) {
-		at = ir_add(e, at, emit_var(e, operand->var));
-	}
-	if (operand->has_base) {
-		at = ir_add(e, at, space == PTX_SHARED
-			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
-			: emit_use_reg(e, operand->reg, PTX_U64));
-	}
-	if (space == PTX_SHARED) {
-		at = ir_add(e, at, emit_splat(e, emit_pointer_bits(e, emit_shared_base(e))));
-	}
-	return at;
-}
-
 /* A place in a variable that all lanes have in common. */
 static bool is_common(const struct ptx_operand *operand, size_t size)
 {
@@ -232,7 +138,7 @@ static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRe
 	const struct ptx_operand *operand = &inst->operands[1];
 	enum ptx_type type = inst->types[0];
 	uint64_t offset;
-	LLVMValueRef base = var_base(e, operand->var, &offset);
+	LLVMValueRef base = emit_var_base(e, operand->var, &offset);
 	LLVMTypeRef one = LLVMGetElementType(emit_type(e, type));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at = offset + (uint64_t)operand->value + i * ptx_type_size(type);
@@ -404,33 +310,15 @@ void emit_cvta(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_U64, address);
 }
 
-/* Does an address lie in the `size` bytes from `base`?  All are of lanes. */
-static LLVMValueRef is_within(struct emit *e, LLVMValueRef address, LLVMValueRef base,
-	LLVMValueRef size)
-{
-	return ir_icmp(e, LLVMIntULT, ir_sub(e, address, base), size);
-}
-
-static LLVMValueRef all_bits(struct emit *e, LLVMValueRef pointer)
-{
-	return emit_splat(e, emit_pointer_bits(e, pointer));
-}
-
-LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address)
-{
-	return is_within(e, address, all_bits(e, emit_shared_base(e)),
-		emit_int(e, 64, RT_SHARED_WINDOW));
-}
-
 static LLVMValueRef is_local(struct emit *e, LLVMValueRef address)
 {
-	LLVMValueRef base = ir_add(e, all_bits(e, emit_local_base(e)), emit_local_offset(e));
-	return is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
+	LLVMValueRef base = ir_add(e, emit_all_bits(e, emit_local_base(e)), emit_local_offset(e));
+	return emit_is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
 }
 
 static LLVMValueRef is_param(struct emit *e, LLVMValueRef address)
 {
-	return is_within(e, address, all_bits(e, emit_params_base(e)),
+	return emit_is_within(e, address, emit_all_bits(e, emit_params_base(e)),
 		emit_int(e, 64, e->func->param_size));
 }
 
@@ -441,8 +329,8 @@ static LLVMValueRef is_const(struct emit *e, LLVMValueRef address)
 		const struct ptx_var *var = e->module->vars[i];
 		if (var->space == PTX_CONST) {
 			LLVMValueRef size = emit_int(e, 64, var->size);
-			any = ir_or(e, any, is_within(e, address,
-				all_bits(e, emit_global_base(e, var)), size));
+			any = ir_or(e, any, emit_is_within(e, address,
+				emit_all_bits(e, emit_global_base(e, var)), size));
 		}
 	}
 	return any;
@@ -478,210 +366,6 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 void emit_istypep(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_def(e, &inst->operands[0], PTX_PRED, emit_int(e, 1, 0));
-}
-
-/* Special registers that are a field of the launch or of the warp. */
-static const struct {
-	bool launch;
-	uint16_t offset;
-} sreg_fields[PTX_SREG_COUNT] = {
-#define LAUNCH(sreg, field) [PTX_SREG_##sreg] = {true, offsetof(struct rt_launch, field)},
-#define WARP(sreg, field) [PTX_SREG_##sreg] = {false, offsetof(struct rt_warp, field)},
-	LAUNCH(NTID_X, ntid[0]) LAUNCH(NTID_Y, ntid[1]) LAUNCH(NTID_Z, ntid[2])
-	LAUNCH(NCTAID_X, nctaid[0]) LAUNCH(NCTAID_Y, nctaid[1]) LAUNCH(NCTAID_Z, nctaid[2])
-	LAUNCH(GRIDID, grid_id) LAUNCH(NSMID, sm_count)
-	LAUNCH(STACK_SIZE, stack_size) LAUNCH(DYNAMIC_SMEM_SIZE, dynamic_shared) LAUNCH(TOTAL_SMEM_SIZE, total_shared)
-	WARP(CTAID_X, ctaid[0]) WARP(CTAID_Y, ctaid[1]) WARP(CTAID_Z, ctaid[2])
-	WARP(SMID, sm)
-	LAUNCH(ENVREG2, grid_sync[0]) LAUNCH(ENVREG1, grid_sync[1])
-	LAUNCH(NCLUSTERID_X, nctaid[0]) LAUNCH(NCLUSTERID_Y, nctaid[1])
-	LAUNCH(NCLUSTERID_Z, nctaid[2]) LAUNCH(AGGR_SMEM_SIZE, total_shared)
-	WARP(CLUSTERID_X, ctaid[0]) WARP(CLUSTERID_Y, ctaid[1]) WARP(CLUSTERID_Z, ctaid[2])
-#undef LAUNCH
-#undef WARP
-};
-
-/* The value of those that are not. */
-static const uint8_t sreg_values[PTX_SREG_COUNT] = {
-	[PTX_SREG_CLUSTER_NCTAID_X] = 1, [PTX_SREG_CLUSTER_NCTAID_Y] = 1,
-	[PTX_SREG_CLUSTER_NCTAID_Z] = 1, [PTX_SREG_CLUSTER_NCTARANK] = 1,
-};
-
-static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
-#define X(name, spelling, type) PTX_##type,
-	PTX_SREGS(X)
-#undef X
-};
-
-/* The number of lane 0 in the block. */
-static LLVMValueRef first_thread(struct emit *e)
-{
-	return e->member ? e->member->first
-		: LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
-}
-
-/* Thread index: launch->tid[axis][warp->first], and those behind it. */
-static LLVMValueRef load_tid(struct emit *e, unsigned axis)
-{
-	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);
-	LLVMBasicBlockRef back = emit_call_visit(e);
-	LLVMValueRef table = emit_field(e, emit_launch_base(e), slot, e->ptr);
-	emit_entry_leave(e, back);
-	LLVMValueRef first = first_thread(e);
-	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
-	LLVMValueRef place = emit_at(e, table, offset, e->i32);
-	LLVMValueRef all = LLVMBuildLoad2(e->builder, e->i32, place, "");
-	LLVMSetAlignment(all, sizeof(uint32_t));
-	return all;
-}
-
-/* The linear index of a thread in its block. */
-static LLVMValueRef load_thread(struct emit *e)
-{
-	LLVMValueRef first = first_thread(e);
-	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
-}
-
-/* The number of a thread in its group of 32, which is %laneid, whatever W is. */
-static LLVMValueRef load_lane(struct emit *e)
-{
-	return ir_mask(e, load_thread(e), 31);
-}
-
-static LLVMValueRef load_lanemask(struct emit *e, enum ptx_sreg sreg)
-{
-	LLVMValueRef eq = ir_shl(e, emit_int(e, 32, 1), load_lane(e));
-	LLVMValueRef lt = ir_sub(e, eq, emit_int(e, 32, 1));
-	switch (sreg) {
-	case PTX_SREG_LANEMASK_EQ:
-		return eq;
-	case PTX_SREG_LANEMASK_LT:
-		return lt;
-	case PTX_SREG_LANEMASK_LE:
-		return ir_or(e, lt, eq);
-	case PTX_SREG_LANEMASK_GE:
-		return ir_not(e, lt);
-	default:
-		return ir_not(e, ir_or(e, lt, eq));
-	}
-}
-
-/* A field that all lanes share. */
-static LLVMValueRef load_shared_sreg(struct emit *e, enum ptx_sreg sreg)
-{
-	unsigned bits = ptx_type_bits(sreg_types[sreg]);
-	if (!sreg_fields[sreg].launch && sreg_fields[sreg].offset == 0) {
-		return emit_int(e, bits, sreg_values[sreg]);
-	}
-	LLVMTypeRef type = LLVMIntTypeInContext(e->context, bits);
-	LLVMValueRef base = sreg_fields[sreg].launch ? emit_launch_base(e) : LLVMGetParam(e->fn, 0);
-	return emit_splat(e, emit_field(e, base, sreg_fields[sreg].offset, type));
-}
-
-static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
-{
-	LLVMValueRef value;
-	switch (sreg) {
-	case PTX_SREG_TID_X:
-	case PTX_SREG_TID_Y:
-	case PTX_SREG_TID_Z:
-		return load_tid(e, sreg - PTX_SREG_TID_X);
-	case PTX_SREG_LANEID:
-		return load_lane(e);
-	case PTX_SREG_WARPID:
-		return ir_lshr_by(e, load_thread(e), 5);
-	case PTX_SREG_NWARPID:
-		value = emit_field(e, emit_launch_base(e), offsetof(struct rt_launch, threads),
-			e->s.i32);
-		value = ir_add(e, value, emit_scalar(e, 32, 31));
-		return emit_splat(e, ir_lshr_by(e, value, 5));
-	case PTX_SREG_LANEMASK_EQ:
-	case PTX_SREG_LANEMASK_LE:
-	case PTX_SREG_LANEMASK_LT:
-	case PTX_SREG_LANEMASK_GE:
-	case PTX_SREG_LANEMASK_GT:
-		return load_lanemask(e, sreg);
-	default:
-		return load_shared_sreg(e, sreg);
-	}
-}
-
-static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
-{
-	LLVMValueRef now = emit_rt_call(e, offsetof(struct rt_calls, clock), e->i64, NULL, 0);
-	switch (sreg) {
-	case PTX_SREG_CLOCK_HI:
-	case PTX_SREG_GLOBALTIMER_HI:
-		return ir_trunc(e, ir_lshr_by(e, now, 32), e->i32);
-	case PTX_SREG_CLOCK:
-	case PTX_SREG_GLOBALTIMER_LO:
-		return ir_trunc(e, now, e->i32);
-	default:
-		return now;
-	}
-}
-
-bool emit_is_of_warp(enum ptx_sreg sreg)
-{
-	switch (sreg) {
-	case PTX_SREG_TID_X:
-	case PTX_SREG_TID_Y:
-	case PTX_SREG_TID_Z:
-	case PTX_SREG_LANEID:
-	case PTX_SREG_WARPID:
-	case PTX_SREG_LANEMASK_EQ:
-	case PTX_SREG_LANEMASK_LE:
-	case PTX_SREG_LANEMASK_LT:
-	case PTX_SREG_LANEMASK_GE:
-	case PTX_SREG_LANEMASK_GT:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Whether blocks that one call may run have different values. */
-static bool is_of_block(enum ptx_sreg sreg)
-{
-	return sreg == PTX_SREG_CTAID_X || sreg == PTX_SREG_CLUSTERID_X;
-}
-
-/* Loaded in the entry, for all lanes. */
-static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
-{
-	LLVMBasicBlockRef back = emit_is_of_warp(sreg) ? emit_entry_visit(e)
-		: is_of_block(sreg) ? emit_block_visit(e) : emit_call_visit(e);
-	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
-	LLVMValueRef value = load_sreg(e, sreg);
-	emit_set_mode(e, mode);
-	emit_entry_leave(e, back);
-	return value;
-}
-
-LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
-{
-	switch (sreg) {
-	case PTX_SREG_CLOCK:
-	case PTX_SREG_CLOCK_HI:
-	case PTX_SREG_CLOCK64:
-	case PTX_SREG_GLOBALTIMER:
-	case PTX_SREG_GLOBALTIMER_LO:
-	case PTX_SREG_GLOBALTIMER_HI:
-		return read_clock(e, sreg);
-	default:
-		break;
-	}
-
-	struct emit_member *member = emit_is_of_warp(sreg) ? e->member : NULL;
-	LLVMValueRef *cached = e->once ? &e->bases[sreg] : &e->sregs[sreg];
-	if (member) {
-		cached = e->once ? &member->bases[sreg] : &member->sregs[sreg];
-	}
-	if (!*cached) {
-		*cached = entry_sreg(e, sreg);
-	}
-	LLVMValueRef value = *cached;
-	return e->lane ? LLVMBuildExtractElement(e->builder, value, e->lane, "") : value;
 }
 
 void emit_fence(struct emit *e, const struct ptx_inst *inst)
