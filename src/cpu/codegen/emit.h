@@ -237,6 +237,14 @@ static inline bool emit_is_same(const struct emit *e, unsigned reg)
 LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
 /* Write a slot, in the lanes that run. */
 void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot);
+/* In the frame: the lanes pending for a block; bytes of all of these, in front of the registers. */
+LLVMValueRef emit_pending_place(struct emit *e, size_t block);
+size_t emit_pending_size(const struct emit *e);
+/* Save the registers of a set in the frame, or load them from there. */
+void emit_move_regs(struct emit *e, const uint64_t *set, bool save);
+/* Of a warp of a team, which goes on by itself with RT_SWEEP: those lanes in `yes`, the others in
+ * `no`.  Its registers go to its frame. */
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
 
 /* emit_value.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
@@ -364,9 +372,6 @@ LLVMValueRef emit_satfinite(struct emit *e, LLVMValueRef value, double most);
 LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x);
 LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x);
 
-/* emit_flow.c: a register's place in the frame */
-LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type);
-
 /* emit_alone.c: lanes that part go on one after the other.  False: no memory. */
 bool emit_alone_init(struct emit *e);
 void emit_alone_finish(struct emit *e);
@@ -401,20 +406,16 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
  * is. */
 void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
 	size_t other);
-/* emit_guard.c: after the result of a comparison of integers, or of logic; when a register changes; in
- * front of a branch. */
+/* emit_guard.c: after the result of a comparison of integers, or of logic. */
 void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPredicate is);
 void emit_certain_logic(struct emit *e, const struct ptx_inst *inst);
-void emit_forget_certain(struct emit *e, unsigned reg);
-void emit_branch_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
+/* What is known of a predicate, in the body that is being made; NULL: nothing. */
+const struct emit_certain *emit_find_certain(const struct emit *e, unsigned reg);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
 void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why); /* done: scalar i1 */
 /* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
 void emit_trap_if(struct emit *e, LLVMValueRef condition);
-/* Of a warp of a team, which goes on by itself with RT_SWEEP: those lanes in `yes`, the others in
- * `no`.  Its registers go to its frame. */
-void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
 /* Converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);
 

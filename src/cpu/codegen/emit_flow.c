@@ -16,112 +16,6 @@
 
 #include <string.h>
 
-/* --- The frame --- */
-
-/* Vectors begin at a cache line: one that lies in two takes twice as long. */
-enum { LINE = 64 };
-
-static LLVMValueRef pending_place(struct emit *e, size_t block)
-{
-	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
-}
-
-static size_t pending_size(const struct emit *e)
-{
-	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
-}
-
-LLVMValueRef emit_frame_slot(struct emit *e, enum ptx_type type)
-{
-	bool wide = emit_is_vector(e);
-	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
-	size_t size = type == PTX_PRED && wide ? 4 : wide ? one * e->width : one;
-	size_t used = e->frame_size > 0 ? e->frame_size : pending_size(e);
-	size_t offset = round_up(used, size < 64 ? size : 64);
-	e->frame_size = offset + size;
-	return emit_at(e, e->frame, emit_scalar(e, 64, offset), emit_type(e, type));
-}
-
-/* Move one slot to or from its place in the frame, which follows *offset. */
-static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, bool save,
-	size_t *offset)
-{
-	LLVMTypeRef as = emit_type(e, type);
-	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
-	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
-	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
-	size_t size = is_pred || !wide ? unit : unit * e->width;
-	size_t align = size < LINE ? unit : LINE;
-
-	*offset = round_up(*offset, align);
-	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
-	*offset += size;
-	if (save) {
-		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
-		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
-			: ir_zext(e, value, kept);
-		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
-	} else {
-		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
-		LLVMSetAlignment(value, (unsigned)align);
-		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
-			: ir_trunc(e, value, as);
-		LLVMBuildStore(e->builder, value, slot);
-	}
-}
-
-/* Where a slot that is not moved would be. */
-static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
-{
-	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
-	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
-	size_t size = is_pred || !wide ? unit : unit * e->width;
-	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
-}
-
-/* The registers of a set; of those only the ones of another set, NULL: all. */
-static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only, bool save)
-{
-	size_t offset = pending_size(e);
-	if (e->in_frame) {
-		return;
-	}
-	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (!ptx_has_bit(set, i)) {
-			continue;
-		}
-		struct emit_mode mode = emit_slot_mode(e, i);
-		if (only && !ptx_has_bit(only, i)) {
-			skip_slot(e, e->func->regs[i].type, &offset);
-		} else {
-			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
-		}
-		emit_set_mode(e, mode);
-	}
-	if (e->carry) {
-		move_slot(e, e->carry, PTX_PRED, save, &offset);
-	}
-	if (offset > e->frame_size) {
-		e->frame_size = round_up(offset, 16);
-	}
-}
-
-static void move_regs(struct emit *e, const uint64_t *set, bool save)
-{
-	move_some(e, set, NULL, save);
-}
-
-void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
-{
-	const struct ptx_block *blocks = e->func->blocks;
-	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
-		emit_scalar(e, 64, pending_size(e)), 4);
-	LLVMBuildStore(e->builder, lanes, pending_place(e, yes));
-	LLVMBuildStore(e->builder, ir_not(e, lanes), pending_place(e, no));
-	move_some(e, e->kept, blocks[yes].live_in, true);
-	move_some(e, e->kept, blocks[no].live_in, true);
-}
-
 /* --- Yields --- */
 
 static void note_yield(struct emit *e, enum rt_yield why)
@@ -141,7 +35,7 @@ static void make_resume(struct emit *e, size_t block)
 	e->resumes[block] = emit_block(e, "resume");
 	LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
 	emit_enter(e, e->resumes[block]);
-	move_regs(e, e->func->blocks[block].live_in, false);
+	emit_move_regs(e, e->func->blocks[block].live_in, false);
 	LLVMBuildBr(e->builder, e->blocks[block]);
 	emit_enter(e, back);
 }
@@ -152,13 +46,13 @@ static void yield_before(struct emit *e, enum rt_yield why, size_t block)
 	e->yields = true;
 	make_resume(e, block);
 	note_yield(e, why);
-	move_regs(e, e->func->blocks[block].live_in, true);
+	emit_move_regs(e, e->func->blocks[block].live_in, true);
 	LLVMBuildRet(e->builder, emit_u32(e, block + 1));
 }
 
 static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
 {
-	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef place = emit_pending_place(e, block);
 	LLVMValueRef old = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
 	LLVMBuildStore(e->builder, ir_or(e, old, lanes), place);
 }
@@ -355,6 +249,31 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 	end_parting(e, &p);
 }
 
+static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
+{
+	if (!is || e->spins[block]) {
+		return;
+	}
+	LLVMBasicBlockRef alike = emit_block(e, "alike");
+	LLVMBasicBlockRef unsure = emit_block(e, "unsure");
+	LLVMBuildCondBr(e->builder, is, alike, unsure);
+	emit_enter(e, alike);
+	emit_goto(e, block);
+	emit_enter(e, unsure);
+}
+
+/* Before a branch: where all lanes are known to go to one side, they go there without it. */
+static void branch_if_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+{
+	const struct emit_certain *found = emit_find_certain(e, inst->guard);
+	if (!found || e->is_diverged || e->is_alone) {
+		return;
+	}
+	struct emit_certain known = *found;
+	branch_certain(e, inst->guard_negated ? known.none : known.all, yes);
+	branch_certain(e, inst->guard_negated ? known.all : known.none, no);
+}
+
 /* Under a guard the branch is taken or not. */
 void emit_bra(struct emit *e, const struct ptx_inst *inst)
 {
@@ -365,7 +284,7 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 	}
 	const struct ptx_block *block = &e->func->blocks[e->block];
 	LLVMValueRef guard = emit_use_guard(e, inst);
-	emit_branch_certain(e, inst, target, block->succ[0]);
+	branch_if_certain(e, inst, target, block->succ[0]);
 	emit_branch(e, guard, target, block->succ[0]);
 }
 
@@ -566,7 +485,7 @@ static void enter_diverged(struct emit *e, size_t block)
 	LLVMBasicBlockRef body = emit_block(e, "diverged");
 	e->block = block;
 	emit_enter(e, e->diverged[block]);
-	LLVMValueRef place = pending_place(e, block);
+	LLVMValueRef place = emit_pending_place(e, block);
 	LLVMValueRef pending = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
 	LLVMValueRef mask = ir_and(e, pending, e->ready);
 	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, 0));
@@ -602,7 +521,7 @@ static void end_sweep(struct emit *e)
 	LLVMBuildBr(e->builder, e->leave);
 
 	emit_enter(e, e->leave);
-	move_regs(e, e->kept, true);
+	emit_move_regs(e, e->kept, true);
 	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
 }
 
@@ -634,7 +553,7 @@ static void make_diverged(struct emit *e)
 	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
 	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
 	emit_enter(e, sweep);
-	move_regs(e, e->kept, false);
+	emit_move_regs(e, e->kept, false);
 	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
 }
 
@@ -642,7 +561,7 @@ static void make_diverged(struct emit *e)
 static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
 	LLVMBasicBlockRef partial = emit_block(e, "partial");
-	const size_t pending = pending_size(e);
+	const size_t pending = emit_pending_size(e);
 	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
 	emit_enter(e, start);
 	if (e->team) {

@@ -7,14 +7,14 @@
  * scalar comparisons find that all of them are on the one side of a bound; only where they do not,
  * lanes are compared one by one.  So a comparison leaves behind what it knows of its predicate, as
  * scalars that LLVM drops if no branch asks: that it is true, or false, for certain, in all lanes.
- * `and`, `or` and `not` of predicates pass that on.
+ * `and`, `or` and `not` of predicates pass that on, until the register changes (emit_slots.c); a branch
+ * asks for it (emit_flow.c).
  */
 #include "base/common.h"
 
 #include "cpu/codegen/emit.h"
 
-/* That of a register, in the body that is being made; NULL: nothing. */
-static const struct emit_certain *find(const struct emit *e, unsigned reg)
+const struct emit_certain *emit_find_certain(const struct emit *e, unsigned reg)
 {
 	for (size_t i = 0; i < countof(e->certain); i++) {
 		const struct emit_certain *known = &e->certain[i];
@@ -23,15 +23,6 @@ static const struct emit_certain *find(const struct emit *e, unsigned reg)
 		}
 	}
 	return NULL;
-}
-
-void emit_forget_certain(struct emit *e, unsigned reg)
-{
-	for (size_t i = 0; i < countof(e->certain); i++) {
-		if (e->certain[i].reg == reg) {
-			e->certain[i].body = 0;
-		}
-	}
 }
 
 static void keep(struct emit *e, unsigned reg, LLVMValueRef all, LLVMValueRef none)
@@ -143,7 +134,7 @@ static struct emit_certain certain_of(struct emit *e, const struct ptx_operand *
 	if (operand->kind != PTX_REG) {
 		return out;
 	}
-	const struct emit_certain *known = find(e, operand->reg);
+	const struct emit_certain *known = emit_find_certain(e, operand->reg);
 	if (emit_is_same(e, operand->reg)) {
 		struct emit_mode vectors = emit_begin_once(e);
 		out.all = emit_use(e, operand, PTX_PRED);
@@ -183,30 +174,4 @@ void emit_certain_logic(struct emit *e, const struct ptx_inst *inst)
 	} else if (inst->op == PTX_OP_OR) {
 		keep(e, reg, either(e, a.all, b.all), both(e, a.none, b.none));
 	}
-}
-
-/* --- Branches --- */
-
-static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
-{
-	if (!is || e->spins[block]) {
-		return;
-	}
-	LLVMBasicBlockRef alike = emit_block(e, "alike");
-	LLVMBasicBlockRef unsure = emit_block(e, "unsure");
-	LLVMBuildCondBr(e->builder, is, alike, unsure);
-	emit_enter(e, alike);
-	emit_goto(e, block);
-	emit_enter(e, unsure);
-}
-
-void emit_branch_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
-{
-	const struct emit_certain *found = find(e, inst->guard);
-	if (!found || e->is_diverged || e->is_alone) {
-		return;
-	}
-	struct emit_certain known = *found;
-	branch_certain(e, inst->guard_negated ? known.none : known.all, yes);
-	branch_certain(e, inst->guard_negated ? known.all : known.none, no);
 }

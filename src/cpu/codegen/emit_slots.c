@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Where the PTX registers are.
+ * Where the PTX registers are, and the frame that they are saved in.
  *
  * Each has a slot: an alloca that LLVM makes values of, or, in huge kernels, a place in the frame.
  * Most live within one basic block only.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep what they have.
+ *
+ * The frame begins with the lanes pending for each block, a word of bits each (W = 32).  Behind them
+ * are the registers that live where the warp yields, in the order of their numbers.
  */
 #include "base/common.h"
 
 #include "cpu/codegen/emit.h"
 
 enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
+
+/* Vectors begin at a cache line: one that lies in two takes twice as long. */
+enum { LINE = 64 };
 
 /* Registers that are saved and loaded again, at all waits together. */
 static size_t count_saved(const struct emit *e)
@@ -57,10 +63,34 @@ static bool uses_carry(const struct ptx_func *func)
 	return false;
 }
 
+/* --- Where they are --- */
+
+LLVMValueRef emit_pending_place(struct emit *e, size_t block)
+{
+	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
+}
+
+size_t emit_pending_size(const struct emit *e)
+{
+	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
+}
+
+/* A place in the frame for a register that has its slot there. */
+static LLVMValueRef frame_slot(struct emit *e, enum ptx_type type)
+{
+	bool wide = emit_is_vector(e);
+	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
+	size_t size = type == PTX_PRED && wide ? 4 : wide ? one * e->width : one;
+	size_t used = e->frame_size > 0 ? e->frame_size : emit_pending_size(e);
+	size_t offset = round_up(used, size < 64 ? size : 64);
+	e->frame_size = offset + size;
+	return emit_at(e, e->frame, emit_scalar(e, 64, offset), emit_type(e, type));
+}
+
 /* In the mode of values in the slot. */
 static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
 {
-	return kept && e->in_frame ? emit_frame_slot(e, type)
+	return kept && e->in_frame ? frame_slot(e, type)
 		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
 }
 
@@ -214,12 +244,22 @@ static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 	emit_store_slot(e, value, slot);
 }
 
+/* What was known of a register (emit_guard.c) is over when it changes. */
+static void forget_certain(struct emit *e, unsigned reg)
+{
+	for (size_t i = 0; i < countof(e->certain); i++) {
+		if (e->certain[i].reg == reg) {
+			e->certain[i].body = 0;
+		}
+	}
+}
+
 void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
 {
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
-	emit_forget_certain(e, reg);
+	forget_certain(e, reg);
 	if (e->is_alone) {
 		store_whole(e, value, e->regs[reg]);
 		return;
@@ -237,4 +277,86 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 		e->written[reg] = e->body;
 		store_first(e, value, e->regs[reg]);
 	}
+}
+
+/* --- Saving them in the frame --- */
+
+/* Move one slot to or from its place in the frame, which follows *offset. */
+static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, bool save,
+	size_t *offset)
+{
+	LLVMTypeRef as = emit_type(e, type);
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	size_t align = size < LINE ? unit : LINE;
+
+	*offset = round_up(*offset, align);
+	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
+	*offset += size;
+	if (save) {
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
+		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
+			: ir_zext(e, value, kept);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
+	} else {
+		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
+		LLVMSetAlignment(value, (unsigned)align);
+		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
+			: ir_trunc(e, value, as);
+		LLVMBuildStore(e->builder, value, slot);
+	}
+}
+
+/* Where a slot that is not moved would be. */
+static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
+{
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
+}
+
+/* The registers of a set; of those only the ones of another set, NULL: all. */
+static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only, bool save)
+{
+	size_t offset = emit_pending_size(e);
+	if (e->in_frame) {
+		return;
+	}
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
+		if (!ptx_has_bit(set, i)) {
+			continue;
+		}
+		struct emit_mode mode = emit_slot_mode(e, i);
+		if (only && !ptx_has_bit(only, i)) {
+			skip_slot(e, e->func->regs[i].type, &offset);
+		} else {
+			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
+		}
+		emit_set_mode(e, mode);
+	}
+	if (e->carry) {
+		move_slot(e, e->carry, PTX_PRED, save, &offset);
+	}
+	if (offset > e->frame_size) {
+		e->frame_size = round_up(offset, 16);
+	}
+}
+
+void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
+{
+	move_some(e, set, NULL, save);
+}
+
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
+{
+	const struct ptx_block *blocks = e->func->blocks;
+	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, emit_pending_size(e)), 4);
+	LLVMBuildStore(e->builder, lanes, emit_pending_place(e, yes));
+	LLVMBuildStore(e->builder, ir_not(e, lanes), emit_pending_place(e, no));
+	move_some(e, e->kept, blocks[yes].live_in, true);
+	move_some(e, e->kept, blocks[no].live_in, true);
 }
