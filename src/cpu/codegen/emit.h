@@ -324,6 +324,9 @@ bool emit_is_of_warp(enum ptx_sreg sreg);
 /* emit_lanes.c: call a function of struct rt_calls, at offset `slot`, with the warp in front: once
  * for each lane if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
 #define EMIT_MAX_ARGS 8
+/* One call, with scalars for arguments. */
+LLVMValueRef emit_call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
+	unsigned count);
 LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 
@@ -413,33 +416,36 @@ void emit_certain_logic(struct emit *e, const struct ptx_inst *inst);
 const struct emit_certain *emit_find_certain(const struct emit *e, unsigned reg);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
-void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why); /* done: scalar i1 */
+/* That from a diverged version, because of the lanes that run; from a converged one.  They go on in
+ * `block`. */
+void emit_park(struct emit *e, enum rt_yield why, size_t block);
+void emit_yield_before(struct emit *e, enum rt_yield why, size_t block);
+size_t emit_block_after(const struct emit *e); /* the only one */
 /* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
 void emit_trap_if(struct emit *e, LLVMValueRef condition);
 /* Converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);
 
 /*
- * Collectives, in two halves (see lower.c and struct rt_exchange).  The first puts down `what`, the
+ * emit_collect.c: collectives, in two halves (see lower.c and struct rt_exchange).  The first puts down `what`, the
  * threads to wait for and the operands, all i32 of lanes, and ends the block; the second takes the
  * results.
  */
 void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
 	unsigned count);
 LLVMValueRef emit_collected(struct emit *e, unsigned word);
-LLVMValueRef emit_exchanged(struct emit *e, unsigned word); /* those in the exchange */
 /* Put down one word for the scheduler. */
 void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value);
+/* Results of a whole warp: whether an instruction has slots for them, one of them, and whether a block
+ * begins by taking them. */
+bool emit_has_slots(const struct ptx_inst *inst);
+void emit_put_result(struct emit *e, unsigned word, LLVMValueRef value);
+bool emit_has_results(struct emit *e, size_t block);
 
 /* emit_meet.c: what a whole warp does together.  Instead of emit_collect, if that is true; `members`
  * may be NULL. */
 bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
 	LLVMValueRef *words);
-/* A result of it; NULL if results are in the exchange. */
-LLVMValueRef emit_met(struct emit *e, unsigned word);
-/* Whether a block begins with results of it; for a converged one, fetch them from the exchange. */
-bool emit_has_results(struct emit *e, size_t block);
-void emit_fetch_results(struct emit *e);
 
 /* What the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);

@@ -41,7 +41,7 @@ static void make_resume(struct emit *e, size_t block)
 }
 
 /* Leave a converged version. */
-static void yield_before(struct emit *e, enum rt_yield why, size_t block)
+void emit_yield_before(struct emit *e, enum rt_yield why, size_t block)
 {
 	e->yields = true;
 	make_resume(e, block);
@@ -58,7 +58,7 @@ static void add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
 }
 
 /* Leave for the scheduler because of the lanes that run, which go on in `block`. */
-static void park(struct emit *e, enum rt_yield why, size_t block)
+void emit_park(struct emit *e, enum rt_yield why, size_t block)
 {
 	e->yields = true;
 	add_pending(e, block, emit_active(e));
@@ -120,7 +120,7 @@ void emit_goto(struct emit *e, size_t block)
 		add_pending(e, block, emit_active(e));
 		sweep_on(e, back && !e->spins[block] ? block : SIZE_MAX, emit_active(e));
 	} else if (back && e->spins[block]) {
-		yield_before(e, RT_YIELD_SPIN, block);
+		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {
 		LLVMBuildBr(e->builder, e->blocks[block]);
 	}
@@ -366,7 +366,7 @@ void emit_trap_if(struct emit *e, LLVMValueRef condition)
 
 /* --- Waiting --- */
 
-static size_t block_after(const struct emit *e)
+size_t emit_block_after(const struct emit *e)
 {
 	return e->func->blocks[e->block].succ[0];
 }
@@ -374,27 +374,9 @@ static size_t block_after(const struct emit *e)
 void emit_wait(struct emit *e, enum rt_yield why)
 {
 	if (e->is_diverged) {
-		park(e, why, block_after(e));
+		emit_park(e, why, emit_block_after(e));
 	} else {
-		yield_before(e, why, block_after(e));
-	}
-}
-
-void emit_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
-{
-	LLVMBasicBlockRef on = emit_block(e, "complete");
-	LLVMBasicBlockRef wait = emit_block(e, "wait");
-	LLVMBuildCondBr(e->builder, done, on, wait);
-	emit_enter(e, on);
-	if (!e->is_diverged && emit_has_results(e, block_after(e))) {
-		emit_fetch_results(e);
-	}
-	emit_goto(e, block_after(e));
-	emit_enter(e, wait);
-	if (e->width > 1) {
-		park(e, why, block_after(e));
-	} else {
-		yield_before(e, why, block_after(e));
+		emit_yield_before(e, why, emit_block_after(e));
 	}
 }
 
@@ -402,70 +384,6 @@ void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
 	emit_wait(e, RT_YIELD_SPIN);
-}
-
-static bool is_constant(const struct ptx_operand *operand)
-{
-	return !operand || operand->kind == PTX_INT;
-}
-
-/* Wait at a barrier; its number, and the threads expected, none for all. */
-static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
-	const struct ptx_operand *count, enum rt_barrier_red red)
-{
-	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
-	LLVMValueRef ids = each ? emit_u32(e, RT_BAR_EACH)
-		: e->width > 1 ? emit_u32(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
-	LLVMValueRef counts = each || !count ? emit_u32(e, 0)
-		: e->width > 1 ? emit_u32(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), ids);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), counts);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), emit_u32(e, red));
-	if (!each) {
-		emit_wait(e, why);
-		return;
-	}
-	emit_put_word(e, 1, emit_use(e, id, PTX_U32));
-	emit_put_word(e, 2, count ? emit_use(e, count, PTX_U32) : emit_int(e, 32, 0));
-	park(e, why, block_after(e));
-}
-
-void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
-{
-	wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
-		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
-}
-
-void emit_bar_arrive(struct emit *e, const struct ptx_inst *inst)
-{
-	wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
-}
-
-static void take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
-{
-	LLVMValueRef result = emit_collected(e, 0);
-	if (is_count) {
-		emit_def(e, &inst->operands[0], PTX_U32, result);
-	} else {
-		emit_def(e, &inst->operands[0], PTX_PRED,
-			ir_icmp(e, LLVMIntNE, result, emit_int(e, 32, 0)));
-	}
-}
-
-void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
-{
-	enum rt_barrier_red red = ptx_has(&inst->mods, PTX_MOD_POPC) ? RT_RED_POPC
-		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
-	size_t last = inst->operand_count - 1;
-	if (inst->is_second) {
-		take_red(e, inst, red == RT_RED_POPC);
-		return;
-	}
-
-	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
-	mine = e->width > 1 ? emit_lane_bits(e, mine) : ir_zext(e, mine, e->i32);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
-	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
 }
 
 /* --- All blocks --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Code for one lane after another, and the exchange in which lanes meet.
+ * Code for one lane after another.
  *
  * Whatever has no vector form is made for one lane, within a loop over those that run: types,
  * constants and operands are scalars there, registers are read and written at the lane's place.  Or a
@@ -71,8 +71,7 @@ void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane)
 	emit_lanes_end(e, &loop);
 }
 
-/* One call of a function of struct rt_calls; all arguments are scalars. */
-static LLVMValueRef call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
+LLVMValueRef emit_call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count)
 {
 	LLVMValueRef all[EMIT_MAX_ARGS + 1] = {e->warp};
@@ -108,12 +107,12 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 {
 	assert(count <= EMIT_MAX_ARGS);
 	if (!emit_is_vector(e)) {
-		return call_once(e, slot, result, args, count);
+		return emit_call_once(e, slot, result, args, count);
 	}
 	bool is_void = LLVMGetTypeKind(result) == LLVMVoidTypeKind;
 	LLVMTypeRef one = is_void ? result : LLVMGetElementType(result);
 	if (!any_vector(args, count)) {
-		LLVMValueRef value = call_once(e, slot, one, args, count);
+		LLVMValueRef value = emit_call_once(e, slot, one, args, count);
 		return is_void ? NULL : emit_splat(e, value);
 	}
 
@@ -125,7 +124,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 		mine[i] = is_vector(args[i])
 			? LLVMBuildExtractElement(e->builder, args[i], e->lane, "") : args[i];
 	}
-	LLVMValueRef value = call_once(e, slot, one, mine, count);
+	LLVMValueRef value = emit_call_once(e, slot, one, mine, count);
 	if (!is_void) {
 		LLVMValueRef old = LLVMBuildLoad2(e->builder, result, all, "");
 		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
@@ -175,91 +174,6 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
 	LLVMValueRef args[] = {value, places, emit_u32(e, 1), lanes};
 	e->lane_accesses++;
 	ir_intrinsic(e, "llvm.masked.scatter", types, countof(types), args, countof(args));
-}
-
-/* --- The exchange --- */
-
-/* The lanes' places in an array of struct rt_exchange. */
-static LLVMValueRef exchange_place(struct emit *e, size_t offset)
-{
-	LLVMValueRef base = emit_exchange_base(e);
-	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
-	if (emit_is_vector(e)) {
-		return ir_bitcast(e, place, LLVMPointerType(e->i32, 0));
-	}
-	LLVMValueRef lane = ir_zext(e, emit_sreg(e, PTX_SREG_LANEID), e->s.i64);
-	return emit_at(e, place, ir_shl_by(e, lane, 2), e->s.i32);
-}
-
-static void put(struct emit *e, size_t offset, LLVMValueRef value)
-{
-	LLVMValueRef place = exchange_place(e, offset);
-	if (e->mask_lanes) {
-		LLVMValueRef old = LLVMBuildLoad2(e->builder, e->i32, place, "");
-		LLVMSetAlignment(old, 4);
-		value = ir_select(e, e->mask_lanes, value, old);
-	}
-	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 4);
-}
-
-static size_t word_offset(unsigned word)
-{
-	return offsetof(struct rt_exchange, words) + word * RT_GROUP * sizeof(uint32_t);
-}
-
-void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value)
-{
-	assert(word < RT_WORDS);
-	put(e, word_offset(word), value);
-}
-
-LLVMValueRef emit_collected(struct emit *e, unsigned word)
-{
-	LLVMValueRef met = emit_met(e, word);
-	return met ? met : emit_exchanged(e, word);
-}
-
-LLVMValueRef emit_exchanged(struct emit *e, unsigned word)
-{
-	assert(word < RT_WORDS);
-	LLVMValueRef place = exchange_place(e, word_offset(word));
-	LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i32, place, "");
-	LLVMSetAlignment(value, 4);
-	return value;
-}
-
-void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
-	unsigned count)
-{
-	put(e, offsetof(struct rt_exchange, what), emit_int(e, 32, what));
-	put(e, offsetof(struct rt_exchange, members), members);
-	for (unsigned i = 0; i < count; i++) {
-		emit_put_word(e, i, words[i]);
-	}
-	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : emit_u32(e, 1);
-	LLVMValueRef done = call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes, 1);
-	emit_wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
-}
-
-void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
-{
-	if (!emit_meet(e, COLLECT_SYNC, &inst->operands[0], NULL)) {
-		emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
-	}
-}
-
-/* W = 32: who runs this now.  W = 1: who of the warp comes here before it stands still. */
-void emit_activemask(struct emit *e, const struct ptx_inst *inst)
-{
-	if (inst->is_second) {
-		emit_def(e, &inst->operands[0], PTX_B32,
-			e->width > 1 ? emit_splat(e, emit_active(e)) : emit_collected(e, 0));
-	} else if (e->width > 1) {
-		emit_goto(e, e->func->blocks[e->block].succ[0]);
-	} else {
-		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
-		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, place, NULL, 0);
-	}
 }
 
 /* --- Lane after lane, without a loop --- */

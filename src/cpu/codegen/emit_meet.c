@@ -6,7 +6,7 @@
  * In converged code all 32 threads are there, so that nobody has to wait and nothing has to go
  * through the exchange: a shuffle moves the elements of a vector, a vote is the bits of one.  The
  * results are handed to the instruction's second half in two slots.  Diverged code meets in the
- * exchange, and its second half is diverged, too.
+ * exchange (emit_collect.c), and its second half is diverged, too.
  *
  * Threads that name the same members meet.  Where not all name the same, as in tiles of a warp, the
  * exchange sorts out who belongs together, and the results are fetched from there.
@@ -17,55 +17,6 @@
 #include "cpu/codegen/emit.h"
 
 #include <stdio.h>
-
-static bool has_slots(const struct ptx_inst *inst)
-{
-	switch (inst->op) {
-	case PTX_OP_SHFL_SYNC:
-	case PTX_OP_SHFL:
-	case PTX_OP_VOTE_SYNC:
-	case PTX_OP_VOTE:
-	case PTX_OP_BALLOT_SYNC:
-	case PTX_OP_BALLOT:
-	case PTX_OP_MATCH_ANY:
-	case PTX_OP_MATCH_ALL:
-	case PTX_OP_REDUX_INT:
-	case PTX_OP_REDUX_BITS:
-	case PTX_OP_ELECT:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void put_result(struct emit *e, unsigned word, LLVMValueRef value)
-{
-	assert(word < countof(e->results));
-	if (!e->results[word]) {
-		e->results[word] = emit_room(e, e->v.i32, "result");
-	}
-	LLVMBuildStore(e->builder, value, e->results[word]);
-}
-
-LLVMValueRef emit_met(struct emit *e, unsigned word)
-{
-	bool is_met = e->width > 1 && !e->is_diverged && has_slots(e->inst);
-	return is_met && e->results[word]
-		? LLVMBuildLoad2(e->builder, e->v.i32, e->results[word], "") : NULL;
-}
-
-bool emit_has_results(struct emit *e, size_t block)
-{
-	const struct ptx_inst *inst = &e->func->insts[e->func->blocks[block].first];
-	return e->width > 1 && inst->is_second && has_slots(inst);
-}
-
-void emit_fetch_results(struct emit *e)
-{
-	for (unsigned i = 0; i < countof(e->results); i++) {
-		put_result(e, i, emit_exchanged(e, i));
-	}
-}
 
 /* --- What each operation computes, from the operands of all lanes --- */
 
@@ -84,9 +35,9 @@ static void shuffle_known(struct emit *e, enum collect_shfl mode, LLVMValueRef v
 		order[i] = emit_u32(e, collect_shfl_source(mode, i, b, c, &is_in_range));
 		in_range[i] = emit_u32(e, is_in_range);
 	}
-	put_result(e, 0, LLVMBuildShuffleVector(e->builder, value, LLVMGetUndef(e->v.i32),
+	emit_put_result(e, 0, LLVMBuildShuffleVector(e->builder, value, LLVMGetUndef(e->v.i32),
 		LLVMConstVector(order, RT_MAX_WIDTH), ""));
-	put_result(e, 1, LLVMConstVector(in_range, RT_MAX_WIDTH));
+	emit_put_result(e, 1, LLVMConstVector(in_range, RT_MAX_WIDTH));
 }
 
 /* Element `from` of a vector, for each lane. */
@@ -126,8 +77,8 @@ static void shuffle(struct emit *e, enum collect_shfl mode, LLVMValueRef *words)
 	}
 	LLVMValueRef in_range;
 	LLVMValueRef from = source_of(e, mode, words[1], words[2], &in_range);
-	put_result(e, 0, permute(e, words[0], from));
-	put_result(e, 1, ir_zext(e, in_range, e->i32));
+	emit_put_result(e, 0, permute(e, words[0], from));
+	emit_put_result(e, 1, ir_zext(e, in_range, e->i32));
 }
 
 static void vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
@@ -137,7 +88,7 @@ static void vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
 	LLVMValueRef result = kind == VOTE_ALL ? all : kind == VOTE_ANY ? any
 		: ir_or(e, all, ir_not(e, any));
-	put_result(e, 0, emit_splat(e, ir_zext(e, result, e->s.i32)));
+	emit_put_result(e, 0, emit_splat(e, ir_zext(e, result, e->s.i32)));
 }
 
 /* For each lane who has the same as it, one lane after the other. */
@@ -167,8 +118,8 @@ static void match(struct emit *e, LLVMValueRef *words)
 	}
 	LLVMValueRef same = matches(e, value);
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, same, emit_int(e, 32, UINT32_MAX));
-	put_result(e, 0, same);
-	put_result(e, 1, ir_zext(e, all, e->i32));
+	emit_put_result(e, 0, same);
+	emit_put_result(e, 1, ir_zext(e, all, e->i32));
 }
 
 static void reduce(struct emit *e, enum collect_redux op, LLVMValueRef word)
@@ -178,14 +129,14 @@ static void reduce(struct emit *e, enum collect_redux op, LLVMValueRef word)
 		[REDUX_UMAX] = "umax", [REDUX_SMIN] = "smin", [REDUX_SMAX] = "smax"};
 	char name[32];
 	snprintf(name, sizeof(name), "llvm.vector.reduce.%s", names[op]);
-	put_result(e, 0, emit_splat(e, ir_call1(e, name, word)));
+	emit_put_result(e, 0, emit_splat(e, ir_call1(e, name, word)));
 }
 
 static void elect(struct emit *e)
 {
 	LLVMValueRef zero = emit_int(e, 32, 0);
-	put_result(e, 0, zero);
-	put_result(e, 1, ir_zext(e, ir_icmp(e, LLVMIntEQ, emit_lane_number(e), zero), e->i32));
+	emit_put_result(e, 0, zero);
+	emit_put_result(e, 1, ir_zext(e, ir_icmp(e, LLVMIntEQ, emit_lane_number(e), zero), e->i32));
 }
 
 static void compute(struct emit *e, uint32_t what, LLVMValueRef *words)
@@ -196,7 +147,7 @@ static void compute(struct emit *e, uint32_t what, LLVMValueRef *words)
 		shuffle(e, (enum collect_shfl)details, words);
 		break;
 	case COLLECT_BALLOT:
-		put_result(e, 0, emit_splat(e, is_set(e, words[0])));
+		emit_put_result(e, 0, emit_splat(e, is_set(e, words[0])));
 		break;
 	case COLLECT_VOTE:
 		vote(e, (enum collect_vote)details, words[0]);
@@ -219,7 +170,7 @@ bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
 	LLVMValueRef *words)
 {
 	bool is_sync = e->inst->op == PTX_OP_BAR_WARP_SYNC;
-	if (e->width == 1 || e->is_diverged || !(is_sync || has_slots(e->inst))) {
+	if (e->width == 1 || e->is_diverged || !(is_sync || emit_has_slots(e->inst))) {
 		return false;
 	}
 	size_t next = e->func->blocks[e->block].succ[0];

@@ -157,3 +157,92 @@ void emit_elect(struct emit *e, const struct ptx_inst *inst)
 	}
 	collect(e, inst, collect_what(COLLECT_ELECT, 0), 1, NULL, 0);
 }
+
+/* --- Lanes that wait for each other, or are there --- */
+
+void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
+{
+	if (!emit_meet(e, COLLECT_SYNC, &inst->operands[0], NULL)) {
+		emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
+	}
+}
+
+/* W = 32: who runs this now.  W = 1: who of the warp comes here before it stands still. */
+void emit_activemask(struct emit *e, const struct ptx_inst *inst)
+{
+	if (inst->is_second) {
+		emit_def(e, &inst->operands[0], PTX_B32,
+			e->width > 1 ? emit_splat(e, emit_active(e)) : emit_collected(e, 0));
+	} else if (e->width > 1) {
+		emit_goto(e, e->func->blocks[e->block].succ[0]);
+	} else {
+		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
+		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, place, NULL, 0);
+	}
+}
+
+/* --- Barriers of a block --- */
+
+static bool is_constant(const struct ptx_operand *operand)
+{
+	return !operand || operand->kind == PTX_INT;
+}
+
+/* Wait at a barrier; its number, and the threads expected, none for all. */
+static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
+	const struct ptx_operand *count, enum rt_barrier_red red)
+{
+	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
+	LLVMValueRef ids = each ? emit_u32(e, RT_BAR_EACH)
+		: e->width > 1 ? emit_u32(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
+	LLVMValueRef counts = each || !count ? emit_u32(e, 0)
+		: e->width > 1 ? emit_u32(e, (uint32_t)count->value) : emit_use(e, count, PTX_U32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_id), ids);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_count), counts);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_red), emit_u32(e, red));
+	if (!each) {
+		emit_wait(e, why);
+		return;
+	}
+	emit_put_word(e, 1, emit_use(e, id, PTX_U32));
+	emit_put_word(e, 2, count ? emit_use(e, count, PTX_U32) : emit_int(e, 32, 0));
+	emit_park(e, why, emit_block_after(e));
+}
+
+void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
+{
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
+		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
+}
+
+void emit_bar_arrive(struct emit *e, const struct ptx_inst *inst)
+{
+	wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
+}
+
+static void take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
+{
+	LLVMValueRef result = emit_collected(e, 0);
+	if (is_count) {
+		emit_def(e, &inst->operands[0], PTX_U32, result);
+	} else {
+		emit_def(e, &inst->operands[0], PTX_PRED,
+			ir_icmp(e, LLVMIntNE, result, emit_int(e, 32, 0)));
+	}
+}
+
+void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
+{
+	enum rt_barrier_red red = ptx_has(&inst->mods, PTX_MOD_POPC) ? RT_RED_POPC
+		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
+	size_t last = inst->operand_count - 1;
+	if (inst->is_second) {
+		take_red(e, inst, red == RT_RED_POPC);
+		return;
+	}
+
+	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
+	mine = e->width > 1 ? emit_lane_bits(e, mine) : ir_zext(e, mine, e->i32);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
+	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
+}
