@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The frame of the generator: one LLVM function per kernel, PTX registers, operands, guards.
+ * The frame of the generator: one LLVM function per kernel.
  *
  * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
  * changes in a call (most special registers, base addresses).  The next has what is one block's of
  * the grid, the one behind it what is one warp's.  That ends with the switch over resume points;
- * emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks
- * of cfg.c follow, and each instruction goes to the function that its row of ptx.def names.  A
- * guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where that
- * pays, and takes its guard for a mask at W = 32.
+ * emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks of cfg.c
+ * follow, in one or more versions (emit_blocks.c), and their instructions (emit_inst.c).
  */
 #include "base/common.h"
 
@@ -20,124 +18,7 @@
 
 #include <string.h>
 
-/* Gathers and scatters in a block of LLVM. */
-enum { MOST_LANE_ACCESSES = 32 };
-
 static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
-
-static emit_fn *const emitters[PTX_OP_COUNT] = {
-#define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
-#include "cpu/ptx/ptx.def"
-#undef X
-};
-
-static void call_plain(struct emit *e, const struct ptx_inst *inst)
-{
-	if (emitters[inst->op]) {
-		emitters[inst->op](e, inst);
-	} else {
-		emit_fail(e, "is not supported by the CPU device");
-	}
-}
-
-/* W = 32: once for all lanes if they have it alike. */
-static void call_emitter(struct emit *e, const struct ptx_inst *inst)
-{
-	struct shape made = {.is_vector = true};
-	if (e->is_traced) {
-		emit_trace(e, inst);
-	}
-	if (e->width > 1 && !e->is_alone) {
-		made = shapes_result(&e->shapes, inst);
-	}
-	if (made.is_vector) {
-		call_plain(e, inst);
-		return;
-	}
-	e->offsets = made.offsets;
-	struct emit_mode vectors = emit_begin_once(e);
-	call_plain(e, inst);
-	emit_set_mode(e, vectors);
-	e->offsets = NULL;
-}
-
-/* Around the instruction: all lanes do it, or none. */
-static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
-{
-	LLVMBasicBlockRef then = emit_block(e, "then");
-	LLVMBasicBlockRef after = emit_block(e, "after");
-	LLVMBuildCondBr(e->builder, guard, then, after);
-	emit_enter(e, then);
-	call_emitter(e, inst);
-	if (emit_is_open(e)) {
-		LLVMBuildBr(e->builder, after);
-	}
-	emit_enter(e, after);
-}
-
-/* W = 32: for those lanes. */
-static void mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
-{
-	LLVMValueRef mask = e->mask;
-	LLVMValueRef lanes = e->mask_lanes;
-	e->mask_lanes = lanes ? ir_and(e, lanes, guard) : guard;
-	e->mask = ir_bitcast(e, e->mask_lanes, e->s.i32);
-	call_emitter(e, inst);
-	e->mask = mask;
-	e->mask_lanes = lanes;
-}
-
-/* Only branches end a block under a guard: lower.c has seen to that. */
-void emit_inst(struct emit *e, const struct ptx_inst *inst)
-{
-	e->inst = inst;
-	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
-		call_emitter(e, inst);
-		return;
-	}
-	bool all_or_none = e->width == 1 || e->is_alone || emit_is_same(e, inst->guard);
-	LLVMValueRef guard = emit_use_guard(e, inst);
-	if (all_or_none) {
-		branch_guarded(e, inst, guard);
-	} else {
-		mask_guarded(e, inst, guard);
-	}
-}
-
-/*
- * LLVM compares each access to memory with all others in a block, which for a thousand lines that
- * gather and scatter takes seconds.  After some of them begin another block, by a branch that is
- * never taken, but LLVM cannot know: no warp ends at that thread.
- */
-static void begin_anew(struct emit *e)
-{
-	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
-	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
-	LLVMSetVolatile(end, true);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)), never,
-		next);
-	emit_enter(e, never);
-	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
-	emit_enter(e, next);
-	e->lane_accesses = 0;
-}
-
-void emit_body(struct emit *e, size_t index)
-{
-	const struct ptx_block *block = &e->func->blocks[index];
-	e->block = index;
-	e->body++;
-	e->lane_accesses = 0;
-	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
-		if (e->lane_accesses >= MOST_LANE_ACCESSES && !e->team) {
-			begin_anew(e);
-		}
-		emit_inst(e, &e->func->insts[i]);
-	}
-	if (emit_is_open(e)) {
-		emit_goto(e, block->succ[0]);
-	}
-}
 
 static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {

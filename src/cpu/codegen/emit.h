@@ -258,7 +258,7 @@ LLVMBasicBlockRef emit_entry_visit(struct emit *e);
 void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
 
-/* Make an instruction, under its guard. */
+/* emit_inst.c: make an instruction, under its guard. */
 void emit_inst(struct emit *e, const struct ptx_inst *inst);
 /* Make the instructions of a block, in the version that is being made. */
 void emit_body(struct emit *e, size_t block);
@@ -299,6 +299,8 @@ void emit_note_lane(struct emit *e, LLVMValueRef lane);
 /* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
 void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
 bool emit_notes_access(const struct emit *e);
+/* Whose memory and registers are meant from now on: a member of the team; NULL: those of the warp. */
+void emit_use_member(struct emit *e, struct emit_member *member);
 
 /* emit_operand.c: addresses */
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX address, i64 */
@@ -382,13 +384,23 @@ LLVMValueRef emit_satfinite(struct emit *e, LLVMValueRef value, double most);
 LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x);
 LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x);
 
-/* emit_alone.c: lanes that part go on one after the other.  False: no memory. */
+/* emit_alone.c: lanes that part go on one after the other. */
+struct emit_alone {
+	LLVMBasicBlockRef *blocks;
+	LLVMValueRef *regs;     /* the slots of a lane */
+	LLVMValueRef *rooms;    /* what all lanes had where they parted; NULL until there is one */
+	/* Slots: who runs, who will, who takes the branch, and where they parted. */
+	LLVMValueRef lane, left, taken, from;
+	LLVMBasicBlockRef next; /* on with the next lane */
+	LLVMValueRef heads;     /* the switch in it */
+	unsigned head_count;
+};
+/* False: no memory. */
 bool emit_alone_init(struct emit *e);
 void emit_alone_finish(struct emit *e);
 void emit_alone_begin(struct emit *e);
 /* Of `lanes` those in `taken` go to `yes`, the others to `no`. */
 void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
-void emit_make_alone(struct emit *e);
 void emit_goto_alone(struct emit *e, size_t block);
 void emit_exit_alone(struct emit *e);
 
@@ -401,15 +413,26 @@ struct emit_member {
 	LLVMValueRef sregs[PTX_SREG_COUNT];   /* those that warps have of their own */
 	LLVMValueRef bases[PTX_SREG_COUNT];
 };
+struct emit_team {
+	unsigned count;
+	struct emit_member *members;
+	struct emit_member outside;     /* what `e` has while no member's code is made */
+	uint64_t *same;                 /* registers that all warps have alike */
+	uint64_t *written;              /* scratch: a set of registers */
+	LLVMBasicBlockRef *blocks;
+	LLVMBasicBlockRef start;
+};
 /* For so many warps; 0 or 1: none.  False: no memory. */
 bool emit_team_init(struct emit *e, unsigned count);
 void emit_team_finish(struct emit *e);
 /* Where a warp begins: all of them may. */
 void emit_team_start(struct emit *e);
 void emit_make_team(struct emit *e);
-void emit_use_member(struct emit *e, struct emit_member *member);
 
-/* emit_flow.c: what ends a block */
+/* emit_flow.c: what ends a block; of diverged lanes, the block that comes next, and the lanes that
+ * are to run a block when it comes. */
+LLVMBasicBlockRef emit_next_diverged(const struct emit *e);
+void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes);
 void emit_goto(struct emit *e, size_t block);
 void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
 /* Each lane goes to blocks[value], or to `other` if there is no such one; SIZE_MAX: there always
@@ -430,7 +453,7 @@ void emit_yield_before(struct emit *e, enum rt_yield why, size_t block);
 size_t emit_block_after(const struct emit *e); /* the only one */
 /* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
 void emit_trap_if(struct emit *e, LLVMValueRef condition);
-/* Converged blocks, diverged ones, and what goes between. */
+/* emit_blocks.c: converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);
 
 /*

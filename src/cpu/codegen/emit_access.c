@@ -212,3 +212,26 @@ void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step)
 	}
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, base), base);
 }
+
+/* --- Whose memory it is, where there is a team --- */
+
+void emit_use_member(struct emit *e, struct emit_member *member)
+{
+	const struct emit_member *m = member ? member : &e->team->outside;
+	if (e->member) {
+		e->member->local = e->local;
+		e->member->exchange = e->exchange;
+	} else {
+		e->team->outside = (struct emit_member){.warp = e->warp, .frame = e->frame,
+			.local = e->local, .exchange = e->exchange, .regs = e->regs,
+			.written = e->written};
+	}
+	e->warp = m->warp;
+	e->frame = m->frame;
+	e->local = m->local;
+	e->exchange = m->exchange;
+	e->regs = m->regs;
+	e->written = m->written;
+	e->member = member;
+	e->noted_in = NULL;
+}

@@ -18,17 +18,6 @@
 
 enum { SCATTERED = 6, WHOLE = 4 };
 
-struct emit_alone {
-	LLVMBasicBlockRef *blocks;
-	LLVMValueRef *regs;     /* the slots of a lane */
-	LLVMValueRef *rooms;    /* what all lanes had where they parted; NULL until there is one */
-	/* Slots: who runs, who will, who takes the branch, and where they parted. */
-	LLVMValueRef lane, left, taken, from;
-	LLVMBasicBlockRef next; /* on with the next lane */
-	LLVMValueRef heads;     /* the switch in it */
-	unsigned head_count;
-};
-
 /* --- Which kernels --- */
 
 static bool is_access(const struct ptx_inst *inst)
@@ -263,21 +252,4 @@ void emit_goto_alone(struct emit *e, size_t block)
 void emit_exit_alone(struct emit *e)
 {
 	LLVMBuildBr(e->builder, e->alone->next);
-}
-
-void emit_make_alone(struct emit *e)
-{
-	struct emit_alone *a = e->alone;
-	LLVMValueRef *all = e->regs;
-	e->regs = a->regs;
-	e->is_alone = true;
-	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		emit_enter(e, a->blocks[e->order[i]]);
-		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
-		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){lane, false});
-		emit_body(e, e->order[i]);
-		emit_set_mode(e, mode);
-	}
-	e->is_alone = false;
-	e->regs = all;
 }

@@ -23,16 +23,6 @@
 
 #include <string.h>
 
-struct emit_team {
-	unsigned count;
-	struct emit_member *members;
-	struct emit_member outside;     /* what `e` has while no member's code is made */
-	uint64_t *same;                 /* registers that all warps have alike */
-	uint64_t *written;              /* scratch: a set of registers */
-	LLVMBasicBlockRef *blocks;
-	LLVMBasicBlockRef start;
-};
-
 /* --- What all warps have alike --- */
 
 static size_t words_of(const struct emit *e)
@@ -118,27 +108,6 @@ static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
 }
 
 /* --- Members --- */
-
-void emit_use_member(struct emit *e, struct emit_member *member)
-{
-	const struct emit_member *m = member ? member : &e->team->outside;
-	if (e->member) {
-		e->member->local = e->local;
-		e->member->exchange = e->exchange;
-	} else {
-		e->team->outside = (struct emit_member){.warp = e->warp, .frame = e->frame,
-			.local = e->local, .exchange = e->exchange, .regs = e->regs,
-			.written = e->written};
-	}
-	e->warp = m->warp;
-	e->frame = m->frame;
-	e->local = m->local;
-	e->exchange = m->exchange;
-	e->regs = m->regs;
-	e->written = m->written;
-	e->member = member;
-	e->noted_in = NULL;
-}
 
 static bool make_members(struct emit *e)
 {

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The versions of a kernel's blocks, and what leads from a warp's start into them.
+ *
+ * The converged version is all there is at W = 1.  At W = 32 there is a second one besides: the
+ * diverged version, which follows the blocks in their order and takes, in each, the lanes that are
+ * pending for it; or, in kernels of a certain kind, one in which lanes go on one after the other
+ * (emit_alone.c).  A team of warps has a third (emit_team.c).
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit.h"
+
+static void make_converged(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		emit_enter(e, e->blocks[e->order[i]]);
+		emit_body(e, e->order[i]);
+	}
+}
+
+/* Take the lanes that are pending and may run; on with none of them, all of them, or some. */
+static void enter_diverged(struct emit *e, size_t block)
+{
+	LLVMBasicBlockRef some = emit_block(e, "some");
+	LLVMBasicBlockRef body = emit_block(e, "diverged");
+	e->block = block;
+	emit_enter(e, e->diverged[block]);
+	LLVMValueRef place = emit_pending_place(e, block);
+	LLVMValueRef pending = LLVMBuildLoad2(e->builder, e->s.i32, place, "");
+	LLVMValueRef mask = ir_and(e, pending, e->ready);
+	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, 0));
+	LLVMBuildCondBr(e->builder, none, emit_next_diverged(e), some);
+
+	emit_enter(e, some);
+	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, UINT32_MAX));
+	/* results of a diverged warp are in the exchange */
+	LLVMBuildCondBr(e->builder, all, emit_has_results(e, block) ? body : e->blocks[block], body);
+
+	emit_enter(e, body);
+	e->mask = mask;
+	e->mask_lanes = ir_bitcast(e, mask, e->v.i1);
+}
+
+/* Whoever may run still is in a loop that waits. */
+static void end_sweep(struct emit *e)
+{
+	LLVMBasicBlockRef back = emit_block(e, "back");
+	emit_enter(e, e->sweep_end);
+	LLVMValueRef exited = emit_field(e, e->warp, offsetof(struct rt_warp, exited), e->s.i32);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), e->done,
+		back);
+
+	emit_enter(e, back);
+	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
+	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, emit_u32(e, 0));
+	LLVMValueRef why = ir_select(e, any, emit_u32(e, RT_YIELD_SPIN), emit_u32(e, RT_YIELD_NONE));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), why);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), spin);
+	LLVMBuildBr(e->builder, e->leave);
+
+	emit_enter(e, e->leave);
+	emit_move_regs(e, e->kept, true);
+	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
+}
+
+/* Nobody waits for anything: all lanes have exited. */
+static void end_last_sweep(struct emit *e)
+{
+	emit_enter(e, e->sweep_end);
+	LLVMBuildBr(e->builder, e->done);
+	emit_enter(e, e->leave);
+	LLVMBuildUnreachable(e->builder);
+}
+
+static void make_diverged(struct emit *e)
+{
+	e->is_diverged = true;
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		enter_diverged(e, e->order[i]);
+		emit_body(e, e->order[i]);
+		e->mask = NULL;
+		e->mask_lanes = NULL;
+	}
+	e->is_diverged = false;
+	if (!e->yields) {
+		end_last_sweep(e);
+		return;
+	}
+
+	end_sweep(e);
+	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
+	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
+	emit_enter(e, sweep);
+	emit_move_regs(e, e->kept, false);
+	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
+}
+
+/* One lane after the other (emit_alone.c). */
+static void make_alone(struct emit *e)
+{
+	struct emit_alone *a = e->alone;
+	LLVMValueRef *all = e->regs;
+	e->regs = a->regs;
+	e->is_alone = true;
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		emit_enter(e, a->blocks[e->order[i]]);
+		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
+		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){lane, false});
+		emit_body(e, e->order[i]);
+		emit_set_mode(e, mode);
+	}
+	e->is_alone = false;
+	e->regs = all;
+}
+
+/* A warp that is not whole never converges.  The result is what clears the pending lanes. */
+static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
+{
+	LLVMBasicBlockRef partial = emit_block(e, "partial");
+	const size_t pending = emit_pending_size(e);
+	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
+	emit_enter(e, start);
+	if (e->team) {
+		emit_team_start(e);
+	}
+	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, pending), 4);
+	emit_clear_slots(e);
+	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
+	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
+	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
+	emit_enter(e, partial);
+	if (e->alone) {
+		emit_part_alone(e, alive, alive, 0, 0);
+		return clear;
+	}
+	emit_add_pending(e, 0, alive);
+	LLVMBuildBr(e->builder, e->diverged[0]);
+	return clear;
+}
+
+void emit_blocks(struct emit *e)
+{
+	LLVMBasicBlockRef start = LLVMGetSwitchDefaultDest(e->entry_end);
+	e->done = emit_block(e, "done");
+	if (e->width == 1) {
+		emit_enter(e, start);
+		emit_clear_slots(e);
+		LLVMBuildBr(e->builder, e->blocks[0]);
+		make_converged(e);
+		emit_end_warps(e, NULL);
+		return;
+	}
+
+	if (e->alone) {
+		emit_alone_begin(e);
+		LLVMValueRef clear = begin_warp(e, start);
+		make_converged(e);
+		make_alone(e);
+		emit_end_warps(e, clear);
+		return;
+	}
+	e->sweep_end = emit_block(e, "sweep_end");
+	e->leave = emit_block(e, "leave");
+	LLVMValueRef clear = begin_warp(e, start);
+	make_converged(e);
+	make_diverged(e);
+	if (e->team) {
+		emit_make_team(e);
+	}
+	emit_end_warps(e, clear);
+}
