@@ -3,7 +3,8 @@
 #define ARRAY_H
 
 /* What the files about arrays share. */
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/memory.h"
 #include "array/strided.h"
 
 /* A row-major array without memory, fit for kz_array_release. */

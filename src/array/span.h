@@ -3,7 +3,7 @@
 #define SPAN_H
 
 /* Elements between host and device, both at strides, by way of their span. */
-#include "core/objects.h"
+#include "core/memory.h"
 #include "array/strided.h"
 
 /* The elements of an array and their places on the host, alike for all parts of one transfer. */

@@ -3,11 +3,11 @@
  * Copies between host and device, copies on the device, fills.
  *
  * Each is checked against the buffers' ends first.  Then, in a stream: memory_use, the driver's
- * call, memory_used; see objects.h.
+ * call, memory_used; see memory.h.
  */
 #include "base/common.h"
 
-#include "core/objects.h"
+#include "core/memory.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/device.h"
 
 #include <string.h>
 

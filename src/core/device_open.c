@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "core/objects.h"
+#include "core/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,10 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/object.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct dtype {

@@ -13,7 +13,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/memory.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/memory.h"
 #include "core/source.h"
 
 static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)

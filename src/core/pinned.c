@@ -10,7 +10,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/memory.h"
 #include "core/source.h"
 
 #include <string.h>

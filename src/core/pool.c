@@ -8,7 +8,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/device.h"
 
 #include <inttypes.h>
 #include <stdio.h>

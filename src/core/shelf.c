@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/memory.h"
 
 static void shelf_put(struct shelf *shelf, struct block *block)
 {

@@ -5,7 +5,7 @@
 /*
  * How the pools ask the driver for segments, and give them back.
  */
-#include "core/objects.h"
+#include "core/device.h"
 
 /* The context is current.  What goes back is idle, or goes behind the work in `last`. */
 struct source {

@@ -9,7 +9,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/stream.h"
 
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority, kz_error *err)
 {

@@ -11,7 +11,7 @@
  */
 #include "base/common.h"
 
-#include "core/objects.h"
+#include "core/stream.h"
 
 /* The default stream is a part of its device. */
 static atomic_int *stream_count(struct kz_stream *stream)

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "core/objects.h"
+#include "core/device.h"
 #include "cache/cache.h"
 #include "rtc/nvjitlink.h"
 #include "rtc/nvrtc.h"

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/objects.h"
+#include "core/object.h"
 #include "rtc/hints.h"
 
 #include <ctype.h>

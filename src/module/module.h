@@ -3,7 +3,7 @@
 #define MODULE_H
 
 /* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
-#include "core/objects.h"
+#include "core/memory.h"
 #include "rtc/compile.h"
 
 /* A parameter as a launch needs it. */
@@ -55,6 +55,10 @@ kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *e
 
 /* module.c */
 
+struct kz_module *module_retain(struct kz_module *mod);
+/* Give back the caller's count on the device, which from now on outlives the module; module_drop ends
+ * it. */
+void module_forget_device(struct kz_module *mod);
 /* Load an image; the caller has the module alone. */
 kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *err);

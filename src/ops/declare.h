@@ -4,7 +4,7 @@
 
 /* The argument list of a user's kernel, "float a, const float *x", as data. */
 #include "base/arena.h"
-#include "core/objects.h"
+#include "core/dtype.h"
 #include "rtc/compile.h"
 
 enum { DECLARE_MAX = 64 };

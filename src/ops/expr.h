@@ -13,7 +13,8 @@
  *
  * What identifies the kernel of an expression is `nodes` alone: values and sizes are arguments.
  */
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/memory.h"
 
 /* EXPR_OPS: the numbers of operations are below it. */
 enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_RIGHT_SHIFT + 1 };

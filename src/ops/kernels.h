@@ -4,7 +4,7 @@
 
 /* Kernels that the library generates: made once for each key and device, and launched. */
 #include "base/str.h"
-#include "core/objects.h"
+#include "core/memory.h"
 
 /* Write the source of the kernel of a key, `kz_kernel`; running out of memory shows in the string. */
 typedef void kernels_write(struct str *source, const void *context);

@@ -3,7 +3,7 @@
 #define TRANSPOSE_H
 
 /* Copies that turn matrices around. */
-#include "core/objects.h"
+#include "core/memory.h"
 
 /*
  * A copy of elements of `size` bytes, 1, 2, 4, 8 or 16.  The target's last axis and the source's axis

@@ -11,7 +11,7 @@
  */
 #include "base/common.h"
 
-#include "core/objects.h"
+#include "core/memory.h"
 #include "support/support.h"
 #include "support/suite.h"
 

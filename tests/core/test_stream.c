@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/stream.h"
 #include "support/support.h"
 #include "support/suite.h"
 

@@ -7,7 +7,8 @@
  * the library makes for it, and with those for the other kind of device, one thread a block or
  * many.
  */
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/memory.h"
 #include "support/support.h"
 
 static kz_error err;

@@ -9,7 +9,8 @@
  */
 #include "base/common.h"
 
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/memory.h"
 #include "ops_ref.h"
 #include "support/support.h"
 #include "support/suite.h"

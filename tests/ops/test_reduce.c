@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/objects.h"
+#include "core/memory.h"
 #include "support/support.h"
 #include "support/suite.h"
 

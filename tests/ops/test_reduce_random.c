@@ -7,7 +7,8 @@
  */
 #include "base/common.h"
 
-#include "core/objects.h"
+#include "core/dtype.h"
+#include "core/memory.h"
 #include "support/support.h"
 #include "support/suite.h"
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+/*
+ * Devices, and the streams that are a part of them.
+ *
+ * A call of the driver is put between device_enter and device_leave, and device_ok makes an error
+ * value of what it answers.  Counts are atomic; the last release frees.  The default stream is a
+ * part of its device and shares its count.
+ *
+ * device.c has these functions; device_open.c makes and ends devices.
+ */
+#include "core/mempool.h"
+#include "core/object.h"
+#include "core/pinned.h"
+#include "drv/drv.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct kz_stream {
+	atomic_int refs;            /* of a stream that is not the default one */
+	struct kz_device *device;
+	CUstream handle;
+	CUevent order;              /* marks the point that another stream waits for */
+	struct shelf *shelves;      /* free memory that it used last, for each of the pools */
+	bool is_default;
+};
+
+/* An allocator that a user has set; it stays as long as its device. */
+struct allocator {
+	kz_allocator calls;
+	struct allocator *next;
+};
+
+/*
+ * What the layers above keep for a device: a table in each place.  The device only ends them, in
+ * this order: shortcuts lead to kernels, and kernels are of modules.
+ */
+enum device_place { DEVICE_SHORTCUTS, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
+
+/* The first member of such a table. */
+struct device_table {
+	void (*end)(struct device_table *table); /* free it; empty ones, too */
+};
+
+struct kz_device {
+	atomic_int refs;
+	int opens;                  /* handles that users hold, under the lock of the list */
+	struct kz_device *next;     /* in the list of open devices, under its lock */
+	void (*end)(struct kz_device *dev); /* of device_open.c: the last reference has gone */
+	struct drv *drv;
+	int ordinal;
+	CUdevice handle;
+	CUcontext context;          /* the primary one, retained */
+	struct kz_stream stream;    /* the default stream */
+	kz_device_info info;
+	bool has_pools;             /* cuMemAllocAsync works */
+	bool ptx_only;              /* loads no cubin: a device attribute says so */
+	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
+	char name[24];
+	char model[256];
+	_Atomic(char *) note;       /* set once, under the lock of the list */
+	atomic_bool lost;           /* a sticky error happened; `cause` says which */
+	pthread_mutex_t lock;       /* guards the making of cause */
+	kz_error cause;
+	struct mempool pools[MEMPOOL_KINDS];
+	struct pinned_list pinned;
+	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
+	atomic_bool has_slot;       /* it was made, or could not be */
+	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
+	struct allocator *allocators; /* all that there were, guarded by `lock` */
+	_Atomic(struct device_table *) tables[DEVICE_TABLES]; /* NULL until somebody needs one */
+};
+
+static inline struct kz_device *device_retain(struct kz_device *dev)
+{
+	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
+	return dev;
+}
+
+/* What an object calls for the device that it retained; kz_device_close is for users' handles. */
+void device_release(struct kz_device *dev);
+
+/* The table in a place; NULL if nobody has put one there. */
+static inline struct device_table *device_table(const struct kz_device *dev,
+	enum device_place place)
+{
+	return atomic_load_explicit(&dev->tables[place], memory_order_acquire);
+}
+
+/* Put a table there, which is the device's from now on.  Returns it, or the one that another thread
+ * put there first; then `made` was ended. */
+struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
+	struct device_table *made);
+
+/* Make the device's context current; device_leave restores the caller's.  Fails with the first
+ * cause when the context is lost.  On failure nothing is to be left. */
+struct device_scope {
+	CUcontext previous;
+	bool switched;
+};
+
+kz_status device_report_loss(struct kz_device *dev, kz_error *err);
+/* The same for releases: no error value.  False, and nothing to be left, when the context is lost:
+ * what lived in it is gone, its handles mean nothing any more. */
+bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope);
+
+/* A CUresult of this device becomes an error value; a sticky one is latched. */
+kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err);
+
+static inline kz_status device_ok(struct kz_device *dev, CUresult code, const char *call,
+	kz_error *err)
+{
+	return likely(code == CUDA_SUCCESS) ? KZ_OK : device_fail(dev, code, call, err);
+}
+
+static inline kz_status device_enter(struct kz_device *dev, struct device_scope *scope,
+	kz_error *err)
+{
+	scope->previous = NULL;
+	scope->switched = false;
+	if (unlikely(atomic_load_explicit(&dev->lost, memory_order_acquire))) {
+		return device_report_loss(dev, err);
+	}
+	CUresult code = dev->drv->CtxGetCurrent(&scope->previous);
+	if (likely(code == CUDA_SUCCESS) && scope->previous != dev->context) {
+		code = dev->drv->CtxSetCurrent(dev->context);
+		scope->switched = code == CUDA_SUCCESS;
+	}
+	return device_ok(dev, code, "cuCtxSetCurrent", err);
+}
+
+static inline void device_leave(struct kz_device *dev, const struct device_scope *scope)
+{
+	if (scope->switched) {
+		(void)dev->drv->CtxSetCurrent(scope->previous);
+	}
+}
+
+/* stream_release undoes it. */
+static inline struct kz_stream *stream_retain(struct kz_stream *stream)
+{
+	atomic_int *refs = stream->is_default ? &stream->device->refs : &stream->refs;
+	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+	return stream;
+}
+
+/* pool.c */
+
+void allocators_free(struct kz_device *dev);
+
+#endif

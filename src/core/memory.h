@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+/*
+ * Memory of devices, buffers over it, and the arrays over these.
+ *
+ * Who keeps whom alive: array -> buffer -> memory -> device; memory -> the stream that used it
+ * last; stream, event and module -> device; free memory in the pool keeps nobody.
+ *
+ * One rule orders work: memory_use() before anything touches a piece of memory in a stream, and
+ * memory_used() after.  The first makes that stream wait, by an event, for the stream that used the
+ * memory before.  So all uses of one piece of memory happen in the order of the calls, and the last
+ * user stands for all.  The second is for another thread that took the memory over between the two
+ * (it has a view of another part): its stream then waits for this one too.
+ */
+#include "core/stream.h"
+
+struct kz_buffer {
+	atomic_int refs;
+	struct memory *memory;
+	int64_t offset;
+	int64_t size;
+};
+
+/* A piece of device memory, or of pinned host memory, that something owns; or, with refs 0, what the
+ * pool keeps parked for the next one. */
+struct memory {
+	atomic_int refs;
+	struct kz_device *device;
+	CUdeviceptr address;
+	int64_t size;
+	struct mempool *pool;       /* that block is of; NULL for a part of another object */
+	struct block *block;
+	struct kz_buffer whole;     /* all of it, for the buffer that it is created for */
+	const struct allocator *allocator; /* who gave it; NULL for the pool and the driver */
+	void (*on_release)(void *user); /* for memory that is not ours; may be NULL */
+	void *user;
+	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
+	int64_t count;              /* its elements */
+	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
+	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
+};
+
+/* What a new piece of memory is for; all may be 0. */
+struct memory_wish {
+	struct kz_stream *stream;   /* where it is used first; NULL: not known */
+	kz_dtype dtype;             /* of an array; 0: a buffer */
+	int64_t count;              /* the array's elements */
+};
+
+/* The struct is here because launches take arrays; what they can do is in src/array. */
+struct kz_array {
+	atomic_int refs;
+	struct kz_buffer *buffer;
+	kz_dtype dtype;
+	int64_t offset;             /* bytes from the start of the buffer to element 0 */
+	kz_shape shape;
+	int64_t strides[KZ_MAX_DIMS];
+	int64_t count;
+};
+
+/* memory.c */
+
+/* Allocate in a pool of the device; `wish` may be NULL. */
+kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	int64_t size, const struct memory_wish *wish, kz_error *err);
+/* Memory that is a part of another object, such as a module's variable: no pool lists it.  The
+ * caller keeps that object alive until on_release, after the last use. */
+kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
+	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
+struct memory *memory_retain(struct memory *memory);
+void memory_release(struct memory *memory);
+/* A new buffer over memory; takes the caller's reference on success. */
+kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
+	int64_t size, kz_error *err);
+/* Memory that somebody else owns; with on_release it is waited for at its end.  *out is left alone on
+ * failure. */
+kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
+	CUdeviceptr address, int64_t size, kz_error *err);
+/* kz_buffer_create with a wish, as memory_create has it. */
+kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
+	const struct memory_wish *wish, kz_error *err);
+struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
+/* That a range lies in a buffer, which may be NULL. */
+kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
+	kz_error *err);
+
+kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
+
+/* To be called, context current, before work on this memory goes into a stream. */
+static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+		return KZ_OK;
+	}
+	return memory_use_after(memory, stream, err);
+}
+
+kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_error *err);
+
+/* To be called, context current, after that work was put there. */
+static inline kz_status memory_used(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+		return KZ_OK;
+	}
+	return memory_used_late(memory, stream, err);
+}
+
+/* The stream in which the memory is at rest soonest: its last user, else the default stream.
+ * Counted, since another thread's view may end its last use: stream_release. */
+struct kz_stream *memory_stream(struct memory *memory);
+
+static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
+{
+	return buffer->memory->address + (CUdeviceptr)buffer->offset;
+}
+
+static inline struct kz_device *array_device(const struct kz_array *array)
+{
+	return array->buffer->memory->device;
+}
+
+static inline CUdeviceptr array_address(const struct kz_array *array)
+{
+	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
+}
+
+/* copy.c */
+
+/* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
+
+#endif
