@@ -42,7 +42,6 @@ CUresult array_place(const char *call, CUarray handle, const struct array_box *b
 struct texture_object {
 	struct object object;
 	struct texture texture;
-	uint32_t layers;        /* 0 if it has none */
 	CUDA_RESOURCE_DESC resource;
 	CUDA_TEXTURE_DESC sampling;
 	CUDA_RESOURCE_VIEW_DESC view;
@@ -52,8 +51,11 @@ struct texture_object {
 struct surface_object {
 	struct object object;
 	struct surface surface;
-	uint32_t layers;        /* 0 if it has none */
 	CUDA_RESOURCE_DESC resource;
 };
+
+/* For compiled code, through struct rt_host: NULL if the handle is not one of a live object. */
+const struct texture *texture_find(uint64_t handle);
+const struct surface *surface_find(uint64_t handle);
 
 #endif

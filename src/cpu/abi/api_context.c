@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
+#include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
 #include "cpu/mem/capacity.h"
@@ -141,6 +142,8 @@ static CUresult create_locked(struct context **out, unsigned flags, bool is_prim
 	context->flags = flags;
 	context->api_version = CUDA_VERSION;
 	context->id = ++state.last_id;
+	context->host.find_texture = texture_find;
+	context->host.find_surface = surface_find;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_cond_init(&context->has_fewer, NULL);

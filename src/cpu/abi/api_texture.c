@@ -113,7 +113,7 @@ static CUresult use_arrays(const char *call, struct texture_object *t,
 		t->texture.levels[i] = array[i].image;
 	}
 	t->texture.format = array->format;
-	t->layers = layers_of(&array->descriptor);
+	t->texture.layers = layers_of(&array->descriptor);
 	*descriptor = &array->descriptor;
 	return CUDA_SUCCESS;
 }
@@ -160,20 +160,20 @@ static CUresult apply_view(const char *call, struct texture_object *t,
 			d->Height, d->Depth);
 	}
 	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= texture->level_count
-	    || v->firstLayer > v->lastLayer || v->lastLayer >= (t->layers > 0 ? t->layers : 1)) {
+	    || v->firstLayer > v->lastLayer || v->lastLayer >= (t->texture.layers > 0 ? t->texture.layers : 1)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of levels %u to %u and layers "
 			"%u to %u of %u and %u", call, v->firstMipmapLevel, v->lastMipmapLevel,
-			v->firstLayer, v->lastLayer, texture->level_count, t->layers);
+			v->firstLayer, v->lastLayer, texture->level_count, t->texture.layers);
 	}
 	texture->level_count = v->lastMipmapLevel - v->firstMipmapLevel + 1;
 	memmove(texture->levels, texture->levels + v->firstMipmapLevel,
 		texture->level_count * sizeof(texture->levels[0]));
-	for (uint32_t i = 0; i < texture->level_count && t->layers > 0; i++) {
+	for (uint32_t i = 0; i < texture->level_count && t->texture.layers > 0; i++) {
 		struct image *level = &texture->levels[i];
 		level->data += v->firstLayer * level->slice_size;
 		level->slices = v->lastLayer - v->firstLayer + 1;
 	}
-	t->layers = t->layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
+	t->texture.layers = t->texture.layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
 	return view_format(call, v->format, &texture->format);
 }
 
@@ -325,6 +325,18 @@ static CUresult enter_object(const char *call, uint64_t handle, enum api_kind ki
 	return found != NULL ? CUDA_SUCCESS : bad_object(call, handle, kind);
 }
 
+const struct texture *texture_find(uint64_t handle)
+{
+	const struct texture_object *t = handle_get((const void *)(uintptr_t)handle, API_TEXTURE);
+	return t != NULL ? &t->texture : NULL;
+}
+
+const struct surface *surface_find(uint64_t handle)
+{
+	const struct surface_object *s = handle_get((const void *)(uintptr_t)handle, API_SURFACE);
+	return s != NULL ? &s->surface : NULL;
+}
+
 void texture_free(struct object *object)
 {
 	object_remove(object);
@@ -402,8 +414,7 @@ static CUresult make_surface(const char *call, const CUDA_RESOURCE_DESC *resourc
 			? "not the handle of a live array"
 			: "the array was created without CUDA_ARRAY3D_SURFACE_LDST");
 	}
-	s->surface = (struct surface){array->format, array->image};
-	s->layers = layers_of(&array->descriptor);
+	s->surface = (struct surface){array->format, array->image, layers_of(&array->descriptor)};
 	s->resource = *resource;
 	return CUDA_SUCCESS;
 }

@@ -24,7 +24,7 @@ struct launch_request {
 	size_t frame_size;
 	size_t local_size;      /* of one thread */
 	size_t stack_size;      /* of one thread, behind that */
-	struct rt_host *host;   /* NULL: no kernel that calls malloc */
+	struct rt_host *host;   /* NULL: no kernel that calls malloc or has textures */
 	const uint8_t *params;
 	uint8_t *const *globals;
 	uint32_t grid[3];

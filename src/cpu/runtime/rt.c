@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The C functions that compiled kernels call, gathered in the table that every launch points to.
+ * The table of C functions that compiled kernels call, which every launch points to, and those of
+ * them that are nobody else's: the clock, copies of bytes, accesses lane by lane, and arithmetic.
  *
  * f64 arithmetic with directed rounding changes the rounding mode of the processor for one
  * operation.  The operands are volatile, so that the compiler neither computes the result before
@@ -14,17 +15,8 @@
 #include "cpu/runtime/rt_mbarrier.h"
 #include "cpu/runtime/rt.h"
 
-#include "base/alloc.h"
-#include "drv/cuda_abi.h"
-#include "cpu/mem/fault.h"
-#include "cpu/runtime/heap.h"
-#include "cpu/runtime/print.h"
-
 #include <fenv.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -74,69 +66,6 @@ static double rt_round_f64(struct rt_warp *warp, uint32_t op, uint32_t round, do
 	double result = compute(op, a, b, c);
 	fesetround(old);
 	return result;
-}
-
-/* The first failure of a worker stays. */
-void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
-{
-	struct rt_fail *fail = warp->fail;
-	if (fail == NULL || fail->code != 0) {
-		return;
-	}
-	va_list args;
-	va_start(args, format);
-	vsnprintf(fail->text, sizeof(fail->text), format, args);
-	va_end(args);
-	fail->code = code;
-}
-
-static void rt_fail_code(struct rt_warp *warp, uint32_t code)
-{
-	rt_fail(warp, code, "%s", code == CUDA_ERROR_HARDWARE_STACK_ERROR
-		? "stack overflow (see CU_LIMIT_STACK_SIZE)"
-		: "call of an address that is no function of this kind");
-}
-
-static uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
-{
-	(void)warp;
-	return (uint32_t)print_device(stdout, (const char *)(uintptr_t)format,
-		(const uint8_t *)(uintptr_t)args);
-}
-
-/* As a GPU's driver says it.  The strings are the kernel's, which may not exist: they are read
- * before anything is locked, as the fault leaves by a jump. */
-static void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
-	uint64_t function, uint32_t x, uint32_t y, uint32_t z)
-{
-	const uint32_t *block = warp->ctaid;
-	char text[1024];
-	snprintf(text, sizeof(text), "%.200s:%u: %.400s: block: [%u,%u,%u], thread: [%u,%u,%u]"
-		" Assertion `%.200s` failed.\n", (const char *)(uintptr_t)file, line,
-		(const char *)(uintptr_t)function, block[0], block[1], block[2], x, y, z,
-		(const char *)(uintptr_t)message);
-	rt_fail(warp, CUDA_ERROR_ASSERT, "assertion `%s' failed at %s:%u",
-		(const char *)(uintptr_t)message, (const char *)(uintptr_t)file, line);
-	fault_hold();
-	fputs(text, stderr);
-	fault_release();
-}
-
-static uint64_t rt_malloc(struct rt_warp *warp, uint64_t size)
-{
-	const struct rt_host *host = warp->launch->host;
-	return host != NULL && host->heap != NULL ? heap_alloc(host->heap, size) : 0;
-}
-
-static uint32_t rt_free(struct rt_warp *warp, uint64_t address)
-{
-	const struct rt_host *host = warp->launch->host;
-	if (address == 0 || (host != NULL && host->heap != NULL && heap_free(host->heap, address))) {
-		return 1;
-	}
-	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc has not given"
-		" or which has been freed", address);
-	return 0;
 }
 
 /* From the first byte to the last, in pieces that no guard lets pass: sizes are the kernel's. */

@@ -70,6 +70,9 @@ struct rt_exchange {
 	uint32_t released;                   /* the wait of these is over */
 };
 
+struct texture;
+struct surface;
+
 /* One per launch, read-only while it runs. */
 struct rt_launch {
 	const uint8_t *params;         /* the parameter block, laid out as the kernel declares */
@@ -92,6 +95,10 @@ struct rt_launch {
 /* A context's part of what compiled code can call. */
 struct rt_host {
 	struct heap *heap;             /* of malloc and free in kernels, NULL if none uses it */
+	/* Handles belong to the driver, which lies above: it looks them up.  NULL: not the handle
+	 * of a live object. */
+	const struct texture *(*find_texture)(uint64_t handle);
+	const struct surface *(*find_surface)(uint64_t handle);
 };
 
 /* A failure that C code found, for the launch to report. */
@@ -225,7 +232,7 @@ struct rt_calls {
 /* The table that every launch points to. */
 extern const struct rt_calls rt_calls;
 
-/* In api_fetch.c, since handles are the driver's. */
+/* rt_fetch.c: textures and surfaces. */
 uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
 	uint32_t *out);
 uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
@@ -233,6 +240,13 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
 	uint32_t *out);
 
+/* rt_host.c: what is asked of the host. */
+void rt_fail_code(struct rt_warp *warp, uint32_t code);
+uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args);
+void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
+	uint64_t function, uint32_t x, uint32_t y, uint32_t z);
+uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
+uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 /* Report a failure from a function of the table: the emitter's code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 

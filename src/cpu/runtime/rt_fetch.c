@@ -5,24 +5,42 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_array.h"
+#include "cpu/runtime/rt.h"
+#include "cpu/runtime/texture.h"
+#include "drv/cuda_abi.h"
 
-static const void *find(struct rt_warp *warp, uint64_t handle, enum api_kind kind)
+static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
 {
-	const void *object = handle_get((const void *)(uintptr_t)handle, kind);
-	if (object == NULL) {
-		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is no live %s object",
-			(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
+	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is no live %s object",
+		(unsigned long long)handle, what);
+}
+
+static const struct texture *find_texture(struct rt_warp *warp, uint64_t handle)
+{
+	const struct rt_host *host = warp->launch->host;
+	const struct texture *t = host != NULL ? host->find_texture(handle) : NULL;
+	if (unlikely(t == NULL)) {
+		fail_handle(warp, handle, "texture");
 	}
-	return object;
+	return t;
+}
+
+static const struct surface *find_surface(struct rt_warp *warp, uint64_t handle)
+{
+	const struct rt_host *host = warp->launch->host;
+	const struct surface *s = host != NULL ? host->find_surface(handle) : NULL;
+	if (unlikely(s == NULL)) {
+		fail_handle(warp, handle, "surface");
+	}
+	return s;
 }
 
 uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
 	uint32_t *out)
 {
-	const struct texture_object *t = find(warp, handle, API_TEXTURE);
+	const struct texture *t = find_texture(warp, handle);
 	if (t != NULL) {
-		texture_read(&t->texture, request, out);
+		texture_read(t, request, out);
 	}
 	return t != NULL;
 }
@@ -41,11 +59,11 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 			"reduction of another size than the surface's elements"},
 	};
 	(void)unused;
-	const struct surface_object *s = find(warp, handle, API_SURFACE);
+	const struct surface *s = find_surface(warp, handle);
 	if (s == NULL) {
 		return 0;
 	}
-	enum surface_result result = surface_access(&s->surface, request);
+	enum surface_result result = surface_access(s, request);
 	if (result != SURFACE_DONE) {
 		rt_fail(warp, failures[result].code, "%s", failures[result].text);
 	}
@@ -90,9 +108,8 @@ static uint32_t query_image(const struct image *image, uint32_t layers, uint32_t
 	}
 }
 
-static uint32_t query_texture(const struct texture_object *t, const struct rt_query *query)
+static uint32_t query_texture(const struct texture *texture, const struct rt_query *query)
 {
-	const struct texture *texture = &t->texture;
 	const struct sampler *sampler = &texture->sampler;
 	uint32_t last = texture->level_count - 1;
 	switch ((enum rt_query_what)query->what) {
@@ -112,30 +129,35 @@ static uint32_t query_texture(const struct texture_object *t, const struct rt_qu
 		return sampler->address[query->what - RT_QUERY_ADDRESS_0];
 	default:
 		return query_image(&texture->levels[query->level < last ? query->level : last],
-			t->layers, query->what);
+			texture->layers, query->what);
 	}
 }
 
-static uint32_t query_surface(const struct surface_object *s, uint32_t what)
+static uint32_t query_surface(const struct surface *s, uint32_t what)
 {
 	switch ((enum rt_query_what)what) {
 	case RT_QUERY_CHANNEL_TYPE:
-		return channel_type(&s->surface.format, s->surface.format.is_normalized);
+		return channel_type(&s->format, s->format.is_normalized);
 	case RT_QUERY_CHANNEL_ORDER:
-		return channel_order(&s->surface.format);
+		return channel_order(&s->format);
 	default:
-		return query_image(&s->surface.image, s->layers, what);
+		return query_image(&s->image, s->layers, what);
 	}
 }
 
 uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
 	uint32_t *out)
 {
-	enum api_kind kind = query->is_surface ? API_SURFACE : API_TEXTURE;
-	const void *object = find(warp, handle, kind);
-	if (object != NULL) {
-		*out = kind == API_TEXTURE ? query_texture(object, query)
-			: query_surface(object, query->what);
+	if (query->is_surface) {
+		const struct surface *s = find_surface(warp, handle);
+		if (s != NULL) {
+			*out = query_surface(s, query->what);
+		}
+		return s != NULL;
 	}
-	return object != NULL;
+	const struct texture *t = find_texture(warp, handle);
+	if (t != NULL) {
+		*out = query_texture(t, query);
+	}
+	return t != NULL;
 }

@@ -62,6 +62,7 @@ struct texture {
 	struct sampler sampler;
 	uint32_t level_count;
 	struct image levels[TEXTURE_MAX_LEVELS];
+	uint32_t layers;            /* for queries; 0 if it has none */
 };
 
 enum geometry {
@@ -102,6 +103,7 @@ void texture_read(const struct texture *texture, const struct texture_request *r
 struct surface {
 	struct texel_format format;
 	struct image image;
+	uint32_t layers;            /* for queries; 0 if it has none */
 };
 
 enum surface_op {
