@@ -8,7 +8,7 @@
 #include "base/common.h"
 
 #include "cpu/abi/api_array.h"
-#include "cpu/abi/api_work.h"
+#include "cpu/stream/describe.h"
 #include "cpu/stream/stream.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "cpu/stream/graph_node.h"
 
 #include "cpu/abi/api_graph.h"
-#include "cpu/abi/api_work.h"
+#include "cpu/stream/describe.h"
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/stream.h"
 

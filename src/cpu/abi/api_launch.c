@@ -7,7 +7,7 @@
 #include "base/common.h"
 
 #include "cpu/abi/api_module.h"
-#include "cpu/abi/api_work.h"
+#include "cpu/stream/describe.h"
 #include "cpu/stream/stream.h"
 
 #include <string.h>

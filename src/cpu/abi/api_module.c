@@ -14,7 +14,7 @@
 #include "cpu/abi/api_module.h"
 
 #include "base/alloc.h"
-#include "cpu/abi/api_survey.h"
+#include "cpu/object/survey.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/jit/outline.h"

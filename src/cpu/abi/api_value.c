@@ -6,7 +6,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_work.h"
+#include "cpu/stream/describe.h"
 #include "cpu/stream/stream.h"
 
 #define MAX_OPERATIONS 255

@@ -7,7 +7,7 @@
  * to whoever holds the lock of queue.h, but for what says otherwise.
  */
 #include "cpu/stream/graph.h"
-#include "cpu/stream/tail.h"
+#include "cpu/stream/captured.h"
 
 struct capture;
 struct stream;

@@ -9,7 +9,7 @@
 
 #include "cpu/abi/api_module.h"
 #include "cpu/abi/api_pool.h"
-#include "cpu/abi/api_work.h"
+#include "cpu/stream/describe.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/abi/api_survey.c, parse_skim: big texts that nobody has seen.  What is wrong with one must be told as
+ * src/cpu/object/survey.c, parse_skim: big texts that nobody has seen.  What is wrong with one must be told as
  * of a small text, which is read as a whole.
  */
 #include "cpu/support/big_text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_TAIL_H
-#define CPU_TAIL_H
+#ifndef CPU_CAPTURED_H
+#define CPU_CAPTURED_H
 
 #include "base/common.h"
 #include "drv/cuda_abi.h"

@@ -10,7 +10,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_survey.h"
+#include "cpu/object/survey.h"
 
 #include "base/cores.h"
 #include "cpu/abi/api_module.h"

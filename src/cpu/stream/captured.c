@@ -2,7 +2,7 @@
 /* Tails: lists of nodes without repetition, which are short. */
 #include "base/common.h"
 
-#include "cpu/stream/tail.h"
+#include "cpu/stream/captured.h"
 
 #include "base/alloc.h"
 
