@@ -213,7 +213,7 @@ static CUresult reserve(const char *call, struct context *context, size_t size, 
 
 /* --- Arrays --- */
 
-void array_free(struct object *object)
+static void array_free(struct object *object)
 {
 	struct array *array = (struct array *)object;
 	memory_free(object->context->device->memory, array->memory, MEMORY_ARRAY);
@@ -248,7 +248,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 		return result;
 	}
 	array->image.data = (uint8_t *)(uintptr_t)array->memory;
-	if (!object_add(&array->object, context, API_ARRAY)) {
+	if (!object_add(&array->object, context, API_ARRAY, array_free)) {
 		memory_free(context->device->memory, array->memory, MEMORY_ARRAY);
 		mem_free(array);
 		return api_no_memory(call);
@@ -437,7 +437,7 @@ static void empty_mipmap(struct mipmap *mipmap, struct context *context)
 	memory_free(context->device->memory, mipmap->memory, MEMORY_ARRAY);
 }
 
-void mipmap_free(struct object *object)
+static void mipmap_free(struct object *object)
 {
 	empty_mipmap((struct mipmap *)object, object->context);
 	object_remove(object);
@@ -455,11 +455,11 @@ static CUresult fill_mipmap(const char *call, struct context *context, struct mi
 		struct array *level = &mipmap->levels[i];
 		level->image.data = (uint8_t *)(uintptr_t)mipmap->memory
 			+ (uintptr_t)level->image.data;
-		if (!object_add(&level->object, context, API_ARRAY)) {
+		if (!object_add(&level->object, context, API_ARRAY, array_free)) {
 			result = api_no_memory(call);
 		}
 	}
-	if (result == CUDA_SUCCESS && !object_add(&mipmap->object, context, API_MIPMAP)) {
+	if (result == CUDA_SUCCESS && !object_add(&mipmap->object, context, API_MIPMAP, mipmap_free)) {
 		result = api_no_memory(call);
 	}
 	return result;

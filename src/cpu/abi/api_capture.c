@@ -2,11 +2,11 @@
 /* Captures as the API sees them; how they work is in capture.c. */
 #include "base/common.h"
 
-#include "cpu/stream/capture.h"
+#include "cpu/abi/api.h"
 
+#include "cpu/stream/capture.h"
 #include "cpu/stream/graph_node.h"
 #include "cpu/stream/queue.h"
-#include "cpu/stream/stream.h"
 
 static CUresult check_mode(const char *call, CUstreamCaptureMode mode)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts.  Each thread has a stack of handles, of which the top one is its current context; a
- * context that was destroyed stays there as a handle that no longer means anything.  The primary
- * context always has the same handle, which means something while it is active.  The first
+ * Contexts: how they begin and end.  The primary context always has the same handle, which means something while it is active.  The first
  * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
  * goes takes it away, so that nothing runs at load time or at exit.
  *
@@ -17,11 +15,11 @@
 #include "base/alloc.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
+#include "cpu/exec/pool.h"
 #include "cpu/stream/runner.h"
+#include "cpu/stream/stream.h"
 
 #include <string.h>
-
-#define STACK_MAX 64
 
 static struct {
 	pthread_mutex_t lock;     /* of everything here */
@@ -33,11 +31,6 @@ static struct {
 	unsigned primary_flags;
 	uint64_t last_id;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static _Thread_local struct {
-	unsigned depth;
-	CUcontext stack[STACK_MAX];
-} thread;
 
 /* The lock is held.  Each that succeeds is paired with a close_device. */
 static bool open_device(void)
@@ -166,74 +159,6 @@ static void destroy(struct context *context)
 	device_release();
 }
 
-CUresult api_enter_release(const char *call, struct context **out)
-{
-	CUresult result = api_ready(call);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	if (thread.depth == 0) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: this thread has no current context",
-			call);
-	}
-	*out = handle_get(thread.stack[thread.depth - 1], API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
-		"%s: this thread's current context was destroyed", call);
-}
-
-struct context *api_current(void)
-{
-	return thread.depth > 0 ? handle_get(thread.stack[thread.depth - 1], API_CONTEXT) : NULL;
-}
-
-CUresult context_check(struct context *context)
-{
-	CUresult fault = (CUresult)atomic_load_explicit(&context->fault, memory_order_acquire);
-	return likely(fault == CUDA_SUCCESS) ? CUDA_SUCCESS
-		: api_fail(fault, "%s", context->fault_text);
-}
-
-CUresult api_enter(const char *call, struct context **out)
-{
-	CUresult result = api_enter_release(call, out);
-	return result != CUDA_SUCCESS ? result : context_check(*out);
-}
-
-static CUresult check_stack(const char *call)
-{
-	return thread.depth < STACK_MAX ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
-		"%s: this thread has %d contexts on its stack", call, STACK_MAX);
-}
-
-static CUresult push(const char *call, CUcontext handle)
-{
-	CUresult result = check_stack(call);
-	if (result == CUDA_SUCCESS) {
-		thread.stack[thread.depth++] = handle;
-	}
-	return result;
-}
-
-CUresult context_bad_handle(const char *call, CUcontext handle)
-{
-	return handle_is_past(handle, API_CONTEXT)
-		? api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "%s: the context was destroyed", call)
-		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context", call);
-}
-
-CUresult context_find(const char *call, CUcontext handle, struct context **out)
-{
-	if (handle == NULL) {
-		return api_enter_release(call, out);
-	}
-	CUresult result = api_ready(call);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	*out = handle_get(handle, API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : context_bad_handle(call, handle);
-}
-
 CUresult context_check_flags(const char *call, unsigned flags)
 {
 	unsigned way = flags & CU_CTX_SCHED_MASK;
@@ -252,7 +177,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	}
 	*out = NULL;
 	if ((result = context_check_flags(call, flags)) != CUDA_SUCCESS
-	    || (result = check_stack(call)) != CUDA_SUCCESS) {
+	    || (result = context_check_stack(call)) != CUDA_SUCCESS) {
 		return result;
 	}
 	struct context *context;
@@ -262,7 +187,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 		*out = context->handle;
 	}
 	pthread_mutex_unlock(&state.lock);
-	return result == CUDA_SUCCESS ? push(call, *out)
+	return result == CUDA_SUCCESS ? context_push(call, *out)
 		: api_fail(result, "%s: out of memory", call);
 }
 
@@ -325,8 +250,8 @@ static CUresult take_locked(const char *call, CUcontext handle, struct context *
 static void end(CUcontext handle, struct context *context)
 {
 	destroy(context);
-	if (thread.depth > 0 && thread.stack[thread.depth - 1] == handle) {
-		thread.depth--;
+	if (context_top() == handle) {
+		context_pop(NULL);
 	}
 }
 
@@ -403,7 +328,7 @@ API(cuCtxPushCurrent_v2, CUcontext handle)
 	if (result == CUDA_SUCCESS) {
 		result = context_find(__func__, handle, &context);
 	}
-	return result == CUDA_SUCCESS ? push(__func__, handle) : result;
+	return result == CUDA_SUCCESS ? context_push(__func__, handle) : result;
 }
 API_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
 
@@ -413,14 +338,8 @@ API(cuCtxPopCurrent_v2, CUcontext *out)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (thread.depth == 0) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: this thread has no current context", __func__);
-	}
-	thread.depth--;
-	if (out != NULL) {
-		*out = thread.stack[thread.depth];
-	}
-	return CUDA_SUCCESS;
+	return context_pop(out) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
+		"%s: this thread has no current context", __func__);
 }
 API_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
 
@@ -434,15 +353,15 @@ API(cuCtxSetCurrent, CUcontext handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	thread.depth -= thread.depth > 0;
-	return handle != NULL ? push(__func__, handle) : CUDA_SUCCESS;
+	context_pop(NULL);
+	return handle != NULL ? context_push(__func__, handle) : CUDA_SUCCESS;
 }
 
 API(cuCtxGetCurrent, CUcontext *out)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = thread.depth > 0 ? thread.stack[thread.depth - 1] : NULL;
+		*out = context_top();
 	}
 	return result;
 }

@@ -5,10 +5,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/queue.h"
-#include "cpu/stream/stream.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "cpu/stream/queue.h"
 
 /* Which streams get an item. */
 static bool takes(const struct stream *stream, enum work_kind kind)

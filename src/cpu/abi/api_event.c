@@ -2,8 +2,9 @@
 /* Events as the API sees them; how they work is in stream.c. */
 #include "base/common.h"
 
+#include "cpu/abi/api.h"
+
 #include "cpu/stream/capture.h"
-#include "cpu/stream/stream.h"
 
 /* For questions about an event: what is known about it. */
 static CUresult enter_event(const char *call, CUevent handle, struct event_info *out)

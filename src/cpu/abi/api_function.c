@@ -7,21 +7,7 @@
 
 #include "cpu/abi/api_module.h"
 
-unsigned function_max_threads(const struct ptx_func *func)
-{
-	const uint32_t *limits[] = {func->req_ntid, func->max_ntid};
-	uint64_t max = LAUNCH_MAX_THREADS;
-	for (size_t i = 0; i < countof(limits); i++) {
-		uint64_t threads = 1;
-		for (int axis = 0; axis < 3; axis++) {
-			threads *= limits[i][axis] > 0 ? limits[i][axis] : 1;
-		}
-		if (limits[i][0] > 0 && threads < max) {
-			max = threads;
-		}
-	}
-	return (unsigned)max;
-}
+#include "cpu/exec/launch.h"
 
 static int const_size(const struct ptx_module *module)
 {

@@ -2,6 +2,8 @@
 /* Graphs as the API sees them: nodes, edges, copies.  What nodes do is in api_graph_node.c. */
 #include "base/common.h"
 
+#include "cpu/abi/api.h"
+
 #include "cpu/stream/graph_node.h"
 
 static const CUgraphEdgeData plain_edge;

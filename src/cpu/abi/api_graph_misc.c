@@ -1,68 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What else there is about graphs: objects of the program that graphs keep alive, and pictures of
- * graphs.
+ * What else there is about graphs: objects of the program that graphs keep alive, the account of
+ * their memory, and pictures of graphs.
  */
 #include "base/common.h"
 
-#include "cpu/stream/graph_node.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cpu/stream/graph_node.h"
+#include "cpu/stream/user_object.h"
 
 #include <stdio.h>
 
 /* --- User objects --- */
-
-struct user_object {
-	CUuserObject handle;
-	pthread_mutex_t lock;
-	size_t own;             /* references of the program */
-	size_t kept;            /* references of graphs */
-	CUhostFn destroy;
-	void *data;
-};
-
-/* The lock is held, which this gives back.  Without other locks. */
-static void unlock_or_end(struct user_object *object)
-{
-	bool is_over = object->own == 0 && object->kept == 0;
-	pthread_mutex_unlock(&object->lock);
-	if (!is_over) {
-		return;
-	}
-	handle_release(object->handle);
-	api_set_in_callback(true);
-	object->destroy(object->data);
-	api_set_in_callback(false);
-	pthread_mutex_destroy(&object->lock);
-	mem_free(object);
-}
-
-bool user_object_keep(struct user_object *object, size_t count)
-{
-	pthread_mutex_lock(&object->lock);
-	bool ok = size_add(&object->kept, object->kept, count);
-	pthread_mutex_unlock(&object->lock);
-	return ok;
-}
-
-void user_object_drop(struct user_object *object, size_t count)
-{
-	pthread_mutex_lock(&object->lock);
-	object->kept -= count;
-	unlock_or_end(object);
-}
-
-/* Give references of the program to a graph; false if there are not as many. */
-static bool move_references(struct user_object *object, size_t count)
-{
-	pthread_mutex_lock(&object->lock);
-	bool ok = count <= object->own && size_add(&object->kept, object->kept, count);
-	object->own -= ok ? count : 0;
-	pthread_mutex_unlock(&object->lock);
-	return ok;
-}
 
 static CUresult find_object(const char *call, CUuserObject handle, unsigned count,
 	struct user_object **out)
@@ -89,16 +41,11 @@ API(cuUserObjectCreate, CUuserObject *out, void *data, CUhostFn destroy, unsigne
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no destructor, %u references, or flags 0x%x", __func__, count, flags);
 	}
-	struct user_object *object = mem_zalloc(1, sizeof(*object));
-	if (object == NULL || (object->handle = handle_create(API_USER_OBJECT, object)) == NULL) {
-		mem_free(object);
+	CUuserObject object = user_object_create(data, destroy, count);
+	if (object == NULL) {
 		return api_no_memory(__func__);
 	}
-	pthread_mutex_init(&object->lock, NULL);
-	object->own = count;
-	object->destroy = destroy;
-	object->data = data;
-	*out = object->handle;
+	*out = object;
 	return CUDA_SUCCESS;
 }
 
@@ -109,11 +56,8 @@ API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	pthread_mutex_lock(&object->lock);
-	bool ok = size_add(&object->own, object->own, count);
-	pthread_mutex_unlock(&object->lock);
-	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: too many references", __func__);
+	return user_object_retain(object, count) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: too many references", __func__);
 }
 
 static CUresult fail_references(const char *call, unsigned count)
@@ -129,14 +73,8 @@ API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	pthread_mutex_lock(&object->lock);
-	if (count > object->own) {
-		pthread_mutex_unlock(&object->lock);
-		return fail_references(__func__, count);
-	}
-	object->own -= count;
-	unlock_or_end(object);
-	return CUDA_SUCCESS;
+	return user_object_release(object, count) ? CUDA_SUCCESS
+		: fail_references(__func__, count);
 }
 
 /* With the lock. */
@@ -152,7 +90,7 @@ static CUresult keep_object(const char *call, struct graph *graph, struct user_o
 	if (use == NULL && added == NULL) {
 		return api_no_memory(call);
 	}
-	if (!(is_move ? move_references : user_object_keep)(object, count)) {
+	if (!(is_move ? user_object_move : user_object_keep)(object, count)) {
 		mem_free(added);
 		return fail_references(call, count);
 	}
@@ -213,6 +151,55 @@ API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsign
 		user_object_drop(object, count);
 	}
 	return result;
+}
+
+/* --- The account of memory --- */
+
+static CUresult check_account(const char *call, CUdevice device, const void *value)
+{
+	return api_need(api_check_device(call, device), call, value);
+}
+
+API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *out)
+{
+	CUresult result = check_account(__func__, device, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch (attribute) {
+	case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+		*(cuuint64_t *)out = atomic_load(&graph_memory_account()->used);
+		return CUDA_SUCCESS;
+	case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+		*(cuuint64_t *)out = atomic_load(&graph_memory_account()->peak);
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+		(int)attribute);
+}
+
+API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *value)
+{
+	CUresult result = check_account(__func__, device, value);
+	if (result == CUDA_SUCCESS && (*(const cuuint64_t *)value != 0
+			|| (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
+			    && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this",
+			__func__, (int)attribute);
+	}
+	if (result == CUDA_SUCCESS) {
+		struct memory_pool *account = graph_memory_account();
+		atomic_store(&account->peak, atomic_load(&account->used));
+	}
+	return result;
+}
+
+/* Nothing is held in reserve. */
+API(cuDeviceGraphMemTrim, CUdevice device)
+{
+	return api_check_device(__func__, device);
 }
 
 /* --- Pictures --- */

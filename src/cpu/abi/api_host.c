@@ -21,7 +21,7 @@ struct host_range {
 	unsigned flags;
 };
 
-void host_free(struct object *object)
+static void host_free(struct object *object)
 {
 	object_remove(object);
 	mem_free(object);
@@ -108,7 +108,7 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 	if (range != NULL) {
 		*range = (struct host_range){.start = start, .size = size, .flags = flags};
 	}
-	if (range == NULL || !object_add(&range->object, context, API_HOST)) {
+	if (range == NULL || !object_add(&range->object, context, API_HOST, host_free)) {
 		mem_free(range);
 		return api_no_memory(__func__);
 	}

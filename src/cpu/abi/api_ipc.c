@@ -5,10 +5,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/capture.h"
-#include "cpu/stream/stream.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "cpu/stream/capture.h"
 
 #include <string.h>
 #include <unistd.h>

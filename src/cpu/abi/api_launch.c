@@ -7,8 +7,8 @@
 #include "base/common.h"
 
 #include "cpu/abi/api_module.h"
+#include "cpu/exec/pool.h"
 #include "cpu/stream/describe.h"
-#include "cpu/stream/stream.h"
 
 #include <string.h>
 

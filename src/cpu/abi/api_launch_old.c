@@ -8,6 +8,7 @@
 #include "cpu/abi/api_module.h"
 
 #include "base/alloc.h"
+#include "cpu/exec/launch.h"
 
 #include <string.h>
 

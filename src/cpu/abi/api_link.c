@@ -9,7 +9,9 @@
 #include "cpu/abi/api_module.h"
 
 #include "base/alloc.h"
+#include "cpu/object/jit_options.h"
 #include "cpu/ptx/check.h"
+#include "cpu/ptx/image.h"
 #include "cpu/ptx/link.h"
 #include "cpu/ptx/parse.h"
 

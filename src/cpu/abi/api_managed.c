@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "base/common.h"
 
-#include "cpu/stream/stream.h"
+#include "cpu/abi/api.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -12,22 +12,6 @@
 
 #include <string.h>
 
-CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish)
-{
-	struct memory *memory = ((const struct context *)wish->owner)->device->memory;
-	*out = 0;
-	if (wish->size == 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size is 0", call);
-	}
-	*out = memory_alloc(memory, wish);
-	if (*out != 0) {
-		return CUDA_SUCCESS;
-	}
-	struct memory_use use = memory_usage(memory);
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes; %zu of %zu are in use",
-		call, wish->size, use.used, use.limit);
-}
-
 static CUresult enter_alloc(const char *call, const void *out, size_t size, enum memory_kind kind,
 	struct memory_range *wish)
 {

@@ -1,77 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver itself: starting, versions, error names, finding functions by name.
+ * The driver itself: starting, versions, error names, the profiler that is not there.
  */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
-#include "cpu/config/settings.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static atomic_bool initialized;
-static atomic_bool forked; /* from a process that had called cuInit: its threads are not here */
-static _Thread_local bool in_callback;
-
-bool api_set_in_callback(bool inside)
-{
-	bool before = in_callback;
-	in_callback = inside;
-	return before;
-}
-
-/* In a child process. */
-static void on_fork(void)
-{
-	atomic_store(&forked, true);
-	api_log_forget_lock();
-}
-
-static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, on_fork);
-}
-
-static CUresult fail_forked(const char *call)
-{
-	return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: this process was forked from one that had"
-		" called cuInit; only that one can use the driver", call);
-}
-
-CUresult api_ready(const char *call)
-{
-	if (unlikely(atomic_load_explicit(&forked, memory_order_relaxed))) {
-		return fail_forked(call);
-	}
-	if (!atomic_load_explicit(&initialized, memory_order_acquire)) {
-		return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: cuInit has not been called", call);
-	}
-	if (in_callback) {
-		return api_fail(CUDA_ERROR_NOT_PERMITTED,
-			"%s: a host function in a stream, or a callback of the log, must not call the"
-			" driver", call);
-	}
-	return CUDA_SUCCESS;
-}
 
 API(cuInit, unsigned int flags)
 {
-	if (flags != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
-	}
-	if (atomic_load(&forked)) {
-		return fail_forked(__func__);
-	}
-	char why[160];
-	if (!settings_check(why, sizeof(why))) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", __func__, why);
-	}
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, watch_forks);
-	atomic_store_explicit(&initialized, true, memory_order_release);
-	return CUDA_SUCCESS;
+	return flags == 0 ? api_start(__func__)
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
 }
 
 API(cuDriverGetVersion, int *out)
@@ -151,80 +89,6 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 	}
 	*out = NULL;
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there are no private tables", __func__);
-}
-
-static int compare_name(const void *key, const void *row)
-{
-	return strcmp(key, ((const struct api_export *)row)->name);
-}
-
-static const struct api_export *find_export(const char *base, int version, const char *suffix)
-{
-	char name[128];
-	char number[8] = "";
-	if (version > 1) {
-		snprintf(number, sizeof(number), "_v%d", version);
-	}
-	int len = snprintf(name, sizeof(name), "%s%s%s", base, number, suffix);
-	if (len < 0 || (size_t)len >= sizeof(name)) {
-		return NULL;
-	}
-	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports), compare_name);
-}
-
-/* The newest version of a function that a program of some CUDA version knows. */
-static const struct api_export *find_version(const char *base, int cuda_version,
-	const char *suffix, bool *exists)
-{
-	const struct api_export *best = NULL;
-	for (int version = 1; version < 10; version++) {
-		const struct api_export *row = find_export(base, version, suffix);
-		if (row != NULL) {
-			*exists = true;
-			best = row->since <= cuda_version ? row : best;
-		}
-	}
-	return best;
-}
-
-API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t flags,
-	CUdriverProcAddressQueryResult *status)
-{
-	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
-	if (symbol == NULL || out == NULL) {
-		return api_null(__func__, "an argument");
-	}
-	if (version > CUDA_VERSION || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: this driver is of CUDA %d; asked for '%s' of %d, flags %llu", __func__,
-			CUDA_VERSION, symbol, version, (unsigned long long)flags);
-	}
-	const struct api_export *row = NULL;
-	bool exists = false;
-	size_t i = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 2;
-	for (; !exists && i < countof(suffixes); i++) {
-		row = find_version(symbol, version, suffixes[i], &exists);
-	}
-	*out = NULL;
-	if (row != NULL) {
-		memcpy(out, &row->address, sizeof(*out));
-	}
-	if (status != NULL) {
-		*status = row != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
-			: exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-			: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	}
-	return CUDA_SUCCESS;
-}
-
-API(cuGetProcAddress, const char *symbol, void **out, int version, cuuint64_t flags)
-{
-	CUresult result = cuGetProcAddress_v2(symbol, out, version, flags, NULL);
-	if (result == CUDA_SUCCESS && *out == NULL) {
-		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: there is no '%s' in CUDA %d", __func__,
-			symbol, version);
-	}
-	return result;
 }
 
 /* There is no profiler; programs that mark what to profile still work. */

@@ -7,6 +7,9 @@
 
 #include "cpu/abi/api_module.h"
 
+#include "cpu/exec/launch.h"
+#include "cpu/exec/pool.h"
+
 /* Whether a launch with so much would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {

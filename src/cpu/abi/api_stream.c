@@ -2,7 +2,7 @@
 /* Streams as the API sees them; how they work is in stream.c. */
 #include "base/common.h"
 
-#include "cpu/stream/stream.h"
+#include "cpu/abi/api.h"
 
 struct CUgreenCtx_st;
 

@@ -5,8 +5,9 @@
  */
 #include "base/common.h"
 
+#include "cpu/abi/api.h"
+
 #include "cpu/stream/queue.h"
-#include "cpu/stream/stream.h"
 
 #include <string.h>
 

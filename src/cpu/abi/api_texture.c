@@ -261,6 +261,12 @@ static CUresult make_texture(const char *call, const struct context *context,
 	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
 }
 
+static void texture_free(struct object *object)
+{
+	object_remove(object);
+	mem_free(object);
+}
+
 static CUresult add_texture(const char *call, struct context *context, CUtexObject *out,
 	const struct texture_object *model)
 {
@@ -269,7 +275,7 @@ static CUresult add_texture(const char *call, struct context *context, CUtexObje
 		return api_no_memory(call);
 	}
 	*t = *model;
-	if (!object_add(&t->object, context, API_TEXTURE)) {
+	if (!object_add(&t->object, context, API_TEXTURE, texture_free)) {
 		mem_free(t);
 		return api_no_memory(call);
 	}
@@ -335,12 +341,6 @@ const struct surface *surface_find(uint64_t handle)
 {
 	const struct surface_object *s = handle_get((const void *)(uintptr_t)handle, API_SURFACE);
 	return s != NULL ? &s->surface : NULL;
-}
-
-void texture_free(struct object *object)
-{
-	object_remove(object);
-	mem_free(object);
 }
 
 static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
@@ -435,7 +435,7 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 		return api_no_memory(__func__);
 	}
 	result = make_surface(__func__, resource, s);
-	if (result == CUDA_SUCCESS && !object_add(&s->object, context, API_SURFACE)) {
+	if (result == CUDA_SUCCESS && !object_add(&s->object, context, API_SURFACE, texture_free)) {
 		result = api_no_memory(__func__);
 	}
 	if (result != CUDA_SUCCESS) {

@@ -6,8 +6,9 @@
  */
 #include "base/common.h"
 
+#include "cpu/abi/api.h"
+
 #include "cpu/stream/describe.h"
-#include "cpu/stream/stream.h"
 
 #define MAX_OPERATIONS 255
 

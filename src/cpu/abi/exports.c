@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exported functions as a table, for cuGetProcAddress, and those of them that we do not have:
- * each answers CUDA_ERROR_NOT_SUPPORTED.  They exist because loaders of the driver give up when
- * the first symbol is missing.
+ * The exported functions as a table, which cuGetProcAddress searches, and those of them that we do
+ * not have: each answers CUDA_ERROR_NOT_SUPPORTED.  They exist because loaders of the driver give up
+ * when the first symbol is missing.  As the table names every function, nothing uses this file.
  */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
+#include "cpu/abi/exports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Arguments are ignored: the caller takes them off the stack. */
 #define I(name, since)
@@ -32,3 +37,77 @@ const struct api_export api_exports[] = {
 };
 
 const size_t api_export_count = countof(api_exports);
+
+static int compare_name(const void *key, const void *row)
+{
+	return strcmp(key, ((const struct api_export *)row)->name);
+}
+
+static const struct api_export *find_export(const char *base, int version, const char *suffix)
+{
+	char name[128];
+	char number[8] = "";
+	if (version > 1) {
+		snprintf(number, sizeof(number), "_v%d", version);
+	}
+	int len = snprintf(name, sizeof(name), "%s%s%s", base, number, suffix);
+	if (len < 0 || (size_t)len >= sizeof(name)) {
+		return NULL;
+	}
+	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports), compare_name);
+}
+
+/* The newest version of a function that a program of some CUDA version knows. */
+static const struct api_export *find_version(const char *base, int cuda_version,
+	const char *suffix, bool *exists)
+{
+	const struct api_export *best = NULL;
+	for (int version = 1; version < 10; version++) {
+		const struct api_export *row = find_export(base, version, suffix);
+		if (row != NULL) {
+			*exists = true;
+			best = row->since <= cuda_version ? row : best;
+		}
+	}
+	return best;
+}
+
+API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t flags,
+	CUdriverProcAddressQueryResult *status)
+{
+	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
+	if (symbol == NULL || out == NULL) {
+		return api_null(__func__, "an argument");
+	}
+	if (version > CUDA_VERSION || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: this driver is of CUDA %d; asked for '%s' of %d, flags %llu", __func__,
+			CUDA_VERSION, symbol, version, (unsigned long long)flags);
+	}
+	const struct api_export *row = NULL;
+	bool exists = false;
+	size_t i = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 2;
+	for (; !exists && i < countof(suffixes); i++) {
+		row = find_version(symbol, version, suffixes[i], &exists);
+	}
+	*out = NULL;
+	if (row != NULL) {
+		memcpy(out, &row->address, sizeof(*out));
+	}
+	if (status != NULL) {
+		*status = row != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
+			: exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	}
+	return CUDA_SUCCESS;
+}
+
+API(cuGetProcAddress, const char *symbol, void **out, int version, cuuint64_t flags)
+{
+	CUresult result = cuGetProcAddress_v2(symbol, out, version, flags, NULL);
+	if (result == CUDA_SUCCESS && *out == NULL) {
+		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: there is no '%s' in CUDA %d", __func__,
+			symbol, version);
+	}
+	return result;
+}

@@ -3,20 +3,30 @@
  * The kernels of a module.  They have places, in the order of the text; in each is a function, or
  * NULL for one that has not been read yet (outline.h), which happens when it is asked for by place
  * or by name.
+ *
+ * A kernel is compiled when it is first asked for, for the blocks of the class (shape.h) that is
+ * thought likely, and for those of another class when such blocks are first launched.  A launch finds
+ * what was compiled without a lock.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/object/module.h"
 
 #include "base/alloc.h"
-#include "cpu/ptx/check.h"
+#include "cpu/exec/launch.h"
 #include "cpu/ir/flatten.h"
+#include "cpu/ir/team.h"
 #include "cpu/jit/outline.h"
+#include "cpu/object/jit_options.h"
+#include "cpu/object/log.h"
+#include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- Names --- */
 
 /* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
 static const char *add_part(char *out, size_t size, const char *part)
@@ -56,6 +66,24 @@ static void write_name(char *out, size_t size, const char *symbol)
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "<...>");
 	}
+}
+
+/* --- Kernels at their places --- */
+
+unsigned function_max_threads(const struct ptx_func *func)
+{
+	const uint32_t *limits[] = {func->req_ntid, func->max_ntid};
+	uint64_t max = LAUNCH_MAX_THREADS;
+	for (size_t i = 0; i < countof(limits); i++) {
+		uint64_t threads = 1;
+		for (int axis = 0; axis < 3; axis++) {
+			threads *= limits[i][axis] > 0 ? limits[i][axis] : 1;
+		}
+		if (limits[i][0] > 0 && threads < max) {
+			max = threads;
+		}
+	}
+	return (unsigned)max;
 }
 
 /* What was set for a library's kernel holds for the functions that it stands for. */
@@ -141,6 +169,16 @@ bool kernels_create(struct module *module, struct ptx_diag *diag)
 	return ok;
 }
 
+static void free_variants(struct function *function)
+{
+	struct variant *variant = atomic_load(&function->variants);
+	while (variant != NULL) {
+		struct variant *next = variant->next;
+		mem_free(variant);
+		variant = next;
+	}
+}
+
 void kernels_free(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
@@ -148,7 +186,7 @@ void kernels_free(struct module *module)
 		if (function != NULL) {
 			handle_release(function->handle);
 			mem_free(function->old.params);
-			function_free_code(function);
+			free_variants(function);
 			mem_free(function);
 		}
 	}
@@ -205,4 +243,104 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 	*out = NULL;
 	return place < module->function_count ? module_function(call, module, place, out)
 		: CUDA_SUCCESS;
+}
+
+/* --- Code --- */
+
+/* Most blocks are whole rows of warps, of those that nobody has seen. */
+static unsigned likely_class(const struct ptx_func *func)
+{
+	if (func->req_ntid[0] == 0) {
+		return SHAPE_ROWS;
+	}
+	return team_is_possible(func) ? team_class_of(func->req_ntid) : shape_class_of(func->req_ntid);
+}
+
+static bool compile_locked(struct function *function, struct ptx_diag *diag)
+{
+	struct module *module = function->module;
+	if (atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
+		return true;
+	}
+	function->class = likely_class(function->ptx);
+	function->may_team = team_is_possible(function->ptx);
+	bool ok = (module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
+		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
+	if (ok) {
+		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
+	}
+	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
+	return ok;
+}
+
+/* What nearly every launch can go without: the place for errors is cleared here alone. */
+static CUresult compile_first(const char *call, struct function *function)
+{
+	struct ptx_diag diag = {0};
+	pthread_mutex_lock(&function->module->lock);
+	bool ok = compile_locked(function, &diag);
+	pthread_mutex_unlock(&function->module->lock);
+	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+CUresult function_compile(const char *call, struct function *function)
+{
+	return likely(atomic_load_explicit(&function->is_compiled, memory_order_acquire))
+		? CUDA_SUCCESS : compile_first(call, function);
+}
+
+static const struct jit_kernel *find_variant(struct function *function, unsigned class)
+{
+	const struct variant *variant = atomic_load_explicit(&function->variants,
+		memory_order_acquire);
+	while (variant != NULL && variant->class != class) {
+		variant = variant->next;
+	}
+	return variant != NULL ? &variant->kernel : NULL;
+}
+
+static const struct jit_kernel *make_variant(struct function *function, unsigned class,
+	struct ptx_diag *diag)
+{
+	const struct jit_kernel *found = find_variant(function, class);
+	struct variant *variant = found == NULL ? mem_zalloc(1, sizeof(*variant)) : NULL;
+	if (variant == NULL) {
+		if (found == NULL) {
+			ptx_no_memory(diag);
+		}
+		return found;
+	}
+	if (!jit_compile(&variant->kernel, function->module->jit, function->ptx, class, diag)) {
+		mem_free(variant);
+		return NULL;
+	}
+	variant->class = class;
+	variant->next = atomic_load_explicit(&function->variants, memory_order_relaxed);
+	atomic_store_explicit(&function->variants, variant, memory_order_release);
+	return &variant->kernel;
+}
+
+static CUresult compile_variant(const char *call, struct function *function, unsigned class,
+	const struct jit_kernel **out)
+{
+	struct ptx_diag diag = {0};
+	pthread_mutex_lock(&function->module->lock);
+	*out = make_variant(function, class, &diag);
+	pthread_mutex_unlock(&function->module->lock);
+	return *out != NULL ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+}
+
+CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
+	const struct jit_kernel **out)
+{
+	*out = &function->kernel;
+	if (function->kernel.width == 1) {
+		return CUDA_SUCCESS;
+	}
+	unsigned class = function->may_team ? team_class_of(block)
+		: shape_class_of(block);
+	if (class == function->class || (*out = find_variant(function, class)) != NULL) {
+		return CUDA_SUCCESS;
+	}
+	return compile_variant(call, function, class, out);
 }

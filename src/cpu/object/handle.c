@@ -7,9 +7,13 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api.h"
+#include "cpu/object/handle.h"
 
 #include "base/alloc.h"
+#include "cpu/object/object.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define CHUNK_SLOTS 1024
 #define CHUNKS 1024

@@ -5,10 +5,12 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/object/jit_options.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "cpu/object/log.h"
+#include "cpu/ptx/image.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,13 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api.h"
+#include "cpu/object/log.h"
 
+#include "cpu/object/handle.h"
+
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +34,8 @@ static struct {
 } ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool has_callbacks; /* or had */
+
+_Thread_local bool api_in_callback;
 
 void api_log_forget_lock(void)
 {
@@ -76,15 +82,12 @@ void api_log(const char *format, ...)
 	}
 }
 
-API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
+CUlogIterator log_next(void)
 {
-	if (out == NULL || flags != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
 	pthread_mutex_lock(&ring.lock);
-	*out = ring.next;
+	CUlogIterator next = ring.next;
 	pthread_mutex_unlock(&ring.lock);
-	return CUDA_SUCCESS;
+	return next;
 }
 
 /* The first line to dump, so that all from there on fit; the newest ones matter most. */
@@ -103,11 +106,8 @@ static CUlogIterator first_that_fits(CUlogIterator from, size_t size)
 	return first;
 }
 
-API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
+bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size)
 {
-	if (buffer == NULL || size == NULL || *size == 0 || flags != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
 	pthread_mutex_lock(&ring.lock);
 	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
 	CUlogIterator from = iterator != NULL ? *iterator : oldest;
@@ -130,19 +130,16 @@ API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, uns
 		*iterator = ring.next;
 	}
 	pthread_mutex_unlock(&ring.lock);
-	return none_fits ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	return !none_fits;
 }
 
 /* --- Files and callbacks --- */
 
-API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int flags)
+bool log_dump_to_file(CUlogIterator *iterator, const char *path)
 {
-	if (path == NULL || flags != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
 	FILE *file = fopen(path, "we");
 	if (file == NULL) {
-		return CUDA_ERROR_INVALID_VALUE;
+		return false;
 	}
 	pthread_mutex_lock(&ring.lock);
 	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
@@ -161,14 +158,11 @@ API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int fl
 	if (ok && iterator != NULL) {
 		*iterator = end;
 	}
-	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return ok;
 }
 
-API(cuLogsRegisterCallback, CUlogsCallback function, void *data, CUlogsCallbackHandle *out)
+CUresult log_add_callback(CUlogsCallback function, void *data, CUlogsCallbackHandle *out)
 {
-	if (function == NULL) {
-		return CUDA_ERROR_INVALID_VALUE;
-	}
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&ring.lock);
 	for (size_t i = 0; i < CALLBACKS && result != CUDA_SUCCESS; i++) {
@@ -188,7 +182,7 @@ API(cuLogsRegisterCallback, CUlogsCallback function, void *data, CUlogsCallbackH
 	return result;
 }
 
-API(cuLogsUnregisterCallback, CUlogsCallbackHandle handle)
+bool log_remove_callback(CUlogsCallbackHandle handle)
 {
 	pthread_mutex_lock(&ring.lock);
 	struct callback *callback = handle_get(handle, API_LOG_CALLBACK);
@@ -197,5 +191,5 @@ API(cuLogsUnregisterCallback, CUlogsCallbackHandle handle)
 		*callback = (struct callback){0};
 	}
 	pthread_mutex_unlock(&ring.lock);
-	return callback != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return callback != NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * New big texts.  A kernel is good if it can be read late: so each is read as it will be when somebody
- * asks for it (read_late in api_kernel.c), and forgotten.  That takes the memory of one kernel, where a
+ * asks for it (read_late in function.c), and forgotten.  That takes the memory of one kernel, where a
  * kernel that is kept takes 15 times that of its text, and new memory takes longer than reading does.
  *
  * Kernels do not depend on each other, so of a text that takes milliseconds some threads read a few
@@ -13,7 +13,7 @@
 #include "cpu/object/survey.h"
 
 #include "base/cores.h"
-#include "cpu/abi/api_module.h"
+#include "cpu/object/module.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"

@@ -6,6 +6,7 @@
  * From what the program gives to a struct work, with all checks: for the calls that enqueue it and
  * for the nodes of graphs.  What the work points to is the caller's.
  */
+#include "cpu/exec/launch.h"
 #include "cpu/stream/work.h"
 
 struct parameters {

@@ -12,6 +12,7 @@
 #include "cpu/stream/stream.h"
 
 #include "base/alloc.h"
+#include "cpu/exec/pool.h"
 #include "cpu/stream/queue.h"
 
 #include <time.h>
@@ -140,7 +141,7 @@ void event_record(struct event *event, struct mark *mark)
 static CUevent add_event(struct context *context, unsigned flags, struct shared_event *shared)
 {
 	struct event *event = mem_zalloc(1, sizeof(*event));
-	if (event == NULL || !object_add(&event->object, context, API_EVENT)) {
+	if (event == NULL || !object_add(&event->object, context, API_EVENT, NULL)) {
 		shared_release(shared);
 		mem_free(event);
 		return NULL;
@@ -178,11 +179,6 @@ CUresult event_destroy(const char *call, CUevent handle)
 	}
 	queue_unlock();
 	return result;
-}
-
-void event_free(void *handle)
-{
-	event_destroy("an event", handle);
 }
 
 /* The lock is held. */

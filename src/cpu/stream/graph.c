@@ -8,6 +8,7 @@
 #include "cpu/stream/graph.h"
 
 #include "base/alloc.h"
+#include "cpu/stream/user_object.h"
 
 #include <string.h>
 

@@ -114,9 +114,4 @@ size_t graph_total(const struct graph *graph);
  */
 struct graph_node *graph_sort(struct graph *graph, struct graph_node **order);
 
-/* User objects: counted references to something that a function of the program destroys.  These
- * are for the references that graphs have. */
-bool user_object_keep(struct user_object *object, size_t count);
-void user_object_drop(struct user_object *object, size_t count);
-
 #endif

@@ -8,6 +8,9 @@
 #include "cpu/stream/graph_memory.h"
 
 #include "base/alloc.h"
+#include "cpu/object/device.h"
+#include "cpu/object/handle.h"
+#include "cpu/object/log.h"
 
 static struct {
 	pthread_mutex_t lock;   /* of everything here */
@@ -201,55 +204,7 @@ void graph_memory_return(uint64_t address)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* --- The account --- */
-
-const struct memory_pool *graph_memory_account(void)
+struct memory_pool *graph_memory_account(void)
 {
 	return &all.account;
-}
-
-static CUresult check_device(const char *call, CUdevice device, const void *value)
-{
-	return api_need(api_check_device(call, device), call, value);
-}
-
-API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *out)
-{
-	CUresult result = check_device(__func__, device, out);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	switch (attribute) {
-	case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-		*(cuuint64_t *)out = atomic_load(&all.account.used);
-		return CUDA_SUCCESS;
-	case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-		*(cuuint64_t *)out = atomic_load(&all.account.peak);
-		return CUDA_SUCCESS;
-	}
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
-		(int)attribute);
-}
-
-API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *value)
-{
-	CUresult result = check_device(__func__, device, value);
-	if (result == CUDA_SUCCESS && (*(const cuuint64_t *)value != 0
-			|| (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
-			    && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this",
-			__func__, (int)attribute);
-	}
-	if (result == CUDA_SUCCESS) {
-		atomic_store(&all.account.peak, atomic_load(&all.account.used));
-	}
-	return result;
-}
-
-/* Nothing is held in reserve. */
-API(cuDeviceGraphMemTrim, CUdevice device)
-{
-	return api_check_device(__func__, device);
 }

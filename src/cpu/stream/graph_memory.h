@@ -7,7 +7,7 @@
  * taken from the device when the node is made and given back when the last node has gone; what
  * launches do is to account for it.  Any thread.
  */
-#include "cpu/abi/api.h"
+#include "cpu/object/context.h"
 
 struct graph;
 
@@ -49,7 +49,7 @@ bool graph_memory_drop(uint64_t address);
 void graph_memory_forget(const struct context *context);
 
 /* What its memory counts for. */
-const struct memory_pool *graph_memory_account(void);
+struct memory_pool *graph_memory_account(void);
 
 /* For frees by the program: what an address is.  If it is live, it is so no longer. */
 enum graph_leave { LEAVE_FOREIGN, LEAVE_LIVE, LEAVE_DEAD };

@@ -102,21 +102,6 @@ void work_free(struct work *work)
 	mem_free(work);
 }
 
-/* --- Failures --- */
-
-void context_poison(struct context *context, CUresult code, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	pthread_mutex_lock(&context->lock);
-	if (atomic_load(&context->fault) == CUDA_SUCCESS) {
-		vsnprintf(context->fault_text, sizeof(context->fault_text), format, args);
-		atomic_store_explicit(&context->fault, (unsigned)code, memory_order_release);
-	}
-	pthread_mutex_unlock(&context->lock);
-	va_end(args);
-}
-
 /* --- Copies, fills, values --- */
 
 bool work_span(const struct box *box, const struct end *end, size_t *out)

@@ -21,6 +21,7 @@
 #include "cpu/stream/queue.h"
 
 #include "base/alloc.h"
+#include "cpu/exec/pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/runner.h"
 
@@ -245,7 +246,7 @@ static bool wait_for_gates(struct stream *stream)
 struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy)
 {
 	struct stream *stream = mem_zalloc(1, sizeof(*stream));
-	if (stream == NULL || (!is_legacy && !object_add(&stream->object, context, API_STREAM))) {
+	if (stream == NULL || (!is_legacy && !object_add(&stream->object, context, API_STREAM, NULL))) {
 		mem_free(stream);
 		return NULL;
 	}

@@ -17,6 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cpu/exec/launch.h"
+#include "cpu/exec/pool.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/line.h"
 #include "cpu/stream/queue.h"

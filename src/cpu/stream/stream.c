@@ -8,6 +8,7 @@
 #include "cpu/stream/stream.h"
 
 #include "base/alloc.h"
+#include "cpu/runtime/heap.h"
 #include "cpu/stream/graph_node.h"
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/queue.h"
@@ -16,6 +17,26 @@
 /* How long what runs in a context that is destroyed may go on. */
 #define DRAIN_NS UINT64_C(1000000000)
 #define DRAIN_STEP_NS UINT64_C(10000000)
+
+/* --- The end of a stream --- */
+
+/* What is to be released without the lock: the graph that nobody will get. */
+static struct graph *destroy(struct stream *stream)
+{
+	struct graph *waste = capture_leave(stream);
+	object_remove(&stream->object);
+	queue_close(stream);
+	return waste;
+}
+
+static void free_stream(void *handle)
+{
+	queue_lock();
+	struct stream *stream = handle_get(handle, API_STREAM);
+	struct graph *waste = stream != NULL ? destroy(stream) : NULL;
+	queue_unlock();
+	graph_release(waste);
+}
 
 /* --- Streams of threads --- */
 
@@ -45,7 +66,7 @@ static void free_own_streams(void *arg)
 	while (own != NULL) {
 		struct own_stream *next = own->next;
 		if (is_ready) {
-			stream_free(own->stream);
+			free_stream(own->stream);
 		}
 		mem_free(own);
 		own = next;
@@ -357,24 +378,6 @@ CUstream stream_create(struct context *context, unsigned flags)
 	return handle;
 }
 
-/* What is to be released without the lock: the graph that nobody will get. */
-static struct graph *destroy(struct stream *stream)
-{
-	struct graph *waste = capture_leave(stream);
-	object_remove(&stream->object);
-	queue_close(stream);
-	return waste;
-}
-
-void stream_free(void *handle)
-{
-	queue_lock();
-	struct stream *stream = handle_get(handle, API_STREAM);
-	struct graph *waste = stream != NULL ? destroy(stream) : NULL;
-	queue_unlock();
-	graph_release(waste);
-}
-
 CUresult stream_close(const char *call, CUstream handle)
 {
 	struct graph *waste = NULL;
@@ -564,7 +567,8 @@ CUresult context_wait_current(const char *call)
 	return result;
 }
 
-void context_drain(struct context *context)
+/* Let the work end, or end it if it takes long. */
+static void drain(struct context *context)
 {
 	const struct past past = {context, NULL, UINT64_MAX - 1};
 	queue_lock();
@@ -585,13 +589,36 @@ static bool has_legacy_only(const void *arg)
 		&& (context->legacy == NULL || context->legacy->next == NULL);
 }
 
-void context_reap(struct context *context)
+/* Wait until streams that were closed are gone; then work can begin anew. */
+static void reap(struct context *context)
 {
 	queue_lock();
 	queue_wait(has_legacy_only, context, 0);
 	queue_drop_gates(context);
 	atomic_store(&context->is_dying, false);
 	queue_unlock();
+}
+
+void context_clear(struct context *context)
+{
+	void *handle;
+	enum api_kind kind;
+	drain(context);
+	while (object_newest(context, &handle, &kind)) {
+		// Streams and events are found anew, under the lock of queue.h.
+		if (kind == API_STREAM) {
+			free_stream(handle);
+		} else if (kind == API_EVENT) {
+			event_destroy("an event", handle);
+		} else {
+			object_end(context, handle, kind);
+		}
+	}
+	reap(context);
+	heap_release(context->host.heap);
+	context->host.heap = NULL;
+	graph_memory_forget(context);
+	memory_free_owner(context->device->memory, context);
 }
 
 void context_close_streams(struct context *context)

@@ -6,6 +6,7 @@
  * Streams: queues of work, each done in order; see queue.c.  Everything that a stream is to do goes
  * through stream_enqueue.
  */
+#include "cpu/mem/share.h"
 #include "cpu/stream/work.h"
 
 enum enqueue {
@@ -49,6 +50,21 @@ CUresult stream_enter(const char *call, CUstream handle, struct stream **out);
 /* Wait for all that was enqueued so far, or say NOT_READY.  Then the context's failure, if any. */
 CUresult stream_wait(const char *call, CUstream stream);
 CUresult stream_query(const char *call, CUstream stream);
+
+/* Whether the default stream is the calling thread's own, from now on; returns what was. */
+bool api_use_own_stream(bool own);
+
+/* Wait for all that was enqueued in this context so far; then its failure, if any. */
+CUresult context_wait(struct context *context);
+/* For the current one, which another thread may be about to end; fails if a stream of it is
+ * captured, which makes waiting impossible. */
+CUresult context_wait_current(const char *call);
+/* Give a context its legacy stream; false when memory runs out. */
+bool context_open_streams(struct context *context);
+/* Empty a context: its work, which is ended if it takes long, its objects, then its memory. */
+void context_clear(struct context *context);
+/* End the legacy stream. */
+void context_close_streams(struct context *context);
 
 /* Events: each call looks the handle up itself. */
 struct event_info {

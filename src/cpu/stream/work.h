@@ -7,7 +7,11 @@
  * stream_enqueue.  It may be run any number of times, and what it points to is either borrowed from
  * the caller (the parameters of a kernel, a list of operations) or, after work_clone, part of it.
  */
-#include "cpu/abi/api.h"
+#include "cpu/object/context.h"
+#include "cpu/object/device.h"
+#include "cpu/object/handle.h"
+#include "cpu/object/log.h"
+#include "cpu/object/module.h"
 
 enum work_kind {
 	WORK_EMPTY,
@@ -113,9 +117,5 @@ bool work_span(const struct box *box, const struct end *end, size_t *out);
  * the streams' own and do nothing here.
  */
 void work_run(struct context *context, const struct work *work);
-
-/* Poison the context; the first failure stays. */
-void context_poison(struct context *context, CUresult code, const char *format, ...)
-	printf_like(3, 4);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cpu/support/api.h"
 
 #include "cpu/abi/api.h"
+#include "cpu/abi/exports.h"
 #include "support/suite.h"
 
 #define MAX_PARAMETERS 16

@@ -491,7 +491,7 @@ END_TEST
 START_TEST(surfaces_keep_within_their_bounds)
 {
 	uint8_t data[2][3][5];
-	const struct surface s = {{TEXEL_UINT, 8, 1, false}, {&data[0][0][0], 5, 3, 2, 5, 15}};
+	const struct surface s = {{TEXEL_UINT, 8, 1, false}, {&data[0][0][0], 5, 3, 2, 5, 15}, 0};
 	for (uint32_t i = 0; i < sizeof(data); i++) {
 		(&data[0][0][0])[i] = (uint8_t)(i + 1);
 	}
@@ -515,7 +515,7 @@ END_TEST
 START_TEST(clamping_keeps_the_alignment)
 {
 	uint32_t data[4] = {1, 2, 3, 4};
-	const struct surface s = {{TEXEL_UINT, 32, 1, false}, {(uint8_t *)data, 3, 1, 1, 16, 16}};
+	const struct surface s = {{TEXEL_UINT, 32, 1, false}, {(uint8_t *)data, 3, 1, 1, 16, 16}, 0};
 	struct surface_request r = {.op = SURFACE_LOAD, .bounds = SURFACE_CLAMP, .size = 4,
 		.count = 2, .at = {800}};
 	ck_assert_int_eq(surface_access(&s, &r), SURFACE_DONE);
@@ -548,7 +548,7 @@ START_TEST(formatted_stores_convert)
 {
 	const struct store_row *row = &store_rows[_i];
 	uint32_t data[2] = {0, 0};
-	const struct surface s = {row->format, {(uint8_t *)data, 1, 1, 1, 4, 4}};
+	const struct surface s = {row->format, {(uint8_t *)data, 1, 1, 1, 4, 4}, 0};
 	struct surface_request r = {.geometry = GEOMETRY_1D, .op = SURFACE_STORE,
 		.is_formatted = true, .size = 4, .count = 1};
 	uint32_t bits = row->bits ? row->bits : bits_of(row->real);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_EXPORTS_H
+#define CPU_EXPORTS_H
+
+#include "base/common.h"
+
+/* Every symbol that is exported, sorted by name. */
+struct api_export {
+	const char *name;
+	int since;          /* the CUDA version that brought it */
+	void (*address)(void);
+};
+extern const struct api_export api_exports[];
+extern const size_t api_export_count;
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Libraries: code without a context.  Loading parses and checks it, for the list of its kernels;
+ * the first use in a context loads it there as a module, which the library finds again by the
+ * number of the context.  A module that went with its context is found out by its handle, and
+ * loaded anew when it is asked for again.
+ *
+ * A kernel of a library stands for one function in each of those modules, at the same index.  What
+ * is set for the kernel is set in each of them, unless cuFuncSetAttribute has the last word there.
+ */
+#include "base/common.h"
+
+#include "cpu/object/library.h"
+
+#include "base/alloc.h"
+#include "cpu/object/context.h"
+#include "cpu/object/jit_options.h"
+#include "cpu/object/log.h"
+#include "cpu/ptx/image.h"
+
+void library_free(struct library *library)
+{
+	handle_release(library->handle);
+	if (library->plan != NULL) {
+		module_release(library->plan);
+	}
+	pthread_mutex_destroy(&library->lock);
+	mem_free(library->loaded);
+	mem_free(library->text);
+	mem_free(library);
+}
+
+CUresult library_create(const char *call, const struct image *image,
+	struct jit_options *options, struct library **out)
+{
+	struct library *library = mem_zalloc(1, sizeof(*library));
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (library == NULL) {
+		return api_fail(result, "%s: host memory has run out", call);
+	}
+	pthread_mutex_init(&library->lock, NULL);
+	library->text = mem_strndup(image->text, image->size);
+	struct hash hash = hash_of(image->text, image->size);
+	library->known = (struct kudzu_text){image->size, hash.high, hash.low, NULL, NULL};
+	options->text = &library->known;
+	library->handle = library->text != NULL ? handle_create(API_LIBRARY, library) : NULL;
+	if (library->handle == NULL) {
+		api_log("%s: host memory has run out", call);
+	} else {
+		result = module_create(call, NULL, library->text, library->known.size, options,
+			&library->plan);
+	}
+	if (result != CUDA_SUCCESS) {
+		library_free(library);
+		return result;
+	}
+	library->plan->library = library;
+	*out = library;
+	return CUDA_SUCCESS;
+}
+
+/* Hand what was set for the kernels on to their functions, those read later included. */
+static void inherit(struct module *module, struct module *plan)
+{
+	module->plan = plan;
+	for (size_t i = 0; i < module->function_count; i++) {
+		if (module->functions[i] != NULL) {
+			kernel_inherit(module->functions[i]);
+		}
+	}
+}
+
+/* The place to keep the module of a context: one whose module is gone, else a new one. */
+static struct loaded *take_place(struct library *library)
+{
+	for (size_t i = 0; i < library->loaded_count; i++) {
+		if (handle_get(library->loaded[i].module, API_MODULE) == NULL) {
+			return &library->loaded[i];
+		}
+	}
+	size_t count = library->loaded_count + 1;
+	struct loaded *loaded = mem_realloc(library->loaded, count * sizeof(*loaded));
+	if (loaded == NULL) {
+		return NULL;
+	}
+	library->loaded = loaded;
+	library->loaded_count = count;
+	loaded[count - 1] = (struct loaded){0};
+	return &loaded[count - 1];
+}
+
+static CUresult load_locked(const char *call, struct library *library, struct context *context,
+	struct module **out)
+{
+	struct jit_options none = {.text = &library->known};
+	for (size_t i = 0; i < library->loaded_count; i++) {
+		*out = handle_get(library->loaded[i].module, API_MODULE);
+		if (*out != NULL && library->loaded[i].context == context->id) {
+			return CUDA_SUCCESS;
+		}
+	}
+	struct loaded *place = take_place(library);
+	if (place == NULL) {
+		return api_no_memory(call);
+	}
+	CUresult result = module_create(call, context, library->text, library->known.size, &none, out);
+	if (result == CUDA_SUCCESS) {
+		(*out)->object.is_part = true;
+		inherit(*out, library->plan);
+		*place = (struct loaded){context->id, (*out)->object.handle};
+	}
+	return result;
+}
+
+CUresult library_module(const char *call, struct library *library, struct context *context,
+	struct module **out)
+{
+	pthread_mutex_lock(&library->lock);
+	CUresult result = load_locked(call, library, context, out);
+	pthread_mutex_unlock(&library->lock);
+	return result;
+}
+
+/* What a library's kernel is in a context. */
+static CUresult kernel_function(const char *call, struct context *context, struct function *kernel,
+	struct function **out)
+{
+	struct module *module;
+	CUresult result = library_module(call, kernel->module->library, context, &module);
+	return result == CUDA_SUCCESS ? module_function(call, module, kernel->place, out) : result;
+}
+
+CUresult function_look_up(const char *call, struct context *context, const void *handle,
+	struct function **out)
+{
+	*out = handle_get(handle, API_FUNCTION);
+	if (likely(*out != NULL)) {
+		return CUDA_SUCCESS;
+	}
+	struct function *kernel = handle_get(handle, API_KERNEL);
+	return kernel != NULL ? kernel_function(call, context, kernel, out)
+		: api_bad_handle(call, "kernel");
+}
+
+CUresult function_enter(const char *call, const void *handle, struct function **out)
+{
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	return result == CUDA_SUCCESS ? function_look_up(call, context, handle, out) : result;
+}
+
+CUresult function_find(const char *call, struct context *context, const void *handle,
+	struct function **out)
+{
+	CUresult result = function_look_up(call, context, handle, out);
+	return result == CUDA_SUCCESS ? function_compile(call, *out) : result;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
+ * when it is first asked for.  Of a big text that was good before (outline.c), or whose kernels were
+ * each found good (survey.c), only what is outside of kernels is read, and each kernel when it is
+ * asked for.  What is wrong with the PTX is told as
+ * ptxas does, with the line, in the log buffer of the caller and in the driver's log.
+ *
+ * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
+ * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.
+ */
+#include "base/common.h"
+
+#include "cpu/object/module.h"
+
+#include "base/alloc.h"
+#include "cpu/config/settings.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/jit/outline.h"
+#include "cpu/object/context.h"
+#include "cpu/object/device.h"
+#include "cpu/object/jit_options.h"
+#include "cpu/object/log.h"
+#include "cpu/object/survey.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/parse.h"
+
+#include <string.h>
+
+#define VAR_ALIGN 256
+
+/* Where the program says that an extern variable is, NULL if it says nothing. */
+static void *find_symbol(const struct jit_options *options, const char *name)
+{
+	for (size_t i = 0; i < options->symbol_count; i++) {
+		if (options->symbol_names[i] != NULL
+		    && strcmp(options->symbol_names[i], name) == 0) {
+			return options->symbol_addresses[i];
+		}
+	}
+	return NULL;
+}
+
+/* Managed variables are memory of their own, which programs may advise about. */
+static bool is_apart(const struct ptx_var *var)
+{
+	return var->is_managed && !var->is_extern && var->size > 0;
+}
+
+/* Give every other variable its place in one allocation, of the size and alignment in *wish. */
+static bool place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
+	const struct jit_options *options, struct ptx_diag *diag)
+{
+	size_t *size = &wish->size;
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		size_t align = var->align > VAR_ALIGN ? var->align : VAR_ALIGN;
+		if (var->is_extern) {
+			module->globals[i] = find_symbol(options, var->name);
+			if (module->globals[i] != NULL) {
+				continue;
+			}
+			return ptx_fail(diag, var->line, 0, "variable '%s' is declared here and"
+				" defined nowhere", var->name);
+		}
+		if (is_apart(var)) {
+			continue;
+		}
+		if (*size > SIZE_MAX - align) {
+			return ptx_fail(diag, var->line, 0, "variables are too big");
+		}
+		offsets[i] = round_up(*size, align);
+		wish->align = align > wish->align ? align : wish->align;
+		if (!size_add(size, offsets[i], var->size)) {
+			return ptx_fail(diag, var->line, 0, "variables are too big");
+		}
+	}
+	return true;
+}
+
+static void init_var(const struct module *module, const struct ptx_var *var)
+{
+	uint8_t *at = module->globals[var->index];
+	if (var->init != NULL) {
+		memcpy(at, var->init, var->size);
+	}
+	for (size_t i = 0; i < var->reloc_count; i++) {
+		const struct ptx_reloc *reloc = &var->relocs[i];
+		uint64_t value = (uint64_t)reloc->addend + (reloc->func != NULL
+			? reloc->func->address : (uintptr_t)module->globals[reloc->var->index]);
+		value >>= reloc->shift;
+		memcpy(at + reloc->offset, &value, reloc->size);
+	}
+}
+
+static bool alloc_vars(struct module *module, const struct memory_range *wish,
+	struct context *context, struct ptx_diag *diag)
+{
+	struct memory *memory = context->device->memory;
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
+			.is_var = true, .size = var->size, .align = var->align};
+		uint64_t address = is_apart(var) ? memory_alloc(memory, &apart) : 0;
+		if (is_apart(var) && address == 0) {
+			return ptx_no_memory(diag);
+		}
+		module->globals[i] = address != 0 ? (uint8_t *)(uintptr_t)address
+			: module->globals[i];
+	}
+	module->memory = wish->size > 0 ? memory_alloc(memory, wish) : 0;
+	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
+}
+
+static bool create_vars(struct module *module, struct context *context,
+	const struct jit_options *options, struct ptx_diag *diag)
+{
+	size_t count = module->ptx.var_count;
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context};
+	if (count == 0) {
+		return true;
+	}
+	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
+	module->globals = mem_zalloc(count, sizeof(*module->globals));
+	bool ok = offsets != NULL && module->globals != NULL ? true : ptx_no_memory(diag);
+	ok = ok && place_vars(module, offsets, &wish, options, diag)
+		&& alloc_vars(module, &wish, context, diag);
+	for (size_t i = 0; ok && i < count; i++) {
+		if (module->globals[i] == NULL) {
+			module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
+		}
+	}
+	for (size_t i = 0; ok && i < count; i++) {
+		if (!module->ptx.vars[i]->is_extern) {
+			init_var(module, module->ptx.vars[i]);
+		}
+	}
+	mem_free(offsets);
+	return ok;
+}
+
+void module_release(struct module *module)
+{
+	kernels_free(module);
+	jit_release(module->jit);
+	mem_free(module->globals);
+	parse_free(&module->ptx);
+	mem_free(module->text);
+	outline_release(module->outline);
+	mem_free(module->own_text);
+	pthread_mutex_destroy(&module->lock);
+	mem_free(module);
+}
+
+static void free_vars(struct module *module)
+{
+	if (module->object.context == NULL) {
+		return;
+	}
+	struct memory *memory = module->object.context->device->memory;
+	if (module->memory != 0) {
+		memory_free(memory, module->memory, MEMORY_MODULE);
+	}
+	for (size_t i = 0; module->globals != NULL && i < module->ptx.var_count; i++) {
+		if (is_apart(module->ptx.vars[i]) && module->globals[i] != NULL) {
+			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
+		}
+	}
+}
+
+void module_free(struct object *object)
+{
+	struct module *module = (struct module *)object;
+	free_vars(module);
+	object_remove(object);
+	module_release(module);
+}
+
+static bool take_parsed(struct module *module, struct ptx_diag *diag)
+{
+	return check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag)
+		&& kernels_create(module, diag);
+}
+
+static bool read_all(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
+{
+	return parse_module(&module->ptx, text, size, diag) && take_parsed(module, diag);
+}
+
+/* Of a text that was read before only what is not in a kernel.  The rest is read later, when the
+ * caller's may be gone. */
+static bool read_outline(struct module *module, const char *text, bool stays,
+	struct ptx_diag *diag)
+{
+	const struct outline *outline = module->outline;
+	module->own_text = stays ? NULL : mem_strndup(text, outline->size);
+	module->late_text = stays ? text : module->own_text;
+	return (module->late_text != NULL || ptx_no_memory(diag))
+		&& parse_outline(&module->ptx, module->late_text, &module->known, outline->parts,
+			outline->count, diag)
+		&& take_parsed(module, diag);
+}
+
+/* All of a text whose owner makes it be there as it is read. */
+static void fetch(const struct kudzu_text *known)
+{
+	if (known != NULL && known->read != NULL) {
+		known->read(known->arg, 0, known->size);
+	}
+}
+
+/* What is known of a big text; false: it is not big. */
+static bool know(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known)
+{
+	if (known != NULL && known->read != NULL) {
+		module->known = *known;
+		return true;
+	}
+	if (!outline_pays(text, size)) {
+		return false;
+	}
+	const struct hash hash = known != NULL
+		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
+	module->known = (struct kudzu_text){size, hash.high, hash.low, NULL, NULL};
+	return true;
+}
+
+static bool read_ptx(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known, struct ptx_diag *diag)
+{
+	if (!know(module, text, size, known)) {
+		return read_all(module, text, size, diag);
+	}
+	const struct hash hash = {module->known.hash_high, module->known.hash_low};
+	struct outline *found = NULL;
+	module->outline = outline_find(size, hash);
+	if (module->outline == NULL) {
+		fetch(known);
+		module->outline = found = survey_find(text, size, hash);
+	}
+	if (module->outline == NULL) {
+		return read_all(module, text, size, diag);
+	}
+	if (read_outline(module, text, known != NULL, diag)
+	    && (found == NULL || survey_check(&module->ptx, text, found))) {
+		outline_remember(found);
+		return true;
+	}
+	/* Something is wrong, or this is another text with the same hash: whatever it is, we can tell. */
+	fetch(known);
+	outline_release(module->outline);
+	module->outline = NULL;
+	kernels_free(module);
+	parse_free(&module->ptx);
+	*diag = (struct ptx_diag){0};
+	return read_all(module, text, size, diag);
+}
+
+/* What a kernel that is traced does at a line is read from there. */
+static bool keep_text(struct module *module, const char *text, size_t size,
+	const struct kudzu_text *known, struct ptx_diag *diag)
+{
+	if (settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
+		fetch(known);
+		module->text = mem_strndup(text, size);
+		return module->text != NULL || ptx_no_memory(diag);
+	}
+	return true;
+}
+
+CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
+	struct jit_options *options, struct module **out)
+{
+	struct ptx_diag diag = {0};
+	struct module *module = mem_zalloc(1, sizeof(*module));
+	*out = NULL;
+	if (module == NULL) {
+		return api_no_memory(call);
+	}
+	pthread_mutex_init(&module->lock, NULL);
+	module->object.context = context;
+	bool ok = keep_text(module, text, size, options->text, &diag)
+		&& read_ptx(module, text, size, options->text, &diag)
+		&& (context == NULL || create_vars(module, context, options, &diag));
+	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE,
+			module_free)) {
+		ok = ptx_no_memory(&diag);
+	}
+	if (!ok) {
+		free_vars(module);
+		module_release(module);
+		return fail_ptx(call, &diag, options);
+	}
+	*out = module;
+	return CUDA_SUCCESS;
+}
+
+CUresult module_global(const char *call, struct module *module, const char *name,
+	CUdeviceptr *out, size_t *size)
+{
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		if (strcmp(module->ptx.vars[i]->name, name) != 0) {
+			continue;
+		}
+		if (out != NULL) {
+			*out = (uintptr_t)module->globals[i];
+		}
+		if (size != NULL) {
+			*size = module->ptx.vars[i]->size;
+		}
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no variable '%s'", call, name);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_OBJECT_MODULE_H
+#define CPU_OBJECT_MODULE_H
+
+/*
+ * Modules and their kernels.  module.c loads a module, function.c has its kernels: from a name or a
+ * place to a function that is compiled for the blocks that it is launched with.
+ */
+#include "cpu/jit/jit.h"
+#include "cpu/object/object.h"
+#include "cpu/ptx/ptx.h"
+#include "drv/cuda_abi.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct jit_options;
+struct library;
+
+struct module {
+	struct object object;
+	pthread_mutex_t lock;       /* of the jit and the parser */
+	struct ptx_module ptx;
+	struct jit *jit;
+	uint64_t memory;            /* of its variables, 0 if it has none */
+	uint8_t **globals;          /* by ptx_module.vars */
+	struct outline *outline;    /* NULL: all of the text has been read */
+	const char *late_text;      /* of which the rest is read when it is asked for */
+	struct kudzu_text known;    /* of that */
+	char *own_text;             /* NULL: the text stays anyway */
+	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
+	size_t function_count;
+	struct module *plan;        /* of a library: which has the same places; NULL: of none */
+	char *text;                 /* if its kernels are traced: for messages; else NULL */
+	struct library *library;    /* whose kernels these are, without a context */
+};
+
+/* What the launches of CUDA 3 use, set one by one; the lock is the module's. */
+struct old_launch {
+	uint32_t block[3];
+	uint32_t shared_size;
+	size_t param_size;
+	uint8_t *params;            /* NULL until one is set, then of the greatest size */
+};
+
+/* A kernel compiled for the blocks of one class; NULL after the last. */
+struct variant {
+	struct jit_kernel kernel;
+	unsigned class;
+	struct variant *next;
+};
+
+struct function {
+	CUfunction handle;
+	struct module *module;
+	struct ptx_func *ptx;
+	size_t place;               /* in module->functions */
+	char name[96];              /* for messages: as in the source, without parameters */
+	atomic_bool is_compiled;
+	atomic_ullong short_blocks; /* so many do not keep the thread that launches them; of a
+	                             * straight kernel, UINT64_MAX: nobody has measured it */
+	atomic_uint launches;       /* of a kernel with loops, that were surely short; about */
+	struct jit_kernel kernel;
+	unsigned max_threads;       /* per block that it can have */
+	unsigned class;             /* of blocks that it is for; see shape.h */
+	bool may_team;              /* see team.h */
+	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
+	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
+	atomic_int carveout;
+	atomic_int hints[2];        /* non-portable cluster sizes, scheduling policy */
+	atomic_uint attributes_set; /* a bit for each that cuFuncSetAttribute has set */
+	struct old_launch old;
+};
+
+/* --- module.c --- */
+
+/* Load PTX into a context.  Without a context: only to know its kernels, whose handles are then
+ * of kind API_KERNEL. */
+CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
+	struct jit_options *options, struct module **out);
+/* Free one that was created in a context. */
+void module_free(struct object *object);
+/* Free a module that was created without a context. */
+void module_release(struct module *module);
+/* Where a variable is and how big; what the caller does not want to know is NULL. */
+CUresult module_global(const char *call, struct module *module, const char *name,
+	CUdeviceptr *out, size_t *size);
+
+/* --- function.c --- */
+
+/* A kernel of a module by name, NULL if there is none. */
+CUresult module_find_function(const char *call, struct module *module, const char *name,
+	struct function **out);
+/* By its place below module->function_count. */
+CUresult module_function(const char *call, struct module *module, size_t place,
+	struct function **out);
+/* The same, NULL if nobody has asked for it before. */
+struct function *module_known_function(struct module *module, size_t place);
+/* Whether a kernel's parameters and shared memory are not more than a launch can give. */
+bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag);
+/* The module's text has been read: make places for its kernels, and those that are known. */
+bool kernels_create(struct module *module, struct ptx_diag *diag);
+void kernels_free(struct module *module);
+/* Take over what was set for the kernel of a library that this function is. */
+void kernel_inherit(struct function *function);
+
+/* Threads per block that a kernel can have. */
+unsigned function_max_threads(const struct ptx_func *func);
+/* Compile it if that has not been done yet. */
+CUresult function_compile(const char *call, struct function *function);
+/* What runs blocks of this size, of a function that is compiled. */
+CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
+	const struct jit_kernel **out);
+
+#endif
