@@ -355,35 +355,6 @@ API(cuArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handl
 		"%s: the array is not sparse", __func__);
 }
 
-CUresult array_place(const char *call, CUarray handle, const struct array_box *box,
-	uint64_t *address, size_t *pitch, size_t *slice)
-{
-	const struct array *array = handle_get(handle, API_ARRAY);
-	if (array == NULL) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live array",
-			call);
-	}
-	const struct image *image = &array->image;
-	size_t texel = texel_size(&array->format);
-	size_t row = image->width * texel;
-	if (box->x % texel != 0 || box->width % texel != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at %zu are not whole "
-			"elements of %zu bytes", call, box->width, box->x, texel);
-	}
-	if (box->width > row || box->x > row - box->width || box->height > image->height
-	    || box->y > image->height - box->height || box->depth > image->slices
-	    || box->z > image->slices - box->depth) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes by %zu by %zu at (%zu, "
-			"%zu, %zu) of an array that has %zu by %u by %u", call, box->width,
-			box->height, box->depth, box->x, box->y, box->z, row, image->height,
-			image->slices);
-	}
-	*pitch = image->pitch;
-	*slice = image->slice_size;
-	*address = (uintptr_t)image->data + box->z * *slice + box->y * *pitch + box->x;
-	return CUDA_SUCCESS;
-}
-
 /* --- Mipmapped arrays --- */
 
 static size_t halve(size_t extent, uint32_t level)

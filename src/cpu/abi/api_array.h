@@ -4,16 +4,7 @@
 
 /* CUDA arrays, for the files of the driver API that copy, sample or store to them. */
 #include "cpu/abi/api.h"
-#include "cpu/runtime/texture.h"
-
-/* An array of its own, or a level of a mipmapped one. */
-struct array {
-	struct object object;
-	CUDA_ARRAY3D_DESCRIPTOR descriptor;
-	struct texel_format format;
-	struct image image;
-	uint64_t memory;        /* 0 for a level */
-};
+#include "cpu/object/array.h"
 
 struct mipmap {
 	struct object object;
@@ -27,16 +18,6 @@ struct mipmap {
 /* The device's form of a format; fails if there is none. */
 CUresult array_format(const char *call, CUarray_format format, unsigned channels,
 	struct texel_format *out);
-
-/* A box within an array: x and width in bytes. */
-struct array_box {
-	size_t x, y, z;
-	size_t width, height, depth;
-};
-
-/* The address of a box, and the bytes between its rows and its slices. */
-CUresult array_place(const char *call, CUarray handle, const struct array_box *box,
-	uint64_t *address, size_t *pitch, size_t *slice);
 
 /* Texture and surface objects: the images, and what they were made from. */
 struct texture_object {

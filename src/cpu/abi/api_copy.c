@@ -1,66 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies and fills.  Every address is a host address, so all copies are one copy of a box: depth
- * times height rows of width bytes, with a pitch and a slice size on each side.  What differs is
- * when a call returns, and what the ends may be: an address in the device's range must lie in one
- * live allocation with all that is copied, a host address must not be NULL.
+ * Copies and fills.  Every address is a host address, so all copies are one copy of a box, which
+ * describe_memory.c checks.  What differs is when a call returns, and what the ends may be.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_array.h"
+#include "cpu/abi/api.h"
 #include "cpu/stream/describe.h"
-#include "cpu/stream/stream.h"
-
-#include <string.h>
 
 /* Sources up to this size are copied before a call returns, so that the program may reuse them. */
 #define STAGE_MAX ((size_t)64 << 20)
 
 /* Of what kind a call is, by its name. */
 enum call_kind { CALL_SYNC, CALL_ASYNC };
-
-/* Whether [address, address + size) may be touched. */
-static CUresult check_range(const char *call, struct context *context, enum side side,
-	uint64_t address, size_t size, bool for_writing)
-{
-	struct memory *memory = context->device->memory;
-	struct memory_range range;
-	char where[128];
-	if (side != SIDE_DEVICE && !memory_covers(memory, address)) {
-		return address != 0 ? CUDA_SUCCESS : api_null(call, "a host address");
-	}
-	uint64_t bad = address;
-	if (memory_holds(memory, address, size, for_writing, NULL)) {
-		return CUDA_SUCCESS;
-	}
-	if (memory_find(memory, address, &range) && range.kind != MEMORY_MAPPED) {
-		bad = address + size - 1;
-	}
-	while (memory_holds(memory, bad, 1, for_writing, &range)
-	       && range.kind == MEMORY_MAPPED) {
-		bad = range.address + range.size;
-	}
-	memory_describe(memory, bad, where, sizeof(where));
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, of which 0x%llx is %s",
-		call, size, (unsigned long long)address, (unsigned long long)bad, where);
-}
-
-static CUresult check_box(const char *call, struct context *context, const struct box *box)
-{
-	const struct end *ends[] = {&box->from, &box->to};
-	for (size_t i = 0; i < countof(ends); i++) {
-		size_t span;
-		if (!work_span(box, ends[i], &span)) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
-		}
-		CUresult result = check_range(call, context, ends[i]->side, ends[i]->address, span,
-			ends[i] == &box->to);
-		if (result != CUDA_SUCCESS) {
-			return result;
-		}
-	}
-	return CUDA_SUCCESS;
-}
 
 /* Where an end of a copy is. */
 enum place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
@@ -94,7 +46,7 @@ static CUresult run_copy(const char *call, struct context *context, const struct
 	enum enqueue how = ENQUEUE_ASYNC;
 	bool stage = false;
 	if (box->width > 0 && box->height > 0 && box->depth > 0) {
-		CUresult result = check_box(call, context, box);
+		CUresult result = work_check_box(call, context, box);
 		if (result != CUDA_SUCCESS) {
 			return result;
 		}
@@ -216,96 +168,6 @@ API_PER_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
 	size_t size),
 	(to, to_context, from, from_context, size));
 
-/* One end of a 2-D or 3-D copy, as the structures describe both. */
-struct described_end {
-	CUmemorytype type;
-	const void *host;
-	CUdeviceptr device;
-	CUarray array;
-	size_t x, y, z;
-	size_t pitch;
-	size_t height;
-};
-
-static CUresult plan_end(const char *call, const struct box *box, const struct described_end *in,
-	struct end *out)
-{
-	size_t offset;
-	size_t rows;
-	size_t row_end = SIZE_MAX;
-	bool is_host = in->type == CU_MEMORYTYPE_HOST;
-	if (in->type == CU_MEMORYTYPE_ARRAY) {
-		const struct array_box in_array = {in->x, in->y, in->z, box->width, box->height,
-			box->depth};
-		out->side = SIDE_DEVICE;
-		return array_place(call, in->array, &in_array, &out->address, &out->pitch,
-			&out->slice);
-	}
-	if (!is_host && in->type != CU_MEMORYTYPE_DEVICE && in->type != CU_MEMORYTYPE_UNIFIED) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown memory type %d", call,
-			(int)in->type);
-	}
-	if (in->pitch > (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes is more than"
-			" CU_DEVICE_ATTRIBUTE_MAX_PITCH", call, in->pitch);
-	}
-	if (!size_add(&row_end, in->x, box->width)
-	    || ((box->height > 1 || box->depth > 1 || in->pitch != 0) && in->pitch < row_end)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: a pitch of %zu bytes for rows that end at %zu", call, in->pitch,
-			row_end);
-	}
-	if (box->depth > 1
-	    && (in->height < box->height || in->y > in->height - box->height)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu rows from row %zu on, of slices"
-			" that have %zu", call, box->height, in->y, in->height);
-	}
-	out->side = is_host ? SIDE_HOST
-		: in->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_ANY;
-	out->address = is_host ? (uintptr_t)in->host : in->device;
-	out->pitch = in->pitch;
-	bool fits = size_mul(&out->slice, in->pitch, in->height)
-		&& size_mul(&offset, out->slice, in->z) && size_mul(&rows, in->pitch, in->y)
-		&& size_add(&offset, offset, rows) && size_add(&offset, offset, in->x);
-	if (!fits) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
-	}
-	// NULL stays NULL, so that it is found out.
-	out->address += out->address != 0 ? offset : 0;
-	return CUDA_SUCCESS;
-}
-
-static CUresult plan_box(const char *call, const CUDA_MEMCPY3D *c, struct box *box)
-{
-	*box = (struct box){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
-	const struct described_end from = {
-		c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY,
-		c->srcZ,
-		c->srcPitch, c->srcHeight
-	};
-	const struct described_end to = {
-		c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY,
-		c->dstZ,
-		c->dstPitch, c->dstHeight
-	};
-	if (c->srcLOD != 0 || c->dstLOD != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a level of detail is not 0", call);
-	}
-	CUresult result = plan_end(call, box, &from, &box->from);
-	return result == CUDA_SUCCESS ? plan_end(call, box, &to, &box->to) : result;
-}
-
-CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *c,
-	struct work *out)
-{
-	out->kind = WORK_COPY;
-	CUresult result = plan_box(call, c, &out->copy);
-	if (result == CUDA_SUCCESS && (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a copy of nothing", call);
-	}
-	return result == CUDA_SUCCESS ? check_box(call, context, &out->copy) : result;
-}
-
 static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstream stream,
 	enum call_kind kind)
 {
@@ -316,7 +178,7 @@ static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstrea
 		return api_null(call, "the description");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = plan_box(call, c, &box);
+		result = work_plan_box(call, c, &box);
 	}
 	return result != CUDA_SUCCESS ? result : run_copy(call, context, &box, stream, kind);
 }
@@ -370,39 +232,6 @@ API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream)
 API_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
 	(const CUDA_MEMCPY3D *description, CUstream stream), (description, stream));
 
-static CUresult check_fill(const char *call, struct context *context, const struct fill *fill)
-{
-	const struct end end = {.side = SIDE_DEVICE, .address = fill->to, .pitch = fill->pitch};
-	struct box box = {.height = fill->height, .depth = 1};
-	size_t span;
-	if (fill->to % fill->size != 0 || fill->pitch % fill->size != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: an address or a pitch is not a multiple of %zu", call, fill->size);
-	}
-	if (!size_mul(&box.width, fill->width, fill->size) || !work_span(&box, &end, &span)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
-	}
-	if (fill->height > 1 && fill->pitch < box.width) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: a pitch of %zu bytes for rows of %zu", call, fill->pitch, box.width);
-	}
-	return check_range(call, context, SIDE_DEVICE, fill->to, span, true);
-}
-
-CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
-	struct work *out)
-{
-	*out = (struct work){.kind = WORK_FILL, .fill = *fill};
-	if (fill->size != 1 && fill->size != 2 && fill->size != 4) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: elements of %zu bytes", call,
-			fill->size);
-	}
-	if (fill->width == 0 || fill->height == 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a fill of nothing", call);
-	}
-	return check_fill(call, context, &out->fill);
-}
-
 /* Only fills of memory that the host can see are waited for. */
 static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
 {
@@ -423,7 +252,7 @@ static CUresult run_fill(const char *call, const struct fill *fill, CUstream str
 		work.kind = WORK_FILL;
 		work.fill = *fill;
 		how = fill_how(context, fill->to, kind);
-		result = check_fill(call, context, fill);
+		result = work_check_fill(call, context, fill);
 	}
 	return result == CUDA_SUCCESS ? stream_enqueue(call, context, stream, &work, how, false)
 		: result;

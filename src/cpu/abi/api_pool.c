@@ -9,13 +9,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_pool.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "cpu/object/mempool.h"
 #include "cpu/stream/graph_memory.h"
-#include "cpu/stream/stream.h"
-
-#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;       /* of everything here */
@@ -30,81 +28,15 @@ CUmemoryPool mempool_of(const struct memory_range *range)
 		? ((const struct mempool *)range->pool)->handle : NULL;
 }
 
-static void set_up(struct mempool *pool, enum mempool_place place, int node)
-{
-	pool->place = place;
-	pool->node = node;
-	for (size_t i = 0; i < countof(pool->reuse); i++) {
-		atomic_init(&pool->reuse[i], 1);
-	}
-	atomic_init(&pool->device_access, mempool_kind(place) == MEMORY_HOST
-		? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-}
-
 /* The lock is held.  NULL when there is no memory for its handle. */
 static struct mempool *standard_pool(enum mempool_place place)
 {
 	struct mempool *pool = &pools.standard[place];
 	if (pool->handle == NULL) {
-		set_up(pool, place, 0);
+		mempool_set_up(pool, place, 0);
 		pool->handle = handle_create(API_POOL, pool);
 	}
 	return pool->handle != NULL ? pool : NULL;
-}
-
-/* --- Places --- */
-
-enum memory_kind mempool_kind(enum mempool_place place)
-{
-	return place == POOL_DEVICE ? MEMORY_DEVICE
-		: place == POOL_HOST || place == POOL_HOST_NUMA ? MEMORY_HOST : MEMORY_MANAGED;
-}
-
-CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
-	enum mempool_place *out)
-{
-	if (location == NULL) {
-		return api_null(call, "the location");
-	}
-	const bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
-	bool ok = false;
-	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && !is_managed) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of allocation %d", call,
-			(int)type);
-	}
-	switch ((unsigned)location->type) {
-	case CU_MEM_LOCATION_TYPE_NONE:
-		*out = POOL_MANAGED;
-		ok = is_managed;
-		break;
-	case CU_MEM_LOCATION_TYPE_DEVICE:
-		*out = is_managed ? POOL_MANAGED_DEVICE : POOL_DEVICE;
-		return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
-			"%s: there is no device %d", call, location->id);
-	case CU_MEM_LOCATION_TYPE_HOST:
-		*out = is_managed ? POOL_MANAGED_HOST : POOL_HOST;
-		return CUDA_SUCCESS;
-	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-		*out = is_managed ? POOL_MANAGED_HOST_NUMA : POOL_HOST_NUMA;
-		ok = location->id >= 0;
-		break;
-	default:
-		break;
-	}
-	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: no pool can be at location %d of type %d", call, location->id,
-		(int)location->type);
-}
-
-CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **out)
-{
-	CUresult result = api_ready(call);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	*out = handle_get(handle, API_POOL);
-	return *out != NULL ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
 }
 
 /* A pool that stays until leave_pool; without a handle, the current one. */
@@ -127,14 +59,6 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 	return result;
 }
 
-static void free_pool(struct mempool *pool)
-{
-	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
-		close(pool->file);
-	}
-	mem_free(pool);
-}
-
 /* Free the destroyed pools of which no memory is left.  The lock is held. */
 static void sweep(void)
 {
@@ -145,7 +69,7 @@ static void sweep(void)
 			link = &pool->next;
 		} else {
 			*link = pool->next;
-			free_pool(pool);
+			mempool_free(pool);
 		}
 	}
 }
@@ -294,26 +218,6 @@ API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
 
 /* --- Pools --- */
 
-struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
-{
-	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
-	if (pool == NULL) {
-		if (type != CU_MEM_HANDLE_TYPE_NONE) {
-			close(file);
-		}
-		return NULL;
-	}
-	pool->handle_type = type;
-	pool->file = file;
-	set_up(pool, POOL_DEVICE, 0);
-	pool->handle = handle_create(API_POOL, pool);
-	if (pool->handle == NULL) {
-		free_pool(pool);
-		return NULL;
-	}
-	return pool;
-}
-
 API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
@@ -342,7 +246,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
 	}
-	set_up(pool, place, props->location.id);
+	mempool_set_up(pool, place, props->location.id);
 	pool->account.limit = props->maxSize;
 	pthread_mutex_lock(&pools.lock);
 	sweep();

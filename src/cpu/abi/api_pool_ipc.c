@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools between processes.  The allocations of a pool that was created for handles are parts of one
- * file, one after the other, at offsets that are not used twice; the file itself is the handle.
- * Behind each is a page that is signed when the allocation is exported, and empty again when it is
- * freed.
+ * Pools between processes.  The file of a pool (object/mempool.c) is its handle.  Behind each
+ * allocation in it is a page that is signed when the allocation is exported, and empty again when it
+ * is freed.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_pool.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "cpu/object/mempool.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -20,52 +20,6 @@
 #define KIND 0x505a4b31u /* of what stands for an allocation */
 
 _Static_assert(sizeof(struct share_handle) <= sizeof(CUmemPoolPtrExportData), "a handle fits");
-
-struct mempool *mempool_create_shared(void)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct share_token token;
-	int file = share_create(page);
-	if (file < 0) {
-		return NULL;
-	}
-	if (!share_draw(&token) || !share_sign(file, 0, &token)) {
-		close(file);
-		return NULL;
-	}
-	struct mempool *pool = mempool_create(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, file);
-	if (pool != NULL) {
-		pool->token = token;
-		atomic_init(&pool->end, page);
-	}
-	return pool;
-}
-
-struct share *mempool_extend(struct memory *memory, struct mempool *pool, size_t size)
-{
-	// Two threads must not make the file longer in the wrong order.
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	// What cannot succeed is not to use up the offsets.
-	struct share *share = size <= memory_usage(memory).limit ? mem_zalloc(1, sizeof(*share))
-		: NULL;
-	if (share == NULL) {
-		return NULL;
-	}
-	share->kind = SHARE_POOL;
-	share->file = pool->file;
-	pthread_mutex_lock(&lock);
-	share->offset = pool->end;
-	uint64_t end = share->offset + memory_span(memory, size) + page;
-	bool ok = share_draw(&share->token) && share_grow(pool->file, end);
-	pool->end = ok ? end : share->offset;
-	pthread_mutex_unlock(&lock);
-	if (!ok) {
-		mem_free(share);
-		return NULL;
-	}
-	return share;
-}
 
 API(cuMemPoolExportToShareableHandle, void *out, CUmemoryPool handle,
 	CUmemAllocationHandleType type, unsigned long long flags)

@@ -21,8 +21,18 @@ CUresult work_describe_copy(const char *call, struct context *context, const CUD
 	struct work *out);
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
 	struct work *out);
-CUresult work_describe_values(const char *call, struct context *context, unsigned count,
-	const CUstreamBatchMemOpParams *list, unsigned flags, struct work *out);
+/* The first version of the functions allows a flag that the second does not, and has no barriers;
+ * else they are the same. */
+enum values_version { VALUES_1, VALUES_2 };
+CUresult work_describe_values(const char *call, struct context *context,
+	enum values_version version, unsigned count, const CUstreamBatchMemOpParams *list,
+	unsigned flags, struct work *out);
+
+/* Parts of these, for calls that may be about nothing: the box of a copy, whether what a box
+ * touches may be touched, and the same for a fill. */
+CUresult work_plan_box(const char *call, const CUDA_MEMCPY3D *copy, struct box *out);
+CUresult work_check_box(const char *call, struct context *context, const struct box *box);
+CUresult work_check_fill(const char *call, struct context *context, const struct fill *fill);
 
 /* Attributes of launches are hints that may be ignored, or ask for what is not there. */
 CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute);

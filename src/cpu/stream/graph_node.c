@@ -7,8 +7,7 @@
 
 #include "cpu/stream/graph_node.h"
 
-#include "cpu/abi/api_module.h"
-#include "cpu/abi/api_pool.h"
+#include "cpu/object/mempool.h"
 #include "cpu/stream/describe.h"
 
 #include <string.h>
@@ -246,8 +245,8 @@ static CUresult make_values(const struct making *m, struct node_data **out)
 	struct work work;
 	CUresult result = find_context(m->call, p->ctx, &context);
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_values(m->call, context, p->count, p->paramArray, p->flags,
-			&work);
+		result = work_describe_values(m->call, context, VALUES_2, p->count, p->paramArray,
+			p->flags, &work);
 	}
 	if (result == CUDA_SUCCESS && p->count == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no operations", m->call);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_API_POOL_H
-#define CPU_API_POOL_H
+#ifndef CPU_MEMPOOL_H
+#define CPU_MEMPOOL_H
 
 /* Memory pools, and those that other processes can have, too. */
-#include "cpu/abi/api.h"
+#include "cpu/mem/memory.h"
+#include "cpu/mem/share.h"
+#include "drv/cuda_abi.h"
+
+#include <stdatomic.h>
 
 /* What a pool has memory of.  Each has a default pool; all NUMA nodes of the host share one. */
 enum mempool_place {
@@ -42,6 +46,10 @@ enum memory_kind mempool_kind(enum mempool_place place);
 /* A pool of the device, whose allocations are parts of a file if it has a type of handles.  NULL
  * when memory runs out.  Takes the file, also if it fails. */
 struct mempool *mempool_create(CUmemAllocationHandleType type, int file);
+/* Make it one of a place instead, or set up memory that is all zero. */
+void mempool_set_up(struct mempool *pool, enum mempool_place place, int node);
+/* Its handle is gone, and nobody has memory of it. */
+void mempool_free(struct mempool *pool);
 /* With a file, to be exported; NULL when memory or files run out. */
 struct mempool *mempool_create_shared(void);
 /* The next part of a pool's file; NULL when memory runs out. */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a launch that a program asks for to a struct work.  The parameters are gathered in one block
+ * of bytes, as the kernel declares them; the grid and the block are checked against what the device
+ * and this kernel can do.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/describe.h"
+
+#include "cpu/exec/pool.h"
+#include "cpu/object/library.h"
+
+#include <string.h>
+
+/* Nearly all are of one of two sizes, for which a call is much. */
+static void copy_parameter(uint8_t *to, const void *from, size_t size)
+{
+	if (size == 8) {
+		memcpy(to, from, 8);
+	} else if (size == 4) {
+		memcpy(to, from, 4);
+	} else {
+		memcpy(to, from, size);
+	}
+}
+
+static CUresult gather(const char *call, const struct function *function, void **values,
+	struct parameters *out)
+{
+	const struct ptx_func *func = function->ptx;
+	for (size_t i = 0; i < func->param_count; i++) {
+		const struct ptx_var *param = func->params[i];
+		if (values == NULL || values[i] == NULL) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
+				call, function->name, func->param_count, i);
+		}
+		copy_parameter(out->bytes + param->offset, values[i], param->size);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* The other way to pass parameters: as bytes that the caller has laid out. */
+static CUresult gather_extra(const char *call, const struct function *function, void **extra,
+	struct parameters *out)
+{
+	const struct ptx_func *func = function->ptx;
+	const void *bytes = NULL;
+	size_t size = 0;
+	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+		if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+			bytes = extra[1];
+		} else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != NULL) {
+			size = *(const size_t *)extra[1];
+		} else {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown extra option", call);
+		}
+	}
+	if (size < func->param_size || (bytes == NULL && func->param_size > 0)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes of parameters for kernel '%s', which has %zu", call,
+			bytes != NULL ? size : 0, function->name, func->param_size);
+	}
+	if (func->param_size > 0) {
+		memcpy(out->bytes, bytes, func->param_size);
+	}
+	return CUDA_SUCCESS;
+}
+
+static const uint32_t max_grid[] = {2147483647, 65535, 65535};
+static const uint32_t max_block[] = {1024, 1024, 64};
+
+/* None at all wraps beyond any limit. */
+static bool is_possible(const struct kernel_work *kernel, int axis)
+{
+	return kernel->grid[axis] - 1 < max_grid[axis] && kernel->block[axis] - 1 < max_block[axis];
+}
+
+static CUresult check_grid(const char *call, const struct kernel_work *kernel)
+{
+	if (likely(is_possible(kernel, 0) && is_possible(kernel, 1) && is_possible(kernel, 2))) {
+		return CUDA_SUCCESS;
+	}
+	for (int axis = 0; axis < 3; axis++) {
+		uint32_t grid = kernel->grid[axis];
+		uint32_t block = kernel->block[axis];
+		if (!is_possible(kernel, axis)) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
+				" 1 to %u blocks and 1 to %u threads are possible", call, grid, block,
+				'x' + axis, max_grid[axis], max_block[axis]);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult check_kernel(const char *call, const struct function *function,
+	const struct kernel_work *kernel)
+{
+	const struct ptx_func *func = function->ptx;
+	unsigned threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
+	unsigned max = function->max_threads;
+	if (threads > LAUNCH_MAX_THREADS) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u threads per block; at most %u are"
+			" possible", call, threads, LAUNCH_MAX_THREADS);
+	}
+	if (threads > max) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %u threads per block; kernel '%s' was compiled for at most %u", call,
+			threads, function->name, max);
+	}
+	if (func->req_ntid[0] > 0 && memcmp(func->req_ntid, kernel->block, sizeof(kernel->block))
+			!= 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel '%s' requires blocks of"
+			" (%u,%u,%u)", call, function->name, func->req_ntid[0], func->req_ntid[1],
+			func->req_ntid[2]);
+	}
+	if (kernel->dynamic_shared > (unsigned)function->max_dynamic) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of dynamic shared memory;"
+			" kernel '%s' may have %d", call, kernel->dynamic_shared, function->name,
+			function->max_dynamic);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* All blocks of a cooperative launch must fit on the multiprocessors at once: one on each. */
+static CUresult check_cooperative(const char *call, const struct function *function,
+	const struct kernel_work *kernel)
+{
+	if (!kernel->is_cooperative) {
+		return CUDA_SUCCESS;
+	}
+	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1];
+	uint64_t max = pool_cores();
+	if (blocks <= max && blocks * kernel->grid[2] <= max) {
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+		"%s: %u x %u x %u blocks of kernel '%s' at once; the device has %u multiprocessors,"
+		" with a block on each", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
+		function->name, (unsigned)max);
+}
+
+CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
+	void **values, void **extra, struct parameters *parameters, struct work *work)
+{
+	struct kernel_work *kernel = &work->kernel;
+	struct function *function;
+	CUresult result;
+	if ((result = function_find(call, context, handle, &function)) != CUDA_SUCCESS) {
+		return result;
+	}
+	if (function->module->object.context != context) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
+			call, function->name);
+	}
+	if (values != NULL && extra != NULL) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
+	}
+	if ((result = check_grid(call, kernel)) != CUDA_SUCCESS
+	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
+	    || (result = check_cooperative(call, function, kernel)) != CUDA_SUCCESS
+	    || (result = extra != NULL ? gather_extra(call, function, extra, parameters)
+		: gather(call, function, values, parameters)) != CUDA_SUCCESS) {
+		return result;
+	}
+	work->kind = WORK_KERNEL;
+	work->is_external = false;
+	kernel->function = function;
+	kernel->params = parameters->bytes;
+	kernel->param_size = function->ptx->param_size;
+	return function_code(call, function, kernel->block, &kernel->code);
+}
+
+CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute)
+{
+	const CUlaunchAttributeValue *value = &attribute->value;
+	bool ok;
+	switch ((unsigned)attribute->id) {
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		ok = true;
+		break;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+		ok = value->clusterDim.x <= 1 && value->clusterDim.y <= 1
+			&& value->clusterDim.z <= 1;
+		break;
+	default:
+		ok = false;
+		break;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_NOT_SUPPORTED,
+		"%s: the CPU device does not do what attribute %d asks for", call,
+		(int)attribute->id);
+}
