@@ -8,7 +8,8 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
-#include "cpu/stream/queue.h"
+#include "cpu/stream/capture.h"
+#include "cpu/stream/event.h"
 
 /* Which streams get an item. */
 static bool takes(const struct stream *stream, enum work_kind kind)
@@ -128,7 +129,7 @@ API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (capture_check_event(__func__, event) != CUDA_SUCCESS) {
+	if (captured_check(__func__, &event->captured) != CUDA_SUCCESS) {
 		mark_release(mark);
 		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: the event was recorded in a capture", __func__);

@@ -7,6 +7,7 @@
 
 #include "cpu/abi/api.h"
 
+#include "cpu/stream/capture.h"
 #include "cpu/stream/queue.h"
 
 #include <string.h>

@@ -10,24 +10,10 @@
 #include "cpu/stream/capture.h"
 
 #include "base/alloc.h"
+#include "cpu/stream/event.h"
 #include "cpu/stream/graph_node.h"
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/queue.h"
-
-struct capture {
-	struct capture *next;   /* of those that go on */
-	size_t refs;            /* streams and events; the list has none */
-	uint64_t id;
-	uint64_t thread;        /* that began it */
-	CUstreamCaptureMode mode;
-	struct graph *graph;
-	bool owns_graph;
-	bool is_invalid;
-	bool is_over;
-	struct stream *origin;
-	struct stream *streams;
-	struct tail gone;       /* of streams that were destroyed; what must be joined, too */
-};
 
 static struct capture *captures;
 static atomic_size_t capture_count;
@@ -54,14 +40,6 @@ CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 
 /* --- Captures and their streams --- */
 
-static void release(struct capture *capture)
-{
-	if (--capture->refs == 0) {
-		tail_free(&capture->gone);
-		mem_free(capture);
-	}
-}
-
 static void join(struct capture *capture, struct stream *stream)
 {
 	stream->captured.capture = capture;
@@ -80,7 +58,7 @@ static void part(struct stream *stream)
 	*link = stream->captured.next;
 	tail_free(&stream->captured.tail);
 	stream->captured.capture = NULL;
-	release(capture);
+	capture_release(capture);
 }
 
 static CUresult invalidate(struct capture *capture, CUresult result)
@@ -103,16 +81,7 @@ static void finish(struct capture *capture)
 	while (capture->streams != NULL) {
 		part(capture->streams);
 	}
-	release(capture);
-}
-
-void capture_forget(struct event *event)
-{
-	if (event->captured.capture != NULL) {
-		release(event->captured.capture);
-		event->captured.capture = NULL;
-		tail_free(&event->captured.tail);
-	}
+	capture_release(capture);
 }
 
 struct graph *capture_leave(struct stream *stream)
@@ -205,15 +174,6 @@ CUresult capture_check_context(const char *call, struct context *context)
 		}
 	}
 	return result == CUDA_SUCCESS ? result : fail_unsupported(call);
-}
-
-CUresult capture_check_event(const char *call, struct event *event)
-{
-	if (event->captured.capture == NULL) {
-		return CUDA_SUCCESS;
-	}
-	return invalidate(event->captured.capture, api_fail(CUDA_ERROR_CAPTURED_EVENT,
-		"%s: the event was recorded in a capture", call));
 }
 
 CUresult capture_check_thread(const char *call)

@@ -9,16 +9,8 @@
 #include "cpu/stream/graph.h"
 #include "cpu/stream/captured.h"
 
-struct capture;
 struct stream;
 struct event;
-
-/* What a stream or an event has to do with a capture; all zero if nothing. */
-struct captured {
-	struct capture *capture;
-	struct tail tail;
-	struct stream *next;    /* of the streams in the same capture */
-};
 
 struct capture_info {
 	CUstreamCaptureStatus status;
@@ -36,11 +28,10 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 CUresult capture_node(const char *call, struct stream *stream, struct node_data *data,
 	struct graph *child);
 
-/* Fail where a stream, a context or an event that is captured is to be waited for or asked; that
+/* Fail where a stream or a context that is captured is to be waited for or asked; that
  * invalidates the capture. */
 CUresult capture_check_stream(const char *call, struct stream *stream);
 CUresult capture_check_context(const char *call, struct context *context);
-CUresult capture_check_event(const char *call, struct event *event);
 /* The same for a stream that is to be destroyed.  One that was forked just leaves its capture: what
  * it did stays in the graph. */
 CUresult capture_close_stream(const char *call, struct stream *stream);
@@ -49,10 +40,8 @@ CUresult capture_close_stream(const char *call, struct stream *stream);
 CUresult capture_check_thread(const char *call);
 CUresult capture_check_unsafe(const char *call);
 
-/* Streams and events go, or an event is recorded anew.  What a stream leaves behind is to be
- * released, without locks. */
+/* A stream goes.  What it leaves behind is to be released, without locks. */
 struct graph *capture_leave(struct stream *stream);
-void capture_forget(struct event *event);
 
 /* Begin to capture into a graph, or a new one, for NULL. */
 CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *graph,

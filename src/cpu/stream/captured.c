@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Tails: lists of nodes without repetition, which are short. */
+/*
+ * What streams and events have of a capture.  A tail is a list of nodes without repetition, which
+ * is short; a capture lives as long as a stream or an event refers to it.
+ */
 #include "base/common.h"
 
 #include "cpu/stream/captured.h"
 
 #include "base/alloc.h"
+#include "cpu/object/log.h"
 
 bool tail_reserve(struct tail *tail, size_t room)
 {
@@ -64,4 +68,32 @@ bool tail_is_lossy(const struct tail *tail)
 		lossy |= tail->data[i].from_port != 0 || tail->data[i].type != 0;
 	}
 	return lossy;
+}
+
+/* --- References to captures --- */
+
+void capture_release(struct capture *capture)
+{
+	if (--capture->refs == 0) {
+		tail_free(&capture->gone);
+		mem_free(capture);
+	}
+}
+
+void captured_forget(struct captured *captured)
+{
+	if (captured->capture != NULL) {
+		capture_release(captured->capture);
+		captured->capture = NULL;
+		tail_free(&captured->tail);
+	}
+}
+
+CUresult captured_check(const char *call, struct captured *captured)
+{
+	if (captured->capture == NULL) {
+		return CUDA_SUCCESS;
+	}
+	captured->capture->is_invalid = true;
+	return api_fail(CUDA_ERROR_CAPTURED_EVENT, "%s: the event was recorded in a capture", call);
 }

@@ -2,8 +2,16 @@
 #ifndef CPU_CAPTURED_H
 #define CPU_CAPTURED_H
 
+/*
+ * What streams and events have of a capture: a reference to it, and a tail, the list of nodes that
+ * the next node will depend on.  capture.c says how captures work.  All of it belongs to whoever
+ * holds the lock of queue.h.
+ */
 #include "base/common.h"
 #include "drv/cuda_abi.h"
+
+struct graph;
+struct stream;
 
 /* The nodes that the next one of a stream will depend on. */
 struct tail {
@@ -21,5 +29,34 @@ bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphEdgeData
 /* Whether an edge has data. */
 bool tail_is_lossy(const struct tail *tail);
 void tail_free(struct tail *tail); /* afterwards it is empty */
+
+struct capture {
+	struct capture *next;   /* of those that go on */
+	size_t refs;            /* streams and events; the list has none */
+	uint64_t id;
+	uint64_t thread;        /* that began it */
+	CUstreamCaptureMode mode;
+	struct graph *graph;
+	bool owns_graph;
+	bool is_invalid;
+	bool is_over;
+	struct stream *origin;
+	struct stream *streams;
+	struct tail gone;       /* of streams that were destroyed; what must be joined, too */
+};
+
+/* What a stream or an event has to do with a capture; all zero if nothing. */
+struct captured {
+	struct capture *capture;
+	struct tail tail;
+	struct stream *next;    /* of the streams in the same capture */
+};
+
+void capture_release(struct capture *capture);
+
+/* Leave the capture, if it is one of an event that is recorded anew, or goes. */
+void captured_forget(struct captured *captured);
+/* Fail if it is of an event that is to be waited for or asked; that invalidates the capture. */
+CUresult captured_check(const char *call, struct captured *captured);
 
 #endif

@@ -9,11 +9,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/stream.h"
+#include "cpu/stream/event.h"
 
 #include "base/alloc.h"
 #include "cpu/exec/pool.h"
-#include "cpu/stream/queue.h"
+#include "cpu/stream/stream.h"
 
 #include <time.h>
 
@@ -118,7 +118,7 @@ struct mark *event_pending(struct event *event, struct mark *spare)
 
 void event_record(struct event *event, struct mark *mark)
 {
-	capture_forget(event);
+	captured_forget(&event->captured);
 	mark_release(event->mark);
 	event->mark = mark;
 	event->is_recorded = true;
@@ -171,7 +171,7 @@ CUresult event_destroy(const char *call, CUevent handle)
 		: api_bad_handle(call, "event");
 	if (event != NULL) {
 		object_remove(&event->object);
-		capture_forget(event);
+		captured_forget(&event->captured);
 		mark_release(event->mark);
 		shared_release(event->shared);
 		mem_free(event);
@@ -185,7 +185,7 @@ CUresult event_destroy(const char *call, CUevent handle)
 static CUresult find_event(const char *call, CUevent handle, struct event **out)
 {
 	*out = handle_get(handle, API_EVENT);
-	CUresult result = *out != NULL ? capture_check_event(call, *out)
+	CUresult result = *out != NULL ? captured_check(call, &(*out)->captured)
 		: api_bad_handle(call, "event");
 	return result == CUDA_SUCCESS ? context_check((*out)->object.context) : result;
 }

@@ -8,6 +8,7 @@
 #include "cpu/stream/graph.h"
 
 #include "base/alloc.h"
+#include "cpu/stream/operation.h"
 #include "cpu/stream/user_object.h"
 
 #include <string.h>
@@ -347,7 +348,7 @@ struct ready {
 static void push(struct ready *ready, struct graph_node *node)
 {
 	const bool may_wait = node->data->params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
-		|| (node->data->work.kind == WORK_VALUES && !work_is_quick(&node->data->work));
+		|| (node->data->work.kind == WORK_VALUES && !operation_is_quick(&node->data->work));
 	node->ready = NULL;
 	*ready->last[may_wait] = node;
 	ready->last[may_wait] = &node->ready;

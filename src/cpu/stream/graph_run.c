@@ -10,7 +10,8 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/fault.h"
-#include "cpu/stream/queue.h"
+#include "cpu/stream/event.h"
+#include "cpu/stream/operation.h"
 
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 	plan->event_count += has_event(data);
 	plan->memory_count += data->memory != NULL;
 	plan->has_waits |= kind == WORK_WAIT
-		|| (kind != WORK_KERNEL && !work_is_quick(&data->work));
+		|| (kind != WORK_KERNEL && !operation_is_quick(&data->work));
 }
 
 /* `order` has room for all nodes.  A node in a cycle, or NULL. */
@@ -282,7 +283,7 @@ void graph_run_release(struct graph_run *run)
  * it may wait for what the program does after the launch. */
 static bool is_quick(const struct work *work)
 {
-	return work->kind != WORK_KERNEL || (work_is_quick(work)
+	return work->kind != WORK_KERNEL || (operation_is_quick(work)
 		&& atomic_load_explicit(&work->kernel.function->is_compiled, memory_order_acquire)
 		&& work->kernel.function->kernel.is_straight);
 }
@@ -361,7 +362,7 @@ static void execute_items(struct graph_run *run, struct context *context)
 	for (size_t i = 0; i < run->plan->count; i++) {
 		const struct work *work = &run->plan->items[i]->work;
 		if (!has_event(run->plan->items[i])) {
-			work_run(context, work);
+			operation_run(context, work);
 			continue;
 		}
 		struct mark *mark = run->marks[next++];

@@ -1,49 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What streams do: copies, fills, kernels, host functions.  All checks were made by the call that
- * made the work; what may have changed since is only that memory has gone, or goes while it is
- * used, which is an illegal access as it would be in a kernel.  Kernels are in runner.c.
+ * What streams and graphs do: copies, fills, kernels, host functions.  An operation is any work but
+ * the launch of a graph, which is a list of operations (work_run.c does either).  All checks were
+ * made by the call that made the work; what may have changed since is only that memory has gone, or
+ * goes while it is used, which is an illegal access as it would be in a kernel.  Kernels are in
+ * runner.c.
  */
 #include "base/common.h"
 
-#include "cpu/stream/work.h"
+#include "cpu/stream/operation.h"
 
-#include "base/alloc.h"
 #include "cpu/exec/bypass.h"
+#include "cpu/exec/pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/graph_memory.h"
-#include "cpu/stream/graph_run.h"
-#include "cpu/exec/pool.h"
 #include "cpu/stream/queue.h"
 #include "cpu/stream/runner.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* --- Copies of work --- */
+/* --- Copies, fills, values --- */
 
-static size_t borrowed_size(const struct work *work, bool stage)
-{
-	size_t size = 0;
-	switch (work->kind) {
-	case WORK_KERNEL:
-		return work->kernel.param_size;
-	case WORK_VALUES:
-		return work->values.count * sizeof(*work->values.list);
-	case WORK_COPY:
-		// The span of the source was found to fit, so this does.
-		size = work->copy.width * work->copy.height * work->copy.depth;
-		return stage ? size : 0;
-	default:
-		return size;
-	}
-}
-
-/* Copy a box; both ends are mapped. */
-static void copy_box(void *arg)
+void operation_copy_box(void *arg)
 {
 	const struct box *box = arg;
 	for (size_t z = 0; z < box->depth; z++) {
@@ -55,62 +35,6 @@ static void copy_box(void *arg)
 			memmove(to + y * box->to.pitch, from + y * box->from.pitch, box->width);
 		}
 	}
-}
-
-/* Make the copy's source a packed copy of it in the work's own bytes. */
-static void stage_copy(struct box *box, void *bytes)
-{
-	struct box in = *box;
-	in.to.address = (uintptr_t)bytes;
-	in.to.pitch = box->width;
-	in.to.slice = box->width * box->height;
-	copy_box(&in);
-	box->from = in.to;
-	box->from.side = SIDE_HOST;
-}
-
-struct work *work_clone(const struct work *work, bool stage)
-{
-	const size_t head = round_up(sizeof(*work), 64);
-	size_t extra = borrowed_size(work, stage);
-	size_t size;
-	struct work *clone = size_add(&size, head, extra) ? mem_alloc(size) : NULL;
-	if (clone == NULL) {
-		return NULL;
-	}
-	uint8_t *bytes = (uint8_t *)clone + head;
-	*clone = *work;
-	if (work->kind == WORK_KERNEL) {
-		clone->kernel.params = bytes;
-		memcpy(bytes, work->kernel.params, extra);
-	} else if (work->kind == WORK_VALUES) {
-		clone->values.list = (const CUstreamBatchMemOpParams *)bytes;
-		memcpy(bytes, work->values.list, extra);
-	} else if (work->kind == WORK_COPY && stage) {
-		stage_copy(&clone->copy, bytes);
-	} else if (work->kind == WORK_GRAPH) {
-		graph_run_retain(clone->run);
-	}
-	return clone;
-}
-
-void work_free(struct work *work)
-{
-	if (work != NULL && work->kind == WORK_GRAPH) {
-		graph_run_release(work->run);
-	}
-	mem_free(work);
-}
-
-/* --- Copies, fills, values --- */
-
-bool work_span(const struct box *box, const struct end *end, size_t *out)
-{
-	size_t rows;
-	size_t slices;
-	return size_mul(&rows, end->pitch, box->height - 1)
-		&& size_mul(&slices, end->slice, box->depth - 1)
-		&& size_add(out, rows, slices) && size_add(out, *out, box->width);
 }
 
 static void fail_access(struct context *context, uint64_t address)
@@ -183,7 +107,7 @@ static void copy_part(struct shared_copy *copy, unsigned index)
 	box.from.address += start;
 	box.to.address += start;
 	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
-	touch(copy->context, copy->is_much ? copy_past : copy_box, &box);
+	touch(copy->context, copy->is_much ? copy_past : operation_copy_box, &box);
 }
 
 /* Worker i's part is part i, so that each core has in its cache what it may get again. */
@@ -236,7 +160,7 @@ static void run_copy(struct context *context, const struct box *wanted)
 		if (is_shared(box)) {
 			share_copy(context, box);
 		} else {
-			touch(context, copy_box, &copy);
+			touch(context, operation_copy_box, &copy);
 		}
 	}
 }
@@ -367,8 +291,11 @@ static bool is_quick_kernel(const struct kernel_work *kernel)
 	return blocks <= known || (is_nearly && !kernel->function->kernel.is_straight);
 }
 
-bool work_is_quick(const struct work *work)
+bool operation_is_quick(const struct work *work)
 {
+	if (work->kind == WORK_KERNEL) {
+		return is_quick_kernel(&work->kernel);
+	}
 	if (work->kind == WORK_VALUES) {
 		for (size_t i = 0; i < work->values.count; i++) {
 			CUstreamBatchMemOpType type = work->values.list[i].operation;
@@ -377,12 +304,6 @@ bool work_is_quick(const struct work *work)
 				return false;
 			}
 		}
-	}
-	if (work->kind == WORK_GRAPH) {
-		return graph_run_is_quick(work->run);
-	}
-	if (work->kind == WORK_KERNEL) {
-		return is_quick_kernel(&work->kernel);
 	}
 	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK;
 }
@@ -441,14 +362,12 @@ static void run_healthy(struct context *context, const struct work *work)
 	}
 }
 
-void work_run(struct context *context, const struct work *work)
+void operation_run(struct context *context, const struct work *work)
 {
 	if (work->kind == WORK_FREE) {
 		if (!graph_memory_drop(work->address)) {
 			memory_free_ordered(context->device->memory, work->address);
 		}
-	} else if (work->kind == WORK_GRAPH) {
-		graph_run_execute(work->run, context);
 	} else if (work->kind == WORK_HOST || work->kind == WORK_CALLBACK) {
 		CUresult fault = (CUresult)atomic_load_explicit(&context->fault,
 			memory_order_acquire);

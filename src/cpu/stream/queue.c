@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams.  A stream is a queue of items, run one at a time, in order.  Every item has a ticket, a
- * number that grows over all streams, and that is all there is to order: an item of the legacy
- * default stream waits until no stream that is not CU_STREAM_NON_BLOCKING holds an older ticket, an
- * item of one of these until the legacy stream holds none; waiting for a stream or a context means
- * until nothing with the tickets given out so far is left.  As everybody waits for older items
- * only, nobody waits for ever because of us.
- *
- * An item is run by the thread that enqueued it, if its turn has come already or if the call waits
- * for it anyway, else by the stream's own thread, which is started for the first such item.  A
- * kernel that does not end soon is left to that thread, too, and so is everything that waits for
- * somebody else: functions of the host, values in memory.  Who waits for a stream does what its
- * thread has not come to: to wake that, and to be woken by it, takes up to 100 us.
+ * Streams as queues.  A stream is a queue of items, run one at a time, in order.  Every item has a
+ * ticket, a number that grows over all streams, and that is all there is to order: an item of the
+ * legacy default stream waits until no stream that is not CU_STREAM_NON_BLOCKING holds an older
+ * ticket, an item of one of these until the legacy stream holds none; waiting for a stream or a
+ * context means until nothing with the tickets given out so far is left.  As everybody waits for
+ * older items only, nobody waits for ever because of us.
  *
  * One lock guards all of this; it is held for some hundred instructions at a time, never while work
- * is done.  Who waits says for what, and whoever changes something wakes those whose time has come.
+ * is done.  A thread that waits says for what, and one that changes something wakes those whose time
+ * has come.  Nothing here runs an item: queue_run.c does.
  */
 #include "base/common.h"
 
 #include "cpu/stream/queue.h"
 
 #include "base/alloc.h"
-#include "cpu/exec/pool.h"
-#include "cpu/mem/fault.h"
-#include "cpu/stream/runner.h"
+#include "cpu/stream/event_share.h"
 
 #include <time.h>
 
@@ -107,6 +100,11 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 	return over;
 }
 
+void queue_sleep(struct stream *stream)
+{
+	pthread_cond_wait(&stream->wake, &lock);
+}
+
 void queue_tell(void)
 {
 	for (struct waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
@@ -153,7 +151,7 @@ bool mark_is_done(const void *arg)
 	return mark == NULL || mark->is_done;
 }
 
-/* --- Items about marks, and what new streams wait for --- */
+/* --- Items about marks --- */
 
 struct item *item_create(enum work_kind kind)
 {
@@ -177,73 +175,9 @@ void item_free(struct item *item)
 	}
 }
 
-struct gate {
-	struct gate *next;
-	struct mark *mark;
-};
-
-static void free_gate(struct gate *gate)
-{
-	mark_release(gate->mark);
-	mem_free(gate);
-}
-
-/* Those that are open are of no use. */
-static void drop_open_gates(struct context *context)
-{
-	struct gate **link = &context->gates;
-	while (*link != NULL) {
-		struct gate *gate = *link;
-		if (mark_is_done(gate->mark)) {
-			*link = gate->next;
-			free_gate(gate);
-		} else {
-			link = &gate->next;
-		}
-	}
-}
-
-bool queue_add_gate(struct context *context, struct mark *mark)
-{
-	struct gate *gate = mem_alloc(sizeof(*gate));
-	if (gate == NULL) {
-		return false;
-	}
-	drop_open_gates(context);
-	mark->refs++;
-	*gate = (struct gate){context->gates, mark};
-	context->gates = gate;
-	return true;
-}
-
-void queue_drop_gates(struct context *context)
-{
-	while (context->gates != NULL) {
-		struct gate *gate = context->gates;
-		context->gates = gate->next;
-		free_gate(gate);
-	}
-}
-
-static bool wait_for_gates(struct stream *stream)
-{
-	drop_open_gates(stream->object.context);
-	for (struct gate *gate = stream->object.context->gates; gate != NULL; gate = gate->next) {
-		struct item *item = item_create(WORK_WAIT);
-		if (item == NULL || !queue_start_thread(stream)) {
-			item_free(item);
-			return false;
-		}
-		gate->mark->refs++;
-		item->mark = gate->mark;
-		queue_append(stream, item);
-	}
-	return true;
-}
-
 /* --- Streams --- */
 
-struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy)
+struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy)
 {
 	struct stream *stream = mem_zalloc(1, sizeof(*stream));
 	if (stream == NULL || (!is_legacy && !object_add(&stream->object, context, API_STREAM, NULL))) {
@@ -264,11 +198,6 @@ struct stream *queue_create(struct context *context, unsigned flags, bool is_leg
 		stream->next->link = &stream->next;
 	}
 	context->streams = stream;
-	if (context->gates != NULL && !wait_for_gates(stream)) {
-		object_remove(&stream->object);
-		queue_close(stream);
-		return NULL;
-	}
 	return stream;
 }
 
@@ -314,23 +243,11 @@ bool queue_may_run(const struct stream *stream, uint64_t ticket)
 	return !stream->is_blocking || queue_oldest(context->legacy) > ticket;
 }
 
-/* Whether an item is the next to run, and may run. */
-static bool is_next(const struct stream *stream, const struct item *item)
+bool queue_is_next(const struct stream *stream, const struct item *item)
 {
 	return stream->running == 0 && stream->first == item && queue_may_run(stream, item->ticket)
 		&& (item->work->kind != WORK_WAIT || mark_is_done(item->mark)
 			|| atomic_load(&stream->object.context->is_dying));
-}
-
-struct turn {
-	const struct stream *stream;
-	const struct item *item;
-};
-
-static bool turn_has_come(const void *arg)
-{
-	const struct turn *turn = arg;
-	return is_next(turn->stream, turn->item);
 }
 
 void queue_append(struct stream *stream, struct item *item)
@@ -346,7 +263,7 @@ void queue_append(struct stream *stream, struct item *item)
 	}
 }
 
-static void begin(struct stream *stream)
+void queue_take(struct stream *stream)
 {
 	struct item *item = stream->first;
 	stream->first = item->next;
@@ -375,117 +292,10 @@ void queue_begin(struct stream *stream)
 	stream->object.context->pending += stream->is_blocking;
 }
 
-void queue_take_turn(struct stream *stream, struct item *item)
-{
-	const struct turn turn = {stream, item};
-	queue_append(stream, item);
-	while (queue_help(stream)) {
-	}
-	queue_wait(turn_has_come, &turn, 0);
-	begin(stream);
-}
-
 void queue_leave(struct stream *stream, struct runner *runner)
 {
 	stream->left = runner;
 	// The thread has nothing to do, or waits for this very kernel.
 	pthread_cond_signal(&stream->wake);
 	queue_tell();
-}
-
-/* --- A stream's thread --- */
-
-/* Whether there is something that the thread is to do, which somebody else may as well. */
-static bool has_step(const struct stream *stream)
-{
-	const struct item *item = stream->first;
-	return stream->left != NULL || (item != NULL && !item->by_caller && is_next(stream, item));
-}
-
-static bool thread_may_go_on(const void *arg)
-{
-	const struct stream *stream = arg;
-	return has_step(stream) || (stream->first == NULL && stream->running == 0);
-}
-
-static void run_queued(struct stream *stream)
-{
-	struct item *item = stream->first;
-	begin(stream);
-	pthread_mutex_unlock(&lock);
-	work_run(stream->object.context, item->work);
-	bool is_record = item->work->kind == WORK_RECORD;
-	work_free((void *)item->work);
-	pthread_mutex_lock(&lock);
-	if (is_record) {
-		mark_set(item->mark);
-	}
-	mark_release(item->mark);
-	mem_free(item);
-	queue_finish(stream);
-}
-
-static void run_left(struct stream *stream)
-{
-	struct runner *runner = stream->left;
-	stream->left = NULL;
-	pthread_mutex_unlock(&lock);
-	runner_finish(runner);
-	pthread_mutex_lock(&lock);
-	runner_give(runner);
-	queue_finish(stream);
-}
-
-static bool step(struct stream *stream)
-{
-	const bool found = has_step(stream);
-	if (found && stream->left != NULL) {
-		run_left(stream);
-	} else if (found) {
-		run_queued(stream);
-	}
-	return found;
-}
-
-/* Functions of the host belong to a thread that holds none of the program's locks. */
-bool queue_help(struct stream *stream)
-{
-	const struct item *item = stream->first;
-	if (stream->left == NULL && (item == NULL || item->by_caller
-			|| (item->work->kind != WORK_KERNEL && !work_is_quick(item->work)))) {
-		return false;
-	}
-	return step(stream);
-}
-
-static void *thread_main(void *arg)
-{
-	struct stream *stream = arg;
-	fault_stay_open(true); // as pool_start_thread starts them
-	pthread_mutex_lock(&lock);
-	for (;;) {
-		queue_wait(thread_may_go_on, stream, 0);
-		if (step(stream)) {
-			continue;
-		}
-		if (stream->is_closing) {
-			break;
-		}
-		pthread_cond_wait(&stream->wake, &lock);
-	}
-	stream->has_thread = false;
-	queue_release(stream);
-	pthread_mutex_unlock(&lock);
-	return NULL;
-}
-
-bool queue_start_thread(struct stream *stream)
-{
-	pthread_t thread;
-	if (!stream->has_thread && pool_start_thread(&thread, thread_main, stream)) {
-		pthread_detach(thread);
-		stream->has_thread = true;
-		stream->refs++;
-	}
-	return stream->has_thread;
 }

@@ -3,12 +3,17 @@
 #define CPU_QUEUE_H
 
 /*
- * What is inside of streams, for stream.c and event.c; queue.c says how it works.  All of it
- * belongs to whoever holds the lock.
+ * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.  All
+ * of it belongs to whoever holds the lock.
  */
-#include "cpu/stream/capture.h"
-#include "cpu/stream/event_share.h"
+#include "cpu/object/object.h"
+#include "cpu/stream/captured.h"
 #include "cpu/stream/work.h"
+
+#include <pthread.h>
+
+struct runner;
+struct shared_event;
 
 /* A record of an event, or the wait for one: what an event was at some time. */
 struct mark {
@@ -50,24 +55,6 @@ struct stream {
 	struct stream **link;
 };
 
-struct event {
-	struct object object;
-	unsigned flags;
-	bool is_recorded;
-	struct shared_event *shared; /* NULL: of this process alone */
-	struct mark *mark;        /* of the last record; NULL: it was done at once */
-	uint64_t time;            /* and when */
-	struct captured captured; /* it was last recorded in a capture */
-};
-
-/* The event was recorded now, or will be when a mark is set, which it takes. */
-void event_record(struct event *event, struct mark *mark);
-/* Whether the last record is done. */
-bool event_is_done(const struct event *event);
-/* The mark of the last record, with a reference for the caller; NULL if that is done.  `spare`, with
- * one reference, is for a record of another process, and gone afterwards. */
-struct mark *event_pending(struct event *event, struct mark *spare);
-
 /* Everything below is called with the lock held. */
 void queue_lock(void);
 void queue_unlock(void);
@@ -88,8 +75,8 @@ void mark_release(struct mark *mark); /* NULL is fine */
 void mark_set(struct mark *mark);     /* a stream has come to it; the last one: it is done now */
 bool mark_is_done(const void *mark);  /* for queue_wait, too; NULL is done */
 
-/* A stream of a context; NULL when memory runs out.  The legacy one has no handle. */
-struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy);
+/* A stream of a context that waits for nothing yet; NULL when memory runs out. */
+struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy);
 void queue_release(struct stream *stream);
 /* No more will come. */
 void queue_close(struct stream *stream);
@@ -105,21 +92,32 @@ void queue_append(struct stream *stream, struct item *item);
 /* An item about a mark, for queue_append; NULL when memory runs out. */
 struct item *item_create(enum work_kind kind);
 void item_free(struct item *item); /* one that was not appended; NULL is fine */
+/* Whether an item is the next to run, and may run; take it off, to run it. */
+bool queue_is_next(const struct stream *stream, const struct item *item);
+void queue_take(struct stream *stream);
+/* Begin with something of one's own in a stream that is empty, and may run it.  queue_finish ends
+ * that, and what queue_take has begun. */
+void queue_begin(struct stream *stream);
+void queue_finish(struct stream *stream);
+/* Leave the kernel that runs to the stream's thread, which queue_start_thread has started. */
+void queue_leave(struct stream *stream, struct runner *runner);
+/* For a stream's thread: wait until there is more to do. */
+void queue_sleep(struct stream *stream);
+
+/* --- queue_run.c --- */
+
+/* A stream of a context; NULL when memory runs out.  The legacy one has no handle. */
+struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy);
 /* Streams of a context that are created from now on wait for a mark; it takes a reference.  False
  * when memory runs out. */
 bool queue_add_gate(struct context *context, struct mark *mark);
 void queue_drop_gates(struct context *context);
 /* Start the stream's thread if it has none. */
 bool queue_start_thread(struct stream *stream);
-/* Begin with something of one's own in a stream that is empty, and may run it; or wait for the turn
- * of an item of one's own, and take it off.  queue_finish ends either. */
-void queue_begin(struct stream *stream);
+/* Wait for the turn of an item of one's own, and take it off. */
 void queue_take_turn(struct stream *stream, struct item *item);
-void queue_finish(struct stream *stream);
 /* Do what a stream's thread is to do next, which the caller waits for anyway.  False: nothing that
  * can be done now, or by anyone but the thread. */
 bool queue_help(struct stream *stream);
-/* Leave the kernel that runs to the stream's thread, which queue_start_thread has started. */
-void queue_leave(struct stream *stream, struct runner *runner);
 
 #endif

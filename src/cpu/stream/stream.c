@@ -9,10 +9,12 @@
 
 #include "base/alloc.h"
 #include "cpu/runtime/heap.h"
+#include "cpu/stream/capture.h"
+#include "cpu/stream/event.h"
+#include "cpu/stream/graph_memory.h"
 #include "cpu/stream/graph_node.h"
-#include "cpu/stream/graph_run.h"
-#include "cpu/stream/queue.h"
 #include "cpu/stream/runner.h"
+#include "cpu/stream/work_run.h"
 
 /* How long what runs in a context that is destroyed may go on. */
 #define DRAIN_NS UINT64_C(1000000000)

@@ -92,30 +92,20 @@ struct work {
 	};
 };
 
-/* A copy on the heap that borrows nothing, but for the memory that a copy or a fill is about.  With
- * `stage`, a copy's source is read now.  NULL when memory runs out. */
-struct work *work_clone(const struct work *work, bool stage);
-/* Free a clone; NULL is fine.  Not with the lock of queue.h. */
-void work_free(struct work *work);
-
 /* Blocks of a kernel's grid. */
 static inline uint64_t work_blocks(const struct kernel_work *kernel)
 {
 	return (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
 }
 
-/* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
- * of queue.h. */
-bool work_is_quick(const struct work *work);
-
 /* The bytes from the first to behind the last that a box touches at one end; false on overflow. */
-bool work_span(const struct box *box, const struct end *end, size_t *out);
-
-/*
- * Do it on the calling thread, to its end.  What fails poisons the context; in a poisoned one
- * nothing is done, but that callbacks are told, memory is freed and marks are made.  WORK_RECORD and WORK_WAIT are
- * the streams' own and do nothing here.
- */
-void work_run(struct context *context, const struct work *work);
+static inline bool work_span(const struct box *box, const struct end *end, size_t *out)
+{
+	size_t rows;
+	size_t slices;
+	return size_mul(&rows, end->pitch, box->height - 1)
+		&& size_mul(&slices, end->slice, box->depth - 1)
+		&& size_add(out, rows, slices) && size_add(out, *out, box->width);
+}
 
 #endif

@@ -2,7 +2,7 @@
 /* Streams and events of the CPU driver: what runs beside what, and what waits for what. */
 #include "cpu/support/api_wait.h"
 #include "cpu/abi/api.h"
-#include "cpu/stream/work.h"
+#include "cpu/stream/work_run.h"
 #include "support/suite.h"
 
 #include <pthread.h>

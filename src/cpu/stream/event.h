@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_EVENT_H
+#define CPU_EVENT_H
+
+/*
+ * What is inside of events, for who records them and waits for them in a stream.  All of it belongs
+ * to whoever holds the lock of queue.h.
+ */
+#include "cpu/stream/event_share.h"
+#include "cpu/stream/queue.h"
+
+struct event {
+	struct object object;
+	unsigned flags;
+	bool is_recorded;
+	struct shared_event *shared; /* NULL: of this process alone */
+	struct mark *mark;        /* of the last record; NULL: it was done at once */
+	uint64_t time;            /* and when */
+	struct captured captured; /* it was last recorded in a capture */
+};
+
+/* The event was recorded now, or will be when a mark is set, which it takes. */
+void event_record(struct event *event, struct mark *mark);
+/* Whether the last record is done. */
+bool event_is_done(const struct event *event);
+/* The mark of the last record, with a reference for the caller; NULL if that is done.  `spare`, with
+ * one reference, is for a record of another process, and gone afterwards. */
+struct mark *event_pending(struct event *event, struct mark *spare);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who runs the items of a stream.  An item is run by the thread that enqueued it, if its turn has
+ * come already or if the call waits for it anyway, else by the stream's own thread, which is started
+ * for the first such item.  A kernel that does not end soon is left to that thread, too, and so is
+ * everything that waits for somebody else: functions of the host, values in memory.  A thread that
+ * waits for a stream runs its queued items itself: to wake the stream's thread, and to be woken by
+ * it, takes up to 100 us.
+ *
+ * A new stream may have to wait for events of its context first (gates), so it is made here, too.
+ */
+#include "base/common.h"
+
+#include "cpu/stream/queue.h"
+
+#include "base/alloc.h"
+#include "cpu/exec/pool.h"
+#include "cpu/mem/fault.h"
+#include "cpu/stream/runner.h"
+#include "cpu/stream/work_run.h"
+
+/* --- A stream's thread --- */
+
+/* Whether there is something that the thread is to do, which somebody else may as well. */
+static bool has_step(const struct stream *stream)
+{
+	const struct item *item = stream->first;
+	return stream->left != NULL || (item != NULL && !item->by_caller && queue_is_next(stream, item));
+}
+
+static bool thread_may_go_on(const void *arg)
+{
+	const struct stream *stream = arg;
+	return has_step(stream) || (stream->first == NULL && stream->running == 0);
+}
+
+static void run_queued(struct stream *stream)
+{
+	struct item *item = stream->first;
+	queue_take(stream);
+	queue_unlock();
+	work_run(stream->object.context, item->work);
+	bool is_record = item->work->kind == WORK_RECORD;
+	work_free((void *)item->work);
+	queue_lock();
+	if (is_record) {
+		mark_set(item->mark);
+	}
+	mark_release(item->mark);
+	mem_free(item);
+	queue_finish(stream);
+}
+
+static void run_left(struct stream *stream)
+{
+	struct runner *runner = stream->left;
+	stream->left = NULL;
+	queue_unlock();
+	runner_finish(runner);
+	queue_lock();
+	runner_give(runner);
+	queue_finish(stream);
+}
+
+static bool step(struct stream *stream)
+{
+	const bool found = has_step(stream);
+	if (found && stream->left != NULL) {
+		run_left(stream);
+	} else if (found) {
+		run_queued(stream);
+	}
+	return found;
+}
+
+/* Functions of the host belong to a thread that holds none of the program's locks. */
+bool queue_help(struct stream *stream)
+{
+	const struct item *item = stream->first;
+	if (stream->left == NULL && (item == NULL || item->by_caller
+			|| (item->work->kind != WORK_KERNEL && !work_is_quick(item->work)))) {
+		return false;
+	}
+	return step(stream);
+}
+
+static void *thread_main(void *arg)
+{
+	struct stream *stream = arg;
+	fault_stay_open(true); // as pool_start_thread starts them
+	queue_lock();
+	for (;;) {
+		queue_wait(thread_may_go_on, stream, 0);
+		if (step(stream)) {
+			continue;
+		}
+		if (stream->is_closing) {
+			break;
+		}
+		queue_sleep(stream);
+	}
+	stream->has_thread = false;
+	queue_release(stream);
+	queue_unlock();
+	return NULL;
+}
+
+bool queue_start_thread(struct stream *stream)
+{
+	pthread_t thread;
+	if (!stream->has_thread && pool_start_thread(&thread, thread_main, stream)) {
+		pthread_detach(thread);
+		stream->has_thread = true;
+		stream->refs++;
+	}
+	return stream->has_thread;
+}
+
+/* --- For the threads of the program --- */
+
+struct turn {
+	const struct stream *stream;
+	const struct item *item;
+};
+
+static bool turn_has_come(const void *arg)
+{
+	const struct turn *turn = arg;
+	return queue_is_next(turn->stream, turn->item);
+}
+
+void queue_take_turn(struct stream *stream, struct item *item)
+{
+	const struct turn turn = {stream, item};
+	queue_append(stream, item);
+	while (queue_help(stream)) {
+	}
+	queue_wait(turn_has_come, &turn, 0);
+	queue_take(stream);
+}
+
+/* --- What new streams wait for --- */
+
+struct gate {
+	struct gate *next;
+	struct mark *mark;
+};
+
+static void free_gate(struct gate *gate)
+{
+	mark_release(gate->mark);
+	mem_free(gate);
+}
+
+/* Those that are open are of no use. */
+static void drop_open_gates(struct context *context)
+{
+	struct gate **link = &context->gates;
+	while (*link != NULL) {
+		struct gate *gate = *link;
+		if (mark_is_done(gate->mark)) {
+			*link = gate->next;
+			free_gate(gate);
+		} else {
+			link = &gate->next;
+		}
+	}
+}
+
+bool queue_add_gate(struct context *context, struct mark *mark)
+{
+	struct gate *gate = mem_alloc(sizeof(*gate));
+	if (gate == NULL) {
+		return false;
+	}
+	drop_open_gates(context);
+	mark->refs++;
+	*gate = (struct gate){context->gates, mark};
+	context->gates = gate;
+	return true;
+}
+
+void queue_drop_gates(struct context *context)
+{
+	while (context->gates != NULL) {
+		struct gate *gate = context->gates;
+		context->gates = gate->next;
+		free_gate(gate);
+	}
+}
+
+static bool wait_for_gates(struct stream *stream)
+{
+	drop_open_gates(stream->object.context);
+	for (struct gate *gate = stream->object.context->gates; gate != NULL; gate = gate->next) {
+		struct item *item = item_create(WORK_WAIT);
+		if (item == NULL || !queue_start_thread(stream)) {
+			item_free(item);
+			return false;
+		}
+		gate->mark->refs++;
+		item->mark = gate->mark;
+		queue_append(stream, item);
+	}
+	return true;
+}
+
+struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy)
+{
+	struct stream *stream = queue_add(context, flags, is_legacy);
+	if (stream != NULL && context->gates != NULL && !wait_for_gates(stream)) {
+		object_remove(&stream->object);
+		queue_close(stream);
+		return NULL;
+	}
+	return stream;
+}

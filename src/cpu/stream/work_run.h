@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_WORK_RUN_H
+#define CPU_WORK_RUN_H
+
+/* What can be done with work of any kind, launches of graphs included: copy it, judge it, run it. */
+#include "cpu/stream/graph_run.h"
+#include "cpu/stream/operation.h"
+
+/* A copy on the heap that borrows nothing, but for the memory that a copy or a fill is about.  With
+ * `stage`, a copy's source is read now.  NULL when memory runs out. */
+struct work *work_clone(const struct work *work, bool stage);
+/* Free a clone; NULL is fine.  Not with the lock of queue.h. */
+void work_free(struct work *work);
+
+/* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
+ * of queue.h. */
+static inline bool work_is_quick(const struct work *work)
+{
+	return work->kind == WORK_GRAPH ? graph_run_is_quick(work->run)
+		: operation_is_quick(work);
+}
+
+/*
+ * Do it on the calling thread, to its end.  What fails poisons the context; in a poisoned one
+ * nothing is done, but that callbacks are told, memory is freed and marks are made.  WORK_RECORD
+ * and WORK_WAIT are the streams' own and do nothing here.
+ */
+void work_run(struct context *context, const struct work *work);
+
+#endif
