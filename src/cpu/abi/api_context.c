@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts: how they begin and end.  The primary context always has the same handle, which means something while it is active.  The first
- * use, by a context most often, makes the device (memory, pool, fault handlers), the last one that
- * goes takes it away, so that nothing runs at load time or at exit.
+ * Contexts: how they begin and end; object/context.c has what every call asks of them.  The primary
+ * context always has the same handle, which means something while it is active.  The first use, by a
+ * context most often, makes the device (memory, pool, fault handlers), the last one that goes takes
+ * it away, so that nothing runs at load time or at exit.
  *
  * A context that ends first loses its handle, then its work: without any lock, since a function of
  * the host that it waits for may wait for another thread, which may need a context.
@@ -13,11 +14,10 @@
 #include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
+#include "cpu/exec/pool.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
-#include "cpu/exec/pool.h"
 #include "cpu/stream/runner.h"
-#include "cpu/stream/stream.h"
 
 #include <string.h>
 

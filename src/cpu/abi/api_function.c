@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is known about a kernel: its attributes, its parameters, and how many of its blocks fit on
- * a multiprocessor, which is one or none (see api_device.c).
+ * a multiprocessor, which is one or none (see object/device.c).
  */
 #include "base/common.h"
 

@@ -160,20 +160,21 @@ static CUresult apply_view(const char *call, struct texture_object *t,
 			d->Height, d->Depth);
 	}
 	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= texture->level_count
-	    || v->firstLayer > v->lastLayer || v->lastLayer >= (t->texture.layers > 0 ? t->texture.layers : 1)) {
+	    || v->firstLayer > v->lastLayer
+	    || v->lastLayer >= (texture->layers > 0 ? texture->layers : 1)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of levels %u to %u and layers "
 			"%u to %u of %u and %u", call, v->firstMipmapLevel, v->lastMipmapLevel,
-			v->firstLayer, v->lastLayer, texture->level_count, t->texture.layers);
+			v->firstLayer, v->lastLayer, texture->level_count, texture->layers);
 	}
 	texture->level_count = v->lastMipmapLevel - v->firstMipmapLevel + 1;
 	memmove(texture->levels, texture->levels + v->firstMipmapLevel,
 		texture->level_count * sizeof(texture->levels[0]));
-	for (uint32_t i = 0; i < texture->level_count && t->texture.layers > 0; i++) {
+	for (uint32_t i = 0; i < texture->level_count && texture->layers > 0; i++) {
 		struct image *level = &texture->levels[i];
 		level->data += v->firstLayer * level->slice_size;
 		level->slices = v->lastLayer - v->firstLayer + 1;
 	}
-	t->texture.layers = t->texture.layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
+	texture->layers = texture->layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
 	return view_format(call, v->format, &texture->format);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
- * when it is first asked for.  Of a big text that was good before (outline.c), or whose kernels were
- * each found good (survey.c), only what is outside of kernels is read, and each kernel when it is
- * asked for.  What is wrong with the PTX is told as
- * ptxas does, with the line, in the log buffer of the caller and in the driver's log.
+ * when it is first asked for (function.c).  Of a big text that was good before (outline.c), or whose
+ * kernels were each found good (survey.c), only what is outside of kernels is read, and each kernel
+ * when it is asked for.  What is wrong with the PTX is told as ptxas does, with the line, in the log
+ * buffer of the caller and in the driver's log.
  *
  * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
  * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.

@@ -13,12 +13,12 @@
 #include "cpu/object/survey.h"
 
 #include "base/cores.h"
+#include "cpu/config/settings.h"
+#include "cpu/exec/pool.h"
+#include "cpu/ir/flatten.h"
 #include "cpu/object/module.h"
 #include "cpu/ptx/check.h"
-#include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"
-#include "cpu/exec/pool.h"
-#include "cpu/config/settings.h"
 
 enum {
 	MOST_HELPERS = 3,

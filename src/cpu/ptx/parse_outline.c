@@ -11,7 +11,7 @@
  * (symbol_find).
  *
  * So a text of many kernels can be checked without holding them: it is skimmed for where they are
- * (parse_skim), and each is read and forgotten again (api_survey.c).
+ * (parse_skim), and each is read and forgotten again (survey.c).
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams, as the functions of the API use them: by handle.  What comes before is in queue.c.  This
- * decides who does a piece of work: the thread that enqueues it, or the stream's own.
+ * Streams, as the functions of the API use them: by handle; queue.c says what a stream is.  This
+ * decides who does a piece of work: the thread that enqueues it, or the stream's own.  It also ends
+ * the work of a context, and then all else that the context has.
  */
 #include "base/common.h"
 

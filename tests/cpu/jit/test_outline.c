@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/jit/outline.c, parse_part.c, api_kernel.c: kernels that are read when they are asked for.  What
+ * src/cpu/jit/outline.c, parse_part.c, function.c: kernels that are read when they are asked for.  What
  * is read late must be what is read with all the rest: every part of a module is written as text
  * both ways and compared.
  */
