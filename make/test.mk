@@ -139,10 +139,11 @@ check-cpu-%: $(BUILD)/check_cpu
 suite-runner := $(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
 test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=names
 	$(if $(suite-runner),,@echo 'SUITE=$(SUITE): there is none; these are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
-golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) lib ## write the expected files of tests anew: see git diff
+golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expected files of tests anew: see git diff
 	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<
 	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \
 		$(nvrtc) $(test-cache) $(BUILD)/samples/$$name </dev/null >$$out.new && mv $$out.new $$out || exit 1; done
+	@.ci/check-layers --write $(BUILD) $(LAYERS)
 
 # The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it too.
 .PHONY: check-driver check-large check-features
@@ -172,7 +173,8 @@ check-sample-%: $(BUILD)/samples/% lib
 check-pages: $(example-programs) lib
 	$(call step,$@,$(nvrtc) $(test-cache) $(patience) .ci/check-pages $(BUILD))
 check-layers: all ## no folder of src uses one below it in make/lib.mk, by includes and by symbols
-	$(call step,$@,.ci/check-layers)
+	$(call step,$@,.ci/check-layers $(BUILD) $(LAYERS))
+	$(call step,$@ finds what is planted,tests/build/check_layers $(BUILD) $(LAYERS))
 check-makefile: ## a change recompiles what it touches and nothing else
 	$(call step,$@,MAKE='$(MAKE)' tests/build/check_makefile)
 check-pycuda:
@@ -246,5 +248,5 @@ lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) $(wildcard tests/*/check tests/cli/* \
-		tests/build/* bench/*.sh tests/samples/*.sh))
+	$(call step,$@,shellcheck $(filter-out %.txt,$(wildcard .ci/*)) $(wildcard tests/*/check tests/cli/check_* \
+		tests/build/check_* bench/*.sh tests/samples/*.sh))
