@@ -234,8 +234,8 @@ check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
 	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
 check-reproducible: ## two builds in different folders give the same bytes
 	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
-check-fresh: ## make setup run check in a new bare Debian 12 (root, debootstrap, network)
-	@.ci/check-fresh
+check-fresh: ## the README's two commands on a bare Debian 12, or with the toolkit hidden
+	$(call step,$@,.ci/check-fresh)
 
 .PHONY: lint lint-c lint-shell
 # How far the analyzer follows the paths of a function: by default 225,000 steps, which take five
