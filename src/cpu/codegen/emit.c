@@ -13,10 +13,11 @@
 
 #include "base/alloc.h"
 #include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 #include "cpu/ir/spin.h"
 #include "cpu/ir/split.h"
-
-#include <string.h>
 
 static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 

@@ -14,7 +14,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 enum { SCATTERED = 6, WHOLE = 4 };
 

@@ -8,7 +8,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 /* An overflow-reporting intrinsic: the value, and the flag in *overflow. */
 static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef a,

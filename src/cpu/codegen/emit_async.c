@@ -7,7 +7,10 @@
 #include "base/common.h"
 
 #include "cpu/runtime/rt_mbarrier.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Bytes to read of a copy, i32: operand 3 says how many, or whether none. */
 static LLVMValueRef bytes_of(struct emit *e, const struct ptx_inst *inst)

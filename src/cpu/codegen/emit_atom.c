@@ -14,7 +14,11 @@
 #include "base/common.h"
 
 #include "cpu/runtime/rt_atom.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_passes.h"
 
 /* How far the search for the integer goes: sums of sums, loops within loops. */
 enum { MOST_STEPS = 12 };

@@ -7,7 +7,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 static LLVMValueRef arg32(struct emit *e, const struct ptx_inst *inst, size_t i)
 {

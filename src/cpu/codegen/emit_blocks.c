@@ -10,7 +10,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 static void make_converged(struct emit *e)
 {

@@ -17,7 +17,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_passes.h"
 
 #include <stdlib.h>
 #include <string.h>

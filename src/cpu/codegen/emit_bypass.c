@@ -19,7 +19,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 #define LINE 64u
 enum { MOST_ORIGINS = 8, MOST_PAIRS = 12, MOST_INSTS = 2000 };

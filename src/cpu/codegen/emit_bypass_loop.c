@@ -15,7 +15,8 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_passes.h"
+#include "cpu/codegen/emit_value.h"
 
 #include <string.h>
 

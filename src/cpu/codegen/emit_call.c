@@ -6,7 +6,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Argument i as an integer of its size. */
 static LLVMValueRef argument(struct emit *e, const struct ptx_inst *inst, size_t i)

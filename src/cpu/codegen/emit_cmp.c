@@ -3,7 +3,10 @@
 /* Comparing and choosing: setp, set, selp, slct, testp. */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Which comparison an instruction asks for, in the four meanings that its word can have. */
 static const struct compare {

@@ -6,7 +6,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 static bool is_real(enum ptx_type type)
 {

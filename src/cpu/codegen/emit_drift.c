@@ -23,7 +23,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_passes.h"
+#include "cpu/codegen/emit_value.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,8 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 enum { LINE = 64, PART = 32, MOST_PARTS = 16, MOST_READS = 4 };
 

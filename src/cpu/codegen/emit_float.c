@@ -8,7 +8,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_value.h"
 
 static LLVMValueRef widen(struct emit *e, LLVMValueRef value)
 {

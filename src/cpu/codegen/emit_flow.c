@@ -12,9 +12,11 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
-
-#include <string.h>
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* --- Yields --- */
 

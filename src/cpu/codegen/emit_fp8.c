@@ -9,7 +9,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 struct small {
 	enum ptx_type type;

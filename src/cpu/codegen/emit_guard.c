@@ -12,7 +12,8 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_value.h"
 
 const struct emit_certain *emit_find_certain(const struct emit *e, unsigned reg)
 {

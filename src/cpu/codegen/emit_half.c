@@ -12,7 +12,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 enum { CANONICAL_NAN = 0x7fff };
 

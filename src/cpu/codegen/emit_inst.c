@@ -9,7 +9,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Gathers and scatters in a block of LLVM. */
 enum { MOST_LANE_ACCESSES = 32 };

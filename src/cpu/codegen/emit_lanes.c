@@ -9,8 +9,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/runtime/rt_collect.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 LLVMValueRef emit_active(struct emit *e)
 {

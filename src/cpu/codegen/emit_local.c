@@ -10,7 +10,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 enum { WORD = 4, WORDS = WORD * RT_MAX_WIDTH };
 

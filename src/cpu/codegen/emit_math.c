@@ -8,7 +8,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Coefficients from the constant term up. */
 #define COUNT_AND(...) sizeof((float[]){__VA_ARGS__}) / sizeof(float), {__VA_ARGS__}

@@ -9,7 +9,10 @@
 #include "cpu/ptx/ptx_mma.h"
 #include "cpu/runtime/rt_collect.h"
 #include "cpu/runtime/rt_mma.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* The registers of a list, or the one register. */
 static const struct ptx_operand *registers(const struct ptx_operand *operand, size_t *count)

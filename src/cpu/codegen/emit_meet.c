@@ -14,7 +14,10 @@
 #include "base/common.h"
 
 #include "cpu/runtime/rt_collect.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 #include <stdio.h>
 

@@ -12,9 +12,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
-
-#include <string.h>
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
  * is no atomic access to 16 bytes on every processor, so a strong one is only volatile. */

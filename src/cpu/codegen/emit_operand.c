@@ -12,7 +12,8 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* --- Addresses --- */
 

@@ -11,7 +11,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_float.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_value.h"
 
 enum emit_round emit_round_of(const struct ptx_inst *inst)
 {

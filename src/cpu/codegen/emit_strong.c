@@ -7,7 +7,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 bool emit_is_strong(struct emit *e, const struct ptx_inst *inst)
 {

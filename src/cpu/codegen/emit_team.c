@@ -18,7 +18,10 @@
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 #include "cpu/ir/team.h"
 
 #include <string.h>

@@ -6,7 +6,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 #include "cpu/runtime/texture.h"
 
 /* Room for a request and for four results behind it; one place serves all of a kernel. */

@@ -11,7 +11,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_value.h"
 
 #include <string.h>
 

@@ -10,7 +10,11 @@
 #include "base/common.h"
 
 #include "cpu/runtime/rt_collect.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* Who takes part: operand `index`, or who is there if the instruction has none. */
 static void collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,

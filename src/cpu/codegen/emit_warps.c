@@ -10,7 +10,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_memory.h"
+#include "cpu/codegen/emit_value.h"
 
 /* More than these stay where they are: a kernel may read few of very many. */
 enum { MOST_PARAMS = 64 };

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_passes.h"
 #include "cpu/codegen/jit_dump.h"
 #include "cpu/codegen/jit_link.h"
 #include "cpu/codegen/jit_llvm.h"

@@ -9,8 +9,6 @@
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/flat.h"
 
-#include <string.h>
-
 /* The address of a variable on the stack is a sum, which mov and cvta take from a register. */
 static void use_frame(struct flat *f, struct ptx_inst *inst)
 {

@@ -12,8 +12,6 @@
 
 #include "cpu/ir/flat.h"
 
-#include <string.h>
-
 enum { DYNAMIC_ALIGN = 16 }; /* of dynamic shared memory, at least; as in parse.c */
 
 struct vars {
