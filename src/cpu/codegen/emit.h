@@ -115,13 +115,13 @@ struct emit {
 	LLVMValueRef bases[PTX_SREG_COUNT]; /* W = 32: of one lane, */
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
-	LLVMValueRef arrays;            /* see emit_wide.c; NULL until there are some */
+	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
 	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
 	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	struct emit_bypass *bypass;     /* W = 32: see emit_bypass.c; NULL: no store is such */
 	struct emit_alone *alone;       /* W = 32: instead of diverged versions, see emit_alone.c */
-	LLVMValueRef results[2];        /* see emit_meet.c, likewise */
+	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
 

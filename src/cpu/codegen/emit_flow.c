@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What ends a block: branches, exits, barriers, and the yields that make a kernel a coroutine.
+ * What ends a block: branches, exits, traps, and the yields that make a kernel a coroutine.
  *
  * To yield is to store the registers that are still needed to the frame, to note the reason in the
  * warp, and to return a number; resumed with it, the kernel loads the registers again and goes on.
