@@ -2,6 +2,7 @@
 #
 # For .ci/check-layers: reads .ci/cycles.txt, then facts,
 #
+#	file FILE                       there is a source FILE
 #	include FILE LINE QUOTE NAME    FILE includes NAME, in " or <
 #	defines FILE SYMBOL             the object of FILE defines a global symbol
 #	needs FILE SYMBOL               and needs one
@@ -119,16 +120,18 @@ $1 == "include" && $4 == "\"" && $2 ~ /^(samples|include)\// {
 	complain($2 ":" $3 ": may not include \"" $5 "\"")
 }
 
+$1 == "file" {
+	seen[$2] = 1
+}
+
 $1 == "defines" {
 	definers[$3] = definers[$3] " " $2
-	seen[$2] = 1
 }
 
 $1 == "needs" {
 	wanted++
 	user[wanted] = $2
 	symbol[wanted] = $3
-	seen[$2] = 1
 }
 
 # Files of the same name in one library are hard to tell apart in messages and debuggers.
