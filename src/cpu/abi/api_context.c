@@ -257,7 +257,7 @@ static void end(CUcontext handle, struct context *context)
 
 API(cuCtxDestroy_v2, CUcontext handle)
 {
-	struct context *context;
+	struct context *context = NULL;
 	CUresult result = api_ready(__func__);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -265,7 +265,7 @@ API(cuCtxDestroy_v2, CUcontext handle)
 	pthread_mutex_lock(&state.lock);
 	result = take_locked(__func__, handle, &context);
 	pthread_mutex_unlock(&state.lock);
-	if (result == CUDA_SUCCESS) {
+	if (context != NULL) {
 		end(handle, context);
 	}
 	return result;
