@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ARRAY_H
-#define ARRAY_H
+#ifndef ARRAY_ARRAY_H
+#define ARRAY_ARRAY_H
 
 /* What the files about arrays share. */
 #include "core/dtype.h"

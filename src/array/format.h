@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FORMAT_H
-#define FORMAT_H
+#ifndef ARRAY_FORMAT_H
+#define ARRAY_FORMAT_H
 
 /* Array elements -> text, laid out as numpy does. */
 #include "base/str.h"

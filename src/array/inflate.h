@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef INFLATE_H
-#define INFLATE_H
+#ifndef ARRAY_INFLATE_H
+#define ARRAY_INFLATE_H
 
 /* Inflate raw deflate data with zlib, found at run time. */
 #include "base/error.h"

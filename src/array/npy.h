@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef NPY_H
-#define NPY_H
+#ifndef ARRAY_NPY_H
+#define ARRAY_NPY_H
 
 /* The .npy format as .npz uses it. */
 #include "array/array.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef OVERLAP_H
-#define OVERLAP_H
+#ifndef ARRAY_OVERLAP_H
+#define ARRAY_OVERLAP_H
 
 /* Whether two arrays have bytes in common. */
 #include "array/array.h"

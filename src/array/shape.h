@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SHAPE_H
-#define SHAPE_H
+#ifndef ARRAY_SHAPE_H
+#define ARRAY_SHAPE_H
 
 /* Shapes: as text for messages, checked, and with axes that count from either end. */
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SPAN_H
-#define SPAN_H
+#ifndef ARRAY_SPAN_H
+#define ARRAY_SPAN_H
 
 /* Elements between host and device, both at strides, by way of their span. */
 #include "core/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef STRIDED_H
-#define STRIDED_H
+#ifndef ARRAY_STRIDED_H
+#define ARRAY_STRIDED_H
 
 /* Elements at strides, on a device or on the host: where they lie, and moving those of the host. */
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VIEW_H
-#define VIEW_H
+#ifndef ARRAY_VIEW_H
+#define ARRAY_VIEW_H
 
 /* How views are made; see view.c. */
 #include "array/array.h"

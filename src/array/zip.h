@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ZIP_H
-#define ZIP_H
+#ifndef ARRAY_ZIP_H
+#define ARRAY_ZIP_H
 
 /* Zip archives: list, read and write entries. */
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_CACHE_H
-#define RTC_CACHE_H
+#ifndef CACHE_CACHE_H
+#define CACHE_CACHE_H
 
 /* rtc_compile behind a folder of what was compiled before. */
 #include "rtc/compile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_COMPILER_H
-#define RTC_COMPILER_H
+#ifndef CACHE_COMPILER_H
+#define CACHE_COMPILER_H
 
 /* Which compiler a compile would use: what the cache must know of it. */
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_INCLUDES_H
-#define RTC_INCLUDES_H
+#ifndef CACHE_INCLUDES_H
+#define CACHE_INCLUDES_H
 
 /* What a source text asks the preprocessor for, without preprocessing it. */
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_KEY_H
-#define RTC_KEY_H
+#ifndef CACHE_KEY_H
+#define CACHE_KEY_H
 
 /*
  * The key of a compile: everything that its output depends on, as parts that have names.  Equal keys

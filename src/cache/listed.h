@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_LISTED_H
-#define RTC_LISTED_H
+#ifndef CACHE_LISTED_H
+#define CACHE_LISTED_H
 
 /* What big texts of PTX say of their kernels, from the cache on disk. */
 #include "rtc/compile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_LOOKED_H
-#define RTC_LOOKED_H
+#ifndef CACHE_LOOKED_H
+#define CACHE_LOOKED_H
 
 /* What was found out by looking at files, in the cache on disk as long as these stay as they are. */
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_PACK_H
-#define RTC_PACK_H
+#ifndef CACHE_PACK_H
+#define CACHE_PACK_H
 
 /* An image as bytes: for the cache on disk, and for files that ship without a compiler. */
 #include "base/str.h"

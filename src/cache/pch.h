@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_PCH_H
-#define RTC_PCH_H
+#ifndef CACHE_PCH_H
+#define CACHE_PCH_H
 
 /*
  * Precompiled headers: NVRTC keeps in memory what it made of the headers that a source begins with,

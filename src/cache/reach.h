@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_REACH_H
-#define RTC_REACH_H
+#ifndef CACHE_REACH_H
+#define CACHE_REACH_H
 
 /* The files that a compile may read, and what is in them. */
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_REACH_INNER_H
-#define RTC_REACH_INNER_H
+#ifndef CACHE_REACH_INNER_H
+#define CACHE_REACH_INNER_H
 
 /* What the files of reach.c share: a search, from a text to the files that it reaches.  All of it,
  * and what the process remembers, is for who has the lock of reach_find. */

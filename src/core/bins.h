@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BINS_H
-#define BINS_H
+#ifndef CORE_BINS_H
+#define CORE_BINS_H
 
 /*
  * Free blocks of memory by size: the smallest that is large enough is found at once.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef DEVICE_H
-#define DEVICE_H
+#ifndef CORE_DEVICE_H
+#define CORE_DEVICE_H
 
 /*
  * Devices, and the streams that are a part of them.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef DTYPE_H
-#define DTYPE_H
+#ifndef CORE_DTYPE_H
+#define CORE_DTYPE_H
 
 /* Element types, of which the built-in ones are looked up without a call. */
 #include "base/common.h"

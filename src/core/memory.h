@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MEMORY_H
-#define MEMORY_H
+#ifndef CORE_MEMORY_H
+#define CORE_MEMORY_H
 
 /*
  * Memory of devices, buffers over it, and the arrays over these.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MEMPOOL_H
-#define MEMPOOL_H
+#ifndef CORE_MEMPOOL_H
+#define CORE_MEMPOOL_H
 
 /*
  * The pool: memory of a device, or pinned memory of the host, kept for reuse in stream order.

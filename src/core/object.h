@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef OBJECT_H
-#define OBJECT_H
+#ifndef CORE_OBJECT_H
+#define CORE_OBJECT_H
 
 /* What all objects behind public handles have: counts, and checks of the arguments of calls. */
 #include "base/error.h"

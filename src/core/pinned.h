@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PINNED_H
-#define PINNED_H
+#ifndef CORE_PINNED_H
+#define CORE_PINNED_H
 
 /* Pinned host memory, known by its address; see pinned.c. */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SHELF_H
-#define SHELF_H
+#ifndef CORE_SHELF_H
+#define CORE_SHELF_H
 
 /*
  * Free memory that one stream used last: blocks by size, and parked memory.

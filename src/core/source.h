@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SOURCE_H
-#define SOURCE_H
+#ifndef CORE_SOURCE_H
+#define CORE_SOURCE_H
 
 /*
  * How the pools ask the driver for segments, and give them back.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef STREAM_H
-#define STREAM_H
+#ifndef CORE_STREAM_H
+#define CORE_STREAM_H
 
 /* Streams and events: how they are made, and order between them. */
 #include "core/device.h"

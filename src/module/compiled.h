@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef COMPILED_H
-#define COMPILED_H
+#ifndef MODULE_COMPILED_H
+#define MODULE_COMPILED_H
 
 /* The images that this process has compiled, or read from disk. */
 #include "module/module.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LOAD_H
-#define LOAD_H
+#ifndef MODULE_LOAD_H
+#define MODULE_LOAD_H
 
 /* Bytes of any format -> an image that a device loads; what helps when its driver refuses it. */
 #include "module/module.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LOADED_H
-#define LOADED_H
+#ifndef MODULE_LOADED_H
+#define MODULE_LOADED_H
 
 /* Modules that several callers share without noticing. */
 #include "module/module.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MODULE_H
-#define MODULE_H
+#ifndef MODULE_MODULE_H
+#define MODULE_MODULE_H
 
 /* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
 #include "core/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WARM_H
-#define WARM_H
+#ifndef MODULE_WARM_H
+#define MODULE_WARM_H
 
 /* What goes over the socket between kz_warm_up and its workers. */
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CUSTOM_H
-#define CUSTOM_H
+#ifndef OPS_CUSTOM_H
+#define OPS_CUSTOM_H
 
 /* Kernels of users' strings: what elementwise ones and reductions share. */
 #include "base/str.h"

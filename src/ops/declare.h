@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef DECLARE_H
-#define DECLARE_H
+#ifndef OPS_DECLARE_H
+#define OPS_DECLARE_H
 
 /* The argument list of a user's kernel, "float a, const float *x", as data. */
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef DEVICE_CODE_H
-#define DEVICE_CODE_H
+#ifndef OPS_DEVICE_CODE_H
+#define OPS_DEVICE_CODE_H
 
 /* The texts of kernels/NAME.cuh, of which generated kernels are made; zero-terminated. */
 #define DEVICE_CODE(X) \

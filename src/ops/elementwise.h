@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ELEMENTWISE_H
-#define ELEMENTWISE_H
+#ifndef OPS_ELEMENTWISE_H
+#define OPS_ELEMENTWISE_H
 
 /* Run an expression over arrays: broadcast, protect what overlaps, launch one kernel. */
 #include "ops/expr.h"

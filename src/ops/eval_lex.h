@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EVAL_LEX_H
-#define EVAL_LEX_H
+#ifndef OPS_EVAL_LEX_H
+#define OPS_EVAL_LEX_H
 
 /* The text of an expression -> tokens, one at a time. */
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EVAL_PARSE_H
-#define EVAL_PARSE_H
+#ifndef OPS_EVAL_PARSE_H
+#define OPS_EVAL_PARSE_H
 
 /* The text of an expression and its variables -> struct expr. */
 #include "ops/expr.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EXPR_H
-#define EXPR_H
+#ifndef OPS_EXPR_H
+#define OPS_EXPR_H
 
 /*
  * An elementwise computation as data: nodes in an array, each using only those before it; the last

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GENERATE_H
-#define GENERATE_H
+#ifndef OPS_GENERATE_H
+#define OPS_GENERATE_H
 
 /* An expression and how its arrays lie -> the CUDA C of one kernel. */
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef KERNELS_H
-#define KERNELS_H
+#ifndef OPS_KERNELS_H
+#define OPS_KERNELS_H
 
 /* Kernels that the library generates: made once for each key and device, and launched. */
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PLAN_H
-#define PLAN_H
+#ifndef OPS_PLAN_H
+#define OPS_PLAN_H
 
 /* How an expression is run over arrays: how they lie, and the launch that this asks for. */
 #include "ops/elementwise.h"

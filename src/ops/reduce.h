@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef REDUCE_H
-#define REDUCE_H
+#ifndef OPS_REDUCE_H
+#define OPS_REDUCE_H
 
 /* Reduce the elements of an expression along axes. */
 #include "base/str.h"

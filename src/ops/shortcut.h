@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SHORTCUT_H
-#define SHORTCUT_H
+#ifndef OPS_SHORTCUT_H
+#define OPS_SHORTCUT_H
 
 /* Operations on arrays that are alike go the way of the first such call: no expression is built for
  * them, and no kernel looked for. */

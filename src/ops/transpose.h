@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TRANSPOSE_H
-#define TRANSPOSE_H
+#ifndef OPS_TRANSPOSE_H
+#define OPS_TRANSPOSE_H
 
 /* Copies that turn matrices around. */
 #include "core/memory.h"

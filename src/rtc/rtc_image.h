@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_IMAGE_H
-#define RTC_IMAGE_H
+#ifndef RTC_RTC_IMAGE_H
+#define RTC_RTC_IMAGE_H
 
 /* Putting an image's list of kernels together: for compile.c and the readers of PTX and cubin. */
 #include "rtc/compile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_LINK_H
-#define RTC_LINK_H
+#ifndef RTC_RTC_LINK_H
+#define RTC_RTC_LINK_H
 
 /* Images -> one image, by nvJitLink. */
 #include "rtc/parts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RTC_SCAN_H
-#define RTC_SCAN_H
+#ifndef RTC_SOURCE_SCAN_H
+#define RTC_SOURCE_SCAN_H
 
 /* What a look at CUDA C++ source text, without compiling it, tells about its kernels. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_API_H
-#define CPU_API_H
+#ifndef CPU_ABI_API_H
+#define CPU_ABI_API_H
 
 /*
  * What the files of exported functions share.  The functions are in api_*.c, by chapter of NVIDIA's

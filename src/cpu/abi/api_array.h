@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_API_ARRAY_H
-#define CPU_API_ARRAY_H
+#ifndef CPU_ABI_API_ARRAY_H
+#define CPU_ABI_API_ARRAY_H
 
 /* CUDA arrays, for the files of the driver API that copy, sample or store to them. */
 #include "cpu/abi/api.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_API_GRAPH_H
-#define CPU_API_GRAPH_H
+#ifndef CPU_ABI_API_GRAPH_H
+#define CPU_ABI_API_GRAPH_H
 
 /* The parameters of one kind of node, as those of any: for nodes and for executable graphs. */
 #include "cpu/abi/api.h"

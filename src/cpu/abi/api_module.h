@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_API_MODULE_H
-#define CPU_API_MODULE_H
+#ifndef CPU_ABI_API_MODULE_H
+#define CPU_ABI_API_MODULE_H
 
 /* Attributes of a function or of a library's kernel. */
 #include "cpu/abi/api.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EXPORTS_H
-#define CPU_EXPORTS_H
+#ifndef CPU_ABI_EXPORTS_H
+#define CPU_ABI_EXPORTS_H
 
 #include "base/common.h"
 

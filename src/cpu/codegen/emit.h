@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_H
-#define CPU_EMIT_H
+#ifndef CPU_CODEGEN_EMIT_H
+#define CPU_CODEGEN_EMIT_H
 
 /*
  * From a checked PTX kernel to LLVM IR: what all files of emit_*.c share.  What they have for each

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_FLOAT_H
-#define CPU_EMIT_FLOAT_H
+#ifndef CPU_CODEGEN_EMIT_FLOAT_H
+#define CPU_CODEGEN_EMIT_FLOAT_H
 
 /* Floating-point numbers: rounding, small ones, halves. */
 #include "cpu/codegen/emit.h"

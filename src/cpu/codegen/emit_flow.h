@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_FLOW_H
-#define CPU_EMIT_FLOW_H
+#ifndef CPU_CODEGEN_EMIT_FLOW_H
+#define CPU_CODEGEN_EMIT_FLOW_H
 
 /* Control flow: what ends a block, and the versions of blocks. */
 #include "cpu/runtime/rt.h"

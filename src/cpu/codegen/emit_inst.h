@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_INST_H
-#define CPU_EMIT_INST_H
+#ifndef CPU_CODEGEN_EMIT_INST_H
+#define CPU_CODEGEN_EMIT_INST_H
 
 /* Instructions: the functions that the rows of ptx.def name, and what calls them. */
 #include "cpu/codegen/emit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_LANES_H
-#define CPU_EMIT_LANES_H
+#ifndef CPU_CODEGEN_EMIT_LANES_H
+#define CPU_CODEGEN_EMIT_LANES_H
 
 /* The lanes of a warp: which of them run, one after the other, together. */
 #include "cpu/codegen/emit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_MEMORY_H
-#define CPU_EMIT_MEMORY_H
+#ifndef CPU_CODEGEN_EMIT_MEMORY_H
+#define CPU_CODEGEN_EMIT_MEMORY_H
 
 /* Memory: fields, addresses, and the ways in which a warp loads and stores. */
 #include "cpu/codegen/emit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_PASSES_H
-#define CPU_EMIT_PASSES_H
+#ifndef CPU_CODEGEN_EMIT_PASSES_H
+#define CPU_CODEGEN_EMIT_PASSES_H
 
 /* Passes over what the generator has made, once registers are values of LLVM. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EMIT_VALUE_H
-#define CPU_EMIT_VALUE_H
+#ifndef CPU_CODEGEN_EMIT_VALUE_H
+#define CPU_CODEGEN_EMIT_VALUE_H
 
 /* Values: types, constants, registers, operands; and short forms of the builder. */
 #include "cpu/codegen/emit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_DUMP_H
-#define CPU_JIT_DUMP_H
+#ifndef CPU_CODEGEN_JIT_DUMP_H
+#define CPU_CODEGEN_JIT_DUMP_H
 
 /* What becomes of a kernel, as text, in files: for `kudzu dump`, and for whoever works on emit.c. */
 #include "cpu/ptx/ptx.h"

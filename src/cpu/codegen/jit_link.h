@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_LINK_H
-#define CPU_JIT_LINK_H
+#ifndef CPU_CODEGEN_JIT_LINK_H
+#define CPU_CODEGEN_JIT_LINK_H
 
 /* LLVM's own linker, for objects that code.c does not load. */
 #include "cpu/codegen/jit_llvm.h"

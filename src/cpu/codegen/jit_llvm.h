@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_LLVM_H
-#define CPU_JIT_LLVM_H
+#ifndef CPU_CODEGEN_JIT_LLVM_H
+#define CPU_CODEGEN_JIT_LLVM_H
 
 /*
  * LLVM's part of jit.c, which is in a library of its own, libkudzu-cpu-llvm.so: to load LLVM takes

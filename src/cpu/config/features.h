@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_FEATURES_H
-#define CPU_FEATURES_H
+#ifndef CPU_CONFIG_FEATURES_H
+#define CPU_CONFIG_FEATURES_H
 
 /* Which instructions of the processor compiled code may use: all, or, by KUDZU_CPU_FEATURES, those
  * of older ones. */

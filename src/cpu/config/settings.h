@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_SETTINGS_H
-#define CPU_SETTINGS_H
+#ifndef CPU_CONFIG_SETTINGS_H
+#define CPU_CONFIG_SETTINGS_H
 
 /* What the user may set, by environment variables. */
 #include "base/common.h"

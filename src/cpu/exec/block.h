@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_BLOCK_H
-#define CPU_BLOCK_H
+#ifndef CPU_EXEC_BLOCK_H
+#define CPU_EXEC_BLOCK_H
 
 /* Run one block: resume its warps, one after another, until all threads have exited. */
 #include "cpu/runtime/rt.h"

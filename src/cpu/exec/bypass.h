@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_BYPASS_H
-#define CPU_BYPASS_H
+#ifndef CPU_EXEC_BYPASS_H
+#define CPU_EXEC_BYPASS_H
 
 /*
  * Stores that go past the cache (emit_bypass.c), for launches that read and write more than it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LAUNCH_H
-#define CPU_LAUNCH_H
+#ifndef CPU_EXEC_LAUNCH_H
+#define CPU_EXEC_LAUNCH_H
 
 /* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
  * at a time, and several of them share the pool: the one that does not get it runs alone. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LAUNCH_FLOAT_H
-#define CPU_LAUNCH_FLOAT_H
+#ifndef CPU_EXEC_LAUNCH_FLOAT_H
+#define CPU_EXEC_LAUNCH_FLOAT_H
 
 /* Compiled code expects the floating-point state that a program starts with; the caller's thread
  * may have another (rounding, flush to zero). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_POOL_H
-#define CPU_POOL_H
+#ifndef CPU_EXEC_POOL_H
+#define CPU_EXEC_POOL_H
 
 /* Worker threads that help the calling one.  Any thread may call; they do one job at a time. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_ROOM_H
-#define CPU_ROOM_H
+#ifndef CPU_EXEC_ROOM_H
+#define CPU_EXEC_ROOM_H
 
 /*
  * Memory for one block: shared memory, with 4 GiB without access on either side, so that no 32-bit

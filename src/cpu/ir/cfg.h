@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CFG_H
-#define CPU_CFG_H
+#ifndef CPU_IR_CFG_H
+#define CPU_IR_CFG_H
 
 /* The control-flow graph of a checked function. */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_FLAT_H
-#define CPU_FLAT_H
+#ifndef CPU_IR_FLAT_H
+#define CPU_IR_FLAT_H
 
 /*
  * What flatten.c and flat_*.c share: a kernel on its way to one list of instructions.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_FLATTEN_H
-#define CPU_FLATTEN_H
+#ifndef CPU_IR_FLATTEN_H
+#define CPU_IR_FLATTEN_H
 
 /* Every kernel becomes one list of instructions, with all functions that it may call in it. */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LOWER_H
-#define CPU_LOWER_H
+#ifndef CPU_IR_LOWER_H
+#define CPU_IR_LOWER_H
 
 /* Bring a checked function into the form that cfg.c and emit*.c take. */
 #include "cpu/ptx/ptx.h"

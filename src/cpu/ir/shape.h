@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_SHAPE_H
-#define CPU_SHAPE_H
+#ifndef CPU_IR_SHAPE_H
+#define CPU_IR_SHAPE_H
 
 /*
  * What the lanes of a warp have in common, register by register: the analysis behind fast code for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_SPLIT_H
-#define CPU_SPLIT_H
+#ifndef CPU_IR_SPLIT_H
+#define CPU_IR_SPLIT_H
 
 /* Whether the .local memory of a warp can be split into words; see split.c. */
 #include "cpu/ptx/ptx.h"

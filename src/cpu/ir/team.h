@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_TEAM_H
-#define CPU_TEAM_H
+#ifndef CPU_IR_TEAM_H
+#define CPU_IR_TEAM_H
 
 /* Whether the warps of a block can run as a team, in step; see team.c. */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CODE_H
-#define CPU_CODE_H
+#ifndef CPU_JIT_CODE_H
+#define CPU_JIT_CODE_H
 
 /* Object files of kernels, in memory, to code that can run. */
 #include "cpu/codegen/jit_llvm.h"

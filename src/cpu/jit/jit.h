@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_H
-#define CPU_JIT_H
+#ifndef CPU_JIT_JIT_H
+#define CPU_JIT_JIT_H
 
 /*
  * PTX functions to machine code.  One jit per loaded module; kernels are compiled one at a time,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_OPEN_H
-#define CPU_JIT_OPEN_H
+#ifndef CPU_JIT_JIT_OPEN_H
+#define CPU_JIT_JIT_OPEN_H
 
 /* LLVM's part of the driver, a library of its own: see jit_llvm.h. */
 #include "base/dl.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_KEPT_H
-#define CPU_KEPT_H
+#ifndef CPU_JIT_KEPT_H
+#define CPU_JIT_KEPT_H
 
 /*
  * What compiling a kernel came to, kept on disk for the next process: the cache of base/store.h,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_OUTLINE_H
-#define CPU_OUTLINE_H
+#ifndef CPU_JIT_OUTLINE_H
+#define CPU_JIT_OUTLINE_H
 
 /*
  * Big texts that were found good, and where their kernels are: in memory for this process, in the

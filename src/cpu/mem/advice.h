@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_ADVICE_H
-#define CPU_ADVICE_H
+#ifndef CPU_MEM_ADVICE_H
+#define CPU_MEM_ADVICE_H
 
 /*
  * What programs say about managed memory, page by page; nothing depends on it.  An allocation has a

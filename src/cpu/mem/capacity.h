@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CAPACITY_H
-#define CPU_CAPACITY_H
+#ifndef CPU_MEM_CAPACITY_H
+#define CPU_MEM_CAPACITY_H
 
 /* How much memory the device has. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_FAULT_H
-#define CPU_FAULT_H
+#ifndef CPU_MEM_FAULT_H
+#define CPU_MEM_FAULT_H
 
 /*
  * Hardware faults of compiled code come back as a jump:

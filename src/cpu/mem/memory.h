@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_MEMORY_H
-#define CPU_MEMORY_H
+#ifndef CPU_MEM_MEMORY_H
+#define CPU_MEM_MEMORY_H
 
 /*
  * The device's memory: one range of addresses in which only live allocations can be accessed.  A

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_MEMORY_MAP_H
-#define CPU_MEMORY_MAP_H
+#ifndef CPU_MEM_MEMORY_MAP_H
+#define CPU_MEM_MEMORY_MAP_H
 
 /*
  * What is mapped in one reserved range of addresses: parts of files, as a list sorted by address.

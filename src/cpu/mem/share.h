@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_SHARE_H
-#define CPU_SHARE_H
+#ifndef CPU_MEM_SHARE_H
+#define CPU_MEM_SHARE_H
 
 /*
  * Memory that other processes can map, too: parts of files that have no name.  A process finds such

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CONTEXT_H
-#define CPU_CONTEXT_H
+#ifndef CPU_OBJECT_CONTEXT_H
+#define CPU_OBJECT_CONTEXT_H
 
 /*
  * Contexts, and what a call begins with: it asks whether the driver can be used and which context

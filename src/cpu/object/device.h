@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_DEVICE_H
-#define CPU_DEVICE_H
+#ifndef CPU_OBJECT_DEVICE_H
+#define CPU_OBJECT_DEVICE_H
 
 /* The one device: what all contexts share, and its limits. */
 #include "base/common.h"

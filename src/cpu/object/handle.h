@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_HANDLE_H
-#define CPU_HANDLE_H
+#ifndef CPU_OBJECT_HANDLE_H
+#define CPU_OBJECT_HANDLE_H
 
 /*
  * Handles: numbers that are never addresses, so that a stale one is found out.  A handle says of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_OPTIONS_H
-#define CPU_JIT_OPTIONS_H
+#ifndef CPU_OBJECT_JIT_OPTIONS_H
+#define CPU_OBJECT_JIT_OPTIONS_H
 
 /* What every way of loading code shares: the options that come with it, and opening images. */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LOG_H
-#define CPU_LOG_H
+#ifndef CPU_OBJECT_LOG_H
+#define CPU_OBJECT_LOG_H
 
 /*
  * How a call fails: with a code, and with a reason that is kept in the log.  log.c keeps the reasons

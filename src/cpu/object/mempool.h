@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_MEMPOOL_H
-#define CPU_MEMPOOL_H
+#ifndef CPU_OBJECT_MEMPOOL_H
+#define CPU_OBJECT_MEMPOOL_H
 
 /* Memory pools, and those that other processes can have, too. */
 #include "cpu/mem/memory.h"

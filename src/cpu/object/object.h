@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_OBJECT_H
-#define CPU_OBJECT_H
+#ifndef CPU_OBJECT_OBJECT_H
+#define CPU_OBJECT_OBJECT_H
 
 /*
  * What belongs to a context and ends with it: modules, streams, events, arrays and more.  Each

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_SURVEY_H
-#define CPU_SURVEY_H
+#ifndef CPU_OBJECT_SURVEY_H
+#define CPU_OBJECT_SURVEY_H
 
 /* Whether a big text that nobody has seen is good, without holding its kernels. */
 #include "cpu/jit/outline.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CHECK_H
-#define CPU_CHECK_H
+#ifndef CPU_PTX_CHECK_H
+#define CPU_PTX_CHECK_H
 
 /* Is a parsed module one that this device can run? */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CHECKER_H
-#define CPU_CHECKER_H
+#ifndef CPU_PTX_CHECKER_H
+#define CPU_PTX_CHECKER_H
 
 /* What the files of check.c share: the instruction at hand. */
 #include "cpu/ptx/check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_IMAGE_H
-#define CPU_IMAGE_H
+#ifndef CPU_PTX_IMAGE_H
+#define CPU_PTX_IMAGE_H
 
 /* What programs hand over as code: PTX, or a fat binary that has PTX inside. */
 #include "base/common.h"

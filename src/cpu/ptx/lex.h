@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LEX_H
-#define CPU_LEX_H
+#ifndef CPU_PTX_LEX_H
+#define CPU_PTX_LEX_H
 
 /* PTX text to tokens, one at a time.  The text is borrowed and needs no terminating zero. */
 #include "cpu/ptx/ptx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LINE_H
-#define CPU_LINE_H
+#ifndef CPU_PTX_LINE_H
+#define CPU_PTX_LINE_H
 
 /* What a line of PTX does, and which line of source it was made from: for messages. */
 #include <stdbool.h>

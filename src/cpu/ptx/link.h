@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LINK_H
-#define CPU_LINK_H
+#ifndef CPU_PTX_LINK_H
+#define CPU_PTX_LINK_H
 
 /* Several PTX modules into one, as text. */
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_LINK_SCAN_H
-#define CPU_LINK_SCAN_H
+#ifndef CPU_PTX_LINK_SCAN_H
+#define CPU_PTX_LINK_SCAN_H
 
 /* The inputs of the linker, cut into items: what link_scan.c makes and link.c reads. */
 #include "base/arena.h"

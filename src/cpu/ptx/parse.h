@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_PARSE_H
-#define CPU_PARSE_H
+#ifndef CPU_PTX_PARSE_H
+#define CPU_PTX_PARSE_H
 
 /* PTX text to a module: names resolved, memory laid out, opcodes looked up; not yet type-checked. */
 #include "drv/cuda_abi.h"

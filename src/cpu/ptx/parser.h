@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_PARSER_H
-#define CPU_PARSER_H
+#ifndef CPU_PTX_PARSER_H
+#define CPU_PTX_PARSER_H
 
 /*
  * What the files of parse.c share: the token at hand, names and their scopes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_PTX_H
-#define CPU_PTX_H
+#ifndef CPU_PTX_PTX_H
+#define CPU_PTX_PTX_H
 
 /*
  * A PTX module as data: what parse.c makes, check.c approves, cfg.c adds to and emit*.c reads.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_PTX_MMA_H
-#define CPU_PTX_MMA_H
+#ifndef CPU_PTX_PTX_MMA_H
+#define CPU_PTX_PTX_MMA_H
 
 /*
  * Products of matrices by a warp, D = A * B + C, as data: sizes, types, and which thread holds

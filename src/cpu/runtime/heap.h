@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_HEAP_H
-#define CPU_HEAP_H
+#ifndef CPU_RUNTIME_HEAP_H
+#define CPU_RUNTIME_HEAP_H
 
 /*
  * What malloc and free of kernels work on: a fixed range of device memory.  What is in use is kept

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_PRINT_H
-#define CPU_PRINT_H
+#ifndef CPU_RUNTIME_PRINT_H
+#define CPU_RUNTIME_PRINT_H
 
 /* printf of kernels. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RT_H
-#define CPU_RT_H
+#ifndef CPU_RUNTIME_RT_H
+#define CPU_RUNTIME_RT_H
 
 /*
  * What compiled kernels and the C code around them agree on.  One warp of W lanes is a coroutine:

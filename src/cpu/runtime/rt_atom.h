@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RT_ATOM_H
-#define CPU_RT_ATOM_H
+#ifndef CPU_RUNTIME_RT_ATOM_H
+#define CPU_RUNTIME_RT_ATOM_H
 
 /*
  * Atomic operations of a warp in C: see rt_calls.atom_lanes.  Each lane has an address, a value and,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RT_COLLECT_H
-#define CPU_RT_COLLECT_H
+#ifndef CPU_RUNTIME_RT_COLLECT_H
+#define CPU_RUNTIME_RT_COLLECT_H
 
 /*
  * What the threads of a CUDA warp compute together, in C: see struct rt_exchange.  A thread's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RT_MBARRIER_H
-#define CPU_RT_MBARRIER_H
+#ifndef CPU_RUNTIME_RT_MBARRIER_H
+#define CPU_RUNTIME_RT_MBARRIER_H
 
 /*
  * Barriers that live in shared memory (mbarrier), one operation at a time.  Shared memory belongs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RT_MMA_H
-#define CPU_RT_MMA_H
+#ifndef CPU_RUNTIME_RT_MMA_H
+#define CPU_RUNTIME_RT_MMA_H
 
 /*
  * Matrices of a warp, in C: the results of COLLECT_MMA and what follows it.  Details are those of

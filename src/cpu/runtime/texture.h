@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_TEXTURE_H
-#define CPU_TEXTURE_H
+#ifndef CPU_RUNTIME_TEXTURE_H
+#define CPU_RUNTIME_TEXTURE_H
 
 /*
  * The texture unit as plain C: images in memory, samplers, and what tex, tld4, suld, sust and sured

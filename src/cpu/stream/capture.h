@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CAPTURE_H
-#define CPU_CAPTURE_H
+#ifndef CPU_STREAM_CAPTURE_H
+#define CPU_STREAM_CAPTURE_H
 
 /*
  * Captures: what streams are asked to do becomes nodes of a graph instead.  Everything here belongs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_CAPTURED_H
-#define CPU_CAPTURED_H
+#ifndef CPU_STREAM_CAPTURED_H
+#define CPU_STREAM_CAPTURED_H
 
 /*
  * What streams and events have of a capture: a reference to it, and a tail, the list of nodes that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_DESCRIBE_H
-#define CPU_DESCRIBE_H
+#ifndef CPU_STREAM_DESCRIBE_H
+#define CPU_STREAM_DESCRIBE_H
 
 /*
  * From what the program gives to a struct work, with all checks: for the calls that enqueue it and

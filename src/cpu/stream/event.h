@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EVENT_H
-#define CPU_EVENT_H
+#ifndef CPU_STREAM_EVENT_H
+#define CPU_STREAM_EVENT_H
 
 /*
  * What is inside of events, for who records them and waits for them in a stream.  All of it belongs

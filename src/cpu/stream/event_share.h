@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_EVENT_SHARE_H
-#define CPU_EVENT_SHARE_H
+#ifndef CPU_STREAM_EVENT_SHARE_H
+#define CPU_STREAM_EVENT_SHARE_H
 
 /*
  * Events that several processes have: what they share is a page in a file.  Each record of such an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_GRAPH_H
-#define CPU_GRAPH_H
+#ifndef CPU_STREAM_GRAPH_H
+#define CPU_STREAM_GRAPH_H
 
 /*
  * Graphs as data: nodes and edges.  What a node does is a struct node_data, which never changes

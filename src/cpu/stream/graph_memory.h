@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_GRAPH_MEMORY_H
-#define CPU_GRAPH_MEMORY_H
+#ifndef CPU_STREAM_GRAPH_MEMORY_H
+#define CPU_STREAM_GRAPH_MEMORY_H
 
 /*
  * Memory that graphs allocate and free.  Its address must be the same at every launch, so it is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_GRAPH_NODE_H
-#define CPU_GRAPH_NODE_H
+#ifndef CPU_STREAM_GRAPH_NODE_H
+#define CPU_STREAM_GRAPH_NODE_H
 
 /* What nodes do: made from parameters or from the work of a stream, and compared. */
 #include "cpu/stream/graph.h"

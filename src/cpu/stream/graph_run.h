@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_GRAPH_RUN_H
-#define CPU_GRAPH_RUN_H
+#ifndef CPU_STREAM_GRAPH_RUN_H
+#define CPU_STREAM_GRAPH_RUN_H
 
 /*
  * Executable graphs and their launches.  An executable graph is a copy of a graph; a plan is that

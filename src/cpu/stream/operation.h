@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_OPERATION_H
-#define CPU_OPERATION_H
+#ifndef CPU_STREAM_OPERATION_H
+#define CPU_STREAM_OPERATION_H
 
 /* Work that is no launch of a graph: whether it is quick, and how it is done; see work_run.h. */
 #include "cpu/stream/work.h"

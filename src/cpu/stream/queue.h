@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_QUEUE_H
-#define CPU_QUEUE_H
+#ifndef CPU_STREAM_QUEUE_H
+#define CPU_STREAM_QUEUE_H
 
 /*
  * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.  All

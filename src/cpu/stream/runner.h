@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_RUNNER_H
-#define CPU_RUNNER_H
+#ifndef CPU_STREAM_RUNNER_H
+#define CPU_STREAM_RUNNER_H
 
 /* What runs a kernel of a stream: a launcher, and all that must stay until the kernel has ended. */
 #include "cpu/stream/work.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_STREAM_H
-#define CPU_STREAM_H
+#ifndef CPU_STREAM_STREAM_H
+#define CPU_STREAM_STREAM_H
 
 /*
  * Streams: queues of work, each done in order; see queue.c.  Everything that a stream is to do goes

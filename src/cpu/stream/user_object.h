@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_USER_OBJECT_H
-#define CPU_USER_OBJECT_H
+#ifndef CPU_STREAM_USER_OBJECT_H
+#define CPU_STREAM_USER_OBJECT_H
 
 /* User objects: counted references to something that a function of the program destroys. */
 #include "base/common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_WORK_H
-#define CPU_WORK_H
+#ifndef CPU_STREAM_WORK_H
+#define CPU_STREAM_WORK_H
 
 /*
  * One thing that a stream does, as plain data: a call fills it in, checks it, and gives it to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_WORK_RUN_H
-#define CPU_WORK_RUN_H
+#ifndef CPU_STREAM_WORK_RUN_H
+#define CPU_STREAM_WORK_RUN_H
 
 /* What can be done with work of any kind, launches of graphs included: copy it, judge it, run it. */
 #include "cpu/stream/graph_run.h"
