@@ -19,8 +19,8 @@ SUITES_cpu := $(call suites-in,$(tests-cpu))
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
 SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_guard \
 	emit_drift half forms ulp mma corpus syntax
-tests-driver := $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
-	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver))
+tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
+	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver)))
 # Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
 SUITES_corpus := corpus forms kept
 # Random programs, and what runs and compares them.
@@ -137,7 +137,7 @@ check-cpu-%: $(BUILD)/check_cpu
 
 .PHONY: test golden
 suite-runner := $(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
-test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=names
+test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=tokens
 	$(if $(suite-runner),,@echo 'SUITE=$(SUITE): there is none; these are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
 golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expected files of tests anew: see git diff
 	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<

@@ -2,7 +2,7 @@
 #ifndef TESTS_BIG_TEXT_H
 #define TESTS_BIG_TEXT_H
 
-/* PTX of many kernels, which the driver reads one by one: what test_outline.c and test_api_survey.c share. */
+/* PTX of many kernels, which the driver reads one by one: what test_outline.c and test_survey.c share. */
 #include "api.h"
 
 #include "base/str.h"

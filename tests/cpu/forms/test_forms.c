@@ -13,8 +13,8 @@
 
 #include "cpu/support/api.h"
 #include "cpu/support/driver.h"
-#include "cpu/forms/forms.h"
-#include "cpu/forms/forms_ref.h"
+#include "forms.h"
+#include "forms_ref.h"
 
 #include "base/str.h"
 #include "cpu/ptx/ptx.h"
@@ -32,7 +32,7 @@ static const char *const widths[] = {"1", "32"};
 
 const struct form_row form_rows[] = {
 #define X(operands, pattern, reference) {operands, pattern, reference},
-#include "cpu/forms/forms.def"
+#include "forms.def"
 #undef X
 };
 

@@ -210,9 +210,9 @@ START_TEST(memory_may_run_out_in_several_threads)
 }
 END_TEST
 
-SUITE(api_survey)
+SUITE(survey)
 {
-	Suite *suite = suite_create("api_survey");
+	Suite *suite = suite_create("survey");
 	TCase *skim = tcase_create("skim");
 	tcase_add_test(skim, who_skims_finds_what_the_whole_has);
 	tcase_add_test(skim, who_skims_what_nvrtc_makes_finds_what_the_whole_has);

@@ -2,7 +2,7 @@
 /* The CUDA sources of tests/data/cuda on the CPU driver; the cases are in corpus_*.c, see corpus.h. */
 #include "base/common.h"
 
-#include "cpu/corpus/corpus.h"
+#include "corpus.h"
 #include "cpu/support/driver.h"
 #include "support/suite.h"
 
