@@ -123,7 +123,7 @@ size_t big_sum_of_files(size_t (*count)(const char *ptx, size_t size), size_t *f
 	glob_t found = {.gl_pathc = 0};
 	size_t sum = 0;
 	*files = 0;
-	ck_assert_int_eq(glob("build/ptx/*.75.ptx", 0, NULL, &found), 0);
+	ck_assert_int_eq(glob(KZ_TEST_PTX "/*.75.ptx", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		char *data = NULL;
 		size_t size;
