@@ -99,7 +99,7 @@ static int search_name(struct dl_phdr_info *info, size_t info_size, void *data)
 	return is_here;
 }
 
-/* dladdr looks through all symbols of the object for the one that is nearest. */
+/* Not by dladdr, which looks through all symbols of the object for the one that is nearest. */
 char *dl_path(const void *address)
 {
 	char path[PATH_MAX];

@@ -3,7 +3,7 @@
  * The images that this process has compiled, or read from disk: a table from requests to images.
  *
  * A request is compared as it is, all of its texts.  That is enough where the output depends on
- * nothing else.  Where files are read the entry has the hash of the key (rtc/key.c) as well, and a
+ * nothing else.  Where files are read the entry has the hash of the key (cache/key.c) as well, and a
  * hit is one only if the files of now give the same: their times are looked at, and what has changed
  * is read.
  *

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A grid becomes blocks, which the workers take from one counter, in order, some at a time: a
- * block that waits for an earlier one (a look-back scan) never waits for one that has not begun.
- * The blocks of a cooperative launch all begin at once, each in a room of its own, and the workers
- * go round.
+ * Each worker begins with a share of the grid's blocks and takes some at a time (plan_chunk,
+ * launch_piece); a worker whose share is done takes from the shares of others.  A kernel whose blocks
+ * may wait for earlier ones (a look-back scan) has a single share, in order, so that no block waits for
+ * one that has not begun.  The blocks of a cooperative launch all begin at once, each in a room of its
+ * own, and the workers go round.
+ *
+ * A block that faults, traps or waits for ever ends here, too: fail_fault and fail_block say which
+ * block and thread it was.
  *
  * Worker 0 is the thread that launches.  It may leave when its time is up, between two blocks or
  * where its block waits; whoever continues the launch takes its place.
