@@ -391,6 +391,7 @@ static bool type_choice(struct typing *t, enum rule rule)
 	kz_dtype common = common_type(t, 1);
 	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
 	become(t, common, common);
+	t->weak = t->weak && condition->weak; // the choice of an array between numbers is an array
 	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
 	return common && condition->dtype < KZ_DTYPE_STRUCT;
 }

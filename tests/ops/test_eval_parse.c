@@ -108,6 +108,7 @@ static const char *const readings[][2] = {
 	/* Python's precedence, from the loosest on */
 	{"a if m else b", "where(m,a,b)"},
 	{"m ? a : b", "where(m,a,b)"},
+	{"where(m, 10, 20) + u", "add(where(m,10:int64,20:int64),int64(u))"},
 	{"a if m else b if i else d", "where(m,float64(a),where(bool(i),float64(b),d))"},
 	{"m ? a : i ? b : a", "where(m,a,where(bool(i),b,a))"},
 	{"m ? i ? a : b : b", "where(m,where(bool(i),a,b),b)"},
