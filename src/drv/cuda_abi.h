@@ -22,6 +22,7 @@ typedef uint64_t cuuint64_t;
 typedef unsigned int CUlogIterator;
 
 typedef struct CUctx_st *CUcontext;
+typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUlib_st *CUlibrary;

@@ -4,8 +4,6 @@
 
 #include "cpu/abi/api.h"
 
-struct CUgreenCtx_st;
-
 API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 {
 	struct context *context;
@@ -86,7 +84,7 @@ API(cuStreamGetCtx, CUstream handle, CUcontext *out)
 API_PER_THREAD(cuStreamGetCtx_ptsz, cuStreamGetCtx,
 	(CUstream handle, CUcontext *out), (handle, out));
 
-API(cuStreamGetCtx_v2, CUstream handle, CUcontext *out, struct CUgreenCtx_st **green)
+API(cuStreamGetCtx_v2, CUstream handle, CUcontext *out, CUgreenCtx *green)
 {
 	CUresult result = cuStreamGetCtx(handle, out);
 	if (result == CUDA_SUCCESS && green != NULL) {
@@ -95,7 +93,17 @@ API(cuStreamGetCtx_v2, CUstream handle, CUcontext *out, struct CUgreenCtx_st **g
 	return result;
 }
 API_PER_THREAD(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2,
-	(CUstream handle, CUcontext *out, struct CUgreenCtx_st **green), (handle, out, green));
+	(CUstream handle, CUcontext *out, CUgreenCtx *green), (handle, out, green));
+
+API(cuStreamGetGreenCtx, CUstream handle, CUgreenCtx *out)
+{
+	struct stream_info info;
+	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = NULL; // there are no green contexts here
+	}
+	return result;
+}
 
 API(cuStreamGetId, CUstream handle, unsigned long long *out)
 {

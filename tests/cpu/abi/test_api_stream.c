@@ -14,6 +14,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *out);
 CUresult cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned value, size_t count);
 CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *out);
 CUresult cuStreamGetId_ptsz(CUstream stream, unsigned long long *out);
 CUresult cuStreamQuery_ptsz(CUstream stream);
 
@@ -657,6 +658,30 @@ START_TEST(default_stream_of_the_other_entry_points_is_the_threads)
 }
 END_TEST
 
+START_TEST(stream_has_no_green_context)
+{
+	const CUgreenCtx unset = (CUgreenCtx)words;
+	const CUstream streams[] = {NULL, CU_STREAM_LEGACY, new_stream(0)};
+	CUgreenCtx green;
+	for (size_t i = 0; i < countof(streams); i++) {
+		green = unset;
+		OK(cuStreamGetGreenCtx(streams[i], &green));
+		ck_assert_ptr_null(green);
+	}
+	green = unset;
+	OK(cuCtxSetCurrent(NULL));
+	FAILS(INVALID_CONTEXT, cuStreamGetGreenCtx(NULL, &green));
+	OK(cuCtxSetCurrent(context));
+	if (driver_lacks("cuda.h leaves open what comes of NULL and of handles that have ended")) {
+		return;
+	}
+	FAILS(INVALID_VALUE, cuStreamGetGreenCtx(NULL, NULL));
+	OK(cuStreamDestroy_v2(streams[2]));
+	FAILS(INVALID_HANDLE, cuStreamGetGreenCtx(streams[2], &green));
+	ck_assert_ptr_eq(green, unset);
+}
+END_TEST
+
 /* --- Streams of other contexts --- */
 
 /* A stream of a new context, where a host function waits for words[GO]; then another is current. */
@@ -767,6 +792,7 @@ SUITE(api_stream)
 	tc = add_case(suite, "threads", wait_setup, teardown);
 	tcase_add_test(tc, each_thread_has_a_default_stream_of_its_own);
 	tcase_add_test(tc, default_stream_of_the_other_entry_points_is_the_threads);
+	tcase_add_test(tc, stream_has_no_green_context);
 	tc = add_case(suite, "contexts", wait_setup, teardown);
 	tcase_add_test(tc, copies_and_fills_may_be_in_streams_of_other_contexts);
 	tcase_add_test(tc, fill_of_memory_that_is_gone_when_its_turn_comes_is_an_error);
