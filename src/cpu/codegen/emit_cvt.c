@@ -232,8 +232,8 @@ void emit_cvt(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], to, flush ? emit_flush(e, value) : value);
 }
 
-/* An f32 to a half, with what only cvt from f32 may say. */
-static LLVMValueRef narrow(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+/* What only cvt from f32 to a half may say: .relu and .satfinite. */
+static LLVMValueRef limit_half(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef value)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
@@ -242,7 +242,14 @@ static LLVMValueRef narrow(struct emit *e, const struct ptx_inst *inst, enum ptx
 	if (ptx_has(&inst->mods, PTX_MOD_SATFINITE)) {
 		value = emit_satfinite(e, value, type == PTX_F16 ? 0x1.ffcp15 : 0x1.fep127);
 	}
-	return emit_to_half(e, value, type, emit_round_of(inst));
+	return value;
+}
+
+/* An f32 to a half. */
+static LLVMValueRef narrow(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef value)
+{
+	return emit_to_half(e, limit_half(e, inst, type, value), type, emit_round_of(inst));
 }
 
 void emit_cvt_half(struct emit *e, const struct ptx_inst *inst)
@@ -257,6 +264,29 @@ void emit_cvt_pair(struct emit *e, const struct ptx_inst *inst)
 	enum ptx_type type = emit_half_type(inst->types[0]);
 	LLVMValueRef high = narrow(e, inst, type, emit_use(e, &inst->operands[1], PTX_F32));
 	LLVMValueRef low = narrow(e, inst, type, emit_use(e, &inst->operands[2], PTX_F32));
+	emit_result(e, inst, emit_pair(e, low, high));
+}
+
+/* An f32 to a bf16: what carries out of the sum of 16 random bits and the 16 that go rounds away
+ * from zero, maybe to infinity. */
+static LLVMValueRef narrow_randomly(struct emit *e, const struct ptx_inst *inst,
+	LLVMValueRef value, LLVMValueRef random)
+{
+	value = limit_half(e, inst, PTX_BF16, value);
+	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
+	LLVMValueRef bits = ir_mask(e, ir_add(e, emit_bits(e, value), random), 0xffff0000);
+	value = ir_select(e, is_nan, value, ir_bitcast(e, bits, e->f32));
+	return emit_to_half(e, value, PTX_BF16, EMIT_NEAREST);
+}
+
+/* emit_cvt_pair() by random bits: the upper 16 of operand 3 for the first f32. */
+void emit_cvt_pair_rs(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef high = emit_use(e, &inst->operands[1], PTX_F32);
+	LLVMValueRef low = emit_use(e, &inst->operands[2], PTX_F32);
+	LLVMValueRef random = emit_use(e, &inst->operands[3], PTX_U32);
+	high = narrow_randomly(e, inst, high, ir_lshr_by(e, random, 16));
+	low = narrow_randomly(e, inst, low, ir_mask(e, random, 0xffff));
 	emit_result(e, inst, emit_pair(e, low, high));
 }
 

@@ -28,7 +28,8 @@ emit_fn emit_add_x2, emit_minmax_x2, emit_lop3_pred, emit_fns, emit_policy, emit
 	emit_red_vector;
 emit_fn emit_cvt_half, emit_cvt_pack, emit_cvt_tf32, emit_cvt_small, emit_cvt_from_small,
 	emit_cvt_ue8m0, emit_cvt_from_ue8m0;
-emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvta, emit_isspacep, emit_istypep;
+emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvt_pair_rs, emit_cvta, emit_isspacep,
+	emit_istypep;
 emit_fn emit_tex, emit_surface, emit_query;
 emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_prefetch, emit_nothing;
 emit_fn emit_call, emit_fail_launch;

@@ -177,6 +177,14 @@ static uint64_t to(const struct soft_format *format, uint64_t a, enum soft_round
 	return soft_encode(format, soft_decode(&soft_f32, U32(a)), round, finite);
 }
 
+/* cvt.rs, PTX ISA 9.7.9.22: away from zero if `random` and the 16 bits that go carry. */
+static uint64_t rs_bf(uint64_t a, uint64_t random, bool finite)
+{
+	bool carry = (uint32_t)U16(a) + U16(random) > 0xffff;
+	enum soft_round away = a >> 31 & 1 ? SOFT_DOWN : SOFT_UP;
+	return to(&soft_bf16, a, carry ? away : SOFT_ZERO, finite);
+}
+
 static uint64_t tf32(uint64_t a, enum soft_round round, bool finite)
 {
 	bool nan = (a & 0x7fffffff) > 0x7f800000;

@@ -240,3 +240,26 @@ uint64_t ref_cvt_narrow(const struct form *form, const struct operands *in, bool
 	reset_rounding();
 	return bits_of_f32((float)saturated(op, (double)flushed(op, result)));
 }
+
+/* One f32 to a bf16: the carry out of the bits that go counts the rest up. */
+static uint32_t cut_randomly(const char *opcode, uint32_t bits, uint32_t random)
+{
+	uint32_t sign = bits >> 31 << 15, size = bits >> 16 & 0x7fff;
+	if ((bits & 0x7fffffff) > 0x7f800000) {
+		return 0x7fff;
+	} else if (sign && form_has(opcode, "relu")) {
+		return 0;
+	}
+	size += ((bits & 0xffff) + (random & 0xffff)) >> 16;
+	return sign | (size == 0x7f80 && form_has(opcode, "satfinite") ? 0x7f7f : size);
+}
+
+/* PTX 8.7, sm_100a and sm_103a.  Operand 1 and the upper random bits make the upper half. */
+uint64_t ref_cvt_random(const struct form *form, const struct operands *in, bool *any)
+{
+	(void)any;
+	const char *op = form->opcode;
+	uint32_t random = (uint32_t)in->v[2];
+	return cut_randomly(op, (uint32_t)in->v[0], random >> 16) << 16
+		| cut_randomly(op, (uint32_t)in->v[1], random);
+}

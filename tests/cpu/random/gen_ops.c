@@ -433,6 +433,13 @@ static uint64_t narrow(const struct soft_format *format, uint64_t a, enum soft_r
 	return soft_encode(format, soft_decode(&soft_f32, a), round, finite);
 }
 
+/* How .rs rounds an f32 to a bf16. */
+static enum soft_round by_carry(uint64_t a, uint64_t random)
+{
+	bool carry = (a & 0xffff) + (random & 0xffff) > 0xffff;
+	return !carry ? SOFT_ZERO : a >> 31 & 1 ? SOFT_DOWN : SOFT_UP;
+}
+
 /* e5m2 to f16 */
 static uint64_t widen(uint64_t a)
 {
