@@ -65,6 +65,11 @@ template <class T> __device__ T kz_right_shift(T a, T b)
 {
 	return (kz_u64)b < 8 * sizeof(T) ? (T)(a >> b) : a < 0 ? (T)-1 : (T)0;
 }
+/* Of the magnitude, as numpy: one of -1. */
+template <class T> __device__ int kz_bitwise_count(T a)
+{
+	return sizeof(T) < 8 ? __popc((unsigned)kz_magnitude(a)) : __popcll(kz_magnitude(a));
+}
 /* Of two types, which may have no integer type in common, by value. */
 template <class T> __device__ bool kz_less(T a, T b) { return a < b; }
 template <class A, class B> __device__ bool kz_less(A a, B b)

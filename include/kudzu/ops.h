@@ -122,7 +122,8 @@ typedef enum kz_op {
 	KZ_OP_BITWISE_XOR = 89,
 	KZ_OP_INVERT = 90,
 	KZ_OP_LEFT_SHIFT = 91,
-	KZ_OP_RIGHT_SHIFT = 92
+	KZ_OP_RIGHT_SHIFT = 92,
+	KZ_OP_BITWISE_COUNT = 93  /**< how many bits of |a| are 1; a uint8 */
 } kz_op;
 
 /** How to apply an operation.  Initialize with KZ_OP_OPTIONS_INIT. */
@@ -303,5 +304,6 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_invert(out, x, err) KZ_APPLY_1(KZ_OP_INVERT, out, x, err)
 #define kz_left_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_LEFT_SHIFT, out, x, y, err)
 #define kz_right_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_RIGHT_SHIFT, out, x, y, err)
+#define kz_bitwise_count(out, x, err) KZ_APPLY_1(KZ_OP_BITWISE_COUNT, out, x, err)
 
 #endif

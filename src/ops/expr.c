@@ -35,6 +35,7 @@ enum rule {
 	COMPARE,     /* the common type, or int64 and uint64 as they are; the result is bool */
 	LOGICAL,     /* all bool */
 	BITS,        /* the common type, of integers or bool */
+	COUNT_BITS,  /* the same; the result is uint8 */
 	SHIFT        /* the common type, of integers; bool: int8 */
 };
 
@@ -450,7 +451,8 @@ static bool type_operation(struct typing *t, enum rule rule)
 		become(t, KZ_BOOL, KZ_BOOL);
 		break;
 	case BITS:
-		become(t, common, common);
+	case COUNT_BITS:
+		become(t, common, rule == COUNT_BITS ? KZ_U8 : common);
 		return common && common <= KZ_U64;
 	case SHIFT:
 		common = common == KZ_BOOL ? KZ_I8 : common;

@@ -17,7 +17,7 @@
 #include "core/memory.h"
 
 /* EXPR_OPS: the numbers of operations are below it. */
-enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_RIGHT_SHIFT + 1 };
+enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_BITWISE_COUNT + 1 };
 
 /* A node's `op`: a kz_op, or one of these. */
 enum {

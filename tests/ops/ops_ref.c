@@ -82,6 +82,15 @@ static whole shift(whole a, whole b, int bits, bool left)
 		: (a - (a % unit + unit) % unit) / unit;
 }
 
+static int ones(whole a)
+{
+	int count = 0;
+	for (whole left = magnitude(a); left; left /= 2) {
+		count += left % 2 != 0;
+	}
+	return count;
+}
+
 WHOLE(add, a + b)
 WHOLE(subtract, a - b)
 WHOLE(multiply, (whole)((unsigned __int128)a * (unsigned __int128)b))
@@ -120,6 +129,7 @@ WHOLE(bit_xor, a ^ b)
 WHOLE(invert, t == KZ_BOOL ? !a : ~a)
 WHOLE(left_shift, shift(a, b, number_bits(t), true))
 WHOLE(right_shift, shift(a, b, number_bits(t), false))
+WHOLE(bitwise_count, ones(a))
 
 /* Reals */
 
@@ -334,6 +344,7 @@ COMPLEX(not_equal, creall(a) != creall(b) || cimagl(a) != cimagl(b))
 #define PART "?bhilBHILeEfdfd"
 #define FLOAT_PART "eefddefddeEfdfd"
 #define INT32 "iiiiiiiiiiiiiii"
+#define UINT8 "BBBBBBBBBBBBBBB"
 #define BOOLS "???????????????"
 
 #define ROW(op, computed, result, whole, real, planar, f32, f64) \
@@ -443,6 +454,7 @@ const struct ref ref_ops[REF_OPS] = {
 	BITS(INVERT, invert),
 	ROW(LEFT_SHIFT, NUMBER_WHOLES, NUMBER_WHOLES, W(left_shift), 0, 0, 0, 0),
 	ROW(RIGHT_SHIFT, NUMBER_WHOLES, NUMBER_WHOLES, W(right_shift), 0, 0, 0, 0),
+	ROW(BITWISE_COUNT, WHOLES, UINT8, W(bitwise_count), 0, 0, 0, 0),
 };
 
 /* Using it */
