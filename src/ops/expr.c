@@ -387,12 +387,25 @@ static void type_comparison(struct typing *t, kz_dtype common)
 	}
 }
 
+static bool is_of_numbers(const struct expr *expr, int index)
+{
+	const struct expr_node *node = &expr->nodes[index];
+	const struct expr_op *op = expr_op(node->op);
+	int arity = op ? op->arity : node->op == EXPR_CAST;
+	bool all = node->op != EXPR_ARRAY && node->op != EXPR_INDEX;
+	for (int k = 0; k < arity && all; k++) {
+		all = is_of_numbers(expr, node->args[k]);
+	}
+	return all;
+}
+
+/* Numbers that an array chooses from make an array: its type is no longer weak. */
 static bool type_choice(struct typing *t, enum rule rule)
 {
 	kz_dtype common = common_type(t, 1);
+	t->weak = t->weak && is_of_numbers(t->expr, t->nodes[0]);
 	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
 	become(t, common, common);
-	t->weak = t->weak && condition->weak; // the choice of an array between numbers is an array
 	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
 	return common && condition->dtype < KZ_DTYPE_STRUCT;
 }
