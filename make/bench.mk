@@ -33,11 +33,12 @@ $(cpu-objects): bench/cpu_sha256.h $(wildcard bench/cpu_*.h) bench/bench.h $(BUI
 $(BUILD)/bench/bench_cpu: $(cpu-objects)
 $(BUILD)/bench/bench_cpu: private LDFLAGS += $(cpu-objects) -pthread
 
+# The figures as JSON lines are in BUILD/bench.ndjson.
 .PHONY: bench bench-cpu gpu-report
-bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU: tables, and JSON lines in BUILD/bench.ndjson
+bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU, as tables
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
 	@bench/table.sh $(BUILD)/bench.ndjson
-bench-cpu: all $(addprefix $(BUILD)/bench/bench_,cpu latency launch pool cold compile nvcc modules) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
+bench-cpu: all $(bench-programs) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
 gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \

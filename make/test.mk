@@ -9,9 +9,9 @@
 
 # --- What there is -------------------------------------------------------------------------------
 
-tests-kudzu := $(wildcard $(patsubst %,tests/%/*.c,base drv rtc cache core module array ops cli whole))
+tests-kudzu := $(wildcard $(patsubst %,tests/%/*.c,$(call folders-of,kudzu) $(call folders-of,command) whole))
 tests-cpu := $(filter-out tests/cpu/driver/%,$(wildcard tests/cpu/*/*.c))
-suites-in = $(patsubst test_%.c,%,$(notdir $(filter $(addprefix %/,$(notdir $(wildcard tests/*/test_*.c tests/*/*/test_*.c))),$1)))
+suites-in = $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $1)))
 # Run by hand.
 SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
