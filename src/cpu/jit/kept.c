@@ -9,7 +9,7 @@
  * file of the LLVM that made it, and its build id: if that file is another one now the entry is a
  * miss.  If it is gone the code is as good as it was.
  *
- * The store is opened when the first kernel is compiled, and stays open, as the library does.
+ * The store is that of the process (store_default), opened when the first kernel is compiled.
  */
 #include "cpu/jit/kept.h"
 
@@ -18,7 +18,6 @@
 #include "base/store.h"
 #include "cpu/runtime/rt.h"
 
-#include <pthread.h>
 #include <string.h>
 
 struct value {
@@ -34,13 +33,7 @@ struct value {
 /* NULL: nothing is kept, or there is no memory. */
 struct store *kept_store(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct store *store;
-	pthread_mutex_lock(&lock);
-	if (!store) {
-		(void)store_open(&store, NULL);
-	}
-	pthread_mutex_unlock(&lock);
+	struct store *store = store_default();
 	return store && !store_off(store) ? store : NULL;
 }
 
