@@ -116,7 +116,7 @@ patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
 # no more, and falls over what is there instead.
 patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:$$ASAN_OPTIONS")
-# Checks that say nothing about code under a sanitizer, whose runtime their programs do not have.
+# Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check check-unit check-kudzu check-cpu check-samples

@@ -39,7 +39,7 @@
 
 #include <kudzu/version.h>
 
-/* The only place that knows all layers: a function that a lower one calls through a pointer. */
+/* Lower layers call these functions of upper ones through pointers.  Only this file knows both. */
 array_copy_fn *const array_copy_by_kernel = ops_copy;
 
 #define STRING(x) STRING_(x)

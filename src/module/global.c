@@ -33,7 +33,7 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
 }
 
-/* A variable is memory of its module, which stays as long as that is used. */
+/* The memory of a variable keeps its module alive. */
 static void variable_release(void *mod)
 {
 	kz_module_release(mod);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What streams and events have of a capture.  A tail is a list of nodes without repetition, which
- * is short; a capture lives as long as a stream or an event refers to it.
+ * What streams and events have of a capture.  A tail is a short list of
+ * nodes, each once.  A capture lives as long as a stream or an event refers to it.
  */
 #include "base/common.h"
 
