@@ -116,8 +116,11 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	const struct token *word)
 {
 	struct token scalar = *word;
-	bool is_vector_move = word->len > 7 && memcmp(word->text, "mov.v", 5) == 0;
-	if (is_vector_move) {
+	size_t elements = 0; /* of a move of vectors */
+	if (word->len > 7 && memcmp(word->text, "mov.v", 5) == 0 && word->text[6] == '.') {
+		elements = word->text[5] == '2' ? 2 : word->text[5] == '4' ? MAX_MOVED : 0;
+	}
+	if (elements > 0) {
 		scalar.text = arena_printf(&p->module->arena, "mov%.*s", (int)word->len - 6,
 			word->text + 6);
 		scalar.len -= 3;
@@ -140,8 +143,8 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	} else {
 		parse_operands(p, &inst);
 	}
-	if (is_vector_move) {
-		add_vector_move(p, &inst, (size_t)(word->text[5] - '0'));
+	if (elements > 0) {
+		add_vector_move(p, &inst, elements);
 		return;
 	}
 	struct ptx_inst *slot = list_add(p, &p->insts, sizeof(inst));

@@ -179,7 +179,8 @@ void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count
 			"a move of vectors needs two vectors of %zu registers", count);
 		return;
 	}
-	struct ptx_operand between[4];
+	struct ptx_operand between[MAX_MOVED];
+	assert(count <= MAX_MOVED);
 	for (size_t i = 0; i < count; i++) {
 		struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
 		if (!reg) {

@@ -221,6 +221,7 @@ void parse_registers(struct parser *p);
 /* A special register of four parts, such as %tid, as a vector. */
 void add_special_vectors(struct parser *p);
 /* Put down mov.v2 or mov.v4, whose operands are read, as moves of `count` single registers. */
+enum { MAX_MOVED = 4 };
 void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count);
 
 /* parse_body.c: from behind the { to behind the matching }. */
