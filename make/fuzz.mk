@@ -38,9 +38,17 @@ fuzz-pack: ## any bytes as packed images, likewise
 fuzz-bundle: ## any bytes as bundles and to link, likewise
 $(fuzz-bytes): fuzz-%:
 	@$(MAKE) --no-print-directory MODE=fuzz BUILD=build/fuzz CC=clang build/fuzz/fuzz_$* \
-		build/fuzz/libcuda-stub.so build/fuzz/seeds/$*
+		build/fuzz/libcuda-stub.so build/fuzz/seeds/$* build/fuzz/ptx.dict
 	KUDZU_CUDA_DRIVER=build/fuzz/libcuda-stub.so build/fuzz/fuzz_$* -max_total_time=$(SECONDS) \
-		-rss_limit_mb=4000 -timeout=60 -max_len=20000 -artifact_prefix=build/fuzz/ build/fuzz/seeds/$*
+		-rss_limit_mb=4000 -timeout=60 -max_len=20000 -artifact_prefix=build/fuzz/ $(fuzz-words) build/fuzz/seeds/$*
+fuzz-ptx fuzz-image: fuzz-words := -dict=build/fuzz/ptx.dict
+
+# The words of PTX: what is in quotes in the table of instructions, and the special registers.
+$(BUILD)/ptx.dict: tests/fuzz/ptx.dict src/cpu/ptx/ptx.def src/cpu/ptx/ptx.h
+	@mkdir -p $(@D) && { cat $<; sed -n 's/^X([^"]*"\([^"]*\)".*/"\1"/p' src/cpu/ptx/ptx.def | sort -u; \
+		grep -v '^ \*' src/cpu/ptx/ptx.def | grep -o '"[^"]*"' | tr -cs 'A-Za-z0-9_:' '\n' | \
+			sed -n 's/..*/".&"/p' | sort -u; \
+		grep -o '"%[^"]*"' src/cpu/ptx/ptx.h | sort -u; } >$@
 
 # What reads PTX, and the library with the parts of the command that read arguments.
 fuzz-device := $(addprefix $(BUILD)/fuzz_,ptx image)
