@@ -55,7 +55,7 @@ static void save(struct store *store, const struct key *key, const struct rtc_im
 	if (key->is_unnamed) {
 		return;
 	}
-	pack_image_small(&value, image);
+	pack_image(&value, image);
 	if (!value.failed) {
 		struct store_key pieces = key_pieces(&key->bytes);
 		store_keep(store, &pieces, value.data, value.len);

@@ -10,29 +10,26 @@
  *
  * Most of a big module's kernels take the same parameters as another one, and are called what their
  * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
- * than reading does, by far, so what counts is how many bytes there are.  For the same reason the text
- * of big PTX may be squeezed (base/squeeze.h), under another mark: it is read where somebody looks.
+ * than reading does, by far, so what counts is how many bytes there are. 
  *
  * The reader takes nothing for granted: each length is compared with what is left, each count with
  * what that many items must take at least.  Whether the bytes are those that were written is for who
- * keeps them to know, by a checksum; so the hash of the PTX is not made again, but believed.
+ * keeps them to know, by a checksum.
  */
 #include "base/common.h"
 
 #include "cache/pack.h"
 
 #include "base/alloc.h"
-#include "base/squeeze.h"
 
 #include <endian.h>
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '6'};
-static const char squeezed_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'z', '6'};
+static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '7'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 136, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 104, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
@@ -191,8 +188,6 @@ static void add_facts(struct str *out, const struct rtc_image *image)
 	add_text(out, image->arch);
 	add_text(out, image->log);
 	add_text(out, image->templates);
-	add_fixed(out, image->hash.high);
-	add_fixed(out, image->hash.low);
 	add_kernels(out, image);
 	add_number(out, image->variable_count);
 	for (size_t i = 0; i < image->variable_count; i++) {
@@ -203,36 +198,8 @@ static void add_facts(struct str *out, const struct rtc_image *image)
 void pack_image(struct str *out, const struct rtc_image *image)
 {
 	str_addn(out, mark, sizeof(mark));
-	add_bytes(out, rtc_image_data(image), image->size);
+	add_bytes(out, image->data, image->size);
 	add_facts(out, image);
-}
-
-/* As add_bytes; false, and nothing is added, where it does not pay. */
-static bool add_squeezed(struct str *out, const char *data, size_t size)
-{
-	size_t at = out->len;
-	add_fixed(out, 0);
-	size_t begin = out->len;
-	if (!squeeze(out, data, size)) {
-		out->len = at;
-		return false;
-	}
-	set_fixed(out, at, out->len - begin);
-	str_addc(out, '\0');
-	return true;
-}
-
-void pack_image_small(struct str *out, const struct rtc_image *image)
-{
-	size_t begin = out->len;
-	str_addn(out, squeezed_mark, sizeof(squeezed_mark));
-	add_number(out, image->size);
-	if (image->is_ptx && add_squeezed(out, rtc_image_data(image), image->size)) {
-		add_facts(out, image);
-	} else {
-		out->len = begin;
-		pack_image(out, image);
-	}
 }
 
 /* What is left to read; once something was wrong, all that follows is nothing. */
@@ -241,7 +208,6 @@ struct reader {
 	size_t left;
 	struct rtc_param *params; /* those that no kernel has yet */
 	size_t param_count;
-	bool is_squeezed;
 	bool bad;
 	bool no_memory;
 };
@@ -415,47 +381,25 @@ static void read_arch(struct reader *in, struct rtc_image *image)
 	}
 }
 
-static void read_squeezed(struct reader *in, struct rtc_image *image)
-{
-	image->size = (size_t)read_number(in);
-	size_t size = (size_t)check_up_to(in, read_fixed(in), in->left);
-	const char *data = read_bytes(in, size);
-	if (data) {
-		kz_status st = squeezed_open(&image->squeezed, data, size, image->size);
-		in->no_memory = st == KZ_NO_MEMORY;
-		in->bad |= st != KZ_OK;
-		image->data = st ? NULL : squeezed_text(image->squeezed);
-	}
-}
-
 static void read_image(struct reader *in, struct rtc_image *image)
 {
-	if (in->is_squeezed) {
-		read_squeezed(in, image);
-	} else {
-		image->size = (size_t)check_up_to(in, read_fixed(in), in->left);
-		image->data = read_bytes(in, image->size);
-	}
+	image->size = (size_t)check_up_to(in, read_fixed(in), in->left);
+	image->data = read_bytes(in, image->size);
 	image->is_ptx = read_up_to(in, 1);
 	image->is_lto = read_up_to(in, 1);
 	in->bad |= image->is_ptx && image->is_lto;
-	in->bad |= in->is_squeezed && !image->is_ptx;
 	read_arch(in, image);
 	image->log = read_text(in, true);
 	image->templates = read_text(in, true);
-	image->hash.high = read_fixed(in);
-	image->hash.low = read_fixed(in);
 	read_kernels(in, image);
 	read_variables(in, image);
 }
 
 kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_error *err)
 {
-	bool has_mark = size >= sizeof(mark);
-	struct reader in = {.at = data, .left = size,
-		.is_squeezed = has_mark && memcmp(data, squeezed_mark, sizeof(mark)) == 0};
+	struct reader in = {.at = data, .left = size};
 	*out = (struct rtc_image){.packed = data};
-	if (!has_mark || (!in.is_squeezed && memcmp(data, mark, sizeof(mark)) != 0)) {
+	if (size < sizeof(mark) || memcmp(data, mark, sizeof(mark)) != 0) {
 		rtc_image_free(out);
 		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
 	}

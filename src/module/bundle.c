@@ -189,10 +189,6 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 	if (st) {
 		return error_no_memory(err);
 	}
-	if (image.is_ptx) {
-		/* Code in the cache is found by it: what a file from elsewhere says is not enough. */
-		image.hash = hash_of(rtc_image_data(&image), image.size);
-	}
 	return image_take(out, &image, err);
 }
 

@@ -325,7 +325,7 @@ kz_status compiled_load(struct kz_image **out, const void *data, size_t size, kz
 		entry->used = ++table.clock;
 	}
 	pthread_mutex_unlock(&table.lock);
-	if (image && memcmp(rtc_image_data(&image->rtc), data, size) == 0) {
+	if (image && memcmp(image->rtc.data, data, size) == 0) {
 		*out = image;
 		wanted_free(&wanted);
 		return KZ_OK;

@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "module/module.h"
-#include "cache/listed.h"
 
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err)
 {
@@ -54,7 +53,7 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
 			(long long)size);
 	}
-	st = listed_inspect(&image, data, (size_t)size, err);
+	st = rtc_image_inspect(&image, data, (size_t)size, err);
 	return st ? st : image_take(out, &image, err);
 }
 
@@ -67,7 +66,7 @@ kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)
 	    || (st = file_begin(&file, path, err))) {
 		return st;
 	}
-	st = file_add(&file, rtc_image_data(&image->rtc), image->rtc.size, err);
+	st = file_add(&file, image->rtc.data, image->rtc.size, err);
 	if (st) {
 		file_abandon(&file);
 		return st;
@@ -80,7 +79,7 @@ const void *kz_image_data(const kz_image *image, int64_t *size)
 	if (size) {
 		*size = kz_image_size(image);
 	}
-	return image ? rtc_image_data(&image->rtc) : NULL;
+	return image ? image->rtc.data : NULL;
 }
 
 int64_t kz_image_size(const kz_image *image)

@@ -234,7 +234,7 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	} else if (ask(&image, text.data, options, &own)) {
 		st = explain(&own, &layout, err);
 	} else {
-		st = compare(rtc_image_data(&image->rtc), &layout, err);
+		st = compare(image->rtc.data, &layout, err);
 	}
 	kz_image_release(image);
 	str_free(&text);

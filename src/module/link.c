@@ -81,7 +81,7 @@ static kz_status add_input(struct linking *linking, size_t index, kz_error *err)
 		name = number;
 	}
 	if (input->image) {
-		return parts_add(&linking->parts, name, rtc_image_data(&input->image->rtc),
+		return parts_add(&linking->parts, name, input->image->rtc.data,
 			input->image->rtc.size, err);
 	}
 	if (input->data) {

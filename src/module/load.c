@@ -99,7 +99,7 @@ static int image_cc(const struct kz_image *image)
 static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 	const kz_error *refusal)
 {
-	int version = image->rtc.is_ptx ? ptx_version_of(rtc_image_data(&image->rtc)) : 0;
+	int version = image->rtc.is_ptx ? ptx_version_of(image->rtc.data) : 0;
 	int known = ptx_version_of_driver(dev->drv->version);
 	return image->rtc.is_ptx && (refusal->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION
 		|| (known > 0 && version > known));
@@ -108,7 +108,7 @@ static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 /* "PTX 9.0 needs CUDA 13.0 (driver 580) or newer" */
 static void tell_needs(struct str *out, const struct kz_image *image)
 {
-	int version = ptx_version_of(rtc_image_data(&image->rtc));
+	int version = ptx_version_of(image->rtc.data);
 	const struct ptx_release *release = ptx_release_of(version);
 	str_addf(out, "PTX %d.%d needs ", version / 10, version % 10);
 	if (release) {
@@ -154,7 +154,7 @@ static void tell_misfit(struct str *out, const char **hint, const struct kz_imag
 	}
 	str_addf(out, "%s", refusal->message);
 	if (image->rtc.is_ptx) {
-		int version = ptx_version_of(rtc_image_data(&image->rtc));
+		int version = ptx_version_of(image->rtc.data);
 		str_addf(out, "; the PTX is of version %d.%d", version / 10, version % 10);
 	} else {
 		str_addf(out, "; the cubin is for %s", image->rtc.arch);

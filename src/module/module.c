@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/squeeze.h"
 #include "base/str.h"
 #include "module/load.h"
 #include "module/module.h"
@@ -98,12 +97,6 @@ void module_forget_device(struct kz_module *mod)
 	device_release(mod->device);
 }
 
-/* The driver wants to read there. */
-static void read_text(void *squeezed, size_t begin, size_t end)
-{
-	squeezed_read(squeezed, begin, end);
-}
-
 /* Load the image; the context is current. */
 static kz_status load_image(struct kz_module *mod, kz_error *err)
 {
@@ -112,17 +105,11 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 		return error_no_memory(err);
 	}
 	const struct rtc_image *image = &mod->image->rtc;
-	/* The last is for our own driver. */
-	bool knows_text = mod->device->ptx_only && image->is_ptx;
-	struct kudzu_text text = {image->size, image->hash.high, image->hash.low,
-		image->squeezed ? read_text : NULL, image->squeezed};
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-		CU_JIT_KUDZU_TEXT};
-	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1), &text};
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
 	bool mine = error_is_clean(err);
-	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle,
-		knows_text ? image->data : rtc_image_data(image),
-		(unsigned)countof(options) - !knows_text, options, values);
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
+		countof(options), options, values);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {
 		refusal_explain(err, image, log);

@@ -118,7 +118,7 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 		add_words(&said, words, words_len);
 		if (!said.failed) {
 			snprintf(err->message, sizeof(err->message), "%.256s", said.data);
-			add_ptx_place(&text, err, rtc_image_data(image), line, said.data);
+			add_ptx_place(&text, err, image->data, line, said.data);
 			add_hint(err, words, words_len);
 		}
 		str_free(&said);

@@ -539,9 +539,6 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 	if (!status && is_cubin && !told) {
 		status = image_read_cubin(out, err);
 	}
-	if (out->is_ptx) {
-		out->hash = hash_of(out->data, out->size);
-	}
 	bool named = status || !job->is_lto || add_named_kernels(out, job);
 	return status || (named && apply_names(out, job) && add_templates(out, job->scan)) ? status
 		: error_no_memory(err);

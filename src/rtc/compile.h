@@ -4,7 +4,6 @@
 
 /* CUDA C text -> an image that a driver can load, with what is known about its kernels. */
 #include "base/error.h"
-#include "base/hash.h"
 
 /* What the C type of a kernel parameter is, as far as a launch must know it. */
 enum param_kind {
@@ -47,10 +46,8 @@ struct rtc_variable {
 	int64_t element_size;    /* bytes of it; -1 unknown */
 };
 
-struct squeezed;
-
 struct rtc_image {
-	char *data;         /* PTX (zero-terminated), cubin or LTO-IR; see rtc_image_data */
+	char *data;         /* PTX (zero-terminated), cubin or LTO-IR */
 	size_t size;        /* PTX: without the zero */
 	bool is_ptx;
 	bool is_lto;        /* LTO-IR: for the linker */
@@ -61,11 +58,8 @@ struct rtc_image {
 	struct rtc_variable *variables;
 	size_t variable_count;
 	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
-	struct hash hash;   /* of PTX: what stands for it */
 	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image;
 	                     * its kernels may share lists of parameters */
-	bool data_is_apart; /* from `packed`, where all else lies */
-	struct squeezed *squeezed; /* not NULL: of the data is there what was read of this */
 };
 
 struct rtc_request {
@@ -119,9 +113,6 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from);
 
 void rtc_image_free(struct rtc_image *image);
-
-/* All of the data of any image. */
-const char *rtc_image_data(const struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
  * not matter ignored.  An instance has the compiler's name, too: what was asked for as "k<uint32_t>"

@@ -14,8 +14,9 @@
 
 #include <string.h>
 
-kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_error *err)
+kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
 {
+	kz_status st = KZ_OK;
 	*out = (struct rtc_image){0};
 	if (!data || size == 0) {
 		return error_set(err, KZ_INVALID, "expected PTX or a cubin, found no data");
@@ -28,37 +29,21 @@ kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_e
 	memcpy(copy, data, size);
 	copy[size] = '\0';
 	out->data = copy;
-	out->size = size;
 	out->is_ptx = image_is_ptx(copy);
+	out->size = out->is_ptx ? strlen(copy) : size;
 	out->is_lto = !out->is_ptx && size >= 4 && memcmp(copy, "\xed\x43\x4e\x7f", 4) == 0;
 	if (out->is_ptx) {
-		out->size = strlen(copy);
-		out->hash = hash_of(copy, out->size);
-	}
-	return KZ_OK;
-}
-
-kz_status image_read(struct rtc_image *image, kz_error *err)
-{
-	kz_status status = KZ_OK;
-	if (image->is_ptx) {
-		status = image_read_ptx(image, image->data, err);
-	} else if (image->size >= 4 && memcmp(image->data, "\177ELF", 4) == 0) {
-		status = image_read_cubin(image, err);
-	} else if (!image->is_lto) {
-		status = error_set(err, KZ_BAD_IMAGE,
+		st = image_read_ptx(out, copy, err);
+	} else if (size >= 4 && memcmp(copy, "\177ELF", 4) == 0) {
+		st = image_read_cubin(out, err);
+	} else if (!out->is_lto) {
+		st = error_set(err, KZ_BAD_IMAGE,
 			"expected PTX (text that begins with .version) or a cubin, found neither");
 	}
-	if (status) {
-		rtc_image_free(image);
+	if (st) {
+		rtc_image_free(out);
 	}
-	return status;
-}
-
-kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err)
-{
-	kz_status status = image_begin(out, data, size, err);
-	return status ? status : image_read(out, err);
+	return st;
 }
 
 /* Take over kinds and types, if sizes agree. */

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "base/squeeze.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -48,23 +47,12 @@ void rtc_image_free(struct rtc_image *image)
 	if (image) {
 		if (!image->packed) {
 			free_texts(image);
-		} else if (image->data_is_apart) {
-			mem_free(image->data);
 		}
 		mem_free(image->kernels);
 		mem_free(image->variables);
-		squeezed_close(image->squeezed);
 		mem_free(image->packed);
 		*image = (struct rtc_image){0};
 	}
-}
-
-const char *rtc_image_data(const struct rtc_image *image)
-{
-	if (image->squeezed) {
-		squeezed_read(image->squeezed, 0, image->size);
-	}
-	return image->data;
 }
 
 struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *symbol)

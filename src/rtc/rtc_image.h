@@ -33,11 +33,6 @@ bool image_type_variable(struct rtc_image *image, const char *name, const char *
 
 void image_free_variable(struct rtc_variable *variable);
 
-/* rtc_image_inspect in two steps: copy the data, tell of what kind it is; and read it.  On failure
- * the second leaves nothing. */
-kz_status image_begin(struct rtc_image *out, const void *data, size_t size, kz_error *err);
-kz_status image_read(struct rtc_image *image, kz_error *err);
-
 /* Read the kernels and variables; image->data is set.  KZ_BAD_IMAGE, KZ_NO_MEMORY. */
 kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err);
 kz_status image_read_cubin(struct rtc_image *image, kz_error *err);

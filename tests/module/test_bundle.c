@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "module/load.h"
 #include "support/support.h"
 #include "support/suite.h"
@@ -184,27 +185,6 @@ START_TEST(any_flipped_bit_and_any_cut_is_refused)
 }
 END_TEST
 
-/* Another text's would find that one's code in the cache. */
-START_TEST(the_hash_of_a_text_is_not_believed)
-{
-	char *data = NULL;
-	size_t size;
-	kz_image *image = compile("compute_75", "NUMBER=1"), *back = NULL;
-	kz_device *dev = support_open(0);
-	struct hash hash = hash_of(image->rtc.data, image->rtc.size);
-	ck_assert(hash_equal(image->rtc.hash, hash));
-	image->rtc.hash.low ^= 1;
-	ok(kz_bundle_save(path, &image, 1, NULL, &err));
-	ok(file_read(&data, &size, path, &err));
-	ok(load_bytes(&back, dev, path, data, size, &err));
-	ck_assert(hash_equal(back->rtc.hash, hash));
-	mem_free(data);
-	kz_image_release(back);
-	kz_image_release(image);
-	support_close(dev);
-}
-END_TEST
-
 /* Its hash is right, but what an image begins with is not ours. */
 START_TEST(a_bundle_of_another_version_is_told_from_a_damaged_one)
 {
@@ -270,7 +250,6 @@ SUITE(bundle)
 	tcase_add_loop_test(tc, the_best_image_is_taken, 0, countof(picks));
 	tcase_add_test(tc, the_source_is_compiled_where_no_image_suits);
 	tcase_add_test(tc, any_flipped_bit_and_any_cut_is_refused);
-	tcase_add_test(tc, the_hash_of_a_text_is_not_believed);
 	tcase_add_test(tc, a_bundle_of_another_version_is_told_from_a_damaged_one);
 	tcase_add_test(tc, what_makes_no_bundle_is_refused);
 	tcase_add_test(tc, every_failing_allocation_becomes_an_error);

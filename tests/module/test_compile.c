@@ -3,7 +3,6 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "base/squeeze.h"
 #include "module/compiled.h"
 #include "support/store_folder.h"
 #include "support/support.h"
@@ -336,89 +335,6 @@ START_TEST(nothing_in_place_of_an_image_is_no_crash)
 }
 END_TEST
 
-static bool has_its_hash(const kz_image *image)
-{
-	return hash_equal(image->rtc.hash, hash_of(image->rtc.data, image->rtc.size));
-}
-
-/* Compiled, from disk where there is a cache, and of somebody's bytes. */
-START_TEST(an_image_knows_the_hash_of_its_text)
-{
-	kz_image *image = compile_doublify(), *other = NULL;
-	ck_assert(has_its_hash(image));
-	ok(kz_image_create(&other, kz_image_data(image, NULL), kz_image_size(image) + 1, &err));
-	ck_assert(has_its_hash(other));
-	kz_image_release(other);
-	kz_image_release(image);
-	compiled_clear();
-	image = compile_doublify();
-	ck_assert(has_its_hash(image));
-	kz_image_release(image);
-}
-END_TEST
-
-/* A source of so many kernels that its PTX is kept squeezed; k7 adds 7. */
-static const char *many_kernels(void)
-{
-	static char source[1 << 16];
-	size_t len = 0;
-	for (int i = 0; i < 300; i++) {
-		len += (size_t)snprintf(source + len, sizeof(source) - len,
-			"extern \"C\" __global__ void k%d(int *a) { *a += %d; }\n", i, i);
-	}
-	return source;
-}
-
-static void setup_with_cache(void)
-{
-	setup();
-	store_folder_create();
-	setenv("KUDZU_CACHE", "1", 1);
-	setenv("KUDZU_CACHE_DIR", store_path, 1);
-}
-
-static void teardown_with_cache(void)
-{
-	store_folder_remove();
-	teardown();
-}
-
-/* Its text is there where the driver reads; and all of it for who asks. */
-START_TEST(of_a_big_image_from_disk_little_is_unpacked)
-{
-	kz_device *dev = support_open(_i);
-	kz_image *image = NULL, *other = NULL;
-	kz_module *mod = NULL;
-	kz_kernel *kernel = NULL;
-	int32_t number = 100;
-	kz_array *a = NULL;
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	ok(kz_compile(&image, many_kernels(), &options, &err));
-	ck_assert_ptr_null(image->rtc.squeezed);
-	ok(kz_module_load_image(&mod, dev, image, &err));
-	kz_module_release(mod);
-	compiled_clear();
-	ok(kz_compile(&other, many_kernels(), &options, &err));
-	ck_assert_ptr_nonnull(other->rtc.squeezed);
-	ok(kz_module_load_image(&mod, dev, other, &err));
-	ok(kz_module_kernel(&kernel, mod, "k299", &err));
-	if (strcmp(support_device_name(_i), "cpu") == 0) {
-		ck_assert_uint_le(squeezed_count(other->rtc.squeezed), 2);
-	}
-	ok(kz_array_from(&a, dev, KZ_I32, KZ_SHAPE(1), &number, sizeof(number), &err));
-	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err, KZ_ARGS(a)));
-	ok(kz_array_get(a, &number, sizeof(number), &err));
-	ck_assert_int_eq(number, 100 + 299);
-	ck_assert_int_eq(kz_image_size(other), kz_image_size(image));
-	ck_assert_str_eq(kz_image_data(other, NULL), kz_image_data(image, NULL));
-	kz_array_release(a);
-	kz_module_release(mod);
-	kz_image_release(image);
-	kz_image_release(other);
-	support_close(dev);
-}
-END_TEST
-
 START_TEST(want_of_memory_leaves_nothing)
 {
 	kz_device *dev = support_open(_i);
@@ -469,13 +385,7 @@ SUITE(compile)
 	tcase_add_test(tc, a_saved_image_loads_again);
 	tcase_add_test(tc, bad_arguments_are_refused);
 	tcase_add_test(tc, nothing_in_place_of_an_image_is_no_crash);
-	tcase_add_test(tc, an_image_knows_the_hash_of_its_text);
 	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, support_device_count());
 	suite_add_tcase(suite, tc);
-	TCase *cached = tcase_create("cached");
-	tcase_add_checked_fixture(cached, setup_with_cache, teardown_with_cache);
-	tcase_add_loop_test(cached, of_a_big_image_from_disk_little_is_unpacked, 0,
-		support_device_count());
-	suite_add_tcase(suite, cached);
 	return suite;
 }
