@@ -86,7 +86,7 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
 		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
-CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload)
+CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload registers)
 $(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) -ldl
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config

@@ -1,37 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XXH3 with 128 bits, compiled in from the header of libxxhash-dev: 10 GB/s and more, so that a hash
- * over a whole file costs less than reading it.  Nothing of it is visible outside this file
- * and hash_wide.c.
+ * XXH3 with 128 bits, compiled in from the header of libxxhash-dev.  It uses what every processor of
+ * the architecture has, on x86 SSE2: code for AVX would leave the upper halves of the registers set,
+ * which makes the caller's SSE code slow.  Nothing of that header is visible outside this file.
  */
-#include "base/cores.h"
-#include "base/hash_wide.h"
+#include "base/hash.h"
 
 #undef always_inline /* which that header writes as the attribute */
 #define XXH_INLINE_ALL
+#if defined(__x86_64__)
+#define XXH_VECTOR XXH_SSE2
+#endif
 #include <xxhash.h>
-
-/* Of so many bytes it pays to ask what the processor has. */
-enum { LONG = 1024 };
-
-static bool is_for_wide(size_t size)
-{
-	return size >= LONG && cores_have_avx2();
-}
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_state)
 		&& _Alignof(XXH3_state_t) <= 64,
 	"struct hash_state has room for the state of XXH3");
 
-static struct hash from_xxh(XXH128_hash_t hash)
+static struct hash hash_from_xxh(XXH128_hash_t hash)
 {
 	return (struct hash){hash.high64, hash.low64};
 }
 
 struct hash hash_of(const void *data, size_t size)
 {
-	return is_for_wide(size) ? hash_wide_of(data, size)
-		: from_xxh(XXH3_128bits(size ? data : "", size));
+	return hash_from_xxh(XXH3_128bits(size ? data : "", size));
 }
 
 void hash_begin(struct hash_state *state)
@@ -41,16 +34,14 @@ void hash_begin(struct hash_state *state)
 
 void hash_add(struct hash_state *state, const void *data, size_t size)
 {
-	if (is_for_wide(size)) {
-		hash_wide_add(state, data, size);
-	} else if (size > 0) {
+	if (size > 0) {
 		XXH3_128bits_update((XXH3_state_t *)state, data, size);
 	}
 }
 
 struct hash hash_end(const struct hash_state *state)
 {
-	return from_xxh(XXH3_128bits_digest((const XXH3_state_t *)state));
+	return hash_from_xxh(XXH3_128bits_digest((const XXH3_state_t *)state));
 }
 
 void hash_text(char text[HASH_TEXT_SIZE], struct hash hash)

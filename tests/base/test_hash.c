@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/hash.c: against vectors of xxHash's own documentation, and that parts do not matter. */
+/* src/base/hash.c: the vectors that xxHash publishes, and that it does not matter how bytes are cut. */
 #include "base/common.h"
 
 #include "base/hash.h"
@@ -53,25 +53,6 @@ START_TEST(a_hash_does_not_depend_on_how_its_bytes_were_cut)
 }
 END_TEST
 
-/* As another processor makes it, which has no wide registers: it does not use them for little. */
-START_TEST(a_hash_of_much_is_that_of_little_by_little)
-{
-	enum { SIZE = 100000 };
-	static unsigned char bytes[SIZE];
-	for (size_t i = 0; i < SIZE; i++) {
-		bytes[i] = (unsigned char)(i * i >> 5);
-	}
-	for (size_t size = 1000; size <= SIZE; size = size * 3 / 2 + 1) {
-		struct hash_state state;
-		hash_begin(&state);
-		for (size_t at = 0; at < size; at += 100) {
-			hash_add(&state, bytes + at, size - at < 100 ? size - at : 100);
-		}
-		ck_assert(hash_equal(hash_end(&state), hash_of(bytes, size)));
-	}
-}
-END_TEST
-
 START_TEST(every_bit_changes_the_hash)
 {
 	unsigned char bytes[100] = {0};
@@ -94,7 +75,6 @@ SUITE(hash)
 	TCase *tc = tcase_create("hash");
 	tcase_add_loop_test(tc, a_hash_is_that_of_xxhash, 0, countof(vectors));
 	tcase_add_test(tc, a_hash_does_not_depend_on_how_its_bytes_were_cut);
-	tcase_add_test(tc, a_hash_of_much_is_that_of_little_by_little);
 	tcase_add_test(tc, every_bit_changes_the_hash);
 	suite_add_tcase(suite, tc);
 	return suite;
