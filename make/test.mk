@@ -120,7 +120,7 @@ patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:$
 plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check check-unit check-kudzu check-cpu check-samples
-checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md \
+checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md check-env \
 	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen))
 check: $(checks) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
@@ -160,7 +160,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
 
-.PHONY: check-cli check-pages check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen
+.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen
 # The command has one thread: tsan has nothing to find in what it prints.
 check-cli: all
 	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
@@ -178,6 +178,8 @@ check-layers: all ## no folder of src uses one below it in make/lib.mk, by inclu
 check-names: ## a static function has a name of its own in its library; NULL and statuses have one form
 	$(call step,$@,.ci/check-names $(LAYERS))
 	$(call step,$@ finds what is planted,tests/build/check_names $(LAYERS))
+check-env: ## environment variables are read in one place
+	$(call step,$@,.ci/check-env)
 check-makefile: ## a change recompiles what it touches and nothing else
 	$(call step,$@,MAKE='$(MAKE)' tests/build/check_makefile)
 check-pycuda:

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "array/inflate.h"
 
 #include <limits.h>
@@ -52,7 +53,7 @@ static void find_zlib(void)
 		{"inflate", offsetof(struct zlib, inflate), true},
 		{"inflateEnd", offsetof(struct zlib, inflateEnd), true},
 	};
-	const char *chosen = secure_getenv("KUDZU_ZLIB");
+	const char *chosen = env_get("KUDZU_ZLIB");
 	void *object = dl_open(chosen ? chosen : "libz.so.1", reason, sizeof(reason));
 	if (object && dl_fill(object, rows, countof(rows), &zlib)) {
 		strcpy(reason, "libz.so.1 lacks functions");

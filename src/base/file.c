@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -247,8 +248,12 @@ char *file_cache_folder(const char **why)
 		{"HOME", ".cache/kudzu"},
 	};
 
+	if (env_is_privileged() || getuid() != geteuid() || getgid() != getegid()) {
+		*why = "the program has rights that its user lacks (setuid, setgid or capabilities)";
+		return NULL;
+	}
 	for (size_t i = 0; i < countof(places); i++) {
-		const char *folder = secure_getenv(places[i].variable);
+		const char *folder = env_get(places[i].variable);
 		if (folder && folder[0] == '/') {
 			char *path = file_join(folder, places[i].below);
 			*why = path ? NULL : "out of memory";

@@ -17,6 +17,7 @@
 #include "base/store_inner.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ static bool parse_size(const char *text, int64_t *size)
 
 static const char *choose_size(struct store *store, const struct store_options *options)
 {
-	const char *text = secure_getenv("KUDZU_CACHE_SIZE");
+	const char *text = env_get("KUDZU_CACHE_SIZE");
 	store->size_max = DEFAULT_SIZE_MAX;
 	if (options && options->size_max > 0) {
 		store->size_max = options->size_max;
@@ -78,7 +79,7 @@ static const char *choose_folder(struct store *store, const struct store_options
 		}
 		store->folder = mem_strdup(options->folder);
 	} else {
-		const char *wanted = secure_getenv("KUDZU_CACHE");
+		const char *wanted = env_get("KUDZU_CACHE");
 		if (wanted && strcmp(wanted, "0") == 0) {
 			return "KUDZU_CACHE is 0";
 		}
@@ -104,7 +105,7 @@ bool store_open(struct store **out, const struct store_options *options)
 	atomic_init(&store->fd, -1);
 	pthread_mutex_init(&store->opening, NULL);
 	const char *reason = choose_size(store, options);
-	if (getuid() != geteuid() || getgid() != getegid()) {
+	if (env_is_privileged() || getuid() != geteuid() || getgid() != getegid()) {
 		reason = "the program runs with somebody else's rights (setuid)";
 	}
 	reason = reason ? reason : choose_folder(store, options);

@@ -16,6 +16,7 @@
 #include "cache/pch.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
@@ -129,7 +130,7 @@ static char *make_own_in(const char *folder)
 static char *make_own(void)
 {
 	const char *why;
-	const char *off = secure_getenv("KUDZU_CACHE");
+	const char *off = env_get("KUDZU_CACHE");
 	char *cache = off && strcmp(off, "0") == 0 ? NULL : file_cache_folder(&why);
 	char *folder = cache ? file_join(cache, "pch") : NULL;
 	char *path = NULL;

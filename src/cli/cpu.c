@@ -47,7 +47,7 @@ static char *find_beside(const char *file, const char *name)
  * library. */
 static char *find_folder(void)
 {
-	const char *chosen = getenv("KUDZU_CPU_DRIVER");
+	const char *chosen = secure_getenv("KUDZU_CPU_DRIVER");
 	const char *beside = chosen;
 	Dl_info info;
 	if ((!chosen || !*chosen) && dladdr((void *)kz_version_string, &info)) {
@@ -72,7 +72,7 @@ static char *find_folder(void)
 /* The folder comes first, what the variable said before stays behind it. */
 static bool put_in_front(const char *folder)
 {
-	const char *old = getenv("LD_LIBRARY_PATH");
+	const char *old = secure_getenv("LD_LIBRARY_PATH");
 	size_t size = strlen(folder) + 1 + (old ? strlen(old) : 0) + 1;
 	char *path = malloc(size);
 	if (!path) {

@@ -80,7 +80,7 @@ static bool read_words(struct dump *dump, int argc, char **argv)
 
 static bool make_folder(struct dump *dump)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = secure_getenv("TMPDIR");
 	snprintf(dump->folder, sizeof(dump->folder), "%s/kudzu-dump-XXXXXX",
 		tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(dump->folder)) {

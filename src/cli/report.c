@@ -26,8 +26,8 @@
 /* https://no-color.org: set and not empty, whatever it says. */
 bool report_wants_colour(int fd)
 {
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
+	const char *no_color = secure_getenv("NO_COLOR");
+	const char *term = secure_getenv("TERM");
 	return !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0) && isatty(fd);
 }
 

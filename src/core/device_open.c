@@ -11,6 +11,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/str.h"
 #include "core/stream.h"
 
@@ -241,7 +242,7 @@ static void device_end(struct kz_device *dev)
 /* KUDZU_POOL: whether memory is kept for reuse. */
 static kz_status choose_pool(bool *pooled, kz_error *err)
 {
-	const char *text = secure_getenv("KUDZU_POOL");
+	const char *text = env_get("KUDZU_POOL");
 	*pooled = !text || strcmp(text, "0") != 0;
 	return !text || !*text || strcmp(text, "0") == 0 || strcmp(text, "1") == 0 ? KZ_OK
 		: error_set(err, KZ_INVALID, "KUDZU_POOL: expected 0 or 1, got '%s'", text);
@@ -438,7 +439,7 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 	if (st) {
 		return st;
 	}
-	if (!name && (name = secure_getenv("KUDZU_DEVICE"))) {
+	if (!name && (name = env_get("KUDZU_DEVICE"))) {
 		from = "KUDZU_DEVICE: ";
 	}
 	if (!name || (*from && !*name)) {

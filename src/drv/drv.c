@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -285,7 +286,7 @@ static bool search_add(struct search *search, char *name)
 static bool search_init(struct search *search, enum drv_provider kind)
 {
 	bool cuda = kind == DRV_CUDA;
-	const char *chosen = secure_getenv(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
+	const char *chosen = env_get(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
 	if (chosen && chosen[0]) {
 		return search_add(search, mem_strdup(chosen));
 	}

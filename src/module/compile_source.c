@@ -8,6 +8,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "module/compiled.h"
 #include "module/module.h"
 #include "rtc/keep.h"
@@ -35,7 +36,7 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
 static void read_defaults(void)
 {
-	const char *text = secure_getenv("KUDZU_NVRTC_OPTIONS");
+	const char *text = env_get("KUDZU_NVRTC_OPTIONS");
 	char *rest = NULL;
 	size_t len = text ? strlen(text) : 0;
 	default_too_long = len >= sizeof(default_text);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "core/device.h"
@@ -208,7 +209,7 @@ static void add_choice_error(struct kz_diagnosis *diagnosis, const char *chosen,
 
 static void look_at_choice(struct kz_diagnosis *diagnosis)
 {
-	const char *chosen = secure_getenv("KUDZU_DEVICE");
+	const char *chosen = env_get("KUDZU_DEVICE");
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev;
 	chosen = chosen && *chosen ? chosen : NULL;

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/cores.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/store.h"
 #include "module/warm.h"
@@ -64,7 +65,7 @@ static bool can_run(char *path)
 static char *find_program(void)
 {
 	static const char *const places[] = {"kudzu", "../bin/kudzu", "../../bin/kudzu"};
-	const char *wanted = secure_getenv("KUDZU_COMMAND");
+	const char *wanted = env_get("KUDZU_COMMAND");
 	char *path = wanted ? mem_strdup(wanted) : NULL;
 	char *library = wanted ? NULL : dl_path((const void *)places);
 	char *folder = library ? file_folder(library) : NULL;

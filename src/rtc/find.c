@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "base/file.h"
 
 #include <glob.h>
@@ -138,7 +139,7 @@ static void try_toolkits(struct find *find)
 {
 	const char *const variables[] = {"CUDA_PATH", "CUDA_HOME"};
 	for (size_t i = 0; i < countof(variables) && !is_done(find); i++) {
-		const char *root = secure_getenv(variables[i]);
+		const char *root = env_get(variables[i]);
 		if (root && root[0]) {
 			try_root(find, root, toolkit_places);
 		}
@@ -163,7 +164,7 @@ static void try_wheels(struct find *find)
 		const char *below;
 	} environments[] = {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}};
 	for (size_t i = 0; i < countof(environments) && !is_done(find); i++) {
-		const char *folder = secure_getenv(environments[i].variable);
+		const char *folder = env_get(environments[i].variable);
 		char root[PATH_MAX];
 		if (folder && folder[0]) {
 			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
@@ -174,7 +175,7 @@ static void try_wheels(struct find *find)
 
 void find_library(struct find *find)
 {
-	const char *named = secure_getenv(find->what->variable);
+	const char *named = env_get(find->what->variable);
 	if (named && named[0]) {
 		/* What the user names is what is used: nothing else is tried. */
 		find_in(find, named);
@@ -197,7 +198,7 @@ kz_status find_failed(struct find *find, const char *name, const char *what_it_i
 	}
 	bool mine = error_is_clean(err);
 	const char *variable = find->what->variable;
-	const char *named = secure_getenv(variable);
+	const char *named = env_get(variable);
 	if (named && named[0]) {
 		error_set(err, KZ_NO_COMPILER, "no usable %s in %s='%s'", name, variable, named);
 	} else {

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "rtc/find.h"
 
@@ -66,8 +67,8 @@ static const struct find_what what = {
 /* Look beside the NVRTC that the user names, unless nvJitLink is named itself. */
 static void find_beside_nvrtc(struct find *find)
 {
-	const char *named = secure_getenv(what.variable);
-	const char *nvrtc = secure_getenv("KUDZU_NVRTC");
+	const char *named = env_get(what.variable);
+	const char *nvrtc = env_get("KUDZU_NVRTC");
 	if ((named && named[0]) || !nvrtc || !strchr(nvrtc, '/')) {
 		return;
 	}

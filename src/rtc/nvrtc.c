@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "rtc/find.h"
 
@@ -246,7 +247,7 @@ static bool find_includes_from(struct nvrtc *nvrtc, const char *library)
 static bool find_includes(struct nvrtc *nvrtc)
 {
 	char real[PATH_MAX];
-	const char *named = secure_getenv("KUDZU_CUDA_INCLUDE");
+	const char *named = env_get("KUDZU_CUDA_INCLUDE");
 	if (named && named[0]) {
 		return add_named_includes(nvrtc, named);
 	}

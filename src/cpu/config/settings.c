@@ -7,6 +7,7 @@
 
 #include "cpu/config/settings.h"
 
+#include "base/env.h"
 #include "cpu/config/features.h"
 
 #include <ctype.h>
@@ -104,13 +105,13 @@ static const struct {
 uint64_t settings_get(enum setting which, uint64_t otherwise)
 {
 	uint64_t value;
-	const char *text = getenv(settings[which].name);
+	const char *text = env_get(settings[which].name);
 	return text != NULL && settings[which].parse(text, &value) ? value : otherwise;
 }
 
 const char *settings_dump_folder(void)
 {
-	const char *value = getenv("KUDZU_CPU_DUMP");
+	const char *value = env_get("KUDZU_CPU_DUMP");
 	return value && *value ? value : NULL;
 }
 
@@ -118,7 +119,7 @@ bool settings_check(char *why, size_t size)
 {
 	for (size_t i = 0; i < countof(settings); i++) {
 		uint64_t value;
-		const char *text = getenv(settings[i].name);
+		const char *text = env_get(settings[i].name);
 		if (text != NULL && *text != '\0' && !settings[i].parse(text, &value)) {
 			snprintf(why, size, "%s is '%s': expected %s", settings[i].name, text,
 				settings[i].expected);
