@@ -2,19 +2,14 @@
 /*
  * An image as bytes, and back.
  *
- * A mark with the version of the format, then the fields of struct rtc_image.  Numbers are as many
- * bytes as they need, of 7 bits each, lowest first, and all but the last with the eighth set; a text
- * is its length + 1, its bytes and a zero, and one that is not there is a 0.  So an image that is
- * read has its texts where they lie in the bytes: of a thousand kernels nothing is copied, and three
- * pieces of memory are all that there are.
+ * A mark with the version of the format, then the fields of struct rtc_image in order.  A number is 8
+ * bytes, lowest first.  A text is its length + 1, its bytes and a zero; one that is NULL is the number
+ * 0.  An image that is read keeps the bytes and points to the texts in them; its kernels and their
+ * parameters are one allocation, its variables another.
  *
- * Most of a big module's kernels take the same parameters as another one, and are called what their
- * symbol is: that is said in a number each, and the kernels share one list.  New memory costs more
- * than reading does, by far, so what counts is how many bytes there are. 
- *
- * The reader takes nothing for granted: each length is compared with what is left, each count with
- * what that many items must take at least.  Whether the bytes are those that were written is for who
- * keeps them to know, by a checksum.
+ * The reader trusts nothing: it compares each length with what is left, and each count with the least
+ * that so many items take.  Whether the bytes are those that were written is for who keeps them to
+ * know, by a checksum.
  */
 #include "base/common.h"
 
@@ -26,7 +21,7 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '7'};
+static const char pack_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '8'};
 
 /* A new field must be packed, too. */
 _Static_assert(sizeof(struct rtc_image) == 104, "pack the new field of struct rtc_image");
@@ -34,378 +29,195 @@ _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rt
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
 
-/* The fewest bytes of a parameter, of a kernel and of a variable. */
-enum { PARAM_SIZE = 4, KERNEL_SIZE = 5, VARIABLE_SIZE = 10 };
-/* The most of a number. */
-enum { NUMBER_SIZE = 10 };
+/* The fewest bytes of a parameter, a kernel and a variable: as many numbers, and two texts. */
+enum { PARAM_SIZE = 4 * 8, KERNEL_SIZE = 4 * 8 + 2, VARIABLE_SIZE = 8 * 8 + 2 };
 
-static void add_number(struct str *out, uint64_t value)
-{
-	char bytes[NUMBER_SIZE];
-	size_t size = 0;
-	for (; value >= 0x80; value >>= 7) {
-		bytes[size++] = (char)(value | 0x80);
-	}
-	bytes[size++] = (char)value;
-	str_addn(out, bytes, size);
-}
-
-/* One that is always 8 bytes: it is not known yet, or any. */
-static void add_fixed(struct str *out, uint64_t value)
+static void pack_number(struct str *out, uint64_t value)
 {
 	uint64_t bytes = htole64(value);
 	str_addn(out, (const char *)&bytes, sizeof(bytes));
 }
 
-static void set_fixed(struct str *out, size_t at, uint64_t value)
+static void pack_text(struct str *out, const char *text)
 {
-	uint64_t bytes = htole64(value);
-	if (!out->failed) {
-		memcpy(out->data + at, &bytes, sizeof(bytes));
-	}
+	pack_number(out, text ? strlen(text) + 1 : 0);
+	str_addn(out, text, text ? strlen(text) + 1 : 0);
 }
 
-/* From -1 up. */
-static void add_extent(struct str *out, int64_t value)
+static void pack_kernels(struct str *out, const struct rtc_image *image)
 {
-	add_number(out, (uint64_t)value + 1);
-}
-
-/* The data of an image, 16 bytes from the start: machine code is read as structs. */
-static void add_bytes(struct str *out, const char *data, size_t size)
-{
-	add_fixed(out, size);
-	str_addn(out, data, size);
-	str_addc(out, '\0');
-}
-
-static void add_text(struct str *out, const char *text)
-{
-	size_t size = text ? strlen(text) : 0;
-	add_number(out, text ? size + 1 : 0);
-	if (text) {
-		str_addn(out, text, size + 1);
-	}
-}
-
-static void add_param(struct str *out, const struct rtc_param *param)
-{
-	add_number(out, (uint64_t)param->kind);
-	add_extent(out, param->size);
-	add_extent(out, param->offset);
-	add_text(out, param->type);
-}
-
-/* Which kernel had a list of parameters first, as far as one place for each hash tells. */
-struct lists {
-	size_t first[256]; /* its number + 1 */
-};
-
-static bool same_params(const struct rtc_kernel *a, const struct rtc_kernel *b)
-{
-	bool same = a->param_count == b->param_count;
-	for (size_t i = 0; same && i < a->param_count; i++) {
-		const struct rtc_param *x = &a->params[i], *y = &b->params[i];
-		same = x->kind == y->kind && x->size == y->size && x->offset == y->offset
-			&& !x->type == !y->type && (!x->type || strcmp(x->type, y->type) == 0);
-	}
-	return same;
-}
-
-/* Not of the types: they follow from the rest, nearly always. */
-static size_t list_place(const struct rtc_kernel *kernel)
-{
-	uint64_t hash = kernel->param_count;
-	for (size_t i = 0; i < kernel->param_count; i++) {
-		const struct rtc_param *param = &kernel->params[i];
-		hash = hash * 31 + (uint64_t)param->size * 8 + (uint64_t)param->kind;
-	}
-	return (hash * 0x9e3779b97f4a7c15u) >> 56;
-}
-
-/* The number + 1 of an earlier kernel with the same parameters, 0 if there is none: remember this. */
-static size_t find_like(struct lists *lists, const struct rtc_image *image, size_t i)
-{
-	const struct rtc_kernel *kernel = &image->kernels[i];
-	size_t *place = &lists->first[list_place(kernel)];
-	size_t like = *place;
-	if (like > 0 && same_params(&image->kernels[like - 1], kernel)) {
-		return like;
-	}
-	*place = i + 1;
-	return 0;
-}
-
-static void add_kernel(struct str *out, const struct rtc_kernel *kernel, size_t like)
-{
-	bool is_plain = strcmp(kernel->name, kernel->lowered) == 0;
-	add_text(out, kernel->name);
-	add_text(out, is_plain ? NULL : kernel->lowered);
-	add_number(out, kernel->params_known);
-	add_number(out, like);
-	if (like > 0) {
-		return;
-	}
-	add_number(out, kernel->param_count);
-	for (size_t i = 0; i < kernel->param_count; i++) {
-		add_param(out, &kernel->params[i]);
-	}
-}
-
-/* How many there are in all goes before them, when it is known. */
-static void add_kernels(struct str *out, const struct rtc_image *image)
-{
-	struct lists lists = {{0}};
-	uint64_t count = 0;
-	add_number(out, image->kernel_count);
-	size_t at = out->len;
-	add_fixed(out, 0);
+	uint64_t params = 0;
 	for (size_t i = 0; i < image->kernel_count; i++) {
-		size_t like = find_like(&lists, image, i);
-		add_kernel(out, &image->kernels[i], like);
-		count += like > 0 ? 0 : image->kernels[i].param_count;
+		params += image->kernels[i].param_count;
 	}
-	set_fixed(out, at, count);
-}
-
-static void add_variable(struct str *out, const struct rtc_variable *variable)
-{
-	add_text(out, variable->name);
-	add_text(out, variable->lowered);
-	add_text(out, variable->type);
-	add_extent(out, variable->size);
-	add_extent(out, variable->align);
-	add_number(out, (uint64_t)variable->space);
-	add_number(out, (uint64_t)variable->kind);
-	add_extent(out, variable->element_size);
-}
-
-/* All but mark and data. */
-static void add_facts(struct str *out, const struct rtc_image *image)
-{
-	add_number(out, image->is_ptx);
-	add_number(out, image->is_lto);
-	add_text(out, image->arch);
-	add_text(out, image->log);
-	add_text(out, image->templates);
-	add_kernels(out, image);
-	add_number(out, image->variable_count);
-	for (size_t i = 0; i < image->variable_count; i++) {
-		add_variable(out, &image->variables[i]);
+	pack_number(out, image->kernel_count);
+	pack_number(out, params);
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		const struct rtc_kernel *kernel = &image->kernels[i];
+		pack_text(out, kernel->name);
+		pack_text(out, kernel->lowered);
+		pack_number(out, kernel->params_known);
+		pack_number(out, kernel->param_count);
+		for (size_t k = 0; k < kernel->param_count; k++) {
+			pack_number(out, (uint64_t)kernel->params[k].kind);
+			pack_number(out, (uint64_t)kernel->params[k].size);
+			pack_number(out, (uint64_t)kernel->params[k].offset);
+			pack_text(out, kernel->params[k].type);
+		}
 	}
 }
 
 void pack_image(struct str *out, const struct rtc_image *image)
 {
-	str_addn(out, mark, sizeof(mark));
-	add_bytes(out, image->data, image->size);
-	add_facts(out, image);
+	str_addn(out, pack_mark, sizeof(pack_mark));
+	pack_number(out, image->size); /* so the data is 16 bytes from the start, as machine code needs */
+	str_addn(out, image->data, image->size);
+	str_addc(out, '\0');
+	pack_number(out, image->is_ptx);
+	pack_number(out, image->is_lto);
+	pack_text(out, image->arch);
+	pack_text(out, image->log);
+	pack_text(out, image->templates);
+	pack_kernels(out, image);
+	pack_number(out, image->variable_count);
+	for (size_t i = 0; i < image->variable_count; i++) {
+		const struct rtc_variable *variable = &image->variables[i];
+		pack_text(out, variable->name);
+		pack_text(out, variable->lowered);
+		pack_text(out, variable->type);
+		pack_number(out, (uint64_t)variable->size);
+		pack_number(out, (uint64_t)variable->align);
+		pack_number(out, (uint64_t)variable->space);
+		pack_number(out, (uint64_t)variable->kind);
+		pack_number(out, (uint64_t)variable->element_size);
+	}
 }
 
-/* What is left to read; once something was wrong, all that follows is nothing. */
-struct reader {
+/* What is left to read.  Once something was wrong, all that follows is nothing. */
+struct unpacker {
 	char *at;
 	size_t left;
-	struct rtc_param *params; /* those that no kernel has yet */
-	size_t param_count;
 	bool bad;
 	bool no_memory;
 };
 
-static uint64_t read_fixed(struct reader *in)
+/* The next bytes; NULL if there are fewer. */
+static char *unpack_bytes(struct unpacker *in, uint64_t size)
 {
-	uint64_t value;
-	if (in->bad || in->left < sizeof(value)) {
-		in->bad = true;
-		return 0;
+	in->bad |= size > in->left;
+	if (in->bad) {
+		return NULL;
 	}
-	memcpy(&value, in->at, sizeof(value));
-	in->at += sizeof(value);
-	in->left -= sizeof(value);
-	return le64toh(value);
+	char *bytes = in->at;
+	in->at += size;
+	in->left -= (size_t)size;
+	return bytes;
 }
 
-static uint64_t read_number(struct reader *in)
+static uint64_t unpack_number(struct unpacker *in, uint64_t max)
 {
 	uint64_t value = 0;
-	if (likely(in->left > 0 && !in->bad && (uint8_t)*in->at < 0x80)) {
-		in->left--;
-		return (uint8_t)*in->at++;
+	const char *bytes = unpack_bytes(in, sizeof(value));
+	if (bytes) {
+		memcpy(&value, bytes, sizeof(value));
+		value = le64toh(value);
 	}
-	for (size_t i = 0; i < in->left && i < NUMBER_SIZE && !in->bad; i++) {
-		uint64_t byte = (uint8_t)in->at[i];
-		value |= (byte & 0x7f) << (7 * i);
-		if (byte < 0x80 && (i < NUMBER_SIZE - 1 || byte <= 1)) {
-			in->at += i + 1;
-			in->left -= i + 1;
-			return value;
-		}
-	}
-	in->bad = true;
-	return 0;
-}
-
-/* What may be up to `max`. */
-static uint64_t check_up_to(struct reader *in, uint64_t value, uint64_t max)
-{
 	in->bad |= value > max;
 	return in->bad ? 0 : value;
 }
 
-static uint64_t read_up_to(struct reader *in, uint64_t max)
+/* A size or an offset, which is -1 where it is unknown. */
+static int64_t unpack_extent(struct unpacker *in)
 {
-	return check_up_to(in, read_number(in), max);
+	int64_t value = (int64_t)unpack_number(in, UINT64_MAX);
+	in->bad |= value < -1;
+	return value;
 }
 
-/* An int64_t from -1 up. */
-static int64_t read_extent(struct reader *in)
+static char *unpack_text(struct unpacker *in, bool may_be_absent)
 {
-	return (int64_t)(read_up_to(in, (uint64_t)INT64_MAX + 1) - 1);
-}
-
-/* Where `size` bytes with a zero behind them lie; NULL if something is wrong. */
-static char *read_bytes(struct reader *in, uint64_t size)
-{
-	if (in->bad || size >= in->left || in->at[size] != '\0') {
-		in->bad = true;
-		return NULL;
-	}
-	char *bytes = in->at;
-	in->at += size + 1;
-	in->left -= (size_t)size + 1;
-	return bytes;
-}
-
-static char *read_text(struct reader *in, bool may_be_absent)
-{
-	uint64_t len = read_number(in);
-	if (len == 0) {
-		in->bad |= !may_be_absent;
-		return NULL;
-	}
-	char *text = read_bytes(in, --len);
-	in->bad |= text && strlen(text) != len;
+	uint64_t size = unpack_number(in, in->left);
+	char *text = size > 0 ? unpack_bytes(in, size) : NULL;
+	in->bad |= (size == 0 && !may_be_absent) || (text && strnlen(text, size) != size - 1);
 	return in->bad ? NULL : text;
 }
 
-static void read_param(struct reader *in, struct rtc_param *param)
+/* Zeroed memory for so many bytes. */
+static void *unpack_alloc(struct unpacker *in, size_t size)
 {
-	param->kind = (enum param_kind)read_up_to(in, PARAM_ENUM);
-	param->size = read_extent(in);
-	param->offset = read_extent(in);
-	param->type = read_text(in, true);
+	void *memory = size > 0 && !in->bad ? mem_zalloc(1, size) : NULL;
+	in->no_memory |= size > 0 && !in->bad && !memory;
+	in->bad |= in->no_memory;
+	return memory;
 }
 
-static void read_params(struct reader *in, struct rtc_kernel *kernel)
+static void unpack_kernels(struct unpacker *in, struct rtc_image *image)
 {
-	kernel->param_count = (size_t)read_up_to(in, in->param_count);
-	kernel->params = kernel->param_count ? in->params : NULL;
-	in->params += kernel->param_count;
-	in->param_count -= kernel->param_count;
-	for (size_t i = 0; i < kernel->param_count && !in->bad; i++) {
-		read_param(in, &kernel->params[i]);
+	size_t count = (size_t)unpack_number(in, in->left / KERNEL_SIZE);
+	size_t param_count = (size_t)unpack_number(in, in->left / PARAM_SIZE);
+	image->kernels = unpack_alloc(in, count * sizeof(struct rtc_kernel)
+		+ param_count * sizeof(struct rtc_param));
+	if (!image->kernels) {
+		return;
 	}
-}
-
-/* Number i of those that begin at `kernels`. */
-static void read_kernel(struct reader *in, struct rtc_kernel *kernels, size_t i)
-{
-	struct rtc_kernel *kernel = &kernels[i];
-	kernel->name = read_text(in, false);
-	kernel->lowered = read_text(in, true);
-	kernel->lowered = kernel->lowered ? kernel->lowered : kernel->name;
-	kernel->params_known = read_up_to(in, 1);
-	size_t like = (size_t)read_up_to(in, i);
-	if (like > 0) {
-		kernel->params = kernels[like - 1].params;
-		kernel->param_count = kernels[like - 1].param_count;
-	} else {
-		read_params(in, kernel);
-	}
-}
-
-/* The kernels, and behind them in the same piece of memory the parameters of all. */
-static void read_kernels(struct reader *in, struct rtc_image *image)
-{
-	size_t size, rest, count = (size_t)read_up_to(in, in->left / KERNEL_SIZE);
-	in->param_count = (size_t)check_up_to(in, read_fixed(in), in->left / PARAM_SIZE);
-	if (count > 0) {
-		bool fits = size_mul(&size, count, sizeof(*image->kernels))
-			&& size_mul(&rest, in->param_count, sizeof(*in->params))
-			&& size_add(&rest, size, rest);
-		image->kernels = fits ? mem_alloc(rest) : NULL;
-		if (!image->kernels) {
-			in->bad = in->no_memory = true;
-			return;
-		}
-		mem_expect(image->kernels, rest);
-		in->params = (struct rtc_param *)(image->kernels + count);
-	}
+	struct rtc_param *params = (struct rtc_param *)(image->kernels + count);
 	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
-		read_kernel(in, image->kernels, image->kernel_count);
+		struct rtc_kernel *kernel = &image->kernels[image->kernel_count];
+		kernel->name = unpack_text(in, false);
+		kernel->lowered = unpack_text(in, false);
+		kernel->params_known = unpack_number(in, 1);
+		kernel->param_count = (size_t)unpack_number(in, param_count);
+		kernel->params = kernel->param_count ? params : NULL;
+		param_count -= kernel->param_count;
+		for (size_t i = 0; i < kernel->param_count && !in->bad; i++, params++) {
+			params->kind = (enum param_kind)unpack_number(in, PARAM_ENUM);
+			params->size = unpack_extent(in);
+			params->offset = unpack_extent(in);
+			params->type = unpack_text(in, true);
+		}
 	}
-	in->bad |= in->param_count > 0;
+	in->bad |= param_count > 0;
 }
 
-static void read_variable(struct reader *in, struct rtc_variable *variable)
+static void unpack_variables(struct unpacker *in, struct rtc_image *image)
 {
-	variable->name = read_text(in, false);
-	variable->lowered = read_text(in, false);
-	variable->type = read_text(in, true);
-	variable->size = read_extent(in);
-	variable->align = read_extent(in);
-	variable->space = (enum variable_space)read_up_to(in, VARIABLE_MANAGED);
-	variable->kind = (enum param_kind)read_up_to(in, PARAM_ENUM);
-	variable->element_size = read_extent(in);
-}
-
-static void read_variables(struct reader *in, struct rtc_image *image)
-{
-	size_t count = (size_t)read_up_to(in, in->left / VARIABLE_SIZE);
-	image->variables = count ? mem_zalloc(count, sizeof(*image->variables)) : NULL;
-	if (count && !image->variables) {
-		in->bad = in->no_memory = true;
-	}
+	size_t count = (size_t)unpack_number(in, in->left / VARIABLE_SIZE);
+	image->variables = unpack_alloc(in, count * sizeof(*image->variables));
 	for (; image->variable_count < count && !in->bad; image->variable_count++) {
-		read_variable(in, &image->variables[image->variable_count]);
+		struct rtc_variable *variable = &image->variables[image->variable_count];
+		variable->name = unpack_text(in, false);
+		variable->lowered = unpack_text(in, false);
+		variable->type = unpack_text(in, true);
+		variable->size = unpack_extent(in);
+		variable->align = unpack_extent(in);
+		variable->space = (enum variable_space)unpack_number(in, VARIABLE_MANAGED);
+		variable->kind = (enum param_kind)unpack_number(in, PARAM_ENUM);
+		variable->element_size = unpack_extent(in);
 	}
-}
-
-static void read_arch(struct reader *in, struct rtc_image *image)
-{
-	const char *arch = read_text(in, false);
-	if (arch && strlen(arch) < sizeof(image->arch)) {
-		strcpy(image->arch, arch);
-	} else {
-		in->bad = true;
-	}
-}
-
-static void read_image(struct reader *in, struct rtc_image *image)
-{
-	image->size = (size_t)check_up_to(in, read_fixed(in), in->left);
-	image->data = read_bytes(in, image->size);
-	image->is_ptx = read_up_to(in, 1);
-	image->is_lto = read_up_to(in, 1);
-	in->bad |= image->is_ptx && image->is_lto;
-	read_arch(in, image);
-	image->log = read_text(in, true);
-	image->templates = read_text(in, true);
-	read_kernels(in, image);
-	read_variables(in, image);
 }
 
 kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_error *err)
 {
-	struct reader in = {.at = data, .left = size};
+	struct unpacker in = {.at = data, .left = size};
 	*out = (struct rtc_image){.packed = data};
-	if (size < sizeof(mark) || memcmp(data, mark, sizeof(mark)) != 0) {
+	const char *mark = unpack_bytes(&in, sizeof(pack_mark));
+	if (!mark || memcmp(mark, pack_mark, sizeof(pack_mark)) != 0) {
 		rtc_image_free(out);
 		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
 	}
-	in.at += sizeof(mark);
-	in.left -= sizeof(mark);
-	read_image(&in, out);
+	out->size = (size_t)unpack_number(&in, in.left);
+	out->data = unpack_bytes(&in, out->size);
+	const char *end = unpack_bytes(&in, 1);
+	in.bad |= !end || *end;
+	out->is_ptx = unpack_number(&in, 1);
+	out->is_lto = unpack_number(&in, !out->is_ptx);
+	const char *arch = unpack_text(&in, false);
+	in.bad |= !arch || strlen(arch) >= sizeof(out->arch);
+	strcpy(out->arch, in.bad ? "" : arch);
+	out->log = unpack_text(&in, true);
+	out->templates = unpack_text(&in, true);
+	unpack_kernels(&in, out);
+	unpack_variables(&in, out);
 	if (!in.bad && in.left == 0) {
 		return KZ_OK;
 	}
@@ -416,7 +228,7 @@ kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_e
 
 kz_status unpack_image(struct rtc_image *out, const void *data, size_t size, kz_error *err)
 {
-	char *copy = mem_alloc(size > 0 ? size : 1);
+	char *copy = mem_alloc(size);
 	if (!copy) {
 		*out = (struct rtc_image){0};
 		return error_no_memory(err);

@@ -58,8 +58,8 @@ struct rtc_image {
 	struct rtc_variable *variables;
 	size_t variable_count;
 	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
-	char *packed;       /* not NULL: all texts lie in this, and nobody changes the image;
-	                     * its kernels may share lists of parameters */
+	char *packed;       /* not NULL: data and texts lie in this, and nobody changes the image;
+	                     * the parameters of its kernels lie behind these */
 };
 
 struct rtc_request {

@@ -168,19 +168,6 @@ START_TEST(any_changed_byte_makes_another_image_or_none)
 }
 END_TEST
 
-START_TEST(kernels_with_the_same_parameters_share_them)
-{
-	struct str bytes = STR_INIT;
-	struct rtc_image back;
-	pack_image(&bytes, &ptx);
-	ck_assert_int_eq(unpack_image(&back, bytes.data, bytes.len, &err), KZ_OK);
-	ck_assert_ptr_eq(back.kernels[2].params, back.kernels[0].params);
-	ck_assert_ptr_eq(back.kernels[2].lowered, back.kernels[2].name);
-	rtc_image_free(&back);
-	str_free(&bytes);
-}
-END_TEST
-
 START_TEST(want_of_memory_leaves_nothing)
 {
 	struct str bytes = STR_INIT;
@@ -209,7 +196,6 @@ SUITE(pack)
 	tcase_add_loop_test(tc, an_image_comes_back_as_it_was, 0, 3);
 	tcase_add_test(tc, an_image_cut_short_or_with_more_behind_it_is_refused);
 	tcase_add_test(tc, any_changed_byte_makes_another_image_or_none);
-	tcase_add_test(tc, kernels_with_the_same_parameters_share_them);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
 	suite_add_tcase(suite, tc);
 	return suite;
