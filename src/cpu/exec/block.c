@@ -15,7 +15,6 @@
 #include "cpu/runtime/rt_collect.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Then others have their turn: of a block that waits, some warps may move all the same. */
 #define ROUNDS_PER_STEP 1000
@@ -324,92 +323,6 @@ static bool is_at_one_barrier(const struct block *block)
 	return same;
 }
 
-/* --- Teams --- */
-
-/*
- * A team saves what barriers cost, and its warps' results do not wait for each other; but it has as
- * many times the registers, and its warps may part.  What weighs more is found by doing both: after
- * a first block, which may be slow for other reasons, pairs of blocks that follow each other have a
- * vote, some at once and then one from time to time, as single ones may be disturbed: less and less
- * often while they say the same, for the wrong half of a pair may take several times as long.
- */
-enum { FIRST_PAIRS = 3, SHORTEST_PERIOD = 64, LONGEST_PERIOD = 1024, MOST_VOTES = 4 };
-
-#define NO_TEAMS UINT32_MAX
-
-void block_set_kernel(struct block *block, rt_kernel *run)
-{
-	if (block->run != run) {
-		block->run = run;
-		block->trial = (struct block_trial){.count = 0};
-	}
-}
-
-uint64_t block_clock(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
-/* Whether a block belongs to a pair: the odd one is no team, the even one is. */
-static bool is_in_pair(const struct block_trial *trial)
-{
-	uint32_t count = trial->count, next = trial->next;
-	return count != NO_TEAMS && count > 0 && (count <= 2 * FIRST_PAIRS || count == next
-		|| count == next + 1);
-}
-
-/* Whether the warps of a block may begin as a team. */
-static bool may_team(const struct block *block)
-{
-	const struct block_trial *trial = &block->trial;
-	return is_in_pair(trial) ? trial->count % 2 == 0 : trial->votes >= 0;
-}
-
-static void begin_trial(struct block *block)
-{
-	struct block_trial *trial = &block->trial;
-	trial->is_team = false;
-	if (is_in_pair(trial)) {
-		trial->began = block_clock();
-	}
-}
-
-static void vote(struct block_trial *trial, bool against)
-{
-	bool is_news = against != (trial->votes < 0);
-	trial->period = is_news || trial->period == 0 ? SHORTEST_PERIOD
-		: trial->period < LONGEST_PERIOD ? 2 * trial->period : LONGEST_PERIOD;
-	trial->next = trial->count + trial->period - 1;
-	if (against) {
-		trial->votes -= trial->votes > -MOST_VOTES;
-	} else {
-		trial->votes += trial->votes < MOST_VOTES;
-	}
-}
-
-static void end_half(struct block_trial *trial)
-{
-	uint64_t took = block_clock() - trial->began;
-	if (trial->count % 2 == 1) {
-		trial->took = took;
-	} else {
-		vote(trial, took > trial->took);
-	}
-}
-
-static void end_trial(struct block *block)
-{
-	struct block_trial *trial = &block->trial;
-	if (is_in_pair(trial)) {
-		end_half(trial);
-	}
-	if (trial->count != NO_TEAMS) {
-		trial->count = trial->count == 0 && !trial->is_team ? NO_TEAMS : trial->count + 1;
-	}
-}
-
 /* A team's warps have parted: from now on each runs by itself.  How many have ended. */
 static uint32_t run_apart(struct block *block)
 {
@@ -438,7 +351,7 @@ static void set_ends(struct block *block)
 	struct rt_warp *warp = &block->slots[0].warp;
 	uint32_t rest = block->threads & (block->width - 1); // a power of two
 	warp->first = 0;
-	warp->end = may_team(block) ? block->threads - rest : 0;
+	warp->end = block->threads - rest;
 	warp->end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
 }
 
@@ -456,7 +369,6 @@ static uint32_t run_first(struct block *block)
 		start_warp(block, slot);
 		block->current = slot;
 		slot->resume = run(&slot->warp, slot->frame, 0);
-		block->trial.is_team |= slot->warp.team > 0;
 		if (slot->resume == RT_APART) {
 			return run_apart(block);
 		}
@@ -476,7 +388,6 @@ static bool run_round(struct block *block)
 	uint32_t ends = 0;
 	if (!block->has_begun) {
 		block->has_begun = true;
-		begin_trial(block);
 		ends = run_first(block);
 	} else {
 		for (uint32_t i = 0; i < block->slot_count; i++) {
@@ -506,7 +417,7 @@ static bool must_stop(const struct block *block)
 	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
 }
 
-static enum block_end step(struct block *block)
+enum block_end block_step(struct block *block)
 {
 	for (unsigned round = 0; round < ROUNDS_PER_STEP; round++) {
 		if (must_stop(block)) {
@@ -525,13 +436,4 @@ static enum block_end step(struct block *block)
 		}
 	}
 	return BLOCK_SPINS;
-}
-
-enum block_end block_step(struct block *block)
-{
-	enum block_end end = step(block);
-	if (end == BLOCK_DONE) {
-		end_trial(block);
-	}
-	return end;
 }

@@ -31,18 +31,8 @@ struct books {
 	uint32_t gone_count;                     /* counted as barriers do */
 };
 
-/* Whether teams are worth it, by the blocks of a kernel that have run here. */
-struct block_trial {
-	uint32_t count;                  /* blocks so far */
-	uint32_t next, period;           /* the first one of the next pair; how far apart these are */
-	bool is_team;                    /* the last one was one */
-	int votes;                       /* for teams, or against */
-	uint64_t began;                  /* ns, and how long the other one of a pair took */
-	uint64_t took;
-};
-
 struct block {
-	rt_kernel *run;                  /* by block_set_kernel */
+	rt_kernel *run;
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t width;
@@ -54,7 +44,6 @@ struct block {
 	uint32_t most;                   /* blocks in a row, from this one on, that may run */
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* books are kept */
-	struct block_trial trial;
 	struct books books;
 };
 
@@ -66,10 +55,6 @@ enum block_end {
 	BLOCK_BAD_BARRIER, /* there is none of that number */
 	BLOCK_STOPPED
 };
-
-/* What runs from now on. */
-void block_set_kernel(struct block *block, rt_kernel *run);
-uint64_t block_clock(void); /* ns */
 
 /* A kernel that never yields may run the blocks behind it, too, `most` in all, as if they were one
  * block. */

@@ -387,6 +387,13 @@ static bool has_failed(struct job *job)
 
 /* --- Blocks --- */
 
+static uint64_t launch_clock(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
 static void work(void *arg, unsigned index);
 
 /* For worker 0: a launch that was to be short takes long, or waits for what others could do. */
@@ -419,7 +426,7 @@ static bool must_leave(struct job *job, const struct worker *w, bool waits)
 	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
 		return false;
 	}
-	uint64_t now = block_clock();
+	uint64_t now = launch_clock();
 	set_deadline(job, now);
 	job->first = job->first == 0 ? now : job->first;
 	if (now - job->first > LATE_NS) {
@@ -706,7 +713,7 @@ static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
 		return false;
 	}
-	block_set_kernel(&room->block, job->request->run);
+	room->block.run = job->request->run;
 	room->block.stop = &job->failure;
 	return true;
 }
@@ -769,7 +776,7 @@ static CUresult end_launch(struct job *job)
 {
 	if (!job->has_left && job->has_helpers) {
 		if (job->deadline == UNSET) {
-			set_deadline(job, block_clock());
+			set_deadline(job, launch_clock());
 		}
 		job->has_left = !pool_close(job->launcher->pool, job->deadline);
 	}

@@ -13,6 +13,9 @@
  * in its block alone parts them in all blocks alike, and so, for all that is known here, does one
  * that depends on what threads have read.  One that depends on the block's place, too, is mostly a
  * test for the end of an array, which few blocks reach.
+ *
+ * Nor is it worth much where a loop carries many values from round to round: a team carries those of
+ * all its warps, and they do not fit into registers.
  */
 #include "base/common.h"
 
@@ -25,6 +28,8 @@
 
 /* LLVM takes about a millisecond for each instruction of a team of 8, once: more are not worth it. */
 enum { MOST_INSTS = 300 };
+/* With TEAM_MOST warps, these take 32 vector registers. */
+enum { MOST_CARRIED = 4 };
 
 static bool is_barrier(const struct ptx_inst *inst)
 {
@@ -144,6 +149,34 @@ static bool stays_together(const uint8_t *regs, const struct ptx_func *func)
 	return together;
 }
 
+/* The registers that a loop of instructions `first` to `last` reads before it writes them, of those
+ * that come of what the threads have read.  `live` is room for a set of registers. */
+static unsigned count_carried(const uint8_t *regs, const struct ptx_func *func, size_t first,
+	size_t last, uint64_t *live)
+{
+	unsigned count = 0;
+	memset(live, 0, (func->reg_count / 64 + 1) * sizeof(*live));
+	for (size_t i = last + 1; i-- > first;) {
+		cfg_live_before(live, &func->insts[i]);
+	}
+	for (size_t r = 0; r < func->reg_count; r++) {
+		count += ptx_has_bit(live, r) && (regs[r] & OF_DATA);
+	}
+	return count;
+}
+
+static bool has_small_loops(const uint8_t *regs, const struct ptx_func *func, uint64_t *live)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		const struct ptx_inst *inst = &func->insts[i];
+		size_t target = inst->op == PTX_OP_BRA ? func->labels[inst->operands[0].reg].inst : i + 1;
+		if (target <= i && count_carried(regs, func, target, i, live) > MOST_CARRIED) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool has_good_branches(const struct ptx_func *func)
 {
 	uint8_t *regs = mem_zalloc(func->reg_count + 1, sizeof(*regs));
@@ -155,7 +188,8 @@ static bool has_good_branches(const struct ptx_func *func)
 			changed |= note_source(regs, func, &func->insts[i], written);
 		}
 	}
-	bool good = regs && written && stays_together(regs, func);
+	bool good = regs && written && stays_together(regs, func)
+		&& has_small_loops(regs, func, written);
 	mem_free(regs);
 	mem_free(written);
 	return good;

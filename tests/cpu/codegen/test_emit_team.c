@@ -304,6 +304,13 @@ START_TEST(rows_are_what_a_team_expects)
 }
 END_TEST
 
+/* A loop that carries %r7 and %r9, which come of what was read, and what the instructions read. */
+#define LOOP(insts) \
+	"ld.u32 %r7, [%rd9]; mov.u32 %r9, %r7; mov.u32 %r10, %r7; mov.u32 %r12, %r7;\n" \
+	"mov.u32 %r13, %r7; " \
+	"mov.u32 %r2, %ctaid.x; next: bar.sync 0; add.u32 %r7, %r7, 1; " insts "\n" \
+	"add.u32 %r9, %r9, %r7; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 9; @%p1 bra next;"
+
 static const struct kind {
 	const char *body;
 	bool possible;
@@ -324,6 +331,9 @@ static const struct kind {
 		"setp.lt.u32 %p1, %r1, 16; @%p1 bra on; on:", false},
 	{"bar.sync 0; mov.u32 %r2, %ctaid.x; mad.wide.u32 %rd1, %r2, 4, %rd0; ld.u32 %r1, [%rd1];\n"
 		"setp.lt.u32 %p1, %r1, 16; @%p1 bra on; on:", true},
+	{LOOP("add.u32 %r8, %r9, %r10;"), true},
+	{LOOP("add.u32 %r8, %r9, %r10; add.u32 %r11, %r0, %r12;"), true},
+	{LOOP("add.u32 %r8, %r9, %r10; add.u32 %r11, %r12, %r13;"), false},
 };
 
 START_TEST(a_team_is_what_stays_together)
