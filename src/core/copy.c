@@ -225,7 +225,7 @@ static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *val
 
 /* Only what the driver can set at once is set at once; a longer pattern is set unit by unit, each
  * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
-static kz_status fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
+static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
 	int64_t count, CUstream stream, kz_error *err)
 {
 	int64_t small = shrink(pattern, size);
@@ -255,8 +255,8 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 		return st;
 	}
 	if (!(st = memory_use(buffer->memory, stream, err))) {
-		st = fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern, pattern_size,
-			count, stream->handle, err);
+		st = copy_fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern,
+			pattern_size, count, stream->handle, err);
 		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
 	device_leave(dev, &scope);

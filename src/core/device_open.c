@@ -67,7 +67,7 @@ static kz_status read_attribute(int *out, struct kz_device *dev, CUdevice_attrib
 	return device_ok(dev, code, "cuDeviceGetAttribute", err);
 }
 
-static kz_status read_limits(struct kz_device *dev, kz_error *err)
+static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
 {
 	for (size_t i = 0; i < countof(limits); i++) {
 		int value;
@@ -117,7 +117,7 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 	CUuuid uuid = {{0}};
 	kz_status st;
 	dev->info.size = sizeof(dev->info);
-	if ((st = read_limits(dev, err))
+	if ((st = device_read_limits(dev, err))
 	    || (st = device_ok(dev, drv->DeviceGetName(dev->model, sizeof(dev->model) - 1,
 			dev->handle), "cuDeviceGetName", err))
 	    || (drv_has(drv, DRV_cuDeviceTotalMem)
@@ -214,7 +214,7 @@ static void device_free(struct kz_device *dev)
 
 /* Take a device off the list and bring its context, if lost, to a fresh start.  False if it was not
  * on the list: another object has taken its place.  Under list_lock. */
-static bool list_remove(struct kz_device *dev)
+static bool device_list_remove(struct kz_device *dev)
 {
 	struct kz_device **link = &devices;
 	while (*link && *link != dev) {
@@ -234,7 +234,7 @@ static bool list_remove(struct kz_device *dev)
 static void device_end(struct kz_device *dev)
 {
 	pthread_mutex_lock(&list_lock);
-	list_remove(dev);
+	device_list_remove(dev);
 	pthread_mutex_unlock(&list_lock);
 	device_free(dev);
 }
@@ -297,7 +297,7 @@ static struct kz_device *list_find(const struct drv *drv, int ordinal)
 	if (!dev || (!(atomic_load(&dev->lost) && dev->opens == 0) && refs_raise(&dev->refs))) {
 		return dev;
 	}
-	list_remove(dev);
+	device_list_remove(dev);
 	return NULL;
 }
 

@@ -149,7 +149,7 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 }
 
 /* A struct's name stands in generated code.  "float2" is free: complex64 only has its layout. */
-static kz_status check_name(const char *name, kz_error *err)
+static kz_status dtype_check_name(const char *name, kz_error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 		":<>,* ";
@@ -175,7 +175,7 @@ kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_er
 	if (st) {
 		return st;
 	}
-	if ((st = check_name(name, err))) {
+	if ((st = dtype_check_name(name, err))) {
 		return st;
 	}
 	if (size < 1) {

@@ -145,7 +145,7 @@ static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz
 	return !st && unlikely(why.code) ? fail_allocation(memory, &why, err) : st;
 }
 
-static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
+static struct shelf *memory_shelf(struct mempool *pool, struct kz_stream *stream)
 {
 	return stream ? &stream->shelves[pool->kind] : &pool->idle;
 }
@@ -228,7 +228,7 @@ void memory_release(struct memory *memory)
 	struct mempool *pool = memory->pool;
 	struct kz_device *dev = memory->device;
 	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_relaxed);
-	if (likely(pool && mempool_park(pool, shelf_of(pool, last), memory->block))) {
+	if (likely(pool && mempool_park(pool, memory_shelf(pool, last), memory->block))) {
 		stream_release(last);
 		device_release(dev);
 		return;
@@ -349,7 +349,7 @@ kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t s
 	return st;
 }
 
-static kz_status check_size(int64_t size, kz_error *err)
+static kz_status memory_check_size(int64_t size, kz_error *err)
 {
 	return likely(size >= 0) ? KZ_OK : error_set(err, KZ_INVALID,
 		"expected a buffer size from 0, got %lld", (long long)size);
@@ -366,7 +366,7 @@ kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_err
 	if (likely(*out)) {
 		return KZ_OK;
 	}
-	st = check_size(size, err);
+	st = memory_check_size(size, err);
 	return st ? st : buffer_create(out, dev, size, NULL, err);
 }
 
@@ -377,7 +377,8 @@ kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, "a device", err))
-	    || (st = stream_pick(&wish.stream, dev, stream, err)) || (st = check_size(size, err))) {
+	    || (st = stream_pick(&wish.stream, dev, stream, err))
+	    || (st = memory_check_size(size, err))) {
 		return st;
 	}
 	return buffer_create(out, dev, size, &wish, err);

@@ -18,7 +18,7 @@
 #include "core/memory.h"
 #include "core/source.h"
 
-static struct shelf *shelf_of(struct mempool *pool, struct kz_stream *stream)
+static struct shelf *mempool_shelf(struct mempool *pool, struct kz_stream *stream)
 {
 	return stream ? &stream->shelves[pool->kind] : &pool->idle;
 }
@@ -34,7 +34,7 @@ static bool has_spare(struct mempool *pool)
 
 /* Figures; under the lock */
 
-static int64_t bytes_of(size_t units)
+static int64_t mempool_bytes(size_t units)
 {
 	return (int64_t)(units * MEMPOOL_UNIT);
 }
@@ -98,7 +98,7 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 	struct block *block = bins_find(&pool->idle.bins[large], units);
 	if (pool->kind == MEMPOOL_DEVICE) {
 		stream = stream ? stream : &pool->device->stream;
-		block = better(bins_find(&shelf_of(pool, stream)->bins[large], units), block);
+		block = better(bins_find(&mempool_shelf(pool, stream)->bins[large], units), block);
 	}
 	if (!block) {
 		return false;
@@ -137,7 +137,7 @@ static void unpark(struct mempool *pool)
 }
 
 /* Put what streams have done with on the idle shelf; the context is current, nothing is parked. */
-static void sweep(struct mempool *pool)
+static void mempool_sweep(struct mempool *pool)
 {
 	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
 		if (shelf->count > 0 && stream_is_done(shelf->stream)) {
@@ -260,7 +260,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 	bool busy = false;
 	pthread_mutex_lock(&pool->lock);
 	unpark(pool);
-	sweep(pool);
+	mempool_sweep(pool);
 	struct segment *unused = detach_unused(pool, keep, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
@@ -379,7 +379,7 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 		unpark(pool);
 		found = take_ready(pool, memory, units, stream);
 		if (!found) {
-			sweep(pool);
+			mempool_sweep(pool);
 			found = take_ready(pool, memory, units, stream)
 				|| (!stream && take_any(pool, memory, units));
 		}
@@ -416,7 +416,7 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	segment->first.address = memory->address;
 	segment->first.memory = memory;
 	segment->first.units = units_of(memory->size);
-	segment->size = bytes_of(segment->first.units);
+	segment->size = mempool_bytes(segment->first.units);
 	memory->block = &segment->first;
 	pthread_mutex_lock(&pool->lock);
 	segment_link(pool, segment);
@@ -451,7 +451,7 @@ void mempool_give(struct mempool *pool, struct memory *memory)
 	}
 	if (kept) {
 		segment->live--;
-		shelf_merge(shelf_of(pool, last), block, &pool->spare);
+		shelf_merge(mempool_shelf(pool, last), block, &pool->spare);
 	} else {
 		segment_unlink(pool, segment);
 	}
@@ -557,7 +557,7 @@ static struct shelf *heir_of(struct mempool *pool, struct kz_stream *stream)
 		return &pool->idle;
 	}
 	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
-		return shelf_of(pool, heir);
+		return mempool_shelf(pool, heir);
 	}
 	(void)pool->device->drv->StreamSynchronize(stream->handle);
 	return &pool->idle;
@@ -565,7 +565,7 @@ static struct shelf *heir_of(struct mempool *pool, struct kz_stream *stream)
 
 static void retire_shelf(struct mempool *pool, struct kz_stream *stream, bool lost)
 {
-	struct shelf *shelf = shelf_of(pool, stream);
+	struct shelf *shelf = mempool_shelf(pool, stream);
 	pthread_mutex_lock(&pool->lock);
 	shelf_unpark(shelf, &pool->spare);
 	if (shelf->count > 0) {

@@ -45,7 +45,7 @@ static size_t count_below(const struct pinned_list *list, CUdeviceptr address)
 	return low;
 }
 
-static bool list_add(struct pinned_list *list, struct memory *memory)
+static bool pinned_list_add(struct pinned_list *list, struct memory *memory)
 {
 	pthread_mutex_lock(&list->lock);
 	size_t count = atomic_load(&list->count);
@@ -68,7 +68,7 @@ static bool list_add(struct pinned_list *list, struct memory *memory)
 	return true;
 }
 
-static void list_remove(struct pinned_list *list, const struct memory *memory)
+static void pinned_list_remove(struct pinned_list *list, const struct memory *memory)
 {
 	pthread_mutex_lock(&list->lock);
 	size_t count = atomic_load(&list->count);
@@ -146,7 +146,7 @@ void pinned_free_slot(struct kz_device *dev)
 }
 
 /* Give out what was made, or after a failure give back what there is of it. */
-static kz_status finish(kz_pinned **out, struct kz_pinned *pinned, struct memory *memory,
+static kz_status pinned_hand_out(kz_pinned **out, struct kz_pinned *pinned, struct memory *memory,
 	kz_status st)
 {
 	if (st) {
@@ -174,10 +174,10 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 	struct kz_pinned *pinned = mem_zalloc(1, sizeof(*pinned));
 	st = pinned ? memory_create(&memory, dev, MEMPOOL_PINNED, size, NULL, err)
 		: error_no_memory(err);
-	if (!st && size > 0 && !list_add(&dev->pinned, memory)) {
+	if (!st && size > 0 && !pinned_list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
-	return finish(out, pinned, memory, st);
+	return pinned_hand_out(out, pinned, memory, st);
 }
 
 /* At the end of wrapped memory, when its last use has passed. */
@@ -234,10 +234,10 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 	struct kz_pinned *pinned = mem_zalloc(1, sizeof(*pinned));
 	st = pinned ? memory_wrap(&memory, dev, MEMPOOL_PINNED, (uintptr_t)pointer, size, err)
 		: error_no_memory(err);
-	if (!st && size > 0 && !(st = pin(memory, err)) && !list_add(&dev->pinned, memory)) {
+	if (!st && size > 0 && !(st = pin(memory, err)) && !pinned_list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
-	return finish(out, pinned, memory, st);
+	return pinned_hand_out(out, pinned, memory, st);
 }
 
 void kz_pinned_release(kz_pinned *pinned)
@@ -245,7 +245,7 @@ void kz_pinned_release(kz_pinned *pinned)
 	if (pinned) {
 		struct memory *memory = pinned->memory;
 		if (memory->size > 0) {
-			list_remove(&memory->device->pinned, memory);
+			pinned_list_remove(&memory->device->pinned, memory);
 		}
 		memory_release(memory);
 		mem_free(pinned);

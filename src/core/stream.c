@@ -114,8 +114,8 @@ void *kz_stream_handle(const kz_stream *stream)
 }
 
 /* The end of a call: what the driver answered, and the caller's context back. */
-static kz_status finish(struct kz_device *dev, const struct device_scope *scope, CUresult code,
-	const char *call, kz_error *err)
+static kz_status stream_leave(struct kz_device *dev, const struct device_scope *scope,
+	CUresult code, const char *call, kz_error *err)
 {
 	kz_status st = device_ok(dev, code, call, err);
 	device_leave(dev, scope);
@@ -127,7 +127,7 @@ static kz_status finish_query(struct kz_device *dev, const struct device_scope *
 	CUresult code, const char *call, kz_error *err)
 {
 	bool is_ready = code != CUDA_ERROR_NOT_READY;
-	kz_status st = finish(dev, scope, is_ready ? code : CUDA_SUCCESS, call, err);
+	kz_status st = stream_leave(dev, scope, is_ready ? code : CUDA_SUCCESS, call, err);
 	return is_ready ? st : KZ_NOT_READY;
 }
 
@@ -140,7 +140,7 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 		return st;
 	}
 	CUresult code = stream->device->drv->StreamSynchronize(stream->handle);
-	return finish(stream->device, &scope, code, "cuStreamSynchronize", err);
+	return stream_leave(stream->device, &scope, code, "cuStreamSynchronize", err);
 }
 
 kz_status kz_stream_query(kz_stream *stream, kz_error *err)
@@ -171,7 +171,7 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 		return st;
 	}
 	CUresult code = stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0);
-	return finish(stream->device, &scope, code, "cuStreamWaitEvent", err);
+	return stream_leave(stream->device, &scope, code, "cuStreamWaitEvent", err);
 }
 
 kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
@@ -222,7 +222,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 		return st;
 	}
 	CUresult code = event->device->drv->EventRecord(event->handle, stream->handle);
-	st = finish(event->device, &scope, code, "cuEventRecord", err);
+	st = stream_leave(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
 		atomic_store(&event->recorded, true);
 	}
@@ -238,7 +238,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 		return st;
 	}
 	CUresult code = event->device->drv->EventSynchronize(event->handle);
-	return finish(event->device, &scope, code, "cuEventSynchronize", err);
+	return stream_leave(event->device, &scope, code, "cuEventSynchronize", err);
 }
 
 kz_status kz_event_query(kz_event *event, kz_error *err)
@@ -281,7 +281,7 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 		return st;
 	}
 	CUresult code = start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle);
-	st = finish(start->device, &scope, code, "cuEventElapsedTime", err);
+	st = stream_leave(start->device, &scope, code, "cuEventElapsedTime", err);
 	*out = st ? 0 : (double)ms;
 	return st;
 }
