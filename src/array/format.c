@@ -72,7 +72,7 @@ static double bfloat_value(uint16_t bfloat)
 	return value;
 }
 
-static double read_real(const char *from, const struct storage *storage)
+static double format_read_real(const char *from, const struct storage *storage)
 {
 	uint16_t two;
 	float four;
@@ -218,7 +218,7 @@ static double part_value(const struct elements *elements, const struct storage *
 	int64_t i)
 {
 	int64_t index = i * storage->parts + part;
-	return read_real(elements->data + index * storage->size, storage);
+	return format_read_real(elements->data + index * storage->size, storage);
 }
 
 /* Exponents where numbers are very large or small, or too far apart for one column. */

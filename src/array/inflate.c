@@ -78,7 +78,7 @@ static unsigned at_most(int64_t size)
 }
 
 /* zlib counts in 32 bits: give it pieces, until it is done or gets no further. */
-static int run(struct z_stream *stream, int64_t size, int64_t from_size)
+static int inflate_run(struct z_stream *stream, int64_t size, int64_t from_size)
 {
 	int code = Z_OK;
 	while (code == Z_OK) {
@@ -106,7 +106,7 @@ kz_status inflate_all(char *to, int64_t size, const char *from, int64_t from_siz
 	}
 	int code = zlib.inflateInit2_(&stream, RAW_WINDOW, "1.2.11", (int)sizeof(stream));
 	if (code == Z_OK) {
-		code = run(&stream, size, from_size);
+		code = inflate_run(&stream, size, from_size);
 		(void)zlib.inflateEnd(&stream);
 	}
 	if (code == Z_MEM_ERROR) {

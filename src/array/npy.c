@@ -74,7 +74,7 @@ static kz_status choose_dtype(kz_dtype *dtype, const struct npy *npy, const char
 }
 
 /* The bytes of all elements, which must be in the file. */
-static kz_status check_size(int64_t *out, const struct npy *npy, int64_t size, const char *name,
+static kz_status npy_check_size(int64_t *out, const struct npy *npy, int64_t size, const char *name,
 	kz_error *err)
 {
 	int64_t count;
@@ -98,7 +98,7 @@ static kz_status check_size(int64_t *out, const struct npy *npy, int64_t size, c
 }
 
 /* Turn the bytes of each number around; those of a bool become 0 or 1. */
-static void normalize(char *to, const char *from, int64_t size, const struct npy *npy)
+static void npy_normalize(char *to, const char *from, int64_t size, const struct npy *npy)
 {
 	int64_t unit = npy->kind == 'c' ? npy->size / 2 : npy->size;
 	if (npy->kind == 'b') {
@@ -123,7 +123,7 @@ kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *dat
 	kz_status st;
 	if ((st = npy_parse(&npy, data, size, name, err))
 	    || (st = choose_dtype(&dtype, &npy, name, err))
-	    || (st = check_size(&bytes, &npy, size, name, err))) {
+	    || (st = npy_check_size(&bytes, &npy, size, name, err))) {
 		return st;
 	}
 	const char *elements = data + npy.data;
@@ -131,7 +131,7 @@ kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *dat
 		if (!(copy = mem_alloc((size_t)bytes))) {
 			return error_no_memory(err);
 		}
-		normalize(copy, elements, bytes, &npy);
+		npy_normalize(copy, elements, bytes, &npy);
 		elements = copy;
 	}
 	int64_t stride = npy.size;

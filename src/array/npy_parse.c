@@ -35,13 +35,13 @@ struct type {
 	bool swapped;
 };
 
-static kz_status damaged(const struct parser *p, const char *expected)
+static kz_status npy_damaged(const struct parser *p, const char *expected)
 {
 	return error_set(p->err, KZ_INVALID, "%s: damaged header: expected %s at its byte %lld",
 		p->name, expected, (long long)(p->at - p->begin));
 }
 
-static void skip_space(struct parser *p)
+static void npy_skip_space(struct parser *p)
 {
 	while (p->at < p->end && strchr(" \t\r\n", *p->at) && *p->at) {
 		p->at++;
@@ -51,11 +51,11 @@ static void skip_space(struct parser *p)
 /* The next character but space, 0 at the end. */
 static char peek(struct parser *p)
 {
-	skip_space(p);
+	npy_skip_space(p);
 	return p->at < p->end ? *p->at : '\0';
 }
 
-static bool accept(struct parser *p, char c)
+static bool npy_accept(struct parser *p, char c)
 {
 	if (peek(p) != c || c == '\0') {
 		return false;
@@ -64,10 +64,10 @@ static bool accept(struct parser *p, char c)
 	return true;
 }
 
-static kz_status expect(struct parser *p, char c)
+static kz_status npy_expect(struct parser *p, char c)
 {
 	const char text[] = {'\'', c, '\'', '\0'};
-	return accept(p, c) ? KZ_OK : damaged(p, text);
+	return npy_accept(p, c) ? KZ_OK : npy_damaged(p, text);
 }
 
 static kz_status parse_string(struct parser *p, const char **text, size_t *len)
@@ -76,33 +76,33 @@ static kz_status parse_string(struct parser *p, const char **text, size_t *len)
 	*text = NULL;
 	*len = 0;
 	if (quote != '\'' && quote != '"') {
-		return damaged(p, "a string");
+		return npy_damaged(p, "a string");
 	}
 	*text = ++p->at;
 	while (p->at < p->end && *p->at != quote) {
 		p->at += *p->at == '\\' && p->end - p->at > 1 ? 2 : 1;
 	}
 	if (p->at >= p->end) {
-		return damaged(p, "the end of a string");
+		return npy_damaged(p, "the end of a string");
 	}
 	*len = (size_t)(p->at++ - *text);
 	return KZ_OK;
 }
 
-static bool is_digit(char c)
+static bool npy_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static kz_status parse_number(struct parser *p, int64_t *out)
+static kz_status npy_parse_number(struct parser *p, int64_t *out)
 {
 	*out = 0;
-	if (!is_digit(peek(p))) {
-		return damaged(p, "a number from 0");
+	if (!npy_is_digit(peek(p))) {
+		return npy_damaged(p, "a number from 0");
 	}
-	for (; p->at < p->end && is_digit(*p->at); p->at++) {
+	for (; p->at < p->end && npy_is_digit(*p->at); p->at++) {
 		if (!size64_mul(out, *out, 10) || !size64_add(out, *out, *p->at - '0')) {
-			return damaged(p, "a number of 64 bits");
+			return npy_damaged(p, "a number of 64 bits");
 		}
 	}
 	if (p->at < p->end && *p->at == 'L') { /* Python 2 */
@@ -116,26 +116,26 @@ static kz_status parse_shape(struct parser *p, kz_shape *shape)
 {
 	kz_status st;
 	*shape = (kz_shape){0, {0}};
-	if (is_digit(peek(p))) {
+	if (npy_is_digit(peek(p))) {
 		shape->ndim = 1;
-		return parse_number(p, &shape->dims[0]);
+		return npy_parse_number(p, &shape->dims[0]);
 	}
-	if ((st = expect(p, '('))) {
+	if ((st = npy_expect(p, '('))) {
 		return st;
 	}
-	while (!accept(p, ')')) {
+	while (!npy_accept(p, ')')) {
 		int64_t extent;
-		if ((st = parse_number(p, &extent))) {
+		if ((st = npy_parse_number(p, &extent))) {
 			return st;
 		}
 		if (shape->ndim < KZ_MAX_DIMS) {
 			shape->dims[shape->ndim] = extent;
 		}
 		if (++shape->ndim > EXTENTS_SEEN) {
-			return damaged(p, "the end of a shape");
+			return npy_damaged(p, "the end of a shape");
 		}
-		if (!accept(p, ',')) {
-			return expect(p, ')');
+		if (!npy_accept(p, ',')) {
+			return npy_expect(p, ')');
 		}
 	}
 	return KZ_OK;
@@ -151,7 +151,7 @@ static struct type type_of(const char *text, size_t len)
 		return type;
 	}
 	for (size_t i = at + 1; i < len; i++) {
-		if (!is_digit(text[i])) {
+		if (!npy_is_digit(text[i])) {
 			return (struct type){'?', 0, false};
 		}
 		type.size = type.size * 10 + (text[i] - '0');
@@ -169,46 +169,46 @@ static kz_status parse_field(struct parser *p, struct type *out)
 	kz_shape shape = {0, {0}};
 	const char *text;
 	size_t len;
-	kz_status st = expect(p, '(');
+	kz_status st = npy_expect(p, '(');
 	if (st) {
 		return st;
 	}
-	bool pair = accept(p, '(');
+	bool pair = npy_accept(p, '(');
 	if ((st = parse_string(p, &text, &len))
-	    || (pair && ((st = expect(p, ',')) || (st = parse_string(p, &text, &len))
-		    || (st = expect(p, ')'))))
-	    || (st = expect(p, ',')) || (st = parse_type(p, out))) {
+	    || (pair && ((st = npy_expect(p, ',')) || (st = parse_string(p, &text, &len))
+		    || (st = npy_expect(p, ')'))))
+	    || (st = npy_expect(p, ',')) || (st = parse_type(p, out))) {
 		return st;
 	}
-	if (accept(p, ',') && peek(p) != ')' && (st = parse_shape(p, &shape))) {
+	if (npy_accept(p, ',') && peek(p) != ')' && (st = parse_shape(p, &shape))) {
 		return st;
 	}
-	(void)accept(p, ',');
+	(void)npy_accept(p, ',');
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		if (i >= KZ_MAX_DIMS || !size64_mul(&out->size, out->size, shape.dims[i])) {
-			return damaged(p, "a field of less than 2^63 bytes");
+			return npy_damaged(p, "a field of less than 2^63 bytes");
 		}
 	}
-	return expect(p, ')');
+	return npy_expect(p, ')');
 }
 
 /* A list of fields.  What has a part of an unknown kind is unknown, too. */
 static kz_status parse_struct(struct parser *p, struct type *out)
 {
-	kz_status st = expect(p, '[');
+	kz_status st = npy_expect(p, '[');
 	*out = (struct type){'V', 0, false};
-	while (!st && !accept(p, ']')) {
+	while (!st && !npy_accept(p, ']')) {
 		struct type field;
 		if ((st = parse_field(p, &field))) {
 			return st;
 		}
 		if (!size64_add(&out->size, out->size, field.size)) {
-			return damaged(p, "a struct of less than 2^63 bytes");
+			return npy_damaged(p, "a struct of less than 2^63 bytes");
 		}
 		out->kind = field.kind == '?' ? '?' : out->kind;
 		out->swapped |= field.swapped;
-		if (!accept(p, ',')) {
-			return expect(p, ']');
+		if (!npy_accept(p, ',')) {
+			return npy_expect(p, ']');
 		}
 	}
 	return st;
@@ -227,7 +227,7 @@ static kz_status parse_type(struct parser *p, struct type *out)
 		return st;
 	}
 	if (++p->depth > DEPTH_MAX) {
-		return damaged(p, "less deep structs");
+		return npy_damaged(p, "less deep structs");
 	}
 	st = parse_struct(p, out);
 	p->depth--;
@@ -239,7 +239,7 @@ static kz_status parse_bool(struct parser *p, bool *out)
 	size_t left = (peek(p), (size_t)(p->end - p->at));
 	*out = left >= 4 && memcmp(p->at, "True", 4) == 0;
 	if (!*out && (left < 5 || memcmp(p->at, "False", 5) != 0)) {
-		return damaged(p, "True or False");
+		return npy_damaged(p, "True or False");
 	}
 	p->at += *out ? 4 : 5;
 	return KZ_OK;
@@ -283,17 +283,17 @@ static kz_status parse_entry(struct parser *p, struct npy *npy, int *seen)
 	}
 	int key = key_of(text, len);
 	if (!key || (*seen & key)) {
-		return damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");
+		return npy_damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");
 	}
 	*seen |= key;
-	if ((st = expect(p, ':'))) {
+	if ((st = npy_expect(p, ':'))) {
 		return st;
 	}
 	if (key == KEY_ORDER) {
 		return parse_bool(p, &npy->fortran);
 	}
 	if (key == KEY_SHAPE) {
-		return peek(p) == '(' ? parse_shape(p, &npy->shape) : damaged(p, "'('");
+		return peek(p) == '(' ? parse_shape(p, &npy->shape) : npy_damaged(p, "'('");
 	}
 	(void)peek(p);
 	const char *from = p->at;
@@ -309,18 +309,18 @@ static kz_status parse_entry(struct parser *p, struct npy *npy, int *seen)
 static kz_status parse_dict(struct parser *p, struct npy *npy)
 {
 	int seen = 0;
-	kz_status st = expect(p, '{');
-	while (!st && !accept(p, '}')) {
-		if (!(st = parse_entry(p, npy, &seen)) && !accept(p, ',')) {
-			st = expect(p, '}');
+	kz_status st = npy_expect(p, '{');
+	while (!st && !npy_accept(p, '}')) {
+		if (!(st = parse_entry(p, npy, &seen)) && !npy_accept(p, ',')) {
+			st = npy_expect(p, '}');
 			break;
 		}
 	}
 	if (!st && peek(p) != '\0') {
-		st = damaged(p, "nothing behind the dict");
+		st = npy_damaged(p, "nothing behind the dict");
 	}
 	if (!st && seen != KEY_ALL) {
-		st = damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");
+		st = npy_damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");
 	}
 	return st;
 }

@@ -160,7 +160,7 @@ static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *
 	return KZ_OK;
 }
 
-static kz_status add_item(struct zip_writer *zip, const kz_npz_item *item, kz_error *err)
+static kz_status npz_add_item(struct zip_writer *zip, const kz_npz_item *item, kz_error *err)
 {
 	struct str name = STR_INIT;
 	char *data = NULL;
@@ -185,7 +185,7 @@ kz_status kz_npz_save(const char *path, const kz_npz_item *items, int64_t count,
 	}
 	struct zip_writer zip = {&file, STR_INIT, 0, 0};
 	for (int64_t i = 0; !st && i < count; i++) {
-		st = add_item(&zip, &items[i], err);
+		st = npz_add_item(&zip, &items[i], err);
 	}
 	st = st ? st : zip_end(&zip, err);
 	str_free(&zip.directory);

@@ -38,7 +38,7 @@ static int64_t choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *a
 }
 
 /* Fetch the shown elements: those of both ends along extent `axis` of each slice. */
-static kz_status fetch(const struct kz_array *slice, int64_t axis, const int64_t *shown,
+static kz_status print_fetch(const struct kz_array *slice, int64_t axis, const int64_t *shown,
 	char **to, kz_error *err)
 {
 	struct kz_array part = *slice;
@@ -57,7 +57,7 @@ static kz_status fetch(const struct kz_array *slice, int64_t axis, const int64_t
 		part.offset = slice->offset + index * slice->strides[axis];
 		part.shape.dims[axis] = step;
 		part.count = slice->count / extent * step;
-		st = fetch(&part, axis + 1, shown, to, err);
+		st = print_fetch(&part, axis + 1, shown, to, err);
 	}
 	return st;
 }
@@ -75,7 +75,7 @@ static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
 	char *end = data;
 	kz_status st = elements.count == array->count
 		? kz_array_get(array, data, kz_array_size(array), err)
-		: fetch(array, 0, elements.shown, &end, err);
+		: print_fetch(array, 0, elements.shown, &end, err);
 	if (!st) {
 		elements.data = data;
 		format_elements(text, &elements);

@@ -12,7 +12,7 @@
 #include "array/view.h"
 
 /* The elements of a range: `count` of an axis of so many, from *start on. */
-static int64_t clip(int64_t *start, int64_t stop, int64_t step, int64_t extent)
+static int64_t slice_clip(int64_t *start, int64_t stop, int64_t step, int64_t extent)
 {
 	int64_t lowest = step < 0 ? -1 : 0;
 	int64_t highest = step < 0 ? extent - 1 : extent;
@@ -63,7 +63,7 @@ static kz_status count_rest(int64_t *rest, kz_slices at, const kz_shape *shape, 
 }
 
 /* Take what a range or an index says of axis `axis` of the draft. */
-static kz_status take(struct kz_array *view, int64_t axis, const kz_slice *slice,
+static kz_status slice_take_axis(struct kz_array *view, int64_t axis, const kz_slice *slice,
 	const struct kz_array *array, kz_error *err)
 {
 	int64_t extent = view->shape.dims[axis];
@@ -74,7 +74,7 @@ static kz_status take(struct kz_array *view, int64_t axis, const kz_slice *slice
 			return error_set(err, KZ_INVALID, "the slice of axis %lld has step 0",
 				(long long)axis);
 		}
-		int64_t count = clip(&start, slice->stop, step, extent);
+		int64_t count = slice_clip(&start, slice->stop, step, extent);
 		view_keep(view, axis, start, step, count);
 		return KZ_OK;
 	}
@@ -95,7 +95,7 @@ struct walk {
 	int64_t strides[KZ_MAX_DIMS];
 };
 
-static kz_status put(struct walk *walk, int64_t extent, int64_t stride, kz_error *err)
+static kz_status slice_put_axis(struct walk *walk, int64_t extent, int64_t stride, kz_error *err)
 {
 	kz_shape *shape = &walk->shape;
 	if (shape->ndim == KZ_MAX_DIMS) {
@@ -111,7 +111,7 @@ static kz_status put_whole(struct walk *walk, int64_t count, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (; !st && count > 0; count--, walk->axis++) {
-		st = put(walk, walk->view->shape.dims[walk->axis],
+		st = slice_put_axis(walk, walk->view->shape.dims[walk->axis],
 			walk->view->strides[walk->axis], err);
 	}
 	return st;
@@ -125,10 +125,10 @@ static kz_status walk_slices(struct walk *walk, kz_slices at, const struct kz_ar
 	for (int64_t i = 0; !st && i < at.count; i++) {
 		const kz_slice *slice = &at.items[i];
 		if (slice->kind == KZ_SLICE_NEWAXIS) {
-			st = put(walk, 1, 0, err);
+			st = slice_put_axis(walk, 1, 0, err);
 		} else if (slice->kind == KZ_SLICE_ELLIPSIS) {
 			st = put_whole(walk, rest, err);
-		} else if (!(st = take(walk->view, walk->axis, slice, array, err))) {
+		} else if (!(st = slice_take_axis(walk->view, walk->axis, slice, array, err))) {
 			if (slice->kind == KZ_SLICE_INDEX) {
 				walk->axis++;
 			} else {
@@ -233,7 +233,7 @@ kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int6
 	for (int64_t i = 0; !st && i < count; i++) {
 		int64_t start = i > 0 ? indexes[i - 1] : KZ_OMIT;
 		int64_t stop = i < index_count ? indexes[i] : KZ_OMIT;
-		int64_t extent = clip(&start, stop, 1, array->shape.dims[axis]);
+		int64_t extent = slice_clip(&start, stop, 1, array->shape.dims[axis]);
 		st = make_part(out, i, array, axis, start, start + extent, err);
 	}
 	return st;

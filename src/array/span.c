@@ -18,7 +18,7 @@
  * byte of an element are no matter; the most host memory to take at once. */
 enum { COPY_COST = 64 << 10, SPARSE = 4, CHUNK_MAX = 32 << 20 };
 
-static int64_t bytes_of(const kz_shape *shape, int64_t size)
+static int64_t span_bytes(const kz_shape *shape, int64_t size)
 {
 	for (int64_t i = 0; i < shape->ndim; i++) {
 		size *= shape->dims[i];
@@ -38,7 +38,7 @@ static kz_status move_span(const struct span_transfer *t, const kz_shape *shape,
 	if (!span) {
 		return error_no_memory(err);
 	}
-	bool gaps = high - low != bytes_of(shape, t->size);
+	bool gaps = high - low != span_bytes(shape, t->size);
 	if (t->to_host || gaps) {
 		st = kz_copy_dtoh(span, high - low, t->buffer, offset + low, err);
 	}
@@ -72,7 +72,7 @@ kz_status span_move(const struct span_transfer *t, const kz_shape *shape, int64_
 	int64_t low, high;
 	struct strided elements = {*shape, t->strides, t->size};
 	(void)strided_span(&low, &high, &elements);
-	bool sparse = (high - low) / SPARSE > bytes_of(shape, t->size);
+	bool sparse = (high - low) / SPARSE > span_bytes(shape, t->size);
 	int64_t limit = sparse ? COPY_COST : CHUNK_MAX;
 	int64_t axis = widest_extent(shape, t->strides);
 	if (axis < 0 || high - low <= limit) {

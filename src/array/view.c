@@ -333,7 +333,7 @@ static kz_status resize_elements(struct kz_array *view, int64_t size, kz_error *
 }
 
 /* That every element is where the device can read it at once. */
-static kz_status check_alignment(const struct kz_array *view, kz_error *err)
+static kz_status view_check_alignment(const struct kz_array *view, kz_error *err)
 {
 	int64_t size = kz_dtype_size(view->dtype);
 	uint64_t misplaced = buffer_address(view->buffer) + (uint64_t)view->offset;
@@ -366,7 +366,7 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 		return st;
 	}
 	view.dtype = dtype;
-	st = check_alignment(&view, err);
+	st = view_check_alignment(&view, err);
 	return st ? st : view_end(out, &view, array, err);
 }
 

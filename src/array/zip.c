@@ -37,7 +37,7 @@ enum {
 
 /* Numbers, little-endian */
 
-static uint64_t load(const char *from, int size)
+static uint64_t zip_load(const char *from, int size)
 {
 	uint64_t value = 0;
 	for (int i = size - 1; i >= 0; i--) {
@@ -48,15 +48,15 @@ static uint64_t load(const char *from, int size)
 
 static uint32_t load2(const char *from)
 {
-	return (uint32_t)load(from, 2);
+	return (uint32_t)zip_load(from, 2);
 }
 
 static uint32_t load4(const char *from)
 {
-	return (uint32_t)load(from, 4);
+	return (uint32_t)zip_load(from, 4);
 }
 
-static void put(struct str *to, uint64_t value, int size)
+static void zip_put(struct str *to, uint64_t value, int size)
 {
 	for (int i = 0; i < size; i++) {
 		str_addc(to, (char)(value >> 8 * i));
@@ -106,14 +106,14 @@ static uint32_t crc_of(const char *data, int64_t size)
 
 /* Reading */
 
-static kz_status damaged(const struct zip *zip, const char *expected, int64_t at, kz_error *err)
+static kz_status zip_damaged(const struct zip *zip, const char *expected, int64_t at, kz_error *err)
 {
 	return error_set(err, KZ_INVALID, "%s: damaged archive: expected %s at byte %lld",
 		zip->name, expected, (long long)at);
 }
 
 /* Bytes that lie in the archive; the caller has checked that. */
-static kz_status read_at(const struct zip *zip, char *to, int64_t offset, int64_t size,
+static kz_status zip_read_at(const struct zip *zip, char *to, int64_t offset, int64_t size,
 	kz_error *err)
 {
 	if (zip->data) {
@@ -168,23 +168,23 @@ static kz_status read_end64(const struct zip *zip, int64_t end, struct directory
 	if (!inside(zip, end - LOCATOR64_SIZE, LOCATOR64_SIZE)) {
 		return KZ_OK;
 	}
-	if ((st = read_at(zip, locator, end - LOCATOR64_SIZE, LOCATOR64_SIZE, err))
+	if ((st = zip_read_at(zip, locator, end - LOCATOR64_SIZE, LOCATOR64_SIZE, err))
 	    || load4(locator) != LOCATOR64) {
 		return st;
 	}
-	int64_t at = (int64_t)load(locator + 8, 8);
+	int64_t at = (int64_t)zip_load(locator + 8, 8);
 	if (!inside(zip, at, END64_SIZE)) {
-		return damaged(zip, "a zip64 end record", end, err);
+		return zip_damaged(zip, "a zip64 end record", end, err);
 	}
-	if ((st = read_at(zip, record, at, END64_SIZE, err))) {
+	if ((st = zip_read_at(zip, record, at, END64_SIZE, err))) {
 		return st;
 	}
 	if (load4(record) != END64) {
-		return damaged(zip, "a zip64 end record", at, err);
+		return zip_damaged(zip, "a zip64 end record", at, err);
 	}
-	dir->count = (int64_t)load(record + 32, 8);
-	dir->size = (int64_t)load(record + 40, 8);
-	dir->offset = (int64_t)load(record + 48, 8);
+	dir->count = (int64_t)zip_load(record + 32, 8);
+	dir->size = (int64_t)zip_load(record + 40, 8);
+	dir->offset = (int64_t)zip_load(record + 48, 8);
 	return KZ_OK;
 }
 
@@ -196,7 +196,7 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 	if (!tail) {
 		return error_no_memory(err);
 	}
-	kz_status st = read_at(zip, tail, zip->size - size, size, err);
+	kz_status st = zip_read_at(zip, tail, zip->size - size, size, err);
 	int64_t at = st ? -1 : find_end(tail, size);
 	if (!st && at < 0) {
 		st = error_set(err, KZ_INVALID,
@@ -211,10 +211,10 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 	}
 	mem_free(tail);
 	if (!st && !inside(zip, dir->offset, dir->size)) {
-		st = damaged(zip, "a directory", dir->offset, err);
+		st = zip_damaged(zip, "a directory", dir->offset, err);
 	}
 	if (!st && (dir->count < 0 || dir->count > dir->size / CENTRAL_SIZE)) {
-		st = damaged(zip, "a directory of all entries", dir->offset, err);
+		st = zip_damaged(zip, "a directory of all entries", dir->offset, err);
 	}
 	return st;
 }
@@ -236,7 +236,7 @@ static bool read_extra64(struct zip_entry *entry, const char *extra, int64_t siz
 			if (at + 8 > extra + 4 + len) {
 				return false;
 			}
-			*fields[i] = (int64_t)load(at, 8);
+			*fields[i] = (int64_t)zip_load(at, 8);
 			at += 8;
 		}
 		extra += 4 + len;
@@ -246,7 +246,7 @@ static bool read_extra64(struct zip_entry *entry, const char *extra, int64_t siz
 }
 
 /* One entry of the directory; *used is set to its bytes. */
-static kz_status read_entry(const struct zip *zip, struct zip_entry *entry, const char *from,
+static kz_status zip_read_entry(const struct zip *zip, struct zip_entry *entry, const char *from,
 	int64_t left, int64_t *used, kz_error *err)
 {
 	if (left < CENTRAL_SIZE || load4(from) != CENTRAL) {
@@ -282,11 +282,11 @@ kz_status zip_init(struct zip *zip, kz_error *err)
 	}
 	char *data = mem_alloc((size_t)dir.size + 1);
 	zip->entries = mem_zalloc((size_t)dir.count + 1, sizeof(*zip->entries));
-	st = data && zip->entries ? read_at(zip, data, dir.offset, dir.size, err)
+	st = data && zip->entries ? zip_read_at(zip, data, dir.offset, dir.size, err)
 		: error_no_memory(err);
 	int64_t used = 0;
 	for (int64_t at = 0; !st && zip->count < dir.count; at += used) {
-		st = read_entry(zip, &zip->entries[zip->count], data + at, dir.size - at, &used,
+		st = zip_read_entry(zip, &zip->entries[zip->count], data + at, dir.size - at, &used,
 			err);
 		zip->count += !st;
 	}
@@ -315,16 +315,16 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 			entry->encrypted ? "encrypted" : "compressed by other means");
 	}
 	if (!inside(zip, entry->offset, LOCAL_SIZE)) {
-		return damaged(zip, "an entry", entry->offset, err);
+		return zip_damaged(zip, "an entry", entry->offset, err);
 	}
-	if ((st = read_at(zip, header, entry->offset, LOCAL_SIZE, err))) {
+	if ((st = zip_read_at(zip, header, entry->offset, LOCAL_SIZE, err))) {
 		return st;
 	}
 	*offset = entry->offset + LOCAL_SIZE + load2(header + 26) + load2(header + 28);
 	if (load4(header) != LOCAL || !inside(zip, *offset, entry->packed)
 	    || (entry->method == STORED && entry->packed != entry->size)
 	    || entry->size / EXPANSION_MAX > entry->packed) {
-		return damaged(zip, "an entry as the directory has it", entry->offset, err);
+		return zip_damaged(zip, "an entry as the directory has it", entry->offset, err);
 	}
 	return KZ_OK;
 }
@@ -336,7 +336,7 @@ static kz_status inflate_entry(const struct zip *zip, const struct zip_entry *en
 	if (!packed) {
 		return error_no_memory(err);
 	}
-	kz_status st = read_at(zip, packed, offset, entry->packed, err);
+	kz_status st = zip_read_at(zip, packed, offset, entry->packed, err);
 	st = st ? st : inflate_all(to, entry->size, packed, entry->packed, entry->name, err);
 	mem_free(packed);
 	return st;
@@ -355,7 +355,7 @@ kz_status zip_read(const struct zip *zip, const struct zip_entry *entry, char **
 	if (!to) {
 		return error_no_memory(err);
 	}
-	st = entry->method == STORED ? read_at(zip, to, offset, entry->size, err)
+	st = entry->method == STORED ? zip_read_at(zip, to, offset, entry->size, err)
 		: inflate_entry(zip, entry, offset, to, err);
 	if (!st && crc_of(to, entry->size) != entry->crc) {
 		st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' has another checksum",
@@ -374,27 +374,27 @@ kz_status zip_read(const struct zip *zip, const struct zip_entry *entry, char **
 /* What the local header and the directory have in common, from the version needed on. */
 static void put_common(struct str *to, uint32_t crc, size_t name_len, int extra_len)
 {
-	put(to, VERSION64, 2);
-	put(to, 0x800, 2); /* the name is UTF-8 */
-	put(to, STORED, 2);
-	put(to, 0, 2);
-	put(to, DATE, 2);
-	put(to, crc, 4);
-	put(to, FULL32, 4);
-	put(to, FULL32, 4);
-	put(to, name_len, 2);
-	put(to, (uint64_t)extra_len, 2);
+	zip_put(to, VERSION64, 2);
+	zip_put(to, 0x800, 2); /* the name is UTF-8 */
+	zip_put(to, STORED, 2);
+	zip_put(to, 0, 2);
+	zip_put(to, DATE, 2);
+	zip_put(to, crc, 4);
+	zip_put(to, FULL32, 4);
+	zip_put(to, FULL32, 4);
+	zip_put(to, name_len, 2);
+	zip_put(to, (uint64_t)extra_len, 2);
 }
 
 /* The 64-bit sizes, and the offset in the directory. */
 static void put_extra(struct str *to, int64_t size, const int64_t *offset)
 {
-	put(to, EXTRA64, 2);
-	put(to, offset ? 24 : 16, 2);
-	put(to, (uint64_t)size, 8);
-	put(to, (uint64_t)size, 8);
+	zip_put(to, EXTRA64, 2);
+	zip_put(to, offset ? 24 : 16, 2);
+	zip_put(to, (uint64_t)size, 8);
+	zip_put(to, (uint64_t)size, 8);
 	if (offset) {
-		put(to, (uint64_t)*offset, 8);
+		zip_put(to, (uint64_t)*offset, 8);
 	}
 }
 
@@ -409,17 +409,17 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 		return error_set(err, KZ_INVALID, "expected a name of at most %d bytes, got %zu",
 			USHRT_MAX, name_len);
 	}
-	put(&local, LOCAL, 4);
+	zip_put(&local, LOCAL, 4);
 	put_common(&local, crc, name_len, 20);
 	str_addn(&local, name, name_len);
 	put_extra(&local, size, NULL);
 
-	put(dir, CENTRAL, 4);
-	put(dir, 3 << 8 | VERSION64, 2); /* made on Unix: the mode below means something */
+	zip_put(dir, CENTRAL, 4);
+	zip_put(dir, 3 << 8 | VERSION64, 2); /* made on Unix: the mode below means something */
 	put_common(dir, crc, name_len, 28);
-	put(dir, 0, 6); /* no comment, disk 0, nothing about the contents */
-	put(dir, UINT32_C(0100644) << 16, 4);
-	put(dir, FULL32, 4);
+	zip_put(dir, 0, 6); /* no comment, disk 0, nothing about the contents */
+	zip_put(dir, UINT32_C(0100644) << 16, 4);
+	zip_put(dir, FULL32, 4);
 	str_addn(dir, name, name_len);
 	put_extra(dir, size, &zip->offset);
 
@@ -436,19 +436,19 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 static void put_end64(struct str *dir, const struct zip_writer *zip)
 {
 	uint64_t size = dir->len, end = (uint64_t)zip->offset + size;
-	put(dir, END64, 4);
-	put(dir, END64_SIZE - 12, 8);
-	put(dir, 3 << 8 | VERSION64, 2);
-	put(dir, VERSION64, 2);
-	put(dir, 0, 8);
-	put(dir, (uint64_t)zip->count, 8);
-	put(dir, (uint64_t)zip->count, 8);
-	put(dir, size, 8);
-	put(dir, (uint64_t)zip->offset, 8);
-	put(dir, LOCATOR64, 4);
-	put(dir, 0, 4);
-	put(dir, end, 8);
-	put(dir, 1, 4);
+	zip_put(dir, END64, 4);
+	zip_put(dir, END64_SIZE - 12, 8);
+	zip_put(dir, 3 << 8 | VERSION64, 2);
+	zip_put(dir, VERSION64, 2);
+	zip_put(dir, 0, 8);
+	zip_put(dir, (uint64_t)zip->count, 8);
+	zip_put(dir, (uint64_t)zip->count, 8);
+	zip_put(dir, size, 8);
+	zip_put(dir, (uint64_t)zip->offset, 8);
+	zip_put(dir, LOCATOR64, 4);
+	zip_put(dir, 0, 4);
+	zip_put(dir, end, 8);
+	zip_put(dir, 1, 4);
 }
 
 kz_status zip_end(struct zip_writer *zip, kz_error *err)
@@ -458,13 +458,13 @@ kz_status zip_end(struct zip_writer *zip, kz_error *err)
 	if (full) {
 		put_end64(dir, zip);
 	}
-	put(dir, END, 4);
-	put(dir, 0, 4);
-	put(dir, full ? 0xffff : 0, 2);
-	put(dir, full ? 0xffff : 0, 2);
-	put(dir, full ? FULL32 : 0, 4);
-	put(dir, full ? FULL32 : 0, 4);
-	put(dir, 0, 2);
+	zip_put(dir, END, 4);
+	zip_put(dir, 0, 4);
+	zip_put(dir, full ? 0xffff : 0, 2);
+	zip_put(dir, full ? 0xffff : 0, 2);
+	zip_put(dir, full ? FULL32 : 0, 4);
+	zip_put(dir, full ? FULL32 : 0, 4);
+	zip_put(dir, 0, 2);
 	kz_status st = dir->failed ? error_no_memory(err)
 		: file_add(zip->file, dir->data, dir->len, err);
 	str_free(dir);
