@@ -64,7 +64,7 @@ static const char *wanted_name(char *buffer, size_t size, const struct param *pa
 	return buffer;
 }
 
-static kz_status refuse(const struct kz_kernel *kernel, size_t index, const kz_arg *arg,
+static kz_status args_refuse(const struct kz_kernel *kernel, size_t index, const kz_arg *arg,
 	const char *hint, kz_error *err)
 {
 	char given[64];
@@ -100,11 +100,12 @@ static bool is_integer(const kz_arg *arg, struct integer *out)
 	}
 }
 
-static bool fits(struct integer value, enum param_kind kind, int64_t size)
+static bool args_integer_fits(struct integer value, enum param_kind kind, int64_t size)
 {
 	unsigned bits = (unsigned)size * 8;
 	if (kind == PARAM_ENUM) { /* whether it is signed is not in its name */
-		return fits(value, PARAM_INT, size) || fits(value, PARAM_UINT, size);
+		return args_integer_fits(value, PARAM_INT, size)
+			|| args_integer_fits(value, PARAM_UINT, size);
 	}
 	if (kind == PARAM_BOOL) {
 		return !value.negative && value.bits <= 1;
@@ -132,9 +133,9 @@ static kz_status convert_integer(uint64_t *slot, const struct kz_kernel *kernel,
 	const struct param *param = &kernel->params[index];
 	struct integer value;
 	if (!is_integer(arg, &value)) {
-		return refuse(kernel, index, arg, NULL, err);
+		return args_refuse(kernel, index, arg, NULL, err);
 	}
-	if (!fits(value, param->kind, param->size)) {
+	if (!args_integer_fits(value, param->kind, param->size)) {
 		return refuse_value(kernel, index, value, "does not fit", err);
 	}
 	*slot = value.bits; /* little-endian: the low bytes are the value */
@@ -166,7 +167,7 @@ static kz_status convert_float(uint64_t *slot, const struct kz_kernel *kernel, s
 	} else {
 		const char *hint = arg->kind == KZ_ARG_F64
 			? "write KZ_F(x) to round a double to float, or pass a float: 2.0f" : NULL;
-		return refuse(kernel, index, arg, hint, err);
+		return args_refuse(kernel, index, arg, hint, err);
 	}
 	if (param->size == 4) {
 		/* A float goes through unchanged, bits of a NaN too. */
@@ -246,7 +247,7 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 		return check_home(kernel, index, kz_buffer_device(pointer), "buffer", err);
 	case KZ_ARG_POINTER:
 		*slot = 0;
-		return pointer ? refuse(kernel, index, arg, host_hint, err) : KZ_OK;
+		return pointer ? args_refuse(kernel, index, arg, host_hint, err) : KZ_OK;
 	case KZ_ARG_DEVICE_ADDRESS:
 		*slot = arg->value.u;
 		return KZ_OK;
@@ -255,7 +256,7 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 	case KZ_ARG_INOUT:
 		return convert_host(slot, kernel, index, arg, err);
 	default:
-		return refuse(kernel, index, arg, NULL, err);
+		return args_refuse(kernel, index, arg, NULL, err);
 	}
 }
 
@@ -264,7 +265,7 @@ static kz_status convert_value(void **place, const struct kz_kernel *kernel, siz
 {
 	if (arg->kind != KZ_ARG_VALUE || !arg->value.p
 	    || arg->size != kernel->params[index].size) {
-		return refuse(kernel, index, arg,
+		return args_refuse(kernel, index, arg,
 			arg->kind == KZ_ARG_VALUE ? NULL : "pass its bytes as KZ_VALUE(lvalue)", err);
 	}
 	*place = (void *)arg->value.p;
@@ -285,10 +286,10 @@ static kz_status convert_unknown(uint64_t *slot, void **place, const struct kz_k
 	case KZ_ARG_F64:
 	case KZ_ARG_F32:
 		*slot = arg->value.u;
-		return arg->width == size ? KZ_OK : refuse(kernel, index, arg, NULL, err);
+		return arg->width == size ? KZ_OK : args_refuse(kernel, index, arg, NULL, err);
 	default:
 		return size == 8 ? convert_pointer(slot, kernel, index, arg, err)
-			: refuse(kernel, index, arg, NULL, err);
+			: args_refuse(kernel, index, arg, NULL, err);
 	}
 }
 

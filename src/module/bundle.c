@@ -45,7 +45,7 @@ static enum rtc_kind kind_of(const struct rtc_image *image)
 }
 
 /* The file, all but the hash; false when memory runs out. */
-static bool build(struct str *out, kz_image *const *images, size_t count, const char *source)
+static bool bundle_build(struct str *out, kz_image *const *images, size_t count, const char *source)
 {
 	struct header header = {.count = count};
 	struct row *rows = mem_zalloc(count, sizeof(*rows));
@@ -76,7 +76,7 @@ static bool build(struct str *out, kz_image *const *images, size_t count, const 
 	return !out->failed;
 }
 
-static kz_status write_file(const char *path, const struct str *text, kz_error *err)
+static kz_status bundle_write_file(const char *path, const struct str *text, kz_error *err)
 {
 	struct file_writer file;
 	kz_status st = file_begin(&file, path, err);
@@ -109,7 +109,8 @@ kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t coun
 		}
 	}
 	struct str text = STR_INIT;
-	st = build(&text, images, (size_t)count, source) ? write_file(path, &text, err)
+	st = bundle_build(&text, images, (size_t)count, source)
+		? bundle_write_file(path, &text, err)
 		: error_no_memory(err);
 	str_free(&text);
 	return st;
@@ -120,7 +121,7 @@ bool bundle_is(const void *data, size_t size)
 	return size >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) == 0;
 }
 
-static kz_status fail_damaged(const char *name, const char *what, kz_error *err)
+static kz_status bundle_fail_damaged(const char *name, const char *what, kz_error *err)
 {
 	return error_set(err, KZ_BAD_IMAGE, "'%s' is a damaged bundle: %s", name, what);
 }
@@ -129,19 +130,19 @@ static kz_status read_header(struct header *out, const char *name, const char *d
 	kz_error *err)
 {
 	if (size < sizeof(*out)) {
-		return fail_damaged(name, "it ends within its header", err);
+		return bundle_fail_damaged(name, "it ends within its header", err);
 	}
 	memcpy(out, data, sizeof(*out));
 	if (out->size != size) {
-		return fail_damaged(name, size < out->size ? "it is cut off"
+		return bundle_fail_damaged(name, size < out->size ? "it is cut off"
 			: "it is longer than it says", err);
 	}
 	if (!hash_equal(out->hash, hash_of(data + HASHED_FROM, size - HASHED_FROM))) {
-		return fail_damaged(name, "its hash does not fit", err);
+		return bundle_fail_damaged(name, "its hash does not fit", err);
 	}
 	if (out->source > size || out->source < sizeof(*out)
 	    || out->count > (out->source - sizeof(*out)) / sizeof(struct row)) {
-		return fail_damaged(name, "its list does not fit into it", err);
+		return bundle_fail_damaged(name, "its list does not fit into it", err);
 	}
 	return KZ_OK;
 }
@@ -179,7 +180,7 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 {
 	struct rtc_image image;
 	if (row->offset > size || row->size > size - row->offset) {
-		return fail_damaged(name, "an image lies beyond its end", err);
+		return bundle_fail_damaged(name, "an image lies beyond its end", err);
 	}
 	kz_status st = unpack_image(&image, data + row->offset, row->size, NULL);
 	if (st == KZ_BAD_IMAGE) { /* though its hash is right */
@@ -193,8 +194,9 @@ static kz_status unpack(struct kz_image **out, const struct row *row, const char
 }
 
 /* No image suits; a source may. */
-static kz_status compile(struct kz_image **out, const struct header *header, const char *data,
-	const struct rtc_target *target, const char *name, const struct str *list, kz_error *err)
+static kz_status bundle_compile(struct kz_image **out, const struct header *header,
+	const char *data, const struct rtc_target *target, const char *name, const struct str *list,
+	kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	if (list->failed) {
@@ -230,7 +232,7 @@ kz_status bundle_pick(struct kz_image **out, const struct rtc_target *target, co
 	}
 	pick_row(&best, &rank, &list, &header, data, target);
 	st = rank > 0 ? unpack(out, &best, name, data, size, err)
-		: compile(out, &header, data, target, name, &list, err);
+		: bundle_compile(out, &header, data, target, name, &list, err);
 	str_free(&list);
 	return st;
 }

@@ -104,7 +104,7 @@ static bool show(void *arg, const struct store_entry *entry)
 }
 
 /* The store, if it is on. */
-static kz_status open_store(struct store **out, kz_error *err)
+static kz_status cache_open_store(struct store **out, kz_error *err)
 {
 	*out = store_default();
 	if (!*out) {
@@ -123,7 +123,7 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 	if (!each) {
 		return error_set(err, KZ_INVALID, "expected a function for the entries, got NULL");
 	}
-	if ((st = open_store(&store, err))) {
+	if ((st = cache_open_store(&store, err))) {
 		return st;
 	}
 	bool read = store_walk(store, show, &listing);
@@ -177,7 +177,7 @@ static int count_differences(const struct key *key, const void *other, size_t ot
 	return count;
 }
 
-static bool compare(void *arg, const struct store_entry *entry)
+static bool cache_compare_entry(void *arg, const struct store_entry *entry)
 {
 	struct comparison *comparison = arg;
 	struct key_part part;
@@ -197,7 +197,7 @@ static bool compare(void *arg, const struct store_entry *entry)
 }
 
 /* Texts, each with its zero, as words of one line. */
-static void add_words(struct str *out, const struct key_part *part)
+static void cache_add_words(struct str *out, const struct key_part *part)
 {
 	for (size_t i = 0; i < part->size; i++) {
 		char c = part->data[i];
@@ -252,7 +252,8 @@ static void explain_headers(struct str *out, const struct key_part *mine,
 	}
 }
 
-static void explain(struct str *out, const struct key_part *mine, const struct key_part *theirs)
+static void cache_explain_part(struct str *out, const struct key_part *mine,
+	const struct key_part *theirs)
 {
 	static const char *const hashes[] = {"kudzu", "CUDA headers", NULL};
 	for (const char *const *name = hashes; *name; name++) {
@@ -267,9 +268,9 @@ static void explain(struct str *out, const struct key_part *mine, const struct k
 		explain_headers(out, mine, theirs);
 	} else {
 		str_addf(out, "%s: '", mine->name);
-		add_words(out, mine);
+		cache_add_words(out, mine);
 		str_add(out, "', there '");
-		add_words(out, theirs);
+		cache_add_words(out, theirs);
 		str_add(out, "'\n");
 	}
 }
@@ -292,7 +293,7 @@ static void explain_all(struct str *out, const struct comparison *comparison)
 			theirs = (struct key_part){mine.name, "", 0};
 		}
 		if (!parts_equal(&mine, &theirs)) {
-			explain(out, &mine, &theirs);
+			cache_explain_part(out, &mine, &theirs);
 		}
 	}
 }
@@ -313,7 +314,7 @@ static bool answer(struct str *out, struct store *store, const struct key *key)
 	} else if (store_find(store, &pieces, &value, &size) == STORE_HIT) {
 		str_add(out, "hit\n");
 	} else {
-		store_walk(store, compare, &comparison);
+		store_walk(store, cache_compare_entry, &comparison);
 		explain_all(out, &comparison);
 	}
 	bool ok = !comparison.nearest.failed && !out->failed;

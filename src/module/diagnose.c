@@ -38,7 +38,7 @@ struct kz_diagnosis {
 };
 
 /* `text` may be NULL: memory ran out while it was made. */
-static struct finding *add(struct kz_diagnosis *diagnosis, kz_verdict verdict,
+static struct finding *diagnosis_add(struct kz_diagnosis *diagnosis, kz_verdict verdict,
 	const char *topic, const char *text, const char *fix)
 {
 	struct finding *finding = arena_alloc(&diagnosis->arena, 1, sizeof(*finding));
@@ -81,7 +81,7 @@ static void add_error(struct kz_diagnosis *diagnosis, kz_verdict verdict, const 
 {
 	diagnosis->no_memory |= err->status == KZ_NO_MEMORY;
 	const char *hint = fitting_hint(diagnosis, err->hint);
-	struct finding *finding = add(diagnosis, verdict, topic,
+	struct finding *finding = diagnosis_add(diagnosis, verdict, topic,
 		TEXT(diagnosis, "%s%s%s", what, *what ? ": " : "", err->message),
 		hint ? hint : fix);
 	if (finding && err->log) {
@@ -113,7 +113,7 @@ static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name, con
 		return false;
 	}
 	const kz_device_info *info = &dev->info;
-	add(diagnosis, KZ_VERDICT_OK, "device", TEXT(diagnosis,
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "device", TEXT(diagnosis,
 		"%s: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB", dev->name,
 		dev->model, info->compute_capability / 10, info->compute_capability % 10,
 		info->multiprocessors, (double)info->total_memory / (1 << 30)), NULL);
@@ -132,9 +132,11 @@ static void look_at_gpus(struct kz_diagnosis *diagnosis)
 		kz_error_clear(&err);
 		return;
 	}
-	add(diagnosis, KZ_VERDICT_OK, "driver", TEXT(diagnosis, "CUDA %d.%d, %d device%s, %s",
-		drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
-		plural(drv->device_count), drv->path), NULL);
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "driver",
+		TEXT(diagnosis, "CUDA %d.%d, %d device%s, %s", drv->version / 1000,
+			drv->version % 1000 / 10, drv->device_count, plural(drv->device_count),
+			drv->path),
+		NULL);
 	for (int i = 0; i < drv->device_count; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "cuda:%d", i);
@@ -162,10 +164,12 @@ static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 		add_error(diagnosis, KZ_VERDICT_PROBLEM, "llvm", "", "install Kudzu again", &err);
 		kz_error_clear(&err);
 	} else if (version > 0) {
-		add(diagnosis, KZ_VERDICT_OK, "llvm", TEXT(diagnosis, "%d.%d.%d", version / 10000,
-			version / 100 % 100, version % 100), NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_OK, "llvm",
+			TEXT(diagnosis, "%d.%d.%d", version / 10000, version / 100 % 100,
+				version % 100),
+			NULL);
 	} else {
-		add(diagnosis, KZ_VERDICT_NOTE, "llvm",
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "llvm",
 			"unknown: the CPU driver, which uses it, does not say", NULL);
 	}
 }
@@ -183,7 +187,7 @@ static void look_at_cpu(struct kz_diagnosis *diagnosis)
 			"cpu driver", "", fix, &err);
 		kz_error_clear(&err);
 	} else {
-		add(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
 		diagnosis->has_cpu = look_at_device(diagnosis, "cpu", fix);
 	}
 	look_at_llvm(diagnosis, drv);
@@ -202,7 +206,7 @@ static void add_choice_error(struct kz_diagnosis *diagnosis, const char *chosen,
 	} else if (chosen) {
 		text = TEXT(diagnosis, "no device: %s", err->message);
 	}
-	add(diagnosis, KZ_VERDICT_PROBLEM, "choice", text,
+	diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "choice", text,
 		any ? "unset KUDZU_DEVICE, or set it to a device that works"
 		: "make one of the devices work");
 }
@@ -219,7 +223,7 @@ static void look_at_choice(struct kz_diagnosis *diagnosis)
 		return;
 	}
 	diagnosis->has_device = true;
-	add(diagnosis, KZ_VERDICT_OK, "choice", TEXT(diagnosis, "programs run on %s, %s",
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "choice", TEXT(diagnosis, "programs run on %s, %s",
 		kz_device_name(dev), chosen ? "as KUDZU_DEVICE says" : "by default"), NULL);
 	kz_device_close(dev);
 }
@@ -232,12 +236,12 @@ static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *
 	static const char fix[] = "install the CUDA headers of NVRTC's version; kernels that "
 		"include none of them need nothing";
 	if (!nvrtc) {
-		add(diagnosis, KZ_VERDICT_NOTE, "headers",
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"unknown: they are looked for beside NVRTC", NULL);
 		return;
 	}
 	if (nvrtc->include_count == 0) {
-		add(diagnosis, KZ_VERDICT_NOTE, "headers",
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"no CUDA headers: kernels cannot include them", fix);
 		return;
 	}
@@ -245,7 +249,7 @@ static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *
 	const char *version = nvrtc->header_version;
 	bool fits = !version || sscanf(version, "%d.%d", &major, &minor) != 2
 		|| (major == nvrtc->major && minor == nvrtc->minor);
-	add(diagnosis, fits ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, "headers",
+	diagnosis_add(diagnosis, fits ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, "headers",
 		TEXT(diagnosis, "CUDA %s, %s%s", version ? version : "of unknown version",
 			nvrtc->include_dirs[0], fits ? "" : "; NVRTC is of another version"),
 		fits ? NULL : fix);
@@ -267,16 +271,16 @@ static void look_at_compiler(struct kz_diagnosis *diagnosis)
 		str_addf(&archs, "%s%d", i ? " " : ", for compute capability ", nvrtc->archs[i]);
 	}
 	diagnosis->no_memory |= archs.failed;
-	add(diagnosis, KZ_VERDICT_OK, "nvrtc",
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvrtc",
 		TEXT(diagnosis, "%d.%d, %s%s", nvrtc->major, nvrtc->minor, nvrtc->path,
 			archs.data ? archs.data : ""),
 		NULL);
 	str_free(&archs);
 	if (nvrtc->builtins) {
-		add(diagnosis, KZ_VERDICT_OK, "nvrtc builtins",
+		diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvrtc builtins",
 			TEXT(diagnosis, "%s", nvrtc->builtins), NULL);
 	} else {
-		add(diagnosis, KZ_VERDICT_NOTE, "nvrtc builtins",
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "nvrtc builtins",
 			"none beside NVRTC: the dynamic loader has to find them",
 			"if kernels do not compile, install libnvrtc-builtins of NVRTC's version");
 	}
@@ -295,7 +299,7 @@ static void look_at_linker(struct kz_diagnosis *diagnosis)
 		kz_error_clear(&err);
 		return;
 	}
-	add(diagnosis, KZ_VERDICT_OK, "nvjitlink",
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvjitlink",
 		TEXT(diagnosis, "%u.%u, %s", linker->major, linker->minor, linker->path), NULL);
 }
 
@@ -325,17 +329,17 @@ static void describe_cache(struct kz_diagnosis *diagnosis, const char *path, boo
 	int64_t size = 0;
 	diagnosis->no_memory |= !store;
 	if (off) {
-		add(diagnosis, KZ_VERDICT_NOTE, "cache", TEXT(diagnosis, "%s: off: %s", path, off),
-			NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
+			TEXT(diagnosis, "%s: off: %s", path, off), NULL);
 	} else if (!is_there) {
-		add(diagnosis, KZ_VERDICT_OK, "cache", TEXT(diagnosis, "%s (not there yet)", path),
-			NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cache",
+			TEXT(diagnosis, "%s (not there yet)", path), NULL);
 	} else if (store && store_walk(store, add_size, &size)) {
-		add(diagnosis, KZ_VERDICT_OK, "cache", TEXT(diagnosis, "%s, %.1f MiB", path,
-			(double)size / (1 << 20)), NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cache",
+			TEXT(diagnosis, "%s, %.1f MiB", path, (double)size / (1 << 20)), NULL);
 	} else {
-		add(diagnosis, KZ_VERDICT_NOTE, "cache", TEXT(diagnosis, "%s: cannot be read",
-			path), NULL);
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
+			TEXT(diagnosis, "%s: cannot be read", path), NULL);
 	}
 }
 
@@ -346,13 +350,15 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 	char *path = file_cache_folder(&why);
 	char *existing = path ? existing_path(path) : NULL;
 	if (!path) {
-		add(diagnosis, KZ_VERDICT_NOTE, "cache",
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
 			TEXT(diagnosis, "no folder for it: %s", why), fix);
 	} else if (!existing) {
 		diagnosis->no_memory = true;
 	} else if (!file_is_folder(existing) || access(existing, W_OK | X_OK) != 0) {
-		add(diagnosis, KZ_VERDICT_PROBLEM, "cache", TEXT(diagnosis, "%s: '%s' is %s", path,
-			existing, file_is_folder(existing) ? "not writable" : "no folder"), fix);
+		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "cache",
+			TEXT(diagnosis, "%s: '%s' is %s", path, existing,
+				file_is_folder(existing) ? "not writable" : "no folder"),
+			fix);
 	} else {
 		describe_cache(diagnosis, path, strcmp(existing, path) == 0);
 	}
@@ -371,7 +377,7 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 		return error_no_memory(err);
 	}
 	diagnosis->end = &diagnosis->first;
-	add(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
+	diagnosis_add(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
 	look_at_cpu(diagnosis);
 	look_at_gpus(diagnosis);
 	look_at_choice(diagnosis);

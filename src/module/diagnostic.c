@@ -36,7 +36,7 @@ struct slice {
 	size_t len;
 };
 
-static bool next_line(const char **at, struct slice *out)
+static bool diagnostic_next_line(const char **at, struct slice *out)
 {
 	if (!**at) {
 		return false;
@@ -46,7 +46,7 @@ static bool next_line(const char **at, struct slice *out)
 	return true;
 }
 
-static struct slice slice_trim(struct slice slice)
+static struct slice diagnostic_trim(struct slice slice)
 {
 	while (slice.len > 0 && isspace((unsigned char)slice.text[0])) {
 		slice = (struct slice){slice.text + 1, slice.len - 1};
@@ -65,11 +65,11 @@ static bool is_indented(struct slice line)
 /* Nothing but a caret. */
 static bool is_caret(struct slice line)
 {
-	line = slice_trim(line);
+	line = diagnostic_trim(line);
 	return line.len == 1 && line.text[0] == '^';
 }
 
-static const char *copy(struct kz_diagnostics *list, struct slice slice, bool *ok)
+static const char *diagnostic_copy(struct kz_diagnostics *list, struct slice slice, bool *ok)
 {
 	char *text = slice.len > 0 ? arena_strndup(&list->arena, slice.text, slice.len) : NULL;
 	*ok = *ok && (text || slice.len == 0);
@@ -101,7 +101,7 @@ static struct slice take_code(struct slice *message)
 	for (size_t i = message->len - 1; i-- > 0 && message->text[i] != ' ';) {
 		if (message->text[i] == '[' && message->text[i + 1] == '#') {
 			struct slice code = {message->text + i + 2, message->len - i - 3};
-			*message = slice_trim((struct slice){message->text, i});
+			*message = diagnostic_trim((struct slice){message->text, i});
 			return code;
 		}
 	}
@@ -109,7 +109,7 @@ static struct slice take_code(struct slice *message)
 }
 
 /* "k.cu:4:5: error: message [#1-D]"; a line of another kind is a note. */
-static void read_head(kz_diagnostic *out, struct slice *file, struct slice *message,
+static void diagnostic_read_head(kz_diagnostic *out, struct slice *file, struct slice *message,
 	struct slice *code)
 {
 	static const struct {
@@ -141,23 +141,23 @@ static void read_head(kz_diagnostic *out, struct slice *file, struct slice *mess
 		out->column = before ? number : 0;
 		*code = take_code(message);
 	}
-	*message = slice_trim(*message);
+	*message = diagnostic_trim(*message);
 }
 
 /* The lines that follow a head, up to `end`. */
 static void read_body(struct str *details, struct slice *excerpt, const char *at, const char *end)
 {
 	struct slice line;
-	while (at < end && next_line(&at, &line)) {
+	while (at < end && diagnostic_next_line(&at, &line)) {
 		const char *peek = at;
 		struct slice next;
-		if (!excerpt->text && line.len >= 2 && peek < end && next_line(&peek, &next)
-		    && is_caret(next)) {
+		if (!excerpt->text && line.len >= 2 && peek < end
+		    && diagnostic_next_line(&peek, &next) && is_caret(next)) {
 			*excerpt = (struct slice){line.text + 2, line.len - 2};
 			at = peek;
 			continue;
 		}
-		line = slice_trim(line);
+		line = diagnostic_trim(line);
 		if (line.len > 0) {
 			str_add(details, details->len ? "\n" : "");
 			str_addn(details, line.text, line.len);
@@ -165,7 +165,7 @@ static void read_body(struct str *details, struct slice *excerpt, const char *at
 	}
 }
 
-static const char *find_hint(const kz_diagnostic *item, struct slice message)
+static const char *diagnostic_find_hint(const kz_diagnostic *item, struct slice message)
 {
 	size_t line_len = item->excerpt ? strlen(item->excerpt) : 0;
 	size_t column = item->column > 0 ? (size_t)item->column - 1 : 0;
@@ -183,7 +183,7 @@ static const char *find_hint(const kz_diagnostic *item, struct slice message)
 	});
 }
 
-static kz_diagnostic *add_item(struct kz_diagnostics *list)
+static kz_diagnostic *diagnostic_add(struct kz_diagnostics *list)
 {
 	if (list->count == list->room) {
 		size_t room = list->room ? list->room * 2 : 8;
@@ -203,7 +203,7 @@ static kz_diagnostic *add_item(struct kz_diagnostics *list)
 static bool read_item(struct kz_diagnostics *list, struct slice head, const char *body,
 	const char *end)
 {
-	kz_diagnostic *item = add_item(list);
+	kz_diagnostic *item = diagnostic_add(list);
 	struct str details = STR_INIT;
 	struct slice excerpt = {NULL, 0};
 	struct slice file;
@@ -213,32 +213,32 @@ static bool read_item(struct kz_diagnostics *list, struct slice head, const char
 	if (!ok) {
 		return false;
 	}
-	read_head(item, &file, &message, &code);
+	diagnostic_read_head(item, &file, &message, &code);
 	read_body(&details, &excerpt, body, end);
-	item->file = copy(list, file, &ok);
-	item->code = copy(list, code, &ok);
-	item->message = message.len > 0 ? copy(list, message, &ok) : "";
-	item->details = copy(list, (struct slice){details.data, details.len}, &ok);
-	item->excerpt = copy(list, excerpt, &ok);
+	item->file = diagnostic_copy(list, file, &ok);
+	item->code = diagnostic_copy(list, code, &ok);
+	item->message = message.len > 0 ? diagnostic_copy(list, message, &ok) : "";
+	item->details = diagnostic_copy(list, (struct slice){details.data, details.len}, &ok);
+	item->excerpt = diagnostic_copy(list, excerpt, &ok);
 	/* The hints look at the lines of the message too. */
 	size_t whole = excerpt.text ? (size_t)(excerpt.text - message.text) : message.len;
-	item->hint = find_hint(item, (struct slice){message.text, whole});
+	item->hint = diagnostic_find_hint(item, (struct slice){message.text, whole});
 	ok = ok && !details.failed;
 	str_free(&details);
 	return ok;
 }
 
-static bool read_log(struct kz_diagnostics *list, const char *log)
+static bool diagnostic_read_log(struct kz_diagnostics *list, const char *log)
 {
 	struct slice line;
 	bool ok = true;
-	while (ok && next_line(&log, &line)) {
+	while (ok && diagnostic_next_line(&log, &line)) {
 		const char *body = log;
 		struct slice next;
-		if (slice_trim(line).len == 0) {
+		if (diagnostic_trim(line).len == 0) {
 			continue;
 		}
-		for (const char *at = log; next_line(&at, &next) && is_indented(next);) {
+		for (const char *at = log; diagnostic_next_line(&at, &next) && is_indented(next);) {
 			log = at;
 		}
 		ok = read_item(list, line, body, log);
@@ -253,7 +253,7 @@ kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log, kz_error 
 		return st;
 	}
 	struct kz_diagnostics *list = mem_zalloc(1, sizeof(*list));
-	if (!list || !read_log(list, log ? log : "")) {
+	if (!list || !diagnostic_read_log(list, log ? log : "")) {
 		kz_diagnostics_release(list);
 		return error_no_memory(err);
 	}

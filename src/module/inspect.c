@@ -29,7 +29,7 @@ const char *kz_image_kernel_symbol(const kz_image *image, int64_t index)
 	return kernel ? kernel->lowered : NULL;
 }
 
-static void add_param(struct str *text, const struct rtc_param *param)
+static void inspect_add_param(struct str *text, const struct rtc_param *param)
 {
 	if (param->type) {
 		str_add(text, param->type);
@@ -50,7 +50,7 @@ static void add_signature(struct str *text, const struct rtc_kernel *kernel)
 	str_addc(text, '(');
 	for (size_t i = 0; i < kernel->param_count; i++) {
 		str_add(text, i ? ", " : "");
-		add_param(text, &kernel->params[i]);
+		inspect_add_param(text, &kernel->params[i]);
 	}
 	str_add(text, kernel->params_known ? ")" : "...)");
 }

@@ -163,7 +163,7 @@ static always_inline kz_status pack(struct launch *launch, kz_error *err)
 
 /* What most launches can go without: the stream is put behind the last use of every memory, and
  * the driver asked for more dynamic shared memory than usual, once per kernel and size. */
-static kz_status prepare(const struct launch *launch, kz_error *err)
+static kz_status launch_prepare(const struct launch *launch, kz_error *err)
 {
 	struct kz_kernel *kernel = launch->kernel;
 	kz_status st = KZ_OK;
@@ -214,7 +214,7 @@ static always_inline kz_status enqueue(const struct launch *launch, kz_error *er
 	const kz_dim3 *grid = launch->grid;
 	const kz_dim3 *block = launch->block;
 	kz_status st;
-	if (unlikely(launch->needs_preparing) && (st = prepare(launch, err))) {
+	if (unlikely(launch->needs_preparing) && (st = launch_prepare(launch, err))) {
 		return st;
 	}
 	if (unlikely(launch->cooperative)) {
@@ -317,7 +317,7 @@ static kz_status launch_with_host(const struct launch *launch, kz_error *err)
 	return st ? st : waited;
 }
 
-static inline kz_status run(struct launch *launch, kz_error *err)
+static inline kz_status launch_start(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
@@ -330,7 +330,7 @@ static inline kz_status run(struct launch *launch, kz_error *err)
 	return st;
 }
 
-static kz_status read_options(struct launch *launch, const kz_launch_options *options,
+static kz_status launch_read_options(struct launch *launch, const kz_launch_options *options,
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
@@ -346,8 +346,8 @@ static kz_status read_options(struct launch *launch, const kz_launch_options *op
 	return stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
-static inline kz_status check_call(const struct kz_kernel *kernel, const kz_arg *args, size_t count,
-	kz_error *err)
+static inline kz_status launch_check_call(const struct kz_kernel *kernel, const kz_arg *args,
+	size_t count, kz_error *err)
 {
 	if (!kernel || (count && !args)) {
 		return error_set(err, KZ_INVALID, "kz_launch: the %s is NULL",
@@ -377,7 +377,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];
-	kz_status st = check_call(kernel, args, count, err);
+	kz_status st = launch_check_call(kernel, args, count, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}
@@ -388,13 +388,13 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 		.slots = slots, .places = places, .used = used, .used_end = used,
 		.has_host = false, .needs_preparing = false,
 	};
-	if (unlikely(options != NULL) && (st = read_options(&launch, options, err))) {
+	if (unlikely(options != NULL) && (st = launch_read_options(&launch, options, err))) {
 		return st;
 	}
 	if (unlikely(count > STACK_ARGS) && (st = make_room(&launch, err))) {
 		return st;
 	}
-	st = run(&launch, err);
+	st = launch_start(&launch, err);
 	if (launch.slots != slots) {
 		mem_free(launch.slots);
 	}
@@ -440,7 +440,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	kz_error *err, kz_args args)
 {
 	int block = 0;
-	kz_status st = check_call(kernel, args.items, args.count, err);
+	kz_status st = launch_check_call(kernel, args.items, args.count, err);
 	if (st) {
 		return st;
 	}
@@ -551,7 +551,7 @@ static kz_status ask_occupancy(int *blocks, int *room, const struct launch *laun
 	kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
-	kz_status st = prepare(launch, err);
+	kz_status st = launch_prepare(launch, err);
 	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
 		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
 		err);

@@ -143,7 +143,7 @@ static kz_status compare_member(const char *ptx, const kz_layout *layout, size_t
 }
 
 /* Members first: what is wrong with them explains the rest. */
-static kz_status compare(const char *ptx, const kz_layout *layout, kz_error *err)
+static kz_status layout_compare(const char *ptx, const kz_layout *layout, kz_error *err)
 {
 	uint64_t whole[VALUES_MAX];
 	char what[128];
@@ -166,7 +166,7 @@ static kz_status compare(const char *ptx, const kz_layout *layout, kz_error *err
 }
 
 /* What a compile that failed at one of our lines means.  Takes the error over. */
-static kz_status explain(kz_error *own, const kz_layout *layout, kz_error *err)
+static kz_status layout_explain(kz_error *own, const kz_layout *layout, kz_error *err)
 {
 	bool ours = own->status == KZ_COMPILE && own->file && strcmp(own->file, TAIL_FILE) == 0;
 	size_t member = ours && own->line >= LINE_MEMBERS ? (size_t)own->line - LINE_MEMBERS : 0;
@@ -232,9 +232,9 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	if (text.failed) {
 		st = error_no_memory(err);
 	} else if (ask(&image, text.data, options, &own)) {
-		st = explain(&own, &layout, err);
+		st = layout_explain(&own, &layout, err);
 	} else {
-		st = compare(image->rtc.data, &layout, err);
+		st = layout_compare(image->rtc.data, &layout, err);
 	}
 	kz_image_release(image);
 	str_free(&text);

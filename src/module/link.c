@@ -149,7 +149,7 @@ struct driver_link {
 	char *info_log;
 };
 
-static void add_option(struct driver_link *link, CUjit_option option, uintptr_t value)
+static void link_add_option(struct driver_link *link, CUjit_option option, uintptr_t value)
 {
 	link->options[link->option_count] = option;
 	link->values[link->option_count++] = (void *)value;
@@ -157,21 +157,21 @@ static void add_option(struct driver_link *link, CUjit_option option, uintptr_t 
 
 static void set_options(struct driver_link *link, const kz_link_options *options)
 {
-	add_option(link, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)link->error_log);
-	add_option(link, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, LOG_SIZE - 1);
-	add_option(link, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)link->info_log);
-	add_option(link, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, LOG_SIZE - 1);
+	link_add_option(link, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)link->error_log);
+	link_add_option(link, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, LOG_SIZE - 1);
+	link_add_option(link, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)link->info_log);
+	link_add_option(link, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, LOG_SIZE - 1);
 	if (options->max_registers > 0) {
-		add_option(link, CU_JIT_MAX_REGISTERS, (unsigned)options->max_registers);
+		link_add_option(link, CU_JIT_MAX_REGISTERS, (unsigned)options->max_registers);
 	}
 	if (options->line_info) {
-		add_option(link, CU_JIT_GENERATE_LINE_INFO, 1);
+		link_add_option(link, CU_JIT_GENERATE_LINE_INFO, 1);
 	}
 	if (options->debug) {
-		add_option(link, CU_JIT_GENERATE_DEBUG_INFO, 1);
+		link_add_option(link, CU_JIT_GENERATE_DEBUG_INFO, 1);
 	}
 	if (options->no_optimization) {
-		add_option(link, CU_JIT_OPTIMIZATION_LEVEL, 0);
+		link_add_option(link, CU_JIT_OPTIMIZATION_LEVEL, 0);
 	}
 }
 
@@ -357,7 +357,7 @@ static kz_status make_image(struct kz_image **out, struct linking *linking, kz_e
 	return st;
 }
 
-static kz_status run(struct kz_image **out, struct linking *linking, kz_error *err)
+static kz_status link_run(struct kz_image **out, struct linking *linking, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	parts_init(&linking->parts, &linking->target);
@@ -408,7 +408,7 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 			: "linker %d needs a device", linking.options->linker);
 	}
 	st = choose_target(&linking, err);
-	return st ? st : run(out, &linking, err);
+	return st ? st : link_run(out, &linking, err);
 }
 
 const char *kz_image_linker(const kz_image *image)

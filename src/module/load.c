@@ -166,7 +166,8 @@ static void tell_misfit(struct str *out, const char **hint, const struct kz_imag
 	}
 }
 
-static void explain(const struct kz_image *image, const struct kz_device *dev, kz_error *refusal)
+static void load_explain(const struct kz_image *image, const struct kz_device *dev,
+	kz_error *refusal)
 {
 	struct str text = STR_INIT;
 	const char *hint = refusal->hint;
@@ -225,6 +226,6 @@ bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *
 			*out = NULL;
 		}
 	}
-	explain(image, dev, refusal);
+	load_explain(image, dev, refusal);
 	return false;
 }

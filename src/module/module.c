@@ -33,7 +33,7 @@ struct kz_module *module_retain(struct kz_module *mod)
 	return mod;
 }
 
-static void kernel_free(struct kz_kernel *kernel)
+static void module_free_kernel(struct kz_kernel *kernel)
 {
 	if (kernel) {
 		mem_free(kernel->params);
@@ -52,7 +52,7 @@ static void module_free(struct kz_module *mod)
 		device_leave(mod->device, &scope);
 	}
 	for (size_t i = 0; mod->kernels && i < mod->image->rtc.kernel_count; i++) {
-		kernel_free(mod->kernels[i]);
+		module_free_kernel(mod->kernels[i]);
 	}
 	mem_free(mod->kernels);
 	kz_image_release(mod->image);
@@ -245,7 +245,7 @@ static kz_status ask_param(bool *found, int64_t *size, const struct kz_kernel *k
 		: device_ok(dev, code, "cuFuncGetParamInfo", err);
 }
 
-static kz_status count_params(struct kz_kernel *kernel, kz_error *err)
+static kz_status kernel_count_params(struct kz_kernel *kernel, kz_error *err)
 {
 	bool found = true;
 	int64_t size;
@@ -309,7 +309,7 @@ static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
 	return kernel->signature ? KZ_OK : error_no_memory(err);
 }
 
-static kz_status read_limits(struct kz_kernel *kernel, kz_error *err)
+static kz_status kernel_read_limits(struct kz_kernel *kernel, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
 	int threads = 0;
@@ -331,7 +331,7 @@ static kz_status read_limits(struct kz_kernel *kernel, kz_error *err)
 
 static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
 {
-	kz_status st = count_params(kernel, err);
+	kz_status st = kernel_count_params(kernel, err);
 	if (st) {
 		return st;
 	}
@@ -360,8 +360,8 @@ static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
 	kernel->info = info;
 	if ((st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
 			mod->handle, info->lowered), "cuModuleGetFunction", err))
-	    || (st = make_params(kernel, err)) || (st = read_limits(kernel, err))) {
-		kernel_free(kernel);
+	    || (st = make_params(kernel, err)) || (st = kernel_read_limits(kernel, err))) {
+		module_free_kernel(kernel);
 		return st;
 	}
 	*out = kernel;

@@ -38,7 +38,7 @@ static bool find_ptx_error(const char *log, int *line, const char **text, size_t
 }
 
 /* What a driver says, with the symbols that it quotes as the source has them. */
-static void add_words(struct str *out, const char *words, size_t len)
+static void refusal_add_words(struct str *out, const char *words, size_t len)
 {
 	const char *end = words + len;
 	for (const char *quote; (quote = memmem(words, len, "'_Z", 3)); len = (size_t)(end - words)) {
@@ -115,7 +115,7 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 	int line = 0;
 	if (image->is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
 		struct str said = STR_INIT;
-		add_words(&said, words, words_len);
+		refusal_add_words(&said, words, words_len);
 		if (!said.failed) {
 			snprintf(err->message, sizeof(err->message), "%.256s", said.data);
 			add_ptx_place(&text, err, image->data, line, said.data);

@@ -294,8 +294,8 @@ static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
 	return KZ_OK;
 }
 
-static kz_status run(struct warm_up *warm, const kz_device *dev, const kz_warm_up_source *sources,
-	int64_t processes, kz_error *err)
+static kz_status warm_run(struct warm_up *warm, const kz_device *dev,
+	const kz_warm_up_source *sources, int64_t processes, kz_error *err)
 {
 	kz_status st = read_sources(warm, dev, sources, err);
 	if (st) {
@@ -327,7 +327,7 @@ kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t c
 	if (!warm || !warm->requests || !warm->states) {
 		st = error_no_memory(err);
 	} else {
-		st = run(warm, dev, sources, processes, err);
+		st = warm_run(warm, dev, sources, processes, err);
 	}
 	if (result) {
 		*result = warm ? warm->result : (kz_warm_up_result){0, 0, 0, 0};

@@ -68,7 +68,7 @@ void warm_hello(uint8_t out[WARM_HELLO_SIZE])
 
 /* Writing */
 
-static void add(struct str *out, char letter, const void *bytes, uint64_t size)
+static void request_add(struct str *out, char letter, const void *bytes, uint64_t size)
 {
 	str_addc(out, letter);
 	str_addn(out, (const char *)&size, sizeof(size));
@@ -84,14 +84,14 @@ void warm_write(struct str *out, const struct warm_request *request)
 		const struct field *field = &fields[i];
 		const void *at = (const char *)request + field->offset;
 		if (field->kind == NUMBER) {
-			add(out, field->letter, at, sizeof(int32_t));
+			request_add(out, field->letter, at, sizeof(int32_t));
 		} else if (field->kind == TEXT && *(const char *const *)at) {
 			const char *text = *(const char *const *)at;
-			add(out, field->letter, text, strlen(text) + 1);
+			request_add(out, field->letter, text, strlen(text) + 1);
 		} else if (field->kind == LIST) {
 			const char *const *list = *(const char *const *const *)at;
 			for (; list && *list; list++) {
-				add(out, field->letter, *list, strlen(*list) + 1);
+				request_add(out, field->letter, *list, strlen(*list) + 1);
 			}
 		}
 	}
@@ -215,7 +215,7 @@ kz_status warm_compile(enum warm_answer *answer, const struct warm_request *requ
 	return st;
 }
 
-static bool read_all(int fd, void *to, size_t size)
+static bool request_read_all(int fd, void *to, size_t size)
 {
 	for (size_t done = 0; done < size;) {
 		ssize_t count = read(fd, (char *)to + done, size - done);
@@ -245,7 +245,7 @@ static bool serve(int fd, uint64_t size)
 	struct warm_request request;
 	enum warm_answer answer = WARM_FAILED;
 	char *bytes = size <= REQUEST_MAX ? mem_alloc((size_t)size) : NULL;
-	bool ok = bytes && read_all(fd, bytes, (size_t)size)
+	bool ok = bytes && request_read_all(fd, bytes, (size_t)size)
 		&& warm_read(&request, bytes, (size_t)size);
 	if (ok) {
 		/* The caller compiles again what fails, to have the error. */
@@ -264,7 +264,7 @@ int kz_warm_up_serve(int socket)
 	uint64_t size;
 	warm_hello(hello);
 	bool ok = warm_send(socket, hello, sizeof(hello));
-	while (ok && read_all(socket, &size, sizeof(size))) {
+	while (ok && request_read_all(socket, &size, sizeof(size))) {
 		ok = serve(socket, size);
 	}
 	return ok ? 0 : 1;
