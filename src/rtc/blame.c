@@ -22,7 +22,7 @@ static const char *directive(const char *line, const char *name)
 	return strncmp(line, name, len) == 0 && isspace((unsigned char)line[len]) ? line + len : NULL;
 }
 
-static const char *next_line(const char *line)
+static const char *blame_next_line(const char *line)
 {
 	line += strcspn(line, "\n");
 	return *line ? line + 1 : NULL;
@@ -31,7 +31,7 @@ static const char *next_line(const char *line)
 /* The name of file `number`. */
 static void find_file(struct blame *out, const char *ptx, long number)
 {
-	for (const char *line = ptx; line; line = next_line(line)) {
+	for (const char *line = ptx; line; line = blame_next_line(line)) {
 		const char *rest = directive(line, ".file");
 		char *end;
 		if (!rest || strtol(rest, &end, 10) != number) {
@@ -51,7 +51,7 @@ bool blame_line(struct blame *out, const char *ptx, int line)
 	const char *at = ptx;
 	const char *loc = NULL;
 	*out = (struct blame){0};
-	for (int number = 1; at && number < line; number++, at = next_line(at)) {
+	for (int number = 1; at && number < line; number++, at = blame_next_line(at)) {
 		const char *rest = directive(at, ".loc");
 		loc = *at == '}' ? NULL : rest ? rest : loc;
 	}

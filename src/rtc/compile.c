@@ -242,7 +242,7 @@ static kz_status fail_instance(const struct job *job, const struct job_name *nam
 	return status;
 }
 
-static kz_status fail(const struct job *job, struct diag *diag, kz_error *err)
+static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	if (job->code == JOB_INVALID_OPTION) {
@@ -345,7 +345,7 @@ static bool job_simplify(struct job *job, const struct diag *diag)
 	return false;
 }
 
-static bool read_log(struct diag *out, const struct job *job)
+static bool compile_read_log(struct diag *out, const struct job *job)
 {
 	const struct rtc_request *request = job->request;
 	size_t count = request->include_count + job->nvrtc->include_count;
@@ -366,7 +366,7 @@ static bool read_log(struct diag *out, const struct job *job)
 }
 
 /* Call NVRTC until it succeeds or nothing is left to try; *log gets the warnings. */
-static kz_status run(struct job *job, char **log, kz_error *err)
+static kz_status compile_run(struct job *job, char **log, kz_error *err)
 {
 	struct diag first = {0}; /* of a failure with the prelude */
 	struct diag diag = {0};
@@ -377,7 +377,7 @@ static kz_status run(struct job *job, char **log, kz_error *err)
 		diag_free(&diag);
 		again = false;
 		status = job_run(job, err);
-		if (!status && !read_log(&diag, job)) {
+		if (!status && !compile_read_log(&diag, job)) {
 			status = error_no_memory(err);
 		}
 		if (!status && job->code != 0) {
@@ -389,7 +389,7 @@ static kz_status run(struct job *job, char **log, kz_error *err)
 		}
 	} while (again);
 	if (!status && job->code != 0) {
-		status = fail(job, first.text ? &first : &diag, err);
+		status = compile_fail(job, first.text ? &first : &diag, err);
 	} else if (!status && diag.text[0]) {
 		*log = diag.text;
 		diag.text = NULL;
@@ -561,7 +561,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	}
 	job.tail = scan.complete;
 	job.pch = request->pch_folder;
-	if (!(status = job_prepare(&job, err)) && !(status = run(&job, &out->log, err))) {
+	if (!(status = job_prepare(&job, err)) && !(status = compile_run(&job, &out->log, err))) {
 		status = assemble(out, &job, err);
 	}
 	if (status) {

@@ -72,7 +72,7 @@ static const struct builtin {
 /* The text of an unnamed namespace, which NVRTC mangles with the file's name. */
 static const char unnamed[] = "(anonymous)";
 
-static const struct node *read_type(struct reader *r);
+static const struct node *demangle_read_type(struct reader *r);
 
 static void *reader_fail(struct reader *r)
 {
@@ -80,7 +80,7 @@ static void *reader_fail(struct reader *r)
 	return NULL;
 }
 
-static bool accept(struct reader *r, const char *text)
+static bool demangle_accept(struct reader *r, const char *text)
 {
 	size_t len = strlen(text);
 	if (r->failed || strncmp(r->at, text, len) != 0) {
@@ -90,9 +90,9 @@ static bool accept(struct reader *r, const char *text)
 	return true;
 }
 
-static void expect(struct reader *r, const char *text)
+static void demangle_expect(struct reader *r, const char *text)
 {
-	if (!accept(r, text)) {
+	if (!demangle_accept(r, text)) {
 		r->failed = true;
 	}
 }
@@ -139,7 +139,7 @@ static bool list_grow(struct reader *r, struct list *list)
 	return true;
 }
 
-static void list_add(struct reader *r, struct list *list, const struct node *node)
+static void demangle_list_add(struct reader *r, struct list *list, const struct node *node)
 {
 	if (!node || list->count == MAX_NODES) {
 		r->failed = true;
@@ -160,12 +160,12 @@ static const struct node *pack_new(struct reader *r, const struct list *list)
 
 static const struct node *substitutable(struct reader *r, const struct node *node)
 {
-	list_add(r, &r->substitutions, node);
+	demangle_list_add(r, &r->substitutions, node);
 	return node;
 }
 
 /* The decimal number of a length or an array bound. */
-static size_t read_number(struct reader *r)
+static size_t demangle_read_number(struct reader *r)
 {
 	size_t number = 0;
 	if (!isdigit((unsigned char)*r->at)) {
@@ -184,7 +184,7 @@ static size_t read_number(struct reader *r)
 /* The index of S_, S0_, S1_ (base 36) or T_, T0_ (base 10): 0, 1, 2. */
 static size_t read_index(struct reader *r, size_t base)
 {
-	if (accept(r, "_")) {
+	if (demangle_accept(r, "_")) {
 		return 0;
 	}
 	size_t index = 0;
@@ -200,13 +200,13 @@ static size_t read_index(struct reader *r, size_t base)
 		index = index * base + digit;
 		r->at++;
 	}
-	expect(r, "_");
+	demangle_expect(r, "_");
 	return index + 1;
 }
 
 static const struct node *read_source_name(struct reader *r)
 {
-	size_t len = read_number(r);
+	size_t len = demangle_read_number(r);
 	if (r->failed || strnlen(r->at, len) < len) {
 		return reader_fail(r);
 	}
@@ -225,7 +225,7 @@ static const struct node *read_substitution(struct reader *r)
 		{"a", "std::allocator"}, {"b", "std::basic_string"}, {"s", "std::string"},
 	};
 	for (size_t i = 0; i < countof(standard); i++) {
-		if (accept(r, standard[i][0])) {
+		if (demangle_accept(r, standard[i][0])) {
 			return node_new(r, NODE_NAME, standard[i][1]);
 		}
 	}
@@ -251,14 +251,14 @@ static const struct node *read_literal(struct reader *r)
 	if (*r->at == '_') {
 		return reader_fail(r);
 	}
-	const struct node *type = read_type(r);
-	bool negative = accept(r, "n");
+	const struct node *type = demangle_read_type(r);
+	bool negative = demangle_accept(r, "n");
 	const char *digits = r->at;
 	while (isdigit((unsigned char)*r->at)) {
 		r->at++;
 	}
 	int len = (int)(r->at - digits);
-	expect(r, "E");
+	demangle_expect(r, "E");
 	if (r->failed || len == 0
 	    || (type->kind == NODE_BUILTIN && type->param == PARAM_FLOAT)) {
 		return reader_fail(r);
@@ -290,13 +290,13 @@ static const struct node *read_arguments(struct reader *r)
 	if (++r->depth > MAX_DEPTH) {
 		return reader_fail(r);
 	}
-	while (!r->failed && !accept(r, "E")) {
-		if (accept(r, "L")) {
-			list_add(r, &list, read_literal(r));
-		} else if (accept(r, "J")) {
-			list_add(r, &list, read_arguments(r));
+	while (!r->failed && !demangle_accept(r, "E")) {
+		if (demangle_accept(r, "L")) {
+			demangle_list_add(r, &list, read_literal(r));
+		} else if (demangle_accept(r, "J")) {
+			demangle_list_add(r, &list, read_arguments(r));
 		} else {
-			list_add(r, &list, read_type(r));
+			demangle_list_add(r, &list, demangle_read_type(r));
 		}
 	}
 	r->depth--;
@@ -320,7 +320,7 @@ static const struct node *node_instance(struct reader *r, const struct node *nam
 }
 
 /* The inline namespaces of libcu++'s versions: __4. */
-static bool is_version(const char *name)
+static bool demangle_is_version(const char *name)
 {
 	return strncmp(name, "__", 2) == 0 && name[2] && !name[2 + strspn(name + 2, "0123456789")];
 }
@@ -335,7 +335,7 @@ static const struct node *node_scoped(struct reader *r, const struct node *scope
 	if (!scope || scope->text == unnamed) {
 		return name;
 	}
-	if (name->text == unnamed || is_version(name->text)) {
+	if (name->text == unnamed || demangle_is_version(name->text)) {
 		return scope;
 	}
 	const char *text = arena_printf(r->arena, "%s::%s", scope->text, name->text);
@@ -354,24 +354,24 @@ static const struct node *read_nested(struct reader *r, bool of_function, bool *
 {
 	const struct node *name = NULL;
 	r->at += strspn(r->at, "rVK");
-	while (!r->failed && !accept(r, "E")) {
+	while (!r->failed && !demangle_accept(r, "E")) {
 		bool fresh = true;
 		*is_template = false;
-		if (name && accept(r, "I")) {
+		if (name && demangle_accept(r, "I")) {
 			const struct node *arguments = read_arguments(r);
 			*is_template = true;
 			name = node_instance(r, name, arguments);
 			r->arguments = of_function ? arguments : r->arguments;
-		} else if (!name && accept(r, "St")) {
+		} else if (!name && demangle_accept(r, "St")) {
 			name = node_new(r, NODE_NAME, "std");
 			fresh = false;
-		} else if (!name && accept(r, "S")) {
+		} else if (!name && demangle_accept(r, "S")) {
 			name = read_substitution(r);
 			fresh = false;
-		} else if (!name && accept(r, "T")) {
+		} else if (!name && demangle_accept(r, "T")) {
 			name = read_parameter_reference(r);
 		} else {
-			accept(r, "L");
+			demangle_accept(r, "L");
 			name = node_scoped(r, name, read_source_name(r));
 		}
 		if (fresh && !r->failed && !(of_function && *r->at == 'E')) {
@@ -382,23 +382,23 @@ static const struct node *read_nested(struct reader *r, bool of_function, bool *
 }
 
 /* A name, of a function or of a type. */
-static const struct node *read_name(struct reader *r, bool of_function, bool *is_template)
+static const struct node *demangle_read_name(struct reader *r, bool of_function, bool *is_template)
 {
 	const struct node *name;
 	bool fresh = true;
 	*is_template = false;
-	if (accept(r, "N")) {
+	if (demangle_accept(r, "N")) {
 		return read_nested(r, of_function, is_template);
 	}
-	if (accept(r, "St")) {
+	if (demangle_accept(r, "St")) {
 		name = node_new(r, NODE_NAME, "std");
 		const struct node *part = r->failed ? NULL : read_source_name(r);
 		name = part ? node_scoped(r, name, part) : NULL;
-	} else if (accept(r, "S")) {
+	} else if (demangle_accept(r, "S")) {
 		name = read_substitution(r);
 		fresh = false;
 	} else {
-		accept(r, "L");
+		demangle_accept(r, "L");
 		name = read_source_name(r);
 	}
 	bool instance = !r->failed && *r->at == 'I';
@@ -406,7 +406,7 @@ static const struct node *read_name(struct reader *r, bool of_function, bool *is
 		substitutable(r, name);
 	}
 	if (instance) {
-		accept(r, "I");
+		demangle_accept(r, "I");
 		const struct node *arguments = read_arguments(r);
 		*is_template = true;
 		name = r->failed ? NULL : node_instance(r, name, arguments);
@@ -421,7 +421,7 @@ static const struct node *read_name(struct reader *r, bool of_function, bool *is
 /* The expansion of a pack is the pack itself, and only that. */
 static void add_expansion(struct reader *r, struct list *list)
 {
-	expect(r, "T");
+	demangle_expect(r, "T");
 	const struct node *pack = read_parameter_reference(r);
 	if (r->failed || pack->kind != NODE_PACK) {
 		r->failed = true;
@@ -430,7 +430,7 @@ static void add_expansion(struct reader *r, struct list *list)
 	substitutable(r, pack);
 	substitutable(r, pack); /* T_, and then DpT_ */
 	for (size_t i = 0; i < pack->count; i++) {
-		list_add(r, list, pack->list[i]);
+		demangle_list_add(r, list, pack->list[i]);
 	}
 }
 
@@ -443,10 +443,10 @@ static const struct node *read_parameters(struct reader *r, char end)
 		return pack_new(r, &list);
 	}
 	while (!r->failed && *r->at != end) {
-		if (accept(r, "Dp")) {
+		if (demangle_accept(r, "Dp")) {
 			add_expansion(r, &list);
 		} else {
-			list_add(r, &list, read_type(r));
+			demangle_list_add(r, &list, demangle_read_type(r));
 		}
 	}
 	return r->failed ? NULL : pack_new(r, &list);
@@ -454,11 +454,11 @@ static const struct node *read_parameters(struct reader *r, char end)
 
 static const struct node *read_function(struct reader *r)
 {
-	accept(r, "Y");
+	demangle_accept(r, "Y");
 	struct node *node = node_new(r, NODE_FUNCTION, NULL);
-	const struct node *result = read_type(r);
+	const struct node *result = demangle_read_type(r);
 	const struct node *parameters = r->failed ? NULL : read_parameters(r, 'E');
-	expect(r, "E");
+	demangle_expect(r, "E");
 	if (r->failed) {
 		return NULL;
 	}
@@ -476,9 +476,9 @@ static const struct node *read_array(struct reader *r)
 		r->at++;
 	}
 	const char *text = arena_strndup(r->arena, bound, (size_t)(r->at - bound));
-	expect(r, "_");
+	demangle_expect(r, "_");
 	struct node *node = node_new(r, NODE_ARRAY, text);
-	const struct node *inner = read_type(r);
+	const struct node *inner = demangle_read_type(r);
 	if (r->failed || !text) {
 		return reader_fail(r);
 	}
@@ -489,10 +489,10 @@ static const struct node *read_array(struct reader *r)
 /* r V K in this order, all one substitution. */
 static const struct node *read_qualified(struct reader *r)
 {
-	bool is_restrict = accept(r, "r");
-	bool is_volatile = accept(r, "V");
-	bool is_const = accept(r, "K");
-	const struct node *inner = read_type(r);
+	bool is_restrict = demangle_accept(r, "r");
+	bool is_volatile = demangle_accept(r, "V");
+	bool is_const = demangle_accept(r, "K");
+	const struct node *inner = demangle_read_type(r);
 	struct str text = STR_INIT;
 	str_add(&text, is_const ? "const " : "");
 	str_add(&text, is_volatile ? "volatile " : "");
@@ -508,7 +508,7 @@ static const struct node *read_qualified(struct reader *r)
 static const struct node *read_builtin(struct reader *r)
 {
 	for (size_t i = 0; i < countof(builtins); i++) {
-		if (accept(r, builtins[i].code)) {
+		if (demangle_accept(r, builtins[i].code)) {
 			struct node *node = node_new(r, NODE_BUILTIN, builtins[i].text);
 			if (node) {
 				node->param = builtins[i].param;
@@ -524,12 +524,12 @@ static const struct node *read_derived(struct reader *r, enum node_kind kind, co
 {
 	struct node *node = node_new(r, kind, text);
 	if (kind == NODE_MEMBER) {
-		const struct node *of = read_type(r);
+		const struct node *of = demangle_read_type(r);
 		if (node) {
 			node->of = of;
 		}
 	}
-	const struct node *inner = read_type(r);
+	const struct node *inner = demangle_read_type(r);
 	if (r->failed) {
 		return NULL;
 	}
@@ -576,7 +576,7 @@ static const struct node *read_type_here(struct reader *r)
 	bool is_template;
 	if (*r->at == 'N' || *r->at == 'S' || isdigit((unsigned char)*r->at)) {
 		if (r->at[0] != 'S' || r->at[1] == 't') {
-			return read_name(r, false, &is_template);
+			return demangle_read_name(r, false, &is_template);
 		}
 		r->at++;
 		node = read_substitution(r);
@@ -587,14 +587,14 @@ static const struct node *read_type_here(struct reader *r)
 		}
 		substitutable(r, node);
 	}
-	if (!r->failed && accept(r, "I")) {
+	if (!r->failed && demangle_accept(r, "I")) {
 		const struct node *arguments = read_arguments(r);
 		node = r->failed ? NULL : substitutable(r, node_instance(r, node, arguments));
 	}
 	return r->failed ? NULL : node;
 }
 
-static const struct node *read_type(struct reader *r)
+static const struct node *demangle_read_type(struct reader *r)
 {
 	if (r->failed || ++r->depth > MAX_DEPTH) {
 		return reader_fail(r);
@@ -608,7 +608,7 @@ static const struct node *read_type(struct reader *r)
 static const struct node *read_function_parameters(struct reader *r, bool is_template)
 {
 	if (is_template) {
-		read_type(r);
+		demangle_read_type(r);
 	}
 	return r->failed || !*r->at ? NULL : read_parameters(r, '\0');
 }
@@ -621,7 +621,7 @@ bool demangle(struct demangled *out, const char *mangled, struct arena *arena)
 	}
 	bool is_template = false;
 	struct reader r = {.at = mangled + 2, .arena = arena};
-	const struct node *name = read_name(&r, true, &is_template);
+	const struct node *name = demangle_read_name(&r, true, &is_template);
 	if (name && !r.failed) {
 		out->name = name->text;
 		out->arguments = is_template ? r.arguments : NULL;

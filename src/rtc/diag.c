@@ -80,7 +80,7 @@ static struct slice slice_skip(struct slice slice, size_t n)
 	return (struct slice){slice.text + n, slice.len - n};
 }
 
-static struct slice slice_trim(struct slice slice)
+static struct slice diag_trim(struct slice slice)
 {
 	while (slice.len > 0 && strchr(" :", slice.text[0])) {
 		slice = slice_skip(slice, 1);
@@ -92,7 +92,7 @@ static struct slice slice_trim(struct slice slice)
 }
 
 /* The next line of a log, without its end; false when there is none. */
-static bool next_line(const char **log, struct slice *out)
+static bool diag_next_line(const char **log, struct slice *out)
 {
 	if (!**log) {
 		return false;
@@ -132,19 +132,19 @@ static bool read_message(struct head *out, struct slice rest)
 	}
 	rest = slice_skip(rest, strlen(severity_words[word].word));
 	const char *colon = memchr(rest.text, ':', rest.len);
-	struct slice number = slice_trim((struct slice){rest.text, colon
+	struct slice number = diag_trim((struct slice){rest.text, colon
 		? (size_t)(colon - rest.text) : 0});
 	if (!colon || (number.len > 0 && number.text[0] != '#')) {
 		return false;
 	}
 	out->severity = severity_words[word].severity;
 	out->number = number;
-	out->message = slice_trim(slice_skip(rest, (size_t)(colon - rest.text)));
+	out->message = diag_trim(slice_skip(rest, (size_t)(colon - rest.text)));
 	return true;
 }
 
 /* Whether a line is the head of a block. */
-static bool read_head(struct head *out, struct slice line)
+static bool diag_read_head(struct head *out, struct slice line)
 {
 	*out = (struct head){0};
 	if (slice_starts(line, " ") || slice_starts(line, "\t")) {
@@ -157,7 +157,7 @@ static bool read_head(struct head *out, struct slice line)
 		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
 		line = slice_skip(line, skip);
 		out->ptx_line = ptx_line;
-		return read_message(out, slice_trim(line));
+		return read_message(out, diag_trim(line));
 	}
 	if (slice_starts(line, "Note #")) {
 		return read_message(out, line);
@@ -266,8 +266,8 @@ static struct slice source_end(const char *source, int *line)
 	struct slice last = {source, 0};
 	struct slice here;
 	*line = 1;
-	for (int number = 1; next_line(&source, &here); number++) {
-		if (slice_trim(here).len > 0) {
+	for (int number = 1; diag_next_line(&source, &here); number++) {
+		if (diag_trim(here).len > 0) {
 			last = here;
 			*line = number;
 		}
@@ -300,7 +300,8 @@ static void read_block(struct block *block, const char **log)
 	struct slice previous = {NULL, 0};
 	struct head next;
 	block->more = block->after = *log;
-	for (const char *at = *log; next_line(&at, &line) && !read_head(&next, line); *log = at) {
+	for (const char *at = *log; diag_next_line(&at, &line) && !diag_read_head(&next, line);
+		*log = at) {
 		if (line.len == 0 && block->excerpt.text) {
 			break;
 		}
@@ -322,7 +323,7 @@ static void read_block(struct block *block, const char **log)
 static void render_lines(struct str *out, const char *at, const char *end)
 {
 	struct slice line;
-	while (at < end && next_line(&at, &line)) {
+	while (at < end && diag_next_line(&at, &line)) {
 		if (!is_noise(line)) {
 			str_addn(out, line.text, line.len);
 			str_addc(out, '\n');
@@ -365,7 +366,7 @@ static bool is_ours(const struct head *head)
 			   && slice_has(head->message, HEADERS_PRELUDE));
 }
 
-static const char *find_hint(const struct block *block)
+static const char *diag_find_hint(const struct block *block)
 {
 	const struct head *head = &block->head;
 	const char *end = block->excerpt.text ? block->excerpt.text - 2 : block->end;
@@ -390,7 +391,7 @@ static bool take_error(struct diag *out, const struct block *block, const char *
 	}
 	out->message = slice_copy(head->message);
 	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
-	out->hint = find_hint(block);
+	out->hint = diag_find_hint(block);
 	if (head->line > 0) {
 		out->line = head->line;
 		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
@@ -441,7 +442,7 @@ static struct slice source_line(const char *source, int number)
 		return line;
 	}
 	for (int i = 0; i < number; i++) {
-		if (!next_line(&source, &line)) {
+		if (!diag_next_line(&source, &line)) {
 			return (struct slice){NULL, 0};
 		}
 	}
@@ -475,12 +476,12 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 	struct slice line;
 	bool ok = true;
 	*out = (struct diag){0};
-	while (ok && next_line(&log, &line)) {
+	while (ok && diag_next_line(&log, &line)) {
 		struct block block = {0};
 		if (is_noise(line)) {
 			continue;
 		}
-		if (!read_head(&block.head, line)) {
+		if (!diag_read_head(&block.head, line)) {
 			str_addn(&text, line.text, line.len);
 			str_addc(&text, '\n');
 			continue;

@@ -183,7 +183,7 @@ static void headers_add(struct headers *headers, const char *name, const char *t
 	headers->count++;
 }
 
-static bool add_prelude(struct headers *out, const struct rtc_request *request)
+static bool headers_add_prelude(struct headers *out, const struct rtc_request *request)
 {
 	bool ok = true;
 	headers_add(out, HEADERS_PRELUDE, prelude);
@@ -210,7 +210,7 @@ kz_status headers_collect(struct headers *out, const struct rtc_request *request
 	for (size_t i = 0; i < request->header_count; i++) {
 		headers_add(out, request->header_names[i], request->header_texts[i]);
 	}
-	if (with_prelude && !add_prelude(out, request)) {
+	if (with_prelude && !headers_add_prelude(out, request)) {
 		goto no_memory;
 	}
 	return KZ_OK;
@@ -238,7 +238,7 @@ bool headers_has_macro(const char *word, size_t len)
 	return false;
 }
 
-static bool is_word(char c)
+static bool headers_is_word(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
@@ -272,7 +272,7 @@ bool headers_want_prelude(const struct rtc_request *request)
 	}
 	for (const char *at = request->source; *at;) {
 		size_t len = 0;
-		while (is_word(at[len])) {
+		while (headers_is_word(at[len])) {
 			len++;
 		}
 		if (len > 0 && looks_like_prelude(at, len)) {

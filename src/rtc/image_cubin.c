@@ -33,7 +33,7 @@ struct param_record {
 	uint32_t size;
 };
 
-static bool read_param(const struct cubin *cubin, const struct cubin_record *record,
+static bool cubin_read_param(const struct cubin *cubin, const struct cubin_record *record,
 	struct param_record *out)
 {
 	unsigned char bytes[12];
@@ -52,14 +52,14 @@ static bool read_param(const struct cubin *cubin, const struct cubin_record *rec
 }
 
 /* How many parameters the records speak of; -1 where they do not say. */
-static int count_params(const struct cubin *cubin, const Elf64_Shdr *info)
+static int cubin_count_params(const struct cubin *cubin, const Elf64_Shdr *info)
 {
 	struct cubin_record record;
 	struct param_record param;
 	int count = 0;
 	bool has_block = false;
 	for (uint64_t at = 0; cubin_next(cubin, info, &at, &record);) {
-		if (read_param(cubin, &record, &param)) {
+		if (cubin_read_param(cubin, &record, &param)) {
 			count = param.ordinal >= count ? param.ordinal + 1 : count;
 		} else if (record.attribute == ATTRIBUTE_PARAM_SIZE && record.value > 0) {
 			has_block = true;
@@ -68,10 +68,11 @@ static int count_params(const struct cubin *cubin, const Elf64_Shdr *info)
 	return count > MAX_PARAMS || (count == 0 && has_block) ? -1 : count;
 }
 
-static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
+static bool cubin_add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
 {
 	Elf64_Shdr info;
-	int count = cubin_find(cubin, &info, ".nv.info.", symbol) ? count_params(cubin, &info) : -1;
+	int count = cubin_find(cubin, &info, ".nv.info.", symbol)
+		? cubin_count_params(cubin, &info) : -1;
 	size_t len = strlen(symbol);
 	if (count < 0) {
 		return image_add_kernel(image, symbol, len, NULL, 0, false);
@@ -83,7 +84,7 @@ static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const
 	struct cubin_record record;
 	struct param_record param;
 	for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
-		if (read_param(cubin, &record, &param)) {
+		if (cubin_read_param(cubin, &record, &param)) {
 			params[param.ordinal].offset = param.offset;
 			params[param.ordinal].size = param.size;
 		}
@@ -97,7 +98,7 @@ static bool add_kernel(struct rtc_image *image, const struct cubin *cubin, const
 
 /* A variable is an object in a section of variables; what is in shared memory belongs to kernels.
  * Others that have no section are defined elsewhere. */
-static bool read_variable(struct rtc_image *image, const struct cubin *cubin,
+static bool cubin_read_variable(struct rtc_image *image, const struct cubin *cubin,
 	const Elf64_Sym *symbol, const char *name)
 {
 	Elf64_Shdr section;
@@ -139,8 +140,8 @@ static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin
 				"damaged cubin: the name of a %s lies beyond its end",
 				variable ? "variable" : "kernel");
 		}
-		if (variable ? !read_variable(image, cubin, &symbol, name)
-			     : !add_kernel(image, cubin, name)) {
+		if (variable ? !cubin_read_variable(image, cubin, &symbol, name)
+			     : !cubin_add_kernel(image, cubin, name)) {
 			return error_no_memory(err);
 		}
 	}

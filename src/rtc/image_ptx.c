@@ -102,7 +102,7 @@ static void entry_add(struct entry *entry, int64_t size, int64_t align, int64_t 
 }
 
 /* `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`, up to , or ). */
-static struct ptx_token read_param(const char **at, struct entry *entry)
+static struct ptx_token ptx_read_param(const char **at, struct entry *entry)
 {
 	int64_t size = -1;
 	int64_t align = 0;
@@ -130,7 +130,7 @@ static struct ptx_token read_param(const char **at, struct entry *entry)
 	}
 }
 
-static bool read_entry(struct rtc_image *image, const char **at)
+static bool ptx_read_entry(struct rtc_image *image, const char **at)
 {
 	struct entry entry = {.known = true};
 	struct ptx_token symbol = ptx_next_token(at);
@@ -139,7 +139,7 @@ static bool read_entry(struct rtc_image *image, const char **at)
 	if (ptx_token_is(&token, "(")) {
 		token = ptx_next_token(at);
 		while (token.len > 0 && !ptx_token_is(&token, ")")) {
-			token = read_param(at, &entry);
+			token = ptx_read_param(at, &entry);
 		}
 	} else {
 		*at = before;
@@ -190,7 +190,7 @@ static void take_bound(struct declaration *declaration, const struct ptx_token *
 	declaration->count = good ? declaration->count * bound : -1;
 }
 
-static void take_word(struct declaration *declaration, const struct ptx_token *word,
+static void ptx_take_word(struct declaration *declaration, const struct ptx_token *word,
 	const char **at)
 {
 	if (ptx_token_is(word, ".align")) {
@@ -208,7 +208,7 @@ static void take_word(struct declaration *declaration, const struct ptx_token *w
 }
 
 /* `.global .align 4 .b8 table[16] = {...}, more;`, the space read. */
-static bool read_variables(struct rtc_image *image, const char **at, enum variable_space space)
+static bool ptx_read_variables(struct rtc_image *image, const char **at, enum variable_space space)
 {
 	struct declaration declaration = {.facts.space = space, .element = -1, .count = 1};
 	for (;;) {
@@ -226,7 +226,7 @@ static bool read_variables(struct rtc_image *image, const char **at, enum variab
 			const char *value = ptx_skip_space(*at);
 			*at = *value == '{' ? ptx_skip_braces(value + 1) : value + strcspn(value, ",;");
 		} else {
-			take_word(&declaration, &token, at);
+			ptx_take_word(&declaration, &token, at);
 		}
 	}
 }
@@ -243,14 +243,14 @@ static bool take_token(struct rtc_image *image, const struct ptx_token *token, c
 				(int)arch.len - 3, arch.text + 3);
 		}
 	} else if (ptx_token_is(token, ".entry")) {
-		return read_entry(image, at);
+		return ptx_read_entry(image, at);
 	} else if (ptx_token_is(token, "{")) {
 		*at = ptx_skip_braces(*at);
 	} else if (ptx_token_is(token, "(")) {
 		*at += strcspn(*at, ")");
 	} else if (ptx_token_is(token, ".global") || ptx_token_is(token, ".const")) {
 		if (!*is_extern) {
-			return read_variables(image, at,
+			return ptx_read_variables(image, at,
 				token->text[1] == 'c' ? VARIABLE_CONSTANT : VARIABLE_GLOBAL);
 		}
 	}

@@ -185,7 +185,7 @@ struct call {
 };
 
 /* Note the first call that fails; true if this one did not. */
-static bool check(struct job *job, nvrtcResult code, const char *name)
+static bool job_check(struct job *job, nvrtcResult code, const char *name)
 {
 	if (code != 0 && job->code == 0) {
 		job->code = code;
@@ -195,7 +195,7 @@ static bool check(struct job *job, nvrtcResult code, const char *name)
 }
 
 /* A text or binary that NVRTC gives the size of first; NULL where it is empty. */
-static char *fetch(struct job *job, nvrtcProgram program,
+static char *job_fetch(struct job *job, nvrtcProgram program,
 	nvrtcResult (*get_size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *),
 	size_t *size)
 {
@@ -216,17 +216,18 @@ static char *fetch(struct job *job, nvrtcProgram program,
 	return data;
 }
 
-static void fetch_results(struct job *job, nvrtcProgram program)
+static void job_fetch_results(struct job *job, nvrtcProgram program)
 {
 	const struct nvrtc *nvrtc = job->nvrtc;
 	size_t size;
-	job->ptx = fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
-	job->cubin = fetch(job, program, nvrtc->GetCUBINSize, nvrtc->GetCUBIN, &job->cubin_size);
-	job->lto = fetch(job, program, nvrtc->GetLTOIRSize, nvrtc->GetLTOIR, &job->lto_size);
+	job->ptx = job_fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
+	job->cubin =
+		job_fetch(job, program, nvrtc->GetCUBINSize, nvrtc->GetCUBIN, &job->cubin_size);
+	job->lto = job_fetch(job, program, nvrtc->GetLTOIRSize, nvrtc->GetLTOIR, &job->lto_size);
 	for (size_t i = 0; i < job->name_count; i++) {
 		const char *lowered = NULL;
 		struct job_name *name = &job->names[i];
-		if (check(job, nvrtc->GetLoweredName(program, name->expression, &lowered),
+		if (job_check(job, nvrtc->GetLoweredName(program, name->expression, &lowered),
 			    "nvrtcGetLoweredName")) {
 			name->lowered = mem_strdup(lowered);
 			job->no_memory |= !name->lowered;
@@ -237,8 +238,8 @@ static void fetch_results(struct job *job, nvrtcProgram program)
 static bool add_names(struct job *job, nvrtcProgram program)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
-		if (!check(job, job->nvrtc->AddNameExpression(program, job->names[i].expression),
-			    "nvrtcAddNameExpression")) {
+		if (!job_check(job, job->nvrtc->AddNameExpression(program,
+				job->names[i].expression), "nvrtcAddNameExpression")) {
 			return false;
 		}
 	}
@@ -287,26 +288,26 @@ static nvrtcResult compile_program(const struct call *call, nvrtcProgram program
 	return code;
 }
 
-static void *thread_main(void *data)
+static void *job_thread_main(void *data)
 {
 	const struct call *call = data;
 	struct job *job = call->job;
 	const struct nvrtc *nvrtc = job->nvrtc;
 	nvrtcProgram program;
 	size_t size;
-	if (!check(job, nvrtc->CreateProgram(&program, call->source, job_source_name(job),
+	if (!job_check(job, nvrtc->CreateProgram(&program, call->source, job_source_name(job),
 			    call->headers->count, call->headers->texts, call->headers->names),
 		    "nvrtcCreateProgram")) {
 		return NULL;
 	}
 	if (add_names(job, program)) {
-		bool done = check(job, compile_program(call, program), "nvrtcCompileProgram");
-		job->log = fetch(job, program, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
+		bool done = job_check(job, compile_program(call, program), "nvrtcCompileProgram");
+		job->log = job_fetch(job, program, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
 			&size);
 		if (done) {
-			fetch_results(job, program);
+			job_fetch_results(job, program);
 		} else {
-			job->ptx = fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
+			job->ptx = job_fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
 		}
 	}
 	nvrtc->DestroyProgram(&program);
@@ -356,7 +357,7 @@ kz_status job_run(struct job *job, kz_error *err)
 		}
 		if (!status) {
 			struct call call = {job, source.data, &headers, &options};
-			status = thread_run(thread_main, &call, err);
+			status = thread_run(job_thread_main, &call, err);
 		}
 		str_free(&source);
 		headers_free(&headers);

@@ -30,7 +30,7 @@ static const struct {
 	{"LTOIR arch newer than target", FORM_LTO_ARCH},
 };
 
-static bool is_version(enum form form)
+static bool link_log_is_version(enum form form)
 {
 	return form == FORM_PTX_VERSION || form == FORM_LTO_ARCH;
 }
@@ -159,7 +159,7 @@ static int render(struct str *text, struct str *message, enum form *form, const 
 		}
 		str_add(text, "error: ");
 		add_finding(text, &finding);
-		if (!is_version(finding.form)) {
+		if (!link_log_is_version(finding.form)) {
 			str_addf(text, " (%.*s)", finding.symbol.len, finding.symbol.text);
 		}
 		str_addc(text, '\n');
@@ -185,7 +185,7 @@ kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_
 	enum form form = FORM_UNDEFINED;
 	bool mine = error_is_clean(err);
 	int count = render(&text, &message, &form, log);
-	kz_status status = is_version(form) ? KZ_VERSION : KZ_LINK;
+	kz_status status = link_log_is_version(form) ? KZ_VERSION : KZ_LINK;
 	if (count > 1) {
 		str_addf(&message, ", and %d more error%s", count - 1, count == 2 ? "" : "s");
 	}

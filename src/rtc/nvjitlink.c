@@ -39,7 +39,7 @@ static const struct dl_row rows[] = {
 };
 #undef ROW
 
-static bool take_library(struct find *find, void *object, const char *path)
+static bool nvjitlink_take_library(struct find *find, void *object, const char *path)
 {
 	struct nvjitlink *linker = find->arg;
 	const char *missing = dl_fill(object, rows, countof(rows), linker);
@@ -61,7 +61,7 @@ static const char *const sonames[] = {
 	"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", NULL,
 };
 static const struct find_what what = {
-	"libnvJitLink.so", "KUDZU_NVJITLINK", sonames, take_library,
+	"libnvJitLink.so", "KUDZU_NVJITLINK", sonames, nvjitlink_take_library,
 };
 
 /* Look beside the NVRTC that the user names, unless nvJitLink is named itself. */

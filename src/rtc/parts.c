@@ -172,7 +172,7 @@ static kz_status check_cubin(const struct rtc_target *target, const char *name, 
 }
 
 /* Append a part; the bytes are copied. */
-static kz_status add_part(struct parts *parts, enum rtc_kind kind, const char *name,
+static kz_status parts_add_part(struct parts *parts, enum rtc_kind kind, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
 	kz_status st = kind == RTC_CUBIN ? check_cubin(&parts->target, name, data, size, err) : KZ_OK;
@@ -276,7 +276,7 @@ static kz_status add_fatbins(struct parts *parts, const char *name, const char *
 		st = parts_pick(&entry, &entry_size, &kind, &at, &parts->target, name, at,
 			(size_t)(end - at), err);
 		if (st == KZ_OK) {
-			st = add_part(parts, kind, name, entry, entry_size, err);
+			st = parts_add_part(parts, kind, name, entry, entry_size, err);
 			mem_free(entry);
 		}
 		while (at < end && *at == '\0') {
@@ -409,7 +409,7 @@ static kz_status add_any(struct parts *parts, const char *name, const void *data
 	case RTC_PTX:
 	case RTC_CUBIN:
 	case RTC_LTO:
-		return add_part(parts, kind, name, data, size, err);
+		return parts_add_part(parts, kind, name, data, size, err);
 	case RTC_FATBIN:
 		return add_fatbins(parts, name, data, size, err);
 	case RTC_OBJECT:
@@ -448,15 +448,15 @@ struct names {
 	bool no_memory;
 };
 
-static bool has(const struct map *map, const char *name, size_t len)
+static bool parts_has(const struct map *map, const char *name, size_t len)
 {
 	return map_getn(map, name, len) != NULL;
 }
 
-static bool put(struct names *names, struct map *map, const char *name, size_t len)
+static bool parts_put(struct names *names, struct map *map, const char *name, size_t len)
 {
-	char *key = has(map, name, len) ? NULL : arena_strndup(names->arena, name, len);
-	names->no_memory = !has(map, name, len) && (!key || !map_put(map, key, names->part));
+	char *key = parts_has(map, name, len) ? NULL : arena_strndup(names->arena, name, len);
+	names->no_memory = !parts_has(map, name, len) && (!key || !map_put(map, key, names->part));
 	return !names->no_memory;
 }
 
@@ -468,15 +468,15 @@ static bool take_symbol(void *arg, const char *name, size_t len, enum symbol_kin
 		link_log_twice(names->errors, name, len, names->part->name, first->name);
 		return true;
 	}
-	return put(names, kind == SYMBOL_STRONG ? &names->defined : kind == SYMBOL_WEAK
+	return parts_put(names, kind == SYMBOL_STRONG ? &names->defined : kind == SYMBOL_WEAK
 		? &names->weak : &names->undefined, name, len);
 }
 
 static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	struct names *names = arg;
-	names->is_needed = kind != SYMBOL_UNDEFINED && has(&names->undefined, name, len)
-		&& !has(&names->defined, name, len) && !has(&names->weak, name, len);
+	names->is_needed = kind != SYMBOL_UNDEFINED && parts_has(&names->undefined, name, len)
+		&& !parts_has(&names->defined, name, len) && !parts_has(&names->weak, name, len);
 	return !names->is_needed;
 }
 
@@ -484,7 +484,7 @@ static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_k
 static bool look_for_clash(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	const struct names *names = arg;
-	return kind != SYMBOL_STRONG || !has(&names->defined, name, len);
+	return kind != SYMBOL_STRONG || !parts_has(&names->defined, name, len);
 }
 
 /* LTO code does not say what it defines, nor what it needs. */
@@ -519,7 +519,7 @@ static bool take_round(struct names *names, struct parts *parts, bool optional)
 }
 
 /* Those that an earlier call has taken. */
-static void look_again(struct names *names, const struct parts *parts)
+static void parts_look_again(struct names *names, const struct parts *parts)
 {
 	for (struct part *part = parts->first; part && !names->no_memory; part = part->next) {
 		if (part->is_taken) {
@@ -531,7 +531,7 @@ static void look_again(struct names *names, const struct parts *parts)
 
 static void take_all(struct names *names, struct parts *parts)
 {
-	look_again(names, parts);
+	parts_look_again(names, parts);
 	take_round(names, parts, false);
 	while (take_round(names, parts, true)) {
 	}

@@ -93,7 +93,8 @@ static int32_t read_barriers(const struct cubin *cubin, const char *symbol)
 	return count;
 }
 
-static void read_kernel(struct rtc_resources *out, const struct cubin *cubin, const char *symbol)
+static void resources_read_kernel(struct rtc_resources *out, const struct cubin *cubin,
+	const char *symbol)
 {
 	Elf64_Shdr reserved;
 	read_common(out, cubin, find_symbol(cubin, symbol));
@@ -138,7 +139,7 @@ kz_status rtc_image_resources(struct rtc_resources *out, const struct rtc_image 
 	kz_status status = cubin_open(&cubin, image->data, image->size, err);
 	*out = (struct rtc_resources){.stack_size = -1, .spill_stores = -1, .spill_loads = -1};
 	if (status == KZ_OK) {
-		read_kernel(out, &cubin, kernel->lowered);
+		resources_read_kernel(out, &cubin, kernel->lowered);
 		resources_read_log(out, image->log ? image->log : "", kernel->lowered);
 	}
 	cubin_close(&cubin);

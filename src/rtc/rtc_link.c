@@ -60,7 +60,7 @@ static bool has_lto(const struct rtc_link_request *request)
 	return part != NULL;
 }
 
-static void add_option(struct work *work, bool wanted, const char *option)
+static void rtc_link_add_option(struct work *work, bool wanted, const char *option)
 {
 	if (wanted && work->option_count < OPTION_MAX) {
 		work->options[work->option_count++] = option;
@@ -77,21 +77,21 @@ static kz_status build_options(struct work *work, kz_error *err)
 		return error_set(err, KZ_INVALID, "%zu options for the linker, expected at most %d",
 			request->option_count, OPTION_MAX / 2);
 	}
-	add_option(work, true, work->arch);
-	add_option(work, has_lto(request), "-lto");
-	add_option(work, request->lto_to_ptx, "-ptx");
-	add_option(work, request->max_registers > 0, work->registers);
-	add_option(work, request->line_info, "-lineinfo");
-	add_option(work, request->debug, "-g");
-	add_option(work, request->no_optimization, "-O0");
+	rtc_link_add_option(work, true, work->arch);
+	rtc_link_add_option(work, has_lto(request), "-lto");
+	rtc_link_add_option(work, request->lto_to_ptx, "-ptx");
+	rtc_link_add_option(work, request->max_registers > 0, work->registers);
+	rtc_link_add_option(work, request->line_info, "-lineinfo");
+	rtc_link_add_option(work, request->debug, "-g");
+	rtc_link_add_option(work, request->no_optimization, "-O0");
 	for (size_t i = 0; i < request->option_count; i++) {
-		add_option(work, true, request->options[i]);
+		rtc_link_add_option(work, true, request->options[i]);
 	}
 	return KZ_OK;
 }
 
 /* Note the first failure; whether there was none. */
-static bool check(struct work *work, int code, const char *call)
+static bool rtc_link_check(struct work *work, int code, const char *call)
 {
 	if (code != 0 && work->code == 0) {
 		work->code = code;
@@ -101,7 +101,7 @@ static bool check(struct work *work, int code, const char *call)
 }
 
 /* A text or image of nvJitLink's, zero-terminated beyond its size. */
-static char *fetch(struct work *work, nvJitLinkHandle handle, size_t *size,
+static char *rtc_link_fetch(struct work *work, nvJitLinkHandle handle, size_t *size,
 	nvJitLinkResult (*get_size)(nvJitLinkHandle, size_t *),
 	nvJitLinkResult (*get)(nvJitLinkHandle, char *))
 {
@@ -133,53 +133,55 @@ static void add_inputs(struct work *work, nvJitLinkHandle handle)
 	for (const struct part *part = work->request->parts->first; part; part = part->next) {
 		/* The zero behind PTX counts. */
 		size_t size = part->size + (part->kind == RTC_PTX);
-		if (wants(work->request, part) && !check(work, work->linker->AddData(handle,
-				types[part->kind], part->data, size, part->name),
-				"nvJitLinkAddData")) {
+		if (wants(work->request, part)
+		    && !rtc_link_check(work, work->linker->AddData(handle, types[part->kind],
+				part->data, size, part->name), "nvJitLinkAddData")) {
 			return;
 		}
 	}
 }
 
-static void fetch_results(struct work *work, nvJitLinkHandle handle)
+static void rtc_link_fetch_results(struct work *work, nvJitLinkHandle handle)
 {
 	const struct nvjitlink *linker = work->linker;
 	struct rtc_linked *linked = &work->linked;
 	size_t size;
-	work->error_log = fetch(work, handle, &size, linker->GetErrorLogSize, linker->GetErrorLog);
-	linked->log = fetch(work, handle, &size, linker->GetInfoLogSize, linker->GetInfoLog);
+	work->error_log =
+		rtc_link_fetch(work, handle, &size, linker->GetErrorLogSize, linker->GetErrorLog);
+	linked->log =
+		rtc_link_fetch(work, handle, &size, linker->GetInfoLogSize, linker->GetInfoLog);
 	if (work->code != 0) {
 		return;
 	}
 	if (work->request->lto_to_ptx) {
-		linked->data = fetch(work, handle, &linked->size, linker->GetLinkedPtxSize,
+		linked->data = rtc_link_fetch(work, handle, &linked->size, linker->GetLinkedPtxSize,
 			linker->GetLinkedPtx);
 		linked->size = linked->data ? strlen(linked->data) : 0;
 	} else {
-		linked->data = fetch(work, handle, &linked->size, linker->GetLinkedCubinSize,
-			linker->GetLinkedCubin);
+		linked->data = rtc_link_fetch(work, handle, &linked->size,
+			linker->GetLinkedCubinSize, linker->GetLinkedCubin);
 	}
 }
 
-static void *thread_main(void *arg)
+static void *rtc_link_thread_main(void *arg)
 {
 	struct work *work = arg;
 	nvJitLinkHandle handle = NULL;
-	if (check(work, work->linker->Create(&handle, work->option_count, work->options),
+	if (rtc_link_check(work, work->linker->Create(&handle, work->option_count, work->options),
 			"nvJitLinkCreate")) {
 		add_inputs(work, handle);
 		if (work->code == 0) {
-			check(work, work->linker->Complete(handle), "nvJitLinkComplete");
+			rtc_link_check(work, work->linker->Complete(handle), "nvJitLinkComplete");
 		}
 	}
 	if (handle) {
-		fetch_results(work, handle);
+		rtc_link_fetch_results(work, handle);
 		work->linker->Destroy(&handle);
 	}
 	return NULL;
 }
 
-static kz_status judge(struct work *work, kz_error *err)
+static kz_status rtc_link_judge(struct work *work, kz_error *err)
 {
 	const char *log = work->error_log ? work->error_log : "";
 	const struct link_failure failure = {KZ_DOMAIN_NVJITLINK, work->code, work->call};
@@ -213,10 +215,10 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 			"it hangs after a cubin that it has called bad input");
 	}
 	if ((st = build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
-	    || (st = thread_run(thread_main, &work, err))) {
+	    || (st = thread_run(rtc_link_thread_main, &work, err))) {
 		return st;
 	}
-	st = judge(&work, err);
+	st = rtc_link_judge(&work, err);
 	mem_free(work.error_log);
 	if (st) {
 		rtc_linked_free(&work.linked);

@@ -19,7 +19,7 @@ static const struct {
 	int size;
 } number_classes[] = {{"__half", PARAM_FLOAT, 2}};
 
-static void classify(struct rtc_param *param, const struct node *type)
+static void signature_classify(struct rtc_param *param, const struct node *type)
 {
 	while (type->kind == NODE_QUALIFIED) {
 		type = type->inner;
@@ -53,7 +53,7 @@ static bool take_parameters(struct signature *out, const struct node *list)
 	out->params_known = true;
 	for (size_t i = 0; i < list->count; i++) {
 		struct str text = STR_INIT;
-		classify(&out->params[i], list->list[i]);
+		signature_classify(&out->params[i], list->list[i]);
 		type_print(&text, list->list[i]);
 		out->params_known = out->params_known && text.len <= TYPE_TEXT_MAX;
 		out->params[i].type = str_take(&text);
@@ -110,7 +110,7 @@ bool signature_read_type(struct rtc_param *out, const char *mangled)
 		while (element->kind == NODE_ARRAY) {
 			element = element->inner;
 		}
-		classify(out, element);
+		signature_classify(out, element);
 		ok = !text.failed;
 		out->type = ok && text.len <= TYPE_TEXT_MAX ? str_take(&text) : NULL;
 		str_free(&text);

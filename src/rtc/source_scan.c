@@ -79,7 +79,7 @@ struct scanner {
 	struct token candidate; /* the identifier before the last closed parenthesis */
 };
 
-static bool is_word(char c)
+static bool source_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
@@ -131,10 +131,10 @@ static const char *directive_end(struct scanner *s, const char *at)
 static bool starts_word(const char *at, const char *word)
 {
 	size_t len = strlen(word);
-	return strncmp(at, word, len) == 0 && !is_word(at[len]);
+	return strncmp(at, word, len) == 0 && !source_is_word(at[len]);
 }
 
-static const char *skip_blanks(const char *at)
+static const char *source_skip_blanks(const char *at)
 {
 	return at + strspn(at, " \t");
 }
@@ -146,11 +146,11 @@ static const char *skip_disabled(const char *at)
 	while (*at) {
 		at = line_end(at);
 		at += *at == '\n';
-		const char *word = skip_blanks(at);
+		const char *word = source_skip_blanks(at);
 		if (*word != '#') {
 			continue;
 		}
-		word = skip_blanks(word + 1);
+		word = source_skip_blanks(word + 1);
 		if (strncmp(word, "if", 2) == 0) {
 			depth++;
 		} else if (starts_word(word, "endif")) {
@@ -171,9 +171,9 @@ static bool text_has(const char *text, const char *end, const char *what)
 /* Remember a macro that stands for __global__. */
 static void note_macro(struct scanner *s, const char *at, const char *end)
 {
-	const char *name = skip_blanks(at);
+	const char *name = source_skip_blanks(at);
 	size_t len = 0;
-	while (is_word(name[len])) {
+	while (source_is_word(name[len])) {
 		len++;
 	}
 	if (s->macro_count < MAX_MACROS && name[len] != '(' && text_has(name, end, "__global__")) {
@@ -187,10 +187,10 @@ static void note_macro(struct scanner *s, const char *at, const char *end)
 
 static void skip_directive(struct scanner *s)
 {
-	const char *word = skip_blanks(s->at + 1);
+	const char *word = source_skip_blanks(s->at + 1);
 	const char *end = directive_end(s, word);
-	if (starts_word(word, "if") && *skip_blanks(word + 2) == '0'
-	    && !is_word(skip_blanks(word + 2)[1])) {
+	if (starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
+	    && !source_is_word(source_skip_blanks(word + 2)[1])) {
 		end = skip_disabled(word);
 	} else if (starts_word(word, "define")) {
 		note_macro(s, word + 6, end);
@@ -202,7 +202,7 @@ static void skip_directive(struct scanner *s)
 	s->at = end;
 }
 
-static void skip_space(struct scanner *s)
+static void source_skip_space(struct scanner *s)
 {
 	for (;; s->at++) {
 		if (*s->at == '\n') {
@@ -246,18 +246,19 @@ static const char *raw_end(const char *at)
 
 static struct token scan_next(struct scanner *s)
 {
-	skip_space(s);
+	source_skip_space(s);
 	s->at_line_start = false;
 	struct token token = {TOKEN_PUNCT, s->at, 1};
 	if (!*s->at) {
 		return (struct token){TOKEN_END, s->at, 0};
 	}
-	if (is_word(*s->at)) {
+	if (source_is_word(*s->at)) {
 		token.kind = TOKEN_WORD;
 		/* 1'000 is one number. */
 		bool digits = isdigit((unsigned char)*s->at);
 		const char *end = s->at;
-		while (is_word(*end) || (digits && end[0] == '\'' && is_word(end[1]))) {
+		while (source_is_word(*end)
+		    || (digits && end[0] == '\'' && source_is_word(end[1]))) {
 			end++;
 		}
 		if (*end == '"' && end[-1] == 'R') {
@@ -323,7 +324,7 @@ static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
 	return qualified_name(s, &s->candidate);
 }
 
-static bool add_kernel(struct scanner *s)
+static bool source_add_kernel(struct scanner *s)
 {
 	if (s->depth > MAX_DEPTH) {
 		return true;
@@ -428,7 +429,7 @@ static bool is_class_word(const struct token *word)
 	       || token_is(word, "enum");
 }
 
-static void take_word(struct scanner *s, const struct token *word, struct token *last)
+static void source_take_word(struct scanner *s, const struct token *word, struct token *last)
 {
 	s->is_member = token_is(last, "::");
 	s->tag_words -= s->tag_words > 0 && !s->is_member;
@@ -495,7 +496,7 @@ static bool take_brace(struct scanner *s, const struct token *last)
 {
 	bool ok = true;
 	if (s->is_global && s->candidate.len > 0) {
-		ok = add_kernel(s);
+		ok = source_add_kernel(s);
 	}
 	if (s->is_namespace || (s->extern_c && last->kind == TOKEN_STRING)) {
 		scope_push(s);
@@ -515,7 +516,7 @@ static bool scan_tokens(struct scanner *s)
 		case TOKEN_END:
 			return true;
 		case TOKEN_WORD:
-			take_word(s, &token, &last);
+			source_take_word(s, &token, &last);
 			continue;
 		case TOKEN_STRING:
 			s->extern_c |= s->is_extern && token_is(&token, "\"C\"");
@@ -534,7 +535,8 @@ static bool scan_tokens(struct scanner *s)
 				ok = ok && take_brace(s, &last);
 				declaration_reset(s);
 			} else if (*token.text == ';' || *token.text == '}') {
-				ok = ok && (!s->is_global || !s->candidate.len || add_kernel(s));
+				ok = ok && (!s->is_global || !s->candidate.len
+					|| source_add_kernel(s));
 				s->depth -= *token.text == '}';
 				declaration_reset(s);
 			}

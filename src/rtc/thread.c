@@ -20,7 +20,7 @@ static atomic_int running; /* calls; in a child those of its parent, which never
 static atomic_int owner;   /* the process whose they are */
 
 /* Count a call; false if this process was forked in the middle of one. */
-static bool begin(void)
+static bool thread_begin(void)
 {
 	int pid = (int)getpid();
 	if (atomic_load(&running) > 0 && atomic_load(&owner) != pid) {
@@ -38,7 +38,7 @@ kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 	sigset_t all;
 	sigset_t old;
 	int cancel;
-	if (!begin()) {
+	if (!thread_begin()) {
 		error_set(err, KZ_STATE, "this process was forked while another thread was compiling");
 		error_add_hint(err, "fork before threads compile, or compile in the parent alone");
 		return KZ_STATE;

@@ -65,7 +65,7 @@ bool image_add_variable(struct rtc_image *image, const char *symbol, size_t symb
 }
 
 /* The variable of that symbol or name. */
-static struct rtc_variable *find(const struct rtc_image *image, const char *name)
+static struct rtc_variable *variable_find(const struct rtc_image *image, const char *name)
 {
 	for (size_t i = 0; i < image->variable_count; i++) {
 		struct rtc_variable *variable = &image->variables[i];
@@ -79,7 +79,7 @@ static struct rtc_variable *find(const struct rtc_image *image, const char *name
 
 bool image_type_variable(struct rtc_image *image, const char *name, const char *probe)
 {
-	struct rtc_variable *variable = find(image, name);
+	struct rtc_variable *variable = variable_find(image, name);
 	struct rtc_param type;
 	if (!variable || variable->type) {
 		return true;
@@ -98,7 +98,7 @@ bool image_type_variable(struct rtc_image *image, const char *name, const char *
 }
 
 /* The only variable of that name in any namespace. */
-static const struct rtc_variable *find_unqualified(const struct rtc_image *image,
+static const struct rtc_variable *variable_find_unqualified(const struct rtc_image *image,
 	const char *name)
 {
 	const struct rtc_variable *found = NULL;
@@ -117,6 +117,6 @@ static const struct rtc_variable *find_unqualified(const struct rtc_image *image
 
 const struct rtc_variable *rtc_image_variable(const struct rtc_image *image, const char *name)
 {
-	const struct rtc_variable *variable = find(image, name);
-	return variable ? variable : find_unqualified(image, name);
+	const struct rtc_variable *variable = variable_find(image, name);
+	return variable ? variable : variable_find_unqualified(image, name);
 }
