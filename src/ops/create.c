@@ -23,7 +23,8 @@ struct number {
 	bool is_integer;
 };
 
-static kz_status read_number(struct number *out, const kz_arg *arg, const char *what, kz_error *err)
+static kz_status create_read_number(struct number *out, const kz_arg *arg, const char *what,
+	kz_error *err)
 {
 	*out = (struct number){.is_integer = arg->kind <= KZ_ARG_UINT};
 	switch (arg->kind) {
@@ -50,7 +51,7 @@ static kz_status read_number(struct number *out, const kz_arg *arg, const char *
 		"expected a finite number as %s, got %g", what, out->real);
 }
 
-static kz_status check_dtype(kz_dtype dtype, const char *what, kz_error *err)
+static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *err)
 {
 	if (kz_dtype_size(dtype) && dtype != KZ_BOOL && dtype < KZ_DTYPE_STRUCT) {
 		return KZ_OK;
@@ -78,8 +79,8 @@ static wide floor_of(double value)
 	return (wide)floor(fmax(-0x1p100, fmin(0x1p100, value)));
 }
 
-static kz_status run(kz_array **out, struct kz_device *dev, struct expr *expr, kz_dtype dtype,
-	int64_t count, kz_error *err)
+static kz_status create_run(kz_array **out, struct kz_device *dev, struct expr *expr,
+	kz_dtype dtype, int64_t count, kz_error *err)
 {
 	const kz_shape shape = KZ_SHAPE(count);
 	const struct elementwise how = {.device = dev, .shape = &shape};
@@ -130,7 +131,7 @@ static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dty
 	if (sum[1] < 0 || expr_apply(&expr, step < 0 ? KZ_OP_SUBTRACT : KZ_OP_ADD, sum, err) < 0) {
 		return KZ_RANGE;
 	}
-	return run(out, dev, &expr, dtype, (int64_t)count, err);
+	return create_run(out, dev, &expr, dtype, (int64_t)count, err);
 }
 
 /* start + i * step in float64; -1 and an error if there is no room for it. */
@@ -162,7 +163,7 @@ static kz_status range_of_reals(kz_array **out, struct kz_device *dev, kz_dtype 
 	if (real_line(&expr, start, step, err) < 0) {
 		return KZ_INVALID;
 	}
-	return run(out, dev, &expr, dtype, count > 0 ? (int64_t)count : 0, err);
+	return create_run(out, dev, &expr, dtype, count > 0 ? (int64_t)count : 0, err);
 }
 
 kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
@@ -172,14 +173,14 @@ kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, "a device", err))
-	    || (st = read_number(&numbers[0], &start, "start", err))
-	    || (st = read_number(&numbers[1], &stop, "stop", err))
-	    || (st = read_number(&numbers[2], &step, "step", err))) {
+	    || (st = create_read_number(&numbers[0], &start, "start", err))
+	    || (st = create_read_number(&numbers[1], &stop, "stop", err))
+	    || (st = create_read_number(&numbers[2], &step, "step", err))) {
 		return st;
 	}
 	bool integers = numbers[0].is_integer && numbers[1].is_integer && numbers[2].is_integer;
 	dtype = dtype ? dtype : integers ? KZ_I64 : KZ_F64;
-	if ((st = check_dtype(dtype, "arange", err))) {
+	if ((st = create_check_dtype(dtype, "arange", err))) {
 		return st;
 	}
 	if (!integers) {
@@ -206,9 +207,9 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, "a device", err))
-	    || (st = read_number(&from, &start, "start", err))
-	    || (st = read_number(&to, &stop, "stop", err))
-	    || (st = check_dtype(dtype ? dtype : KZ_F64, "linspace", err))) {
+	    || (st = create_read_number(&from, &start, "start", err))
+	    || (st = create_read_number(&to, &stop, "stop", err))
+	    || (st = create_check_dtype(dtype ? dtype : KZ_F64, "linspace", err))) {
 		return st;
 	}
 	if (count < 0) {
@@ -230,7 +231,8 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 	if (node >= 0 && dtype_is_integer(dtype)) {
 		node = expr_apply(&expr, KZ_OP_FLOOR, &node, err);
 	}
-	return node < 0 ? KZ_INVALID : run(out, dev, &expr, dtype ? dtype : KZ_F64, count, err);
+	return node < 0 ? KZ_INVALID
+		: create_run(out, dev, &expr, dtype ? dtype : KZ_F64, count, err);
 }
 
 /* Write ones to a diagonal of a matrix of zeros. */
@@ -259,7 +261,7 @@ kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t r
 	struct kz_array *matrix;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = dtype == KZ_BOOL ? KZ_OK : check_dtype(dtype, "eye", err))
+	    || (st = dtype == KZ_BOOL ? KZ_OK : create_check_dtype(dtype, "eye", err))
 	    || (st = kz_array_zeros(&matrix, dev, dtype, KZ_SHAPE(rows, columns), err))) {
 		return st;
 	}

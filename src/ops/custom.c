@@ -96,7 +96,7 @@ static kz_status copy_compile_options(struct custom *custom, const kz_compile_op
 
 /* The name, and a symbol that profilers show */
 
-static kz_status take_name(struct custom *custom, const char *name, kz_error *err)
+static kz_status custom_take_name(struct custom *custom, const char *name, kz_error *err)
 {
 	size_t len = strlen(name);
 	bool good = len > 0 && len <= 64;
@@ -186,7 +186,7 @@ kz_status custom_init(struct custom *custom, const char *arguments,
 	if (custom->dtype && (options->loop_prep || options->after_loop)) {
 		return error_set(err, KZ_INVALID, "a reduction has no loop_prep and no after_loop");
 	}
-	if ((st = take_name(custom, options->name ? options->name : name, err))
+	if ((st = custom_take_name(custom, options->name ? options->name : name, err))
 	    || (st = copy_compile_options(custom, options->compile, err))
 	    || (st = custom_copy(&custom->preamble, custom, options->preamble, err))
 	    || (st = custom_copy(&custom->loop_prep, custom, options->loop_prep, err))
@@ -228,7 +228,7 @@ static kz_status find_kernels(struct custom_kernels *kernels, const struct custo
 	return st;
 }
 
-static kz_status compile(struct custom_kernels **out, const struct custom *custom,
+static kz_status custom_compile(struct custom_kernels **out, const struct custom *custom,
 	const struct custom_class *class, kz_error *err)
 {
 	static const char hint[] = "these arrays have gaps or are broadcast: they are no pointers, "
@@ -267,7 +267,7 @@ kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
 	if (unlikely(!kernels)) {
 		pthread_mutex_lock(&custom->lock);
 		kernels = atomic_load(slot);
-		if (!kernels && !(st = compile(&kernels, custom, class, err))) {
+		if (!kernels && !(st = custom_compile(&kernels, custom, class, err))) {
 			kernels_count(custom->device);
 			atomic_store_explicit(slot, kernels, memory_order_release);
 		}

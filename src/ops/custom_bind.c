@@ -156,7 +156,7 @@ static kz_status take_args(struct custom_call *call, kz_args args, kz_error *err
 
 /* Shapes */
 
-static kz_status find_shape(struct custom_call *call, kz_error *err)
+static kz_status custom_find_shape(struct custom_call *call, kz_error *err)
 {
 	for (int k = 0; k < call->array_count; k++) {
 		const kz_shape *shape = &call->arrays[k]->shape;
@@ -175,7 +175,7 @@ static kz_status find_shape(struct custom_call *call, kz_error *err)
 }
 
 /* What an array that may be written must be. */
-static kz_status check_target(const struct custom_call *call, int which, kz_error *err)
+static kz_status custom_check_target(const struct custom_call *call, int which, kz_error *err)
 {
 	const struct kz_array *array = call->arrays[which];
 	const char *text = call->custom->args.items[call->places_of[which]].text;
@@ -206,7 +206,7 @@ static kz_status check_targets(const struct custom_call *call, kz_error *err)
 	kz_status st = KZ_OK;
 	for (int k = 0; !st && k < call->array_count; k++) {
 		if (!call->custom->args.items[call->places_of[k]].is_const) {
-			st = check_target(call, k, err);
+			st = custom_check_target(call, k, err);
 		}
 	}
 	if (st == KZ_INVALID && mine) {
@@ -237,7 +237,7 @@ static void find_axes(struct axes *axes, const struct custom_call *call)
 	}
 }
 
-static bool is_flat(const struct axes *axes, const struct custom_call *call)
+static bool custom_is_flat(const struct axes *axes, const struct custom_call *call)
 {
 	bool flat = axes->ndim <= 1;
 	for (int k = 0; flat && axes->ndim && k < call->array_count; k++) {
@@ -253,7 +253,7 @@ static void find_layout(struct custom_call *call)
 	find_axes(&axes, call);
 	axes.ndim = strided_merge(&(struct strided_axes){axes.dims, axes.strides,
 		call->array_count, NULL}, axes.ndim);
-	call->ndim = is_flat(&axes, call) ? 0 : axes.ndim;
+	call->ndim = custom_is_flat(&axes, call) ? 0 : axes.ndim;
 	if (!call->ndim) {
 		return;
 	}
@@ -291,7 +291,7 @@ kz_status custom_bind(struct custom_call *call, struct custom *custom, struct kz
 	call->ndim = 0;
 	call->shape.ndim = 0;
 	if ((st = stream_pick(&call->stream, custom->device, stream, err))
-	    || (st = take_args(call, args, err)) || (st = find_shape(call, err))) {
+	    || (st = take_args(call, args, err)) || (st = custom_find_shape(call, err))) {
 		return st;
 	}
 	if (!custom->dtype && (st = check_targets(call, err))) {

@@ -12,8 +12,8 @@
 /* Fewer elements than this are not worth waking the other cores of a serial device. */
 enum { SERIAL_MIN = 4096 };
 
-static kz_status init(struct custom *custom, const char *arguments, const char *operation,
-	const kz_custom_options *options, kz_error *err)
+static kz_status custom_elementwise_init(struct custom *custom, const char *arguments,
+	const char *operation, const kz_custom_options *options, kz_error *err)
 {
 	struct custom_class flat = {0};
 	const struct custom_kernels *kernels = NULL;
@@ -45,7 +45,7 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 		return error_no_memory(err);
 	}
 	custom_begin(&made->custom, dev);
-	if ((st = init(&made->custom, arguments, operation, options, err))) {
+	if ((st = custom_elementwise_init(&made->custom, arguments, operation, options, err))) {
 		kz_elementwise_release(made);
 		return st;
 	}
@@ -83,7 +83,8 @@ static int64_t range_count(int64_t start, int64_t stop, int64_t step)
 	return count <= INT64_MAX ? (int64_t)count : -1;
 }
 
-static int64_t clip(int64_t bound, int64_t lowest, int64_t highest, int64_t count)
+static int64_t custom_elementwise_clip(int64_t bound, int64_t lowest, int64_t highest,
+	int64_t count)
 {
 	bound += bound < 0 ? count : 0;
 	return bound < lowest ? lowest : bound > highest ? highest : bound;
@@ -95,9 +96,9 @@ static void resolve_slice(kz_slice *slice, int64_t count)
 	bool back = slice->step < 0;
 	int64_t lowest = back ? -1 : 0, highest = back ? count - 1 : count;
 	slice->start = slice->start == KZ_OMIT ? (back ? highest : lowest)
-		: clip(slice->start, lowest, highest, count);
+		: custom_elementwise_clip(slice->start, lowest, highest, count);
 	slice->stop = slice->stop == KZ_OMIT ? (back ? lowest : highest)
-		: clip(slice->stop, lowest, highest, count);
+		: custom_elementwise_clip(slice->stop, lowest, highest, count);
 }
 
 static kz_status find_range(struct range *out, const kz_elementwise_call *how,
@@ -132,8 +133,8 @@ static kz_status find_range(struct range *out, const kz_elementwise_call *how,
 	return KZ_OK;
 }
 
-static void choose_grid(struct kernels_call *launch, const struct custom *custom, int turns,
-	int64_t count)
+static void custom_elementwise_choose_grid(struct kernels_call *launch, const struct custom *custom,
+	int turns, int64_t count)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
 	int64_t blocks = (count - 1) / CUSTOM_BLOCK + 1;
@@ -147,8 +148,8 @@ static void choose_grid(struct kernels_call *launch, const struct custom *custom
 	}
 }
 
-static kz_status launch(struct custom_call *call, const struct custom_class *class,
-	const struct range *range, kz_error *err)
+static kz_status custom_elementwise_launch(struct custom_call *call,
+	const struct custom_class *class, const struct range *range, kz_error *err)
 {
 	const struct custom_kernels *kernels = NULL;
 	kz_status st = custom_get(&kernels, call->custom, class, err);
@@ -169,12 +170,14 @@ static kz_status launch(struct custom_call *call, const struct custom_class *cla
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	choose_grid(&launch, call->custom, custom_turns(call->custom, class), range->count);
+	custom_elementwise_choose_grid(&launch, call->custom, custom_turns(call->custom, class),
+		range->count);
 	return kernels_launch(&launch, err);
 }
 
 /* The call's arguments are bound. */
-static kz_status run(struct custom_call *call, const kz_elementwise_call *how, kz_error *err)
+static kz_status custom_elementwise_run(struct custom_call *call, const kz_elementwise_call *how,
+	kz_error *err)
 {
 	const struct custom_class class = {call->ndim, how->range || how->slice,
 		custom_is_apart(call)};
@@ -184,7 +187,7 @@ static kz_status run(struct custom_call *call, const kz_elementwise_call *how, k
 		st = error_set(err, KZ_INVALID, "'%s': without an array that is not raw a range "
 			"says how many elements there are", call->custom->name);
 	}
-	return st || range.count == 0 ? st : launch(call, &class, &range, err);
+	return st || range.count == 0 ? st : custom_elementwise_launch(call, &class, &range, err);
 }
 
 kz_status kz_elementwise_run(kz_elementwise *kernel, const kz_elementwise_call *call, kz_error *err,
@@ -206,5 +209,5 @@ kz_status kz_elementwise_run(kz_elementwise *kernel, const kz_elementwise_call *
 			kernel->custom.name);
 	}
 	st = custom_bind(&bound, &kernel->custom, how->stream, args, err);
-	return st ? st : run(&bound, how, err);
+	return st ? st : custom_elementwise_run(&bound, how, err);
 }

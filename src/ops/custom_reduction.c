@@ -28,7 +28,7 @@ static kz_status copy_map(struct custom *custom, const char *map, kz_error *err)
 	return KZ_OK; /* refused for another reason */
 }
 
-static kz_status check_dtype(kz_dtype dtype, kz_error *err)
+static kz_status custom_reduction_check_dtype(kz_dtype dtype, kz_error *err)
 {
 	int64_t size = kz_dtype_size(dtype);
 	if (size == 0) {
@@ -43,8 +43,8 @@ struct texts {
 	const char *neutral, *reduce, *map, *arguments;
 };
 
-static kz_status init(struct custom *custom, kz_dtype dtype, const struct texts *texts,
-	const kz_custom_options *options, kz_error *err)
+static kz_status custom_reduction_init(struct custom *custom, kz_dtype dtype,
+	const struct texts *texts, const kz_custom_options *options, kz_error *err)
 {
 	const struct custom_class flat = {0};
 	const struct custom_kernels *kernels = NULL;
@@ -83,7 +83,8 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	const struct texts texts = {neutral, reduce, map, arguments};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err)) || (st = check_dtype(dtype, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = custom_reduction_check_dtype(dtype, err))
 	    || (st = custom_check_text(neutral, "a neutral element", err))
 	    || (st = custom_check_text(reduce, "an expression that reduces", err))
 	    || (map && (st = custom_check_text(map, "an expression that maps", err)))
@@ -95,7 +96,7 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 		return error_no_memory(err);
 	}
 	custom_begin(&made->custom, dev);
-	if ((st = init(&made->custom, dtype, &texts, options, err))) {
+	if ((st = custom_reduction_init(&made->custom, dtype, &texts, options, err))) {
 		kz_reduction_release(made);
 		return st;
 	}
@@ -118,7 +119,8 @@ static int64_t chunks_of(int64_t count)
 	return count > 0 ? (count - 1) / CUSTOM_CHUNK + 1 : 1;
 }
 
-static void choose_grid(struct kernels_call *launch, const struct custom *custom, int64_t chunks)
+static void custom_reduction_choose_grid(struct kernels_call *launch, const struct custom *custom,
+	int64_t chunks)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
 	launch->block = kz_dim(custom->serial ? 1 : CUSTOM_BLOCK, 1, 1);
@@ -136,7 +138,7 @@ static kz_status launch_main(struct custom_call *call, const struct custom_kerne
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	choose_grid(&launch, call->custom, chunks_of(call->count));
+	custom_reduction_choose_grid(&launch, call->custom, chunks_of(call->count));
 	call->to = to;
 	call->params[call->param_count++] = &call->count;
 	call->params[call->param_count++] = &call->to;
@@ -154,13 +156,13 @@ static kz_status launch_next(struct custom_call *call, const struct custom_kerne
 		.kernel = kernels->next, .stream = call->stream, .params = params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	choose_grid(&launch, call->custom, chunks_of(count));
+	custom_reduction_choose_grid(&launch, call->custom, chunks_of(count));
 	return kernels_launch(&launch, err);
 }
 
 /* All steps; `values` has room for those of all steps but the last one, which go to `to`. */
-static kz_status launch_all(struct custom_call *call, struct kz_buffer *values, CUdeviceptr to,
-	kz_error *err)
+static kz_status custom_reduction_launch_all(struct custom_call *call, struct kz_buffer *values,
+	CUdeviceptr to, kz_error *err)
 {
 	const struct custom_class class = {.ndim = call->ndim}, flat = {0};
 	const struct custom_kernels *kernels = NULL, *more = NULL;
@@ -183,7 +185,8 @@ static kz_status launch_all(struct custom_call *call, struct kz_buffer *values, 
 	return st;
 }
 
-static kz_status run(struct custom_call *call, struct kz_array *into, kz_error *err)
+static kz_status custom_reduction_run(struct custom_call *call, struct kz_array *into,
+	kz_error *err)
 {
 	int64_t values = 0;
 	struct kz_buffer *buffer = NULL;
@@ -200,12 +203,13 @@ static kz_status run(struct custom_call *call, struct kz_array *into, kz_error *
 		call->used[call->used_count++] = buffer->memory;
 	}
 	call->used[call->used_count++] = into->buffer->memory;
-	kz_status st = launch_all(call, buffer, array_address(into), err);
+	kz_status st = custom_reduction_launch_all(call, buffer, array_address(into), err);
 	kz_buffer_release(buffer);
 	return st;
 }
 
-static kz_status check_into(const struct custom *custom, const struct kz_array *into, kz_error *err)
+static kz_status custom_reduction_check_into(const struct custom *custom,
+	const struct kz_array *into, kz_error *err)
 {
 	if (into->dtype != custom->dtype || into->count != 1) {
 		return error_set(err, KZ_INVALID, "'%s': expected an array of one %s for the "
@@ -220,7 +224,8 @@ static kz_status check_into(const struct custom *custom, const struct kz_array *
 	return KZ_OK;
 }
 
-static kz_status check_call(kz_array **out, const kz_reduction_call *call, kz_error *err)
+static kz_status custom_reduction_check_call(kz_array **out, const kz_reduction_call *call,
+	kz_error *err)
 {
 	if (call->size != sizeof(*call)) {
 		return error_set(err, KZ_INVALID, "kz_reduction_call has size %zu, expected %zu",
@@ -242,8 +247,8 @@ kz_status kz_reduction_run(kz_array **out, kz_reduction *kernel, const kz_reduct
 		*out = NULL;
 	}
 	if ((st = object_check(kernel, "a reduction kernel", err))
-	    || (st = check_call(out, how, err))
-	    || (into && (st = check_into(&kernel->custom, into, err)))
+	    || (st = custom_reduction_check_call(out, how, err))
+	    || (into && (st = custom_reduction_check_into(&kernel->custom, into, err)))
 	    || (st = custom_bind(&bound, &kernel->custom, how->stream, args, err))) {
 		return st;
 	}
@@ -252,7 +257,7 @@ kz_status kz_reduction_run(kz_array **out, kz_reduction *kernel, const kz_reduct
 			KZ_SHAPE(), err))) {
 		return st;
 	}
-	st = run(&bound, into, err);
+	st = custom_reduction_run(&bound, into, err);
 	if (st || !out) {
 		kz_array_release(into);
 		return st;

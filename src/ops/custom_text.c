@@ -22,7 +22,7 @@
 enum { LONG_OPERATION = 400 };
 
 /* Go on in one of the user's texts, and come back; `end` follows it on its last line. */
-static void add_text(struct str *source, const struct custom *custom, const char *what,
+static void custom_text_add(struct str *source, const struct custom *custom, const char *what,
 	const char *text, const char *end)
 {
 	const char *last = strrchr(text, '\n');
@@ -52,7 +52,7 @@ static const char *value_type(kz_dtype dtype)
 		: kz_dtype_ctype(dtype);
 }
 
-static void add_prelude(struct str *source, const struct custom *custom,
+static void custom_text_add_prelude(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	uint32_t dtypes = custom->args.dtypes;
@@ -74,7 +74,7 @@ static void add_prelude(struct str *source, const struct custom *custom,
 		str_add(source, device_custom);
 	}
 	if (custom->preamble[0]) {
-		add_text(source, custom, "preamble", custom->preamble, "");
+		custom_text_add(source, custom, "preamble", custom->preamble, "");
 	}
 }
 
@@ -116,7 +116,7 @@ static void add_arguments(struct str *source, const struct custom *custom,
 			str_addf(source, "\n#define %s __restrict__ %s", arg->name, arg->name);
 		}
 	}
-	add_text(source, custom, "arguments", custom->args.list, "");
+	custom_text_add(source, custom, "arguments", custom->args.list, "");
 	for (size_t i = 0; class->apart && i < custom->args.count; i++) {
 		if (custom->args.items[i].is_pointer) {
 			str_addf(source, "#undef %s\n", custom->args.items[i].name);
@@ -124,7 +124,7 @@ static void add_arguments(struct str *source, const struct custom *custom,
 	}
 }
 
-static void add_head(struct str *source, const struct custom *custom,
+static void custom_text_add_head(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	open_kernel(source, custom, "");
@@ -192,7 +192,7 @@ int custom_turns(const struct custom *custom, const struct custom_class *class)
 }
 
 /* The turns of a thread of a GPU, which the compiler unrolls: it reads for all of them, then writes. */
-static void open_turns(struct str *source, const char *count, int turns)
+static void custom_text_open_turns(struct str *source, const char *count, int turns)
 {
 	int each = CUSTOM_BLOCK * turns;
 	str_addf(source, "const long long kz_first = blockIdx.x * %dll, kz_left = %s - kz_first;\n"
@@ -211,7 +211,7 @@ static void open_loop(struct str *source, const struct custom *custom,
 	const char *count = class->ranged ? "kz_steps" : "n";
 	int turns = custom_turns(custom, class);
 	if (turns) {
-		open_turns(source, count, turns);
+		custom_text_open_turns(source, count, turns);
 	} else if (custom->serial) {
 		str_addf(source, "const long long kz_share = (%s + gridDim.x - 1) / gridDim.x;\n"
 			"const long long kz_first = kz_share * blockIdx.x;\n"
@@ -236,16 +236,16 @@ static void open_loop(struct str *source, const struct custom *custom,
 static void add_elementwise(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
-	add_head(source, custom, class);
+	custom_text_add_head(source, custom, class);
 	add_arrays(source, custom, class);
 	if (custom->loop_prep[0]) {
-		add_text(source, custom, "loop_prep", custom->loop_prep, ";");
+		custom_text_add(source, custom, "loop_prep", custom->loop_prep, ";");
 	}
 	open_loop(source, custom, class);
-	add_text(source, custom, "operation", custom->operation, ";");
+	custom_text_add(source, custom, "operation", custom->operation, ";");
 	str_add(source, "}\n");
 	if (custom->after_loop[0]) {
-		add_text(source, custom, "after_loop", custom->after_loop, ";");
+		custom_text_add(source, custom, "after_loop", custom->after_loop, ";");
 	}
 	str_add(source, "}\n}\n");
 }
@@ -257,10 +257,10 @@ static void add_functions(struct str *source, const struct custom *custom)
 	str_addf(source, "typedef %s kz_type;\n"
 		"__device__ __forceinline__ kz_type kz_neutral()\n{\nreturn (",
 		value_type(custom->dtype));
-	add_text(source, custom, "neutral", custom->neutral, ");");
+	custom_text_add(source, custom, "neutral", custom->neutral, ");");
 	str_add(source, "}\n__device__ __forceinline__ kz_type kz_reduce(kz_type a, kz_type b)\n"
 		"{\nreturn (");
-	add_text(source, custom, "reduce", custom->reduce, ");");
+	custom_text_add(source, custom, "reduce", custom->reduce, ");");
 	str_addf(source, "}\n"
 		"/* The lanes that so many elements take: a power of two. */\n"
 		"__device__ __forceinline__ int kz_lanes(long long count)\n{\n"
@@ -327,11 +327,11 @@ static void add_reduction(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	add_functions(source, custom);
-	add_head(source, custom, class);
+	custom_text_add_head(source, custom, class);
 	add_arrays(source, custom, class);
 	open_chunk(source, custom->serial, class->ndim != 0);
 	str_add(source, "const kz_type kz_value = (");
-	add_text(source, custom, "map", custom->map, ");");
+	custom_text_add(source, custom, "map", custom->map, ");");
 	close_chunk(source, custom->serial);
 	str_add(source, "}\n}\n");
 	if (!class->ndim) {
@@ -347,7 +347,7 @@ static void add_reduction(struct str *source, const struct custom *custom,
 void custom_write(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
-	add_prelude(source, custom, class);
+	custom_text_add_prelude(source, custom, class);
 	add_size_checks(source, custom);
 	if (custom->dtype) {
 		add_reduction(source, custom, class);

@@ -38,7 +38,7 @@ static bool is_word_start(char c)
 	return isalpha((unsigned char)c) || c == '_';
 }
 
-static bool is_word(const struct reader *reader)
+static bool declare_is_word(const struct reader *reader)
 {
 	return is_word_start(*reader->at);
 }
@@ -69,7 +69,7 @@ static bool is(const struct reader *reader, const char *token)
 	return reader->len == strlen(token) && memcmp(reader->at, token, reader->len) == 0;
 }
 
-static bool take(struct reader *reader, const char *token)
+static bool declare_take(struct reader *reader, const char *token)
 {
 	bool there = is(reader, token);
 	if (there) {
@@ -79,7 +79,7 @@ static bool take(struct reader *reader, const char *token)
 }
 
 /* Fail at a place in the list. */
-static printf_like(3, 4) kz_status refuse(const struct reader *reader, const char *at,
+static printf_like(3, 4) kz_status declare_refuse(const struct reader *reader, const char *at,
 	const char *format, ...)
 {
 	struct str text = STR_INIT, log = STR_INIT;
@@ -258,12 +258,12 @@ static bool take_qualifier(struct reader *reader, bool *is_const)
 	static const char *const words[] = {
 		"volatile", "restrict", "__restrict__", "__restrict", "struct", "class",
 	};
-	if (take(reader, "const")) {
+	if (declare_take(reader, "const")) {
 		*is_const = true;
 		return true;
 	}
 	for (size_t i = 0; i < countof(words); i++) {
-		if (take(reader, words[i])) {
+		if (declare_take(reader, words[i])) {
 			return true;
 		}
 	}
@@ -277,7 +277,7 @@ static kz_status read_instance(struct reader *reader, struct str *name)
 	int depth = 0;
 	do {
 		if (!reader->len || is(reader, ";")) {
-			return refuse(reader, start, "expected a '>' for this '<'");
+			return declare_refuse(reader, start, "expected a '>' for this '<'");
 		}
 		depth += is(reader, "<") - is(reader, ">");
 		str_addn(name, reader->at, reader->len);
@@ -287,17 +287,17 @@ static kz_status read_instance(struct reader *reader, struct str *name)
 }
 
 /* A name of a type: ns::point<float>. */
-static kz_status read_name(struct reader *reader, struct str *name)
+static kz_status declare_read_name(struct reader *reader, struct str *name)
 {
 	kz_status st = KZ_OK;
 	char text[48];
 	do {
-		if (take(reader, "::")) {
+		if (declare_take(reader, "::")) {
 			str_add(name, "::");
 		}
-		if (!is_word(reader)) {
-			return refuse(reader, reader->at, "expected the name of a type, got %s",
-				found(reader, text));
+		if (!declare_is_word(reader)) {
+			return declare_refuse(reader, reader->at,
+				"expected the name of a type, got %s", found(reader, text));
 		}
 		str_addn(name, reader->at, reader->len);
 		next(reader);
@@ -325,8 +325,8 @@ static kz_status read_words(struct reader *reader, struct declaration *out, int 
 			str_add(name, name->len ? " " : "");
 			str_addn(name, reader->at, reader->len);
 			next(reader);
-		} else if ((is_word(reader) || is(reader, "::")) && !name->len) {
-			kz_status st = read_name(reader, name);
+		} else if ((declare_is_word(reader) || is(reader, "::")) && !name->len) {
+			kz_status st = declare_read_name(reader, name);
 			if (st) {
 				return st;
 			}
@@ -341,14 +341,14 @@ static kz_status unknown_type(const struct reader *reader, const char *name)
 	static const char hint[] = "a struct is registered by kz_dtype_register, under the name "
 		"that the preamble gives it";
 	bool mine = error_is_clean(reader->err);
-	kz_status st = refuse(reader, reader->type_at, "unknown type '%.100s'", name);
+	kz_status st = declare_refuse(reader, reader->type_at, "unknown type '%.100s'", name);
 	if (mine && st == KZ_INVALID) {
 		error_add_hint(reader->err, hint);
 	}
 	return st;
 }
 
-static kz_status read_type(struct reader *reader, struct declaration *out)
+static kz_status declare_read_type(struct reader *reader, struct declaration *out)
 {
 	struct str name = STR_INIT;
 	struct type type;
@@ -358,7 +358,8 @@ static kz_status read_type(struct reader *reader, struct declaration *out)
 	if (!st && name.failed) {
 		st = error_no_memory(reader->err);
 	} else if (!st && !name.len) {
-		st = refuse(reader, reader->at, "expected a type, got %s", found(reader, text));
+		st = declare_refuse(reader, reader->at, "expected a type, got %s",
+			found(reader, text));
 	} else if (!st && !(out->type = arena_strndup(reader->arena, name.data, name.len))) {
 		st = error_no_memory(reader->err);
 	}
@@ -381,23 +382,24 @@ static kz_status read_type(struct reader *reader, struct declaration *out)
 }
 
 /* That the kernel does not have the name already. */
-static kz_status check_name(const struct reader *reader, const struct declarations *list)
+static kz_status declare_check_name(const struct reader *reader, const struct declarations *list)
 {
 	static const char *const own[] = {"i", "n", "tid", "total_threads"};
 	for (size_t k = 0; k < countof(own); k++) {
 		if (is(reader, own[k])) {
-			return refuse(reader, reader->at, "'%s' is a name of the kernel's own",
-				own[k]);
+			return declare_refuse(reader, reader->at,
+				"'%s' is a name of the kernel's own", own[k]);
 		}
 	}
 	if (reader->len >= 3 && strncmp(reader->at, "kz_", 3) == 0) {
-		return refuse(reader, reader->at,
+		return declare_refuse(reader, reader->at,
 			"names that begin with 'kz_' are the kernel's own");
 	}
 	for (size_t k = 0; k < list->count; k++) {
 		if (is(reader, list->items[k].name)) {
-			return refuse(reader, reader->at, "'%s' is the name of argument %zu, too",
-				list->items[k].name, k + 1);
+			return declare_refuse(reader, reader->at,
+				"'%s' is the name of argument %zu, too", list->items[k].name,
+				k + 1);
 		}
 	}
 	return KZ_OK;
@@ -415,23 +417,23 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 		next(reader);
 	}
 	const char *start = reader->at;
-	if ((st = read_type(reader, out))) {
+	if ((st = declare_read_type(reader, out))) {
 		return st;
 	}
-	if (take(reader, "*")) {
+	if (declare_take(reader, "*")) {
 		bool ignored;
 		out->is_pointer = true;
 		while (take_qualifier(reader, &ignored)) {
 		}
 	}
-	if (!is_word(reader)) {
-		return refuse(reader, reader->at, "expected a name after '%s%s', got %s", out->type,
-			out->is_pointer ? " *" : "", found(reader, text));
+	if (!declare_is_word(reader)) {
+		return declare_refuse(reader, reader->at, "expected a name after '%s%s', got %s",
+			out->type, out->is_pointer ? " *" : "", found(reader, text));
 	}
 	if (out->is_raw && !out->is_pointer) {
-		return refuse(reader, raw, "expected an array after 'raw', got a number");
+		return declare_refuse(reader, raw, "expected an array after 'raw', got a number");
 	}
-	if ((st = check_name(reader, list))) {
+	if ((st = declare_check_name(reader, list))) {
 		return st;
 	}
 	out->name = arena_strndup(reader->arena, reader->at, reader->len);
@@ -447,7 +449,7 @@ static kz_status read_list(struct reader *reader, struct declarations *out)
 	char text[48];
 	do {
 		if (out->count == DECLARE_MAX) {
-			return refuse(reader, reader->at, "expected at most %d arguments",
+			return declare_refuse(reader, reader->at, "expected at most %d arguments",
 				DECLARE_MAX);
 		}
 		kz_status st = read_declaration(reader, out);
@@ -455,10 +457,11 @@ static kz_status read_list(struct reader *reader, struct declarations *out)
 			return st;
 		}
 		if (reader->len && !is(reader, ",")) {
-			return refuse(reader, reader->at, "expected a comma after '%s', got %s",
+			return declare_refuse(reader, reader->at,
+				"expected a comma after '%s', got %s",
 				out->items[out->count - 1].name, found(reader, text));
 		}
-	} while (take(reader, ","));
+	} while (declare_take(reader, ","));
 	return KZ_OK;
 }
 

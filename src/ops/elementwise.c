@@ -43,8 +43,8 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 
 /* The shape of the result: what the arrays broadcast to; with a target, that of the target.  Mostly
  * all have it, and `room` is not needed. */
-static kz_status find_shape(const kz_shape **out, kz_shape *room, const struct expr *expr,
-	const struct elementwise *how, kz_error *err)
+static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
+	const struct expr *expr, const struct elementwise *how, kz_error *err)
 {
 	static const kz_shape number = {0, {0}};
 	const kz_shape *all = how->shape ? how->shape : how->into && !expr->array_count
@@ -111,8 +111,8 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 	}
 }
 
-static kz_status check_target(const struct kz_array *into, const struct expr *expr, bool unsafe,
-	kz_error *err)
+static kz_status elementwise_check_target(const struct kz_array *into, const struct expr *expr,
+	bool unsafe, kz_error *err)
 {
 	kz_dtype dtype = expr_dtype(expr);
 	if (dtype == into->dtype && array_is_contiguous(into)) {
@@ -172,8 +172,8 @@ static bool needs_detour(const struct expr *expr, const struct kz_array *into)
 	return has_index(expr) && !array_is_contiguous(into);
 }
 
-
-static kz_status find_kernel(struct kz_kernel **out, const struct plan *plan, kz_error *err)
+static kz_status elementwise_find_kernel(struct kz_kernel **out, const struct plan *plan,
+	kz_error *err)
 {
 	const struct expr *expr = plan->expr;
 	struct {
@@ -257,7 +257,7 @@ static bool turn(const struct plan *plan, kz_status *st, kz_error *err)
 }
 
 /* All is checked, the target is there, and overlaps nothing. */
-static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
+static kz_status elementwise_run_plan(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
 	struct kz_kernel *kernel = NULL;
 	kz_status st;
@@ -277,7 +277,7 @@ static kz_status run(struct plan *plan, const kz_shape *shape, kz_error *err)
 		}
 		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);
 	}
-	st = find_kernel(&kernel, plan, err);
+	st = elementwise_find_kernel(&kernel, plan, err);
 	if (plan->done) {
 		*plan->done = (struct elementwise_done){kernel, plan->layout, plan->dtype};
 	}
@@ -294,7 +294,7 @@ static kz_status run_new(kz_array **out, struct plan *plan, kz_dtype dtype, cons
 		return st;
 	}
 	keep_order(plan->target, plan->expr);
-	st = run(plan, shape, err);
+	st = elementwise_run_plan(plan, shape, err);
 	if (st) {
 		kz_array_release(plan->target);
 		return st;
@@ -303,13 +303,13 @@ static kz_status run_new(kz_array **out, struct plan *plan, kz_dtype dtype, cons
 	return KZ_OK;
 }
 
-static kz_status run_into(struct plan *plan, struct kz_array *into, const kz_shape *shape,
-	kz_error *err)
+static kz_status elementwise_run_plan_into(struct plan *plan, struct kz_array *into,
+	const kz_shape *shape, kz_error *err)
 {
 	struct kz_array *detour = NULL;
 	if (!needs_detour(plan->expr, into)) {
 		plan->target = into;
-		return run(plan, shape, err);
+		return elementwise_run_plan(plan, shape, err);
 	}
 	kz_status st = run_new(&detour, plan, into->dtype, shape, err);
 	if (!st) {
@@ -318,7 +318,8 @@ static kz_status run_into(struct plan *plan, struct kz_array *into, const kz_sha
 			.stream = plan->stream, .target = into,
 			.compile_only = plan->compile_only};
 		expr_init(&copy);
-		st = expr_array(&copy, detour, err) < 0 ? KZ_INVALID : run(&second, shape, err);
+		st = expr_array(&copy, detour, err) < 0 ? KZ_INVALID
+			: elementwise_run_plan(&second, shape, err);
 		kz_array_release(detour);
 	}
 	return st;
@@ -354,11 +355,12 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	plan.expr = expr;
 	plan.compile_only = how->compile_only;
 	plan.done = how->done;
-	if ((st = pick_device(&plan, how, err)) || (st = find_shape(&shape, &room, expr, how, err))) {
+	if ((st = pick_device(&plan, how, err))
+	    || (st = elementwise_find_shape(&shape, &room, expr, how, err))) {
 		return st;
 	}
 	kz_dtype dtype = how->into ? how->into->dtype : expr_dtype(expr);
-	if (how->into && (st = check_target(how->into, expr, how->unsafe, err))) {
+	if (how->into && (st = elementwise_check_target(how->into, expr, how->unsafe, err))) {
 		return st;
 	}
 	if (expr->nodes[expr->node_count - 1].weak
@@ -369,7 +371,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 		assert(out);
 		return run_new(out, &plan, dtype, shape, err);
 	}
-	if ((st = run_into(&plan, how->into, shape, err))) {
+	if ((st = elementwise_run_plan_into(&plan, how->into, shape, err))) {
 		return st;
 	}
 	if (out) {

@@ -56,7 +56,7 @@ static kz_status report(kz_error *err, kz_error *first, const struct eval_source
 /* Evaluating */
 
 /* The text becomes an expression of the dtype, 0 for its own, that can be run. */
-static kz_status build(struct expr *expr, struct eval_source *source,
+static kz_status eval_build(struct expr *expr, struct eval_source *source,
 	const struct elementwise *how, kz_dtype dtype, kz_error *err)
 {
 	kz_error first = KZ_ERROR_INIT;
@@ -74,7 +74,7 @@ static kz_status build(struct expr *expr, struct eval_source *source,
 	return done ? KZ_OK : report(err, &first, source);
 }
 
-static kz_status check_call(const char *text, const kz_var *vars, size_t count, kz_error *err)
+static kz_status eval_check_call(const char *text, const kz_var *vars, size_t count, kz_error *err)
 {
 	if (!text) {
 		return error_set(err, KZ_INVALID, "expected an expression, got NULL");
@@ -94,14 +94,14 @@ kz_status kz_eval_vars(kz_array **out, const char *text, const kz_op_options *op
 	if (out) {
 		*out = NULL;
 	}
-	if ((st = check_call(text, vars, count, err))
+	if ((st = eval_check_call(text, vars, count, err))
 	    || (st = elementwise_options(&how, &dtype, options, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "kz_eval: out is NULL");
 	}
-	if ((st = build(&expr, &source, &how, dtype, err))) {
+	if ((st = eval_build(&expr, &source, &how, dtype, err))) {
 		return st;
 	}
 	return elementwise_run(out, &expr, &how, err);
@@ -131,7 +131,7 @@ static kz_status stand_in(kz_var *vars, kz_array **made, struct kz_device *dev, 
 	return st;
 }
 
-static kz_status prepare(const struct eval_source *from, const kz_op_options *options,
+static kz_status eval_prepare(const struct eval_source *from, const kz_op_options *options,
 	kz_error *err)
 {
 	struct expr expr;
@@ -141,7 +141,7 @@ static kz_status prepare(const struct eval_source *from, const kz_op_options *op
 	kz_dtype dtype;
 	kz_status st;
 	if ((st = elementwise_options(&how, &dtype, options, err))
-	    || (st = build(&expr, &source, &how, dtype, err))) {
+	    || (st = eval_build(&expr, &source, &how, dtype, err))) {
 		return st;
 	}
 	st = elementwise_run(how.into ? NULL : &result, &expr, &how, err);
@@ -156,7 +156,7 @@ kz_status kz_eval_prepare(kz_device *dev, const char *text, const kz_op_options 
 	kz_array **made = NULL;
 	kz_status st;
 	if ((st = object_check(dev, "a device", err))
-	    || (st = check_call(text, vars.items, vars.count, err))) {
+	    || (st = eval_check_call(text, vars.items, vars.count, err))) {
 		return st;
 	}
 	items = mem_zalloc(vars.count, sizeof(*items));
@@ -167,7 +167,7 @@ kz_status kz_eval_prepare(kz_device *dev, const char *text, const kz_op_options 
 		const struct eval_source source = {
 			.text = text, .vars = items, .count = vars.count,
 		};
-		st = prepare(&source, options, err);
+		st = eval_prepare(&source, options, err);
 	}
 	for (size_t i = 0; made && i < vars.count; i++) {
 		kz_array_release(made[i]);

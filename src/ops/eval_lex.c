@@ -14,17 +14,17 @@
 #include <string.h>
 
 /* As in the C locale, whatever the program's is. */
-static bool is_digit(char c)
+static bool eval_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
+static bool eval_is_word(char c)
 {
-	return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+	return eval_is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-static void fail(struct eval_token *out, kz_error *err, size_t len, const char *format,
+static void eval_lex_fail(struct eval_token *out, kz_error *err, size_t len, const char *format,
 	const char *text)
 {
 	error_set(err, KZ_COMPILE, format, (int)(len < 40 ? len : 40), text);
@@ -36,7 +36,8 @@ static void fail(struct eval_token *out, kz_error *err, size_t len, const char *
 
 static int digit_value(char c)
 {
-	return is_digit(c) ? c - '0' : is_word(c) && c != '_' ? (c | 0x20) - 'a' + 10 : 99;
+	return eval_is_digit(c) ? c - '0'
+		: eval_is_word(c) && c != '_' ? (c | 0x20) - 'a' + 10 : 99;
 }
 
 /* Digits of a base; returns where they end, NULL when the value needs more than 64 bits. */
@@ -63,7 +64,7 @@ static const char *decimal_end(const char *at, bool *integer)
 	}
 	if (*at == 'e' || *at == 'E') {
 		const char *digits = at + 1 + (at[1] == '+' || at[1] == '-');
-		if (is_digit(*digits)) {
+		if (eval_is_digit(*digits)) {
 			*integer = false;
 			at = digits + strspn(digits, "0123456789");
 		}
@@ -71,7 +72,7 @@ static const char *decimal_end(const char *at, bool *integer)
 	return at;
 }
 
-static bool read_real(struct eval_token *out, const char *text, kz_error *err)
+static bool eval_read_real(struct eval_token *out, const char *text, kz_error *err)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
 	if (c == (locale_t)0) {
@@ -94,11 +95,11 @@ static void lex_number(struct eval_token *out, const char *text, kz_error *err)
 	if (integer && *end != 'j') {
 		end = read_digits(&out->value.integer, begin, base);
 		if (!end) {
-			fail(out, err, strspn(text, "0123456789abcdefxABCDEFX"),
+			eval_lex_fail(out, err, strspn(text, "0123456789abcdefxABCDEFX"),
 				"%.*s does not fit in 64 bits", text);
 			return;
 		}
-	} else if (!read_real(out, text, err)) {
+	} else if (!eval_read_real(out, text, err)) {
 		out->kind = TOKEN_BAD;
 		return;
 	} else {
@@ -106,17 +107,17 @@ static void lex_number(struct eval_token *out, const char *text, kz_error *err)
 		end += *end == 'j';
 	}
 	out->len = (size_t)(end - text);
-	if (is_word(*end) || *end == '.' || end == text + 2 * (base != 10)) {
-		while (is_word(*end) || *end == '.') {
+	if (eval_is_word(*end) || *end == '.' || end == text + 2 * (base != 10)) {
+		while (eval_is_word(*end) || *end == '.') {
 			end++;
 		}
-		fail(out, err, (size_t)(end - text), "'%.*s' is no number", text);
+		eval_lex_fail(out, err, (size_t)(end - text), "'%.*s' is no number", text);
 	} else if (out->kind != TOKEN_INTEGER && isinf(out->value.real)) {
-		fail(out, err, out->len, "%.*s does not fit in float64", text);
+		eval_lex_fail(out, err, out->len, "%.*s does not fit in float64", text);
 	} else if (out->kind == TOKEN_INTEGER && base == 10 && out->value.integer > 0
 		   && text[0] == '0') {
-		fail(out, err, out->len, "'%.*s': expected no 0 first, which is octal to some",
-			text);
+		eval_lex_fail(out, err, out->len,
+			"'%.*s': expected no 0 first, which is octal to some", text);
 	}
 }
 
@@ -166,7 +167,7 @@ static void lex_operator(struct eval_token *out, const char *text)
 }
 
 /* What is in the way: a character, as it is if it can be shown. */
-static void refuse(struct eval_token *out, const char *text, kz_error *err)
+static void eval_refuse(struct eval_token *out, const char *text, kz_error *err)
 {
 	unsigned char c = (unsigned char)text[0];
 	out->len = 1;
@@ -189,16 +190,16 @@ void eval_lex(struct eval_token *out, const char *text, size_t at, kz_error *err
 	if (*text == '\0') {
 		out->kind = TOKEN_END;
 		out->len = 0;
-	} else if (is_digit(*text) || (*text == '.' && is_digit(text[1]))) {
+	} else if (eval_is_digit(*text) || (*text == '.' && eval_is_digit(text[1]))) {
 		lex_number(out, text, err);
-	} else if (is_word(*text)) {
-		for (out->len = 1; is_word(text[out->len]); out->len++) {
+	} else if (eval_is_word(*text)) {
+		for (out->len = 1; eval_is_word(text[out->len]); out->len++) {
 		}
 		out->kind = word_kind(text, out->len);
 	} else {
 		lex_operator(out, text);
 		if (out->kind == TOKEN_BAD) {
-			refuse(out, text, err);
+			eval_refuse(out, text, err);
 		}
 	}
 }

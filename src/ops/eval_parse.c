@@ -96,8 +96,8 @@ static int fail_at(struct parser *p, size_t at)
 	return -1;
 }
 
-static int fail(struct parser *p, size_t at, const char *format, ...) printf_like(3, 4);
-static int fail(struct parser *p, size_t at, const char *format, ...)
+static int eval_fail(struct parser *p, size_t at, const char *format, ...) printf_like(3, 4);
+static int eval_fail(struct parser *p, size_t at, const char *format, ...)
 {
 	char text[sizeof(p->err->message)];
 	va_list args;
@@ -141,13 +141,13 @@ static int unexpected(struct parser *p, const char *expected)
 		return fail_at(p, token->at);
 	}
 	if (token->kind == TOKEN_END) {
-		return fail(p, token->at, "expected %s, found the end", expected);
+		return eval_fail(p, token->at, "expected %s, found the end", expected);
 	}
-	return fail(p, token->at, "expected %s, found '%.*s'", expected, shown(token),
+	return eval_fail(p, token->at, "expected %s, found '%.*s'", expected, shown(token),
 		token_text(p, token));
 }
 
-static bool expect(struct parser *p, enum eval_kind kind, const char *what)
+static bool eval_expect(struct parser *p, enum eval_kind kind, const char *what)
 {
 	if (p->token.kind != kind) {
 		unexpected(p, what);
@@ -160,7 +160,7 @@ static bool expect(struct parser *p, enum eval_kind kind, const char *what)
 static int nested(struct parser *p, int (*rule)(struct parser *))
 {
 	if (p->levels == LEVELS) {
-		return fail(p, p->token.at, "nested deeper than %d levels", LEVELS);
+		return eval_fail(p, p->token.at, "nested deeper than %d levels", LEVELS);
 	}
 	p->levels++;
 	int node = rule(p);
@@ -170,7 +170,7 @@ static int nested(struct parser *p, int (*rule)(struct parser *))
 
 /* Operations */
 
-static int apply(struct parser *p, kz_op op, const int *args, size_t at)
+static int eval_apply(struct parser *p, kz_op op, const int *args, size_t at)
 {
 	return place(p, expr_apply(p->expr, op, args, p->err), at);
 }
@@ -178,7 +178,7 @@ static int apply(struct parser *p, kz_op op, const int *args, size_t at)
 static int apply_two(struct parser *p, kz_op op, int left, int right, size_t at)
 {
 	const int args[] = {left, right};
-	return apply(p, op, args, at);
+	return eval_apply(p, op, args, at);
 }
 
 /* -7 is a number, so that it can be told from 249 in uint8.  False if it is no number yet. */
@@ -231,14 +231,14 @@ static int apply_power(struct parser *p, int base, int exponent, size_t at)
 		p->expr->scalar_count--;
 		p->placed--;
 		p->literal = -1; /* its number becomes that of another node */
-		return apply(p, op, &base, at);
+		return eval_apply(p, op, &base, at);
 	}
 	return apply_two(p, op, base, exponent, at);
 }
 
 /* Operands */
 
-static int parse_number(struct parser *p)
+static int eval_parse_number(struct parser *p)
 {
 	const struct eval_token token = p->token;
 	kz_arg arg = kz_arg_uint(KZ_ARG_UINT, 0, 8);
@@ -304,12 +304,12 @@ static int unknown_name(struct parser *p, const struct eval_token *token)
 	for (size_t i = 0; i < countof(constants); i++) {
 		consider(&nearest, constants[i].name);
 	}
-	return fail(p, token->at, "no variable '%.*s'; there are: %s%s%s%s", shown(token),
+	return eval_fail(p, token->at, "no variable '%.*s'; there are: %s%s%s%s", shown(token),
 		token_text(p, token), list, nearest.name ? " (did you mean '" : "",
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
-static int add_variable(struct parser *p, const struct eval_token *token, size_t index)
+static int eval_add_variable(struct parser *p, const struct eval_token *token, size_t index)
 {
 	return place(p, expr_arg(p->expr, &p->source->vars[index].value, (int)index + 1, p->err),
 		token->at);
@@ -358,13 +358,15 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 {
 	struct nearest nearest = nearest_to(p, token);
 	if (find_variable(p, token) >= 0) {
-		return fail(p, token->at, "'%.*s' is a variable: expected an operator between it "
-			"and '('", shown(token), token_text(p, token));
+		return eval_fail(p, token->at,
+			"'%.*s' is a variable: expected an operator between it and '('",
+			shown(token), token_text(p, token));
 	}
 	for (int i = KZ_REDUCE_SUM; kz_reduce_name((kz_reduce_op)i); i++) {
 		if (name_is(p, token, kz_reduce_name((kz_reduce_op)i))) {
-			return fail(p, token->at, "'%.*s' reduces an array: call kz_reduce, its result "
-				"can be a variable", shown(token), token_text(p, token));
+			return eval_fail(p, token->at,
+				"'%.*s' reduces an array: call kz_reduce, its result can be "
+				"a variable", shown(token), token_text(p, token));
 		}
 	}
 	for (int i = 1; i < EXPR_OPS; i++) {
@@ -379,9 +381,9 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		consider(&nearest, kz_dtype_name(dtype));
 	}
-	return fail(p, token->at, "no function '%.*s'%s%s%s", shown(token), token_text(p, token),
-		nearest.name ? " (did you mean '" : "", nearest.name ? nearest.name : "",
-		nearest.name ? "'?)" : "");
+	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", shown(token),
+		token_text(p, token), nearest.name ? " (did you mean '" : "",
+		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
 /* The operands of a call, up to the parenthesis behind them; returns how many, -1 on failure. */
@@ -406,7 +408,7 @@ static int parse_operands(struct parser *p, int args[3])
 			break;
 		}
 	}
-	return expect(p, TOKEN_RIGHT, "',' or ')'") ? count : -1;
+	return eval_expect(p, TOKEN_RIGHT, "',' or ')'") ? count : -1;
 }
 
 static int parse_call(struct parser *p, const struct eval_token *name)
@@ -422,10 +424,10 @@ static int parse_call(struct parser *p, const struct eval_token *name)
 	}
 	int want = callee.op ? kz_op_arity(callee.op) : 1;
 	if (count != want) {
-		return fail(p, name->at, "%.*s takes %d operand%s, got %d", (int)name->len,
+		return eval_fail(p, name->at, "%.*s takes %d operand%s, got %d", (int)name->len,
 			token_text(p, name), want, plural(want), count);
 	}
-	return callee.op ? apply(p, callee.op, args, name->at)
+	return callee.op ? eval_apply(p, callee.op, args, name->at)
 		: place(p, expr_cast(p->expr, args[0], callee.dtype, p->err), name->at);
 }
 
@@ -435,7 +437,7 @@ static int parse_name(struct parser *p, const struct eval_token *token)
 	struct callee callee;
 	int variable = find_variable(p, token);
 	if (variable >= 0) {
-		return add_variable(p, token, (size_t)variable);
+		return eval_add_variable(p, token, (size_t)variable);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
 		if (name_is(p, token, constants[i].name)) {
@@ -458,16 +460,16 @@ static int parse_primary(struct parser *p)
 	case TOKEN_INTEGER:
 	case TOKEN_REAL:
 	case TOKEN_IMAGINARY:
-		return parse_number(p);
+		return eval_parse_number(p);
 	case TOKEN_LEFT:
 		advance(p);
 		int node = nested(p, parse_choice);
-		return node >= 0 && expect(p, TOKEN_RIGHT, "an operator or ')'") ? node : -1;
+		return node >= 0 && eval_expect(p, TOKEN_RIGHT, "an operator or ')'") ? node : -1;
 	case TOKEN_NAME:
 		advance(p);
 		return p->token.kind == TOKEN_LEFT ? parse_call(p, &token) : parse_name(p, &token);
 	case TOKEN_NOT:
-		return fail(p, token.at, "'not' binds less than what is before it: expected "
+		return eval_fail(p, token.at, "'not' binds less than what is before it: expected "
 			"parentheses around it");
 	default:
 		return unexpected(p, "a number, a name or '('");
@@ -500,7 +502,7 @@ static int parse_unary(struct parser *p)
 	if (node < 0 || (op == KZ_OP_NEGATIVE && negate_number(p, node))) {
 		return node;
 	}
-	return apply(p, op, &node, token.at);
+	return eval_apply(p, op, &node, token.at);
 }
 
 static int parse_binary(struct parser *p, enum level lowest);
@@ -567,7 +569,7 @@ static int parse_binary(struct parser *p, enum level lowest)
 	if (first.kind == TOKEN_NOT && lowest <= LEVEL_NOT) {
 		advance(p);
 		left = nested(p, parse_not);
-		left = left < 0 ? -1 : apply(p, KZ_OP_LOGICAL_NOT, &left, first.at);
+		left = left < 0 ? -1 : eval_apply(p, KZ_OP_LOGICAL_NOT, &left, first.at);
 	} else {
 		left = parse_unary(p);
 	}
@@ -596,13 +598,13 @@ static int parse_choice(struct parser *p)
 	}
 	advance(p);
 	const int second = is_python ? parse_binary(p, LEVEL_OR) : nested(p, parse_choice);
-	if (second < 0 || !expect(p, is_python ? TOKEN_ELSE : TOKEN_COLON,
+	if (second < 0 || !eval_expect(p, is_python ? TOKEN_ELSE : TOKEN_COLON,
 			is_python ? "an operator or 'else'" : "an operator or ':'")) {
 		return -1;
 	}
 	const int third = nested(p, parse_choice);
 	const int args[] = {is_python ? second : first, is_python ? first : second, third};
-	return third < 0 ? -1 : apply(p, KZ_OP_WHERE, args, token.at);
+	return third < 0 ? -1 : eval_apply(p, KZ_OP_WHERE, args, token.at);
 }
 
 static bool check_variables(const struct eval_source *source, kz_error *err)
@@ -630,7 +632,7 @@ bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err)
 	}
 	advance(&p);
 	if (p.token.kind == TOKEN_END) {
-		return fail(&p, p.token.at, "the expression is empty") >= 0;
+		return eval_fail(&p, p.token.at, "the expression is empty") >= 0;
 	}
 	int node = parse_choice(&p);
 	if (node >= 0 && p.token.kind != TOKEN_END) {

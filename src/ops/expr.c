@@ -147,7 +147,7 @@ static kz_dtype float_of(kz_dtype dtype, bool weak)
 
 /* Nodes */
 
-static int add_node(struct expr *expr, int op, kz_dtype dtype, const int *args, int arity,
+static int expr_add_node(struct expr *expr, int op, kz_dtype dtype, const int *args, int arity,
 	kz_error *err)
 {
 	if (expr->node_count == EXPR_NODES) {
@@ -179,7 +179,7 @@ int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 		error_set(err, KZ_INVALID, "an expression has at most %d arrays", EXPR_ARRAYS);
 		return -1;
 	}
-	int node = add_node(expr, EXPR_ARRAY, array->dtype, &which, 1, err);
+	int node = expr_add_node(expr, EXPR_ARRAY, array->dtype, &which, 1, err);
 	if (node >= 0) {
 		expr->arrays[which] = array;
 		expr->loads[which] = (uint16_t)node;
@@ -195,7 +195,7 @@ static int add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value,
 		error_set(err, KZ_INVALID, "an expression has at most %d numbers", EXPR_SCALARS);
 		return -1;
 	}
-	int node = add_node(expr, EXPR_SCALAR, dtype, &which, 1, err);
+	int node = expr_add_node(expr, EXPR_SCALAR, dtype, &which, 1, err);
 	if (node >= 0) {
 		expr->scalars[expr->scalar_count++] = value;
 		expr->nodes[node].weak = dtype != KZ_BOOL;
@@ -254,13 +254,13 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 
 int expr_index(struct expr *expr, kz_error *err)
 {
-	return add_node(expr, EXPR_INDEX, KZ_I64, NULL, 0, err);
+	return expr_add_node(expr, EXPR_INDEX, KZ_I64, NULL, 0, err);
 }
 
 /* Types of operands */
 
 /* Whether a weak integer fits the integer type. */
-static bool fits(const struct expr *expr, const struct expr_node *node, kz_dtype dtype)
+static bool expr_value_fits(const struct expr *expr, const struct expr_node *node, kz_dtype dtype)
 {
 	const union expr_value *value = &expr->scalars[node->args[0]];
 	int bits = 8 * (int)kz_dtype_size(dtype);
@@ -279,7 +279,7 @@ static bool settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dt
 {
 	union expr_value *value = &expr->scalars[node->args[0]];
 	if (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)) {
-		if (!fits(expr, node, dtype)) {
+		if (!expr_value_fits(expr, node, dtype)) {
 			error_set(err, KZ_RANGE, node->dtype == KZ_U64 ? "%llu does not fit in %s"
 				: "%lld does not fit in %s", (long long)value->i,
 				kz_dtype_name(dtype));
@@ -318,7 +318,7 @@ int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 			kz_dtype_name(dtype));
 		return -1;
 	}
-	return add_node(expr, EXPR_CAST, dtype, &index, 1, err);
+	return expr_add_node(expr, EXPR_CAST, dtype, &index, 1, err);
 }
 
 /* The types of an operation's operands. */
@@ -380,7 +380,8 @@ static void type_comparison(struct typing *t, kz_dtype common)
 		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
 		const struct expr_node *other = &t->expr->nodes[t->nodes[1 - i]];
 		bool stays = node->weak ? node->op == EXPR_SCALAR && dtype_is_integer(node->dtype)
-				&& dtype_is_integer(common) && !fits(t->expr, node, common)
+				&& dtype_is_integer(common)
+				&& !expr_value_fits(t->expr, node, common)
 			: common == KZ_F64 && dtype_is_integer(node->dtype)
 				&& dtype_is_integer(other->dtype);
 		t->dtype[i] = stays ? node->dtype : t->dtype[i];
@@ -508,7 +509,7 @@ int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
 			return -1;
 		}
 	}
-	int node = add_node(expr, (int)number, t.result, cast, op->arity, err);
+	int node = expr_add_node(expr, (int)number, t.result, cast, op->arity, err);
 	if (node >= 0) {
 		expr->nodes[node].weak = t.weak && t.result != KZ_BOOL;
 	}

@@ -88,7 +88,7 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	}
 }
 
-static void add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
+static void generate_add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
 	uint32_t dtypes = 1u << (target < 16 ? target : 31);
 	bool with_integers = false;
@@ -127,7 +127,7 @@ void generate_number_params(struct str *source, const struct expr *expr)
 	}
 }
 
-static void add_params(struct str *source, const struct generate *generate)
+static void generate_add_params(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	const struct layout *layout = &generate->layout;
@@ -200,7 +200,7 @@ static void add_operation(struct str *source, const struct expr *expr, const str
 	}
 }
 
-static void add_number(struct str *source, const struct expr *expr, int index)
+static void generate_add_number(struct str *source, const struct expr *expr, int index)
 {
 	const struct expr_node *node = &expr->nodes[index];
 	char number[24];
@@ -214,7 +214,7 @@ void generate_numbers(struct str *source, const struct expr *expr)
 {
 	for (int i = 0; i < expr->node_count; i++) {
 		if (expr->nodes[i].op == EXPR_SCALAR) {
-			add_number(source, expr, i);
+			generate_add_number(source, expr, i);
 		}
 	}
 }
@@ -261,7 +261,7 @@ void generate_constants(struct str *source, const struct generate *generate)
 	}
 }
 
-static void add_node(struct str *source, const struct generate *generate, int index)
+static void generate_add_node(struct str *source, const struct generate *generate, int index)
 {
 	const struct expr *expr = generate->expr;
 	const struct expr_node *node = &expr->nodes[index];
@@ -291,7 +291,7 @@ static void add_node(struct str *source, const struct generate *generate, int in
 void generate_nodes(struct str *source, const struct generate *generate)
 {
 	for (int i = 0; i < generate->expr->node_count; i++) {
-		add_node(source, generate, i);
+		generate_add_node(source, generate, i);
 	}
 }
 
@@ -335,7 +335,8 @@ static void add_pack_type(struct str *source, const struct generate *generate, i
 }
 
 /* Begin a loop over the turns of a thread of a GPU, which takes pack `p` of what has `end`. */
-static void open_turns(struct str *source, const struct generate *generate, const char *end)
+static void generate_open_turns(struct str *source, const struct generate *generate,
+	const char *end)
 {
 	str_addf(source, "#pragma unroll\nfor (int turn = 0; turn < %d; turn++) {\n"
 		"const kz_index p = first + turn * blockDim.x;\nif (p < %s) {\n",
@@ -354,7 +355,7 @@ static void add_reads(struct str *source, const struct generate *generate, const
 			str_addf(source, " pack%d[%d];\n", k, layout->turns);
 		}
 	}
-	open_turns(source, generate, end);
+	generate_open_turns(source, generate, end);
 	for (int k = 1; k <= generate->expr->array_count; k++) {
 		if (layout->constant >> (k - 1) & 1) {
 			continue;
@@ -381,7 +382,7 @@ static void add_turns(struct str *source, const struct generate *generate, const
 	str_addf(source, "const kz_index first = blockIdx.x * (kz_index)(blockDim.x * %d)"
 		" + threadIdx.x;\n", generate->layout.turns);
 	add_reads(source, generate, end);
-	open_turns(source, generate, end);
+	generate_open_turns(source, generate, end);
 	if (pack > 1) {
 		add_pack_type(source, generate, 0);
 		str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
@@ -449,7 +450,7 @@ static void add_row(struct str *source, const struct generate *generate)
 	add_row_pointers(source, generate);
 }
 
-static void add_rows(struct str *source, const struct generate *generate)
+static void generate_add_rows(struct str *source, const struct generate *generate)
 {
 	str_add(source, "for (kz_index row = blockIdx.y * (kz_index)blockDim.y + threadIdx.y;"
 		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
@@ -518,17 +519,17 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 	if (generate->layout.serial) {
 		add_serial_rows(source, generate);
 	} else {
-		add_rows(source, generate);
+		generate_add_rows(source, generate);
 	}
 }
 
 void generate_elementwise(struct str *source, const void *context)
 {
 	const struct generate *generate = context;
-	add_prelude(source, generate->expr, generate->dtype);
+	generate_add_prelude(source, generate->expr, generate->dtype);
 	str_addf(source, "typedef unsigned %s kz_index;\n",
 		generate->layout.wide ? "long long" : "int");
-	add_params(source, generate);
+	generate_add_params(source, generate);
 	generate_numbers(source, generate->expr);
 	if (generate->layout.ndim) {
 		add_strided_loops(source, generate);

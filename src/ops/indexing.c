@@ -34,7 +34,7 @@ struct wanted {
 	int64_t element_size;
 };
 
-static void write_source(struct str *source, const void *context)
+static void indexing_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
 	int64_t size = wanted->element_size;
@@ -61,7 +61,7 @@ struct run {
 	struct kz_array *arrays[3];
 };
 
-static kz_status run_kernel(struct kz_device *dev, const struct run *run, kz_error *err)
+static kz_status indexing_run_kernel(struct kz_device *dev, const struct run *run, kz_error *err)
 {
 	struct memory *used[3];
 	struct wanted wanted = {run->kernel, dev->serial, run->element_size};
@@ -69,7 +69,7 @@ static kz_status run_kernel(struct kz_device *dev, const struct run *run, kz_err
 		char family[8];
 		struct wanted wanted;
 	} key = {.family = "index", .wanted = wanted};
-	struct kernels_want want = {&key, sizeof(key), write_source, &wanted,
+	struct kernels_want want = {&key, sizeof(key), indexing_write_source, &wanted,
 		kernel_names[run->kernel]};
 	struct kernels_call call = {
 		.stream = &dev->stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
@@ -130,7 +130,7 @@ static kz_status check_range(struct kz_array *indexes, int64_t extent, const cha
 	CUdeviceptr address[2] = {array_address(indexes), array_address(bad)};
 	void *params[] = {&address[0], &indexes->count, &extent, &address[1]};
 	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
-	if (!(st = run_kernel(dev, &run, err))
+	if (!(st = indexing_run_kernel(dev, &run, err))
 	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
 		st = report_bad(indexes, (int64_t)place, extent, where, err);
 	}
@@ -203,7 +203,7 @@ static kz_status shape_of_taken(kz_shape *out, const kz_shape *shape, const kz_s
 }
 
 /* Both arrays are contiguous, the indexes are good. */
-static kz_status take(kz_array **out, struct kz_array *array, const kz_shape *shape,
+static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_shape *shape,
 	struct kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err)
 {
 	struct kz_device *dev = kz_array_device(array);
@@ -226,7 +226,7 @@ static kz_status take(kz_array **out, struct kz_array *array, const kz_shape *sh
 		&extent, &inner, &how};
 	struct run run = {TAKE, kz_dtype_size(array->dtype), result->count, params,
 		{result, array, indexes}};
-	return array_finish(out, result, run_kernel(dev, &run, err));
+	return array_finish(out, result, indexing_run_kernel(dev, &run, err));
 }
 
 kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
@@ -247,7 +247,7 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
 	if (!(st = prepare_indexes(&places, indexes, shape.dims[axis], where, mode, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
-		st = take(out, from, &shape, places, axis, mode, err);
+		st = indexing_take(out, from, &shape, places, axis, mode, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -257,8 +257,8 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 /* Put */
 
 /* `to` and the others are contiguous, the indexes good. */
-static kz_status put(struct kz_array *to, struct kz_array *indexes, struct kz_array *values,
-	kz_index_mode mode, kz_error *err)
+static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
+	struct kz_array *values, kz_index_mode mode, kz_error *err)
 {
 	int how = (int)mode;
 	CUdeviceptr address[3] = {array_address(to), array_address(values), array_address(indexes)};
@@ -266,7 +266,7 @@ static kz_status put(struct kz_array *to, struct kz_array *indexes, struct kz_ar
 		&to->count, &how};
 	struct run run = {PUT, kz_dtype_size(to->dtype), indexes->count, params,
 		{to, values, indexes}};
-	return run_kernel(kz_array_device(to), &run, err);
+	return indexing_run_kernel(kz_array_device(to), &run, err);
 }
 
 /* Into a view: through a row-major copy of it. */
@@ -275,7 +275,7 @@ static kz_status put_strided(struct kz_array *to, struct kz_array *indexes,
 {
 	struct kz_array *copy = NULL;
 	kz_status st = elementwise_contiguous(&copy, to, to->dtype, err);
-	if (!st && !(st = put(copy, indexes, values, mode, err))) {
+	if (!st && !(st = indexing_put(copy, indexes, values, mode, err))) {
 		st = kz_array_assign(to, copy, err);
 	}
 	kz_array_release(copy);
@@ -316,7 +316,7 @@ kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_
 	}
 	if (!(st = elementwise_contiguous(&from, values, array->dtype, err))) {
 		st = kz_array_is_contiguous(array) && from->buffer->memory != array->buffer->memory
-			? put(array, places, from, mode, err)
+			? indexing_put(array, places, from, mode, err)
 			: put_strided(array, places, from, mode, err);
 	}
 	kz_array_release(places);
@@ -361,13 +361,13 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, kz_error *er
 	CUdeviceptr address[3] = {array_address(counts), array_address(mask), 0};
 	void *count_params[] = {&address[0], &address[1], &mask->count};
 	struct run count = {COUNT, 1, mask->count, count_params, {counts, mask}};
-	if (!(st = run_kernel(dev, &count, err)) && !(st = sum_counts(counts, &total, err))
+	if (!(st = indexing_run_kernel(dev, &count, err)) && !(st = sum_counts(counts, &total, err))
 	    && !(st = kz_array_create(&places, dev, KZ_I64, KZ_SHAPE(total), err))) {
 		address[2] = array_address(places);
 		void *place_params[] = {&address[2], &address[1], &address[0], &mask->count};
 		struct run find = {PLACES, 1, total ? mask->count : 0, place_params,
 			{places, mask, counts}};
-		st = run_kernel(dev, &find, err);
+		st = indexing_run_kernel(dev, &find, err);
 	}
 	kz_array_release(counts);
 	return array_finish(out, places, st);
@@ -450,7 +450,7 @@ kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_
 	if (!(st = mask_of(&bytes, mask, err)) && !(st = find_places(&places, bytes, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
 		kz_shape flat = KZ_SHAPE(array->count);
-		st = take(out, from, &flat, places, 0, KZ_INDEX_CHECK, err);
+		st = indexing_take(out, from, &flat, places, 0, KZ_INDEX_CHECK, err);
 	}
 	kz_array_release(bytes);
 	kz_array_release(places);

@@ -27,7 +27,7 @@ struct join {
 
 /* Look at the arrays and the options; the shape is that of the first array, the dtype what all have
  * in common. */
-static kz_status begin(struct join *join, kz_array **out, const kz_op_options *options,
+static kz_status join_begin(struct join *join, kz_array **out, const kz_op_options *options,
 	kz_error *err)
 {
 	struct kz_array *const *items = join->arrays.items;
@@ -62,7 +62,8 @@ static kz_status begin(struct join *join, kz_array **out, const kz_op_options *o
 	return st;
 }
 
-static kz_status check_into(const struct join *join, const struct kz_array *into, kz_error *err)
+static kz_status join_check_into(const struct join *join, const struct kz_array *into,
+	kz_error *err)
 {
 	if (!shape_equal(&into->shape, &join->shape)) {
 		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
@@ -77,11 +78,11 @@ static kz_status check_into(const struct join *join, const struct kz_array *into
 
 /* Make the place for the result: what the options say if it has the type that they ask for, and shares
  * no memory with an array that is yet to be read; else a new array. */
-static kz_status open_result(struct join *join, kz_error *err)
+static kz_status join_open_result(struct join *join, kz_error *err)
 {
 	struct kz_array *into = join->how.into;
 	bool is_free = into && (!join->asked || join->asked == into->dtype);
-	kz_status st = into ? check_into(join, into, err) : KZ_OK;
+	kz_status st = into ? join_check_into(join, into, err) : KZ_OK;
 	for (int64_t i = 0; !st && is_free && i < join->arrays.count; i++) {
 		is_free = into->buffer->memory != join->arrays.items[i]->buffer->memory;
 	}
@@ -93,8 +94,8 @@ static kz_status open_result(struct join *join, kz_error *err)
 		into && !join->asked ? into->dtype : join->dtype, join->shape, err);
 }
 
-static kz_status copy(const struct join *join, struct kz_array *to, const struct kz_array *from,
-	kz_error *err)
+static kz_status join_copy(const struct join *join, struct kz_array *to,
+	const struct kz_array *from, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = join->how;
@@ -110,7 +111,7 @@ static kz_status copy_part(const struct join *join, const struct kz_array *part,
 {
 	struct kz_array *to = NULL;
 	kz_status st = view_end(&to, part, join->result, err);
-	st = st ? st : copy(join, to, from, err);
+	st = st ? st : join_copy(join, to, from, err);
 	kz_array_release(to);
 	return st;
 }
@@ -120,7 +121,7 @@ static kz_status end(kz_array **out, struct join *join, kz_status st, kz_error *
 {
 	struct kz_array *into = join->how.into;
 	if (into && join->result != into) {
-		st = st ? st : copy(join, into, join->result, err);
+		st = st ? st : join_copy(join, into, join->result, err);
 		kz_array_release(join->result);
 		join->result = into;
 	}
@@ -136,7 +137,8 @@ static kz_status end(kz_array **out, struct join *join, kz_status st, kz_error *
 /* Several arrays */
 
 /* The extents must be the first array's, but along `axis`, if that is one; *total is their sum. */
-static kz_status check_shapes(const struct join *join, int64_t axis, int64_t *total, kz_error *err)
+static kz_status join_check_shapes(const struct join *join, int64_t axis, int64_t *total,
+	kz_error *err)
 {
 	*total = 0;
 	for (int64_t i = 0; i < join->arrays.count; i++) {
@@ -164,13 +166,13 @@ kz_status kz_array_concatenate(kz_array **out, kz_arrays arrays, int64_t axis,
 	struct join join = {.verb = "concatenate", .arrays = arrays};
 	int64_t total, start = 0;
 	kz_status st;
-	if ((st = begin(&join, out, options, err))
+	if ((st = join_begin(&join, out, options, err))
 	    || (st = axis_resolve(&axis, &join.shape, err))
-	    || (st = check_shapes(&join, axis, &total, err))) {
+	    || (st = join_check_shapes(&join, axis, &total, err))) {
 		return st;
 	}
 	join.shape.dims[axis] = total;
-	st = open_result(&join, err);
+	st = join_open_result(&join, err);
 	for (int64_t i = 0; !st && i < arrays.count; i++) {
 		struct kz_array part;
 		int64_t extent = arrays.items[i]->shape.dims[axis];
@@ -204,11 +206,12 @@ kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 	struct join join = {.verb = "stack", .arrays = arrays};
 	int64_t total;
 	kz_status st;
-	if ((st = begin(&join, out, options, err)) || (st = check_shapes(&join, -1, &total, err))
+	if ((st = join_begin(&join, out, options, err))
+	    || (st = join_check_shapes(&join, -1, &total, err))
 	    || (st = add_axis(&join.shape, &axis, arrays.count, err))) {
 		return st;
 	}
-	st = open_result(&join, err);
+	st = join_open_result(&join, err);
 	for (int64_t i = 0; !st && i < arrays.count; i++) {
 		struct kz_array part;
 		view_draft(&part, join.result);
@@ -228,7 +231,7 @@ static void add_to_draft(struct kz_array *draft, int64_t extent, int64_t stride)
 }
 
 /* Multiply the extents of the result by the counts; both have as many axes. */
-static kz_status multiply(struct join *join, const kz_shape *counts, kz_error *err)
+static kz_status join_multiply(struct join *join, const kz_shape *counts, kz_error *err)
 {
 	for (int64_t i = 0; i < counts->ndim; i++) {
 		int64_t *extent = &join->shape.dims[i];
@@ -277,7 +280,7 @@ static kz_status run_times(kz_array **out, struct join *join, const kz_shape *co
 	kz_error *err)
 {
 	int64_t axes = counts->ndim;
-	kz_status st = multiply(join, counts, err);
+	kz_status st = join_multiply(join, counts, err);
 	for (int64_t i = 0; i < counts->ndim; i++) {
 		axes += counts->dims[i] != 1;
 	}
@@ -286,7 +289,7 @@ static kz_status run_times(kz_array **out, struct join *join, const kz_shape *co
 			"%s: expected at most %d axes, each repeated one counted twice, got %lld",
 			join->verb, KZ_MAX_DIMS, (long long)axes);
 	}
-	if (st || (st = open_result(join, err))) {
+	if (st || (st = join_open_result(join, err))) {
 		return st;
 	}
 	return end(out, join, copy_times(join, counts, inside, err), err);
@@ -307,7 +310,7 @@ kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 {
 	struct join join = {.verb = "tile", .arrays = {&array, 1}};
 	kz_status st;
-	if ((st = begin(&join, out, options, err)) || (st = shape_check(&counts, err))) {
+	if ((st = join_begin(&join, out, options, err)) || (st = shape_check(&counts, err))) {
 		return st;
 	}
 	int64_t ndim = counts.ndim > join.shape.ndim ? counts.ndim : join.shape.ndim;
@@ -321,7 +324,7 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 {
 	struct join join = {.verb = "repeat", .arrays = {&array, 1}};
 	kz_shape counts = {0, {0}};
-	kz_status st = begin(&join, out, options, err);
+	kz_status st = join_begin(&join, out, options, err);
 	if (st) {
 		return st;
 	}
@@ -359,8 +362,9 @@ kz_status kz_array_roll(kz_array **out, kz_array *array, int64_t shift, int64_t 
 {
 	struct join join = {.verb = "roll", .arrays = {&array, 1}};
 	kz_status st;
-	if ((st = begin(&join, out, options, err)) || (st = axis_resolve(&axis, &join.shape, err))
-	    || (st = open_result(&join, err))) {
+	if ((st = join_begin(&join, out, options, err))
+	    || (st = axis_resolve(&axis, &join.shape, err))
+	    || (st = join_open_result(&join, err))) {
 		return st;
 	}
 	int64_t extent = join.shape.dims[axis];

@@ -43,7 +43,7 @@ struct kernel_table {
 };
 
 /* The table of a device; NULL if nobody has made one. */
-static struct kernel_table *table_there(const struct kz_device *dev)
+static struct kernel_table *kernels_table_there(const struct kz_device *dev)
 {
 	return (struct kernel_table *)device_table(dev, DEVICE_KERNELS);
 }
@@ -80,7 +80,7 @@ static struct entry **find_slot(const struct kernel_table *table, uint64_t hash,
 }
 
 /* Keep at least half of the slots empty. */
-static bool grow(struct kernel_table *table)
+static bool kernels_grow(struct kernel_table *table)
 {
 	if (table->room > 2 * table->count) {
 		return true;
@@ -102,7 +102,7 @@ static bool grow(struct kernel_table *table)
 	return true;
 }
 
-static void entry_free(struct entry *entry)
+static void kernels_free_entry(struct entry *entry)
 {
 	if (entry) {
 		module_drop(entry->module);
@@ -115,7 +115,7 @@ static void entry_free(struct entry *entry)
 static struct entry *find_or_add(struct kernel_table *table, const struct kernels_want *want,
 	uint64_t hash)
 {
-	if (!grow(table)) {
+	if (!kernels_grow(table)) {
 		return NULL;
 	}
 	struct entry **slot = find_slot(table, hash, want->key, want->size);
@@ -124,7 +124,7 @@ static struct entry *find_or_add(struct kernel_table *table, const struct kernel
 	}
 	struct entry *entry = mem_zalloc(1, sizeof(*entry));
 	if (entry && !(entry->key = mem_alloc(want->size))) {
-		entry_free(entry);
+		kernels_free_entry(entry);
 		return NULL;
 	}
 	if (entry) {
@@ -138,7 +138,7 @@ static struct entry *find_or_add(struct kernel_table *table, const struct kernel
 	return entry;
 }
 
-static kz_status compile(struct entry *entry, struct kz_device *dev,
+static kz_status kernels_compile(struct entry *entry, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err)
 {
 	/* Each operation rounds, fused or not, as it does alone. */
@@ -169,13 +169,13 @@ static kz_status compile(struct entry *entry, struct kz_device *dev,
 }
 
 /* Compile an entry that this thread has taken; the lock is held before and after. */
-static kz_status fill(struct kernel_table *table, struct entry *entry, struct kz_device *dev,
-	const struct kernels_want *want, kz_error *err)
+static kz_status kernels_fill(struct kernel_table *table, struct entry *entry,
+	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
 {
 	struct entry made = {.kernel = NULL};
 	entry->failed = false;
 	pthread_mutex_unlock(&table->lock);
-	kz_status st = compile(&made, dev, want, err);
+	kz_status st = kernels_compile(&made, dev, want, err);
 	pthread_mutex_lock(&table->lock);
 	entry->module = made.module;
 	entry->kernel = made.kernel;
@@ -185,8 +185,8 @@ static kz_status fill(struct kernel_table *table, struct entry *entry, struct kz
 	return st;
 }
 
-static kz_status find(struct kz_kernel **out, struct kernel_table *table, struct kz_device *dev,
-	const struct kernels_want *want, uint64_t hash, kz_error *err)
+static kz_status kernels_find(struct kz_kernel **out, struct kernel_table *table,
+	struct kz_device *dev, const struct kernels_want *want, uint64_t hash, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&table->lock);
@@ -199,7 +199,7 @@ static kz_status find(struct kz_kernel **out, struct kernel_table *table, struct
 	} else if (entry->kernel) {
 		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 	} else {
-		st = fill(table, entry, dev, want, err);
+		st = kernels_fill(table, entry, dev, want, err);
 	}
 	*out = st ? NULL : entry->kernel;
 	if (!st) {
@@ -214,7 +214,7 @@ static void kernels_end(struct device_table *base)
 {
 	struct kernel_table *table = (struct kernel_table *)base;
 	for (size_t i = 0; i < table->room; i++) {
-		entry_free(table->slots[i]);
+		kernels_free_entry(table->slots[i]);
 	}
 	mem_free(table->slots);
 	pthread_cond_destroy(&table->changed);
@@ -223,9 +223,9 @@ static void kernels_end(struct device_table *base)
 }
 
 /* The table of a device, made by whoever needs it first. */
-static struct kernel_table *table_of(struct kz_device *dev)
+static struct kernel_table *kernels_table_of(struct kz_device *dev)
 {
-	struct kernel_table *table = table_there(dev);
+	struct kernel_table *table = kernels_table_there(dev);
 	if (table) {
 		return table;
 	}
@@ -242,7 +242,7 @@ static struct kernel_table *table_of(struct kz_device *dev)
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err)
 {
-	struct kernel_table *table = table_of(dev);
+	struct kernel_table *table = kernels_table_of(dev);
 	if (!table) {
 		return error_no_memory(err);
 	}
@@ -254,18 +254,18 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 		*out = entry->kernel;
 		return KZ_OK;
 	}
-	return find(out, table, dev, want, hash, err);
+	return kernels_find(out, table, dev, want, hash, err);
 }
 
 void kernels_hit(struct kz_device *dev)
 {
-	struct kernel_table *table = table_there(dev);
+	struct kernel_table *table = kernels_table_there(dev);
 	atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 }
 
 void kernels_count(struct kz_device *dev)
 {
-	struct kernel_table *table = table_of(dev);
+	struct kernel_table *table = kernels_table_of(dev);
 	if (table) {
 		pthread_mutex_lock(&table->lock);
 		table->compiled_count++;
@@ -275,7 +275,7 @@ void kernels_count(struct kz_device *dev)
 
 void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 {
-	struct kernel_table *table = dev ? table_there(dev) : NULL;
+	struct kernel_table *table = dev ? kernels_table_there(dev) : NULL;
 	if (!out) {
 		return;
 	}

@@ -45,7 +45,7 @@ struct wanted {
 	int serial;
 };
 
-static void write_source(struct str *source, const void *context)
+static void linalg_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
 	bool is_integer = wanted->dtype < KZ_F16;
@@ -60,20 +60,20 @@ static void write_source(struct str *source, const void *context)
 	str_add(source, device_matmul);
 }
 
-static kz_status find_kernel(struct product *p, kz_error *err)
+static kz_status linalg_find_kernel(struct product *p, kz_error *err)
 {
 	struct {
 		char family[8];
 		struct wanted wanted;
 	} key = {"matmul", {p->c->dtype, p->device->serial}};
-	struct kernels_want want = {&key, sizeof(key), write_source, &key.wanted, "matmul"};
+	struct kernels_want want = {&key, sizeof(key), linalg_write_source, &key.wanted, "matmul"};
 	return kernels_get(&p->kernel, p->device, &want, err);
 }
 
 /* Launches */
 
 /* `count` matrices, beginning at these bytes behind the arrays' first elements. */
-static kz_status launch(const struct product *p, int64_t count, const int64_t offset[3],
+static kz_status linalg_launch(const struct product *p, int64_t count, const int64_t offset[3],
 	kz_error *err)
 {
 	const struct kz_array *arrays[3] = {p->c, p->a, p->b};
@@ -102,7 +102,7 @@ static kz_status launch(const struct product *p, int64_t count, const int64_t of
 }
 
 /* The batch's last extent in one launch, the others one after the other. */
-static kz_status launch_all(struct product *p, kz_error *err)
+static kz_status linalg_launch_all(struct product *p, kz_error *err)
 {
 	int64_t index[KZ_MAX_DIMS] = {0};
 	int64_t offset[3] = {0};
@@ -114,7 +114,7 @@ static kz_status launch_all(struct product *p, kz_error *err)
 	p->matrices.b_next = last >= 0 ? p->b_strides[last] / p->size : 0;
 	for (int64_t done = 0; done < p->c->count; done += count * matrix) {
 		offset[0] = done * p->size;
-		kz_status st = launch(p, count, offset, err);
+		kz_status st = linalg_launch(p, count, offset, err);
 		if (st) {
 			return st;
 		}
@@ -155,7 +155,7 @@ static struct operand as_matrices(const struct kz_array *array, bool is_first)
 	return out;
 }
 
-static kz_status find_shape(kz_shape *out, struct product *p, kz_error *err)
+static kz_status linalg_find_shape(kz_shape *out, struct product *p, kz_error *err)
 {
 	if (p->a->shape.ndim == 0 || p->b->shape.ndim == 0) {
 		return error_set(err, KZ_INVALID, "matmul: expected operands of one extent or more, "
@@ -194,7 +194,7 @@ static void find_batch_strides(int64_t *strides, const struct kz_array *array,
 	}
 }
 
-static void find_strides(struct product *p)
+static void linalg_find_strides(struct product *p)
 {
 	int64_t a_ndim = p->a->shape.ndim;
 	int64_t b_ndim = p->b->shape.ndim;
@@ -221,7 +221,7 @@ static bool is_usable(const struct kz_array *array, kz_dtype dtype, bool needs_r
 			|| array->shape.dims[ndim - 1] == 1);
 }
 
-static kz_status prepare(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+static kz_status linalg_prepare(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	bool needs_rows, kz_error *err)
 {
 	if (is_usable(array, dtype, needs_rows)) {
@@ -232,7 +232,7 @@ static kz_status prepare(struct kz_array **out, struct kz_array *array, kz_dtype
 }
 
 /* The product in the type of p->c, which is there. */
-static kz_status multiply(struct product *p, kz_array *a, kz_array *b, kz_error *err)
+static kz_status linalg_multiply(struct product *p, kz_array *a, kz_array *b, kz_error *err)
 {
 	kz_status st;
 	if (p->c->count == 0) {
@@ -243,11 +243,11 @@ static kz_status multiply(struct product *p, kz_array *a, kz_array *b, kz_error 
 	}
 	p->a = NULL;
 	p->b = NULL;
-	if (!(st = prepare(&p->a, a, p->c->dtype, false, err))
-	    && !(st = prepare(&p->b, b, p->c->dtype, true, err))
-	    && !(st = find_kernel(p, err))) {
-		find_strides(p);
-		st = launch_all(p, err);
+	if (!(st = linalg_prepare(&p->a, a, p->c->dtype, false, err))
+	    && !(st = linalg_prepare(&p->b, b, p->c->dtype, true, err))
+	    && !(st = linalg_find_kernel(p, err))) {
+		linalg_find_strides(p);
+		st = linalg_launch_all(p, err);
 	}
 	kz_array_release(p->a);
 	kz_array_release(p->b);
@@ -296,7 +296,8 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		*out = NULL;
 	}
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = check_operands(a, b, &dtype, err)) || (st = find_shape(&shape, &p, err))) {
+	    || (st = check_operands(a, b, &dtype, err))
+	    || (st = linalg_find_shape(&shape, &p, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
@@ -310,7 +311,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	}
 	p.size = kz_dtype_size(sums);
 	struct kz_array *c = p.c;
-	if (!(st = multiply(&p, a, b, err))) {
+	if (!(st = linalg_multiply(&p, a, b, err))) {
 		if (sums == dtype && !wanted && !how.into) {
 			*out = kz_array_retain(c);
 		} else {

@@ -20,7 +20,7 @@ static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype
 }
 
 /* Nodes know that they failed, not how: once more with an error value, which no other call pays for. */
-static kz_status explain(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+static kz_status ops_explain(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
 {
 	kz_error first = KZ_ERROR_INIT;
@@ -32,13 +32,14 @@ static kz_status explain(struct expr *expr, kz_op op, const kz_args *args, kz_dt
 }
 
 /* The expression of one operation; what failed is in `err`. */
-static kz_status build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
 {
-	return try_build(expr, op, args, dtype, NULL) ? KZ_OK : explain(expr, op, args, dtype, err);
+	return try_build(expr, op, args, dtype, NULL) ? KZ_OK
+		: ops_explain(expr, op, args, dtype, err);
 }
 
-static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
+static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
 	kz_error *err, const kz_args *args)
 {
 	struct expr expr;
@@ -59,7 +60,7 @@ static kz_status apply(kz_array **out, kz_op op, const struct elementwise *how, 
 		return st;
 	}
 	noted.done = known ? &done : NULL;
-	if ((st = build(&expr, op, args, dtype, err))
+	if ((st = ops_build(&expr, op, args, dtype, err))
 	    || (st = elementwise_run(out, &expr, &noted, err))) {
 		return st;
 	}
@@ -84,19 +85,19 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	return apply(out, op, &how, dtype, err, &args);
+	return ops_apply(out, op, &how, dtype, err, &args);
 }
 
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
 	const struct elementwise how = {.into = into};
 	kz_status st = object_check(into, "an array", err);
-	return st ? st : apply(NULL, op, &how, 0, err, &args);
+	return st ? st : ops_apply(NULL, op, &how, 0, err, &args);
 }
 
 /* Copies: expressions of nothing but an array. */
 
-static kz_status copy(kz_array **out, const kz_array *array, kz_dtype dtype, kz_error *err)
+static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = NULL};
@@ -115,13 +116,13 @@ static kz_status copy(kz_array **out, const kz_array *array, kz_dtype dtype, kz_
 kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : copy(out, array, dtype, err);
+	return st ? st : ops_copy_as(out, array, dtype, err);
 }
 
 kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : copy(out, array, array ? array->dtype : 0, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, err);
 }
 
 kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,

@@ -36,7 +36,7 @@ static uint64_t alignment_of(kz_dtype dtype)
 
 /* The usual case, in which there is nothing to put in order: all arrays have the result's shape, and
  * lie row-major without gaps. */
-static bool is_flat(struct plan *plan, const kz_shape *shape)
+static bool plan_is_flat(struct plan *plan, const kz_shape *shape)
 {
 	for (int k = 0; k < plan->count; k++) {
 		const struct kz_array *array = plan_operand(plan, k);
@@ -49,7 +49,7 @@ static bool is_flat(struct plan *plan, const kz_shape *shape)
 	return true;
 }
 
-static kz_status find_strides(struct plan *plan, const kz_shape *shape, kz_error *err)
+static kz_status plan_find_strides(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
 	plan->ndim = (int)shape->ndim;
 	memcpy(plan->dims, shape->dims, (size_t)plan->ndim * sizeof(plan->dims[0]));
@@ -103,7 +103,7 @@ static void follow_target(struct plan *plan)
 
 /* What a thread of a GPU takes: 16 bytes of the widest elements, of the smallest no less than 4 at
  * once if these lie so.  Constants are read once. */
-static void choose_pack(struct plan *plan)
+static void plan_choose_pack(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	unsigned smallest = 4, widest = 1, bits = 0;
@@ -149,7 +149,7 @@ static void classify_device(struct plan *plan)
 	struct layout *layout = &plan->layout;
 	layout->wide = plan->target->count > INT32_MAX;
 	if (!plan->device->serial) {
-		choose_pack(plan);
+		plan_choose_pack(plan);
 		return;
 	}
 	layout->wide = true;
@@ -165,8 +165,8 @@ kz_status plan_layout(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
 	plan->count = 1 + plan->expr->array_count;
 	plan->layout = (struct layout){0};
-	if (!is_flat(plan, shape)) {
-		kz_status st = find_strides(plan, shape, err);
+	if (!plan_is_flat(plan, shape)) {
+		kz_status st = plan_find_strides(plan, shape, err);
 		if (st) {
 			return st;
 		}
@@ -186,7 +186,7 @@ struct extents {
 	int64_t words[2 + KZ_MAX_DIMS + PLAN_OPERANDS * KZ_MAX_DIMS];
 };
 
-static void fill_extents(struct extents *extents, const struct plan *plan)
+static void plan_fill_extents(struct extents *extents, const struct plan *plan)
 {
 	int ndim = plan->ndim;
 	int64_t inner = plan->dims[ndim - 1];
@@ -225,7 +225,7 @@ static int64_t serial_chunk(const struct plan *plan)
 	return share >= most ? most : share > least ? share : least;
 }
 
-static void choose_grid(struct kernels_call *call, const struct plan *plan)
+static void plan_choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
 	const struct layout *layout = &plan->layout;
@@ -258,7 +258,7 @@ kz_status plan_launch(const struct plan *plan, struct kz_kernel *kernel, kz_erro
 		used[k] = plan_operand(plan, k)->buffer->memory;
 	}
 	if (plan->layout.ndim) {
-		fill_extents(&extents, plan);
+		plan_fill_extents(&extents, plan);
 	}
 	params[n++] = plan->layout.ndim ? (void *)&extents : &count;
 	for (int i = 0; i < plan->expr->scalar_count; i++) {
@@ -269,6 +269,6 @@ kz_status plan_launch(const struct plan *plan, struct kz_kernel *kernel, kz_erro
 		.block = kz_dim(1, 1, 1), .shared_size = 0, .params = params, .used = used,
 		.used_count = plan->count,
 	};
-	choose_grid(&call, plan);
+	plan_choose_grid(&call, plan);
 	return kernels_launch(&call, err);
 }

@@ -61,7 +61,7 @@ const char *kz_reduce_name(kz_reduce_op op)
 }
 
 /* One call.  It is 4 kB, of which little is used: job_init clears what comes before the shape, what
- * follows is set by start() and prepare(). */
+ * follows is set by reduce_start() and reduce_prepare(). */
 struct job {
 	const struct known *known;
 	struct kz_device *device;
@@ -117,7 +117,7 @@ static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype
 
 /* Expressions.  Each step returns a node, or -1 after a failure. */
 
-static int apply(struct expr *expr, kz_op op, int a, int b, kz_error *err)
+static int reduce_apply(struct expr *expr, kz_op op, int a, int b, kz_error *err)
 {
 	const int nodes[2] = {a, b};
 	return a < 0 || b < 0 ? -1 : expr_apply(expr, op, nodes, err);
@@ -132,16 +132,17 @@ static int cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 static int add_square(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 {
 	if (!dtype_is_complex(dtype)) {
-		return apply(expr, KZ_OP_MULTIPLY, node, node, err);
+		return reduce_apply(expr, KZ_OP_MULTIPLY, node, node, err);
 	}
-	int conjugate = apply(expr, KZ_OP_CONJUGATE, node, 0, err);
-	return apply(expr, KZ_OP_REAL, apply(expr, KZ_OP_MULTIPLY, node, conjugate, err), 0, err);
+	int conjugate = reduce_apply(expr, KZ_OP_CONJUGATE, node, 0, err);
+	return reduce_apply(expr, KZ_OP_REAL,
+		reduce_apply(expr, KZ_OP_MULTIPLY, node, conjugate, err), 0, err);
 }
 
 /* x, or `instead` where it is NaN. */
 static int replace_nan(struct expr *expr, int node, int64_t instead, kz_error *err)
 {
-	int test = apply(expr, KZ_OP_ISNAN, node, 0, err);
+	int test = reduce_apply(expr, KZ_OP_ISNAN, node, 0, err);
 	int other = test < 0 ? -1 : expr_int(expr, instead, err);
 	const int nodes[3] = {test, other, node};
 	return other < 0 ? -1 : expr_apply(expr, KZ_OP_WHERE, nodes, err);
@@ -188,7 +189,7 @@ static void find_kept(struct job *job, bool keepdims)
 	}
 }
 
-static kz_status check_into(const struct job *job, kz_dtype dtype, kz_error *err)
+static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_error *err)
 {
 	const struct kz_array *into = job->into;
 	if (!shape_equal(&job->kept, &into->shape)) {
@@ -218,7 +219,8 @@ static bool shares_memory(const struct job *job)
 }
 
 /* One number everywhere. */
-static kz_status fill(struct kz_array *target, double value, struct kz_stream *stream, kz_error *err)
+static kz_status reduce_fill(struct kz_array *target, double value, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = target, .stream = stream};
@@ -239,12 +241,12 @@ static kz_status assign(struct kz_array *to, struct kz_array *from, struct kz_st
 }
 
 /* Run what was prepared into an array of the rule's dtype. */
-static kz_status run_into(struct kz_array *target, struct job *job, kz_error *err)
+static kz_status reduce_run_into(struct kz_array *target, struct job *job, kz_error *err)
 {
 	if (target->count == 0) {
 		return KZ_OK;
 	}
-	return job->count == 0 ? fill(target, job->known->empty, job->stream, err)
+	return job->count == 0 ? reduce_fill(target, job->known->empty, job->stream, err)
 		: reduce_run(target, &job->reduce, &job->shape, err);
 }
 
@@ -270,11 +272,11 @@ static kz_status create_result(kz_array **out, const struct job *job, kz_dtype d
 }
 
 /* The end of every reduction: into a new array, or one of the caller's. */
-static kz_status finish(kz_array **out, struct job *job, kz_error *err)
+static kz_status reduce_hand_out(kz_array **out, struct job *job, kz_error *err)
 {
 	struct kz_array *target = NULL;
 	kz_dtype dtype = job->reduce.rule.dtype;
-	kz_status st = job->into ? check_into(job, dtype, err) : KZ_OK;
+	kz_status st = job->into ? reduce_check_into(job, dtype, err) : KZ_OK;
 	if (st) {
 		return st;
 	}
@@ -283,7 +285,7 @@ static kz_status finish(kz_array **out, struct job *job, kz_error *err)
 	} else if ((st = create_result(&target, job, dtype, err))) {
 		return st;
 	}
-	st = run_into(target, job, err);
+	st = reduce_run_into(target, job, err);
 	if (!st && job->into && target != job->into) {
 		st = assign(job->into, target, job->stream, err);
 		kz_array_release(target);
@@ -297,7 +299,7 @@ static kz_status finish(kz_array **out, struct job *job, kz_error *err)
 	return KZ_OK;
 }
 
-static void prepare(struct job *job, kz_dtype dtype)
+static void reduce_prepare(struct job *job, kz_dtype dtype)
 {
 	const struct known *k = job->known;
 	job->reduce = (struct reduce){
@@ -316,10 +318,10 @@ static kz_status find_mean(struct kz_array **out, struct job *job, kz_error *err
 	for (int64_t i = 0; i < kept.ndim; i++) {
 		kept.dims[i] = job->axes >> i & 1 ? 1 : kept.dims[i];
 	}
-	prepare(job, dtype);
+	reduce_prepare(job, dtype);
 	job->reduce.rule.finish = REDUCE_QUOTIENT;
 	kz_status st = array_create_on(out, job->device, dtype, &kept, job->stream, err);
-	return st ? st : run_into(*out, job, err);
+	return st ? st : reduce_run_into(*out, job, err);
 }
 
 static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, kz_error *err)
@@ -330,13 +332,13 @@ static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, k
 	kz_status st = find_mean(&mean, job, err);
 	if (!st) {
 		int node = expr_array(expr, mean, err);
-		node = apply(expr, KZ_OP_SUBTRACT, elements, node, err);
+		node = reduce_apply(expr, KZ_OP_SUBTRACT, elements, node, err);
 		st = add_square(expr, node, dtype, err) < 0 ? KZ_INVALID : KZ_OK;
 	}
 	if (!st) {
-		prepare(job, real_of(dtype));
+		reduce_prepare(job, real_of(dtype));
 		job->reduce.divisor = fmax((double)job->count - job->ddof, 0);
-		st = finish(out, job, err);
+		st = reduce_hand_out(out, job, err);
 	}
 	kz_array_release(mean);
 	return st;
@@ -344,7 +346,8 @@ static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, k
 
 /* Public functions */
 
-static kz_status read_options(struct job *job, const kz_reduce_options *options, kz_error *err)
+static kz_status reduce_read_options(struct job *job, const kz_reduce_options *options,
+	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
 		return error_set(err, KZ_INVALID, "kz_reduce_options has size %zu, expected %zu",
@@ -361,7 +364,8 @@ static kz_status read_options(struct job *job, const kz_reduce_options *options,
 }
 
 /* What all reductions have to know first: where, and which elements. */
-static kz_status start(struct job *job, kz_array *array, kz_axes axes, bool keepdims, kz_error *err)
+static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bool keepdims,
+	kz_error *err)
 {
 	kz_status st;
 	job->device = kz_array_device(array);
@@ -388,7 +392,7 @@ static kz_status reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axe
 	kz_status st = KZ_OK;
 	job_init(&job, kz_reduce_name(op) ? &known[op] : NULL);
 	job.slot = slot;
-	if (options && (st = read_options(&job, options, err))) {
+	if (options && (st = reduce_read_options(&job, options, err))) {
 		return st;
 	}
 	if (!out && !job.into) {
@@ -398,7 +402,7 @@ static kz_status reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axe
 		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
 	}
 	if ((st = object_check(array, "an array", err))
-	    || (st = start(&job, array, axes, options && options->keepdims, err))
+	    || (st = reduce_start(&job, array, axes, options && options->keepdims, err))
 	    || (st = find_dtype(&dtype, &job, array->dtype, err))) {
 		return st;
 	}
@@ -408,9 +412,11 @@ static kz_status reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axe
 	if (job.known->kind == VARIANCE) {
 		return run_variance(out, &job, dtype, err);
 	}
-	prepare(&job, job.known->position ? KZ_I64 : job.known->kind == SQUARES ? real_of(dtype)
-		: job.known->kind == TRUTH || job.known->kind == COUNT ? expr_dtype(&job.expr) : dtype);
-	return finish(out, &job, err);
+	reduce_prepare(&job, job.known->position ? KZ_I64
+		: job.known->kind == SQUARES ? real_of(dtype)
+		: job.known->kind == TRUTH || job.known->kind == COUNT ? expr_dtype(&job.expr)
+		: dtype);
+	return reduce_hand_out(out, &job, err);
 }
 
 kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
@@ -470,7 +476,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 
 /* Dot products */
 
-static kz_status check_shapes(const kz_array *a, const kz_array *b, bool flat, kz_error *err)
+static kz_status reduce_check_shapes(const kz_array *a, const kz_array *b, bool flat, kz_error *err)
 {
 	if (flat ? shape_equal(&a->shape, &b->shape) : a->shape.ndim == 1 && b->shape.ndim == 1
 			&& a->shape.dims[0] == b->shape.dims[0]) {
@@ -489,9 +495,9 @@ static kz_status add_products(struct job *job, kz_array *a, kz_array *b, bool co
 	int first = cast(expr, expr_array(expr, a, err), computed, err);
 	int second = first < 0 ? -1 : cast(expr, expr_array(expr, b, err), computed, err);
 	if (conjugate && dtype_is_complex(dtype)) {
-		first = apply(expr, KZ_OP_CONJUGATE, first, 0, err);
+		first = reduce_apply(expr, KZ_OP_CONJUGATE, first, 0, err);
 	}
-	return apply(expr, KZ_OP_MULTIPLY, first, second, err) < 0 ? KZ_INVALID : KZ_OK;
+	return reduce_apply(expr, KZ_OP_MULTIPLY, first, second, err) < 0 ? KZ_INVALID : KZ_OK;
 }
 
 static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
@@ -514,8 +520,9 @@ static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_optio
 		return error_set(err, KZ_INVALID, "%s: out is NULL", flat ? "kz_vdot" : "kz_dot");
 	}
 	if ((st = object_check(a, "an array", err)) || (st = object_check(b, "an array", err))
-	    || (st = array_same_device("dot", a, b, err)) || (st = check_shapes(a, b, flat, err))
-	    || (st = start(&job, a, KZ_ALL_AXES, false, err))) {
+	    || (st = array_same_device("dot", a, b, err))
+	    || (st = reduce_check_shapes(a, b, flat, err))
+	    || (st = reduce_start(&job, a, KZ_ALL_AXES, false, err))) {
 		return st;
 	}
 	kz_dtype common = kz_dtype_promote(a->dtype, b->dtype);
@@ -523,8 +530,8 @@ static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_optio
 	    || (st = add_products(&job, a, b, flat, dtype, err))) {
 		return st;
 	}
-	prepare(&job, dtype);
-	return finish(out, &job, err);
+	reduce_prepare(&job, dtype);
+	return reduce_hand_out(out, &job, err);
 }
 
 kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,

@@ -102,7 +102,7 @@ static void set_index(struct pass *pass, int k, const kz_shape *shape)
 	pass->index_count = step;
 }
 
-static kz_status check_alignment(const struct pass *pass, kz_error *err)
+static kz_status pass_check_alignment(const struct pass *pass, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	for (int k = 0; k <= pass->arrays; k++) {
@@ -120,7 +120,7 @@ static kz_status check_alignment(const struct pass *pass, kz_error *err)
 	return KZ_OK;
 }
 
-static void start(struct pass *pass, const kz_shape *shape)
+static void pass_start(struct pass *pass, const kz_shape *shape)
 {
 	const struct expr *expr = pass->reduce->expr;
 	pass->partials = NULL;
@@ -345,7 +345,7 @@ static bool can_pack(const struct pass *pass, int along, int64_t pack)
 
 /* Wide reads keep memory busy; but of columns there are few, and bytes need registers for more.  What
  * is over at once is not worth a kernel of its own. */
-static void choose_pack(struct pass *pass)
+static void pass_choose_pack(struct pass *pass)
 {
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
 	int64_t size = 1;
@@ -362,7 +362,7 @@ static void choose_pack(struct pass *pass)
 	}
 }
 
-static void classify(struct pass *pass)
+static void pass_classify(struct pass *pass)
 {
 	const struct reduce_rule *rule = &pass->reduce->rule;
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
@@ -428,7 +428,7 @@ static void fill_operand(int64_t *at, const struct pass *pass, int k, const int 
 	}
 }
 
-static void fill_extents(struct extents *out, const struct pass *pass)
+static void pass_fill_extents(struct extents *out, const struct pass *pass)
 {
 	int axes[STRIDED_ROOM];
 	int count = kept_axes(pass, axes);
@@ -456,7 +456,7 @@ static void fill_extents(struct extents *out, const struct pass *pass)
 	}
 }
 
-static kz_status find_kernel(struct kz_kernel **out, const struct pass *pass, kz_error *err)
+static kz_status pass_find_kernel(struct kz_kernel **out, const struct pass *pass, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct {
@@ -477,7 +477,7 @@ static kz_status find_kernel(struct kz_kernel **out, const struct pass *pass, kz
 	return kernels_get(out, pass->device, &want, err);
 }
 
-static void choose_grid(struct kernels_call *call, const struct pass *pass, int64_t tasks)
+static void pass_choose_grid(struct kernels_call *call, const struct pass *pass, int64_t tasks)
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.serial) {
@@ -489,7 +489,7 @@ static void choose_grid(struct kernels_call *call, const struct pass *pass, int6
 	call->grid.x = clamp(divide_up(tasks, call->block.y), 1, most);
 }
 
-static kz_status launch(const struct pass *pass, struct kz_buffer *to, kz_error *err)
+static kz_status pass_launch(const struct pass *pass, struct kz_buffer *to, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct extents extents;
@@ -499,7 +499,7 @@ static kz_status launch(const struct pass *pass, struct kz_buffer *to, kz_error 
 		.stream = pass->reduce->stream, .params = params, .used = used,
 		.grid = kz_dim(1, 1, 1), .block = kz_dim(1, 1, 1),
 	};
-	kz_status st = find_kernel(&call.kernel, pass, err);
+	kz_status st = pass_find_kernel(&call.kernel, pass, err);
 	if (st) {
 		return st;
 	}
@@ -512,12 +512,12 @@ static kz_status launch(const struct pass *pass, struct kz_buffer *to, kz_error 
 	for (; n <= pass->arrays; n++) {
 		params[n] = (void *)&pass->address[n];
 	}
-	fill_extents(&extents, pass);
+	pass_fill_extents(&extents, pass);
 	params[n++] = &extents;
 	for (int i = 0; !pass->partials && i < expr->scalar_count; i++) {
 		params[n++] = (void *)&expr->scalars[i];
 	}
-	choose_grid(&call, pass, extents.tasks);
+	pass_choose_grid(&call, pass, extents.tasks);
 	return kernels_launch(&call, err);
 }
 
@@ -563,7 +563,7 @@ static kz_status run_partial(struct pass *pass, kz_error *err)
 	memcpy(mine, pass->strides[0], bytes);
 	memcpy(pass->strides[0], strides, bytes);
 	pass->address[0] = buffer_address(buffer);
-	st = launch(pass, buffer, err);
+	st = pass_launch(pass, buffer, err);
 	memcpy(pass->strides[0], mine, bytes);
 	pass->address[0] = address;
 	if (st) {
@@ -582,8 +582,8 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 	pass.reduce = reduce;
 	pass.target = target;
 	pass.device = kz_array_device(target);
-	start(&pass, shape);
-	if ((st = check_alignment(&pass, err))) {
+	pass_start(&pass, shape);
+	if ((st = pass_check_alignment(&pass, err))) {
 		return st;
 	}
 	while (!st && !pass.final) {
@@ -591,10 +591,10 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 		merge_axes(&pass);
 		choose_axis(&pass);
 		choose_lanes(&pass);
-		classify(&pass);
+		pass_classify(&pass);
 		choose_chunks(&pass);
-		choose_pack(&pass);
-		st = pass.final ? launch(&pass, NULL, err) : run_partial(&pass, err);
+		pass_choose_pack(&pass);
+		st = pass.final ? pass_launch(&pass, NULL, err) : run_partial(&pass, err);
 	}
 	kz_buffer_release(pass.partials);
 	return st;

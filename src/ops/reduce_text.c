@@ -104,7 +104,7 @@ static bool wants_blocks(const struct reduce_text *text)
 		&& class->pack * reduce_partial_size(class) <= 16;
 }
 
-static void add_params(struct str *source, const struct reduce_text *text)
+static void reduce_text_add_params(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
 	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
@@ -122,7 +122,7 @@ static void add_params(struct str *source, const struct reduce_text *text)
 }
 
 /* Where the row of each array begins. */
-static void add_rows(struct str *source, const struct reduce_text *text)
+static void reduce_text_add_rows(struct str *source, const struct reduce_text *text)
 {
 	for (int k = 1; k <= array_count(text); k++) {
 		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
@@ -156,7 +156,7 @@ static void add_one(struct str *source, const struct reduce_text *text,
 	const struct generate *generate)
 {
 	str_add(source, "[=](long long row, long long i) -> kz_acc {\n");
-	add_rows(source, text);
+	reduce_text_add_rows(source, text);
 	add_value(source, text, generate, "return", "i");
 	str_add(source, "}");
 }
@@ -170,7 +170,7 @@ static void add_pack(struct str *source, const struct reduce_text *text,
 	inner.layout.pack = text->class.pack;
 	str_add(source, "[=](kz_values &to, long long row, long long i) {\n");
 	str_add(source, inner.in_pack ? "const int turn = 0;\n" : "");
-	add_rows(source, text);
+	reduce_text_add_rows(source, text);
 	for (int k = 1; inner.in_pack && k <= array_count(text); k++) {
 		if (!(text->class.constant >> (k - 1) & 1)) {
 			str_add(source, "const kz_pack<");
@@ -256,7 +256,7 @@ void reduce_write(struct str *source, const void *context)
 		str_addf(source, "#define KZ_BLOCK %d\n#define KZ_PACK %d\n%s", REDUCE_BLOCK,
 			class->pack, device_reduce_threads);
 	}
-	add_params(source, text);
+	reduce_text_add_params(source, text);
 	if (!class->partial) {
 		generate_numbers(source, text->expr);
 	}

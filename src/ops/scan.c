@@ -36,7 +36,7 @@ struct wanted {
 	bool totals;
 };
 
-static void write_source(struct str *source, const void *context)
+static void scan_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
 	const struct scan *scan = wanted->scan;
@@ -52,7 +52,7 @@ static void write_source(struct str *source, const void *context)
 	str_add(source, device_scan);
 }
 
-static kz_status find_kernel(struct kz_kernel **out, const struct scan *scan, bool totals,
+static kz_status scan_find_kernel(struct kz_kernel **out, const struct scan *scan, bool totals,
 	kz_error *err)
 {
 	struct {
@@ -66,12 +66,12 @@ static kz_status find_kernel(struct kz_kernel **out, const struct scan *scan, bo
 	int len = snprintf(key.text, sizeof(key.text), "%s%c%s", scan->operation, '\n',
 		scan->neutral);
 	struct kernels_want want = {&key, offsetof(__typeof__(key), text) + (size_t)len,
-		write_source, &wanted, "scan"};
+		scan_write_source, &wanted, "scan"};
 	return kernels_get(out, scan->device, &want, err);
 }
 
 /* One kernel over all chunks; `prefixes` may be NULL. */
-static kz_status run_kernel(const struct scan *scan, bool totals, struct kz_array *to,
+static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz_array *to,
 	struct kz_array *from, struct kz_array *prefixes, kz_error *err)
 {
 	int64_t n = from->shape.dims[1];
@@ -88,7 +88,7 @@ static kz_status run_kernel(const struct scan *scan, bool totals, struct kz_arra
 		.used_count = prefixes ? 3 : 2, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
 		.block = kz_dim(scan->device->serial ? 1 : SEGMENTS, 1, 1),
 	};
-	kz_status st = find_kernel(&call.kernel, scan, totals, err);
+	kz_status st = scan_find_kernel(&call.kernel, scan, totals, err);
 	return st ? st : kernels_launch(&call, err);
 }
 
@@ -103,16 +103,16 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 	kz_shape shape = KZ_SHAPE(from->shape.dims[0], divide_up(n, CHUNK));
 	kz_status st;
 	if (shape.dims[1] == 1) {
-		return run_kernel(scan, false, to, from, NULL, err);
+		return scan_run_kernel(scan, false, to, from, NULL, err);
 	}
 	next.exclusive = 1;
 	if (!(st = array_create_on(&totals, scan->device, scan->dtype, &shape,
 		scan->stream, err))
 	    && !(st = array_create_on(&prefixes, scan->device, scan->dtype, &shape,
 		scan->stream, err))
-	    && !(st = run_kernel(scan, true, totals, from, NULL, err))
+	    && !(st = scan_run_kernel(scan, true, totals, from, NULL, err))
 	    && !(st = scan_rows(&next, prefixes, totals, err))) {
-		st = run_kernel(scan, false, to, from, prefixes, err);
+		st = scan_run_kernel(scan, false, to, from, prefixes, err);
 	}
 	kz_array_release(totals);
 	kz_array_release(prefixes);
@@ -175,7 +175,7 @@ static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_ar
 	return st;
 }
 
-static kz_status read_options(struct scan *scan, int64_t *axis, kz_dtype *dtype,
+static kz_status scan_read_options(struct scan *scan, int64_t *axis, kz_dtype *dtype,
 	const kz_scan_options *options, kz_error *err)
 {
 	*axis = -1;
@@ -219,7 +219,7 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 			"%d characters", TEXT - 1);
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if ((st = read_options(&scan, &axis, &dtype, options, err))
+	if ((st = scan_read_options(&scan, &axis, &dtype, options, err))
 	    || (st = axis_resolve(&axis, &shape, err))
 	    || (st = kz_array_view(&line, array, shape, array->shape.ndim ? array->strides : NULL, 0,
 			err))) {

@@ -28,7 +28,7 @@ struct wanted {
 	int64_t serial;
 };
 
-static void write_source(struct str *source, const void *context)
+static void transpose_write_source(struct str *source, const void *context)
 {
 	static const char *const types[17] = {
 		[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int",
@@ -74,7 +74,7 @@ static bool lies_in_words(const struct transpose *copy)
 	return bits % 4 == 0;
 }
 
-static void fill(struct transposed *out, const struct transpose *copy)
+static void transpose_fill(struct transposed *out, const struct transpose *copy)
 {
 	int last = copy->ndim - 1;
 	out->rows = copy->dims[copy->turned];
@@ -96,7 +96,7 @@ static void fill(struct transposed *out, const struct transpose *copy)
 
 /* The kernel divides no more than it must, since tiles are small: y counts them the other way.  The
  * counts fit: no memory has so many elements that both ways have over MOST_Y, or 2^31 in all. */
-static kz_dim3 choose_grid(struct transposed *shape, const struct transpose *copy)
+static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct transpose *copy)
 {
 	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
 	const int64_t columns = divide_up(shape->columns, tile);
@@ -118,7 +118,8 @@ kz_status transpose_run(const struct transpose *copy, kz_error *err)
 		char family[8];
 		struct wanted wanted;
 	} key = {"turned", wanted};
-	struct kernels_want want = {&key, sizeof(key), write_source, &wanted, "transpose"};
+	struct kernels_want want = {&key, sizeof(key), transpose_write_source, &wanted,
+		"transpose"};
 	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
 	void *params[] = {&address[0], &address[1], &shape};
 	struct kernels_call call = {
@@ -129,7 +130,7 @@ kz_status transpose_run(const struct transpose *copy, kz_error *err)
 	if (st || copy->compile_only) {
 		return st;
 	}
-	fill(&shape, copy);
-	call.grid = choose_grid(&shape, copy);
+	transpose_fill(&shape, copy);
+	call.grid = transpose_choose_grid(&shape, copy);
 	return kernels_launch(&call, err);
 }
