@@ -226,7 +226,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	struct context *context;
 	struct texel_format format;
 	CUresult result = api_need(api_enter(call, &context), call, out);
-	if (result == CUDA_SUCCESS && d == NULL) {
+	if (result == CUDA_SUCCESS && !d) {
 		return api_null(call, "the descriptor");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -237,7 +237,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 		return result;
 	}
 	struct array *array = mem_zalloc(1, sizeof(*array));
-	if (array == NULL) {
+	if (!array) {
 		return api_no_memory(call);
 	}
 	array->descriptor = *d;
@@ -264,7 +264,7 @@ API(cuArray3DCreate_v2, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 
 API(cuArrayCreate_v2, CUarray *out, const CUDA_ARRAY_DESCRIPTOR *descriptor)
 {
-	if (descriptor == NULL) {
+	if (!descriptor) {
 		return create_array(__func__, out, NULL);
 	}
 	const CUDA_ARRAY3D_DESCRIPTOR d = {.Width = descriptor->Width,
@@ -276,7 +276,7 @@ API(cuArrayCreate_v2, CUarray *out, const CUDA_ARRAY_DESCRIPTOR *descriptor)
 static CUresult array_find(const char *call, CUarray handle, struct array **out)
 {
 	*out = handle_get(handle, API_ARRAY);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "array");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "array");
 }
 
 static CUresult enter_array(const char *call, CUarray handle, const void *out,
@@ -317,7 +317,7 @@ API(cuArrayDestroy, CUarray handle)
 		return result;
 	}
 	struct object *object = object_claim(handle, API_ARRAY, &is_level);
-	if (object == NULL) {
+	if (!object) {
 		return is_level ? api_fail(CUDA_ERROR_INVALID_HANDLE,
 			"%s: the array is a level of a mipmapped array", __func__)
 			: api_bad_handle(__func__, "array");
@@ -396,7 +396,7 @@ static uint32_t clamp_levels(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned wanted)
 static void remove_levels(struct mipmap *mipmap)
 {
 	for (uint32_t i = 0; i < mipmap->level_count; i++) {
-		if (mipmap->levels[i].object.handle != NULL) {
+		if (mipmap->levels[i].object.handle) {
 			object_remove(&mipmap->levels[i].object);
 		}
 	}
@@ -442,7 +442,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	struct context *context;
 	struct texel_format format;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result == CUDA_SUCCESS && d == NULL) {
+	if (result == CUDA_SUCCESS && !d) {
 		return api_null(__func__, "the descriptor");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -453,7 +453,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 		return result;
 	}
 	struct mipmap *mipmap = mem_zalloc(1, sizeof(*mipmap));
-	if (mipmap == NULL) {
+	if (!mipmap) {
 		return api_no_memory(__func__);
 	}
 	mipmap->descriptor = *d;
@@ -472,7 +472,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 static CUresult find_mipmap(const char *call, CUmipmappedArray handle, struct mipmap **out)
 {
 	*out = handle_get(handle, API_MIPMAP);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "mipmapped array");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "mipmapped array");
 }
 
 API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned int level)
@@ -502,7 +502,7 @@ API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 		return result;
 	}
 	struct object *object = handle_claim(handle, API_MIPMAP);
-	if (object == NULL) {
+	if (!object) {
 		return api_bad_handle(__func__, "mipmapped array");
 	}
 	result = context_wait(object->context);

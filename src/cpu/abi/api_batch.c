@@ -19,7 +19,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 	struct context **context)
 {
 	CUresult result = api_enter(call, context);
-	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || stream == NULL)) {
+	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || !stream)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not in the default stream", call);
 	}
 	if (result == CUDA_SUCCESS && flags != 0) {
@@ -32,7 +32,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 static CUresult check_starts(const char *call, const size_t *starts, size_t start_count,
 	size_t count)
 {
-	bool ok = starts != NULL && start_count > 0 && start_count <= count && starts[0] == 0
+	bool ok = starts && start_count > 0 && start_count <= count && starts[0] == 0
 		&& starts[start_count - 1] < count;
 	for (size_t i = 1; ok && i < start_count; i++) {
 		ok = starts[i] > starts[i - 1];
@@ -67,11 +67,11 @@ API(cuMemcpyBatchAsync, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_
 {
 	struct context *context;
 	CUresult result = enter_batch(__func__, stream, 0, &context);
-	if (failed != NULL) {
+	if (failed) {
 		*failed = SIZE_MAX;
 	}
-	if (result == CUDA_SUCCESS && (to == NULL || from == NULL || sizes == NULL
-			|| attributes == NULL)) {
+	if (result == CUDA_SUCCESS && (!to || !from || !sizes
+			|| !attributes)) {
 		return api_null(__func__, "a list");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -87,7 +87,7 @@ API(cuMemcpyBatchAsync, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_
 		if (result == CUDA_SUCCESS) {
 			result = end_copy(context, attributes[k].srcAccessOrder, from[i], stream);
 		}
-		if (result != CUDA_SUCCESS && failed != NULL) {
+		if (result != CUDA_SUCCESS && failed) {
 			*failed = i;
 		}
 	}
@@ -119,7 +119,7 @@ static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 	for (size_t i = 0; i < countof(operands); i++) {
 		if (operands[i]->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
 			const struct array *array = handle_get(operands[i]->op.array.array, API_ARRAY);
-			size_t own = array != NULL ? texel_size(&array->format) : 0;
+			size_t own = array ? texel_size(&array->format) : 0;
 			if (own == 0 || (size != 0 && size != own)) {
 				return 0;
 			}
@@ -195,15 +195,15 @@ API(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *list, size_t *fa
 {
 	struct context *context;
 	CUresult result = enter_batch(__func__, stream, flags, &context);
-	if (failed != NULL) {
+	if (failed) {
 		*failed = SIZE_MAX;
 	}
-	if (result == CUDA_SUCCESS && (list == NULL || count == 0)) {
+	if (result == CUDA_SUCCESS && (!list || count == 0)) {
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		result = copy_3d(__func__, context, &list[i], stream);
-		if (result != CUDA_SUCCESS && failed != NULL) {
+		if (result != CUDA_SUCCESS && failed) {
 			*failed = i;
 		}
 	}
@@ -228,7 +228,7 @@ API_PER_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
 static CUresult check_managed(const char *call, const struct context *context,
 	const CUdeviceptr *addresses, const size_t *sizes, size_t count)
 {
-	if (addresses == NULL || sizes == NULL || count == 0) {
+	if (!addresses || !sizes || count == 0) {
 		return api_null(call, "a list");
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -248,7 +248,7 @@ API(cuMemPrefetchBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count
 {
 	struct context *context;
 	CUresult result = enter_batch(__func__, stream, flags, &context);
-	if (result == CUDA_SUCCESS && places == NULL) {
+	if (result == CUDA_SUCCESS && !places) {
 		return api_null(__func__, "the list of locations");
 	}
 	if (result == CUDA_SUCCESS) {

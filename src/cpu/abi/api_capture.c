@@ -42,7 +42,7 @@ API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph, const CUgraphNo
 {
 	struct stream *stream;
 	CUresult result = check_mode(__func__, mode);
-	if (result == CUDA_SUCCESS && nodes == NULL && count > 0) {
+	if (result == CUDA_SUCCESS && !nodes && count > 0) {
 		return api_null(__func__, "the list of dependencies");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -108,29 +108,29 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 {
 	struct capture_info info;
 	CUresult result = get_info(__func__, handle, status, &info);
-	if (result == CUDA_SUCCESS && data != NULL && nodes == NULL) {
+	if (result == CUDA_SUCCESS && data && !nodes) {
 		return api_null(__func__, "the place for the nodes");
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	*status = info.status;
-	if (nodes != NULL && data == NULL && info.is_lossy) {
+	if (nodes && !data && info.is_lossy) {
 		return api_fail(CUDA_ERROR_LOSSY_QUERY, "%s: dependencies have data", __func__);
 	}
-	if (id != NULL) {
+	if (id) {
 		*id = info.id;
 	}
-	if (graph != NULL) {
+	if (graph) {
 		*graph = info.graph;
 	}
-	if (nodes != NULL) {
+	if (nodes) {
 		*nodes = info.tail.nodes;
 	}
-	if (data != NULL) {
+	if (data) {
 		*data = info.tail.data;
 	}
-	if (count != NULL) {
+	if (count) {
 		*count = info.tail.count;
 	}
 	return CUDA_SUCCESS;
@@ -162,7 +162,7 @@ API(cuStreamUpdateCaptureDependencies_v2, CUstream handle, CUgraphNode *nodes,
 	struct stream *stream;
 	CUresult result = api_ready(__func__);
 	if (result == CUDA_SUCCESS && (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES
-			|| (nodes == NULL && count > 0))) {
+			|| (!nodes && count > 0))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no nodes, or unknown flags 0x%x",
 			__func__, flags);
 	}

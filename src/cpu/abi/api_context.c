@@ -93,7 +93,7 @@ static void init_limits(struct context *context)
 /* Give a context its handle: that of the primary one, if it is. */
 static bool name_context(struct context *context)
 {
-	if (context->is_primary && state.primary_handle != NULL) {
+	if (context->is_primary && state.primary_handle) {
 		context->handle = state.primary_handle;
 		handle_resume(context->handle, context);
 		return true;
@@ -102,13 +102,13 @@ static bool name_context(struct context *context)
 	if (context->is_primary) {
 		state.primary_handle = context->handle;
 	}
-	return context->handle != NULL;
+	return context->handle;
 }
 
 /* From now on nobody finds it. */
 static void unname_context(const struct context *context)
 {
-	if (context->is_primary && context->handle != NULL) {
+	if (context->is_primary && context->handle) {
 		handle_suspend(context->handle);
 	} else {
 		handle_release(context->handle);
@@ -120,7 +120,7 @@ static CUresult create_locked(struct context **out, unsigned flags, bool is_prim
 {
 	struct context *context = mem_zalloc(1, sizeof(*context));
 	*out = NULL;
-	if (context == NULL) {
+	if (!context) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	context->is_primary = is_primary;
@@ -172,7 +172,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (out == NULL) {
+	if (!out) {
 		return api_null(call, "the context");
 	}
 	*out = NULL;
@@ -217,14 +217,14 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (params != NULL && params->numExecAffinityParams != 0) {
-		if (params->execAffinityParams == NULL) {
+	if (params && params->numExecAffinityParams != 0) {
+		if (!params->execAffinityParams) {
 			return api_null(__func__, "the list of execution affinities");
 		}
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
 			"%s: the CPU device has no execution affinity", __func__);
 	}
-	if (params != NULL && params->cigParams != NULL) {
+	if (params && params->cigParams) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device shares no graphics", __func__);
 	}
@@ -235,7 +235,7 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
 {
 	struct context *context = handle_get(handle, API_CONTEXT);
-	if (context == NULL) {
+	if (!context) {
 		return context_bad_handle(call, handle);
 	}
 	if (context->is_primary) {
@@ -265,7 +265,7 @@ API(cuCtxDestroy_v2, CUcontext handle)
 	pthread_mutex_lock(&state.lock);
 	result = take_locked(__func__, handle, &context);
 	pthread_mutex_unlock(&state.lock);
-	if (context != NULL) {
+	if (context) {
 		end(handle, context);
 	}
 	return result;
@@ -322,7 +322,7 @@ API(cuCtxPushCurrent_v2, CUcontext handle)
 {
 	struct context *context;
 	CUresult result = api_ready(__func__);
-	if (result == CUDA_SUCCESS && handle == NULL) {
+	if (result == CUDA_SUCCESS && !handle) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: the context is NULL", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -347,14 +347,14 @@ API(cuCtxSetCurrent, CUcontext handle)
 {
 	struct context *context;
 	CUresult result = api_ready(__func__);
-	if (result == CUDA_SUCCESS && handle != NULL) {
+	if (result == CUDA_SUCCESS && handle) {
 		result = context_find(__func__, handle, &context);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	context_pop(NULL);
-	return handle != NULL ? context_push(__func__, handle) : CUDA_SUCCESS;
+	return handle ? context_push(__func__, handle) : CUDA_SUCCESS;
 }
 
 API(cuCtxGetCurrent, CUcontext *out)
@@ -373,7 +373,7 @@ API(cuCtxSynchronize, void)
 
 API(cuCtxSynchronize_v2, CUcontext handle)
 {
-	if (handle == NULL) {
+	if (!handle) {
 		return cuCtxSynchronize();
 	}
 	CUresult result = cuCtxPushCurrent_v2(handle);
@@ -391,7 +391,7 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	if (state.primary == NULL) {
+	if (!state.primary) {
 		result = create_locked(&state.primary, state.primary_flags, true);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -408,7 +408,7 @@ static struct context *take_primary(void)
 {
 	struct context *context = state.primary;
 	state.primary = NULL;
-	if (context != NULL) {
+	if (context) {
 		unname_context(context);
 	}
 	return context;
@@ -431,7 +431,7 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 		context = take_primary();
 	}
 	pthread_mutex_unlock(&state.lock);
-	if (context != NULL) {
+	if (context) {
 		destroy(context);
 	}
 	return CUDA_SUCCESS;
@@ -448,7 +448,7 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 	pthread_mutex_lock(&state.lock);
 	struct context *context = take_primary();
 	pthread_mutex_unlock(&state.lock);
-	if (context != NULL) {
+	if (context) {
 		destroy(context);
 	}
 	return CUDA_SUCCESS;
@@ -466,7 +466,7 @@ API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)
 	}
 	pthread_mutex_lock(&state.lock);
 	state.primary_flags = flags;
-	if (state.primary != NULL) {
+	if (state.primary) {
 		state.primary->flags = flags;
 	}
 	pthread_mutex_unlock(&state.lock);
@@ -477,7 +477,7 @@ API_ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
 API(cuDevicePrimaryCtxGetState, CUdevice device, unsigned int *flags, int *active)
 {
 	CUresult result = api_check_device(__func__, device);
-	if (result == CUDA_SUCCESS && (flags == NULL || active == NULL)) {
+	if (result == CUDA_SUCCESS && (!flags || !active)) {
 		return api_null(__func__, "a result");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -485,7 +485,7 @@ API(cuDevicePrimaryCtxGetState, CUdevice device, unsigned int *flags, int *activ
 	}
 	pthread_mutex_lock(&state.lock);
 	*flags = state.primary_flags;
-	*active = state.primary != NULL;
+	*active = !!state.primary;
 	pthread_mutex_unlock(&state.lock);
 	return CUDA_SUCCESS;
 }

@@ -25,18 +25,18 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct m
 	struct item *items = NULL;
 	bool ok = true;
 	*out = 0;
-	for (struct stream *s = context->streams; ok && s != NULL; s = s->next) {
+	for (struct stream *s = context->streams; ok && s; s = s->next) {
 		if (takes(s, kind)) {
 			struct item *item = item_create(kind);
-			ok = item != NULL && queue_start_thread(s);
-			if (item != NULL) {
+			ok = item && queue_start_thread(s);
+			if (item) {
 				item->next = items;
 				items = item;
 			}
 			++*out;
 		}
 	}
-	for (struct stream *s = context->streams; ok && s != NULL && items != NULL; s = s->next) {
+	for (struct stream *s = context->streams; ok && s && items; s = s->next) {
 		if (takes(s, kind)) {
 			struct item *item = items;
 			items = item->next;
@@ -45,7 +45,7 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct m
 			queue_append(s, item);
 		}
 	}
-	while (items != NULL) {
+	while (items) {
 		struct item *next = items->next;
 		item_free(items);
 		items = next;
@@ -58,7 +58,7 @@ static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 	struct context **context, struct event **event, struct mark **spare)
 {
 	CUresult result = api_ready(call);
-	if (result == CUDA_SUCCESS && handle == NULL) {
+	if (result == CUDA_SUCCESS && !handle) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: the context is NULL", call);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -71,12 +71,12 @@ static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 		return result;
 	}
 	*spare = mark_create();
-	if (*spare == NULL) {
+	if (!*spare) {
 		return api_no_memory(call);
 	}
 	queue_lock();
 	*event = handle_get(event_handle, API_EVENT);
-	result = *event != NULL ? capture_check_context(call, *context)
+	result = *event ? capture_check_context(call, *context)
 		: api_bad_handle(call, "event");
 	if (result != CUDA_SUCCESS) {
 		mark_release(*spare);
@@ -135,7 +135,7 @@ API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
 			"%s: the event was recorded in a capture", __func__);
 	} else {
 		mark = event_pending(event, mark);
-		result = mark != NULL ? wait_for(__func__, context, mark) : CUDA_SUCCESS;
+		result = mark ? wait_for(__func__, context, mark) : CUDA_SUCCESS;
 		mark_release(mark);
 	}
 	queue_unlock();

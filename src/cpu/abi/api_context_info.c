@@ -94,7 +94,7 @@ static CUresult set_limit(const char *call, struct context *context, CUlimit lim
 		}
 		break;
 	case CU_LIMIT_MALLOC_HEAP_SIZE:
-		if (context->host.heap != NULL) {
+		if (context->host.heap) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a kernel that calls malloc has"
 				" run, so its heap can no longer change", call);
 		}
@@ -165,10 +165,10 @@ API(cuCtxGetStreamPriorityRange, int *least, int *greatest)
 {
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && least != NULL) {
+	if (result == CUDA_SUCCESS && least) {
 		*least = 0;
 	}
-	if (result == CUDA_SUCCESS && greatest != NULL) {
+	if (result == CUDA_SUCCESS && greatest) {
 		*greatest = 0;
 	}
 	return result;

@@ -140,8 +140,8 @@ static CUresult copy_peer(const char *call, CUdeviceptr to, CUcontext to_context
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (handle_get(to_context, API_CONTEXT) == NULL
-	    || handle_get(from_context, API_CONTEXT) == NULL) {
+	if (!handle_get(to_context, API_CONTEXT)
+	    || !handle_get(from_context, API_CONTEXT)) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
 			call);
 	}
@@ -174,7 +174,7 @@ static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstrea
 	struct context *context;
 	struct box box;
 	CUresult result = api_enter(call, &context);
-	if (result == CUDA_SUCCESS && c == NULL) {
+	if (result == CUDA_SUCCESS && !c) {
 		return api_null(call, "the description");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -186,7 +186,7 @@ static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstrea
 static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *c, CUstream stream,
 	enum call_kind kind)
 {
-	if (c == NULL) {
+	if (!c) {
 		return copy_described(call, NULL, stream, kind);
 	}
 	const CUDA_MEMCPY3D copy_3d = {

@@ -19,7 +19,7 @@ static CUresult check_row(const char *call, CUarray handle)
 		return result;
 	}
 	const struct array *array = handle_get(handle, API_ARRAY);
-	if (array == NULL) {
+	if (!array) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live array",
 			call);
 	}
@@ -134,16 +134,16 @@ API_PER_THREAD(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2,
 static CUresult check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
 {
 	CUresult result = api_ready(call);
-	if (result == CUDA_SUCCESS && c == NULL) {
+	if (result == CUDA_SUCCESS && !c) {
 		return api_null(call, "the description");
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	bool has_source = c->srcMemoryType == CU_MEMORYTYPE_ARRAY
-		|| handle_get(c->srcContext, API_CONTEXT) != NULL;
+		|| handle_get(c->srcContext, API_CONTEXT);
 	bool has_target = c->dstMemoryType == CU_MEMORYTYPE_ARRAY
-		|| handle_get(c->dstContext, API_CONTEXT) != NULL;
+		|| handle_get(c->dstContext, API_CONTEXT);
 	return has_source && has_target ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
 		"%s: not the handle of a live context", call);
 }
@@ -210,7 +210,7 @@ API(cuArray3DGetDescriptor_v2, CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle);
 API(cuArray3DCreate, CUarray *out, const struct old_descriptor_3d *d)
 {
 	CUresult result = api_ready(__func__);
-	if (result != CUDA_SUCCESS || d == NULL) {
+	if (result != CUDA_SUCCESS || !d) {
 		return result != CUDA_SUCCESS ? result : api_null(__func__, "the descriptor");
 	}
 	const CUDA_ARRAY3D_DESCRIPTOR now = {d->width, d->height, d->depth, d->format, d->channels,
@@ -221,7 +221,7 @@ API(cuArray3DCreate, CUarray *out, const struct old_descriptor_3d *d)
 API(cuArrayCreate, CUarray *out, const struct old_descriptor *d)
 {
 	CUresult result = api_ready(__func__);
-	if (result != CUDA_SUCCESS || d == NULL) {
+	if (result != CUDA_SUCCESS || !d) {
 		return result != CUDA_SUCCESS ? result : api_null(__func__, "the descriptor");
 	}
 	const CUDA_ARRAY3D_DESCRIPTOR now = {.Width = d->width, .Height = d->height,

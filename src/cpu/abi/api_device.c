@@ -21,14 +21,14 @@ static void read_cpuinfo(const char *key, char *value, size_t size)
 	char line[256];
 	FILE *file = fopen("/proc/cpuinfo", "re");
 	*value = '\0';
-	while (file != NULL && *value == '\0' && fgets(line, sizeof(line), file) != NULL) {
+	while (file && *value == '\0' && fgets(line, sizeof(line), file)) {
 		char *colon = strchr(line, ':');
-		if (colon != NULL && strncmp(line, key, strlen(key)) == 0) {
+		if (colon && strncmp(line, key, strlen(key)) == 0) {
 			colon += strspn(colon, ": \t");
 			snprintf(value, size, "%.*s", (int)strcspn(colon, "\n"), colon);
 		}
 	}
-	if (file != NULL) {
+	if (file) {
 		fclose(file);
 	}
 }
@@ -59,7 +59,7 @@ static CUresult llvm_version(const char *call, int *out)
 	int major = 0, minor = 0, patch = 0;
 	struct ptx_diag diag = {0};
 	const char *version = jit_llvm_version(&diag);
-	if (version == NULL) {
+	if (!version) {
 		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag.message);
 	}
 	(void)sscanf(version, "%d.%d.%d", &major, &minor, &patch);
@@ -186,7 +186,7 @@ API(cuDeviceGetProperties, CUdevprop *out, CUdevice device)
 API(cuDeviceComputeCapability, int *major, int *minor, CUdevice device)
 {
 	CUresult result = api_check_device(__func__, device);
-	if (result == CUDA_SUCCESS && (major == NULL || minor == NULL)) {
+	if (result == CUDA_SUCCESS && (!major || !minor)) {
 		return api_null(__func__, "a result");
 	}
 	if (result == CUDA_SUCCESS) {

@@ -29,7 +29,7 @@ API(cuEventCreate, CUevent *out, unsigned int flags)
 			flags);
 	}
 	*out = event_create(context, flags);
-	return *out != NULL ? CUDA_SUCCESS
+	return *out ? CUDA_SUCCESS
 		: api_no_memory(__func__);
 }
 

@@ -174,7 +174,7 @@ API(cuFuncGetName, const char **out, CUfunction handle)
 {
 	struct function *function;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && handle == NULL) {
+	if (result == CUDA_SUCCESS && !handle) {
 		return api_null(__func__, "the function");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -205,7 +205,7 @@ CUresult function_param_info(const char *call, const struct function *function, 
 			call, func->name, func->param_count);
 	}
 	*offset = func->params[index]->offset;
-	if (size != NULL) {
+	if (size) {
 		*size = func->params[index]->size;
 	}
 	return CUDA_SUCCESS;

@@ -48,9 +48,9 @@ API(cuGraphCreate, CUgraph *out, unsigned int flags)
 	}
 	graph_lock();
 	struct graph *graph = graph_create(true);
-	*out = graph != NULL ? graph->handle : NULL;
+	*out = graph ? graph->handle : NULL;
 	graph_unlock();
-	return graph != NULL ? CUDA_SUCCESS
+	return graph ? CUDA_SUCCESS
 		: api_no_memory(__func__);
 }
 
@@ -61,7 +61,7 @@ API(cuGraphDestroy, CUgraph handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	bool is_free = graph->parent == NULL && !graph_is_captured(graph);
+	bool is_free = !graph->parent && !graph_is_captured(graph);
 	if (is_free) {
 		graph_hide(graph);
 	}
@@ -86,13 +86,13 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 	}
 	bool has_memory = graph->has_memory;
 	struct graph *clone = has_memory ? NULL : graph_clone(graph, true);
-	*out = clone != NULL ? clone->handle : NULL;
+	*out = clone ? clone->handle : NULL;
 	graph_unlock();
 	if (has_memory) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: graphs that allocate or free memory cannot be cloned", __func__);
 	}
-	return clone != NULL ? CUDA_SUCCESS
+	return clone ? CUDA_SUCCESS
 		: api_no_memory(__func__);
 }
 
@@ -100,10 +100,10 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 static struct graph_node *find_copy(struct graph *graph, CUgraphNode origin)
 {
 	struct graph_node *found = NULL;
-	for (struct graph_node *node = graph->first; node != NULL && found == NULL;
+	for (struct graph_node *node = graph->first; node && !found;
 	     node = node->next) {
 		found = node->origin == origin ? node
-			: node->child != NULL ? find_copy(node->child, origin) : NULL;
+			: node->child ? find_copy(node->child, origin) : NULL;
 	}
 	return found;
 }
@@ -122,11 +122,11 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 	struct graph_node *copy = NULL;
 	result = node_find(__func__, origin, &node);
 	if (result == CUDA_SUCCESS) {
-		copy = clone->origin != NULL ? find_copy(clone, origin) : NULL;
-		*out = copy != NULL ? copy->handle : NULL;
+		copy = clone->origin ? find_copy(clone, origin) : NULL;
+		*out = copy ? copy->handle : NULL;
 	}
 	graph_unlock();
-	return result == CUDA_SUCCESS && copy == NULL ? api_fail(CUDA_ERROR_INVALID_VALUE,
+	return result == CUDA_SUCCESS && !copy ? api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: the graph is no clone that has a copy of the node", __func__) : result;
 }
 
@@ -147,14 +147,14 @@ static void put(struct list *list, CUgraphNode node, CUgraphNode other,
 {
 	static const CUgraphEdgeData none;
 	size_t at = list->count++;
-	if (list->nodes == NULL || at >= list->room) {
+	if (!list->nodes || at >= list->room) {
 		return;
 	}
 	list->nodes[at] = node;
-	if (list->others != NULL) {
+	if (list->others) {
 		list->others[at] = other;
 	}
-	if (list->data != NULL) {
+	if (list->data) {
 		list->data[at] = *data;
 	} else {
 		list->is_lossy |= data->from_port != none.from_port || data->type != none.type;
@@ -167,13 +167,13 @@ static CUresult end_list(const char *call, const struct list *list, size_t *coun
 	if (list->is_lossy) {
 		return api_fail(CUDA_ERROR_LOSSY_QUERY, "%s: edges have data", call);
 	}
-	for (size_t i = list->count; list->nodes != NULL && i < list->room; i++) {
+	for (size_t i = list->count; list->nodes && i < list->room; i++) {
 		list->nodes[i] = NULL;
-		if (list->others != NULL) {
+		if (list->others) {
 			list->others[i] = NULL;
 		}
 	}
-	*count = list->nodes != NULL && list->count > list->room ? list->room : list->count;
+	*count = list->nodes && list->count > list->room ? list->room : list->count;
 	return CUDA_SUCCESS;
 }
 
@@ -189,7 +189,7 @@ static CUresult get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, 
 		return result;
 	}
 	struct list list = {.nodes = nodes, .room = *count};
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (!roots_only || node->from.count == 0) {
 			put(&list, node->handle, NULL, &plain_edge);
 		}
@@ -231,7 +231,7 @@ API(cuGraphDestroyNode, CUgraphNode handle)
 	}
 	struct graph *child = NULL;
 	bool is_free = !node->graph->has_memory && !node->graph->is_captured_into
-		&& (node->child == NULL || !graph_is_captured(node->child));
+		&& (!node->child || !graph_is_captured(node->child));
 	if (is_free) {
 		child = graph_remove(node);
 	}
@@ -247,8 +247,8 @@ static CUresult get_edges(const char *call, CUgraph handle, struct list *list, s
 {
 	struct graph *graph;
 	CUresult result = api_need(api_ready(call), call, count);
-	if (result == CUDA_SUCCESS && ((list->nodes == NULL) != (list->others == NULL)
-			|| (list->data != NULL && list->nodes == NULL))) {
+	if (result == CUDA_SUCCESS && ((!list->nodes) != (!list->others)
+			|| (list->data && !list->nodes))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: some of the results are NULL", call);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -258,7 +258,7 @@ static CUresult get_edges(const char *call, CUgraph handle, struct list *list, s
 		return result;
 	}
 	list->room = *count;
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
 			const struct edge *edge = &node->from.list[i];
 			put(list, edge->node->handle, node->handle, &edge->data);
@@ -286,7 +286,7 @@ static CUresult get_neighbours(const char *call, CUgraphNode handle, struct list
 {
 	struct graph_node *node;
 	CUresult result = api_need(api_ready(call), call, count);
-	if (result == CUDA_SUCCESS && list->data != NULL && list->nodes == NULL) {
+	if (result == CUDA_SUCCESS && list->data && !list->nodes) {
 		return api_null(call, "the list of nodes");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -354,14 +354,14 @@ static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *f
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (count > 0 && (from == NULL || to == NULL)) {
+	if (count > 0 && (!from || !to)) {
 		result = api_null(call, "a list of nodes");
 	}
 	for (; result == CUDA_SUCCESS && added < count; added++) {
 		result = find_ends(call, graph, from[added], to[added], ends);
 		if (result == CUDA_SUCCESS) {
 			result = node_depend(call, ends[0], ends[1],
-				data != NULL ? &data[added] : &plain_edge);
+				data ? &data[added] : &plain_edge);
 		}
 		if (result != CUDA_SUCCESS) {
 			break;
@@ -397,7 +397,7 @@ static CUresult check_removal(const char *call, const struct graph *graph, CUgra
 		return result;
 	}
 	const struct edge *edge = graph_edge(ends[0], ends[1]);
-	return edge != NULL && edge->data.from_port == data->from_port
+	return edge && edge->data.from_port == data->from_port
 		&& edge->data.type == data->type ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there is no such edge", call);
 }
@@ -410,7 +410,7 @@ static CUresult remove_edges(const char *call, CUgraph handle, const CUgraphNode
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (count > 0 && (from == NULL || to == NULL)) {
+	if (count > 0 && (!from || !to)) {
 		result = api_null(call, "a list of nodes");
 	} else if (count > 0 && graph->has_memory) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -418,7 +418,7 @@ static CUresult remove_edges(const char *call, CUgraph handle, const CUgraphNode
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		result = check_removal(call, graph, from[i], to[i],
-			data != NULL ? &data[i] : &plain_edge);
+			data ? &data[i] : &plain_edge);
 		if (result == CUDA_SUCCESS) {
 			graph_disconnect(handle_get(from[i], API_GRAPH_NODE),
 				handle_get(to[i], API_GRAPH_NODE));

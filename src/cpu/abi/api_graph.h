@@ -14,7 +14,7 @@ struct dependencies {
 static inline CUresult params_given(const char *call, const void *p)
 {
 	CUresult result = api_ready(call);
-	return result == CUDA_SUCCESS && p == NULL ? api_null(call, "the parameters") : result;
+	return result == CUDA_SUCCESS && !p ? api_null(call, "the parameters") : result;
 }
 
 static inline CUresult params_of_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p,

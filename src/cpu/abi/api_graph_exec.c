@@ -18,11 +18,11 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 	if (graph->is_captured_into) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call);
 	}
-	if (graph->has_memory && graph->parent != NULL) {
+	if (graph->has_memory && graph->parent) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the graph is a child, and allocates or frees memory", call);
 	}
-	if (graph->has_memory && handle_get(graph->exec, API_GRAPH_EXEC) != NULL) {
+	if (graph->has_memory && handle_get(graph->exec, API_GRAPH_EXEC)) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory,"
 			" and an executable graph of it exists", call);
 	}
@@ -42,11 +42,11 @@ static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph h
 		return result;
 	}
 	struct graph *copy = graph_clone(graph, false);
-	struct graph_exec *exec = copy != NULL ? graph_exec_create(copy, bad) : NULL;
-	if (*bad != NULL) {
+	struct graph_exec *exec = copy ? graph_exec_create(copy, bad) : NULL;
+	if (*bad) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph has a cycle", call);
 	}
-	if (exec == NULL) {
+	if (!exec) {
 		return api_no_memory(call);
 	}
 	exec->origin = handle;
@@ -102,11 +102,11 @@ API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *node, c
 {
 	CUgraphNode bad = NULL;
 	CUresult result = instantiate(__func__, out, graph, 0, &bad);
-	if (node != NULL) {
+	if (node) {
 		*node = bad;
 	}
-	if (text != NULL && size > 0) {
-		snprintf(text, size, "%s", bad != NULL ? "the graph has a cycle" : "");
+	if (text && size > 0) {
+		snprintf(text, size, "%s", bad ? "the graph has a cycle" : "");
 	}
 	return result;
 }
@@ -119,7 +119,7 @@ static CUresult check_item(const char *call, const struct context *context,
 	const struct node_data *data)
 {
 	const struct work *work = &data->work;
-	if (data->context != NULL && data->context != context->handle) {
+	if (data->context && data->context != context->handle) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the graph has nodes of another context than the current one", call);
 	}
@@ -128,7 +128,7 @@ static CUresult check_item(const char *call, const struct context *context,
 			"%s: the module of a kernel of the graph was unloaded", call);
 	}
 	if ((work->kind == WORK_RECORD || work->kind == WORK_WAIT)
-	    && handle_get(work->event, API_EVENT) == NULL) {
+	    && !handle_get(work->event, API_EVENT)) {
 		return api_fail(CUDA_ERROR_INVALID_HANDLE,
 			"%s: an event of the graph was destroyed", call);
 	}
@@ -138,7 +138,7 @@ static CUresult check_item(const char *call, const struct context *context,
 static CUresult prepare(const char *call, const struct context *context, struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
-	CUresult result = plan != NULL ? CUDA_SUCCESS
+	CUresult result = plan ? CUDA_SUCCESS
 		: api_no_memory(call);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->count; i++) {
 		result = check_item(call, context, plan->items[i]);
@@ -164,7 +164,7 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: the graph allocates or frees memory", __func__);
 	}
-	if (result == CUDA_SUCCESS && (work.run = graph_run_create(exec)) == NULL) {
+	if (result == CUDA_SUCCESS && !(work.run = graph_run_create(exec))) {
 		result = api_no_memory(__func__);
 	}
 	graph_unlock();
@@ -222,7 +222,7 @@ API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
 		*out = NULL;
 	}
 	p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-		: p->hErrNode_out != NULL ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+		: p->hErrNode_out ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
 		: CUDA_GRAPH_INSTANTIATE_ERROR;
 	return result;
 }

@@ -24,7 +24,7 @@ static CUresult find_object(const char *call, CUuserObject handle, unsigned coun
 		return result;
 	}
 	*out = handle_get(handle, API_USER_OBJECT);
-	return *out != NULL && count > 0 && count <= INT32_MAX ? CUDA_SUCCESS
+	return *out && count > 0 && count <= INT32_MAX ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: not the handle of a live user object, or %u references", call, count);
 }
@@ -36,13 +36,13 @@ API(cuUserObjectCreate, CUuserObject *out, void *data, CUhostFn destroy, unsigne
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (destroy == NULL || count == 0 || count > INT32_MAX
+	if (!destroy || count == 0 || count > INT32_MAX
 	    || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no destructor, %u references, or flags 0x%x", __func__, count, flags);
 	}
 	CUuserObject object = user_object_create(data, destroy, count);
-	if (object == NULL) {
+	if (!object) {
 		return api_no_memory(__func__);
 	}
 	*out = object;
@@ -83,18 +83,18 @@ static CUresult keep_object(const char *call, struct graph *graph, struct user_o
 {
 	const bool is_move = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
 	struct object_use *use = graph->uses;
-	while (use != NULL && use->object != object) {
+	while (use && use->object != object) {
 		use = use->next;
 	}
-	struct object_use *added = use == NULL ? mem_zalloc(1, sizeof(*added)) : NULL;
-	if (use == NULL && added == NULL) {
+	struct object_use *added = !use ? mem_zalloc(1, sizeof(*added)) : NULL;
+	if (!use && !added) {
 		return api_no_memory(call);
 	}
 	if (!(is_move ? user_object_move : user_object_keep)(object, count)) {
 		mem_free(added);
 		return fail_references(call, count);
 	}
-	if (added != NULL) {
+	if (added) {
 		*added = (struct object_use){graph->uses, object, 0};
 		graph->uses = use = added;
 	}
@@ -135,13 +135,13 @@ API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsign
 	graph_lock();
 	result = graph_find(__func__, handle, &graph);
 	struct object_use **link = result == CUDA_SUCCESS ? &graph->uses : NULL;
-	while (link != NULL && *link != NULL && (*link)->object != object) {
+	while (link && *link && (*link)->object != object) {
 		link = &(*link)->next;
 	}
-	if (link != NULL && (*link == NULL || (*link)->count < count)) {
+	if (link && (!*link || (*link)->count < count)) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the graph has fewer than %u references", __func__, count);
-	} else if (link != NULL && ((*link)->count -= count) == 0) {
+	} else if (link && ((*link)->count -= count) == 0) {
 		struct object_use *use = *link;
 		*link = use->next;
 		mem_free(use);
@@ -237,19 +237,19 @@ static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned 
 	const size_t mine = (*graphs)++;
 	size_t number = 0;
 	str_addf(out, "subgraph cluster_%zu {\n\tlabel=\"graph_%zu\";\n", mine, mine);
-	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (struct graph_node *node = graph->first; node; node = node->next) {
 		node->missing = number;
 		draw_node(out, node, mine, number++, flags);
 	}
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
 			str_addf(out, "\tgraph_%zu_node_%zu -> graph_%zu_node_%zu;\n", mine,
 				node->from.list[i].node->missing, mine, node->missing);
 		}
 	}
 	str_add(out, "}\n");
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
-		if (node->child != NULL) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
+		if (node->child) {
 			draw(out, node->child, graphs, flags);
 		}
 	}
@@ -261,8 +261,8 @@ static CUresult write_text(const char *call, const char *path, const struct str 
 		return api_no_memory(call);
 	}
 	FILE *file = fopen(path, "we");
-	bool ok = file != NULL && fwrite(text->data, 1, text->len, file) == text->len;
-	if (file != NULL && fclose(file) != 0) {
+	bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
+	if (file && fclose(file) != 0) {
 		ok = false;
 	}
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OPERATING_SYSTEM,

@@ -24,7 +24,7 @@ static CUresult make_child(const char *call, const struct graph *graph,
 	}
 	bool is_move = p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
 	if ((unsigned)p->ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
-	    || (is_move && (child->parent != NULL || child->is_captured_into
+	    || (is_move && (child->parent || child->is_captured_into
 			|| graph_root((struct graph *)graph) == child))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph cannot be moved", call);
 	}
@@ -33,7 +33,7 @@ static CUresult make_child(const char *call, const struct graph *graph,
 			"%s: a child graph that allocates or frees memory must be moved", call);
 	}
 	*out = is_move ? child : graph_clone(child, true);
-	return *out != NULL ? CUDA_SUCCESS
+	return *out ? CUDA_SUCCESS
 		: api_no_memory(call);
 }
 
@@ -66,7 +66,7 @@ static CUresult add(const char *call, CUgraphNode *out, CUgraph handle,
 	struct graph *graph;
 	struct graph_node *node;
 	CUresult result = api_need(api_ready(call), call, out);
-	if (result == CUDA_SUCCESS && from->count > 0 && from->nodes == NULL) {
+	if (result == CUDA_SUCCESS && from->count > 0 && !from->nodes) {
 		return api_null(call, "the list of dependencies");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -139,7 +139,7 @@ static CUresult get(const char *call, CUgraphNode handle, CUgraphNodeType type, 
 	} else if (result == CUDA_SUCCESS) {
 		// Copies of a node share its data, but each has its own child.
 		CUgraphNodeParams params = node->data->params;
-		if (node->child != NULL) {
+		if (node->child) {
 			params.graph.graph = node->child->handle;
 		}
 		memcpy(out, (const uint8_t *)&params + offset, size);
@@ -203,7 +203,7 @@ static CUresult replace(const char *call, CUgraphNode handle, struct node_data *
 	CUresult result = node_find(call, handle, &node);
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
-	} else if (node->child != NULL) {
+	} else if (node->child) {
 		result = set_child(call, node, data, &child);
 	} else {
 		node_data_release(node->data);
@@ -222,7 +222,7 @@ static CUresult set(const char *call, CUgraphNode handle, CUgraphNodeParams *par
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (old->memory != NULL) {
+	if (old->memory) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: not for nodes that allocate or free memory", call);
 	} else {

@@ -22,7 +22,7 @@ static CUresult enter_copy(const char *call, CUgraphExec handle, CUgraphNode ori
 		return result;
 	}
 	result = node_find(call, origin, &node);
-	if (result == CUDA_SUCCESS && (*out = graph_exec_find(*exec, origin)) == NULL) {
+	if (result == CUDA_SUCCESS && !(*out = graph_exec_find(*exec, origin))) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the executable graph was not made with this node", call);
 	}
@@ -56,7 +56,7 @@ static CUresult set(const char *call, CUgraphExec handle, CUgraphNode origin,
 	if (old->params.type != params->type) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of type %d, not %d", call,
 			(int)old->params.type, (int)params->type);
-	} else if (old->memory != NULL) {
+	} else if (old->memory) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: not for nodes that allocate or free memory", call);
 	} else {
@@ -143,7 +143,7 @@ API(cuGraphExecEventWaitNodeSetEvent, CUgraphExec exec, CUgraphNode node, CUeven
 
 static void forget_peers(struct graph *graph)
 {
-	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (struct graph_node *node = graph->first; node; node = node->next) {
 		node->peer = NULL;
 	}
 }
@@ -151,7 +151,7 @@ static void forget_peers(struct graph *graph)
 /* The next node from this one on that nothing depends on. */
 static struct graph_node *next_exit(struct graph_node *node)
 {
-	while (node != NULL && node->to.count > 0) {
+	while (node && node->to.count > 0) {
 		node = node->next;
 	}
 	return node;
@@ -171,8 +171,8 @@ static CUgraphExecUpdateResult differ(CUgraphExecUpdateResultInfo *info,
 	CUgraphExecUpdateResult result, const struct graph_node *node,
 	const struct graph_node *from)
 {
-	*info = (CUgraphExecUpdateResultInfo){result, node != NULL ? node->handle : NULL,
-		from != NULL ? from->handle : NULL};
+	*info = (CUgraphExecUpdateResultInfo){result, node ? node->handle : NULL,
+		from ? from->handle : NULL};
 	return result;
 }
 
@@ -187,7 +187,7 @@ static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_
 	for (size_t i = 0; i < old->from.count; i++) {
 		struct graph_node *a = old->from.list[i].node;
 		struct graph_node *b = node->from.list[i].node;
-		if (a->peer == NULL && b->peer == NULL) {
+		if (!a->peer && !b->peer) {
 			pair(a, b, todo, paired);
 		} else if (a->peer != b) {
 			return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, b);
@@ -209,20 +209,20 @@ static CUgraphExecUpdateResult match(struct graph *old, struct graph *graph,
 	forget_peers(graph);
 	struct graph_node *a = next_exit(old->first);
 	struct graph_node *b = next_exit(graph->first);
-	for (; a != NULL && b != NULL; a = next_exit(a->next), b = next_exit(b->next)) {
+	for (; a && b; a = next_exit(a->next), b = next_exit(b->next)) {
 		pair(a, b, &todo, &paired);
 	}
-	if (a != NULL || b != NULL) {
+	if (a || b) {
 		return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
 	}
-	while ((a = todo) != NULL) {
+	while ((a = todo)) {
 		todo = a->ready;
 		CUgraphExecUpdateResult result = node_compare(a->data, a->peer->data);
 		if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 			return differ(info, result, a->peer, NULL);
 		}
 		result = match_edges(a, &todo, &paired, info);
-		if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && a->child != NULL) {
+		if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && a->child) {
 			result = match(a->child, a->peer->child, info);
 		}
 		if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
@@ -236,12 +236,12 @@ static CUgraphExecUpdateResult match(struct graph *old, struct graph *graph,
 /* Take over the data of the nodes that match has paired. */
 static void take_over(struct graph *old)
 {
-	for (struct graph_node *node = old->first; node != NULL; node = node->next) {
-		assert(node->peer != NULL);
+	for (struct graph_node *node = old->first; node; node = node->next) {
+		assert(node->peer);
 		struct node_data *data = node_data_retain(node->peer->data);
 		node_data_release(node->data);
 		node->data = data;
-		if (node->child != NULL) {
+		if (node->child) {
 			take_over(node->child);
 		}
 	}
@@ -280,10 +280,10 @@ API(cuGraphExecUpdate, CUgraphExec exec, CUgraph graph, CUgraphNode *node,
 {
 	CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR};
 	CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
-	if (node != NULL) {
+	if (node) {
 		*node = info.errorNode;
 	}
-	if (out != NULL) {
+	if (out) {
 		*out = info.result;
 	}
 	return result;
@@ -300,7 +300,7 @@ API(cuGraphExecChildGraphNodeSetParams, CUgraphExec handle, CUgraphNode origin, 
 		return result;
 	}
 	result = graph_find(__func__, child, &graph);
-	if (result == CUDA_SUCCESS && node->child == NULL) {
+	if (result == CUDA_SUCCESS && !node->child) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a child graph node", __func__);
 	}
 	if (result == CUDA_SUCCESS

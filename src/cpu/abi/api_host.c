@@ -34,7 +34,7 @@ static bool find_overlap(struct context *context, uint64_t start, size_t size,
 	bool found = false;
 	pthread_mutex_lock(&context->lock);
 	const struct object *object = context->objects;
-	for (; object != NULL && !found; object = object->next) {
+	for (; object && !found; object = object->next) {
 		const struct host_range *range = (const struct host_range *)object;
 		found = object->kind == API_HOST && start < range->start + range->size
 			&& range->start < start + size;
@@ -105,10 +105,10 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 		return result;
 	}
 	struct host_range *range = mem_alloc(sizeof(*range));
-	if (range != NULL) {
+	if (range) {
 		*range = (struct host_range){.start = start, .size = size, .flags = flags};
 	}
-	if (range == NULL || !object_add(&range->object, context, API_HOST, host_free)) {
+	if (!range || !object_add(&range->object, context, API_HOST, host_free)) {
 		mem_free(range);
 		return api_no_memory(__func__);
 	}
@@ -135,7 +135,7 @@ API(cuMemHostUnregister, void *memory)
 		}
 		object = handle_claim(range.object.handle, API_HOST);
 	}
-	if (object == NULL) {
+	if (!object) {
 		return api_fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
 			"%s: no registered memory starts there", __func__);
 	}

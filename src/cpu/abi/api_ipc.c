@@ -47,7 +47,7 @@ API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
 		return result;
 	}
 	if (!memory_find(context->device->memory, address, &range) || range.kind != MEMORY_DEVICE
-	    || range.pool != NULL) {
+	    || range.pool) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: 0x%llx is not in memory of cuMemAlloc", __func__, address);
 	}
@@ -75,7 +75,7 @@ static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *
 		return CUDA_SUCCESS;
 	}
 	struct share *share = mem_zalloc(1, sizeof(*share));
-	if (share == NULL) {
+	if (!share) {
 		return fail_open(call, handle, SHARE_FAILED);
 	}
 	const struct memory_range wish = {.size = handle->size, .kind = MEMORY_OPENED,
@@ -169,8 +169,8 @@ API(cuIpcOpenEventHandle, CUevent *out, CUipcEventHandle bytes)
 		return result;
 	}
 	*out = event_import(context, &handle, &opened);
-	if (*out == NULL && opened == SHARE_OPENED) {
+	if (!*out && opened == SHARE_OPENED) {
 		return api_no_memory(__func__);
 	}
-	return *out != NULL ? CUDA_SUCCESS : fail_open(__func__, &handle, opened);
+	return *out ? CUDA_SUCCESS : fail_open(__func__, &handle, opened);
 }

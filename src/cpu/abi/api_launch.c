@@ -65,8 +65,8 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 	if (ready != CUDA_SUCCESS) {
 		return ready;
 	}
-	if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL)) {
-		return api_null(__func__, config == NULL ? "the configuration" : "the attributes");
+	if (!config || (config->numAttrs > 0 && !config->attrs)) {
+		return api_null(__func__, !config ? "the configuration" : "the attributes");
 	}
 	bool is_cooperative = false;
 	for (unsigned i = 0; i < config->numAttrs; i++) {

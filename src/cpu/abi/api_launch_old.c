@@ -73,7 +73,7 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 {
 	struct function *function;
 	CUresult result = function_enter(call, handle, &function);
-	if (result == CUDA_SUCCESS && bytes == NULL && size > 0) {
+	if (result == CUDA_SUCCESS && !bytes && size > 0) {
 		return api_null(call, "the data");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -85,10 +85,10 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 	}
 	pthread_mutex_lock(&function->module->lock);
 	struct old_launch *old = &function->old;
-	if (old->params == NULL) {
+	if (!old->params) {
 		old->params = mem_zalloc(1, LAUNCH_MAX_PARAMS);
 	}
-	bool ok = old->params != NULL;
+	bool ok = old->params;
 	if (ok && size > 0) {
 		memcpy(old->params + offset, bytes, size);
 	}
@@ -128,8 +128,8 @@ static CUresult launch(const char *call, CUfunction handle, int width, int heigh
 	}
 	static const uint8_t none[1];
 	size_t size = old.param_size;
-	const uint8_t *params = old.params != NULL ? old.params : none;
-	if (old.params == NULL && size > 0) {
+	const uint8_t *params = old.params ? old.params : none;
+	if (!old.params && size > 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no parameter of kernel '%s' was set",
 			call, function->name);
 	}

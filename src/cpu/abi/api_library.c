@@ -16,7 +16,7 @@
 static CUresult check_library_options(const char *call, CUlibraryOption *options, void **values,
 	unsigned count, bool is_file)
 {
-	if (count > 0 && (options == NULL || values == NULL)) {
+	if (count > 0 && (!options || !values)) {
 		return api_null(call, "the library options");
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ API(cuLibraryLoadData, CUlibrary *out, const void *code, CUjit_option *options, 
 {
 	struct jit_options read;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && code == NULL) {
+	if (result == CUDA_SUCCESS && !code) {
 		return api_null(__func__, "the code");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -99,7 +99,7 @@ static CUresult find_library(const char *call, CUlibrary handle, struct library 
 		return result;
 	}
 	*out = handle_get(handle, API_LIBRARY);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "library");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "library");
 }
 
 static CUresult find_kernel(const char *call, CUkernel handle, struct function **out)
@@ -109,7 +109,7 @@ static CUresult find_kernel(const char *call, CUkernel handle, struct function *
 		return result;
 	}
 	*out = handle_get(handle, API_KERNEL);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "kernel of a library");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "kernel of a library");
 }
 
 API(cuLibraryUnload, CUlibrary handle)
@@ -119,13 +119,13 @@ API(cuLibraryUnload, CUlibrary handle)
 		return result;
 	}
 	struct library *library = handle_claim(handle, API_LIBRARY);
-	if (library == NULL) {
+	if (!library) {
 		return api_bad_handle(__func__, "library");
 	}
 	for (size_t i = 0; i < library->loaded_count; i++) {
 		// Unless its context is just being ended.
 		struct object *object = handle_claim(library->loaded[i].module, API_MODULE);
-		if (object != NULL) {
+		if (object) {
 			context_wait(object->context);
 			module_free(object);
 		}
@@ -138,7 +138,7 @@ API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 {
 	struct library *library;
 	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
-	if (result == CUDA_SUCCESS && name == NULL) {
+	if (result == CUDA_SUCCESS && !name) {
 		return api_null(__func__, "the name");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -146,8 +146,8 @@ API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 	}
 	struct function *kernel;
 	result = module_find_function(__func__, library->plan, name, &kernel);
-	*out = kernel != NULL ? (CUkernel)(void *)kernel->handle : NULL;
-	return result != CUDA_SUCCESS || kernel != NULL ? result : api_fail(CUDA_ERROR_NOT_FOUND,
+	*out = kernel ? (CUkernel)(void *)kernel->handle : NULL;
+	return result != CUDA_SUCCESS || kernel ? result : api_fail(CUDA_ERROR_NOT_FOUND,
 		"%s: the library has no kernel '%s'", __func__, name);
 }
 
@@ -205,8 +205,8 @@ API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
 static CUresult check_names(const char *call, const void *out, const void *size, const char *name)
 {
 	CUresult result = api_ready(call);
-	return result != CUDA_SUCCESS ? result : name == NULL ? api_null(call, "the name")
-		: out == NULL && size == NULL ? api_null(call, "a result") : CUDA_SUCCESS;
+	return result != CUDA_SUCCESS ? result : !name ? api_null(call, "the name")
+		: !out && !size ? api_null(call, "a result") : CUDA_SUCCESS;
 }
 
 API(cuLibraryGetGlobal, CUdeviceptr *out, size_t *size, CUlibrary handle, const char *name)
@@ -247,7 +247,7 @@ API(cuLibraryGetUnifiedFunction, void **out, CUlibrary handle, const char *name)
 		return result;
 	}
 	*out = NULL;
-	return name == NULL ? api_null(__func__, "the name") : api_fail(CUDA_ERROR_NOT_FOUND,
+	return !name ? api_null(__func__, "the name") : api_fail(CUDA_ERROR_NOT_FOUND,
 		"%s: the library has no unified function '%s'", __func__, name);
 }
 
@@ -284,7 +284,7 @@ API(cuKernelGetName, const char **out, CUkernel handle)
 {
 	struct function *kernel;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && handle == NULL) {
+	if (result == CUDA_SUCCESS && !handle) {
 		return api_null(__func__, "the kernel");
 	}
 	if (result == CUDA_SUCCESS) {
@@ -333,9 +333,9 @@ API(cuKernelSetAttribute, CUfunction_attribute attribute, int value, CUkernel ha
 	result = function_set_attribute(__func__, kernel, attribute, value);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < library->loaded_count; i++) {
 		struct module *module = handle_get(library->loaded[i].module, API_MODULE);
-		struct function *function = module != NULL
+		struct function *function = module
 			? module_known_function(module, kernel->place) : NULL;
-		if (function != NULL && !(function->attributes_set & 1u << attribute)) {
+		if (function && !(function->attributes_set & 1u << attribute)) {
 			function_set_attribute(__func__, function, attribute, value);
 		}
 	}

@@ -39,14 +39,14 @@ static void link_free(struct link *link)
 static CUresult link_create(const char *call, const struct jit_options *options, CUlinkState *out)
 {
 	struct link *link = mem_zalloc(1, sizeof(*link));
-	if (link != NULL) {
+	if (link) {
 		pthread_mutex_init(&link->lock, NULL);
 		link->options = *options;
 		link->linker = linker_create();
-		link->handle = link->linker != NULL ? handle_create(API_LINK, link) : NULL;
+		link->handle = link->linker ? handle_create(API_LINK, link) : NULL;
 	}
-	if (link == NULL || link->handle == NULL) {
-		if (link != NULL) {
+	if (!link || !link->handle) {
+		if (link) {
 			link_free(link);
 		}
 		return api_no_memory(call);
@@ -74,14 +74,14 @@ static CUresult find_link(const char *call, CUlinkState handle, struct link **ou
 		return result;
 	}
 	*out = handle_get(handle, API_LINK);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "link");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "link");
 }
 
 /* Inputs take options of the compiler only. */
 static CUresult check_options(const char *call, unsigned count, const CUjit_option *options,
 	void *const *values)
 {
-	if (count > 0 && (options == NULL || values == NULL)) {
+	if (count > 0 && (!options || !values)) {
 		return api_null(call, "the options");
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -113,7 +113,7 @@ static CUresult check_type(const char *call, struct link *link, CUjitInputType t
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of input %d", call,
 			(int)type);
 	}
-	if (refused[type] != NULL) {
+	if (refused[type]) {
 		char text[96];
 		snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n",
 			refused[type]);
@@ -188,11 +188,11 @@ static CUresult add(const char *call, CUlinkState handle, const struct addition 
 	}
 	pthread_mutex_lock(&link->lock);
 	result = check_addition(call, link, what);
-	if (result == CUDA_SUCCESS && data == NULL) {
+	if (result == CUDA_SUCCESS && !data) {
 		result = read_image(call, what->name, &read, &size);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = add_locked(call, link, data != NULL ? data : read, size, what->name);
+		result = add_locked(call, link, data ? data : read, size, what->name);
 	}
 	pthread_mutex_unlock(&link->lock);
 	mem_free(read);
@@ -204,7 +204,7 @@ API(cuLinkAddData_v2, CUlinkState handle, CUjitInputType type, void *data, size_
 {
 	const struct addition what = {type, name, count, options, values};
 	CUresult result = api_ready(__func__);
-	if (result == CUDA_SUCCESS && data == NULL) {
+	if (result == CUDA_SUCCESS && !data) {
 		return api_null(__func__, "the data");
 	}
 	return result == CUDA_SUCCESS ? add(__func__, handle, &what, data, size) : result;
@@ -268,7 +268,7 @@ API(cuLinkComplete, CUlinkState handle, void **out, size_t *size)
 	if (result == CUDA_SUCCESS) {
 		*out = link->image.data;
 	}
-	if (result == CUDA_SUCCESS && size != NULL) {
+	if (result == CUDA_SUCCESS && size) {
 		*size = link->image.len + 1;
 	}
 	pthread_mutex_unlock(&link->lock);
@@ -282,7 +282,7 @@ API(cuLinkDestroy, CUlinkState handle)
 		return result;
 	}
 	struct link *link = handle_claim(handle, API_LINK);
-	if (link == NULL) {
+	if (!link) {
 		return api_bad_handle(__func__, "link");
 	}
 	// Another call may still be at it.

@@ -9,7 +9,7 @@
 
 API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
 {
-	if (out == NULL || flags != 0) {
+	if (!out || flags != 0) {
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	*out = log_next();
@@ -18,19 +18,19 @@ API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
 
 API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
 {
-	return buffer != NULL && size != NULL && *size > 0 && flags == 0
+	return buffer && size && *size > 0 && flags == 0
 		&& log_dump(iterator, buffer, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int flags)
 {
-	return path != NULL && flags == 0 && log_dump_to_file(iterator, path) ? CUDA_SUCCESS
+	return path && flags == 0 && log_dump_to_file(iterator, path) ? CUDA_SUCCESS
 		: CUDA_ERROR_INVALID_VALUE;
 }
 
 API(cuLogsRegisterCallback, CUlogsCallback function, void *data, CUlogsCallbackHandle *out)
 {
-	return function != NULL ? log_add_callback(function, data, out)
+	return function ? log_add_callback(function, data, out)
 		: CUDA_ERROR_INVALID_VALUE;
 }
 

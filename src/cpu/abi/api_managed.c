@@ -202,7 +202,7 @@ static CUresult get_attribute(const char *call, int *out, size_t size,
 	CUmem_range_attribute attribute, const struct memory_advice *advice)
 {
 	bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
-	if (out == NULL || size == 0 || size % sizeof(int) != 0
+	if (!out || size == 0 || size % sizeof(int) != 0
 	    || (!is_list && size != sizeof(int))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes for attribute %d", call,
 			size, (int)attribute);

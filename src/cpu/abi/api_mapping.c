@@ -51,7 +51,7 @@ static struct {
 static bool use_device(void)
 {
 	struct device *device = device_retain();
-	if (device == NULL) {
+	if (!device) {
 		return false;
 	}
 	state.device = device;
@@ -127,7 +127,7 @@ static void close_file(const struct backing *block)
 
 static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 {
-	if (prop == NULL) {
+	if (!prop) {
 		return api_null(call, "the properties");
 	}
 	unsigned type = prop->location.type;
@@ -136,7 +136,7 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: managed memory cannot be mapped", call);
 	}
 	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED
-	    || (!is_host && type != CU_MEM_LOCATION_TYPE_DEVICE) || prop->win32HandleMetaData != NULL
+	    || (!is_host && type != CU_MEM_LOCATION_TYPE_DEVICE) || prop->win32HandleMetaData
 	    || (is_host && prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: type %d at location %u, handles 0x%x",
 			call, (int)prop->type, type, (unsigned)prop->requestedHandleTypes);
@@ -158,7 +158,7 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 static struct backing *find_block(CUmemGenericAllocationHandle handle)
 {
 	struct backing *block = handle_get((const void *)(uintptr_t)handle, API_BLOCK);
-	return block != NULL && block->handles > 0 ? block : NULL;
+	return block && block->handles > 0 ? block : NULL;
 }
 
 static CUresult bad_block(const char *call)
@@ -186,14 +186,14 @@ static CUresult create_locked(const char *call, CUmemGenericAllocationHandle *ou
 	bool has_use = false;
 	bool has_bytes = false;
 	struct backing *block = mem_alloc(sizeof(*block));
-	if (block == NULL || !(has_use = use_device())
+	if (!block || !(has_use = use_device())
 	    || !(has_bytes = memory_take(state.device->memory, wish->size))) {
 		goto fail;
 	}
 	*block = *wish;
 	block->handles = 1;
 	block->handle = handle_create(API_BLOCK, block);
-	if (block->handle == NULL || (block->file < 0
+	if (!block->handle || (block->file < 0
 			&& !(is_shared(block) ? open_shared(block) : open_own(block)))) {
 		handle_release(block->handle);
 		goto fail;
@@ -241,12 +241,12 @@ API(cuMemRelease, CUmemGenericAllocationHandle handle)
 	}
 	pthread_mutex_lock(&state.lock);
 	struct backing *block = find_block(handle);
-	if (block != NULL) {
+	if (block) {
 		block->handles--;
 		drop_unused(block);
 	}
 	pthread_mutex_unlock(&state.lock);
-	return block != NULL ? CUDA_SUCCESS : bad_block(__func__);
+	return block ? CUDA_SUCCESS : bad_block(__func__);
 }
 
 API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *out, void *address)
@@ -257,7 +257,7 @@ API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *out, void *addres
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool found = state.device != NULL
+	bool found = state.device
 		&& memory_find(state.device->memory, (uintptr_t)address, &range)
 		&& range.kind == MEMORY_MAPPED;
 	if (found) {
@@ -279,11 +279,11 @@ API(cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *out,
 	}
 	pthread_mutex_lock(&state.lock);
 	const struct backing *block = find_block(handle);
-	if (block != NULL) {
+	if (block) {
 		*out = block->prop;
 	}
 	pthread_mutex_unlock(&state.lock);
-	return block != NULL ? CUDA_SUCCESS : bad_block(__func__);
+	return block ? CUDA_SUCCESS : bad_block(__func__);
 }
 
 API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
@@ -291,7 +291,7 @@ API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
 {
 	CUmemAllocationProp typed;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && prop != NULL && prop->type == CU_MEM_ALLOCATION_TYPE_INVALID) {
+	if (result == CUDA_SUCCESS && prop && prop->type == CU_MEM_ALLOCATION_TYPE_INVALID) {
 		typed = *prop;
 		typed.type = CU_MEM_ALLOCATION_TYPE_PINNED;
 		prop = &typed;
@@ -321,13 +321,13 @@ API(cuMemExportToShareableHandle, void *out, CUmemGenericAllocationHandle handle
 	int file = -1;
 	pthread_mutex_lock(&state.lock);
 	const struct backing *block = find_block(handle);
-	bool fits = block != NULL && flags == 0 && type != CU_MEM_HANDLE_TYPE_NONE
+	bool fits = block && flags == 0 && type != CU_MEM_HANDLE_TYPE_NONE
 		&& block->prop.requestedHandleTypes == type;
 	if (fits) {
 		file = fcntl(block->file, F_DUPFD_CLOEXEC, 0);
 	}
 	pthread_mutex_unlock(&state.lock);
-	if (block == NULL) {
+	if (!block) {
 		return bad_block(__func__);
 	}
 	if (!fits) {
@@ -417,7 +417,7 @@ API(cuMemAddressFree, CUdeviceptr address, size_t size)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool ok = state.device != NULL && memory_unreserve(state.device->memory, address, size);
+	bool ok = state.device && memory_unreserve(state.device->memory, address, size);
 	if (ok) {
 		unuse_device();
 	}
@@ -431,7 +431,7 @@ static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
 	CUmemGenericAllocationHandle handle)
 {
 	struct backing *block = find_block(handle);
-	if (block == NULL) {
+	if (!block) {
 		return bad_block(call);
 	}
 	if (size > block->size) {
@@ -480,7 +480,7 @@ API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
 static void wait_for_current(void)
 {
 	struct context *context = api_current();
-	if (context != NULL) {
+	if (context) {
 		context_wait(context);
 	}
 }
@@ -493,15 +493,15 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	}
 	wait_for_current();
 	pthread_mutex_lock(&state.lock);
-	struct mapping *gone = state.device != NULL && size > 0
+	struct mapping *gone = state.device && size > 0
 		? memory_unmap(state.device->memory, address, size) : NULL;
-	for (const struct mapping *mapping = gone; mapping != NULL; mapping = mapping->next) {
+	for (const struct mapping *mapping = gone; mapping; mapping = mapping->next) {
 		struct backing *block = mapping->range.block;
 		block->maps--;
 		drop_unused(block);
 	}
 	pthread_mutex_unlock(&state.lock);
-	if (gone == NULL) {
+	if (!gone) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are not whole"
 			" mappings, side by side", __func__, size, address);
 	}
@@ -536,7 +536,7 @@ API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *lis
 {
 	struct memory_access access = {UINT_MAX, UINT_MAX};
 	CUresult result = api_ready(__func__);
-	if (result == CUDA_SUCCESS && (list == NULL || count == 0)) {
+	if (result == CUDA_SUCCESS && (!list || count == 0)) {
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
@@ -547,7 +547,7 @@ API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *lis
 	}
 	wait_for_current();
 	pthread_mutex_lock(&state.lock);
-	bool ok = state.device != NULL && size > 0
+	bool ok = state.device && size > 0
 		&& memory_protect(state.device->memory, address, size, access);
 	pthread_mutex_unlock(&state.lock);
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are"
@@ -558,7 +558,7 @@ API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUde
 {
 	struct memory_range range;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && location == NULL) {
+	if (result == CUDA_SUCCESS && !location) {
 		return api_null(__func__, "the location");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -570,7 +570,7 @@ API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUde
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool found = state.device != NULL && memory_find(state.device->memory, address, &range)
+	bool found = state.device && memory_find(state.device->memory, address, &range)
 		&& range.kind == MEMORY_MAPPED;
 	pthread_mutex_unlock(&state.lock);
 	if (!found) {

@@ -34,10 +34,10 @@ API(cuMemGetInfo_v2, size_t *free_size, size_t *total)
 		return result;
 	}
 	struct memory_use use = memory_usage(context->device->memory);
-	if (total != NULL) {
+	if (total) {
 		*total = use.limit;
 	}
-	if (free_size != NULL) {
+	if (free_size) {
 		*free_size = use.limit - use.used;
 	}
 	return CUDA_SUCCESS;
@@ -68,7 +68,7 @@ API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_t he
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (pitch == NULL || width == 0 || height == 0
+	if (!pitch || width == 0 || height == 0
 	    || (element != 4 && element != 8 && element != 16)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no pitch, no size, or elements of not 4, 8 or 16 bytes", __func__);

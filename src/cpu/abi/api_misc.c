@@ -58,7 +58,7 @@ static const char *error_text(const struct error_row *row)
 
 static CUresult find_error(CUresult code, const char *call, const char **out, bool want_name)
 {
-	if (out == NULL) {
+	if (!out) {
 		return api_null(call, "the result");
 	}
 	*out = NULL;
@@ -84,7 +84,7 @@ API(cuGetErrorString, CUresult code, const char **out)
 /* NVIDIA's private tables.  NVRTC asks for one, and takes an error for an answer. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
-	if (out == NULL || id == NULL) {
+	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}
 	*out = NULL;

@@ -21,11 +21,11 @@ static CUresult load(const char *call, CUmodule *out, const void *data, size_t s
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (data == NULL) {
+	if (!data) {
 		return api_null(call, "the image");
 	}
 	*out = NULL;
-	if (options->text != NULL) {
+	if (options->text) {
 		image = (struct image){.text = data, .size = options->text->size};
 	} else {
 		result = open_image(call, &image, data, size, options);
@@ -36,7 +36,7 @@ static CUresult load(const char *call, CUmodule *out, const void *data, size_t s
 	result = module_create(call, context, image.text, image.size, options, &module);
 	image_close(&image);
 	jit_options_stop(options);
-	if (result == CUDA_SUCCESS && module != NULL) {
+	if (result == CUDA_SUCCESS && module) {
 		*out = module->object.handle;
 	}
 	return result;
@@ -94,7 +94,7 @@ static CUresult find_module(const char *call, CUmodule handle, struct module **o
 		return result;
 	}
 	*out = handle_get(handle, API_MODULE);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "module");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "module");
 }
 
 API(cuModuleUnload, CUmodule handle)
@@ -106,7 +106,7 @@ API(cuModuleUnload, CUmodule handle)
 	}
 	bool is_part;
 	struct object *object = object_claim(handle, API_MODULE, &is_part);
-	if (object == NULL) {
+	if (!object) {
 		return is_part ? api_fail(CUDA_ERROR_NOT_PERMITTED,
 			"%s: the module belongs to a library, which is unloaded instead", __func__)
 			: api_bad_handle(__func__, "module");
@@ -124,12 +124,12 @@ API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
 		return result;
 	}
 	*out = NULL;
-	if (name == NULL || *name == '\0') {
+	if (!name || *name == '\0') {
 		return api_null(__func__, "the name");
 	}
 	struct function *function;
 	result = module_find_function(__func__, module, name, &function);
-	if (result == CUDA_SUCCESS && function == NULL) {
+	if (result == CUDA_SUCCESS && !function) {
 		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no kernel '%s'", __func__,
 			name);
 	}
@@ -146,10 +146,10 @@ API(cuModuleGetGlobal_v2, CUdeviceptr *out, size_t *size, CUmodule handle, const
 {
 	struct module *module;
 	CUresult result = find_module(__func__, handle, &module);
-	if (result == CUDA_SUCCESS && name == NULL) {
+	if (result == CUDA_SUCCESS && !name) {
 		return api_null(__func__, "the name");
 	}
-	if (result == CUDA_SUCCESS && out == NULL && size == NULL) {
+	if (result == CUDA_SUCCESS && !out && !size) {
 		return api_null(__func__, "a result");
 	}
 	return result == CUDA_SUCCESS ? module_global(__func__, module, name, out, size) : result;

@@ -45,7 +45,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 {
 	struct function *function;
 	CUresult result = function_enter(__func__, handle, &function);
-	if (result == CUDA_SUCCESS && (grid == NULL || block == NULL)) {
+	if (result == CUDA_SUCCESS && (!grid || !block)) {
 		return api_null(__func__, "a result");
 	}
 	if (result == CUDA_SUCCESS
@@ -59,7 +59,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 	int threads = (int)function->max_threads;
 	threads = limit > 0 && limit < threads ? limit : threads;
 	while (threads > 0 && !block_fits(function, threads,
-			shared_of != NULL ? shared_of(threads) : dynamic_shared)) {
+			shared_of ? shared_of(threads) : dynamic_shared)) {
 		threads = threads > 32 ? (threads - 1) / 32 * 32 : 0;
 	}
 	*block = threads;
@@ -96,7 +96,7 @@ static CUresult enter_cluster(const char *call, int *out, CUfunction handle,
 {
 	CUresult result = api_need(function_enter(call, handle, function), call, out);
 	if (result == CUDA_SUCCESS
-	    && (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))) {
+	    && (!config || (config->numAttrs > 0 && !config->attrs))) {
 		return api_null(call, "the configuration");
 	}
 	return result;

@@ -27,7 +27,7 @@ static CUresult look_up(const char *call, CUdeviceptr address, bool *found,
 	struct memory_range *range)
 {
 	struct context *context = api_current();
-	if (context != NULL) {
+	if (context) {
 		CUresult result = api_enter(call, &context);
 		*found = result == CUDA_SUCCESS && (memory_find(context->device->memory, address,
 			range) || host_find(context, address, range));
@@ -36,11 +36,11 @@ static CUresult look_up(const char *call, CUdeviceptr address, bool *found,
 	CUresult result = api_ready(call);
 	struct device *device = result == CUDA_SUCCESS ? device_retain() : NULL;
 	*found = false;
-	if (device != NULL) {
+	if (device) {
 		*found = memory_find(device->memory, address, range);
 		device_release();
 	}
-	return result != CUDA_SUCCESS || device != NULL ? result
+	return result != CUDA_SUCCESS || device ? result
 		: api_no_memory(call);
 }
 
@@ -49,10 +49,10 @@ API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr addres
 	struct context *context;
 	struct memory_range range;
 	CUresult result = find_range(__func__, address, CUDA_ERROR_NOT_FOUND, &context, &range);
-	if (result == CUDA_SUCCESS && base != NULL) {
+	if (result == CUDA_SUCCESS && base) {
 		*base = range.address;
 	}
-	if (result == CUDA_SUCCESS && size != NULL) {
+	if (result == CUDA_SUCCESS && size) {
 		*size = range.size;
 	}
 	return result;
@@ -83,7 +83,7 @@ static CUresult get_attribute(const char *call, void *out, CUpointer_attribute a
 	bool on_host = is_host || range->kind == MEMORY_MANAGED;
 	switch ((unsigned)attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)out = owner != NULL && !range->stays ? owner->handle : NULL;
+		*(CUcontext *)out = owner && !range->stays ? owner->handle : NULL;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)out = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -101,7 +101,7 @@ static CUresult get_attribute(const char *call, void *out, CUpointer_attribute a
 		*(int *)out = range->sync_memops;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		*(int *)out = range->kind == MEMORY_DEVICE && range->pool == NULL;
+		*(int *)out = range->kind == MEMORY_DEVICE && !range->pool;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		*(unsigned *)out = is_host ? 0 : range->flags;
@@ -188,11 +188,11 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (count == 0 || list == NULL || out == NULL) {
+	if (count == 0 || !list || !out) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
 	}
 	for (unsigned i = 0; i < count; i++) {
-		if (out[i] == NULL) {
+		if (!out[i]) {
 			return api_null(__func__, "a result");
 		}
 		if ((unsigned)list[i] - CU_POINTER_ATTRIBUTE_CONTEXT
@@ -217,7 +217,7 @@ API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute, CUd
 	struct context *context;
 	struct memory_range range;
 	CUresult result = find_range(__func__, address, CUDA_ERROR_INVALID_VALUE, &context, &range);
-	if (result == CUDA_SUCCESS && value == NULL) {
+	if (result == CUDA_SUCCESS && !value) {
 		return api_null(__func__, "the value");
 	}
 	if (result != CUDA_SUCCESS) {

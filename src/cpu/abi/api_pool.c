@@ -24,7 +24,7 @@ static struct {
 
 CUmemoryPool mempool_of(const struct memory_range *range)
 {
-	return range->pool != NULL && range->pool != graph_memory_account()
+	return range->pool && range->pool != graph_memory_account()
 		? ((const struct mempool *)range->pool)->handle : NULL;
 }
 
@@ -32,11 +32,11 @@ CUmemoryPool mempool_of(const struct memory_range *range)
 static struct mempool *standard_pool(enum mempool_place place)
 {
 	struct mempool *pool = &pools.standard[place];
-	if (pool->handle == NULL) {
+	if (!pool->handle) {
 		mempool_set_up(pool, place, 0);
 		pool->handle = handle_create(API_POOL, pool);
 	}
-	return pool->handle != NULL ? pool : NULL;
+	return pool->handle ? pool : NULL;
 }
 
 /* A pool that stays until leave_pool; without a handle, the current one. */
@@ -44,12 +44,12 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 {
 	CUresult result = CUDA_SUCCESS;
 	pthread_mutex_lock(&pools.lock);
-	if (handle != NULL) {
+	if (handle) {
 		result = mempool_find(call, *handle, out);
 	} else {
-		*out = pools.current[POOL_DEVICE] != NULL ? pools.current[POOL_DEVICE]
+		*out = pools.current[POOL_DEVICE] ? pools.current[POOL_DEVICE]
 			: standard_pool(POOL_DEVICE);
-		result = *out != NULL ? CUDA_SUCCESS
+		result = *out ? CUDA_SUCCESS
 			: api_no_memory(call);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -63,7 +63,7 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 static void sweep(void)
 {
 	struct mempool **link = &pools.gone;
-	while (*link != NULL) {
+	while (*link) {
 		struct mempool *pool = *link;
 		if (atomic_load(&pool->account.used) > 0 || pool->calls > 0) {
 			link = &pool->next;
@@ -113,7 +113,7 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 	struct memory_range range = *wish;
 	if (pool->handle_type != CU_MEM_HANDLE_TYPE_NONE) {
 		range.share = mempool_extend(context->device->memory, pool, wish->size);
-		if (range.share == NULL) {
+		if (!range.share) {
 			return api_no_memory(call);
 		}
 	}
@@ -221,7 +221,7 @@ API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
 API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && props == NULL) {
+	if (result == CUDA_SUCCESS && !props) {
 		return api_null(__func__, "the properties");
 	}
 	enum mempool_place place = POOL_DEVICE;
@@ -242,7 +242,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 	}
 	struct mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
 		? mempool_create(props->handleTypes, -1) : mempool_create_shared();
-	if (pool == NULL) {
+	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
 	}
@@ -372,7 +372,7 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 {
 	struct mempool *pool;
 	CUresult result = mempool_find(__func__, handle, &pool);
-	if (result == CUDA_SUCCESS && map == NULL && count > 0) {
+	if (result == CUDA_SUCCESS && !map && count > 0) {
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
@@ -393,7 +393,7 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 {
 	struct mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
-	if (result == CUDA_SUCCESS && location == NULL) {
+	if (result == CUDA_SUCCESS && !location) {
 		return api_null(__func__, "the location");
 	}
 	if (result == CUDA_SUCCESS && !is_devices(location) && !is_hosts(pool, location)) {
@@ -417,11 +417,11 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
 		return result;
 	}
 	pthread_mutex_lock(&pools.lock);
-	const struct mempool *pool = is_current && pools.current[place] != NULL
+	const struct mempool *pool = is_current && pools.current[place]
 		? pools.current[place] : standard_pool(place);
-	*out = pool != NULL ? pool->handle : NULL;
+	*out = pool ? pool->handle : NULL;
 	pthread_mutex_unlock(&pools.lock);
-	return *out != NULL ? CUDA_SUCCESS
+	return *out ? CUDA_SUCCESS
 		: api_no_memory(call);
 }
 

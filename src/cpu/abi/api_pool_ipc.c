@@ -64,7 +64,7 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	}
 	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
 	struct mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
-	if (pool == NULL) {
+	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
 	}
@@ -81,7 +81,7 @@ static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CU
 	struct share share;
 	const struct mempool *pool = memory_find(memory, address, &range)
 		? handle_get(mempool_of(&range), API_POOL) : NULL;
-	if (pool == NULL || range.address != address || range.is_leaving || pool->is_imported
+	if (!pool || range.address != address || range.is_leaving || pool->is_imported
 	    || pool->handle_type == CU_MEM_HANDLE_TYPE_NONE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no allocation of a pool with handles starts at 0x%llx", call, address);
@@ -104,7 +104,7 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 		return result;
 	}
 	struct device *device = device_retain();
-	if (device == NULL) {
+	if (!device) {
 		return api_no_memory(__func__);
 	}
 	result = export_pointer(__func__, out, address, device->memory);
@@ -137,7 +137,7 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 	if (result == CUDA_SUCCESS) {
 		result = mempool_find(__func__, pool_handle, &pool);
 	}
-	if (result == CUDA_SUCCESS && data == NULL) {
+	if (result == CUDA_SUCCESS && !data) {
 		return api_null(__func__, "what was exported");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -149,7 +149,7 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 			" was exported from it and is still there", __func__);
 	}
 	struct share *share = mem_zalloc(1, sizeof(*share));
-	if (share == NULL) {
+	if (!share) {
 		return api_no_memory(__func__);
 	}
 	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,

@@ -31,7 +31,7 @@ API(cuDeviceGetByPCIBusId, CUdevice *out, const char *id)
 	unsigned numbers[4] = {0};
 	int len = 0;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS && id == NULL) {
+	if (result == CUDA_SUCCESS && !id) {
 		return api_null(__func__, "the bus id");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -71,7 +71,7 @@ API(cuDeviceGetP2PAttribute, int *out, CUdevice_P2PAttribute attribute, CUdevice
 static CUresult check_operations(const char *call, const void *out,
 	const CUatomicOperation *operations, unsigned count)
 {
-	if (out == NULL || operations == NULL || count == 0) {
+	if (!out || !operations || count == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", call);
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -144,7 +144,7 @@ static CUresult enter_peer(const char *call, CUcontext peer)
 		return result;
 	}
 	const struct context *other = handle_get(peer, API_CONTEXT);
-	return other != NULL && other != context ? CUDA_SUCCESS
+	return other && other != context ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not another live context", call);
 }
 

@@ -17,7 +17,7 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
 	}
 	*out = stream_create(context, flags);
-	return *out != NULL ? CUDA_SUCCESS
+	return *out ? CUDA_SUCCESS
 		: api_no_memory(__func__);
 }
 
@@ -87,7 +87,7 @@ API_PER_THREAD(cuStreamGetCtx_ptsz, cuStreamGetCtx,
 API(cuStreamGetCtx_v2, CUstream handle, CUcontext *out, CUgreenCtx *green)
 {
 	CUresult result = cuStreamGetCtx(handle, out);
-	if (result == CUDA_SUCCESS && green != NULL) {
+	if (result == CUDA_SUCCESS && green) {
 		*green = NULL;
 	}
 	return result;
@@ -134,7 +134,7 @@ API(cuLaunchHostFunc, CUstream handle, CUhostFn function, void *data)
 	const struct work work = {.kind = WORK_HOST, .host = {function, data}};
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && function == NULL) {
+	if (result == CUDA_SUCCESS && !function) {
 		return api_null(__func__, "the function");
 	}
 	return result != CUDA_SUCCESS ? result
@@ -149,7 +149,7 @@ API(cuStreamAddCallback, CUstream handle, CUstreamCallback function, void *data,
 	const struct work work = {.kind = WORK_CALLBACK, .callback = {function, handle, data}};
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && (function == NULL || flags != 0)) {
+	if (result == CUDA_SUCCESS && (!function || flags != 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no function, or flags that are not 0",
 			__func__);
 	}

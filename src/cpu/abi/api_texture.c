@@ -102,13 +102,13 @@ static CUresult use_arrays(const char *call, struct texture_object *t,
 		array = handle_get(t->resource.res.array.hArray, API_ARRAY);
 	} else {
 		mipmap = handle_get(t->resource.res.mipmap.hMipmappedArray, API_MIPMAP);
-		array = mipmap != NULL ? mipmap->levels : NULL;
+		array = mipmap ? mipmap->levels : NULL;
 	}
-	if (array == NULL) {
+	if (!array) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live array",
 			call);
 	}
-	t->texture.level_count = mipmap != NULL ? mipmap->level_count : 1;
+	t->texture.level_count = mipmap ? mipmap->level_count : 1;
 	for (uint32_t i = 0; i < t->texture.level_count; i++) {
 		t->texture.levels[i] = array[i].image;
 	}
@@ -255,10 +255,10 @@ static CUresult make_texture(const char *call, const struct context *context,
 			(int)t->resource.resType);
 	}
 	if (result == CUDA_SUCCESS && t->has_view) {
-		result = descriptor != NULL ? apply_view(call, t, descriptor)
+		result = descriptor ? apply_view(call, t, descriptor)
 			: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of what is no array", call);
 	}
-	bool is_cube = descriptor != NULL && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
+	bool is_cube = descriptor && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
 	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
 }
 
@@ -272,7 +272,7 @@ static CUresult add_texture(const char *call, struct context *context, CUtexObje
 	const struct texture_object *model)
 {
 	struct texture_object *t = mem_zalloc(1, sizeof(*t));
-	if (t == NULL) {
+	if (!t) {
 		return api_no_memory(call);
 	}
 	*t = *model;
@@ -289,7 +289,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 {
 	struct context *context;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result == CUDA_SUCCESS && (resource == NULL || sampling == NULL)) {
+	if (result == CUDA_SUCCESS && (!resource || !sampling)) {
 		return api_null(__func__, "a descriptor");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -297,8 +297,8 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 	}
 	*out = 0;
 	struct texture_object t = {.resource = *resource, .sampling = *sampling,
-		.has_view = view != NULL};
-	if (view != NULL) {
+		.has_view = view};
+	if (view) {
 		t.view = *view;
 	}
 	if (resource->flags != 0) {
@@ -329,19 +329,19 @@ static CUresult enter_object(const char *call, uint64_t handle, enum api_kind ki
 	}
 	void *found = handle_get((const void *)(uintptr_t)handle, kind);
 	memcpy(object, &found, sizeof(found));
-	return found != NULL ? CUDA_SUCCESS : bad_object(call, handle, kind);
+	return found ? CUDA_SUCCESS : bad_object(call, handle, kind);
 }
 
 const struct texture *texture_find(uint64_t handle)
 {
 	const struct texture_object *t = handle_get((const void *)(uintptr_t)handle, API_TEXTURE);
-	return t != NULL ? &t->texture : NULL;
+	return t ? &t->texture : NULL;
 }
 
 const struct surface *surface_find(uint64_t handle)
 {
 	const struct surface_object *s = handle_get((const void *)(uintptr_t)handle, API_SURFACE);
-	return s != NULL ? &s->surface : NULL;
+	return s ? &s->surface : NULL;
 }
 
 static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
@@ -352,7 +352,7 @@ static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
 		return result;
 	}
 	struct object *object = handle_claim((const void *)(uintptr_t)handle, kind);
-	if (object == NULL) {
+	if (!object) {
 		return bad_object(call, handle, kind);
 	}
 	// A kernel may be looking at it.
@@ -410,8 +410,8 @@ static CUresult make_surface(const char *call, const CUDA_RESOURCE_DESC *resourc
 			resource->flags);
 	}
 	const struct array *array = handle_get(resource->res.array.hArray, API_ARRAY);
-	if (array == NULL || !(array->descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, array == NULL
+	if (!array || !(array->descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, !array
 			? "not the handle of a live array"
 			: "the array was created without CUDA_ARRAY3D_SURFACE_LDST");
 	}
@@ -424,7 +424,7 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {
 	struct context *context;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
-	if (result == CUDA_SUCCESS && resource == NULL) {
+	if (result == CUDA_SUCCESS && !resource) {
 		return api_null(__func__, "the descriptor");
 	}
 	if (result != CUDA_SUCCESS) {
@@ -432,7 +432,7 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 	}
 	*out = 0;
 	struct surface_object *s = mem_zalloc(1, sizeof(*s));
-	if (s == NULL) {
+	if (!s) {
 		return api_no_memory(__func__);
 	}
 	result = make_surface(__func__, resource, s);

@@ -64,7 +64,7 @@ static const struct api_export *find_version(const char *base, int cuda_version,
 	const struct api_export *best = NULL;
 	for (int version = 1; version < 10; version++) {
 		const struct api_export *row = find_export(base, version, suffix);
-		if (row != NULL) {
+		if (row) {
 			*exists = true;
 			best = row->since <= cuda_version ? row : best;
 		}
@@ -76,7 +76,7 @@ API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t
 	CUdriverProcAddressQueryResult *status)
 {
 	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
-	if (symbol == NULL || out == NULL) {
+	if (!symbol || !out) {
 		return api_null(__func__, "an argument");
 	}
 	if (version > CUDA_VERSION || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
@@ -91,11 +91,11 @@ API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t
 		row = find_version(symbol, version, suffixes[i], &exists);
 	}
 	*out = NULL;
-	if (row != NULL) {
+	if (row) {
 		memcpy(out, &row->address, sizeof(*out));
 	}
-	if (status != NULL) {
-		*status = row != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
+	if (status) {
+		*status = row ? CU_GET_PROC_ADDRESS_SUCCESS
 			: exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 			: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	}
@@ -105,7 +105,7 @@ API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t
 API(cuGetProcAddress, const char *symbol, void **out, int version, cuuint64_t flags)
 {
 	CUresult result = cuGetProcAddress_v2(symbol, out, version, flags, NULL);
-	if (result == CUDA_SUCCESS && *out == NULL) {
+	if (result == CUDA_SUCCESS && !*out) {
 		return api_fail(CUDA_ERROR_NOT_FOUND, "%s: there is no '%s' in CUDA %d", __func__,
 			symbol, version);
 	}

@@ -453,7 +453,7 @@ static LLVMValueRef update_together(struct emit *e, const struct together *t)
 static bool update_warp(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *to,
 	const struct ptx_operand *address, size_t values)
 {
-	struct together t = {.inst = inst, .op = warp_op(inst), .has_result = to != NULL};
+	struct together t = {.inst = inst, .op = warp_op(inst), .has_result = to};
 	enum ptx_type type = inst->types[0];
 	if (!emit_is_vector(e) || t.op == UNKNOWN) {
 		return false;

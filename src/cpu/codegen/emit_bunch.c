@@ -134,9 +134,9 @@ static unsigned bits_of(LLVMValueRef value)
 static bool is_result(const struct buncher *b, const struct item *item)
 {
 	LLVMUseRef use = LLVMGetFirstUse(item->inst);
-	bool is_inner = use != NULL;
+	bool is_inner = use;
 	for (; use && is_inner; use = LLVMGetNextUse(use)) {
-		is_inner = find_item(b, LLVMGetUser(use)) != NULL;
+		is_inner = find_item(b, LLVMGetUser(use));
 	}
 	return !is_inner;
 }

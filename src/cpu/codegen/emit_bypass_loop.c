@@ -197,7 +197,7 @@ static LLVMValueRef copy_in_front(struct loop *l, LLVMValueRef inst, bool second
 	bool known = count <= countof(operands);
 	for (unsigned i = 0; i < count && known; i++) {
 		operands[i] = in_front(l, LLVMGetOperand(inst, i), second, depth - 1);
-		known = operands[i] != NULL;
+		known = operands[i];
 	}
 	if (!known) {
 		return NULL;

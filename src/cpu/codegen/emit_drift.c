@@ -207,7 +207,7 @@ static bool find_drifting(struct drifter *d)
 
 static bool is_constant_index(LLVMValueRef extract)
 {
-	return LLVMIsAConstantInt(LLVMGetOperand(extract, 1)) != NULL;
+	return LLVMIsAConstantInt(LLVMGetOperand(extract, 1));
 }
 
 /* Whether somebody asks for an element of a vector, or of a sum with it. */

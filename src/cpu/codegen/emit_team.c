@@ -115,7 +115,7 @@ static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
 static bool make_members(struct emit *e)
 {
 	struct emit_team *t = e->team;
-	bool ok = (t->members = mem_zalloc(t->count, sizeof(*t->members))) != NULL;
+	bool ok = (t->members = mem_zalloc(t->count, sizeof(*t->members)));
 	for (unsigned i = 0; i < t->count && ok; i++) {
 		struct emit_member *m = &t->members[i];
 		m->regs = mem_zalloc(e->func->reg_count + 1, sizeof(*m->regs));

@@ -29,7 +29,7 @@ void emit_ask_traces(LLVMModuleRef ir)
 
 bool emit_is_traced(LLVMModuleRef ir)
 {
-	return LLVMGetModuleFlag(ir, traces, sizeof(traces) - 1) != NULL;
+	return LLVMGetModuleFlag(ir, traces, sizeof(traces) - 1);
 }
 
 /* The place that an instruction accesses; NULL: none, or one that is only its own. */
@@ -37,10 +37,10 @@ static const struct ptx_operand *place_of(const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = NULL;
 	bool may = inst->space != PTX_PARAM && inst->space != PTX_LOCAL
-		&& strchr(ptx_rows[inst->op].operands, 'm') != NULL;
+		&& strchr(ptx_rows[inst->op].operands, 'm');
 	for (size_t i = 0; may && i < inst->operand_count; i++) {
 		const struct ptx_operand *operand = &inst->operands[i];
-		bool is_local = operand->var != NULL && operand->var->space == PTX_LOCAL;
+		bool is_local = operand->var && operand->var->space == PTX_LOCAL;
 		if (operand->kind == PTX_ADDRESS && operand->bracketed && !is_local) {
 			place = operand; /* of cp.async the second one is in global memory */
 		}

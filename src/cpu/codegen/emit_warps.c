@@ -26,7 +26,7 @@ static void move_up(struct emit *e, LLVMValueRef inst)
 
 static bool is_cast(LLVMValueRef value)
 {
-	return LLVMIsABitCastInst(value) != NULL;
+	return LLVMIsABitCastInst(value);
 }
 
 /* A parameter at a constant offset, or at the start: its address in instructions of the same block.

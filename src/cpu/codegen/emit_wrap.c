@@ -75,7 +75,7 @@ static bool read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
 	bool are = LLVMIsConstant(vector);
 	for (unsigned i = 0; i < RT_MAX_WIDTH && are; i++) {
 		LLVMValueRef one = LLVMConstExtractElement(vector, LLVMConstInt(w->i32, i, false));
-		are = LLVMIsAConstantInt(one) != NULL;
+		are = LLVMIsAConstantInt(one);
 		out[i] = are ? LLVMConstIntGetSExtValue(one) : 0;
 	}
 	return are;

@@ -41,7 +41,7 @@ static bool parse_size(const char *text, uint64_t *out)
 		return false;
 	}
 	const char *unit = *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	if (unit != NULL) {
+	if (unit) {
 		number = ldexp(number, 10 * (int)(unit - units + 1));
 		end++;
 	}
@@ -106,7 +106,7 @@ uint64_t settings_get(enum setting which, uint64_t otherwise)
 {
 	uint64_t value;
 	const char *text = env_get(settings[which].name);
-	return text != NULL && settings[which].parse(text, &value) ? value : otherwise;
+	return text && settings[which].parse(text, &value) ? value : otherwise;
 }
 
 const char *settings_dump_folder(void)
@@ -120,7 +120,7 @@ bool settings_check(char *why, size_t size)
 	for (size_t i = 0; i < countof(settings); i++) {
 		uint64_t value;
 		const char *text = env_get(settings[i].name);
-		if (text != NULL && *text != '\0' && !settings[i].parse(text, &value)) {
+		if (text && *text != '\0' && !settings[i].parse(text, &value)) {
 			snprintf(why, size, "%s is '%s': expected %s", settings[i].name, text,
 				settings[i].expected);
 			return false;

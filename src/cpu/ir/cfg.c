@@ -454,7 +454,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 		return true;
 	}
 	cfg.block_at = mem_zalloc(func->inst_count, sizeof(*cfg.block_at));
-	bool ok = cfg.block_at != NULL;
+	bool ok = cfg.block_at;
 	if (ok) {
 		number_blocks(&cfg);
 		if (is_too_big(&cfg)) {

@@ -95,7 +95,7 @@ static struct flat_body *body_of(struct flat *f, struct ptx_func *func)
 		return NULL;
 	}
 	struct flat_body *body = f->by_func[func->index];
-	if (!body && (body = add_body(f)) != NULL) {
+	if (!body && (body = add_body(f))) {
 		body->func = func;
 		f->by_func[func->index] = body;
 	}

@@ -67,5 +67,5 @@ bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t 
 		}
 	}
 	*out = entry ? entry->offsets : NULL;
-	return entry != NULL;
+	return entry;
 }

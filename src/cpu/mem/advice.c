@@ -14,7 +14,7 @@
 static struct advice_part *add(struct advice_part *next, uint64_t start)
 {
 	struct advice_part *part = mem_zalloc(1, sizeof(*part));
-	if (part != NULL) {
+	if (part) {
 		part->next = next;
 		part->start = start;
 	}
@@ -24,18 +24,18 @@ static struct advice_part *add(struct advice_part *next, uint64_t start)
 /* Make a part start there. */
 static bool split(struct advice_part *list, uint64_t at)
 {
-	while (list->next != NULL && list->next->start <= at) {
+	while (list->next && list->next->start <= at) {
 		list = list->next;
 	}
 	if (list->start == at) {
 		return true;
 	}
 	struct advice_part *part = add(list->next, at);
-	if (part != NULL) {
+	if (part) {
 		part->advice = list->advice;
 		list->next = part;
 	}
-	return part != NULL;
+	return part;
 }
 
 static void apply(struct memory_advice *advice, const struct advice_change *change)
@@ -64,13 +64,13 @@ bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 {
 	start -= start % PAGE;
 	end = round_up(end, PAGE);
-	if (*list == NULL) {
+	if (!*list) {
 		*list = add(NULL, 0);
 	}
-	if (*list == NULL || !split(*list, start) || !split(*list, end)) {
+	if (!*list || !split(*list, start) || !split(*list, end)) {
 		return false;
 	}
-	for (struct advice_part *part = *list; part != NULL && part->start < end;
+	for (struct advice_part *part = *list; part && part->start < end;
 	     part = part->next) {
 		if (part->start >= start) {
 			apply(&part->advice, change);
@@ -89,14 +89,14 @@ static void keep_same(struct memory_place *place, struct memory_place other)
 struct memory_advice advice_of(const struct advice_part *list, uint64_t start, uint64_t end)
 {
 	struct memory_advice all = {0};
-	if (list == NULL) {
+	if (!list) {
 		return all;
 	}
-	while (list->next != NULL && list->next->start <= start) {
+	while (list->next && list->next->start <= start) {
 		list = list->next;
 	}
 	all = list->advice;
-	for (list = list->next; list != NULL && list->start < end; list = list->next) {
+	for (list = list->next; list && list->start < end; list = list->next) {
 		const struct memory_advice *part = &list->advice;
 		all.read_mostly &= part->read_mostly;
 		all.accessed_by_device &= part->accessed_by_device;
@@ -109,7 +109,7 @@ struct memory_advice advice_of(const struct advice_part *list, uint64_t start, u
 
 void advice_free(struct advice_part *list)
 {
-	while (list != NULL) {
+	while (list) {
 		struct advice_part *next = list->next;
 		mem_free(list);
 		list = next;

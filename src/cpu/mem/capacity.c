@@ -21,8 +21,8 @@ static size_t read_number(const char *path)
 {
 	unsigned long long number;
 	FILE *file = fopen(path, "re");
-	bool found = file != NULL && fscanf(file, "%llu", &number) == 1;
-	if (file != NULL) {
+	bool found = file && fscanf(file, "%llu", &number) == 1;
+	if (file) {
 		fclose(file);
 	}
 	return found && number < SIZE_MAX ? (size_t)number : SIZE_MAX;
@@ -56,10 +56,10 @@ static size_t limit_of_groups(void)
 	char line[PATH_MAX];
 	size_t limit = SIZE_MAX;
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+	while (file && fgets(line, sizeof(line), file)) {
 		char *controllers = strchr(line, ':');
-		char *path = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-		if (path == NULL) {
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path) {
 			continue;
 		}
 		*path++ = '\0';
@@ -73,7 +73,7 @@ static size_t limit_of_groups(void)
 		}
 		limit = own < limit ? own : limit;
 	}
-	if (file != NULL) {
+	if (file) {
 		fclose(file);
 	}
 	return limit;

@@ -62,7 +62,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	    && share_may_retry((uintptr_t)info->si_addr)) {
 		return;
 	}
-	if (target != NULL && info->si_code > 0) {
+	if (target && info->si_code > 0) {
 		armed = NULL;
 		target->signal = number;
 		target->address = (uintptr_t)info->si_addr;
@@ -197,7 +197,7 @@ static void leave(struct fault_catch *target)
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
 	struct fault_catch *target = armed;
-	bool ours = target != NULL && atomic_load(&target->state) == INTERRUPTING
+	bool ours = target && atomic_load(&target->state) == INTERRUPTING
 		&& info->si_code == SI_TKILL && info->si_pid == getpid();
 	if (ours && held == 0) {
 		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
@@ -259,7 +259,7 @@ void fault_release(void)
 {
 	struct fault_catch *target = armed;
 	held--;
-	if (held == 0 && target != NULL && target->is_late) {
+	if (held == 0 && target && target->is_late) {
 		leave(target);
 	}
 }

@@ -64,7 +64,7 @@ size_t memory_span(const struct memory *memory, size_t size)
 /* Whether it is another process's, which has it on its account. */
 static bool is_foreign(const struct memory_range *range)
 {
-	return range->share != NULL && range->share->kind == SHARE_FOREIGN;
+	return range->share && range->share->kind == SHARE_FOREIGN;
 }
 
 /* The pages of a range: [pages_start, pages_end), and one without access behind them. */
@@ -82,7 +82,7 @@ bool memory_create(struct memory **out, size_t limit)
 {
 	struct memory *memory = mem_zalloc(1, sizeof(*memory));
 	*out = NULL;
-	if (memory == NULL) {
+	if (!memory) {
 		return false;
 	}
 	memory->page = (size_t)sysconf(_SC_PAGESIZE);
@@ -140,11 +140,11 @@ static struct memory_range *area_at(const struct memory *memory, uint64_t addres
 static struct memory_range *range_at(const struct memory *memory, uint64_t address)
 {
 	struct memory_range *range = area_at(memory, address);
-	if (range == NULL || range->kind != MEMORY_RESERVED) {
+	if (!range || range->kind != MEMORY_RESERVED) {
 		return range;
 	}
 	struct mapping *mapping = mapping_at(range->maps, address);
-	return mapping != NULL ? &mapping->range : NULL;
+	return mapping ? &mapping->range : NULL;
 }
 
 static void drop_dead(struct memory *memory)
@@ -202,7 +202,7 @@ static bool reserve_slot(struct memory *memory)
 	}
 	size_t cap = memory->cap > 0 ? memory->cap * 2 : 64;
 	struct memory_range *ranges = mem_realloc(memory->ranges, cap * sizeof(*ranges));
-	if (ranges == NULL) {
+	if (!ranges) {
 		return false;
 	}
 	memory->ranges = ranges;
@@ -230,10 +230,10 @@ static struct memory_range *insert_range(struct memory *memory, size_t at,
 static bool open_pages(uint64_t start, size_t size, const struct share *share)
 {
 	void *pages = (void *)(uintptr_t)start;
-	if (share == NULL && size >= LARGE_PAGES_MIN) {
+	if (!share && size >= LARGE_PAGES_MIN) {
 		(void)madvise(pages, size, MADV_HUGEPAGE);
 	}
-	return share == NULL ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
+	return !share ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
 		: mmap(pages, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share->file,
 			(off_t)share->offset) != MAP_FAILED;
 }
@@ -255,7 +255,7 @@ static size_t natural_alignment(size_t size)
  * guarded at its end and the next at its start.  What is shared lies as another process expects. */
 static uint64_t place_in(uint64_t start, size_t size, const struct memory_range *wish)
 {
-	uint64_t guard = wish->share != NULL ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
+	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
 	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
 	return guard == GUARD_START ? start
 		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
@@ -271,7 +271,7 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	size_t charge = is_foreign(wish) ? 0 : size;
 	size_t at;
 	struct memory_pool *pool = wish->pool;
-	if (charge > use->limit - use->used || (pool != NULL && !has_room(pool, wish->size))
+	if (charge > use->limit - use->used || (pool && !has_room(pool, wish->size))
 	    || !reserve_slot(memory)) {
 		return 0;
 	}
@@ -283,7 +283,7 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 		place_in(start, size, wish));
 	memory->cursor = start + size + memory->page;
 	use->used += charge;
-	if (pool != NULL) {
+	if (pool) {
 		pool->used += round_up(wish->size, ALIGNMENT);
 		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
 	}
@@ -313,7 +313,7 @@ static void end_range(const struct memory *memory, struct memory_range *range)
 {
 	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
 	range->share = NULL;
-	if (range->pool != NULL) {
+	if (range->pool) {
 		range->pool->used -= round_up(range->size, ALIGNMENT);
 	}
 	advice_free(range->advice);
@@ -341,7 +341,7 @@ static void trim_dead(struct memory *memory)
 
 void memory_release(struct memory *memory)
 {
-	if (memory == NULL) {
+	if (!memory) {
 		return;
 	}
 	for (size_t i = 0; i < memory->count; i++) {
@@ -367,7 +367,7 @@ bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool found = range != NULL && range->address == address
+	bool found = range && range->address == address
 		&& (range->is_var ? MEMORY_MODULE : range->kind) == kind;
 	if (found) {
 		free_range(memory, range);
@@ -378,8 +378,8 @@ bool memory_free(struct memory *memory, uint64_t address, enum memory_kind kind)
 
 static bool is_ordered(const struct memory_range *range, uint64_t address)
 {
-	return range != NULL && range->address == address
-		&& (range->kind == MEMORY_DEVICE || range->pool != NULL);
+	return range && range->address == address
+		&& (range->kind == MEMORY_DEVICE || range->pool);
 }
 
 bool memory_free_ordered(struct memory *memory, uint64_t address)
@@ -410,7 +410,7 @@ void memory_return(struct memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	if (range != NULL) {
+	if (range) {
 		range->is_leaving = false;
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -441,11 +441,11 @@ bool memory_find(struct memory *memory, uint64_t address, struct memory_range *o
 	}
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	if (range != NULL) {
+	if (range) {
 		*out = *range;
 	}
 	pthread_mutex_unlock(&memory->lock);
-	return range != NULL;
+	return range;
 }
 
 bool memory_advise(struct memory *memory, uint64_t address, size_t size,
@@ -453,7 +453,7 @@ bool memory_advise(struct memory *memory, uint64_t address, size_t size,
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool ok = range == NULL || advice_change(&range->advice, address, address + size, change);
+	bool ok = !range || advice_change(&range->advice, address, address + size, change);
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
 }
@@ -463,7 +463,7 @@ struct memory_advice memory_get_advice(struct memory *memory, uint64_t address, 
 	struct memory_advice advice = {0};
 	pthread_mutex_lock(&memory->lock);
 	const struct memory_range *range = range_at(memory, address);
-	if (range != NULL) {
+	if (range) {
 		advice = advice_of(range->advice, address, address + size);
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -474,7 +474,7 @@ void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	if (range != NULL) {
+	if (range) {
 		range->sync_memops = sync_memops;
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -489,10 +489,10 @@ bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for
 	pthread_mutex_lock(&memory->lock);
 	const struct memory_range *area = area_at(memory, address);
 	const struct memory_range *range = range_at(memory, address);
-	bool ok = range != NULL && (range->kind != MEMORY_MAPPED
+	bool ok = range && (range->kind != MEMORY_MAPPED
 		? size <= range->size - (address - range->address)
 		: mapping_allows(area->maps, address, size, for_writing));
-	if (ok && out != NULL) {
+	if (ok && out) {
 		*out = *range;
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -557,8 +557,8 @@ bool memory_unreserve(struct memory *memory, uint64_t address, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = area_at(memory, address);
-	bool ok = range != NULL && range->kind == MEMORY_RESERVED && range->address == address
-		&& range->size == size && range->maps == NULL;
+	bool ok = range && range->kind == MEMORY_RESERVED && range->address == address
+		&& range->size == size && !range->maps;
 	if (ok) {
 		range->is_dead = true;
 		memory->dead++;
@@ -578,7 +578,7 @@ enum memory_map_result memory_map(struct memory *memory, uint64_t address,
 	pthread_mutex_lock(&memory->lock);
 	want.id = ++memory->last_id;
 	struct memory_range *area = area_at(memory, address);
-	if (area != NULL && area->kind == MEMORY_RESERVED
+	if (area && area->kind == MEMORY_RESERVED
 	    && want.size <= area->size - (address - area->address)) {
 		result = mapping_overlaps(area->maps, address, want.size) ? MEMORY_MAP_IN_USE
 			: mapping_add(&area->maps, &want, file, offset) ? MEMORY_MAP_DONE
@@ -593,7 +593,7 @@ struct mapping *memory_unmap(struct memory *memory, uint64_t address, size_t siz
 	struct mapping *gone = NULL;
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *area = area_at(memory, address);
-	if (area != NULL && mapping_are_whole(area->maps, address, size)) {
+	if (area && mapping_are_whole(area->maps, address, size)) {
 		clear_pages(address, size);
 		gone = mapping_remove(&area->maps, address, size);
 	}
@@ -606,7 +606,7 @@ bool memory_protect(struct memory *memory, uint64_t address, size_t size,
 {
 	pthread_mutex_lock(&memory->lock);
 	const struct memory_range *area = area_at(memory, address);
-	bool ok = area != NULL && mapping_are_whole(area->maps, address, size)
+	bool ok = area && mapping_are_whole(area->maps, address, size)
 		&& mapping_protect(area->maps, address, size, access);
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
@@ -636,7 +636,7 @@ static struct share *move_to_file(const struct memory *memory, const struct memo
 	uint64_t start = pages_start(memory, range);
 	size_t size = pages_end(memory, range) - start;
 	struct share *share = mem_zalloc(1, sizeof(*share));
-	if (share == NULL) {
+	if (!share) {
 		return NULL;
 	}
 	share->kind = SHARE_EXPORTED;
@@ -663,11 +663,11 @@ bool memory_export(struct memory *memory, uint64_t address, struct share *out)
 	bool ok = false;
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	if (range != NULL && range->share == NULL && range->pool == NULL
+	if (range && !range->share && !range->pool
 	    && lies_as_shared(memory, range)) {
 		range->share = move_to_file(memory, range);
 	}
-	if (range != NULL && range->share != NULL && !is_foreign(range)) {
+	if (range && range->share && !is_foreign(range)) {
 		*out = *range->share;
 		ok = share_sign(out->file, out->offset + memory_span(memory, range->size),
 			&out->token);
@@ -696,7 +696,7 @@ bool memory_close(struct memory *memory, const void *owner, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct memory_range *range = range_at(memory, address);
-	bool found = range != NULL && range->address == address && range->kind == MEMORY_OPENED
+	bool found = range && range->address == address && range->kind == MEMORY_OPENED
 		&& range->owner == owner;
 	if (found && --range->share->opens == 0) {
 		kill_range(memory, range);
@@ -714,21 +714,21 @@ static void describe_locked(const struct memory *memory, uint64_t address, char 
 	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
 	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
 	const struct memory_range *area = area_at(memory, address);
-	if (area != NULL && area->kind == MEMORY_RESERVED) {
+	if (area && area->kind == MEMORY_RESERVED) {
 		const struct mapping *mapping = mapping_at(area->maps, address);
 		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
-			area->size, area->address, mapping == NULL ? "where nothing is mapped"
+			area->size, area->address, !mapping ? "where nothing is mapped"
 			: mapping->range.access.device == 0 ? "where no access was granted"
 			: "where access to more is needed than was granted");
-	} else if (before != NULL && address - before->address < before->size) {
+	} else if (before && address - before->address < before->size) {
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
 			before->size, before->address, before->is_dead ? ", which was freed" : "");
-	} else if (before != NULL && !before->is_dead
+	} else if (before && !before->is_dead
 		   && address - before->address - before->size < near) {
 		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
 			PRIx64, address - before->address - before->size, before->size,
 			before->address);
-	} else if (after != NULL && !after->is_dead && after->address - address < near) {
+	} else if (after && !after->is_dead && after->address - address < near) {
 		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
 			after->address - address, after->size, after->address);
 	} else {

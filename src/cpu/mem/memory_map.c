@@ -19,40 +19,40 @@ static uint64_t end_of(const struct mapping *mapping)
 
 struct mapping *mapping_at(struct mapping *list, uint64_t address)
 {
-	while (list != NULL && end_of(list) <= address) {
+	while (list && end_of(list) <= address) {
 		list = list->next;
 	}
-	return list != NULL && list->range.address <= address ? list : NULL;
+	return list && list->range.address <= address ? list : NULL;
 }
 
 bool mapping_overlaps(const struct mapping *list, uint64_t address, size_t size)
 {
-	while (list != NULL && end_of(list) <= address) {
+	while (list && end_of(list) <= address) {
 		list = list->next;
 	}
-	return list != NULL && list->range.address < address + size;
+	return list && list->range.address < address + size;
 }
 
 bool mapping_are_whole(const struct mapping *list, uint64_t address, size_t size)
 {
-	while (list != NULL && list->range.address < address) {
+	while (list && list->range.address < address) {
 		list = list->next;
 	}
-	while (list != NULL && list->range.address == address && list->range.size < size) {
+	while (list && list->range.address == address && list->range.size < size) {
 		address += list->range.size;
 		size -= list->range.size;
 		list = list->next;
 	}
-	return list != NULL && list->range.address == address && list->range.size == size;
+	return list && list->range.address == address && list->range.size == size;
 }
 
 bool mapping_allows(const struct mapping *list, uint64_t address, size_t size, bool for_writing)
 {
 	const unsigned need = for_writing ? 3 : 1;
-	while (list != NULL && end_of(list) <= address) {
+	while (list && end_of(list) <= address) {
 		list = list->next;
 	}
-	for (; list != NULL && list->range.address <= address; list = list->next) {
+	for (; list && list->range.address <= address; list = list->next) {
 		size_t here = end_of(list) - address;
 		unsigned access = list->range.access.device | list->range.access.host;
 		if ((access & need) != need) {
@@ -71,7 +71,7 @@ bool mapping_add(struct mapping **list, const struct memory_range *range, int fi
 	uint64_t offset)
 {
 	struct mapping *mapping = mem_alloc(sizeof(*mapping));
-	if (mapping == NULL) {
+	if (!mapping) {
 		return false;
 	}
 	if (mmap((void *)(uintptr_t)range->address, range->size, PROT_NONE,
@@ -80,7 +80,7 @@ bool mapping_add(struct mapping **list, const struct memory_range *range, int fi
 		mem_free(mapping);
 		return false;
 	}
-	while (*list != NULL && (*list)->range.address < range->address) {
+	while (*list && (*list)->range.address < range->address) {
 		list = &(*list)->next;
 	}
 	mapping->range = *range;
@@ -96,7 +96,7 @@ struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t s
 	}
 	struct mapping *first = *list;
 	struct mapping **link = list;
-	while (*link != NULL && (*link)->range.address < address + size) {
+	while (*link && (*link)->range.address < address + size) {
 		link = &(*link)->next;
 	}
 	*list = *link;
@@ -125,7 +125,7 @@ bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
 	struct memory_access access)
 {
 	bool ok = true;
-	for (; ok && list != NULL && list->range.address < address + size; list = list->next) {
+	for (; ok && list && list->range.address < address + size; list = list->next) {
 		ok = list->range.address < address || protect(list, access);
 	}
 	return ok;
@@ -133,7 +133,7 @@ bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
 
 void mapping_free(struct mapping *list)
 {
-	while (list != NULL) {
+	while (list) {
 		struct mapping *next = list->next;
 		mem_free(list);
 		list = next;

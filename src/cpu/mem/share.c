@@ -105,9 +105,9 @@ enum share_result share_open(const struct share_handle *handle, uint64_t offset,
 
 void share_end(struct share *share, size_t size)
 {
-	if (share != NULL && share->kind == SHARE_EXPORTED) {
+	if (share && share->kind == SHARE_EXPORTED) {
 		close(share->file);
-	} else if (share != NULL && share->kind == SHARE_POOL) {
+	} else if (share && share->kind == SHARE_POOL) {
 		// The signature behind it goes, too.  That this fails is unheard of, and a waste.
 		(void)fallocate(share->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)share->offset, (off_t)(size + PAGE));

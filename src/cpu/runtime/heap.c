@@ -95,14 +95,14 @@ struct heap *heap_create(uint64_t base, size_t size)
 {
 	size_t count = size / HEAP_ALIGN;
 	struct heap *heap = mem_zalloc(1, sizeof(*heap));
-	if (heap == NULL || count >= NONE) {
+	if (!heap || count >= NONE) {
 		mem_free(heap);
 		return NULL;
 	}
 	heap->base = base;
 	heap->count = (uint32_t)count;
 	heap->units = mem_zalloc(count + 1, sizeof(*heap->units));
-	if (heap->units == NULL) {
+	if (!heap->units) {
 		mem_free(heap);
 		return NULL;
 	}
@@ -118,7 +118,7 @@ struct heap *heap_create(uint64_t base, size_t size)
 
 void heap_release(struct heap *heap)
 {
-	if (heap != NULL) {
+	if (heap) {
 		pthread_mutex_destroy(&heap->lock);
 		mem_free(heap->units);
 		mem_free(heap);

@@ -146,7 +146,7 @@ static unsigned long long take_unsigned(struct args *args, size_t size)
 static void convert(struct text *text, const struct conversion *c, struct args *args)
 {
 	char spec[24];
-	bool is_integer = strchr("diouxX", c->letter) != NULL;
+	bool is_integer = strchr("diouxX", c->letter);
 	size_t room = text->len < text->cap ? text->cap - text->len : 0;
 	char *out = room > 0 ? text->data + text->len : NULL;
 	int len;
@@ -202,8 +202,8 @@ static bool write_text(FILE *out, struct text text, const char *format, const ui
 	if (text.len >= text.cap && !text.failed) {
 		size_t cap = text.len + 1;
 		memory = mem_alloc(cap);
-		text = (struct text){.data = memory, .cap = cap, .failed = memory == NULL};
-		if (memory != NULL) {
+		text = (struct text){.data = memory, .cap = cap, .failed = !memory};
+		if (memory) {
 			format_text(&text, format, args);
 		}
 	}
@@ -219,7 +219,7 @@ int print_device(FILE *out, const char *format, const uint8_t *args)
 {
 	char buffer[1024];
 	struct text text = {.data = buffer, .cap = sizeof(buffer)};
-	if (format == NULL) {
+	if (!format) {
 		return -1;
 	}
 	fault_hold(); // snprintf may have malloc's lock

@@ -18,8 +18,8 @@ static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
 static const struct texture *find_texture(struct rt_warp *warp, uint64_t handle)
 {
 	const struct rt_host *host = warp->launch->host;
-	const struct texture *t = host != NULL ? host->find_texture(handle) : NULL;
-	if (unlikely(t == NULL)) {
+	const struct texture *t = host ? host->find_texture(handle) : NULL;
+	if (unlikely(!t)) {
 		fail_handle(warp, handle, "texture");
 	}
 	return t;
@@ -28,8 +28,8 @@ static const struct texture *find_texture(struct rt_warp *warp, uint64_t handle)
 static const struct surface *find_surface(struct rt_warp *warp, uint64_t handle)
 {
 	const struct rt_host *host = warp->launch->host;
-	const struct surface *s = host != NULL ? host->find_surface(handle) : NULL;
-	if (unlikely(s == NULL)) {
+	const struct surface *s = host ? host->find_surface(handle) : NULL;
+	if (unlikely(!s)) {
 		fail_handle(warp, handle, "surface");
 	}
 	return s;
@@ -39,10 +39,10 @@ uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_
 	uint32_t *out)
 {
 	const struct texture *t = find_texture(warp, handle);
-	if (t != NULL) {
+	if (t) {
 		texture_read(t, request, out);
 	}
-	return t != NULL;
+	return !!t;
 }
 
 uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
@@ -60,7 +60,7 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 	};
 	(void)unused;
 	const struct surface *s = find_surface(warp, handle);
-	if (s == NULL) {
+	if (!s) {
 		return 0;
 	}
 	enum surface_result result = surface_access(s, request);
@@ -150,14 +150,14 @@ uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *
 {
 	if (query->is_surface) {
 		const struct surface *s = find_surface(warp, handle);
-		if (s != NULL) {
+		if (s) {
 			*out = query_surface(s, query->what);
 		}
-		return s != NULL;
+		return !!s;
 	}
 	const struct texture *t = find_texture(warp, handle);
-	if (t != NULL) {
+	if (t) {
 		*out = query_texture(t, query);
 	}
-	return t != NULL;
+	return !!t;
 }

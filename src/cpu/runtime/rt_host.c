@@ -21,7 +21,7 @@
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
 {
 	struct rt_fail *fail = warp->fail;
-	if (fail == NULL || fail->code != 0) {
+	if (!fail || fail->code != 0) {
 		return;
 	}
 	va_list args;
@@ -66,13 +66,13 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size)
 {
 	const struct rt_host *host = warp->launch->host;
-	return host != NULL && host->heap != NULL ? heap_alloc(host->heap, size) : 0;
+	return host && host->heap ? heap_alloc(host->heap, size) : 0;
 }
 
 uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 {
 	const struct rt_host *host = warp->launch->host;
-	if (address == 0 || (host != NULL && host->heap != NULL && heap_free(host->heap, address))) {
+	if (address == 0 || (host && host->heap && heap_free(host->heap, address))) {
 		return 1;
 	}
 	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc has not given"
