@@ -135,7 +135,7 @@ static enum geometry geometry_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
 	return d->Depth != 0 ? GEOMETRY_3D : d->Height != 0 ? GEOMETRY_2D : GEOMETRY_1D;
 }
 
-static bool is_within(const CUDA_ARRAY3D_DESCRIPTOR *d, const struct limits *limits)
+static bool array_is_within(const CUDA_ARRAY3D_DESCRIPTOR *d, const struct limits *limits)
 {
 	const size_t extents[] = {d->Width, d->Height, d->Depth};
 	for (size_t i = 0; i < countof(extents); i++) {
@@ -147,7 +147,7 @@ static bool is_within(const CUDA_ARRAY3D_DESCRIPTOR *d, const struct limits *lim
 	return true;
 }
 
-static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool is_mipmap)
+static bool array_fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool is_mipmap)
 {
 	enum geometry kind = geometry_of(d);
 	const struct limits *limits = &texture_limits[kind];
@@ -156,9 +156,12 @@ static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool is_mipmap)
 	} else if (is_mipmap && kind == GEOMETRY_2D) {
 		limits = &mipmap_2d_limits;
 	}
-	return (is_within(d, limits) || (kind == GEOMETRY_3D && is_within(d, &deep_limits)))
-		&& (!(d->Flags & CUDA_ARRAY3D_SURFACE_LDST) || is_within(d, &surface_limits[kind]))
-		&& (!(d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) || is_within(d, &gather_limits));
+	return (array_is_within(d, limits)
+			|| (kind == GEOMETRY_3D && array_is_within(d, &deep_limits)))
+		&& (!(d->Flags & CUDA_ARRAY3D_SURFACE_LDST)
+			|| array_is_within(d, &surface_limits[kind]))
+		&& (!(d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER)
+			|| array_is_within(d, &gather_limits));
 }
 
 static CUresult check_descriptor(const char *call, const CUDA_ARRAY3D_DESCRIPTOR *d,
@@ -181,7 +184,7 @@ static CUresult check_descriptor(const char *call, const CUDA_ARRAY3D_DESCRIPTOR
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a cubemap of %zu by %zu with %zu "
 			"faces", call, d->Width, d->Height, d->Depth);
 	}
-	return fits(d, is_mipmap) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+	return array_fits(d, is_mipmap) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: %zu by %zu by %zu elements, flags 0x%x: beyond what the device has", call,
 		d->Width, d->Height, d->Depth, d->Flags);
 }

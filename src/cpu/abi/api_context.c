@@ -116,7 +116,7 @@ static void unname_context(const struct context *context)
 }
 
 /* The lock is held. */
-static CUresult create_locked(struct context **out, unsigned flags, bool is_primary)
+static CUresult context_create_locked(struct context **out, unsigned flags, bool is_primary)
 {
 	struct context *context = mem_zalloc(1, sizeof(*context));
 	*out = NULL;
@@ -149,7 +149,7 @@ fail:
 }
 
 /* It has no handle any more.  Without the lock. */
-static void destroy(struct context *context)
+static void context_destroy(struct context *context)
 {
 	context_clear(context);
 	context_close_streams(context);
@@ -182,7 +182,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	}
 	struct context *context;
 	pthread_mutex_lock(&state.lock);
-	result = create_locked(&context, flags, false);
+	result = context_create_locked(&context, flags, false);
 	if (result == CUDA_SUCCESS) {
 		*out = context->handle;
 	}
@@ -247,9 +247,9 @@ static CUresult take_locked(const char *call, CUcontext handle, struct context *
 	return CUDA_SUCCESS;
 }
 
-static void end(CUcontext handle, struct context *context)
+static void context_end(CUcontext handle, struct context *context)
 {
-	destroy(context);
+	context_destroy(context);
 	if (context_top() == handle) {
 		context_pop(NULL);
 	}
@@ -266,7 +266,7 @@ API(cuCtxDestroy_v2, CUcontext handle)
 	result = take_locked(__func__, handle, &context);
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
-		end(handle, context);
+		context_end(handle, context);
 	}
 	return result;
 }
@@ -313,7 +313,7 @@ API(cuCtxDetach, CUcontext handle)
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (is_end) {
-		end(handle, context);
+		context_end(handle, context);
 	}
 	return result;
 }
@@ -392,7 +392,7 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 	}
 	pthread_mutex_lock(&state.lock);
 	if (!state.primary) {
-		result = create_locked(&state.primary, state.primary_flags, true);
+		result = context_create_locked(&state.primary, state.primary_flags, true);
 	}
 	if (result == CUDA_SUCCESS) {
 		state.primary_uses++;
@@ -432,7 +432,7 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
-		destroy(context);
+		context_destroy(context);
 	}
 	return CUDA_SUCCESS;
 }
@@ -449,7 +449,7 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 	struct context *context = take_primary();
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
-		destroy(context);
+		context_destroy(context);
 	}
 	return CUDA_SUCCESS;
 }

@@ -113,7 +113,7 @@ API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
 }
 
 /* The lock is held. */
-static CUresult wait_for(const char *call, struct context *context, struct mark *mark)
+static CUresult context_wait_for(const char *call, struct context *context, struct mark *mark)
 {
 	unsigned count;
 	return append_to_all(context, WORK_WAIT, mark, &count) && queue_add_gate(context, mark)
@@ -135,7 +135,7 @@ API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
 			"%s: the event was recorded in a capture", __func__);
 	} else {
 		mark = event_pending(event, mark);
-		result = mark ? wait_for(__func__, context, mark) : CUDA_SUCCESS;
+		result = mark ? context_wait_for(__func__, context, mark) : CUDA_SUCCESS;
 		mark_release(mark);
 	}
 	queue_unlock();

@@ -17,7 +17,7 @@ enum call_kind { CALL_SYNC, CALL_ASYNC };
 /* Where an end of a copy is. */
 enum place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
 
-static enum place find_place(struct context *context, uint64_t address)
+static enum place copy_find_place(struct context *context, uint64_t address)
 {
 	struct memory *memory = context->device->memory;
 	struct memory_range range;
@@ -39,7 +39,7 @@ static bool must_wait(enum call_kind kind, enum place to, enum place from, size_
 		|| (from == PLACE_PAGEABLE && size > STAGE_MAX);
 }
 
-static CUresult run_copy(const char *call, struct context *context, const struct box *box,
+static CUresult copy_run(const char *call, struct context *context, const struct box *box,
 	CUstream stream, enum call_kind kind)
 {
 	struct work work = {.kind = WORK_EMPTY};
@@ -52,8 +52,8 @@ static CUresult run_copy(const char *call, struct context *context, const struct
 		}
 		work.kind = WORK_COPY;
 		work.copy = *box;
-		enum place to = find_place(context, box->to.address);
-		enum place from = find_place(context, box->from.address);
+		enum place to = copy_find_place(context, box->to.address);
+		enum place from = copy_find_place(context, box->from.address);
 		stage = from == PLACE_PAGEABLE;
 		if (must_wait(kind, to, from, box->width * box->height * box->depth)) {
 			how = kind == CALL_SYNC ? ENQUEUE_SYNC : ENQUEUE_WAIT;
@@ -62,7 +62,7 @@ static CUresult run_copy(const char *call, struct context *context, const struct
 	return stream_enqueue(call, context, stream, &work, how, stage);
 }
 
-static CUresult copy(const char *call, enum side to_side, uint64_t to, enum side from_side,
+static CUresult copy_linear(const char *call, enum side to_side, uint64_t to, enum side from_side,
 	uint64_t from, size_t size, CUstream stream, enum call_kind kind)
 {
 	const struct box box = {
@@ -71,19 +71,19 @@ static CUresult copy(const char *call, enum side to_side, uint64_t to, enum side
 	};
 	struct context *context;
 	CUresult result = api_enter(call, &context);
-	return result != CUDA_SUCCESS ? result : run_copy(call, context, &box, stream, kind);
+	return result != CUDA_SUCCESS ? result : copy_run(call, context, &box, stream, kind);
 }
 
 API(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-	return copy(__func__, SIDE_ANY, to, SIDE_ANY, from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, SIDE_ANY, to, SIDE_ANY, from, size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpy_ptds, cuMemcpy,
 	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy(__func__, SIDE_ANY, to, SIDE_ANY, from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, SIDE_ANY, to, SIDE_ANY, from, size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
 	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -91,14 +91,16 @@ API_PER_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
 
 API(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t size)
 {
-	return copy(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, NULL,
+		CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2,
 	(CUdeviceptr to, const void *from, size_t size), (to, from, size));
 
 API(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
-	return copy(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, stream,
+		CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 	(CUdeviceptr to, const void *from, size_t size, CUstream stream),
@@ -106,28 +108,30 @@ API_PER_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 
 API(cuMemcpyDtoH_v2, void *to, CUdeviceptr from, size_t size)
 {
-	return copy(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, NULL,
+		CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2,
 	(void *to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyDtoHAsync_v2, void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, stream,
+		CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
 	(void *to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream));
 
 API(cuMemcpyDtoD_v2, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-	return copy(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
 	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -145,7 +149,7 @@ static CUresult copy_peer(const char *call, CUdeviceptr to, CUcontext to_context
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
 			call);
 	}
-	return copy(call, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, kind);
+	return copy_linear(call, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, kind);
 }
 
 API(cuMemcpyPeerAsync, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -180,7 +184,7 @@ static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstrea
 	if (result == CUDA_SUCCESS) {
 		result = work_plan_box(call, c, &box);
 	}
-	return result != CUDA_SUCCESS ? result : run_copy(call, context, &box, stream, kind);
+	return result != CUDA_SUCCESS ? result : copy_run(call, context, &box, stream, kind);
 }
 
 static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *c, CUstream stream,
@@ -241,7 +245,7 @@ static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_
 		: ENQUEUE_ASYNC;
 }
 
-static CUresult run_fill(const char *call, const struct fill *fill, CUstream stream,
+static CUresult fill_run(const char *call, const struct fill *fill, CUstream stream,
 	enum call_kind kind)
 {
 	struct context *context;
@@ -263,7 +267,7 @@ static CUresult run_fill(const char *call, const struct fill *fill, CUstream str
 	API(cuMemsetD##bits##_v2, CUdeviceptr to, type value, size_t count) \
 	{ \
 		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
-		return run_fill(__func__, &fill, NULL, CALL_SYNC); \
+		return fill_run(__func__, &fill, NULL, CALL_SYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD##bits##_v2_ptds, cuMemsetD##bits##_v2, \
 		(CUdeviceptr to, type value, size_t count), \
@@ -271,7 +275,7 @@ static CUresult run_fill(const char *call, const struct fill *fill, CUstream str
 	API(cuMemsetD##bits##Async, CUdeviceptr to, type value, size_t count, CUstream stream) \
 	{ \
 		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
-		return run_fill(__func__, &fill, stream, CALL_ASYNC); \
+		return fill_run(__func__, &fill, stream, CALL_ASYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD##bits##Async_ptsz, cuMemsetD##bits##Async, \
 		(CUdeviceptr to, type value, size_t count, CUstream stream), \
@@ -280,7 +284,7 @@ static CUresult run_fill(const char *call, const struct fill *fill, CUstream str
 		size_t height) \
 	{ \
 		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
-		return run_fill(__func__, &fill, NULL, CALL_SYNC); \
+		return fill_run(__func__, &fill, NULL, CALL_SYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD2D##bits##_v2_ptds, cuMemsetD2D##bits##_v2, \
 		(CUdeviceptr to, size_t pitch, type value, size_t width, \
@@ -290,7 +294,7 @@ static CUresult run_fill(const char *call, const struct fill *fill, CUstream str
 		size_t height, CUstream stream) \
 	{ \
 		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
-		return run_fill(__func__, &fill, stream, CALL_ASYNC); \
+		return fill_run(__func__, &fill, stream, CALL_ASYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD2D##bits##Async_ptsz, cuMemsetD2D##bits##Async, \
 		(CUdeviceptr to, size_t pitch, type value, size_t width, \

@@ -142,7 +142,7 @@ struct list {
 	bool is_lossy;            /* an edge has data, and there is no place for it */
 };
 
-static void put(struct list *list, CUgraphNode node, CUgraphNode other,
+static void graph_list_put(struct list *list, CUgraphNode node, CUgraphNode other,
 	const CUgraphEdgeData *data)
 {
 	static const CUgraphEdgeData none;
@@ -191,7 +191,7 @@ static CUresult get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, 
 	struct list list = {.nodes = nodes, .room = *count};
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (!roots_only || node->from.count == 0) {
-			put(&list, node->handle, NULL, &plain_edge);
+			graph_list_put(&list, node->handle, NULL, &plain_edge);
 		}
 	}
 	graph_unlock();
@@ -261,7 +261,7 @@ static CUresult get_edges(const char *call, CUgraph handle, struct list *list, s
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
 			const struct edge *edge = &node->from.list[i];
-			put(list, edge->node->handle, node->handle, &edge->data);
+			graph_list_put(list, edge->node->handle, node->handle, &edge->data);
 		}
 	}
 	graph_unlock();
@@ -298,7 +298,7 @@ static CUresult get_neighbours(const char *call, CUgraphNode handle, struct list
 	const struct edges *edges = is_from ? &node->from : &node->to;
 	list->room = *count;
 	for (size_t i = 0; i < edges->count; i++) {
-		put(list, edges->list[i].node->handle, NULL, &edges->list[i].data);
+		graph_list_put(list, edges->list[i].node->handle, NULL, &edges->list[i].data);
 	}
 	graph_unlock();
 	return end_list(call, list, count);

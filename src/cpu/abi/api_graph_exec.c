@@ -135,7 +135,8 @@ static CUresult check_item(const char *call, const struct context *context,
 	return CUDA_SUCCESS;
 }
 
-static CUresult prepare(const char *call, const struct context *context, struct graph_exec *exec)
+static CUresult graph_exec_prepare(const char *call, const struct context *context,
+	struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
 	CUresult result = plan ? CUDA_SUCCESS
@@ -159,7 +160,7 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 	if ((result = graph_exec_enter(__func__, handle, &exec)) != CUDA_SUCCESS) {
 		return result;
 	}
-	result = prepare(__func__, context, exec);
+	result = graph_exec_prepare(__func__, context, exec);
 	if (result == CUDA_SUCCESS && is_captured && exec->graph->has_memory) {
 		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: the graph allocates or frees memory", __func__);

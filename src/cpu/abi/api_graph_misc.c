@@ -255,7 +255,7 @@ static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned 
 	}
 }
 
-static CUresult write_text(const char *call, const char *path, const struct str *text)
+static CUresult graph_write_dot(const char *call, const char *path, const struct str *text)
 {
 	if (text->failed) {
 		return api_no_memory(call);
@@ -292,7 +292,7 @@ API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
 	}
 	graph_unlock();
 	if (result == CUDA_SUCCESS) {
-		result = write_text(__func__, path, &text);
+		result = graph_write_dot(__func__, path, &text);
 	}
 	str_free(&text);
 	return result;

@@ -59,7 +59,7 @@ static CUresult add_child(const char *call, struct graph *graph, struct node_dat
 	return result;
 }
 
-static CUresult add(const char *call, CUgraphNode *out, CUgraph handle,
+static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph handle,
 	const struct dependencies *from, CUgraphNodeParams *params)
 {
 	struct node_data *data;
@@ -111,7 +111,8 @@ API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes
 {
 	const struct dependencies from = {nodes, data, count};
 	CUresult result = check_params(__func__, params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, params)
+		: result;
 }
 
 API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -123,8 +124,8 @@ API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, s
 /* --- Parameters --- */
 
 /* Copy some of the parameters of a node of a kind. */
-static CUresult get(const char *call, CUgraphNode handle, CUgraphNodeType type, size_t offset,
-	size_t size, void *out)
+static CUresult node_get_params(const char *call, CUgraphNode handle, CUgraphNodeType type,
+	size_t offset, size_t size, void *out)
 {
 	struct graph_node *node;
 	CUresult result = api_need(api_ready(call), call, out);
@@ -195,7 +196,7 @@ static CUresult get_data(const char *call, CUgraphNode handle, CUgraphNodeType t
 }
 
 /* *data is taken. */
-static CUresult replace(const char *call, CUgraphNode handle, struct node_data *data)
+static CUresult node_replace_data(const char *call, CUgraphNode handle, struct node_data *data)
 {
 	struct graph_node *node;
 	struct graph *child = NULL;
@@ -214,7 +215,7 @@ static CUresult replace(const char *call, CUgraphNode handle, struct node_data *
 	return result;
 }
 
-static CUresult set(const char *call, CUgraphNode handle, CUgraphNodeParams *params)
+static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNodeParams *params)
 {
 	struct node_data *old;
 	struct node_data *data;
@@ -229,13 +230,13 @@ static CUresult set(const char *call, CUgraphNode handle, CUgraphNodeParams *par
 		result = node_make(call, params, old, &data);
 	}
 	node_data_release(old);
-	return result == CUDA_SUCCESS ? replace(call, handle, data) : result;
+	return result == CUDA_SUCCESS ? node_replace_data(call, handle, data) : result;
 }
 
 API(cuGraphNodeSetParams, CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUresult result = check_params(__func__, params);
-	return result == CUDA_SUCCESS ? set(__func__, node, params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, params) : result;
 }
 
 /* --- Node by node --- */
@@ -248,7 +249,8 @@ API(cuGraphAddKernelNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode 
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphAddKernelNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -257,32 +259,35 @@ API(cuGraphAddKernelNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel),
+		sizeof(*out), out);
 }
 
 /* The first version is the beginning of the second. */
 API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel),
+		sizeof(*out), out);
 }
 
 API(cuGraphKernelNodeSetParams_v2, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphKernelNodeSetParams, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphAddMemcpyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -291,12 +296,13 @@ API(cuGraphAddMemcpyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_copy(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphMemcpyNodeGetParams, CUgraphNode node, CUDA_MEMCPY3D *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy.copyParams),
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy.copyParams),
 		sizeof(*out), out);
 }
 
@@ -304,12 +310,12 @@ API(cuGraphMemcpyNodeSetParams, CUgraphNode node, const CUDA_MEMCPY3D *p)
 {
 	CUgraphNodeParams params;
 	CUDA_MEMCPY_NODE_PARAMS old;
-	CUresult result = get(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy), sizeof(old),
-		&old);
+	CUresult result = node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy),
+		sizeof(old), &old);
 	if (result == CUDA_SUCCESS) {
 		result = params_of_copy(__func__, p, old.copyCtx, &params);
 	}
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphAddMemsetNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -318,24 +324,26 @@ API(cuGraphAddMemsetNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_fill(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphMemsetNodeGetParams, CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset),
+		sizeof(*out), out);
 }
 
 API(cuGraphMemsetNodeSetParams, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
 	CUDA_MEMSET_NODE_PARAMS_v2 old;
-	CUresult result = get(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset), sizeof(old),
-		&old);
+	CUresult result = node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset),
+		sizeof(old), &old);
 	if (result == CUDA_SUCCESS) {
 		result = params_of_fill(__func__, p, old.ctx, &params);
 	}
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphAddHostNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -344,19 +352,21 @@ API(cuGraphAddHostNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *node
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphHostNodeGetParams, CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_HOST, FIELD(host), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_HOST, FIELD(host), sizeof(*out),
+		out);
 }
 
 API(cuGraphHostNodeSetParams, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphAddChildGraphNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
@@ -364,65 +374,66 @@ API(cuGraphAddChildGraphNode, CUgraphNode *out, CUgraph graph, const CUgraphNode
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = child}};
-	return add(__func__, out, graph, &from, &params);
+	return node_add_params(__func__, out, graph, &from, &params);
 }
 
 API(cuGraphChildGraphNodeGetGraph, CUgraphNode node, CUgraph *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_GRAPH, FIELD(graph.graph), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_GRAPH, FIELD(graph.graph),
+		sizeof(*out), out);
 }
 
 API(cuGraphAddEmptyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count)
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-	return add(__func__, out, graph, &from, &params);
+	return node_add_params(__func__, out, graph, &from, &params);
 }
 
-static CUresult add_event(const char *call, CUgraphNode *out, CUgraph graph,
+static CUresult node_add_event(const char *call, CUgraphNode *out, CUgraph graph,
 	const struct dependencies *from, CUgraphNodeType type, CUevent event)
 {
 	CUgraphNodeParams params = {.type = type, .eventWait = {event}};
-	return add(call, out, graph, from, &params);
+	return node_add_params(call, out, graph, from, &params);
 }
 
 API(cuGraphAddEventRecordNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
 	size_t count, CUevent event)
 {
 	const struct dependencies from = {nodes, NULL, count};
-	return add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+	return node_add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
 }
 
 API(cuGraphAddEventWaitNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
 	size_t count, CUevent event)
 {
 	const struct dependencies from = {nodes, NULL, count};
-	return add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+	return node_add_event(__func__, out, graph, &from, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }
 
 API(cuGraphEventRecordNodeGetEvent, CUgraphNode node, CUevent *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, FIELD(eventRecord),
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, FIELD(eventRecord),
 		sizeof(*out), out);
 }
 
 API(cuGraphEventWaitNodeGetEvent, CUgraphNode node, CUevent *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, FIELD(eventWait), sizeof(*out),
-		out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, FIELD(eventWait),
+		sizeof(*out), out);
 }
 
 API(cuGraphEventRecordNodeSetEvent, CUgraphNode node, CUevent event)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
 		.eventRecord = {event}};
-	return set(__func__, node, &params);
+	return node_set_params(__func__, node, &params);
 }
 
 API(cuGraphEventWaitNodeSetEvent, CUgraphNode node, CUevent event)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = {event}};
-	return set(__func__, node, &params);
+	return node_set_params(__func__, node, &params);
 }
 
 API(cuGraphAddBatchMemOpNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
@@ -431,20 +442,21 @@ API(cuGraphAddBatchMemOpNode, CUgraphNode *out, CUgraph graph, const CUgraphNode
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
 	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? add(__func__, out, graph, &from, &params) : result;
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
+		: result;
 }
 
 API(cuGraphBatchMemOpNodeGetParams, CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, FIELD(memOp), sizeof(*out),
-		out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, FIELD(memOp),
+		sizeof(*out), out);
 }
 
 API(cuGraphBatchMemOpNodeSetParams, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, node, &params) : result;
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
 }
 
 API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
@@ -457,14 +469,15 @@ API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *
 		return result;
 	}
 	params.alloc = *p;
-	result = add(__func__, out, graph, &from, &params);
+	result = node_add_params(__func__, out, graph, &from, &params);
 	p->dptr = result == CUDA_SUCCESS ? params.alloc.dptr : p->dptr;
 	return result;
 }
 
 API(cuGraphMemAllocNodeGetParams, CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, FIELD(alloc), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, FIELD(alloc),
+		sizeof(*out), out);
 }
 
 API(cuGraphAddMemFreeNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -472,12 +485,13 @@ API(cuGraphAddMemFreeNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *n
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {address}};
-	return add(__func__, out, graph, &from, &params);
+	return node_add_params(__func__, out, graph, &from, &params);
 }
 
 API(cuGraphMemFreeNodeGetParams, CUgraphNode node, CUdeviceptr *out)
 {
-	return get(__func__, node, CU_GRAPH_NODE_TYPE_MEM_FREE, FIELD(free), sizeof(*out), out);
+	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEM_FREE, FIELD(free),
+		sizeof(*out), out);
 }
 
 /* --- Attributes of kernels --- */
@@ -495,7 +509,7 @@ static bool is_attribute(CUkernelNodeAttrID id)
 	return (unsigned)id < NODE_ATTRIBUTES && (known >> id & 1);
 }
 
-static CUresult check_id(const char *call, CUkernelNodeAttrID id, const void *value)
+static CUresult node_check_attribute(const char *call, CUkernelNodeAttrID id, const void *value)
 {
 	CUresult result = api_ready(call);
 	return result != CUDA_SUCCESS || is_attribute(id) ? api_need(result, call, value)
@@ -507,7 +521,7 @@ API(cuGraphKernelNodeGetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 	CUkernelNodeAttrValue *out)
 {
 	struct node_data *data;
-	CUresult result = check_id(__func__, id, out);
+	CUresult result = node_check_attribute(__func__, id, out);
 	if (result == CUDA_SUCCESS) {
 		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &data);
 	}
@@ -523,7 +537,7 @@ API(cuGraphKernelNodeSetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 {
 	struct node_data *old;
 	struct node_data *data;
-	CUresult result = check_id(__func__, id, value);
+	CUresult result = node_check_attribute(__func__, id, value);
 	if (result == CUDA_SUCCESS) {
 		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &old);
 	}
@@ -533,7 +547,7 @@ API(cuGraphKernelNodeSetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 	const CUlaunchAttribute attribute = {.id = id, .value = *value};
 	result = node_make_attribute(__func__, old, &attribute, &data);
 	node_data_release(old);
-	return result == CUDA_SUCCESS ? replace(__func__, node, data) : result;
+	return result == CUDA_SUCCESS ? node_replace_data(__func__, node, data) : result;
 }
 
 API(cuGraphKernelNodeCopyAttributes, CUgraphNode to, CUgraphNode from)

@@ -41,7 +41,7 @@ static CUresult find_change(const char *call, const struct node_data *old,
 		"%s: a change that executable graphs do not allow", call);
 }
 
-static CUresult set(const char *call, CUgraphExec handle, CUgraphNode origin,
+static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphNode origin,
 	CUgraphNodeParams *params)
 {
 	struct graph_exec *exec;
@@ -83,7 +83,7 @@ API(cuGraphExecKernelNodeSetParams_v2, CUgraphExec exec, CUgraphNode node,
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecKernelNodeSetParams, CUgraphExec exec, CUgraphNode node,
@@ -91,7 +91,7 @@ API(cuGraphExecKernelNodeSetParams, CUgraphExec exec, CUgraphNode node,
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecMemcpyNodeSetParams, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *p,
@@ -99,7 +99,7 @@ API(cuGraphExecMemcpyNodeSetParams, CUgraphExec exec, CUgraphNode node, const CU
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_copy(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecMemsetNodeSetParams, CUgraphExec exec, CUgraphNode node,
@@ -107,7 +107,7 @@ API(cuGraphExecMemsetNodeSetParams, CUgraphExec exec, CUgraphNode node,
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_fill(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecHostNodeSetParams, CUgraphExec exec, CUgraphNode node,
@@ -115,7 +115,7 @@ API(cuGraphExecHostNodeSetParams, CUgraphExec exec, CUgraphNode node,
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecBatchMemOpNodeSetParams, CUgraphExec exec, CUgraphNode node,
@@ -123,20 +123,20 @@ API(cuGraphExecBatchMemOpNodeSetParams, CUgraphExec exec, CUgraphNode node,
 {
 	CUgraphNodeParams params;
 	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? set(__func__, exec, node, &params) : result;
+	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
 }
 
 API(cuGraphExecEventRecordNodeSetEvent, CUgraphExec exec, CUgraphNode node, CUevent event)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
 		.eventRecord = {event}};
-	return set(__func__, exec, node, &params);
+	return update_set_params(__func__, exec, node, &params);
 }
 
 API(cuGraphExecEventWaitNodeSetEvent, CUgraphExec exec, CUgraphNode node, CUevent event)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = {event}};
-	return set(__func__, exec, node, &params);
+	return update_set_params(__func__, exec, node, &params);
 }
 
 /* --- Whole graphs --- */
@@ -167,7 +167,7 @@ static void pair(struct graph_node *old, struct graph_node *node, struct graph_n
 	++*paired;
 }
 
-static CUgraphExecUpdateResult differ(CUgraphExecUpdateResultInfo *info,
+static CUgraphExecUpdateResult update_differs(CUgraphExecUpdateResultInfo *info,
 	CUgraphExecUpdateResult result, const struct graph_node *node,
 	const struct graph_node *from)
 {
@@ -182,7 +182,8 @@ static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_
 {
 	struct graph_node *node = old->peer;
 	if (old->from.count != node->from.count) {
-		return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, NULL);
+		return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node,
+			NULL);
 	}
 	for (size_t i = 0; i < old->from.count; i++) {
 		struct graph_node *a = old->from.list[i].node;
@@ -190,20 +191,22 @@ static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_
 		if (!a->peer && !b->peer) {
 			pair(a, b, todo, paired);
 		} else if (a->peer != b) {
-			return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, b);
+			return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+				node, b);
 		}
 	}
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
 /* Pair the nodes of an executable graph with those of another, from the exits backwards. */
-static CUgraphExecUpdateResult match(struct graph *old, struct graph *graph,
+static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *graph,
 	CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_node *todo = NULL;
 	size_t paired = 0;
 	if (old->node_count != graph->node_count) {
-		return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
+		return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL,
+			NULL);
 	}
 	forget_peers(old);
 	forget_peers(graph);
@@ -213,27 +216,27 @@ static CUgraphExecUpdateResult match(struct graph *old, struct graph *graph,
 		pair(a, b, &todo, &paired);
 	}
 	if (a || b) {
-		return differ(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
+		return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
 	}
 	while ((a = todo)) {
 		todo = a->ready;
 		CUgraphExecUpdateResult result = node_compare(a->data, a->peer->data);
 		if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-			return differ(info, result, a->peer, NULL);
+			return update_differs(info, result, a->peer, NULL);
 		}
 		result = match_edges(a, &todo, &paired, info);
 		if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && a->child) {
-			result = match(a->child, a->peer->child, info);
+			result = update_match(a->child, a->peer->child, info);
 		}
 		if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 			return result;
 		}
 	}
-	return differ(info, paired == old->node_count ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+	return update_differs(info, paired == old->node_count ? CU_GRAPH_EXEC_UPDATE_SUCCESS
 		: CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
 }
 
-/* Take over the data of the nodes that match has paired. */
+/* Take over the data of the nodes that update_match has paired. */
 static void take_over(struct graph *old)
 {
 	for (struct graph_node *node = old->first; node; node = node->next) {
@@ -263,7 +266,7 @@ API(cuGraphExecUpdate_v2, CUgraphExec handle, CUgraph graph_handle,
 	}
 	result = graph_find(__func__, graph_handle, &graph);
 	if (result == CUDA_SUCCESS) {
-		if (match(exec->graph, graph, info) == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+		if (update_match(exec->graph, graph, info) == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 			take_over(exec->graph);
 			graph_exec_touch(exec);
 		} else {
@@ -304,7 +307,7 @@ API(cuGraphExecChildGraphNodeSetParams, CUgraphExec handle, CUgraphNode origin, 
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a child graph node", __func__);
 	}
 	if (result == CUDA_SUCCESS
-	    && match(node->child, graph, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+	    && update_match(node->child, graph, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 		result = api_fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
 			"%s: a change that executable graphs do not allow", __func__);
 	}
@@ -324,7 +327,7 @@ API(cuGraphExecNodeSetParams, CUgraphExec exec, CUgraphNode node, CUgraphNodePar
 	}
 	return params->type == CU_GRAPH_NODE_TYPE_GRAPH
 		? cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph)
-		: set(__func__, exec, node, params);
+		: update_set_params(__func__, exec, node, params);
 }
 
 /* --- Switching nodes off and on --- */

@@ -10,7 +10,7 @@
 #include "cpu/stream/describe.h"
 
 /* `kernel` has what work_describe_kernel asks for. */
-static CUresult launch(const char *call, CUfunction handle, const struct kernel_work *kernel,
+static CUresult launch_kernel(const char *call, CUfunction handle, const struct kernel_work *kernel,
 	CUstream stream, void **values, void **extra)
 {
 	struct work work;
@@ -34,7 +34,7 @@ API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size
 	};
-	return launch(__func__, function, &kernel, stream, values, extra);
+	return launch_kernel(__func__, function, &kernel, stream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -50,7 +50,7 @@ API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigne
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size, .is_cooperative = true
 	};
-	return launch(__func__, function, &kernel, stream, values, NULL);
+	return launch_kernel(__func__, function, &kernel, stream, values, NULL);
 }
 API_PER_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -84,7 +84,7 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
 	};
-	return launch(__func__, function, &kernel, config->hStream, values, extra);
+	return launch_kernel(__func__, function, &kernel, config->hStream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,
 	(const CUlaunchConfig *config, CUfunction function, void **values, void **extra),

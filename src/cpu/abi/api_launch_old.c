@@ -111,7 +111,8 @@ API(cuParamSetv, CUfunction function, int offset, void *bytes, unsigned int size
 	return set_bytes(__func__, function, offset, bytes, size);
 }
 
-static CUresult launch(const char *call, CUfunction handle, int width, int height, CUstream stream)
+static CUresult launch_old_grid(const char *call, CUfunction handle, int width, int height,
+	CUstream stream)
 {
 	struct function *function;
 	CUresult result = function_enter(call, handle, &function);
@@ -141,15 +142,15 @@ static CUresult launch(const char *call, CUfunction handle, int width, int heigh
 
 API(cuLaunch, CUfunction function)
 {
-	return launch(__func__, function, 1, 1, NULL);
+	return launch_old_grid(__func__, function, 1, 1, NULL);
 }
 
 API(cuLaunchGrid, CUfunction function, int width, int height)
 {
-	return launch(__func__, function, width, height, NULL);
+	return launch_old_grid(__func__, function, width, height, NULL);
 }
 
 API(cuLaunchGridAsync, CUfunction function, int width, int height, CUstream stream)
 {
-	return launch(__func__, function, width, height, stream);
+	return launch_old_grid(__func__, function, width, height, stream);
 }

@@ -30,7 +30,7 @@ static CUresult check_library_options(const char *call, CUlibraryOption *options
 	return CUDA_SUCCESS;
 }
 
-static CUresult load(const char *call, CUlibrary *out, const void *data, size_t size,
+static CUresult library_load_image(const char *call, CUlibrary *out, const void *data, size_t size,
 	struct jit_options *options)
 {
 	struct library *library = NULL;
@@ -63,7 +63,8 @@ API(cuLibraryLoadData, CUlibrary *out, const void *code, CUjit_option *options, 
 	if (result == CUDA_SUCCESS) {
 		result = jit_options_read(__func__, &read, count, options, values);
 	}
-	return result == CUDA_SUCCESS ? load(__func__, out, code, IMAGE_UNKNOWN_SIZE, &read) : result;
+	return result == CUDA_SUCCESS ? library_load_image(__func__, out, code, IMAGE_UNKNOWN_SIZE,
+		&read) : result;
 }
 
 API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *options, void **values,
@@ -86,13 +87,13 @@ API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *optio
 		result = read_image(__func__, path, &data, &size);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = load(__func__, out, data, size, &read);
+		result = library_load_image(__func__, out, data, size, &read);
 		mem_free(data);
 	}
 	return result;
 }
 
-static CUresult find_library(const char *call, CUlibrary handle, struct library **out)
+static CUresult library_find(const char *call, CUlibrary handle, struct library **out)
 {
 	CUresult result = api_ready(call);
 	if (result != CUDA_SUCCESS) {
@@ -137,7 +138,7 @@ API(cuLibraryUnload, CUlibrary handle)
 API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 {
 	struct library *library;
-	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	CUresult result = api_need(library_find(__func__, handle, &library), __func__, out);
 	if (result == CUDA_SUCCESS && !name) {
 		return api_null(__func__, "the name");
 	}
@@ -154,7 +155,7 @@ API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 API(cuLibraryGetKernelCount, unsigned int *out, CUlibrary handle)
 {
 	struct library *library;
-	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	CUresult result = api_need(library_find(__func__, handle, &library), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = (unsigned)library->plan->function_count;
 	}
@@ -164,7 +165,7 @@ API(cuLibraryGetKernelCount, unsigned int *out, CUlibrary handle)
 API(cuLibraryEnumerateKernels, CUkernel *out, unsigned int count, CUlibrary handle)
 {
 	struct library *library;
-	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	CUresult result = api_need(library_find(__func__, handle, &library), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -184,7 +185,7 @@ static CUresult enter_library(const char *call, CUlibrary handle, struct module 
 {
 	struct context *context;
 	struct library *library;
-	CUresult result = find_library(call, handle, &library);
+	CUresult result = library_find(call, handle, &library);
 	if (result == CUDA_SUCCESS) {
 		result = api_enter(call, &context);
 	}
@@ -202,7 +203,8 @@ API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
 	return result;
 }
 
-static CUresult check_names(const char *call, const void *out, const void *size, const char *name)
+static CUresult library_check_names(const char *call, const void *out, const void *size,
+	const char *name)
 {
 	CUresult result = api_ready(call);
 	return result != CUDA_SUCCESS ? result : !name ? api_null(call, "the name")
@@ -212,7 +214,7 @@ static CUresult check_names(const char *call, const void *out, const void *size,
 API(cuLibraryGetGlobal, CUdeviceptr *out, size_t *size, CUlibrary handle, const char *name)
 {
 	struct module *module;
-	CUresult result = check_names(__func__, out, size, name);
+	CUresult result = library_check_names(__func__, out, size, name);
 	if (result == CUDA_SUCCESS) {
 		result = enter_library(__func__, handle, &module);
 	}
@@ -222,7 +224,7 @@ API(cuLibraryGetGlobal, CUdeviceptr *out, size_t *size, CUlibrary handle, const 
 API(cuLibraryGetManaged, CUdeviceptr *out, size_t *size, CUlibrary handle, const char *name)
 {
 	struct module *module;
-	CUresult result = check_names(__func__, out, size, name);
+	CUresult result = library_check_names(__func__, out, size, name);
 	if (result == CUDA_SUCCESS) {
 		result = enter_library(__func__, handle, &module);
 	}
@@ -242,7 +244,7 @@ API(cuLibraryGetManaged, CUdeviceptr *out, size_t *size, CUlibrary handle, const
 API(cuLibraryGetUnifiedFunction, void **out, CUlibrary handle, const char *name)
 {
 	struct library *library;
-	CUresult result = api_need(find_library(__func__, handle, &library), __func__, out);
+	CUresult result = api_need(library_find(__func__, handle, &library), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

@@ -198,7 +198,7 @@ static int device_of(struct memory_place place)
 		: place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : CU_DEVICE_CPU;
 }
 
-static CUresult get_attribute(const char *call, int *out, size_t size,
+static CUresult managed_get_attribute(const char *call, int *out, size_t size,
 	CUmem_range_attribute attribute, const struct memory_advice *advice)
 {
 	bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
@@ -247,7 +247,7 @@ API(cuMemRangeGetAttribute, void *out, size_t out_size, CUmem_range_attribute at
 		return result;
 	}
 	struct memory_advice advice = memory_get_advice(context->device->memory, address, size);
-	return get_attribute(__func__, out, out_size, attribute, &advice);
+	return managed_get_attribute(__func__, out, out_size, attribute, &advice);
 }
 
 API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribute *attributes,
@@ -263,7 +263,7 @@ API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribut
 		advice = memory_get_advice(context->device->memory, address, size);
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = get_attribute(__func__, out[i], out_sizes[i], attributes[i],
+		result = managed_get_attribute(__func__, out[i], out_sizes[i], attributes[i],
 			&advice);
 	}
 	return result;

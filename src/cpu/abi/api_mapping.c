@@ -107,14 +107,14 @@ static bool open_own(struct backing *block)
 	return false;
 }
 
-static bool is_shared(const struct backing *block)
+static bool backing_is_shared(const struct backing *block)
 {
 	return block->prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE;
 }
 
-static void close_file(const struct backing *block)
+static void backing_close_file(const struct backing *block)
 {
-	if (!is_shared(block) || --state.shared_blocks == 0) {
+	if (!backing_is_shared(block) || --state.shared_blocks == 0) {
 		close(block->file);
 	} else {
 		// Give the memory back.  That this fails is unheard of, and only a waste.
@@ -172,7 +172,7 @@ static void drop_unused(struct backing *block)
 {
 	if (block->handles == 0 && block->maps == 0) {
 		handle_release(block->handle);
-		close_file(block);
+		backing_close_file(block);
 		memory_give(state.device->memory, block->size);
 		mem_free(block);
 		unuse_device();
@@ -180,7 +180,7 @@ static void drop_unused(struct backing *block)
 }
 
 /* A block of an open file, or of no file yet.  The lock is held. */
-static CUresult create_locked(const char *call, CUmemGenericAllocationHandle *out,
+static CUresult backing_create_locked(const char *call, CUmemGenericAllocationHandle *out,
 	const struct backing *wish)
 {
 	bool has_use = false;
@@ -194,7 +194,7 @@ static CUresult create_locked(const char *call, CUmemGenericAllocationHandle *ou
 	block->handles = 1;
 	block->handle = handle_create(API_BLOCK, block);
 	if (!block->handle || (block->file < 0
-			&& !(is_shared(block) ? open_shared(block) : open_own(block)))) {
+			&& !(backing_is_shared(block) ? open_shared(block) : open_own(block)))) {
 		handle_release(block->handle);
 		goto fail;
 	}
@@ -228,7 +228,7 @@ API(cuMemCreate, CUmemGenericAllocationHandle *out, size_t size, const CUmemAllo
 	struct backing wish = {.prop = *prop, .size = size, .file = -1};
 	wish.prop.allocFlags.compressionType = 0;
 	pthread_mutex_lock(&state.lock);
-	result = create_locked(__func__, out, &wish);
+	result = backing_create_locked(__func__, out, &wish);
 	pthread_mutex_unlock(&state.lock);
 	return result;
 }
@@ -369,7 +369,7 @@ API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *out, void *os_
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no more file descriptors", __func__);
 	}
 	pthread_mutex_lock(&state.lock);
-	result = create_locked(__func__, out, &wish);
+	result = backing_create_locked(__func__, out, &wish);
 	pthread_mutex_unlock(&state.lock);
 	if (result != CUDA_SUCCESS) {
 		close(wish.file);

@@ -112,7 +112,7 @@ API(cuMemAllocHost_v2, void **out, size_t size)
 
 /* Kernels of other threads may still use what is to be freed.  It is freed in a context that has
  * failed, too, and the answer is that failure. */
-static CUresult release(const char *call, CUdeviceptr address, bool is_host)
+static CUresult memory_release_address(const char *call, CUdeviceptr address, bool is_host)
 {
 	struct context *context;
 	CUresult result = api_enter_release(call, &context);
@@ -142,10 +142,10 @@ static CUresult release(const char *call, CUdeviceptr address, bool is_host)
 
 API(cuMemFree_v2, CUdeviceptr address)
 {
-	return release(__func__, address, false);
+	return memory_release_address(__func__, address, false);
 }
 
 API(cuMemFreeHost, void *address)
 {
-	return release(__func__, (uintptr_t)address, true);
+	return memory_release_address(__func__, (uintptr_t)address, true);
 }

@@ -11,7 +11,7 @@
 #include "cpu/object/jit_options.h"
 #include "cpu/ptx/image.h"
 
-static CUresult load(const char *call, CUmodule *out, const void *data, size_t size,
+static CUresult module_load_image(const char *call, CUmodule *out, const void *data, size_t size,
 	struct jit_options *options)
 {
 	struct context *context;
@@ -51,21 +51,21 @@ API(cuModuleLoadDataEx, CUmodule *out, const void *image, unsigned int count,
 	if (result == CUDA_SUCCESS) {
 		result = jit_options_read(__func__, &read, count, options, values);
 	}
-	return result == CUDA_SUCCESS ? load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &read)
-		: result;
+	return result == CUDA_SUCCESS ? module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE,
+		&read) : result;
 }
 
 API(cuModuleLoadData, CUmodule *out, const void *image)
 {
 	struct jit_options options = {0};
-	return load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+	return module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
 }
 
 /* An image as NVIDIA's tools make it: any kind but PTX, which is let in, too. */
 API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
 {
 	struct jit_options options = {0};
-	return load(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+	return module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
 }
 
 API(cuModuleLoad, CUmodule *out, const char *path)
@@ -80,7 +80,7 @@ API(cuModuleLoad, CUmodule *out, const char *path)
 		result = read_image(__func__, path, &data, &size);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = load(__func__, out, data, size, &options);
+		result = module_load_image(__func__, out, data, size, &options);
 		mem_free(data);
 	}
 	return result;

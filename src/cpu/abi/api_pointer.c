@@ -23,7 +23,7 @@ static CUresult find_range(const char *call, CUdeviceptr address, CUresult not_f
 
 /* The same for any thread: addresses are those of the device, and so what is allocated is found
  * without a current context.  What is registered belongs to a context. */
-static CUresult look_up(const char *call, CUdeviceptr address, bool *found,
+static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *found,
 	struct memory_range *range)
 {
 	struct context *context = api_current();
@@ -75,7 +75,7 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 	return result;
 }
 
-static CUresult get_attribute(const char *call, void *out, CUpointer_attribute attribute,
+static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_attribute attribute,
 	CUdeviceptr address, const struct memory_range *range)
 {
 	const struct context *owner = range->owner;
@@ -147,13 +147,14 @@ API(cuPointerGetAttribute, void *out, CUpointer_attribute attribute, CUdeviceptr
 {
 	bool found;
 	struct memory_range range;
-	CUresult result = api_need(look_up(__func__, address, &found, &range), __func__, out);
+	CUresult result = api_need(pointer_look_up(__func__, address, &found, &range), __func__,
+		out);
 	if (result == CUDA_SUCCESS && !found) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no memory of CUDA's",
 			__func__, address);
 	}
 	return result != CUDA_SUCCESS ? result
-		: get_attribute(__func__, out, attribute, address, &range);
+		: pointer_get_attribute(__func__, out, attribute, address, &range);
 }
 
 /* The size of an attribute's value. */
@@ -184,7 +185,7 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 {
 	bool found;
 	struct memory_range range;
-	CUresult result = look_up(__func__, address, &found, &range);
+	CUresult result = pointer_look_up(__func__, address, &found, &range);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -200,7 +201,7 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
 				(int)list[i]);
 		}
-		if (!found || get_attribute(__func__, out[i], list[i], address, &range)
+		if (!found || pointer_get_attribute(__func__, out[i], list[i], address, &range)
 				!= CUDA_SUCCESS) {
 			memset(out[i], 0, attribute_size(list[i]));
 		}

@@ -154,7 +154,7 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	return result;
 }
 
-static CUresult allocate(const char *call, CUdeviceptr *out, size_t size,
+static CUresult pool_allocate(const char *call, CUdeviceptr *out, size_t size,
 	const CUmemoryPool *handle, CUstream stream)
 {
 	struct context *context;
@@ -172,14 +172,14 @@ static CUresult allocate(const char *call, CUdeviceptr *out, size_t size,
 
 API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream stream)
 {
-	return allocate(__func__, out, size, NULL, stream);
+	return pool_allocate(__func__, out, size, NULL, stream);
 }
 API_PER_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
 	(CUdeviceptr *out, size_t size, CUstream stream), (out, size, stream));
 
 API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream)
 {
-	return allocate(__func__, out, size, &handle, stream);
+	return pool_allocate(__func__, out, size, &handle, stream);
 }
 API_PER_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
 	(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream),

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static CUresult check_id(const char *call, CUstreamAttrID id, const void *value)
+static CUresult stream_check_attribute(const char *call, CUstreamAttrID id, const void *value)
 {
 	const unsigned known = 1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
 		| 1u << CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
@@ -28,7 +28,7 @@ static CUresult check_id(const char *call, CUstreamAttrID id, const void *value)
 API(cuStreamGetAttribute, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *out)
 {
 	struct stream *stream;
-	CUresult result = check_id(__func__, id, out);
+	CUresult result = stream_check_attribute(__func__, id, out);
 	if (result == CUDA_SUCCESS) {
 		result = stream_enter(__func__, handle, &stream);
 	}
@@ -48,7 +48,7 @@ API_PER_THREAD(cuStreamGetAttribute_ptsz, cuStreamGetAttribute,
 API(cuStreamSetAttribute, CUstream handle, CUstreamAttrID id, const CUstreamAttrValue *value)
 {
 	struct stream *stream;
-	CUresult result = check_id(__func__, id, value);
+	CUresult result = stream_check_attribute(__func__, id, value);
 	if (result == CUDA_SUCCESS && id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
 	    && (value->syncPolicy < CU_SYNC_POLICY_AUTO
 		|| value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)) {

@@ -24,8 +24,8 @@ static uint32_t layers_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
 }
 
 /* Whether [address, address + size) is device memory that may be read as a texture. */
-static CUresult check_memory(const char *call, const struct context *context, CUdeviceptr address,
-	size_t size)
+static CUresult texture_check_memory(const char *call, const struct context *context,
+	CUdeviceptr address, size_t size)
 {
 	char where[128];
 	// With a guard the address of memory says where it ends, and textures work at any.
@@ -59,7 +59,7 @@ static CUresult use_linear(const char *call, const struct context *context,
 	}
 	texture->levels[0] = (struct image){.data = (uint8_t *)(uintptr_t)in->devPtr,
 		.width = (uint32_t)width, .height = 1, .slices = 1};
-	return check_memory(call, context, in->devPtr, in->sizeInBytes);
+	return texture_check_memory(call, context, in->devPtr, in->sizeInBytes);
 }
 
 static CUresult use_pitch(const char *call, const struct context *context,
@@ -89,7 +89,8 @@ static CUresult use_pitch(const char *call, const struct context *context,
 	texture->levels[0] = (struct image){.data = (uint8_t *)(uintptr_t)in->devPtr,
 		.width = (uint32_t)in->width, .height = (uint32_t)in->height, .slices = 1,
 		.pitch = in->pitchInBytes};
-	return check_memory(call, context, in->devPtr, in->pitchInBytes * (in->height - 1) + row);
+	return texture_check_memory(call, context, in->devPtr, in->pitchInBytes * (in->height - 1)
+		+ row);
 }
 
 /* Take the images of an array or a mipmapped one; *descriptor says what it was made as. */
@@ -344,7 +345,7 @@ const struct surface *surface_find(uint64_t handle)
 	return s ? &s->surface : NULL;
 }
 
-static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
+static CUresult texture_destroy(const char *call, uint64_t handle, enum api_kind kind)
 {
 	struct context *context;
 	CUresult result = api_enter_release(call, &context);
@@ -363,7 +364,7 @@ static CUresult destroy(const char *call, uint64_t handle, enum api_kind kind)
 
 API(cuTexObjectDestroy, CUtexObject handle)
 {
-	return destroy(__func__, handle, API_TEXTURE);
+	return texture_destroy(__func__, handle, API_TEXTURE);
 }
 
 API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
@@ -449,7 +450,7 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 
 API(cuSurfObjectDestroy, CUsurfObject handle)
 {
-	return destroy(__func__, handle, API_SURFACE);
+	return texture_destroy(__func__, handle, API_SURFACE);
 }
 
 API(cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUsurfObject handle)

@@ -158,7 +158,7 @@ static bool just_ends(const struct emit *e, size_t block)
 }
 
 /* Whether lanes need a register in one of two blocks. */
-static bool is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
+static bool alone_is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
 {
 	const struct ptx_block *blocks = e->func->blocks;
 	return ptx_has_bit(blocks[yes].live_in, reg) || ptx_has_bit(blocks[no].live_in, reg);
@@ -213,7 +213,7 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	emit_note_lane(e, lane);
 	struct emit_mode mode = emit_begin_once(e);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (is_live(e, i, yes, no)) {
+		if (alone_is_live(e, i, yes, no)) {
 			LLVMBuildStore(e->builder, own_value(e, i, lane), a->regs[i]);
 		}
 	}
@@ -230,7 +230,7 @@ void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, siz
 	LLVMValueRef from = emit_u32(e, a->head_count++);
 	LLVMAddCase(a->heads, from, head);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (is_live(e, i, yes, no)) {
+		if (alone_is_live(e, i, yes, no)) {
 			spread_reg(e, i);
 		}
 	}

@@ -29,8 +29,8 @@ static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 }
 
 /* a + b + carry, or a - b - !carry; `with` says whether the carry counts.  Sets it under .cc. */
-static LLVMValueRef extended(struct emit *e, const struct ptx_inst *inst, bool subtract, bool with,
-	LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef alu_with_carry(struct emit *e, const struct ptx_inst *inst, bool subtract,
+	bool with, LLVMValueRef a, LLVMValueRef b)
 {
 	const char *name = subtract ? "llvm.usub.with.overflow" : "llvm.uadd.with.overflow";
 	LLVMValueRef over;
@@ -54,7 +54,7 @@ static void add_or_subtract(struct emit *e, const struct ptx_inst *inst, bool su
 		emit_result(e, inst,
 			ir_call2(e, subtract ? "llvm.ssub.sat" : "llvm.sadd.sat", a, b));
 	} else if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		emit_result(e, inst, extended(e, inst, subtract, false, a, b));
+		emit_result(e, inst, alu_with_carry(e, inst, subtract, false, a, b));
 	} else {
 		emit_result(e, inst, subtract ? ir_sub(e, a, b) : ir_add(e, a, b));
 	}
@@ -73,13 +73,13 @@ void emit_sub(struct emit *e, const struct ptx_inst *inst)
 void emit_addc(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_result(e, inst,
-		extended(e, inst, false, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
+		alu_with_carry(e, inst, false, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
 void emit_subc(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_result(e, inst,
-		extended(e, inst, true, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
+		alu_with_carry(e, inst, true, true, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
 /* The product of two N-bit values in 2N bits. */
@@ -90,7 +90,7 @@ static LLVMValueRef wide_product(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 }
 
 /* What .lo, .hi or .wide takes of operands 1 and 2. */
-static LLVMValueRef product(struct emit *e, const struct ptx_inst *inst)
+static LLVMValueRef alu_product(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
@@ -114,19 +114,19 @@ static enum ptx_type product_type(const struct ptx_inst *inst)
 
 void emit_mul(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_def(e, &inst->operands[0], product_type(inst), product(e, inst));
+	emit_def(e, &inst->operands[0], product_type(inst), alu_product(e, inst));
 }
 
 void emit_mad(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = product_type(inst);
-	LLVMValueRef a = product(e, inst);
+	LLVMValueRef a = alu_product(e, inst);
 	LLVMValueRef c = emit_use(e, &inst->operands[3], type);
 	LLVMValueRef sum;
 	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		sum = ir_call2(e, "llvm.sadd.sat", a, c);
 	} else if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		sum = extended(e, inst, false, false, a, c);
+		sum = alu_with_carry(e, inst, false, false, a, c);
 	} else {
 		sum = ir_add(e, a, c);
 	}
@@ -136,7 +136,7 @@ void emit_mad(struct emit *e, const struct ptx_inst *inst)
 void emit_madc(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_result(e, inst,
-		extended(e, inst, false, true, product(e, inst), emit_arg(e, inst, 3)));
+		alu_with_carry(e, inst, false, true, alu_product(e, inst), emit_arg(e, inst, 3)));
 }
 
 /* Bits 0 to 31 (.lo) or 16 to 47 (.hi) of the product of two 24-bit values. */
@@ -194,7 +194,7 @@ static LLVMValueRef rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool si
  * Quotient or remainder.  By zero: all bits set.  The smallest integer by -1 would trap on the
  * host; every division by -1 is done as one by 1, and the quotient negated.
  */
-static void divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
+static void alu_divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
@@ -218,20 +218,20 @@ static void divide(struct emit *e, const struct ptx_inst *inst, bool remainder)
 
 void emit_div(struct emit *e, const struct ptx_inst *inst)
 {
-	divide(e, inst, false);
+	alu_divide(e, inst, false);
 }
 
 void emit_rem(struct emit *e, const struct ptx_inst *inst)
 {
-	divide(e, inst, true);
+	alu_divide(e, inst, true);
 }
 
-static LLVMValueRef smaller(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+static LLVMValueRef alu_min(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
 	return ir_call2(e, sign ? "llvm.smin" : "llvm.umin", a, b);
 }
 
-static LLVMValueRef larger(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+static LLVMValueRef alu_max(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
 	return ir_call2(e, sign ? "llvm.smax" : "llvm.umax", a, b);
 }
@@ -239,23 +239,23 @@ static LLVMValueRef larger(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool 
 /* |a - b| without overflow: the result is unsigned. */
 static LLVMValueRef distance(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
-	return ir_sub(e, larger(e, a, b, sign), smaller(e, a, b, sign));
+	return ir_sub(e, alu_max(e, a, b, sign), alu_min(e, a, b, sign));
 }
 
-static LLVMValueRef extreme(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+static LLVMValueRef alu_min_max(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)
 {
 	bool sign = emit_is_signed(inst->types[0]) || inst->types[0] == PTX_S16X2;
 	bool min = inst->op == PTX_OP_MIN || inst->op == PTX_OP_MIN_X2
 		|| inst->op == PTX_OP_MIN_RELU;
-	LLVMValueRef value = min ? smaller(e, a, b, sign) : larger(e, a, b, sign);
+	LLVMValueRef value = min ? alu_min(e, a, b, sign) : alu_max(e, a, b, sign);
 	return ptx_has(&inst->mods, PTX_MOD_RELU)
-		? larger(e, value, LLVMConstNull(LLVMTypeOf(value)), true) : value;
+		? alu_max(e, value, LLVMConstNull(LLVMTypeOf(value)), true) : value;
 }
 
 void emit_minmax(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_result(e, inst, extreme(e, inst, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
+	emit_result(e, inst, alu_min_max(e, inst, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
 static LLVMValueRef sum_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
@@ -282,7 +282,7 @@ void emit_add_x2(struct emit *e, const struct ptx_inst *inst)
 
 void emit_minmax_x2(struct emit *e, const struct ptx_inst *inst)
 {
-	each_half(e, inst, extreme);
+	each_half(e, inst, alu_min_max);
 }
 
 void emit_sad(struct emit *e, const struct ptx_inst *inst)
@@ -305,7 +305,7 @@ void emit_abs(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Part `index` of a 32-bit value that holds parts of `bits` bits, as i32. */
-static LLVMValueRef part(struct emit *e, LLVMValueRef value, unsigned bits, unsigned index,
+static LLVMValueRef alu_part(struct emit *e, LLVMValueRef value, unsigned bits, unsigned index,
 	bool sign)
 {
 	LLVMValueRef low = ir_lshr_by(e, value, index * bits);
@@ -319,8 +319,8 @@ static void dot(struct emit *e, const struct ptx_inst *inst, unsigned a_bits, un
 	LLVMValueRef b = emit_use(e, &inst->operands[2], PTX_B32);
 	LLVMValueRef sum = emit_use(e, &inst->operands[3], PTX_B32);
 	for (unsigned i = 0; i < 32 / a_bits; i++) {
-		LLVMValueRef x = part(e, a, a_bits, i, emit_is_signed(inst->types[0]));
-		LLVMValueRef y = part(e, b, 8, first + i, emit_is_signed(inst->types[1]));
+		LLVMValueRef x = alu_part(e, a, a_bits, i, emit_is_signed(inst->types[0]));
+		LLVMValueRef y = alu_part(e, b, 8, first + i, emit_is_signed(inst->types[1]));
 		sum = ir_add(e, sum, ir_mul(e, x, y));
 	}
 	emit_def(e, &inst->operands[0], PTX_B32, sum);

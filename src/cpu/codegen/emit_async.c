@@ -48,7 +48,7 @@ void emit_cp_async(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, copy_lane);
 }
 
-static LLVMValueRef call_at(struct emit *e, enum ptx_space space,
+static LLVMValueRef async_call_at(struct emit *e, enum ptx_space space,
 	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
 {
 	LLVMValueRef args[] = {emit_int(e, 32, op), emit_address(e, address, &space, e->i64),
@@ -56,10 +56,10 @@ static LLVMValueRef call_at(struct emit *e, enum ptx_space space,
 	return emit_rt_call(e, offsetof(struct rt_calls, mbarrier), e->i64, args, countof(args));
 }
 
-static LLVMValueRef call(struct emit *e, const struct ptx_inst *inst,
+static LLVMValueRef async_call(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
 {
-	return call_at(e, inst->space, address, op, argument);
+	return async_call_at(e, inst->space, address, op, argument);
 }
 
 /* Operands: [to], [from], bytes, and the barrier that hears of them. */
@@ -75,7 +75,7 @@ static void bulk_lane(struct emit *e, const struct ptx_inst *inst)
 	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
 	if (inst->op != PTX_OP_CP_BULK_OUT) {
-		call_at(e, PTX_SHARED, &inst->operands[3], MBARRIER_COMPLETE,
+		async_call_at(e, PTX_SHARED, &inst->operands[3], MBARRIER_COMPLETE,
 			ir_zext(e, size, e->i64));
 	}
 }
@@ -106,7 +106,7 @@ void emit_st_bulk(struct emit *e, const struct ptx_inst *inst)
 static void cp_arrive_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_NOINC)) {
-		call(e, inst, &inst->operands[0], MBARRIER_ARRIVE, emit_int(e, 64, 1));
+		async_call(e, inst, &inst->operands[0], MBARRIER_ARRIVE, emit_int(e, 64, 1));
 	}
 }
 
@@ -123,14 +123,14 @@ static LLVMValueRef count_of(struct emit *e, const struct ptx_inst *inst, size_t
 		: emit_int(e, 64, 1);
 }
 
-static void arrive(struct emit *e, const struct ptx_inst *inst)
+static void async_arrive(struct emit *e, const struct ptx_inst *inst)
 {
 	bool drop = ptx_has(&inst->mods, PTX_MOD_ARRIVE_DROP);
 	enum mbarrier_op op = ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
 		? drop ? MBARRIER_DROP_TX : MBARRIER_ARRIVE_TX
 		: drop ? MBARRIER_DROP : MBARRIER_ARRIVE;
 	emit_def(e, &inst->operands[0], PTX_B64,
-		call(e, inst, &inst->operands[1], op, count_of(e, inst, 2)));
+		async_call(e, inst, &inst->operands[1], op, count_of(e, inst, 2)));
 }
 
 static void test(struct emit *e, const struct ptx_inst *inst)
@@ -138,7 +138,7 @@ static void test(struct emit *e, const struct ptx_inst *inst)
 	bool parity = inst->op == PTX_OP_MBARRIER_PARITY;
 	LLVMValueRef what = parity ? count_of(e, inst, 2)
 		: emit_use(e, &inst->operands[2], PTX_B64);
-	LLVMValueRef over = call(e, inst, &inst->operands[1],
+	LLVMValueRef over = async_call(e, inst, &inst->operands[1],
 		parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST, what);
 	emit_def(e, &inst->operands[0], PTX_PRED, ir_trunc(e, over, e->i1));
 }
@@ -147,10 +147,10 @@ static void mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_MBARRIER_INIT:
-		call(e, inst, &inst->operands[0], MBARRIER_INIT, count_of(e, inst, 1));
+		async_call(e, inst, &inst->operands[0], MBARRIER_INIT, count_of(e, inst, 1));
 		break;
 	case PTX_OP_MBARRIER_TX:
-		call(e, inst, &inst->operands[0], ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
+		async_call(e, inst, &inst->operands[0], ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
 			? MBARRIER_EXPECT : MBARRIER_COMPLETE, count_of(e, inst, 1));
 		break;
 	case PTX_OP_MBARRIER_WAIT:
@@ -158,7 +158,7 @@ static void mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
 		test(e, inst);
 		break;
 	default:
-		arrive(e, inst);
+		async_arrive(e, inst);
 		break;
 	}
 }

@@ -122,7 +122,7 @@ static LLVMValueRef apply_halves(struct emit *e, const struct access *access, LL
 }
 
 /* What an operation leaves in memory. */
-static LLVMValueRef apply(struct emit *e, const struct access *access, LLVMValueRef old,
+static LLVMValueRef atom_apply(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
 {
 	bool sign = emit_is_signed(access->type);
@@ -164,13 +164,13 @@ static LLVMValueRef plain_update(struct emit *e, const struct access *access, LL
 {
 	LLVMValueRef old = LLVMBuildLoad2(e->builder, access->as, access->place, "");
 	LLVMSetAlignment(old, 1);
-	LLVMSetAlignment(LLVMBuildStore(e->builder, apply(e, access, old, value), access->place),
-		1);
+	LLVMSetAlignment(LLVMBuildStore(e->builder, atom_apply(e, access, old, value),
+		access->place), 1);
 	return old;
 }
 
 /* Compare-and-swap; the old value.  A failure needs no release. */
-static LLVMValueRef swap(struct emit *e, LLVMValueRef place, LLVMValueRef expected,
+static LLVMValueRef atom_compare_exchange(struct emit *e, LLVMValueRef place, LLVMValueRef expected,
 	LLVMValueRef value, LLVMAtomicOrdering order, LLVMValueRef *done)
 {
 	LLVMAtomicOrdering failed = order == LLVMAtomicOrderingRelease ? LLVMAtomicOrderingMonotonic
@@ -195,9 +195,10 @@ static LLVMValueRef swap_loop(struct emit *e, const struct access *access, LLVMV
 
 	emit_enter(e, again);
 	LLVMValueRef expected = LLVMBuildPhi(e->builder, bits, "");
-	LLVMValueRef next = apply(e, access, emit_cast(e, expected, access->as), value);
+	LLVMValueRef next = atom_apply(e, access, emit_cast(e, expected, access->as), value);
 	LLVMValueRef done;
-	LLVMValueRef found = swap(e, place, expected, emit_bits(e, next), access->order, &done);
+	LLVMValueRef found = atom_compare_exchange(e, place, expected, emit_bits(e, next),
+		access->order, &done);
 	LLVMAddIncoming(expected, &first, &before, 1);
 	LLVMAddIncoming(expected, &found, &again, 1);
 	LLVMBuildCondBr(e->builder, done, after, again);
@@ -207,7 +208,7 @@ static LLVMValueRef swap_loop(struct emit *e, const struct access *access, LLVMV
 }
 
 /* The old value. */
-static LLVMValueRef update(struct emit *e, const struct ptx_inst *inst,
+static LLVMValueRef atom_update(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, const struct ptx_operand *operand)
 {
 	struct access access = access_of(e, inst, address, emit_type(e, inst->types[0]));
@@ -228,13 +229,13 @@ static LLVMValueRef update(struct emit *e, const struct ptx_inst *inst,
 
 static void atom_lane(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef old = update(e, inst, &inst->operands[1], &inst->operands[2]);
+	LLVMValueRef old = atom_update(e, inst, &inst->operands[1], &inst->operands[2]);
 	emit_def(e, &inst->operands[0], inst->types[0], old);
 }
 
 static void red_lane(struct emit *e, const struct ptx_inst *inst)
 {
-	update(e, inst, &inst->operands[0], &inst->operands[1]);
+	atom_update(e, inst, &inst->operands[0], &inst->operands[1]);
 }
 
 /* .v2 .v4 .v8: one atomic operation after the other; `to` is NULL for red. */
@@ -246,7 +247,7 @@ static void update_vector(struct emit *e, const struct ptx_inst *inst,
 	for (size_t i = 0; i < values->count; i++) {
 		struct ptx_operand place = *address;
 		place.value += (int64_t)(i * ptx_type_size(type));
-		LLVMValueRef old = update(e, inst, &place, &values->elements[i]);
+		LLVMValueRef old = atom_update(e, inst, &place, &values->elements[i]);
 		if (to) {
 			emit_def(e, &to->elements[i], type, old);
 		}
@@ -279,7 +280,7 @@ static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 		LLVMSetAlignment(LLVMBuildStore(e->builder, value, access.place), 1);
 	} else {
 		LLVMValueRef done;
-		old = swap(e, access.place, expected, value, access.order, &done);
+		old = atom_compare_exchange(e, access.place, expected, value, access.order, &done);
 	}
 	emit_def(e, &inst->operands[0], type, old);
 }
@@ -366,12 +367,12 @@ static LLVMValueRef found(struct emit *e, const struct access *access, LLVMValue
 		}
 		LLVMValueRef moved = LLVMBuildShuffleVector(e->builder, values, nothing,
 			LLVMConstVector(order, RT_MAX_WIDTH), "");
-		values = step ? apply(e, access, moved, values) : moved;
+		values = step ? atom_apply(e, access, moved, values) : moved;
 	}
-	return apply(e, access, emit_splat(e, old), values);
+	return atom_apply(e, access, emit_splat(e, old), values);
 }
 
-static LLVMValueRef reduce(struct emit *e, int op, LLVMValueRef values)
+static LLVMValueRef atom_reduce(struct emit *e, int op, LLVMValueRef values)
 {
 	static const char *const names[] = {[RT_ATOM_ADD] = "llvm.vector.reduce.add",
 		[RT_ATOM_AND] = "llvm.vector.reduce.and", [RT_ATOM_OR] = "llvm.vector.reduce.or",
@@ -391,7 +392,7 @@ static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64
 	LLVMValueRef none = emit_int(e, bits, nothing);
 	LLVMValueRef values = t->words[0];
 	values = e->mask_lanes ? ir_select(e, e->mask_lanes, values, none) : values;
-	LLVMValueRef all = reduce(e, t->op, values);
+	LLVMValueRef all = atom_reduce(e, t->op, values);
 	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
 	emit_note_lane(e, t->first);
 	note_atom(&access, t->inst);
@@ -413,7 +414,7 @@ static LLVMValueRef update_each(struct emit *e, const struct together *t)
 }
 
 /* Whether all lanes that run have one address; a scalar. */
-static LLVMValueRef is_one_place(struct emit *e, const struct together *t)
+static LLVMValueRef atom_is_one_place(struct emit *e, const struct together *t)
 {
 	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, t->at, emit_splat(e, at));
@@ -432,7 +433,7 @@ static LLVMValueRef update_together(struct emit *e, const struct together *t)
 	LLVMBasicBlockRef one = emit_block(e, "one_place");
 	LLVMBasicBlockRef many = emit_block(e, "many_places");
 	LLVMBasicBlockRef after = emit_block(e, "updated");
-	LLVMBuildCondBr(e->builder, is_one_place(e, t), one, many);
+	LLVMBuildCondBr(e->builder, atom_is_one_place(e, t), one, many);
 	emit_enter(e, one);
 	LLVMValueRef once = update_once(e, t, nothing);
 	LLVMBuildBr(e->builder, after);

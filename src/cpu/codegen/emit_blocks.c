@@ -122,7 +122,7 @@ static void make_alone(struct emit *e)
 }
 
 /* A warp that is not whole never converges.  The result is what clears the pending lanes. */
-static LLVMValueRef begin_warp(struct emit *e, LLVMBasicBlockRef start)
+static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
 	LLVMBasicBlockRef partial = emit_block(e, "partial");
 	const size_t pending = emit_pending_size(e);
@@ -162,7 +162,7 @@ void emit_blocks(struct emit *e)
 
 	if (e->alone) {
 		emit_alone_begin(e);
-		LLVMValueRef clear = begin_warp(e, start);
+		LLVMValueRef clear = blocks_begin_warp(e, start);
 		make_converged(e);
 		make_alone(e);
 		emit_end_warps(e, clear);
@@ -170,7 +170,7 @@ void emit_blocks(struct emit *e)
 	}
 	e->sweep_end = emit_block(e, "sweep_end");
 	e->leave = emit_block(e, "leave");
-	LLVMValueRef clear = begin_warp(e, start);
+	LLVMValueRef clear = blocks_begin_warp(e, start);
 	make_converged(e);
 	make_diverged(e);
 	if (e->team) {

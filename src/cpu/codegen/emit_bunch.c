@@ -44,7 +44,7 @@ struct buncher {
 
 /* --- What can be moved --- */
 
-static bool is_load(LLVMValueRef inst)
+static bool bunch_is_load(LLVMValueRef inst)
 {
 	return LLVMIsALoadInst(inst) && !LLVMGetVolatile(inst)
 		&& LLVMGetOrdering(inst) == LLVMAtomicOrderingNotAtomic;
@@ -76,7 +76,7 @@ static bool is_cheap(LLVMValueRef inst)
 	case LLVMInsertElement:
 		return true;
 	default:
-		return is_load(inst);
+		return bunch_is_load(inst);
 	}
 }
 
@@ -104,7 +104,7 @@ static struct item *find_item(const struct buncher *b, LLVMValueRef value)
 }
 
 /* Those from an instruction on; what comes behind them. */
-static LLVMValueRef collect(struct buncher *b, LLVMValueRef inst)
+static LLVMValueRef bunch_collect(struct buncher *b, LLVMValueRef inst)
 {
 	b->count = 0;
 	for (; is_movable(inst) && b->count < b->size; inst = LLVMGetNextInstruction(inst)) {
@@ -119,7 +119,7 @@ static LLVMValueRef collect(struct buncher *b, LLVMValueRef inst)
 /* --- Bunches --- */
 
 /* Of a vector of floats, else 0. */
-static unsigned bits_of(LLVMValueRef value)
+static unsigned bunch_float_bits(LLVMValueRef value)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
 	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
@@ -149,7 +149,7 @@ static bool plan(struct buncher *b)
 	b->bunches = 1;
 	for (size_t i = 0; i < b->count; i++) {
 		struct item *item = &b->items[i];
-		unsigned bits = bits_of(item->inst);
+		unsigned bits = bunch_float_bits(item->inst);
 		terms += is_term(item->inst) && bits > 0;
 		if (bits == 0 || !is_term(item->inst) || !is_result(b, item)) {
 			continue;
@@ -167,7 +167,7 @@ static bool plan(struct buncher *b)
 }
 
 /* What a bunch needs; the first one all that is not for a sum, too. */
-static void mark(struct buncher *b, unsigned bunch)
+static void bunch_mark(struct buncher *b, unsigned bunch)
 {
 	for (size_t i = b->count; i-- > 0;) {
 		struct item *item = &b->items[i];
@@ -183,7 +183,7 @@ static void mark(struct buncher *b, unsigned bunch)
 	}
 }
 
-static void place(struct buncher *b, struct item *item)
+static void bunch_place(struct buncher *b, struct item *item)
 {
 	bool copies = item->is_placed && is_cheap(item->inst);
 	if (copies) {
@@ -214,10 +214,10 @@ static void put_in_bunches(struct buncher *b, LLVMValueRef behind)
 		if (bunch > 1) {
 			LLVMBuildFence(b->builder, LLVMAtomicOrderingAcquireRelease, true, "");
 		}
-		mark(b, bunch);
+		bunch_mark(b, bunch);
 		for (size_t i = 0; i < b->count; i++) {
 			if (b->items[i].is_wanted) {
-				place(b, &b->items[i]);
+				bunch_place(b, &b->items[i]);
 			}
 		}
 	}
@@ -227,7 +227,7 @@ static void order_block(struct buncher *b, LLVMBasicBlockRef block)
 {
 	LLVMValueRef inst = LLVMGetFirstInstruction(block);
 	while (inst) {
-		LLVMValueRef behind = collect(b, inst);
+		LLVMValueRef behind = bunch_collect(b, inst);
 		if (b->count > 0 && plan(b)) {
 			put_in_bunches(b, behind);
 		}

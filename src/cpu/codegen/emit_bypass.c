@@ -43,7 +43,7 @@ struct emit_bypass {
 
 /* --- Where pointers come from --- */
 
-static uint32_t join(uint32_t a, uint32_t b)
+static uint32_t bypass_join(uint32_t a, uint32_t b)
 {
 	return a == b || b == NO_POINTER ? a : a == NO_POINTER ? b : UNKNOWN;
 }
@@ -59,7 +59,7 @@ static uint32_t operand_origin(const struct emit_bypass *b, const struct ptx_ope
 								       : NO_POINTER;
 	bool reads =
 		operand->kind == PTX_REG || (operand->kind == PTX_ADDRESS && operand->has_base);
-	return reads ? join(origin, b->origins[operand->reg]) : origin;
+	return reads ? bypass_join(origin, b->origins[operand->reg]) : origin;
 }
 
 /* Of element `part` of what is loaded. */
@@ -82,7 +82,7 @@ static uint32_t result_origin(const struct emit_bypass *b, const struct ptx_inst
 	switch (inst->op) {
 	case PTX_OP_ADD:
 	case PTX_OP_SELP:
-		return join(operand_origin(b, &inst->operands[1]),
+		return bypass_join(operand_origin(b, &inst->operands[1]),
 			operand_origin(b, &inst->operands[2]));
 	case PTX_OP_MAD:
 		return operand_origin(b, &inst->operands[3]);
@@ -95,7 +95,7 @@ static uint32_t result_origin(const struct emit_bypass *b, const struct ptx_inst
 	}
 }
 
-static bool is_load(const struct ptx_inst *inst)
+static bool bypass_is_load(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 }
@@ -113,8 +113,9 @@ static bool note_origin(struct emit_bypass *b, const struct ptx_inst *inst)
 		const struct ptx_operand *part = to->kind == PTX_VECTOR ? &to->elements[i] : to;
 		if (part->kind == PTX_REG) {
 			uint32_t *origin = &b->origins[part->reg];
-			uint32_t all = join(*origin,
-				is_load(inst) ? loaded_origin(inst, i) : result_origin(b, inst));
+			uint32_t all = bypass_join(*origin,
+				bypass_is_load(inst) ? loaded_origin(inst, i)
+				: result_origin(b, inst));
 			changed |= all != *origin;
 			*origin = all;
 		}
@@ -136,7 +137,7 @@ static void find_origins(struct emit_bypass *b, const struct ptx_func *func)
 /* --- Which stores --- */
 
 /* Whether nobody outside the block can learn of a store before the launch has ended. */
-static bool is_quiet(const struct ptx_inst *inst)
+static bool bypass_is_quiet(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_LD:
@@ -158,7 +159,7 @@ static bool is_to_global(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_ST && inst->space == PTX_GLOBAL;
 }
 
-static bool has(const uint32_t *origins, unsigned count, uint32_t origin)
+static bool bypass_has_origin(const uint32_t *origins, unsigned count, uint32_t origin)
 {
 	bool found = false;
 	for (unsigned i = 0; i < count; i++) {
@@ -168,7 +169,7 @@ static bool has(const uint32_t *origins, unsigned count, uint32_t origin)
 }
 
 /* Its place among them, at the end if it is new; MOST_ORIGINS: there are too many. */
-static unsigned find(uint32_t *origins, unsigned *count, uint32_t origin)
+static unsigned bypass_find_origin(uint32_t *origins, unsigned *count, uint32_t origin)
 {
 	unsigned at = 0;
 	while (at < *count && origins[at] != origin) {
@@ -181,7 +182,7 @@ static unsigned find(uint32_t *origins, unsigned *count, uint32_t origin)
 }
 
 /* Bytes of each lane, in operand `value`. */
-static uint64_t size_of(const struct ptx_inst *inst, size_t value)
+static uint64_t bypass_store_size(const struct ptx_inst *inst, size_t value)
 {
 	const struct ptx_operand *operand = &inst->operands[value];
 	size_t count = operand->kind == PTX_VECTOR ? operand->count : 1;
@@ -199,35 +200,36 @@ static bool is_row(const struct emit *e, const struct ptx_inst *inst, size_t add
 static bool note_load(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_bypass *b = e->bypass;
-	if (!is_load(inst) || (inst->space != PTX_GLOBAL && inst->space != PTX_GENERIC)) {
-		return is_quiet(inst);
+	if (!bypass_is_load(inst) || (inst->space != PTX_GLOBAL && inst->space != PTX_GENERIC)) {
+		return bypass_is_quiet(inst);
 	}
 	uint32_t origin = operand_origin(b, &inst->operands[1]);
-	unsigned at = find(b->loads, &b->load_count, origin);
-	if (!is_quiet(inst) || origin == NO_POINTER || origin == UNKNOWN || at == MOST_ORIGINS) {
+	unsigned at = bypass_find_origin(b->loads, &b->load_count, origin);
+	if (!bypass_is_quiet(inst) || origin == NO_POINTER || origin == UNKNOWN
+		|| at == MOST_ORIGINS) {
 		return false;
 	}
-	b->load_bytes[at] += is_row(e, inst, 1) ? size_of(inst, 0) : 0;
+	b->load_bytes[at] += is_row(e, inst, 1) ? bypass_store_size(inst, 0) : 0;
 	return true;
 }
 
 /* Whether what is stored is never read. */
-static bool suits(const struct emit *e, const struct ptx_inst *inst)
+static bool bypass_suits(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct emit_bypass *b = e->bypass;
 	uint32_t origin = is_to_global(inst) ? operand_origin(b, &inst->operands[0]) : NO_POINTER;
-	return origin != NO_POINTER && origin != UNKNOWN && !has(b->loads, b->load_count, origin)
-		&& is_row(e, inst, 0);
+	return origin != NO_POINTER && origin != UNKNOWN
+		&& !bypass_has_origin(b->loads, b->load_count, origin) && is_row(e, inst, 0);
 }
 
 static bool note_store(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_bypass *b = e->bypass;
-	if (!suits(e, inst)) {
+	if (!bypass_suits(e, inst)) {
 		return true;
 	}
-	b->store_bytes += size_of(inst, 1);
-	return find(b->stores, &b->store_count, operand_origin(b, &inst->operands[0]))
+	b->store_bytes += bypass_store_size(inst, 1);
+	return bypass_find_origin(b->stores, &b->store_count, operand_origin(b, &inst->operands[0]))
 		< MOST_ORIGINS;
 }
 
@@ -283,7 +285,7 @@ void emit_bypass_finish(struct emit *e)
 /* --- Their code --- */
 
 /* Whether the pointers are different ones, if both are parameters. */
-static LLVMValueRef differ(struct emit *e, uint32_t store, uint32_t load)
+static LLVMValueRef bypass_pointers_differ(struct emit *e, uint32_t store, uint32_t load)
 {
 	return store >= VARIABLE || load >= VARIABLE
 		? NULL
@@ -314,7 +316,8 @@ static LLVMValueRef mask_of(struct emit *e)
 		ir_icmp(e, LLVMIntULT, emit_cached_bytes(e), emit_u32(e, moved_bytes(b)));
 	for (unsigned i = 0; i < b->store_count * b->load_count; i++) {
 		LLVMValueRef both =
-			differ(e, b->stores[i / b->load_count], b->loads[i % b->load_count]);
+			bypass_pointers_differ(e, b->stores[i / b->load_count],
+				b->loads[i % b->load_count]);
 		is_much = both ? ir_and(e, is_much, both) : is_much;
 	}
 	b->mask =
@@ -348,7 +351,7 @@ static void note_seldom(struct emit *e, LLVMValueRef branch)
 
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size)
 {
-	if (!e->bypass || e->mask || size % LINE != 0 || !suits(e, e->inst)) {
+	if (!e->bypass || e->mask || size % LINE != 0 || !bypass_suits(e, e->inst)) {
 		store_plain(e, value, place);
 		return;
 	}

@@ -44,7 +44,7 @@ struct loop {
 	struct map next;  /* and in the second one */
 };
 
-static LLVMValueRef look_up(const struct map *map, LLVMValueRef from)
+static LLVMValueRef bypass_loop_look_up(const struct map *map, LLVMValueRef from)
 {
 	for (unsigned i = 0; i < map->count; i++) {
 		if (map->from[i] == from) {
@@ -63,7 +63,7 @@ static LLVMValueRef note(struct map *map, LLVMValueRef from, LLVMValueRef to)
 	return to;
 }
 
-static bool is_within(const struct loop *l, LLVMValueRef value)
+static bool bypass_loop_has(const struct loop *l, LLVMValueRef value)
 {
 	return LLVMIsAInstruction(value) && LLVMGetInstructionParent(value) == l->body;
 }
@@ -81,13 +81,13 @@ static LLVMValueRef coming_from(LLVMValueRef phi, LLVMBasicBlockRef from)
 
 /* --- Whether it is such a loop --- */
 
-static bool is_vector(LLVMTypeRef type)
+static bool bypass_loop_is_vector(LLVMTypeRef type)
 {
 	return LLVMGetTypeKind(type) == LLVMVectorTypeKind;
 }
 
 /* The pointer that an address is counted from. */
-static LLVMValueRef root_of(LLVMValueRef pointer)
+static LLVMValueRef bypass_loop_root_of(LLVMValueRef pointer)
 {
 	while (LLVMIsAGetElementPtrInst(pointer) || LLVMIsABitCastInst(pointer)) {
 		pointer = LLVMGetOperand(pointer, 0);
@@ -100,13 +100,13 @@ static bool note_access(struct loop *l, LLVMValueRef inst)
 	bool stores = ir_is(inst, LLVMStore);
 	LLVMTypeRef type = stores ? LLVMTypeOf(LLVMGetOperand(inst, 0)) : LLVMTypeOf(inst);
 	uint64_t size = LLVMStoreSizeOfType(l->layout, type);
-	if (is_vector(type)) {
+	if (bypass_loop_is_vector(type)) {
 		l->bytes += size;
 	}
 	if (!stores) {
 		return true;
 	}
-	if (!is_vector(type) || size < LEAST_STORE || (size & (size - 1)) != 0
+	if (!bypass_loop_is_vector(type) || size < LEAST_STORE || (size & (size - 1)) != 0
 		|| l->store_count == MOST_STORES) {
 		return false;
 	}
@@ -118,7 +118,7 @@ static bool is_used_behind(const struct loop *l, LLVMValueRef inst)
 {
 	bool used = false;
 	for (LLVMUseRef use = LLVMGetFirstUse(inst); use && !used; use = LLVMGetNextUse(use)) {
-		used = !is_within(l, LLVMGetUser(use));
+		used = !bypass_loop_has(l, LLVMGetUser(use));
 	}
 	return used;
 }
@@ -143,8 +143,8 @@ static bool reads_what_it_stores(const struct loop *l)
 	LLVMValueRef inst = LLVMGetFirstInstruction(l->body);
 	for (; inst && !same; inst = LLVMGetNextInstruction(inst)) {
 		for (unsigned i = 0; i < l->store_count && ir_is(inst, LLVMLoad); i++) {
-			same |= root_of(LLVMGetOperand(inst, 0))
-				== root_of(LLVMGetOperand(l->stores[i], 1));
+			same |= bypass_loop_root_of(LLVMGetOperand(inst, 0))
+				== bypass_loop_root_of(LLVMGetOperand(l->stores[i], 1));
 		}
 	}
 	return same;
@@ -158,13 +158,13 @@ static bool find_length(struct loop *l, LLVMValueRef condition)
 	}
 	LLVMValueRef next = LLVMGetOperand(condition, 0);
 	l->length = LLVMGetOperand(condition, 1);
-	if (!ir_is(next, LLVMAdd) || is_within(l, l->length) || LLVMTypeOf(next) != l->i64
+	if (!ir_is(next, LLVMAdd) || bypass_loop_has(l, l->length) || LLVMTypeOf(next) != l->i64
 		|| !LLVMIsAConstantInt(LLVMGetOperand(next, 1))) {
 		return false;
 	}
 	LLVMValueRef index = LLVMGetOperand(next, 0);
 	l->step = LLVMConstIntGetZExtValue(LLVMGetOperand(next, 1));
-	return is_within(l, index) && LLVMIsAPHINode(index) && l->step > 0
+	return bypass_loop_has(l, index) && LLVMIsAPHINode(index) && l->step > 0
 		&& coming_from(index, l->body) == next && LLVMIsNull(coming_from(index, l->before));
 }
 
@@ -216,7 +216,7 @@ static bool counts_evenly(const struct loop *l, LLVMValueRef phi)
 	LLVMValueRef next = coming_from(phi, l->body);
 	bool adds = (ir_is(next, LLVMAdd) || ir_is(next, LLVMGetElementPtr))
 		&& LLVMGetOperand(next, 0) == phi && LLVMGetNumOperands(next) == 2;
-	return adds && !is_within(l, LLVMGetOperand(next, 1));
+	return adds && !bypass_loop_has(l, LLVMGetOperand(next, 1));
 }
 
 /* What a value is in the first round or in the second one, if it grows evenly; NULL: nobody knows.
@@ -224,7 +224,7 @@ static bool counts_evenly(const struct loop *l, LLVMValueRef phi)
 static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth)
 {
 	struct map *map = second ? &l->next : &l->begin;
-	LLVMValueRef known = is_within(l, value) ? look_up(map, value) : value;
+	LLVMValueRef known = bypass_loop_has(l, value) ? bypass_loop_look_up(map, value) : value;
 	if (known || depth == 0) {
 		return known;
 	}
@@ -238,7 +238,7 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 		break;
 	case LLVMMul:
 	case LLVMShl:
-		if (is_within(l, LLVMGetOperand(value, 1))) {
+		if (bypass_loop_has(l, LLVMGetOperand(value, 1))) {
 			return NULL;
 		}
 		known = copy_in_front(l, value, second, depth);
@@ -308,7 +308,7 @@ static void set_operands(const struct map *map, LLVMValueRef copy)
 {
 	for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(copy); i++) {
 		LLVMValueRef operand = LLVMGetOperand(copy, i);
-		LLVMValueRef other = look_up(map, operand);
+		LLVMValueRef other = bypass_loop_look_up(map, operand);
 		if (other) {
 			LLVMSetOperand(copy, i, other);
 		}
@@ -325,7 +325,7 @@ static void go_past(struct loop *l, LLVMValueRef store)
 		LLVMMetadataAsValue(l->context, LLVMMDNodeInContext2(l->context, &one, 1)));
 }
 
-static LLVMValueRef copy_inst(
+static LLVMValueRef bypass_loop_copy_inst(
 	struct loop *l, const struct map *map, LLVMValueRef inst, LLVMBasicBlockRef body)
 {
 	if (ir_is(inst, LLVMPHI)) {
@@ -336,7 +336,8 @@ static LLVMValueRef copy_inst(
 	}
 	if (ir_is(inst, LLVMBr)) {
 		return LLVMBuildCondBr(
-			l->builder, look_up(map, LLVMGetCondition(inst)), l->after, body);
+			l->builder, bypass_loop_look_up(map, LLVMGetCondition(inst)), l->after,
+			body);
 	}
 	LLVMValueRef copy = LLVMInstructionClone(inst);
 	set_operands(map, copy);
@@ -347,20 +348,21 @@ static LLVMValueRef copy_inst(
 	return copy;
 }
 
-static LLVMBasicBlockRef copy_body(struct loop *l)
+static LLVMBasicBlockRef bypass_loop_copy_body(struct loop *l)
 {
 	struct map map = {.count = 0};
 	LLVMBasicBlockRef body = LLVMInsertBasicBlockInContext(l->context, l->body, "past");
 	LLVMPositionBuilderAtEnd(l->builder, body);
 	LLVMValueRef inst = LLVMGetFirstInstruction(l->body);
 	for (; inst; inst = LLVMGetNextInstruction(inst)) {
-		note(&map, inst, copy_inst(l, &map, inst, body));
+		note(&map, inst, bypass_loop_copy_inst(l, &map, inst, body));
 	}
 	inst = LLVMGetFirstInstruction(l->body);
 	for (; LLVMIsAPHINode(inst); inst = LLVMGetNextInstruction(inst)) {
-		LLVMValueRef again = coming_from(inst, l->body), copy = look_up(&map, again);
+		LLVMValueRef again = coming_from(inst, l->body);
+		LLVMValueRef copy = bypass_loop_look_up(&map, again);
 		again = copy ? copy : again;
-		LLVMAddIncoming(look_up(&map, inst), &again, &body, 1);
+		LLVMAddIncoming(bypass_loop_look_up(&map, inst), &again, &body, 1);
 	}
 	return body;
 }
@@ -375,7 +377,7 @@ static void split_loop(struct loop *l, LLVMValueRef fn)
 	}
 	LLVMValueRef past = LLVMBuildICmp(l->builder, LLVMIntEQ, bits, LLVMConstNull(l->i64), "");
 	past = LLVMBuildAnd(l->builder, past, is_much(l, fn), "");
-	LLVMBasicBlockRef body = copy_body(l);
+	LLVMBasicBlockRef body = bypass_loop_copy_body(l);
 	LLVMInstructionEraseFromParent(end);
 	LLVMPositionBuilderAtEnd(l->builder, l->before);
 	LLVMBuildCondBr(l->builder, past, body, l->body);
@@ -406,7 +408,7 @@ static bool may_tell(LLVMValueRef inst)
 	}
 }
 
-static bool is_quiet(LLVMValueRef fn)
+static bool bypass_loop_is_quiet(LLVMValueRef fn)
 {
 	bool quiet = true;
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
@@ -423,7 +425,7 @@ void emit_bypass_loops(LLVMValueRef fn, LLVMTargetDataRef layout)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-	LLVMBasicBlockRef block = is_quiet(fn) ? LLVMGetFirstBasicBlock(fn) : NULL;
+	LLVMBasicBlockRef block = bypass_loop_is_quiet(fn) ? LLVMGetFirstBasicBlock(fn) : NULL;
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
 		struct loop l = {.builder = builder,
 			.context = context,

@@ -63,7 +63,7 @@ static LLVMValueRef source(struct emit *e, const struct ptx_inst *inst, size_t i
 }
 
 /* Compare operands 1 and 2, which are of the given type. */
-static LLVMValueRef compare(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef cmp_compare(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	unsigned part)
 {
 	const struct compare *how = compare_of(inst);
@@ -77,7 +77,7 @@ static LLVMValueRef compare(struct emit *e, const struct ptx_inst *inst, enum pt
 }
 
 /* The comparison combined with the predicate that operand 3 may be. */
-static LLVMValueRef combine(struct emit *e, const struct ptx_inst *inst, LLVMValueRef is)
+static LLVMValueRef cmp_combine(struct emit *e, const struct ptx_inst *inst, LLVMValueRef is)
 {
 	if (inst->operand_count < 4) {
 		return is;
@@ -104,16 +104,16 @@ void emit_setp(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = &inst->operands[0];
 	enum ptx_type type = inst->types[0];
-	LLVMValueRef is = compare(e, inst, type, 0);
-	LLVMValueRef p = combine(e, inst, is);
+	LLVMValueRef is = cmp_compare(e, inst, type, 0);
+	LLVMValueRef p = cmp_combine(e, inst, is);
 	if (to->kind != PTX_PAIR) {
 		emit_def(e, to, PTX_PRED, p);
 		note_certain(e, inst, type);
 		return;
 	}
 	LLVMValueRef second = emit_half_type(type) == type ? ir_not(e, is)
-		: compare(e, inst, type, 1);
-	LLVMValueRef q = combine(e, inst, second);
+		: cmp_compare(e, inst, type, 1);
+	LLVMValueRef q = cmp_combine(e, inst, second);
 	emit_def_reg(e, to->reg, PTX_PRED, p);
 	emit_def_reg(e, to->reg2, PTX_PRED, q);
 }
@@ -147,7 +147,7 @@ static void set_pair(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef yes = ptx_type_class(to) == 'h' ? truth(e, to) : LLVMConstAllOnes(e->i16);
 	LLVMValueRef halves[2];
 	for (unsigned part = 0; part < 2; part++) {
-		LLVMValueRef is = combine(e, inst, compare(e, inst, inst->types[1], part));
+		LLVMValueRef is = cmp_combine(e, inst, cmp_compare(e, inst, inst->types[1], part));
 		halves[part] = ir_select(e, is, yes, LLVMConstNull(e->i16));
 	}
 	emit_result(e, inst, emit_pair(e, halves[0], halves[1]));
@@ -160,7 +160,7 @@ void emit_set(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	LLVMTypeRef type = emit_type(e, inst->types[0]);
-	LLVMValueRef is = combine(e, inst, compare(e, inst, inst->types[1], 0));
+	LLVMValueRef is = cmp_combine(e, inst, cmp_compare(e, inst, inst->types[1], 0));
 	LLVMValueRef value = ir_select(e, is, truth(e, inst->types[0]), LLVMConstNull(type));
 	emit_result(e, inst, value);
 }

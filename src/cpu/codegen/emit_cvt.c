@@ -16,7 +16,7 @@ static bool is_real(enum ptx_type type)
 }
 
 /* mov {a, b}, c: the first element takes the lowest bits. */
-static void unpack(struct emit *e, const struct ptx_operand *to, LLVMValueRef value)
+static void cvt_unpack(struct emit *e, const struct ptx_operand *to, LLVMValueRef value)
 {
 	value = emit_bits(e, value);
 	unsigned width = ir_width(value);
@@ -33,7 +33,7 @@ void emit_mov(struct emit *e, const struct ptx_inst *inst)
 	const struct ptx_operand *to = &inst->operands[0];
 	LLVMValueRef value = emit_use(e, &inst->operands[1], inst->types[0]);
 	if (to->kind == PTX_VECTOR) {
-		unpack(e, to, value);
+		cvt_unpack(e, to, value);
 	} else {
 		emit_def(e, to, inst->types[0], value);
 	}

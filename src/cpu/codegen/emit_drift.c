@@ -135,7 +135,7 @@ static LLVMValueRef strip(struct drifter *d, LLVMValueRef value, bool *moved)
 	return value;
 }
 
-static LLVMValueRef root_of(struct drifter *d, LLVMValueRef value, bool *moved)
+static LLVMValueRef drift_root_of(struct drifter *d, LLVMValueRef value, bool *moved)
 {
 	value = strip(d, value, moved);
 	const struct drift_phi *inner = find_phi(d, value);
@@ -147,7 +147,7 @@ static LLVMValueRef meet(struct drifter *d, LLVMValueRef phi)
 	LLVMValueRef root = NULL;
 	bool moved = false;
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-		LLVMValueRef one = root_of(d, LLVMGetIncomingValue(phi, i), &moved);
+		LLVMValueRef one = drift_root_of(d, LLVMGetIncomingValue(phi, i), &moved);
 		if (root && one && one != root) {
 			return phi;
 		}
@@ -246,8 +246,8 @@ static bool drift_alike(struct drifter *d, const struct drift_phi *p, const stru
 	LLVMValueRef a = LLVMGetIncomingValue(p->phi, incoming), next_a, one;
 	LLVMValueRef b = LLVMGetIncomingValue(q->phi, incoming), next_b, other;
 	bool moved = false;
-	bool from_root = root_of(d, a, &moved) == p->root;
-	if (from_root != (root_of(d, b, &moved) == q->root)) {
+	bool from_root = drift_root_of(d, a, &moved) == p->root;
+	if (from_root != (drift_root_of(d, b, &moved) == q->root)) {
 		return false;
 	}
 	for (unsigned i = 0; from_root && i < MOST_STEPS; i++) {
@@ -335,7 +335,7 @@ static void fill_phis(struct drifter *d, struct drift_phi *p)
 	for (unsigned i = 0; i < LLVMCountIncoming(p->phi); i++) {
 		LLVMBasicBlockRef from = LLVMGetIncomingBlock(p->phi, i);
 		LLVMValueRef value = LLVMGetIncomingValue(p->phi, i);
-		bool moved = false, same = root_of(d, value, &moved) == p->root;
+		bool moved = false, same = drift_root_of(d, value, &moved) == p->root;
 		if (p->owns_drift) {
 			LLVMValueRef drift = known_drift(p, from);
 			drift = drift ? drift : same ? drift_of(d, value, from) : none;
@@ -431,7 +431,8 @@ static LLVMValueRef add_scalars(struct drifter *d, LLVMValueRef a, LLVMValueRef 
 }
 
 /* What is left of a vector, and the scalar that was added to it; NULL: none. */
-static LLVMValueRef part_of(struct drifter *d, LLVMValueRef value, unsigned steps, LLVMValueRef *sum)
+static LLVMValueRef drift_part_of(struct drifter *d, LLVMValueRef value, unsigned steps,
+	LLVMValueRef *sum)
 {
 	LLVMValueRef scalars[2] = {NULL, NULL}, parts[2] = {NULL, NULL};
 	*sum = NULL;
@@ -441,7 +442,7 @@ static LLVMValueRef part_of(struct drifter *d, LLVMValueRef value, unsigned step
 	for (unsigned i = 0; i < 2; i++) {
 		LLVMValueRef operand = LLVMGetOperand(value, i);
 		scalars[i] = splat_of(d, operand);
-		parts[i] = scalars[i] ? NULL : part_of(d, operand, steps - 1, &scalars[i]);
+		parts[i] = scalars[i] ? NULL : drift_part_of(d, operand, steps - 1, &scalars[i]);
 	}
 	if ((!scalars[0] && !scalars[1]) || (!parts[0] && !parts[1])) {
 		return value;
@@ -456,7 +457,7 @@ static LLVMValueRef part_of(struct drifter *d, LLVMValueRef value, unsigned step
 static LLVMValueRef peel(struct drifter *d, LLVMValueRef value, LLVMValueRef *sum)
 {
 	if (d->peeled != value) {
-		d->part = part_of(d, value, MOST_STEPS, &d->sum);
+		d->part = drift_part_of(d, value, MOST_STEPS, &d->sum);
 		d->peeled = value;
 	}
 	*sum = d->sum;
@@ -556,7 +557,7 @@ static void ask_parts(struct drifter *d)
 /* --- Where a whole vector is needed still --- */
 
 /* For an operand of a phi the block that it comes from; NULL if the phi names that twice. */
-static LLVMBasicBlockRef place_of(LLVMValueRef user, unsigned index)
+static LLVMBasicBlockRef drift_place_of(LLVMValueRef user, unsigned index)
 {
 	if (!LLVMIsAPHINode(user)) {
 		return LLVMGetInstructionParent(user);
@@ -588,7 +589,7 @@ static void sink(struct drifter *d, LLVMValueRef sum)
 		next = LLVMGetNextUse(use);
 		LLVMValueRef user = LLVMGetUser(use);
 		unsigned index = operand_index(user, sum);
-		LLVMBasicBlockRef to = place_of(user, index);
+		LLVMBasicBlockRef to = drift_place_of(user, index);
 		if (!to || to == LLVMGetInstructionParent(sum)) {
 			continue;
 		}

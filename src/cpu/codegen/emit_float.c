@@ -21,7 +21,7 @@ static LLVMValueRef widen(struct emit *e, LLVMValueRef value)
 /* What add, sub, mul and fma compute, rounded as the instruction says. */
 typedef LLVMValueRef float_fn(struct emit *e, enum emit_round round, LLVMValueRef *args);
 
-static LLVMValueRef sum(struct emit *e, enum emit_round round, LLVMValueRef *args)
+static LLVMValueRef float_sum(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
 	if (round == EMIT_NEAREST) {
 		return ir_fadd(e, args[0], args[1]);
@@ -35,10 +35,10 @@ static LLVMValueRef sum(struct emit *e, enum emit_round round, LLVMValueRef *arg
 static LLVMValueRef difference(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
 	LLVMValueRef terms[] = {args[0], ir_fneg(e, args[1])};
-	return sum(e, round, terms);
+	return float_sum(e, round, terms);
 }
 
-static LLVMValueRef product(struct emit *e, enum emit_round round, LLVMValueRef *args)
+static LLVMValueRef float_product(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
 	if (round == EMIT_NEAREST) {
 		return ir_fmul(e, args[0], args[1]);
@@ -50,7 +50,7 @@ static LLVMValueRef product(struct emit *e, enum emit_round round, LLVMValueRef 
 	return emit_round_f64(e, RT_MUL, round, args[0], args[1], NULL);
 }
 
-static LLVMValueRef fused(struct emit *e, enum emit_round round, LLVMValueRef *args)
+static LLVMValueRef float_fma(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
 	if (round == EMIT_NEAREST) {
 		return ir_call3(e, "llvm.fma", args[0], args[1], args[2]);
@@ -84,7 +84,7 @@ static LLVMValueRef compute_part(struct emit *e, const struct ptx_inst *inst, fl
 {
 	enum emit_round round = emit_round_of(inst);
 	LLVMValueRef value = fn(e, round, args), larger = NULL;
-	if (emit_is_flushed(e, inst, value) && (fn == product || fn == fused)) {
+	if (emit_is_flushed(e, inst, value) && (fn == float_product || fn == float_fma)) {
 		args[0] = emit_enlarge(e, args[0]);
 		args[2] = args[2] ? emit_enlarge(e, args[2]) : NULL;
 		larger = fn(e, round, args);
@@ -92,7 +92,7 @@ static LLVMValueRef compute_part(struct emit *e, const struct ptx_inst *inst, fl
 	return emit_float_finish(e, inst, value, larger);
 }
 
-static void compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
+static void float_compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
 {
 	LLVMValueRef parts[2];
 	bool pair = inst->types[0] == PTX_F32X2;
@@ -114,27 +114,28 @@ static void compute(struct emit *e, const struct ptx_inst *inst, float_fn *fn)
 
 void emit_fadd(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, sum);
+	float_compute(e, inst, float_sum);
 }
 
 void emit_fsub(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, difference);
+	float_compute(e, inst, difference);
 }
 
 void emit_fmul(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, product);
+	float_compute(e, inst, float_product);
 }
 
 void emit_fma(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, fused);
+	float_compute(e, inst, float_fma);
 }
 
 /* Where the true quotient lies beside the f32 nearest to it is the sign of the remainder, which
  * one fma gives exactly. */
-static LLVMValueRef divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round)
+static LLVMValueRef float_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b,
+	enum emit_round round)
 {
 	if (round == EMIT_NEAREST) {
 		return ir_fdiv(e, a, b);
@@ -168,9 +169,9 @@ static void emit_quotient(struct emit *e, const struct ptx_inst *inst, LLVMValue
 	LLVMValueRef b)
 {
 	enum emit_round round = emit_round_of(inst);
-	LLVMValueRef value = divide(e, a, b, round);
+	LLVMValueRef value = float_divide(e, a, b, round);
 	LLVMValueRef larger = emit_is_flushed(e, inst, value)
-		? divide(e, emit_enlarge(e, a), b, round) : NULL;
+		? float_divide(e, emit_enlarge(e, a), b, round) : NULL;
 	emit_result(e, inst, emit_float_finish(e, inst, value, larger));
 }
 

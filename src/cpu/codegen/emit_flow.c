@@ -134,7 +134,7 @@ struct parting {
 	LLVMValueRef lanes; /* that go back */
 };
 
-static void part(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+static void flow_part(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);
 	note_spin(e, block);
@@ -193,8 +193,8 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 		return;
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
-	part(e, &p, yes, ir_and(e, emit_active(e), bits));
-	part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
+	flow_part(e, &p, yes, ir_and(e, emit_active(e), bits));
+	flow_part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
 	end_parting(e, &p);
 }
 
@@ -241,11 +241,11 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 	LLVMValueRef left = emit_active(e);
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
-		part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
+		flow_part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
 		left = ir_and(e, left, ir_not(e, bits));
 	}
 	if (other != SIZE_MAX) {
-		part(e, &p, other, left);
+		flow_part(e, &p, other, left);
 	}
 	end_parting(e, &p);
 }

@@ -50,7 +50,7 @@ static LLVMValueRef nearest_multiple(struct emit *e, LLVMValueRef bits, unsigned
 }
 
 /* The f32 nearest to `value` in a small format, as bits of that; too large becomes the largest. */
-static LLVMValueRef encode(struct emit *e, const struct small *small, LLVMValueRef value)
+static LLVMValueRef fp8_encode(struct emit *e, const struct small *small, LLVMValueRef value)
 {
 	unsigned drop = 23 - small->fraction;
 	unsigned normal = (unsigned)(128 - small->bias) << 23; /* the smallest normal number */
@@ -90,14 +90,14 @@ void emit_cvt_small(struct emit *e, const struct ptx_inst *inst)
 	for (unsigned part = 0; part < 2; part++) {
 		LLVMValueRef value = real_arg(e, inst, part);
 		value = ptx_has(&inst->mods, PTX_MOD_RELU) ? emit_relu(e, value) : value;
-		codes[part] = encode(e, small, value);
+		codes[part] = fp8_encode(e, small, value);
 	}
 	LLVMValueRef both = ir_or(e, ir_shl_by(e, codes[1], small->width), codes[0]);
 	emit_result(e, inst, ir_trunc(e, both, emit_type(e, inst->types[0])));
 }
 
 /* The bits in place of those of an f32 are the number times a power of two, subnormals too. */
-static LLVMValueRef decode(struct emit *e, const struct small *small, LLVMValueRef code)
+static LLVMValueRef fp8_decode(struct emit *e, const struct small *small, LLVMValueRef code)
 {
 	LLVMValueRef size = ir_mask(e, code, (1u << small->size) - 1);
 	LLVMValueRef bits = ir_shl_by(e, size, 23 - small->fraction);
@@ -125,7 +125,7 @@ void emit_cvt_from_small(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef halves[2];
 	for (unsigned part = 0; part < 2; part++) {
 		LLVMValueRef code = ir_lshr_by(e, both, small->width * part);
-		LLVMValueRef value = decode(e, small, code);
+		LLVMValueRef value = fp8_decode(e, small, code);
 		value = ptx_has(&inst->mods, PTX_MOD_RELU) ? emit_relu(e, value) : value;
 		halves[part] = emit_to_half(e, value, PTX_F16, EMIT_NEAREST);
 	}

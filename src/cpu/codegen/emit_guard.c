@@ -78,7 +78,7 @@ static void keep_order(struct emit *e, unsigned reg, LLVMIntPredicate is, LLVMVa
 	}
 }
 
-static LLVMIntPredicate swap(LLVMIntPredicate is)
+static LLVMIntPredicate guard_swap(LLVMIntPredicate is)
 {
 	switch (is) {
 	case LLVMIntSLT:
@@ -113,7 +113,7 @@ void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPred
 		const struct ptx_operand *other = a;
 		a = b;
 		b = other;
-		is = swap(is);
+		is = guard_swap(is);
 	}
 	struct shape lanes = shapes_operand(&e->shapes, a), bound = shapes_operand(&e->shapes, b);
 	uint64_t reach = reach_of(&lanes, bits);
@@ -148,7 +148,7 @@ static struct emit_certain certain_of(struct emit *e, const struct ptx_operand *
 	return out;
 }
 
-static LLVMValueRef both(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef guard_both(struct emit *e, LLVMValueRef a, LLVMValueRef b)
 {
 	return a && b ? ir_and(e, a, b) : NULL;
 }
@@ -171,8 +171,8 @@ void emit_certain_logic(struct emit *e, const struct ptx_inst *inst)
 	}
 	struct emit_certain b = certain_of(e, &inst->operands[2]);
 	if (inst->op == PTX_OP_AND) {
-		keep(e, reg, both(e, a.all, b.all), either(e, a.none, b.none));
+		keep(e, reg, guard_both(e, a.all, b.all), either(e, a.none, b.none));
 	} else if (inst->op == PTX_OP_OR) {
-		keep(e, reg, either(e, a.all, b.all), both(e, a.none, b.none));
+		keep(e, reg, either(e, a.all, b.all), guard_both(e, a.none, b.none));
 	}
 }

@@ -128,7 +128,7 @@ typedef LLVMValueRef half_fn(struct emit *e, const struct ptx_inst *inst, enum p
 	LLVMValueRef *args);
 
 /* Do it with each half of the operands, subnormals flushed under .ftz. */
-static void compute(struct emit *e, const struct ptx_inst *inst, half_fn *fn)
+static void half_compute(struct emit *e, const struct ptx_inst *inst, half_fn *fn)
 {
 	enum ptx_type type = emit_half_type(inst->types[0]);
 	bool pair = type != inst->types[0];
@@ -153,7 +153,7 @@ LLVMValueRef emit_relu(struct emit *e, LLVMValueRef value)
 }
 
 /* An f32 that is exact, or rounded so that this rounding is the only one that counts. */
-static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_finish(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef value)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
@@ -166,16 +166,16 @@ static LLVMValueRef finish(struct emit *e, const struct ptx_inst *inst, enum ptx
 	return ptx_has(&inst->mods, PTX_MOD_FTZ) ? emit_flush_half(e, half, type) : half;
 }
 
-static LLVMValueRef binary(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_binary(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	LLVMValueRef a = emit_from_half(e, args[0], type);
 	LLVMValueRef b = emit_from_half(e, args[1], type);
-	return finish(e, inst, type, inst->op == PTX_OP_HADD ? ir_fadd(e, a, b)
+	return half_finish(e, inst, type, inst->op == PTX_OP_HADD ? ir_fadd(e, a, b)
 		: inst->op == PTX_OP_HSUB ? ir_fsub(e, a, b) : ir_fmul(e, a, b));
 }
 
-static LLVMValueRef fused(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_fma(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	LLVMValueRef wide[3];
@@ -183,17 +183,17 @@ static LLVMValueRef fused(struct emit *e, const struct ptx_inst *inst, enum ptx_
 		wide[i] = ir_fpext(e, emit_from_half(e, args[i], type), e->f64);
 	}
 	LLVMValueRef exact = ir_fmul(e, wide[0], wide[1]);
-	return finish(e, inst, type, emit_sum_f32(e, exact, wide[2], EMIT_ODD));
+	return half_finish(e, inst, type, emit_sum_f32(e, exact, wide[2], EMIT_ODD));
 }
 
 void emit_hbinary(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, binary);
+	half_compute(e, inst, half_binary);
 }
 
 void emit_hfma(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, fused);
+	half_compute(e, inst, half_fma);
 }
 
 static LLVMValueRef negated(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
@@ -212,12 +212,12 @@ static LLVMValueRef magnitude(struct emit *e, const struct ptx_inst *inst, enum 
 
 void emit_hneg(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, negated);
+	half_compute(e, inst, negated);
 }
 
 void emit_habs(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, magnitude);
+	half_compute(e, inst, magnitude);
 }
 
 LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
@@ -238,7 +238,7 @@ LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool ke
 }
 
 /* .xorsign.abs: of the magnitudes, with the signs multiplied. */
-static LLVMValueRef extreme(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_min_max(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	bool min = inst->op == PTX_OP_HMIN;
@@ -256,30 +256,30 @@ static LLVMValueRef extreme(struct emit *e, const struct ptx_inst *inst, enum pt
 
 void emit_hminmax(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, extreme);
+	half_compute(e, inst, half_min_max);
 }
 
 /* PTX: relative error 2^-9.9 for f16, 2^-7 for bf16; here little more than half a unit in the last
  * place. */
-static LLVMValueRef power(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_exp2(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
-	return finish(e, inst, type, emit_exp2_of(e, emit_from_half(e, args[0], type)));
+	return half_finish(e, inst, type, emit_exp2_of(e, emit_from_half(e, args[0], type)));
 }
 
 void emit_hex2(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, power);
+	half_compute(e, inst, half_exp2);
 }
 
 /* PTX: absolute error 2^-10.987 for f16, 2^-8 for bf16. */
 static LLVMValueRef tangent(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
-	return finish(e, inst, type, emit_tanh_of(e, emit_from_half(e, args[0], type)));
+	return half_finish(e, inst, type, emit_tanh_of(e, emit_from_half(e, args[0], type)));
 }
 
 void emit_htanh(struct emit *e, const struct ptx_inst *inst)
 {
-	compute(e, inst, tangent);
+	half_compute(e, inst, tangent);
 }

@@ -89,16 +89,16 @@ LLVMValueRef emit_call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLV
 	return LLVMBuildCall2(e->builder, type, fn, all, count + 1, "");
 }
 
-static bool is_vector(LLVMValueRef value)
+static bool lanes_is_vector(LLVMValueRef value)
 {
 	return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
 }
 
-static bool any_vector(LLVMValueRef *args, unsigned count)
+static bool lanes_any_vector(LLVMValueRef *args, unsigned count)
 {
 	bool any = false;
 	for (unsigned i = 0; i < count; i++) {
-		any |= is_vector(args[i]);
+		any |= lanes_is_vector(args[i]);
 	}
 	return any;
 }
@@ -112,7 +112,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	}
 	bool is_void = LLVMGetTypeKind(result) == LLVMVoidTypeKind;
 	LLVMTypeRef one = is_void ? result : LLVMGetElementType(result);
-	if (!any_vector(args, count)) {
+	if (!lanes_any_vector(args, count)) {
 		LLVMValueRef value = emit_call_once(e, slot, one, args, count);
 		return is_void ? NULL : emit_splat(e, value);
 	}
@@ -122,7 +122,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	struct emit_lanes loop;
 	emit_lanes_begin(e, &loop);
 	for (unsigned i = 0; i < count; i++) {
-		mine[i] = is_vector(args[i])
+		mine[i] = lanes_is_vector(args[i])
 			? LLVMBuildExtractElement(e->builder, args[i], e->lane, "") : args[i];
 	}
 	LLVMValueRef value = emit_call_once(e, slot, one, mine, count);

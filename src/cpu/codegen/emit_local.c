@@ -111,7 +111,7 @@ static LLVMValueRef part_offset(const struct local *l, size_t part)
 	return ir_add(l->e, l->common, emit_scalar(l->e, 64, part * l->size));
 }
 
-static void move_common(struct local *l, bool store)
+static void local_move_common(struct local *l, bool store)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		if (store) {
@@ -123,7 +123,7 @@ static void move_common(struct local *l, bool store)
 }
 
 /* Whether all lanes that run have one offset, and elements can be there; a scalar. */
-static LLVMValueRef is_common(struct local *l)
+static LLVMValueRef local_is_common(struct local *l)
 {
 	struct emit *e = l->e;
 	l->common = LLVMBuildExtractElement(e->builder, l->at, emit_first_lane(e), "");
@@ -209,7 +209,8 @@ static void move_by_call(struct local *l, bool store)
 typedef void move_fn(struct local *l, bool store);
 
 /* Do one or the other; a load's values come from where it was done. */
-static void move_either(struct local *l, bool store, LLVMValueRef which, move_fn *yes, move_fn *no)
+static void local_move_either(struct local *l, bool store, LLVMValueRef which, move_fn *yes,
+	move_fn *no)
 {
 	struct emit *e = l->e;
 	LLVMBasicBlockRef one = emit_block(e, "one");
@@ -244,21 +245,22 @@ static void move_words(struct local *l, bool store)
 }
 
 /* Without instructions for it, a store under a mask would be a branch for each lane. */
-static void move_apart(struct local *l, bool store)
+static void local_move_apart(struct local *l, bool store)
 {
 	if (l->size < WORD || (store && l->e->mask) || !emit_can_gather(l->e)) {
 		move_by_call(l, store);
 	} else {
-		move_either(l, store, are_words(l), move_words, move_by_call);
+		local_move_either(l, store, are_words(l), move_words, move_by_call);
 	}
 }
 
-static void move(struct local *l, bool store)
+static void local_move(struct local *l, bool store)
 {
 	if (l->at) {
-		move_either(l, store, is_common(l), move_common, move_apart);
+		local_move_either(l, store, local_is_common(l), local_move_common,
+			local_move_apart);
 	} else {
-		move_common(l, store);
+		local_move_common(l, store);
 	}
 }
 
@@ -271,7 +273,7 @@ static bool is_known(const struct local *l, const struct ptx_operand *address)
 		&& at + l->size * l->count <= address->var->size;
 }
 
-static void init(struct local *l, struct emit *e, const struct ptx_inst *inst,
+static void local_init(struct local *l, struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, const struct ptx_operand *value)
 {
 	bool vector = value->kind == PTX_VECTOR;
@@ -293,8 +295,8 @@ void emit_local_load(struct emit *e, const struct ptx_inst *inst)
 {
 	struct local l;
 	enum ptx_type type = inst->types[0];
-	init(&l, e, inst, &inst->operands[1], &inst->operands[0]);
-	move(&l, false);
+	local_init(&l, e, inst, &inst->operands[1], &inst->operands[0]);
+	local_move(&l, false);
 	for (size_t i = 0; i < l.count; i++) {
 		LLVMValueRef value = type == PTX_PRED ? ir_trunc(e, l.values[i], e->i1)
 			: emit_cast(e, l.values[i], emit_type(e, type));
@@ -305,10 +307,10 @@ void emit_local_load(struct emit *e, const struct ptx_inst *inst)
 void emit_local_store(struct emit *e, const struct ptx_inst *inst)
 {
 	struct local l;
-	init(&l, e, inst, &inst->operands[0], &inst->operands[1]);
+	local_init(&l, e, inst, &inst->operands[0], &inst->operands[1]);
 	for (size_t i = 0; i < l.count; i++) {
 		LLVMValueRef value = emit_bits(e, emit_use(e, &l.parts[i], inst->types[0]));
 		l.values[i] = ir_zext(e, value, value_type(&l));
 	}
-	move(&l, true);
+	local_move(&l, true);
 }

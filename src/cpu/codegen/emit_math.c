@@ -39,12 +39,12 @@ static const struct polynomial cosine = {COUNT_AND(-0x1.3bd3ccp+4f, 0x1.03c1e6p+
 static const struct polynomial tangent = {COUNT_AND(-0x1.555378p-2f, 0x1.10a932p-3f,
 	-0x1.abe092p-5f, 0x1.0040f0p-6f)};
 
-static LLVMValueRef real(struct emit *e, double value)
+static LLVMValueRef math_real(struct emit *e, double value)
 {
 	return emit_real(e, e->f32, value);
 }
 
-static LLVMValueRef fused(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+static LLVMValueRef math_fma(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
 	return ir_call3(e, "llvm.fma", a, b, c);
 }
@@ -52,15 +52,15 @@ static LLVMValueRef fused(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMVa
 static LLVMValueRef evaluate(struct emit *e, const struct polynomial *p, LLVMValueRef x)
 {
 	size_t i = p->count - 1;
-	LLVMValueRef sum = real(e, p->coefficients[i]);
+	LLVMValueRef sum = math_real(e, p->coefficients[i]);
 	while (i-- > 0) {
-		sum = fused(e, sum, x, real(e, p->coefficients[i]));
+		sum = math_fma(e, sum, x, math_real(e, p->coefficients[i]));
 	}
 	return sum;
 }
 
 /* 2^n for -126 <= n <= 127. */
-static LLVMValueRef power(struct emit *e, LLVMValueRef n)
+static LLVMValueRef math_power_of_two(struct emit *e, LLVMValueRef n)
 {
 	LLVMValueRef exponent = ir_add(e, n, emit_int(e, 32, 127));
 	return ir_bitcast(e, ir_shl_by(e, exponent, 23), e->f32);
@@ -70,8 +70,8 @@ static LLVMValueRef power(struct emit *e, LLVMValueRef n)
  * the second multiplication rounds.  PTX: 2 units in the last place; here 1. */
 LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x)
 {
-	LLVMValueRef low = real(e, -160);
-	LLVMValueRef high = real(e, 160);
+	LLVMValueRef low = math_real(e, -160);
+	LLVMValueRef high = math_real(e, 160);
 	LLVMValueRef near = ir_select(e, ir_fcmp(e, LLVMRealOGT, x, low), x, low);
 	near = ir_select(e, ir_fcmp(e, LLVMRealOLT, near, high), near, high);
 	LLVMValueRef whole = ir_call1(e, "llvm.rint", near);
@@ -79,8 +79,8 @@ LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x)
 
 	LLVMValueRef n = LLVMBuildFPToSI(e->builder, whole, e->i32, "");
 	LLVMValueRef half = ir_ashr(e, n, emit_int(e, 32, 1));
-	value = ir_fmul(e, value, power(e, half));
-	value = ir_fmul(e, value, power(e, ir_sub(e, n, half)));
+	value = ir_fmul(e, value, math_power_of_two(e, half));
+	value = ir_fmul(e, value, math_power_of_two(e, ir_sub(e, n, half)));
 	return ir_select(e, ir_fcmp(e, LLVMRealUNO, x, x), x, value);
 }
 
@@ -94,8 +94,8 @@ void emit_ex2(struct emit *e, const struct ptx_inst *inst)
 void emit_lg2(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef x = emit_float_arg(e, inst, 1);
-	LLVMValueRef tiny = ir_fcmp(e, LLVMRealOLT, x, real(e, 0x1p-126));
-	LLVMValueRef scaled = ir_select(e, tiny, ir_fmul(e, x, real(e, 0x1p24)), x);
+	LLVMValueRef tiny = ir_fcmp(e, LLVMRealOLT, x, math_real(e, 0x1p-126));
+	LLVMValueRef scaled = ir_select(e, tiny, ir_fmul(e, x, math_real(e, 0x1p24)), x);
 	LLVMValueRef bits = emit_bits(e, scaled);
 
 	/* Counted from the root of 1/2, the exponent's bits are n. */
@@ -105,25 +105,26 @@ void emit_lg2(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef rest = ir_bitcast(e, ir_sub(e, bits, ir_shl(e, n, place)), e->f32);
 	n = ir_sub(e, n, ir_select(e, tiny, emit_int(e, 32, 24), emit_int(e, 32, 0)));
 
-	LLVMValueRef f = ir_fsub(e, rest, real(e, 1));
-	LLVMValueRef value = fused(e, f, evaluate(e, &logarithm, f), ir_sitofp(e, n, e->f32));
+	LLVMValueRef f = ir_fsub(e, rest, math_real(e, 1));
+	LLVMValueRef value = math_fma(e, f, evaluate(e, &logarithm, f), ir_sitofp(e, n, e->f32));
 
-	LLVMValueRef infinity = real(e, __builtin_inf());
-	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, real(e, 0));
-	LLVMValueRef outside = ir_select(e, zero, ir_fneg(e, infinity), real(e, __builtin_nan("")));
+	LLVMValueRef infinity = math_real(e, __builtin_inf());
+	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, math_real(e, 0));
+	LLVMValueRef outside = ir_select(e, zero, ir_fneg(e, infinity),
+		math_real(e, __builtin_nan("")));
 	value = ir_select(e, ir_fcmp(e, LLVMRealOEQ, x, infinity), infinity, value);
 	emit_float_result(e, inst,
-		ir_select(e, ir_fcmp(e, LLVMRealOGT, x, real(e, 0)), value, outside));
+		ir_select(e, ir_fcmp(e, LLVMRealOGT, x, math_real(e, 0)), value, outside));
 }
 
 /* The fraction of a turn that x is, in [-0.5, 0.5], to about 2^-27: 1 / (2 pi) is kept in two
  * parts. */
-static LLVMValueRef turn(struct emit *e, LLVMValueRef x)
+static LLVMValueRef math_turn(struct emit *e, LLVMValueRef x)
 {
-	LLVMValueRef high = real(e, 0x1.45f306p-3);
+	LLVMValueRef high = math_real(e, 0x1.45f306p-3);
 	LLVMValueRef turns = ir_fmul(e, x, high);
-	LLVMValueRef rest = fused(e, x, high, ir_fneg(e, turns));
-	rest = fused(e, x, real(e, 0x1.b9391p-28), rest);
+	LLVMValueRef rest = math_fma(e, x, high, ir_fneg(e, turns));
+	rest = math_fma(e, x, math_real(e, 0x1.b9391p-28), rest);
 
 	LLVMValueRef part = ir_fsub(e, turns, ir_call1(e, "llvm.rint", turns));
 	part = ir_fadd(e, part, rest);
@@ -135,22 +136,22 @@ static LLVMValueRef turn(struct emit *e, LLVMValueRef x)
 void emit_sin(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef x = emit_float_arg(e, inst, 1);
-	LLVMValueRef r = turn(e, x);
+	LLVMValueRef r = math_turn(e, x);
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", r);
-	LLVMValueRef mirrored = ir_fsub(e, ir_call2(e, "llvm.copysign", real(e, 0.5), r), r);
-	r = ir_select(e, ir_fcmp(e, LLVMRealOGT, size, real(e, 0.25)), mirrored, r);
+	LLVMValueRef mirrored = ir_fsub(e, ir_call2(e, "llvm.copysign", math_real(e, 0.5), r), r);
+	r = ir_select(e, ir_fcmp(e, LLVMRealOGT, size, math_real(e, 0.25)), mirrored, r);
 	LLVMValueRef value = ir_fmul(e, r, evaluate(e, &sine, ir_fmul(e, r, r)));
-	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, real(e, 0));
+	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, math_real(e, 0));
 	emit_float_result(e, inst, ir_select(e, zero, x, value)); /* -0 stays -0 */
 }
 
 void emit_cos(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef r = ir_call1(e, "llvm.fabs", turn(e, emit_float_arg(e, inst, 1)));
-	LLVMValueRef far = ir_fcmp(e, LLVMRealOGT, r, real(e, 0.25));
-	r = ir_select(e, far, ir_fsub(e, real(e, 0.5), r), r);
+	LLVMValueRef r = ir_call1(e, "llvm.fabs", math_turn(e, emit_float_arg(e, inst, 1)));
+	LLVMValueRef far = ir_fcmp(e, LLVMRealOGT, r, math_real(e, 0.25));
+	r = ir_select(e, far, ir_fsub(e, math_real(e, 0.5), r), r);
 	LLVMValueRef z = ir_fmul(e, r, r);
-	LLVMValueRef value = fused(e, z, evaluate(e, &cosine, z), real(e, 1));
+	LLVMValueRef value = math_fma(e, z, evaluate(e, &cosine, z), math_real(e, 1));
 	emit_float_result(e, inst, ir_select(e, far, ir_fneg(e, value), value));
 }
 
@@ -159,13 +160,13 @@ LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x)
 {
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", x);
 	LLVMValueRef z = ir_fmul(e, x, x);
-	LLVMValueRef small = fused(e, ir_fmul(e, x, z), evaluate(e, &tangent, z), x);
+	LLVMValueRef small = math_fma(e, ir_fmul(e, x, z), evaluate(e, &tangent, z), x);
 
-	LLVMValueRef grown = emit_exp2_of(e, ir_fmul(e, size, real(e, 0x1.715476p+1)));
-	LLVMValueRef part = ir_fdiv(e, real(e, 2), ir_fadd(e, grown, real(e, 1)));
-	LLVMValueRef large = ir_fsub(e, real(e, 1), part);
+	LLVMValueRef grown = emit_exp2_of(e, ir_fmul(e, size, math_real(e, 0x1.715476p+1)));
+	LLVMValueRef part = ir_fdiv(e, math_real(e, 2), ir_fadd(e, grown, math_real(e, 1)));
+	LLVMValueRef large = ir_fsub(e, math_real(e, 1), part);
 	large = ir_call2(e, "llvm.copysign", large, x);
-	return ir_select(e, ir_fcmp(e, LLVMRealOLT, size, real(e, 0.6)), small, large);
+	return ir_select(e, ir_fcmp(e, LLVMRealOLT, size, math_real(e, 0.6)), small, large);
 }
 
 void emit_tanh(struct emit *e, const struct ptx_inst *inst)

@@ -57,7 +57,7 @@ static void take_fragment(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-static void collect(struct emit *e, enum collect op, uint32_t details)
+static void matrix_collect(struct emit *e, enum collect op, uint32_t details)
 {
 	emit_collect(e, collect_what(op, details), emit_int(e, 32, UINT32_MAX), NULL, 0);
 }
@@ -73,7 +73,7 @@ static void put_address_lane(struct emit *e, const struct ptx_inst *inst)
 	emit_put_word(e, 1, ir_trunc(e, ir_lshr_by(e, place, 32), e->i32));
 }
 
-static struct mma describe(const struct ptx_inst *inst)
+static struct mma matrix_describe(const struct ptx_inst *inst)
 {
 	struct mma mma;
 	mma_of(&mma, inst);
@@ -86,12 +86,12 @@ void emit_mma(struct emit *e, const struct ptx_inst *inst)
 		take_fragment(e, inst);
 		return;
 	}
-	struct mma mma = describe(inst);
+	struct mma mma = matrix_describe(inst);
 	unsigned word = 0;
 	for (size_t i = 1; i <= 3; i++) {
 		put_fragment(e, inst, i, &word);
 	}
-	collect(e, COLLECT_MMA, mma_encode(&mma));
+	matrix_collect(e, COLLECT_MMA, mma_encode(&mma));
 }
 
 /* Elements from one row or column to the next: operand 2, or as many as there are. */
@@ -112,21 +112,21 @@ void emit_wmma_load(struct emit *e, const struct ptx_inst *inst)
 		take_fragment(e, inst);
 		return;
 	}
-	struct mma mma = describe(inst);
+	struct mma mma = matrix_describe(inst);
 	enum mma_matrix matrix = mma_moved(inst);
 	emit_each_lane(e, inst, put_address_lane);
 	put_stride(e, inst, &mma, matrix);
-	collect(e, loads[matrix], mma_encode(&mma));
+	matrix_collect(e, loads[matrix], mma_encode(&mma));
 }
 
 void emit_wmma_store(struct emit *e, const struct ptx_inst *inst)
 {
-	struct mma mma = describe(inst);
+	struct mma mma = matrix_describe(inst);
 	unsigned word = 3;
 	emit_each_lane(e, inst, put_address_lane);
 	put_stride(e, inst, &mma, MMA_D);
 	put_fragment(e, inst, 1, &word);
-	collect(e, COLLECT_STORE_D, mma_encode(&mma));
+	matrix_collect(e, COLLECT_STORE_D, mma_encode(&mma));
 }
 
 /* How many matrices, and whether transposed. */
@@ -145,7 +145,7 @@ void emit_ldmatrix(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	emit_each_lane(e, inst, put_address_lane);
-	collect(e, COLLECT_LDMATRIX, matrix_details(inst));
+	matrix_collect(e, COLLECT_LDMATRIX, matrix_details(inst));
 }
 
 void emit_stmatrix(struct emit *e, const struct ptx_inst *inst)
@@ -153,7 +153,7 @@ void emit_stmatrix(struct emit *e, const struct ptx_inst *inst)
 	unsigned word = 2;
 	emit_each_lane(e, inst, put_address_lane);
 	put_fragment(e, inst, 1, &word);
-	collect(e, COLLECT_STMATRIX, matrix_details(inst));
+	matrix_collect(e, COLLECT_STMATRIX, matrix_details(inst));
 }
 
 void emit_movmatrix(struct emit *e, const struct ptx_inst *inst)
@@ -163,5 +163,5 @@ void emit_movmatrix(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	emit_put_word(e, 0, emit_use(e, &inst->operands[1], PTX_B32));
-	collect(e, COLLECT_MOVMATRIX, 0);
+	matrix_collect(e, COLLECT_MOVMATRIX, 0);
 }

@@ -59,7 +59,7 @@ static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_o
 }
 
 /* Of all elements of an access. */
-static size_t size_of(const struct ptx_inst *inst, const struct ptx_operand *elements)
+static size_t mem_access_size(const struct ptx_inst *inst, const struct ptx_operand *elements)
 {
 	const struct ptx_operand *parts;
 	return vector_parts(elements, &parts) * ptx_type_size(inst->types[0]);
@@ -126,7 +126,7 @@ static bool is_plain(const struct ptx_inst *inst)
 }
 
 /* A place in a variable that all lanes have in common. */
-static bool is_common(const struct ptx_operand *operand, size_t size)
+static bool mem_is_common(const struct ptx_operand *operand, size_t size)
 {
 	const struct ptx_var *var = operand->var;
 	return var && var->space != PTX_LOCAL && !operand->has_base && operand->value >= 0
@@ -182,7 +182,7 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 	struct emit_wide wide = {.member = e->member, .type = type};
 
 	assert(count <= countof(wide.values));
-	if (is_common(address, count * ptx_type_size(type))) {
+	if (mem_is_common(address, count * ptx_type_size(type))) {
 		load_common(e, inst, wide.values, count);
 	} else if (!emit_shaped_load(e, inst, wide.values, (unsigned)count)) {
 		emit_begin_wide(e, inst, &wide);
@@ -196,7 +196,7 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 	if (emit_is_local(e, inst, &inst->operands[1])) {
 		emit_local_load(e, inst);
 	} else if (e->once) {
-		note_first(e, inst, &inst->operands[1], size_of(inst, &inst->operands[0]));
+		note_first(e, inst, &inst->operands[1], mem_access_size(inst, &inst->operands[0]));
 		ld_lane(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
@@ -244,7 +244,7 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Whether all lanes store to one address, of which the last one's value stays; and there is a lane. */
-static bool is_one_place(struct emit *e, const struct ptx_inst *inst)
+static bool mem_is_one_place(struct emit *e, const struct ptx_inst *inst)
 {
 	if (!emit_is_vector(e) || (inst->has_guard && !emit_is_same(e, inst->guard))) {
 		return false;
@@ -263,7 +263,7 @@ static LLVMValueRef last_lane(struct emit *e)
 
 static void st_last(struct emit *e, const struct ptx_inst *inst)
 {
-	note_first(e, inst, &inst->operands[0], size_of(inst, &inst->operands[1]));
+	note_first(e, inst, &inst->operands[0], mem_access_size(inst, &inst->operands[1]));
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){last_lane(e), false});
 	st_lane(e, inst);
 	emit_set_mode(e, mode);
@@ -280,8 +280,8 @@ bool emit_is_wide(struct emit *e, const struct ptx_inst *inst)
 	const struct ptx_operand *address = &inst->operands[!is_store], *parts;
 	size_t count = vector_parts(&inst->operands[is_store], &parts);
 	bool otherwise = emit_is_local(e, inst, address)
-		|| (is_store ? is_one_place(e, inst)
-			: is_common(address, count * ptx_type_size(inst->types[0])));
+		|| (is_store ? mem_is_one_place(e, inst)
+			: mem_is_common(address, count * ptx_type_size(inst->types[0])));
 	return !otherwise && !emit_is_shaped(e, inst, (unsigned)count, !is_store);
 }
 
@@ -289,7 +289,7 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emit_is_local(e, inst, &inst->operands[0])) {
 		emit_local_store(e, inst);
-	} else if (is_one_place(e, inst)) {
+	} else if (mem_is_one_place(e, inst)) {
 		st_last(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
@@ -311,7 +311,7 @@ void emit_cvta(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_U64, address);
 }
 
-static LLVMValueRef is_local(struct emit *e, LLVMValueRef address)
+static LLVMValueRef mem_is_local(struct emit *e, LLVMValueRef address)
 {
 	LLVMValueRef base = ir_add(e, emit_all_bits(e, emit_local_base(e)), emit_local_offset(e));
 	return emit_is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
@@ -346,7 +346,7 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 		is = emit_is_shared(e, address);
 		break;
 	case PTX_LOCAL:
-		is = is_local(e, address);
+		is = mem_is_local(e, address);
 		break;
 	case PTX_PARAM:
 		is = is_param(e, address);
@@ -355,7 +355,8 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 		is = is_const(e, address);
 		break;
 	default:
-		is = ir_not(e, ir_or(e, ir_or(e, emit_is_shared(e, address), is_local(e, address)),
+		is = ir_not(e, ir_or(e,
+			ir_or(e, emit_is_shared(e, address), mem_is_local(e, address)),
 			ir_or(e, is_param(e, address), is_const(e, address))));
 		break;
 	}

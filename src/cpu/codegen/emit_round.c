@@ -101,8 +101,8 @@ LLVMValueRef emit_is_negative(struct emit *e, LLVMValueRef real)
 }
 
 /* Is the first of two f64 above the value of a pair, or below it?  Of what is no number: no. */
-static LLVMValueRef is_beyond(struct emit *e, bool above, LLVMValueRef value, LLVMValueRef sum,
-	LLVMValueRef err)
+static LLVMValueRef round_is_beyond(struct emit *e, bool above, LLVMValueRef value,
+	LLVMValueRef sum, LLVMValueRef err)
 {
 	LLVMRealPredicate more = above ? LLVMRealOGT : LLVMRealOLT;
 	LLVMRealPredicate less = above ? LLVMRealOLT : LLVMRealOGT;
@@ -128,7 +128,8 @@ static LLVMValueRef round_inward(struct emit *e, LLVMValueRef near, LLVMValueRef
 {
 	LLVMValueRef wide = ir_fpext(e, near, e->f64);
 	LLVMValueRef outside = ir_select(e, emit_is_negative(e, sum),
-		is_beyond(e, false, wide, sum, err), is_beyond(e, true, wide, sum, err));
+		round_is_beyond(e, false, wide, sum, err),
+		round_is_beyond(e, true, wide, sum, err));
 	LLVMValueRef bits = ir_sub(e, emit_bits(e, near), ir_zext(e, outside, e->i32));
 	if (odd) {
 		LLVMValueRef lost = ir_or(e, ir_fcmp(e, LLVMRealONE, wide, sum),
@@ -151,7 +152,7 @@ LLVMValueRef emit_round_f32(struct emit *e, LLVMValueRef sum, LLVMValueRef err,
 	if (round == EMIT_ZERO || round == EMIT_ODD) {
 		return round_inward(e, near, sum, err, round == EMIT_ODD);
 	}
-	LLVMValueRef above = is_beyond(e, true, ir_fpext(e, near, e->f64), sum, err);
+	LLVMValueRef above = round_is_beyond(e, true, ir_fpext(e, near, e->f64), sum, err);
 	return ir_select(e, above, step_down(e, near), near);
 }
 

@@ -44,7 +44,7 @@ struct shaped {
 	const int64_t *offsets; /* of the lanes, from the base */
 };
 
-static unsigned step_of(const struct shaped *s)
+static unsigned shaped_step_of(const struct shaped *s)
 {
 	return s->size * s->count;
 }
@@ -74,7 +74,7 @@ static void place_lane(struct shaped *s, unsigned lane, int64_t offset)
 {
 	for (unsigned r = 0; r < s->run_count; r++) {
 		struct run *run = &s->runs[r];
-		int64_t place = (offset - run->start) / step_of(s);
+		int64_t place = (offset - run->start) / shaped_step_of(s);
 		if (offset >= run->start && place < run->length) {
 			s->run_of[lane] = (uint8_t)r;
 			s->place_of[lane] = (uint8_t)place;
@@ -88,12 +88,13 @@ static bool find_runs(struct shaped *s, const int64_t *offsets)
 	int64_t sorted[RT_MAX_WIDTH + 1];
 	unsigned count = sort_offsets(sorted, offsets);
 	for (unsigned i = 0; i < count; i++) {
-		if (i > 0 && sorted[i] - sorted[i - 1] == step_of(s)) {
+		if (i > 0 && sorted[i] - sorted[i - 1] == shaped_step_of(s)) {
 			s->runs[s->run_count - 1].length++;
 			continue;
 		}
 		/* elements that overlap would be in two runs */
-		if (s->run_count == MOST_RUNS || (i > 0 && sorted[i] - sorted[i - 1] < step_of(s))) {
+		if (s->run_count == MOST_RUNS
+		    || (i > 0 && sorted[i] - sorted[i - 1] < shaped_step_of(s))) {
 			return false;
 		}
 		s->runs[s->run_count++] = (struct run){sorted[i], 1, RT_MAX_WIDTH};
@@ -119,13 +120,13 @@ static LLVMValueRef run_place(const struct shaped *s, const struct run *run)
 	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
 	LLVMValueRef place = emit_at(e, s->base, start, run_type(s, run));
 	LLVMValueRef from = ir_sub(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""),
-		emit_scalar(e, 64, (uint64_t)run->first * step_of(s)));
-	emit_note_access(e, from, step_of(s));
+		emit_scalar(e, 64, (uint64_t)run->first * shaped_step_of(s)));
+	emit_note_access(e, from, shaped_step_of(s));
 	return place;
 }
 
 /* Part `part` of those lanes that have theirs in a run; of the others anything. */
-static LLVMValueRef take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
+static LLVMValueRef shaped_take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
 	unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
@@ -152,16 +153,17 @@ static void load_runs(const struct shaped *s, LLVMValueRef *values)
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct run *run = &s->runs[r];
 		LLVMValueRef place = run_place(s, run);
-		LLVMValueRef all = emit_load_row(e, run_type(s, run), place, run->length * step_of(s));
+		LLVMValueRef all = emit_load_row(e, run_type(s, run), place,
+			run->length * shaped_step_of(s));
 		for (unsigned i = 0; i < s->count; i++) {
-			LLVMValueRef mine = take_part(s, all, r, i);
+			LLVMValueRef mine = shaped_take_part(s, all, r, i);
 			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);
 		}
 	}
 }
 
 /* Where each lane's elements begin. */
-static void begin_lanes(const struct shaped *s, LLVMValueRef *places)
+static void shaped_begin_lanes(const struct shaped *s, LLVMValueRef *places)
 {
 	struct emit *e = s->e;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -174,7 +176,7 @@ static void begin_lanes(const struct shaped *s, LLVMValueRef *places)
 static void load_lanes(const struct shaped *s, LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	begin_lanes(s, places);
+	shaped_begin_lanes(s, places);
 	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
@@ -211,7 +213,7 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 static void store_lanes(const struct shaped *s, const LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	begin_lanes(s, places);
+	shaped_begin_lanes(s, places);
 	emit_store_lanes(s->e, values, places, s->size, s->count);
 }
 
@@ -237,18 +239,18 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
-static int64_t stride_of(const struct shaped *s)
+static int64_t shaped_stride_of(const struct shaped *s)
 {
 	int64_t stride = s->offsets[1] - s->offsets[0];
-	bool same = stride >= step_of(s) && stride <= MOST_REACH;
+	bool same = stride >= shaped_step_of(s) && stride <= MOST_REACH;
 	for (unsigned i = 2; i < RT_MAX_WIDTH; i++) {
 		same &= s->offsets[i] - s->offsets[i - 1] == stride;
 	}
 	return same ? stride : 0;
 }
 
-static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
-	bool loads)
+static bool shaped_find(struct shaped *s, struct emit *e, const struct ptx_inst *inst,
+	unsigned count, bool loads)
 {
 	const struct ptx_operand *operand = &inst->operands[loads];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
@@ -261,7 +263,7 @@ static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
 	s->has_runs = find_runs(s, at.offsets);
-	s->stride = stride_of(s);
+	s->stride = shaped_stride_of(s);
 	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
 	bool is_one = s->is_straight && count == 1 && s->size >= 4;
 	return s->has_runs ? (e->mask ? is_one : loads || count == 1) : by_lanes && !e->mask;
@@ -270,13 +272,13 @@ static bool find(struct shaped *s, struct emit *e, const struct ptx_inst *inst, 
 bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
 {
 	struct shaped s;
-	return find(&s, e, inst, count, loads);
+	return shaped_find(&s, e, inst, count, loads);
 }
 
-static bool init(struct shaped *s, struct emit *e, const struct ptx_inst *inst, unsigned count,
-	bool loads)
+static bool shaped_init(struct shaped *s, struct emit *e, const struct ptx_inst *inst,
+	unsigned count, bool loads)
 {
-	if (!find(s, e, inst, count, loads)) {
+	if (!shaped_find(s, e, inst, count, loads)) {
 		return false;
 	}
 	struct emit_mode mode = emit_begin_once(e);
@@ -289,7 +291,7 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 	unsigned count)
 {
 	struct shaped s;
-	if (!init(&s, e, inst, count, true)) {
+	if (!shaped_init(&s, e, inst, count, true)) {
 		return false;
 	}
 	if (e->mask) {
@@ -306,7 +308,7 @@ bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMVa
 	unsigned count)
 {
 	struct shaped s;
-	if (!init(&s, e, inst, count, false)) {
+	if (!shaped_init(&s, e, inst, count, false)) {
 		return false;
 	}
 	if (e->mask) {

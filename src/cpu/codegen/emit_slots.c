@@ -207,7 +207,7 @@ LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
 	return guard;
 }
 
-static void store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+static void slots_store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 {
 	LLVMValueRef store = LLVMBuildStore(e->builder, value, slot);
 	LLVMSetAlignment(store, slot_align(e, LLVMTypeOf(value)));
@@ -217,7 +217,7 @@ void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
 	if (e->once) {
-		store_whole(e, value, slot);
+		slots_store_whole(e, value, slot);
 		return;
 	}
 	if (e->lane) {
@@ -227,7 +227,7 @@ void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 	} else if (e->mask_lanes) {
 		value = ir_select(e, e->mask_lanes, value, load_slot(e, type, slot));
 	}
-	store_whole(e, value, slot);
+	slots_store_whole(e, value, slot);
 }
 
 /* The first value in a block of a register that lives within blocks only: whatever the other lanes
@@ -235,13 +235,13 @@ void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 {
 	if (!e->lane) {
-		store_whole(e, value, slot);
+		slots_store_whole(e, value, slot);
 		return;
 	}
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
 	LLVMTypeRef all = LLVMVectorType(LLVMTypeOf(value), e->width);
 	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
-	store_whole(e, LLVMConstNull(all), slot);
+	slots_store_whole(e, LLVMConstNull(all), slot);
 	emit_enter(e, back);
 	emit_store_slot(e, value, slot);
 }
@@ -263,7 +263,7 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 	value = emit_resize(e, value, stored, sign);
 	forget_certain(e, reg);
 	if (e->is_alone) {
-		store_whole(e, value, e->regs[reg]);
+		slots_store_whole(e, value, e->regs[reg]);
 		return;
 	}
 	if (e->once && e->shapes.regs[reg].is_vector) {

@@ -69,21 +69,21 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 }
 
 /* The linear index of a thread in its block. */
-static LLVMValueRef load_thread(struct emit *e)
+static LLVMValueRef sreg_load_thread(struct emit *e)
 {
 	LLVMValueRef first = first_thread(e);
 	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
 }
 
 /* The number of a thread in its group of 32, which is %laneid, whatever W is. */
-static LLVMValueRef load_lane(struct emit *e)
+static LLVMValueRef sreg_load_lane(struct emit *e)
 {
-	return ir_mask(e, load_thread(e), 31);
+	return ir_mask(e, sreg_load_thread(e), 31);
 }
 
 static LLVMValueRef load_lanemask(struct emit *e, enum ptx_sreg sreg)
 {
-	LLVMValueRef eq = ir_shl(e, emit_int(e, 32, 1), load_lane(e));
+	LLVMValueRef eq = ir_shl(e, emit_int(e, 32, 1), sreg_load_lane(e));
 	LLVMValueRef lt = ir_sub(e, eq, emit_int(e, 32, 1));
 	switch (sreg) {
 	case PTX_SREG_LANEMASK_EQ:
@@ -120,9 +120,9 @@ static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_TID_Z:
 		return load_tid(e, sreg - PTX_SREG_TID_X);
 	case PTX_SREG_LANEID:
-		return load_lane(e);
+		return sreg_load_lane(e);
 	case PTX_SREG_WARPID:
-		return ir_lshr_by(e, load_thread(e), 5);
+		return ir_lshr_by(e, sreg_load_thread(e), 5);
 	case PTX_SREG_NWARPID:
 		value = emit_field(e, emit_launch_base(e), offsetof(struct rt_launch, threads),
 			e->s.i32);

@@ -26,14 +26,14 @@ static void fence(struct emit *e, const struct ptx_inst *inst, LLVMAtomicOrderin
 	}
 }
 
-static size_t parts_of(const struct ptx_operand *operand, const struct ptx_operand **parts)
+static size_t strong_parts_of(const struct ptx_operand *operand, const struct ptx_operand **parts)
 {
 	bool vector = operand->kind == PTX_VECTOR;
 	*parts = vector ? operand->elements : operand;
 	return vector ? operand->count : 1;
 }
 
-static void move(struct emit *e, const struct ptx_inst *inst, size_t count, bool store)
+static void strong_move(struct emit *e, const struct ptx_inst *inst, size_t count, bool store)
 {
 	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), ptx_type_size(inst->types[0]),
 		(unsigned)count, store);
@@ -43,11 +43,11 @@ void emit_strong_load(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
 	enum ptx_type type = inst->types[0];
-	size_t count = parts_of(&inst->operands[0], &parts);
+	size_t count = strong_parts_of(&inst->operands[0], &parts);
 	LLVMValueRef values[RT_PARTS];
 	assert(count <= RT_PARTS);
 	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[1]), NULL, 0);
-	move(e, inst, count, false);
+	strong_move(e, inst, count, false);
 	fence(e, inst, LLVMAtomicOrderingAcquire);
 	for (size_t i = 0; i < count; i++) {
 		values[i] = emit_take_lanes(e, emit_type(e, type), (unsigned)i);
@@ -60,7 +60,7 @@ void emit_strong_load(struct emit *e, const struct ptx_inst *inst)
 void emit_strong_store(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
-	size_t count = parts_of(&inst->operands[1], &parts);
+	size_t count = strong_parts_of(&inst->operands[1], &parts);
 	LLVMValueRef values[RT_PARTS];
 	assert(count <= RT_PARTS);
 	for (size_t i = 0; i < count; i++) {
@@ -68,6 +68,6 @@ void emit_strong_store(struct emit *e, const struct ptx_inst *inst)
 	}
 	fence(e, inst, LLVMAtomicOrderingRelease);
 	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[0]), values, (unsigned)count);
-	move(e, inst, count, true);
+	strong_move(e, inst, count, true);
 	fence(e, inst, LLVMAtomicOrderingSequentiallyConsistent);
 }

@@ -50,17 +50,17 @@ static LLVMValueRef request_room(struct emit *e)
 	return e->request;
 }
 
-static void put(struct emit *e, size_t offset, LLVMValueRef value)
+static void tex_put(struct emit *e, size_t offset, LLVMValueRef value)
 {
 	emit_set_field(e, request_room(e), offset, emit_bits(e, value));
 }
 
 static void put_word(struct emit *e, size_t offset, uint32_t value)
 {
-	put(e, offset, emit_int(e, 32, value));
+	tex_put(e, offset, emit_int(e, 32, value));
 }
 
-static LLVMValueRef take(struct emit *e, size_t offset, LLVMTypeRef type)
+static LLVMValueRef tex_take(struct emit *e, size_t offset, LLVMTypeRef type)
 {
 	return emit_field(e, request_room(e), offset, type);
 }
@@ -79,7 +79,7 @@ static void put_vector(struct emit *e, size_t offset, const struct ptx_operand *
 	size_t count;
 	const struct ptx_operand *elements = elements_of(operand, &count);
 	for (size_t i = 0; i < most && first + i < count; i++) {
-		put(e, offset + i * 4, emit_use(e, &elements[first + i], type));
+		tex_put(e, offset + i * 4, emit_use(e, &elements[first + i], type));
 	}
 }
 
@@ -90,14 +90,14 @@ static void put_place(struct emit *e, const struct ptx_inst *inst,
 	size_t count;
 	const struct ptx_operand *elements = elements_of(operand, &count);
 	if (geometry->is_layered) {
-		put(e, layer, emit_use(e, &elements[0], PTX_U32));
+		tex_put(e, layer, emit_use(e, &elements[0], PTX_U32));
 	}
 	put_vector(e, at, operand, geometry->is_layered, geometry->dimensions, type);
 }
 
 /* Call one of the functions that take an object, a request and a place for results; trap if it
  * fails. */
-static void call(struct emit *e, size_t slot, const struct ptx_operand *object)
+static void tex_call(struct emit *e, size_t slot, const struct ptx_operand *object)
 {
 	LLVMValueRef results = emit_at(e, request_room(e), emit_int(e, 64, RESULTS),
 		e->i8);
@@ -114,7 +114,7 @@ static void define_texels(struct emit *e, const struct ptx_inst *inst,
 	LLVMValueRef texel[4];
 	size_t count = inst->types[0] == PTX_F16X2 ? 2 : 4;
 	for (size_t i = 0; i < 4; i++) {
-		texel[i] = take(e, RESULTS + i * 4, e->i32);
+		texel[i] = tex_take(e, RESULTS + i * 4, e->i32);
 	}
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef value = texel[i];
@@ -154,7 +154,7 @@ static void tex_lane(struct emit *e, const struct ptx_inst *inst)
 		put_word(e, TEXTURE(offset) + i * 4, 0);
 	}
 	if (has_level) {
-		put(e, TEXTURE(level), emit_use(e, &o[3], type));
+		tex_put(e, TEXTURE(level), emit_use(e, &o[3], type));
 	}
 	if (has_grad) {
 		for (unsigned i = dimensions; i < 3; i++) {
@@ -167,7 +167,7 @@ static void tex_lane(struct emit *e, const struct ptx_inst *inst)
 	if (next < inst->operand_count) {
 		put_vector(e, TEXTURE(offset), &o[next], 0, dimensions, PTX_S32);
 	}
-	call(e, offsetof(struct rt_calls, texture), &o[1]);
+	tex_call(e, offsetof(struct rt_calls, texture), &o[1]);
 	define_texels(e, inst, &o[0]);
 }
 
@@ -181,7 +181,7 @@ static void put_data(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *elements = elements_of(operand, &count);
 	size_t size = ptx_type_size(inst->types[0]);
 	for (size_t i = 0; i < count; i++) {
-		put(e, SURFACE(data) + i * size, emit_use(e, &elements[i], inst->types[0]));
+		tex_put(e, SURFACE(data) + i * size, emit_use(e, &elements[i], inst->types[0]));
 	}
 }
 
@@ -193,7 +193,7 @@ static void take_data(struct emit *e, const struct ptx_inst *inst,
 	size_t size = ptx_type_size(inst->types[0]);
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &elements[i], inst->types[0],
-			take(e, SURFACE(data) + i * size, emit_type(e, inst->types[0])));
+			tex_take(e, SURFACE(data) + i * size, emit_type(e, inst->types[0])));
 	}
 }
 
@@ -221,7 +221,7 @@ static void surface_lane(struct emit *e, const struct ptx_inst *inst)
 	if (!loads) {
 		put_data(e, inst, &o[2]);
 	}
-	call(e, offsetof(struct rt_calls, surface), loads ? &o[1] : &o[0]);
+	tex_call(e, offsetof(struct rt_calls, surface), loads ? &o[1] : &o[0]);
 	if (loads) {
 		take_data(e, inst, &o[0]);
 	}
@@ -247,10 +247,10 @@ static void query_lane(struct emit *e, const struct ptx_inst *inst)
 	put_word(e, offsetof(struct rt_query, what),
 		find_word(inst, queries, countof(queries)));
 	put_word(e, offsetof(struct rt_query, is_surface), inst->op == PTX_OP_SUQ);
-	put(e, offsetof(struct rt_query, level),
+	tex_put(e, offsetof(struct rt_query, level),
 		has_level ? emit_use(e, &o[2], PTX_U32) : emit_int(e, 32, 0));
-	call(e, offsetof(struct rt_calls, query), &o[1]);
-	emit_def(e, &o[0], PTX_B32, take(e, RESULTS, e->i32));
+	tex_call(e, offsetof(struct rt_calls, query), &o[1]);
+	emit_def(e, &o[0], PTX_B32, tex_take(e, RESULTS, e->i32));
 }
 
 void emit_tex(struct emit *e, const struct ptx_inst *inst)

@@ -33,7 +33,7 @@ bool emit_is_traced(LLVMModuleRef ir)
 }
 
 /* The place that an instruction accesses; NULL: none, or one that is only its own. */
-static const struct ptx_operand *place_of(const struct ptx_inst *inst)
+static const struct ptx_operand *trace_place_of(const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = NULL;
 	bool may = inst->space != PTX_PARAM && inst->space != PTX_LOCAL
@@ -83,7 +83,7 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 
 void emit_trace(struct emit *e, const struct ptx_inst *inst)
 {
-	const struct ptx_operand *place = place_of(inst);
+	const struct ptx_operand *place = trace_place_of(inst);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line), emit_u32(e, (uint64_t)inst->line));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, access),
 		emit_u32(e, place ? access_size(inst) : 0));

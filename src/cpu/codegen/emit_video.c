@@ -31,12 +31,12 @@ static enum primary primary_of(const struct ptx_inst *inst)
 }
 
 /* A constant that may be negative, in any type. */
-static LLVMValueRef number(struct emit *e, LLVMTypeRef type, int64_t value)
+static LLVMValueRef video_number(struct emit *e, LLVMTypeRef type, int64_t value)
 {
 	return ir_resize(e, emit_int(e, 64, (uint64_t)value), type, true);
 }
 
-static LLVMValueRef compare(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+static LLVMValueRef video_compare(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)
 {
 	static const struct {
@@ -58,7 +58,7 @@ static LLVMValueRef shift_amount(struct emit *e, const struct ptx_inst *inst, LL
 }
 
 /* Operands are wide enough for every result. */
-static LLVMValueRef compute(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+static LLVMValueRef video_compute(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)
 {
 	LLVMTypeRef type = LLVMTypeOf(a);
@@ -77,7 +77,7 @@ static LLVMValueRef compute(struct emit *e, const struct ptx_inst *inst, LLVMVal
 	case MIN:
 		return ir_call2(e, "llvm.smin", a, b);
 	case SET:
-		return compare(e, inst, a, b);
+		return video_compare(e, inst, a, b);
 	case SHL:
 		return ir_shl(e, a, shift_amount(e, inst, b));
 	case SHR:
@@ -87,16 +87,16 @@ static LLVMValueRef compute(struct emit *e, const struct ptx_inst *inst, LLVMVal
 	}
 }
 
-static LLVMValueRef clamp(struct emit *e, LLVMValueRef value, unsigned bits, bool sign)
+static LLVMValueRef video_clamp(struct emit *e, LLVMValueRef value, unsigned bits, bool sign)
 {
 	int64_t most = (INT64_C(1) << (bits - sign)) - 1;
 	LLVMTypeRef type = LLVMTypeOf(value);
-	value = ir_call2(e, "llvm.smin", value, number(e, type, most));
-	return ir_call2(e, "llvm.smax", value, number(e, type, sign ? -most - 1 : 0));
+	value = ir_call2(e, "llvm.smin", value, video_number(e, type, most));
+	return ir_call2(e, "llvm.smax", value, video_number(e, type, sign ? -most - 1 : 0));
 }
 
 /* Where a selector's part begins and how long it is: .b2, .h1, or everything. */
-static unsigned part_of(const char *select, unsigned *bits)
+static unsigned video_part_of(const char *select, unsigned *bits)
 {
 	*bits = !*select ? 32 : *select == 'b' ? 8 : 16;
 	return *select ? (unsigned)(select[1] - '0') * *bits : 0;
@@ -109,7 +109,7 @@ static LLVMValueRef extract(struct emit *e, LLVMValueRef value, unsigned from, u
 	return ir_resize(e, ir_resize(e, ir_lshr_by(e, value, from), narrow, false), type, sign);
 }
 
-static LLVMValueRef combine(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value,
+static LLVMValueRef video_combine(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value,
 	LLVMValueRef c)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_ADD)) {
@@ -140,21 +140,21 @@ void emit_video(struct emit *e, const struct ptx_inst *inst)
 	types_of(inst, types);
 	for (size_t i = 1; i <= 2; i++) {
 		const struct ptx_operand *operand = &inst->operands[i];
-		unsigned from = part_of(operand->select, &bits);
+		unsigned from = video_part_of(operand->select, &bits);
 		LLVMValueRef whole = emit_use(e, operand, PTX_B32);
 		args[i] = extract(e, whole, from, bits, emit_is_signed(types[i]), wide);
 	}
 
-	unsigned from = part_of(place, &bits);
+	unsigned from = video_part_of(place, &bits);
 	bool sign = emit_is_signed(types[0]);
-	LLVMValueRef value = compute(e, inst, args[1], args[2]);
-	value = ptx_has(&inst->mods, PTX_MOD_SAT) ? clamp(e, value, bits, sign) : value;
+	LLVMValueRef value = video_compute(e, inst, args[1], args[2]);
+	value = ptx_has(&inst->mods, PTX_MOD_SAT) ? video_clamp(e, value, bits, sign) : value;
 	if (inst->operand_count < 4) {
 		emit_def(e, &inst->operands[0], PTX_B32, ir_resize(e, value, e->i32, false));
 		return;
 	}
 	LLVMValueRef c = emit_use(e, &inst->operands[3], PTX_B32);
-	value = combine(e, inst, value, ir_resize(e, c, wide, sign));
+	value = video_combine(e, inst, value, ir_resize(e, c, wide, sign));
 	value = ir_resize(e, value, e->i32, false);
 	if (*place) {
 		uint32_t mask = ((UINT32_C(1) << bits) - 1) << from;
@@ -168,7 +168,7 @@ void emit_video(struct emit *e, const struct ptx_inst *inst)
 static LLVMValueRef factor(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	unsigned bits;
-	unsigned from = part_of(inst->operands[i].select, &bits);
+	unsigned from = video_part_of(inst->operands[i].select, &bits);
 	LLVMValueRef whole = ir_resize(e, emit_use(e, &inst->operands[i], PTX_B32), e->i128, false);
 	return extract(e, whole, from, bits, emit_is_signed(inst->types[i]), e->i128);
 }
@@ -191,7 +191,7 @@ void emit_vmad(struct emit *e, const struct ptx_inst *inst)
 	value = ir_add(e, value, ir_resize(e, c, e->i128, sign));
 	value = ir_add(e, value, emit_const(e, e->i128, one));
 	value = ir_ashr(e, value, emit_const(e, e->i128, shift));
-	value = ptx_has(&inst->mods, PTX_MOD_SAT) ? clamp(e, value, 32, sign) : value;
+	value = ptx_has(&inst->mods, PTX_MOD_SAT) ? video_clamp(e, value, 32, sign) : value;
 	emit_def(e, &o[0], PTX_B32, ir_resize(e, value, e->i32, false));
 }
 
@@ -231,9 +231,9 @@ void emit_video_parts(struct emit *e, const struct ptx_inst *inst)
 			args[j] = extract(e, both, part * bits, bits, emit_is_signed(types[j]),
 				e->i32);
 		}
-		LLVMValueRef value = compute(e, inst, args[1], args[2]);
+		LLVMValueRef value = video_compute(e, inst, args[1], args[2]);
 		if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
-			value = clamp(e, value, bits, emit_is_signed(types[0]));
+			value = video_clamp(e, value, bits, emit_is_signed(types[0]));
 		}
 		uint32_t mask = ((UINT32_C(1) << bits) - 1) << i * bits;
 		all = add ? ir_add(e, all, value) : ir_or(e, ir_mask(e, all, ~mask),

@@ -18,7 +18,7 @@
 #include "cpu/codegen/emit_value.h"
 
 /* Who takes part: operand `index`, or who is there if the instruction has none. */
-static void collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
+static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
 	LLVMValueRef *words, unsigned count)
 {
 	bool is_named = index < inst->operand_count;
@@ -57,7 +57,7 @@ struct mode {
 	uint32_t mode;
 };
 
-static uint32_t mode_of(const struct ptx_inst *inst, const struct mode *modes, size_t count)
+static uint32_t warp_mode_of(const struct ptx_inst *inst, const struct mode *modes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (ptx_has(&inst->mods, modes[i].mod)) {
@@ -81,8 +81,8 @@ void emit_shfl(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < countof(words); i++) {
 		words[i] = emit_use(e, &inst->operands[i + 1], PTX_B32);
 	}
-	uint32_t mode = mode_of(inst, modes, countof(modes));
-	collect(e, inst, collect_what(COLLECT_SHFL, mode), 4, words, countof(words));
+	uint32_t mode = warp_mode_of(inst, modes, countof(modes));
+	warp_collect(e, inst, collect_what(COLLECT_SHFL, mode), 4, words, countof(words));
 }
 
 /* Operands: p or d, q, ?members. */
@@ -99,8 +99,8 @@ void emit_vote(struct emit *e, const struct ptx_inst *inst)
 	}
 	LLVMValueRef mine = ir_zext(e, emit_use(e, &inst->operands[1], PTX_PRED), e->i32);
 	uint32_t what = is_ballot ? collect_what(COLLECT_BALLOT, 0)
-		: collect_what(COLLECT_VOTE, mode_of(inst, modes, countof(modes)));
-	collect(e, inst, what, 2, &mine, 1);
+		: collect_what(COLLECT_VOTE, warp_mode_of(inst, modes, countof(modes)));
+	warp_collect(e, inst, what, 2, &mine, 1);
 }
 
 /* Operands: d or d|p, a, members.  match.all gives who has the same only if all have. */
@@ -120,7 +120,7 @@ void emit_match(struct emit *e, const struct ptx_inst *inst)
 		ir_trunc(e, ir_lshr_by(e, value, 32), e->i32)};
 	/* only threads with the same qualifiers meet */
 	uint32_t details = ptx_type_size(inst->types[0]) + ptx_has(&inst->mods, PTX_MOD_ALL);
-	collect(e, inst, collect_what(COLLECT_MATCH, details), 2, words, countof(words));
+	warp_collect(e, inst, collect_what(COLLECT_MATCH, details), 2, words, countof(words));
 }
 
 /* Operands: d, a, members. */
@@ -139,9 +139,10 @@ void emit_redux(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	uint32_t mode = inst->types[0] == PTX_F32
-		? mode_of(inst, real_modes, countof(real_modes))
-		: inst->types[0] == PTX_S32 ? mode_of(inst, signed_modes, countof(signed_modes))
-		: mode_of(inst, unsigned_modes, countof(unsigned_modes));
+		? warp_mode_of(inst, real_modes, countof(real_modes))
+		: inst->types[0] == PTX_S32 ? warp_mode_of(inst, signed_modes,
+			countof(signed_modes))
+		: warp_mode_of(inst, unsigned_modes, countof(unsigned_modes));
 	if (ptx_has(&inst->mods, PTX_MOD_NAN)) {
 		mode += REDUX_FMIN_NAN - REDUX_FMIN;
 	}
@@ -149,7 +150,7 @@ void emit_redux(struct emit *e, const struct ptx_inst *inst)
 		mode |= REDUX_ABS;
 	}
 	LLVMValueRef mine = emit_bits(e, emit_arg(e, inst, 1));
-	collect(e, inst, collect_what(COLLECT_REDUX, mode), 2, &mine, 1);
+	warp_collect(e, inst, collect_what(COLLECT_REDUX, mode), 2, &mine, 1);
 }
 
 /* Operands: d|p, members. */
@@ -160,7 +161,7 @@ void emit_elect(struct emit *e, const struct ptx_inst *inst)
 			emit_collected(e, 1));
 		return;
 	}
-	collect(e, inst, collect_what(COLLECT_ELECT, 0), 1, NULL, 0);
+	warp_collect(e, inst, collect_what(COLLECT_ELECT, 0), 1, NULL, 0);
 }
 
 /* --- Lanes that wait for each other, or are there --- */

@@ -76,7 +76,7 @@ static LLVMValueRef entry_field(struct emit *e, size_t offset)
 }
 
 /* A warp that has made no access so far. */
-static void begin_warp(struct emit *e, LLVMValueRef first)
+static void warps_begin_warp(struct emit *e, LLVMValueRef first)
 {
 	LLVMBuildStore(e->builder, first, e->first);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, first), first);
@@ -94,7 +94,7 @@ static void go_on(struct emit *e)
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntULT, next, end), more, last);
 
 	emit_enter(e, more);
-	begin_warp(e, next);
+	warps_begin_warp(e, next);
 	LLVMBuildBr(e->builder, LLVMGetInstructionParent(e->entry_end));
 	emit_enter(e, last);
 }
@@ -111,7 +111,7 @@ static void go_on_block(struct emit *e)
 
 	emit_enter(e, more);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, ctaid), next);
-	begin_warp(e, emit_scalar(e, 32, 0));
+	warps_begin_warp(e, emit_scalar(e, 32, 0));
 	LLVMBuildBr(e->builder, LLVMGetInstructionParent(e->block_end));
 	emit_enter(e, last);
 }

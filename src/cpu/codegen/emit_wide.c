@@ -40,20 +40,20 @@ struct wide {
 	bool is_noted;         /* for the message of a fault, with those of other warps */
 };
 
-static unsigned step_of(const struct wide *w)
+static unsigned wide_step_of(const struct wide *w)
 {
 	return w->size * w->count;
 }
 
 static bool may_be_one_access(const struct wide *w)
 {
-	return !w->e->mask && w->count <= 4 && step_of(w) <= 16;
+	return !w->e->mask && w->count <= 4 && wide_step_of(w) <= 16;
 }
 
 /* --- Side by side --- */
 
 /* Lane `lane`'s address. */
-static LLVMValueRef address_of(struct wide *w, unsigned lane)
+static LLVMValueRef wide_address_of(struct wide *w, unsigned lane)
 {
 	return LLVMBuildExtractElement(w->e->builder, w->at, emit_scalar(w->e, 32, lane), "");
 }
@@ -84,7 +84,7 @@ static LLVMValueRef steps(struct wide *w, unsigned step)
 
 static LLVMValueRef are_neighbours(struct wide *w)
 {
-	return are_apart_by(w, steps(w, step_of(w)));
+	return are_apart_by(w, steps(w, wide_step_of(w)));
 }
 
 static LLVMValueRef are_alike(struct wide *w)
@@ -103,7 +103,7 @@ LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef
 }
 
 /* Part `part` of each lane, from all elements. */
-static LLVMValueRef take_part(const struct wide *w, LLVMValueRef whole, unsigned part)
+static LLVMValueRef wide_take_part(const struct wide *w, LLVMValueRef whole, unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < w->e->width; i++) {
@@ -131,16 +131,16 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 	return emit_shuffle(w->e, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
 }
 
-static LLVMValueRef stride_of(struct wide *w)
+static LLVMValueRef wide_stride_of(struct wide *w)
 {
-	return ir_sub(w->e, address_of(w, 1), address_of(w, 0));
+	return ir_sub(w->e, wide_address_of(w, 1), wide_address_of(w, 0));
 }
 
 /* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too far. */
 static LLVMValueRef are_strided(struct wide *w)
 {
 	struct emit *e = w->e;
-	LLVMValueRef stride = stride_of(w);
+	LLVMValueRef stride = wide_stride_of(w);
 	LLVMValueRef near = ir_icmp(e, LLVMIntULT, ir_sub(e, stride, emit_scalar(e, 64, 1)),
 		emit_scalar(e, 64, INT32_MAX));
 	return ir_and(e, near, are_apart_by(w, ir_mul(e, steps(w, 1), emit_splat(e, stride))));
@@ -150,11 +150,11 @@ static LLVMValueRef are_strided(struct wide *w)
 static LLVMValueRef row_place(struct wide *w, unsigned first)
 {
 	struct emit *e = w->e;
-	LLVMValueRef base = address_of(w, first);
+	LLVMValueRef base = wide_address_of(w, first);
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	if (!w->is_noted) {
-		emit_note_access(e, ir_sub(e, base, emit_scalar(e, 64, (uint64_t)first * step_of(w))),
-			step_of(w));
+		emit_note_access(e, ir_sub(e, base,
+			emit_scalar(e, 64, (uint64_t)first * wide_step_of(w))), wide_step_of(w));
 	}
 	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
 }
@@ -163,7 +163,7 @@ static LLVMValueRef load_row(struct wide *w, unsigned first)
 {
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	LLVMValueRef place = row_place(w, first);
-	return emit_load_row(w->e, type, place, w->row * step_of(w));
+	return emit_load_row(w->e, type, place, w->row * wide_step_of(w));
 }
 
 /* What all lanes of a row have, for each of them. */
@@ -174,7 +174,7 @@ static LLVMValueRef load_for_row(struct wide *w, unsigned first)
 	if (emit_notes_access(e)) {
 		emit_note_lane(e, emit_scalar(e, 32, first));
 	}
-	LLVMValueRef place = LLVMBuildIntToPtr(e->builder, address_of(w, first),
+	LLVMValueRef place = LLVMBuildIntToPtr(e->builder, wide_address_of(w, first),
 		LLVMPointerType(type, 0), "");
 	LLVMValueRef one = LLVMBuildLoad2(e->builder, type, place, "");
 	LLVMSetAlignment(one, 1);
@@ -200,11 +200,11 @@ static void load_rows(struct wide *w, row_fn *load)
 		}
 	}
 	for (unsigned i = 0; i < w->count; i++) {
-		w->values[i] = take_part(w, rows[0], i);
+		w->values[i] = wide_take_part(w, rows[0], i);
 	}
 }
 
-static void load_whole(struct wide *w)
+static void wide_load_whole(struct wide *w)
 {
 	load_rows(w, load_row);
 }
@@ -214,7 +214,7 @@ static void load_alike(struct wide *w)
 	load_rows(w, load_for_row);
 }
 
-static void store_whole(struct wide *w)
+static void wide_store_whole(struct wide *w)
 {
 	LLVMValueRef whole = join_parts(w, w->values);
 	unsigned length = w->row * w->count;
@@ -224,17 +224,17 @@ static void store_whole(struct wide *w)
 			order[i] = first * w->count + i;
 		}
 		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
-		emit_store_row(w->e, row, row_place(w, first), w->row * step_of(w));
+		emit_store_row(w->e, row, row_place(w, first), w->row * wide_step_of(w));
 	}
 }
 
 /* --- At a stride --- */
 
 /* Where each lane's elements begin. */
-static void begin_lanes(struct wide *w, LLVMValueRef *places)
+static void wide_begin_lanes(struct wide *w, LLVMValueRef *places)
 {
 	struct emit *e = w->e;
-	LLVMValueRef base = address_of(w, 0), stride = stride_of(w), at = base;
+	LLVMValueRef base = wide_address_of(w, 0), stride = wide_stride_of(w), at = base;
 	if (emit_notes_access(e)) {
 		LLVMValueRef high = LLVMBuildShl(e->builder, stride, emit_scalar(e, 64, 32), "");
 		emit_note_lane(e, ir_or(e, high, emit_scalar(e, 64, RT_GROUP)));
@@ -248,14 +248,14 @@ static void begin_lanes(struct wide *w, LLVMValueRef *places)
 static void load_strided(struct wide *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	begin_lanes(w, places);
+	wide_begin_lanes(w, places);
 	emit_load_lanes(w->e, w->values, places, w->one, w->size, w->count);
 }
 
 static void store_strided(struct wide *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	begin_lanes(w, places);
+	wide_begin_lanes(w, places);
 	emit_store_lanes(w->e, w->values, places, w->size, w->count);
 }
 
@@ -276,7 +276,7 @@ static void note_gather(struct emit *e, LLVMValueRef at)
 	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
 }
 
-static void gather(struct wide *w)
+static void wide_gather(struct wide *w)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
@@ -292,7 +292,7 @@ static void load_each(struct wide *w)
 {
 	struct emit *e = w->e;
 	if (w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(e)) {
-		gather(w);
+		wide_gather(w);
 		return;
 	}
 	emit_put_lanes(e, w->at, NULL, 0);
@@ -344,14 +344,15 @@ struct way {
 	test_fn *test;
 };
 
-static const struct way loads[] = {{load_whole, are_neighbours}, {load_alike, are_alike},
+static const struct way loads[] = {{wide_load_whole, are_neighbours}, {load_alike, are_alike},
 	{load_strided, are_strided}, {load_each, NULL}};
-static const struct way stores[] = {{store_whole, are_neighbours}, {store_strided, are_strided},
+static const struct way stores[] = {{wide_store_whole, are_neighbours},
+	{store_strided, are_strided},
 	{store_each, NULL}};
 
 /* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and not
  * for large kernels. */
-static bool is_possible(const struct way *way, const struct wide *w)
+static bool wide_is_possible(const struct way *way, const struct wide *w)
 {
 	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
@@ -388,11 +389,12 @@ static void note_rows(struct wide *all, unsigned warps)
 		return;
 	}
 	for (unsigned i = 0; i < warps * rows; i++) {
-		LLVMValueRef base = address_of(&all[i / rows], i % rows * all->row);
+		LLVMValueRef base = wide_address_of(&all[i / rows], i % rows * all->row);
 		at = LLVMBuildInsertElement(e->builder, at, base, emit_u32(e, i), "");
 	}
 	emit_use_member(e, all->member);
-	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)step_of(all) << 32 | (RT_ROWS + all->row)));
+	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)wide_step_of(all) << 32
+		| (RT_ROWS + all->row)));
 	note_places(e, at);
 }
 
@@ -443,7 +445,7 @@ static void access(struct wide *all, unsigned warps, const struct way *way)
 	bool is_load = way == loads;
 	struct done done = {.count = 0};
 	for (; way->test; way++) {
-		if (is_possible(way, all)) {
+		if (wide_is_possible(way, all)) {
 			LLVMBasicBlockRef so = emit_block(e, "together");
 			LLVMBasicBlockRef not_so = emit_block(e, "apart");
 			LLVMValueRef branch = LLVMBuildCondBr(e->builder,
@@ -462,7 +464,7 @@ static void access(struct wide *all, unsigned warps, const struct way *way)
 	}
 }
 
-static void init(struct wide *w, struct emit *e, const struct emit_wide *from)
+static void wide_init(struct wide *w, struct emit *e, const struct emit_wide *from)
 {
 	assert(from->count <= RT_PARTS);
 	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
@@ -479,9 +481,9 @@ static void init(struct wide *w, struct emit *e, const struct emit_wide *from)
 static void init_all(struct wide *w, struct emit *e, const struct emit_wide *all, unsigned warps)
 {
 	assert(warps > 0 && warps <= TEAM_MOST);
-	init(&w[0], e, &all[0]);
+	wide_init(&w[0], e, &all[0]);
 	for (unsigned i = 1; i < warps; i++) {
-		init(&w[i], e, &all[i]);
+		wide_init(&w[i], e, &all[i]);
 		w[i].is_noted = true;
 	}
 	w[0].is_noted = warps > 1;

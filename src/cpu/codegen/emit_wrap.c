@@ -43,7 +43,7 @@ struct taken {
 	LLVMValueRef valid;
 };
 
-static unsigned bits_of(LLVMValueRef vector)
+static unsigned wrap_bits_of(LLVMValueRef vector)
 {
 	LLVMTypeRef type = LLVMTypeOf(vector);
 	bool suits = LLVMGetTypeKind(type) == LLVMVectorTypeKind
@@ -53,7 +53,7 @@ static unsigned bits_of(LLVMValueRef vector)
 	return bits == 32 || bits == 64 ? bits : 0;
 }
 
-static int64_t wrap(uint64_t value, unsigned bits)
+static int64_t wrap_to_bits(uint64_t value, unsigned bits)
 {
 	return bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
 }
@@ -63,7 +63,7 @@ static LLVMValueRef number_of(LLVMTypeRef type, uint64_t value)
 	return LLVMConstInt(type, LLVMGetIntTypeWidth(type) == 32 ? (uint32_t)value : value, false);
 }
 
-static LLVMValueRef both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef wrap_both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
 {
 	return a && b ? LLVMBuildAnd(w->builder, a, b, "") : a ? a : b;
 }
@@ -95,7 +95,7 @@ static int64_t factor_of(struct wraps *w, LLVMValueRef product)
 {
 	int64_t numbers[RT_MAX_WIDTH];
 	LLVMValueRef by = LLVMGetOperand(product, 1);
-	int64_t most = bits_of(product) - 1;
+	int64_t most = wrap_bits_of(product) - 1;
 	if (!read_numbers(w, numbers, by) || !is_all(numbers, numbers[0]) || numbers[0] < 0) {
 		return 0;
 	}
@@ -107,12 +107,12 @@ static int64_t factor_of(struct wraps *w, LLVMValueRef product)
 static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, unsigned steps)
 {
 	int64_t other[RT_MAX_WIDTH], numbers[RT_MAX_WIDTH], factor = 1;
-	unsigned bits = bits_of(vector);
+	unsigned bits = wrap_bits_of(vector);
 	bool known = bits > 0 && steps > 0;
 	if (known && read_numbers(w, numbers, vector)) {
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 			int64_t first = numbers[w->first[w->row_of[i]]];
-			out[i] = wrap((uint64_t)numbers[i] - (uint64_t)first, bits);
+			out[i] = wrap_to_bits((uint64_t)numbers[i] - (uint64_t)first, bits);
 		}
 		return true;
 	}
@@ -138,14 +138,15 @@ static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, u
 	}
 	known = known && find_distances(w, out, LLVMGetOperand(vector, 0), steps - 1);
 	for (unsigned i = 0; i < RT_MAX_WIDTH && known; i++) {
-		out[i] = wrap((uint64_t)out[i] * (uint64_t)factor + (uint64_t)other[i], bits);
+		out[i] = wrap_to_bits((uint64_t)out[i] * (uint64_t)factor + (uint64_t)other[i],
+			bits);
 	}
 	return known;
 }
 
 /* --- Taking apart --- */
 
-static bool take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
+static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
 	unsigned steps);
 
 static bool take_known(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
@@ -176,16 +177,16 @@ static bool take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const
 		}
 	}
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		rest[i] = wrap((uint64_t)want[i] - (uint64_t)have[i], bits_of(sum));
+		rest[i] = wrap_to_bits((uint64_t)want[i] - (uint64_t)have[i], wrap_bits_of(sum));
 	}
-	if (!take(w, &other, LLVMGetOperand(sum, known), have, steps)
-	    || !take(w, out, LLVMGetOperand(sum, 1 - known), rest, steps)) {
+	if (!wrap_take(w, &other, LLVMGetOperand(sum, known), have, steps)
+	    || !wrap_take(w, out, LLVMGetOperand(sum, 1 - known), rest, steps)) {
 		return false;
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
 		out->bases[r] = LLVMBuildAdd(w->builder, out->bases[r], other.bases[r], "");
 	}
-	out->valid = both(w, out->valid, other.valid);
+	out->valid = wrap_both(w, out->valid, other.valid);
 	return true;
 }
 
@@ -199,7 +200,7 @@ static bool take_multiple(struct wraps *w, struct taken *out, LLVMValueRef produ
 		}
 		rest[i] = want[i] / factor;
 	}
-	if (!take(w, out, LLVMGetOperand(product, 0), rest, steps)) {
+	if (!wrap_take(w, out, LLVMGetOperand(product, 0), rest, steps)) {
 		return false;
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
@@ -214,14 +215,14 @@ static bool take_product(struct wraps *w, struct taken *out, LLVMValueRef produc
 	const int64_t *want, unsigned steps)
 {
 	struct taken other;
-	if (!is_all(want, 0) || !take(w, &other, LLVMGetOperand(product, 1), want, steps)
-	    || !take(w, out, LLVMGetOperand(product, 0), want, steps)) {
+	if (!is_all(want, 0) || !wrap_take(w, &other, LLVMGetOperand(product, 1), want, steps)
+	    || !wrap_take(w, out, LLVMGetOperand(product, 0), want, steps)) {
 		return false;
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
 		out->bases[r] = LLVMBuildMul(w->builder, out->bases[r], other.bases[r], "");
 	}
-	out->valid = both(w, out->valid, other.valid);
+	out->valid = wrap_both(w, out->valid, other.valid);
 	return true;
 }
 
@@ -237,18 +238,18 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 		most = want[i] > most ? want[i] : most;
 	}
 	if (least < INT32_MIN || most > INT32_MAX
-	    || !take(w, out, LLVMGetOperand(extension, 0), want, steps)) {
+	    || !wrap_take(w, out, LLVMGetOperand(extension, 0), want, steps)) {
 		return false;
 	}
 	int64_t low = (sign ? INT32_MIN : 0) - least, high = (sign ? INT32_MAX : UINT32_MAX) - most;
 	for (unsigned r = 0; r < w->rows; r++) {
 		LLVMValueRef base = out->bases[r];
 		if (least < 0) {
-			out->valid = both(w, out->valid, LLVMBuildICmp(w->builder,
+			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
 				sign ? LLVMIntSGE : LLVMIntUGE, base, number_of(w->i32, (uint64_t)low), ""));
 		}
 		if (most > 0) {
-			out->valid = both(w, out->valid, LLVMBuildICmp(w->builder,
+			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
 				sign ? LLVMIntSLE : LLVMIntULE, base, number_of(w->i32, (uint64_t)high), ""));
 		}
 		out->bases[r] = sign ? LLVMBuildSExt(w->builder, base, type, "")
@@ -261,7 +262,7 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
 {
 	LLVMValueRef firsts[RT_MAX_WIDTH], distances[RT_MAX_WIDTH];
-	if (w->has_asked || bits_of(vector) != 32) {
+	if (w->has_asked || wrap_bits_of(vector) != 32) {
 		return false;
 	}
 	w->has_asked = true;
@@ -302,12 +303,12 @@ static bool take_parts(struct wraps *w, struct taken *out, LLVMValueRef vector, 
 }
 
 /* What was made for a part that would not do is never used: LLVM removes it. */
-static bool take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
+static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
 	unsigned steps)
 {
 	bool had_asked = w->has_asked;
 	*out = (struct taken){.valid = NULL};
-	if (bits_of(vector) == 0) {
+	if (wrap_bits_of(vector) == 0) {
 		return false;
 	}
 	if (LLVMIsConstant(vector) || ir_splat_scalar(vector)) {
@@ -397,12 +398,12 @@ static void answer(struct wraps *w, LLVMValueRef compare)
 	struct taken taken;
 	int64_t want[RT_MAX_WIDTH];
 	LLVMValueRef order, offsets, vector = emit_asked(&order, &offsets, compare);
-	LLVMValueRef is_none = vector && bits_of(vector) == 64 ? answer_of(compare) : NULL;
+	LLVMValueRef is_none = vector && wrap_bits_of(vector) == 64 ? answer_of(compare) : NULL;
 	if (!is_none || !read_question(w, want, order, offsets)) {
 		return;
 	}
 	LLVMPositionBuilderBefore(w->builder, compare);
-	if (!take(w, &taken, vector, want, MOST_STEPS)) {
+	if (!wrap_take(w, &taken, vector, want, MOST_STEPS)) {
 		return;
 	}
 	for (LLVMUseRef use = LLVMGetFirstUse(is_none); use; use = LLVMGetNextUse(use)) {

@@ -20,7 +20,7 @@
 /* Of a kernel's name in a file's: mangled names are longer than files' may be. */
 enum { NAME_MAX_SIZE = 200, PATH_SIZE = 4096 };
 
-static bool write_file(const struct ptx_func *func, const char *suffix, const char *text,
+static bool dump_write_file(const struct ptx_func *func, const char *suffix, const char *text,
 	size_t size, struct ptx_diag *diag)
 {
 	char path[PATH_SIZE];
@@ -49,7 +49,7 @@ static bool write_file(const struct ptx_func *func, const char *suffix, const ch
 static bool write_ir(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *text = LLVMPrintModuleToString(ir);
-	bool ok = write_file(func, "ll", text, strlen(text), diag);
+	bool ok = dump_write_file(func, "ll", text, strlen(text), diag);
 	LLVMDisposeMessage(text);
 	return ok;
 }
@@ -63,7 +63,8 @@ static bool write_assembly(LLVMTargetMachineRef machine, LLVMModuleRef ir,
 	bool ok = !LLVMTargetMachineEmitToMemoryBuffer(machine, copy, LLVMAssemblyFile, &message,
 		&text);
 	if (ok) {
-		ok = write_file(func, "s", LLVMGetBufferStart(text), LLVMGetBufferSize(text), diag);
+		ok = dump_write_file(func, "s", LLVMGetBufferStart(text), LLVMGetBufferSize(text),
+			diag);
 		LLVMDisposeMemoryBuffer(text);
 	} else {
 		ptx_fail(diag, func->line, 0, "LLVM cannot write assembly: %s",

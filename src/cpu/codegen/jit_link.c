@@ -56,7 +56,7 @@ static void note_error(void *data, LLVMErrorRef error)
 	}
 }
 
-static bool create(struct jit_linker **out, const struct jit_callee *callees,
+static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *callees,
 	struct ptx_diag *diag)
 {
 	struct jit_linker *linker = mem_zalloc(1, sizeof(*linker));
@@ -100,7 +100,7 @@ static bool link_object(uintptr_t *out, struct jit_linker *linker, const void *o
 bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
 	const void *object, size_t size, const char *symbol, struct ptx_diag *diag)
 {
-	if (!*linker && !create(linker, callees, diag)) {
+	if (!*linker && !jit_linker_create(linker, callees, diag)) {
 		return false;
 	}
 	(*linker)->diag = diag;

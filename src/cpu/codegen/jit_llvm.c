@@ -127,7 +127,7 @@ static bool create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm, LLV
 	return *out || ptx_fail(diag, 0, 0, "LLVM has no code generator for %s", llvm->triple);
 }
 
-static bool find_target(struct jit_llvm *llvm, struct ptx_diag *diag)
+static bool jit_find_target(struct jit_llvm *llvm, struct ptx_diag *diag)
 {
 	char *message = NULL;
 	llvm->triple = LLVMGetDefaultTargetTriple();
@@ -180,7 +180,7 @@ static bool jit_llvm_create(struct jit_llvm **out, const char *features,
 	llvm->callees = callees;
 	llvm->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(llvm->context, note_diagnostic, llvm);
-	if (!find_target(llvm, diag)) {
+	if (!jit_find_target(llvm, diag)) {
 		jit_llvm_release(llvm);
 		return false;
 	}

@@ -205,7 +205,7 @@ static void clear_numbers(struct cfg *cfg)
 	}
 }
 
-static void find_order(struct cfg *cfg)
+static void cfg_find_order(struct cfg *cfg)
 {
 	clear_numbers(cfg);
 	size_t reached = post_order(cfg, 0, false, 0);
@@ -405,7 +405,7 @@ static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live
 }
 
 /* Round after round against the flow, each block again only when one behind it changed. */
-static bool find_live(struct cfg *cfg)
+static bool cfg_find_live(struct cfg *cfg)
 {
 	uint64_t *live = mem_zalloc(cfg->words + 1, sizeof(*live));
 	bool *dirty = mem_zalloc(cfg->count, sizeof(*dirty));
@@ -469,8 +469,8 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 		ok = cfg.order && cfg.number && cfg.stack && cfg.is_exit && cut_blocks(&cfg);
 	}
 	if (ok) {
-		find_order(&cfg);
-		ok = find_loops(&cfg) && find_postdominators(&cfg) && find_live(&cfg);
+		cfg_find_order(&cfg);
+		ok = find_loops(&cfg) && find_postdominators(&cfg) && cfg_find_live(&cfg);
 	}
 	func->blocks = ok ? cfg.blocks : NULL;
 	func->block_count = ok ? cfg.count : 0;

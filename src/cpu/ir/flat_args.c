@@ -27,7 +27,7 @@ enum ptx_type flat_type(size_t size)
 }
 
 /* The variable that a plain ld or st moves whole. */
-static struct ptx_var *moved(const struct ptx_inst *inst)
+static struct ptx_var *flat_args_moved(const struct ptx_inst *inst)
 {
 	size_t index = inst->op == PTX_OP_LD;
 	if ((inst->op != PTX_OP_LD && inst->op != PTX_OP_ST) || inst->space != PTX_PARAM) {
@@ -43,7 +43,7 @@ static struct ptx_var *moved(const struct ptx_inst *inst)
 /* Variables that are used in any other way, as an address above all, stay in memory. */
 static void find_memory(const struct ptx_inst *inst)
 {
-	const struct ptx_var *whole = moved(inst);
+	const struct ptx_var *whole = flat_args_moved(inst);
 	for (size_t i = 0; i < inst->operand_count; i++) {
 		struct ptx_operand *o = &inst->operands[i];
 		if (o->kind == PTX_ADDRESS && o->var && o->var != whole) {
@@ -54,7 +54,7 @@ static void find_memory(const struct ptx_inst *inst)
 
 static void rewrite(struct ptx_inst *inst)
 {
-	const struct ptx_var *whole = moved(inst);
+	const struct ptx_var *whole = flat_args_moved(inst);
 	if (whole && whole->in_register) {
 		bool is_load = inst->op == PTX_OP_LD;
 		inst->op = PTX_OP_MOV;

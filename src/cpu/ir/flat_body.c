@@ -24,7 +24,7 @@ static void use_frame(struct flat *f, struct ptx_inst *inst)
 	}
 }
 
-static void copy_inst(struct flat *f, const struct ptx_inst *from)
+static void flat_copy_inst(struct flat *f, const struct ptx_inst *from)
 {
 	struct ptx_inst inst = *from;
 	inst.operands = flat_keep(f, from->operand_count, sizeof(*inst.operands));
@@ -46,7 +46,7 @@ static void copy_inst(struct flat *f, const struct ptx_inst *from)
 }
 
 /* Before a recursive function is copied, its own graph says which registers a call must save. */
-static void prepare(struct flat *f, struct flat_body *body)
+static void flat_prepare_body(struct flat *f, struct flat_body *body)
 {
 	size_t count = body->func->reg_count;
 	f->body = body;
@@ -61,11 +61,11 @@ static void prepare(struct flat *f, struct flat_body *body)
 	}
 }
 
-static void copy_body(struct flat *f, struct flat_body *body)
+static void flat_copy_body(struct flat *f, struct flat_body *body)
 {
 	const struct ptx_func *func = body->func;
 	size_t label = 0;
-	prepare(f, body);
+	flat_prepare_body(f, body);
 	flat_prologue(f);
 	for (size_t i = 0; i < func->inst_count && !f->failed; i++) {
 		const struct ptx_inst *inst = &func->insts[i];
@@ -80,7 +80,7 @@ static void copy_body(struct flat *f, struct flat_body *body)
 		} else if (flat_is_stack(inst)) {
 			flat_stack(f, inst);
 		} else {
-			copy_inst(f, inst);
+			flat_copy_inst(f, inst);
 		}
 	}
 	flat_epilogue(f);
@@ -90,7 +90,7 @@ void flat_copy_bodies(struct flat *f)
 {
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
 		if (flat_body_at(f, i)->func) {
-			copy_body(f, flat_body_at(f, i));
+			flat_copy_body(f, flat_body_at(f, i));
 		}
 	}
 	flat_finish_returns(f);

@@ -108,7 +108,7 @@ static struct flat_place actual(struct flat *f, const struct ptx_operand *o, siz
 }
 
 /* The registers that are read behind a call, into f->live. */
-static void find_live(struct flat *f, size_t index)
+static void flat_call_find_live(struct flat *f, size_t index)
 {
 	const struct ptx_func *func = f->body->func;
 	const struct ptx_block *block = func->blocks;
@@ -199,7 +199,7 @@ static void call_body(struct flat *f, const struct ptx_inst *inst, size_t index,
 	bool saves = callee->group == f->body->group;
 	size_t point = flat_label(f);
 	if (saves) {
-		find_live(f, index);
+		flat_call_find_live(f, index);
 		move_live(f, false);
 	}
 	for (size_t i = 0; i < inst->operands[2].count && !f->failed; i++) {

@@ -31,7 +31,7 @@ static struct vars vars_of(const struct ptx_func *func, enum flat_group group)
 	}
 }
 
-static enum flat_group group_of(const struct ptx_func *func, const struct ptx_var *var)
+static enum flat_group flat_frame_group_of(const struct ptx_func *func, const struct ptx_var *var)
 {
 	size_t i = var->index;
 	if (i < func->var_count && func->vars[i] == var) {
@@ -50,7 +50,7 @@ static void fail_size(struct flat *f)
 }
 
 /* Round *end up to the alignment, and add; the place in between. */
-static size_t put(struct flat *f, size_t *end, size_t size, size_t align)
+static size_t flat_frame_put(struct flat *f, size_t *end, size_t size, size_t align)
 {
 	size_t at = round_up(*end, align);
 	if (at < *end || !size_add(end, at, size) || *end > PTRDIFF_MAX / 2) {
@@ -69,7 +69,7 @@ struct flat_place flat_place(struct flat *f, const struct ptx_var *var)
 		*o = (struct ptx_operand){.kind = PTX_REG, .reg = body->first_reg + var->reg};
 		return place;
 	}
-	size_t at = body->at[group_of(body->func, var)][var->index];
+	size_t at = body->at[flat_frame_group_of(body->func, var)][var->index];
 	*o = (struct ptx_operand){.kind = PTX_ADDRESS, .bracketed = true,
 		.value = (int64_t)(body->start + at)};
 	if (body->is_recursive) {
@@ -158,7 +158,7 @@ static void lay_out_body(struct flat *f, struct flat_body *body)
 			if (var->space == PTX_SHARED || var->in_register || is_parameter) {
 				continue;
 			}
-			body->at[g][i] = put(f, &body->size, var->size, var->align);
+			body->at[g][i] = flat_frame_put(f, &body->size, var->size, var->align);
 			f->align = var->align > f->align ? var->align : f->align;
 		}
 	}
@@ -190,14 +190,14 @@ static void lay_out_shared(struct flat *f)
 	struct ptx_var **vars = f->vars.data;
 	for (size_t i = 0; i < f->vars.count && !f->failed; i++) {
 		if (!ptx_is_dynamic(vars[i])) {
-			vars[i]->offset = put(f, &size, vars[i]->size, vars[i]->align);
+			vars[i]->offset = flat_frame_put(f, &size, vars[i]->size, vars[i]->align);
 			continue;
 		}
 		dynamic = true;
 		dynamic_align = vars[i]->align > dynamic_align ? vars[i]->align : dynamic_align;
 	}
 	if (dynamic) {
-		put(f, &size, 0, dynamic_align);
+		flat_frame_put(f, &size, 0, dynamic_align);
 	}
 	for (size_t i = 0; i < f->vars.count && !f->failed; i++) {
 		vars[i]->offset = ptx_is_dynamic(vars[i]) ? size : vars[i]->offset;
@@ -236,7 +236,7 @@ static struct flat_place *exchange(struct flat *f, struct ptx_var **vars, size_t
 		} else {
 			place->operand = (struct ptx_operand){.kind = PTX_ADDRESS,
 				.bracketed = true, .var = f->area,
-				.value = (int64_t)put(f, &end, place->size, 16)};
+				.value = (int64_t)flat_frame_put(f, &end, place->size, 16)};
 		}
 	}
 	f->exchange_size = end > f->exchange_size ? end : f->exchange_size;
@@ -338,7 +338,7 @@ static void place_bodies(struct flat *f)
 		struct flat_body *body = flat_body_at(f, f->order[i]);
 		size_t end = starts[body->group];
 		if (body->func && !body->is_recursive) {
-			body->start = put(f, &end, body->size, f->align);
+			body->start = flat_frame_put(f, &end, body->size, f->align);
 		}
 		for (size_t k = 0; k < body->callee_count; k++) {
 			size_t *start = &starts[flat_body_at(f, body->callees[k])->group];
@@ -347,7 +347,7 @@ static void place_bodies(struct flat *f)
 		f->static_size = end > f->static_size ? end : f->static_size;
 		f->uses_stack |= body->is_recursive || body->has_alloca;
 	}
-	put(f, &f->static_size, 0, f->align);
+	flat_frame_put(f, &f->static_size, 0, f->align);
 	f->kernel->local_size = f->static_size;
 }
 

@@ -143,7 +143,7 @@ static void find_callees(struct flat *f, struct flat_body *body)
 }
 
 /* Nodes in post-order, the kernel last, from a walk without recursion. */
-static void find_order(struct flat *f, size_t *post)
+static void flat_graph_find_order(struct flat *f, size_t *post)
 {
 	size_t count = f->bodies.count, depth = 0, next = 0;
 	size_t *stack = flat_alloc(f, 2 * count, sizeof(*stack));
@@ -197,7 +197,7 @@ static size_t *find_callers(struct flat *f, size_t *first)
 }
 
 /* Give the group to everything that reaches `from` and has none. */
-static void collect(struct flat *f, size_t from, size_t group, const size_t *first,
+static void flat_graph_collect(struct flat *f, size_t from, size_t group, const size_t *first,
 	const size_t *callers, size_t *stack)
 {
 	size_t depth = 0;
@@ -226,7 +226,7 @@ static void find_groups(struct flat *f)
 	}
 	for (size_t i = 0; i < count && !f->failed; i++) {
 		if (flat_body_at(f, f->order[i])->group == 0) {
-			collect(f, f->order[i], i + 1, first, callers, stack);
+			flat_graph_collect(f, f->order[i], i + 1, first, callers, stack);
 		}
 	}
 	for (size_t i = 0; i < count && !f->failed; i++) {
@@ -257,7 +257,7 @@ void flat_find_bodies(struct flat *f)
 	if (f->failed) {
 		return;
 	}
-	find_order(f, post);
+	flat_graph_find_order(f, post);
 	for (size_t i = 0; i < count && !f->failed; i++) {
 		f->order[i] = post[count - 1 - i];
 	}

@@ -183,7 +183,8 @@ void flat_frame_move(struct flat *f, bool is_load, unsigned reg, enum ptx_type t
 }
 
 /* From memory to memory, in pieces through a register. */
-static void copy(struct flat *f, struct ptx_operand to, struct ptx_operand from, size_t size)
+static void flat_inst_copy(struct flat *f, struct ptx_operand to, struct ptx_operand from,
+	size_t size)
 {
 	static const enum ptx_type types[] = {PTX_B128, PTX_B64, PTX_B32, PTX_B16, PTX_B8};
 	for (size_t i = 0; i < countof(types); i++) {
@@ -206,7 +207,7 @@ void flat_move(struct flat *f, const struct flat_place *to, const struct flat_pl
 		return;
 	}
 	if (to_memory && from_memory) {
-		copy(f, to->operand, from->operand, to->size);
+		flat_inst_copy(f, to->operand, from->operand, to->size);
 	} else if (to_memory) {
 		memory_move(f, false, from->type, from->operand, to->operand);
 	} else if (from_memory) {

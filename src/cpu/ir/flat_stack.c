@@ -15,7 +15,7 @@ enum { STACK_ERROR = 714 }; /* CUresult */
 
 enum { LEAST_ALIGN = 8 };   /* of what alloca gives */
 
-static void binary(struct flat *f, enum ptx_op op, enum ptx_type type, unsigned to,
+static void flat_stack_binary(struct flat *f, enum ptx_op op, enum ptx_type type, unsigned to,
 	struct ptx_operand a, struct ptx_operand b)
 {
 	const struct ptx_operand operands[] = {flat_reg_operand(to), a, b};
@@ -37,9 +37,9 @@ static void branch_if_low(struct flat *f, size_t label, unsigned a, unsigned b)
 /* Up to a multiple of `align`, which is a power of 2. */
 static void align_up(struct flat *f, unsigned reg, size_t align)
 {
-	binary(f, PTX_OP_ADD, PTX_U64, reg, flat_reg_operand(reg),
+	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, reg, flat_reg_operand(reg),
 		flat_int_operand((int64_t)align - 1));
-	binary(f, PTX_OP_AND, PTX_B64, reg, flat_reg_operand(reg),
+	flat_stack_binary(f, PTX_OP_AND, PTX_B64, reg, flat_reg_operand(reg),
 		flat_int_operand(-(int64_t)align));
 }
 
@@ -55,8 +55,9 @@ void flat_start_stack(struct flat *f)
 	struct ptx_operand end = flat_reg_operand(f->stack_end);
 	flat_mov(f, PTX_U64, f->stack, begin_of(f));
 	flat_mov(f, PTX_U64, f->stack_end, size);
-	binary(f, PTX_OP_ADD, PTX_U64, f->stack_end, flat_reg_operand(f->stack), end);
-	binary(f, PTX_OP_AND, PTX_B64, f->stack_end, end, flat_int_operand(-(int64_t)f->align));
+	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, f->stack_end, flat_reg_operand(f->stack), end);
+	flat_stack_binary(f, PTX_OP_AND, PTX_B64, f->stack_end, end,
+		flat_int_operand(-(int64_t)f->align));
 }
 
 /* Take a part of the stack, and fail if there is none left.  How much is known at the end. */
@@ -66,7 +67,8 @@ static void take_frame(struct flat *f)
 	unsigned next = flat_temp(f, PTX_U64);
 	size_t ok = flat_label(f);
 	body->reserve = f->insts.count;
-	binary(f, PTX_OP_ADD, PTX_U64, next, flat_reg_operand(f->stack), flat_int_operand(0));
+	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, next, flat_reg_operand(f->stack),
+		flat_int_operand(0));
 	branch_if_low(f, ok, next, f->stack_end);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, ok);
@@ -105,7 +107,7 @@ void flat_epilogue(struct flat *f)
 }
 
 /* alloca d, size, align: nothing is added to the size before it is known to fit. */
-static void take(struct flat *f, const struct ptx_inst *inst)
+static void flat_stack_alloca(struct flat *f, const struct ptx_inst *inst)
 {
 	unsigned start = flat_temp(f, PTX_U64), room = flat_temp(f, PTX_S64);
 	unsigned size = flat_temp(f, PTX_B64);
@@ -118,12 +120,12 @@ static void take(struct flat *f, const struct ptx_inst *inst)
 	flat_label_here(f, bad);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, some);
-	binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end),
+	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end),
 		flat_reg_operand(start));
 	branch_if_low(f, ok, size, room);
 	flat_bra(f, bad);
 	flat_label_here(f, ok);
-	binary(f, PTX_OP_ADD, PTX_U64, f->stack, flat_reg_operand(start),
+	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, f->stack, flat_reg_operand(start),
 		flat_reg_operand(size));
 	align_up(f, f->stack, f->align);
 	flat_mov(f, PTX_U64, f->body->first_reg + inst->operands[0].reg, flat_reg_operand(start));
@@ -138,8 +140,8 @@ static void give_back(struct flat *f, const struct ptx_inst *inst)
 	struct ptx_operand from = flat_reg_operand(begin);
 	flat_mov(f, PTX_U64, to, flat_operand(f, &inst->operands[0]));
 	flat_mov(f, PTX_U64, begin, begin_of(f));
-	binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end), from);
-	binary(f, PTX_OP_SUB, PTX_U64, begin, flat_reg_operand(to), from);
+	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end), from);
+	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, begin, flat_reg_operand(to), from);
 	branch_if_low(f, ok, begin, room);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, ok);
@@ -151,7 +153,7 @@ void flat_stack(struct flat *f, const struct ptx_inst *inst)
 {
 	size_t behind = flat_begin_guard(f, inst);
 	if (inst->op == PTX_OP_ALLOCA) {
-		take(f, inst);
+		flat_stack_alloca(f, inst);
 	} else if (inst->op == PTX_OP_STACKRESTORE) {
 		give_back(f, inst);
 	} else {

@@ -59,7 +59,7 @@ static void free_flat(struct flat *f)
 	arena_free(&f->scratch);
 }
 
-static void replace(struct flat *f)
+static void flatten_replace(struct flat *f)
 {
 	struct ptx_func *kernel = f->kernel;
 	struct ptx_inst *insts = keep_list(f, &f->insts, sizeof(*insts));
@@ -93,7 +93,7 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 		flat_copy_bodies(&f);
 	}
 	if (!f.failed) {
-		replace(&f);
+		flatten_replace(&f);
 	}
 	free_flat(&f);
 	return !f.failed;

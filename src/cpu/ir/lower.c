@@ -57,7 +57,7 @@ static bool meets(const struct ptx_inst *inst)
 }
 
 /* Instructions that one becomes. */
-static size_t parts_of(const struct ptx_inst *inst)
+static size_t lower_parts_of(const struct ptx_inst *inst)
 {
 	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst) + (size_t)meets(inst);
 }
@@ -121,7 +121,7 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	size_t count = 1; /* the last one */
 	size_t branches = 0;
 	for (size_t i = 0; i < func->inst_count; i++) {
-		count += parts_of(&func->insts[i]);
+		count += lower_parts_of(&func->insts[i]);
 		branches += needs_branch(&func->insts[i]);
 	}
 

@@ -31,7 +31,7 @@ enum { MOST_INSTS = 300 };
 /* With TEAM_MOST warps, these take 32 vector registers. */
 enum { MOST_CARRIED = 4 };
 
-static bool is_barrier(const struct ptx_inst *inst)
+static bool team_is_barrier(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC;
 }
@@ -43,7 +43,7 @@ static bool is_for_all(const struct ptx_inst *inst)
 		&& (uint64_t)inst->operands[0].value < 16;
 }
 
-static bool suits(const struct ptx_inst *inst)
+static bool team_suits(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_LD:
@@ -106,7 +106,7 @@ static unsigned operand_source(const uint8_t *regs, const struct ptx_operand *op
 }
 
 /* The result is the first operand. */
-static unsigned source_of(const uint8_t *regs, const struct ptx_inst *inst)
+static unsigned team_source_of(const uint8_t *regs, const struct ptx_inst *inst)
 {
 	unsigned source = inst->has_guard ? regs[inst->guard] : 0;
 	for (size_t i = 1; i < inst->operand_count; i++) {
@@ -121,7 +121,7 @@ static bool note_source(uint8_t *regs, const struct ptx_func *func, const struct
 	uint64_t *written)
 {
 	bool changed = false;
-	unsigned source = source_of(regs, inst);
+	unsigned source = team_source_of(regs, inst);
 	size_t words = func->reg_count / 64 + 1;
 	memset(written, 0, words * sizeof(*written));
 	cfg_written(written, inst);
@@ -200,8 +200,8 @@ bool team_is_possible(const struct ptx_func *func)
 	bool waits = false;
 	bool ok = func->inst_count <= MOST_INSTS && func->local_size == 0 && !func->uses_stack;
 	for (size_t i = 0; i < func->inst_count && ok; i++) {
-		ok = suits(&func->insts[i]);
-		waits |= is_barrier(&func->insts[i]);
+		ok = team_suits(&func->insts[i]);
+		waits |= team_is_barrier(&func->insts[i]);
 	}
 	return ok && waits && has_good_branches(func);
 }

@@ -11,7 +11,7 @@
 
 #define PAGE 4096 /* CUDA rounds to the host's pages; a part of one has no advice of its own */
 
-static struct advice_part *add(struct advice_part *next, uint64_t start)
+static struct advice_part *advice_add(struct advice_part *next, uint64_t start)
 {
 	struct advice_part *part = mem_zalloc(1, sizeof(*part));
 	if (part) {
@@ -30,7 +30,7 @@ static bool split(struct advice_part *list, uint64_t at)
 	if (list->start == at) {
 		return true;
 	}
-	struct advice_part *part = add(list->next, at);
+	struct advice_part *part = advice_add(list->next, at);
 	if (part) {
 		part->advice = list->advice;
 		list->next = part;
@@ -38,7 +38,7 @@ static bool split(struct advice_part *list, uint64_t at)
 	return part;
 }
 
-static void apply(struct memory_advice *advice, const struct advice_change *change)
+static void advice_apply(struct memory_advice *advice, const struct advice_change *change)
 {
 	switch (change->what) {
 	case ADVICE_READ_MOSTLY:
@@ -65,7 +65,7 @@ bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 	start -= start % PAGE;
 	end = round_up(end, PAGE);
 	if (!*list) {
-		*list = add(NULL, 0);
+		*list = advice_add(NULL, 0);
 	}
 	if (!*list || !split(*list, start) || !split(*list, end)) {
 		return false;
@@ -73,7 +73,7 @@ bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 	for (struct advice_part *part = *list; part && part->start < end;
 	     part = part->next) {
 		if (part->start >= start) {
-			apply(&part->advice, change);
+			advice_apply(&part->advice, change);
 		}
 	}
 	return true;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The number in a file; SIZE_MAX if there is none, or "max". */
-static size_t read_number(const char *path)
+static size_t capacity_read_number(const char *path)
 {
 	unsigned long long number;
 	FILE *file = fopen(path, "re");
@@ -43,7 +43,7 @@ size_t capacity_of_group(const char *root, const char *path, const char *file)
 		}
 		*end = '\0';
 		snprintf(name, sizeof(name), "%s/%s", folder, file);
-		size_t own = read_number(name);
+		size_t own = capacity_read_number(name);
 		limit = own < limit ? own : limit;
 	}
 	return limit;

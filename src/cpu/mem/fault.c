@@ -185,7 +185,7 @@ void fault_disarm(struct fault_catch *target)
 
 static struct sigaction before_interrupt;
 
-static void leave(struct fault_catch *target)
+static void fault_leave(struct fault_catch *target)
 {
 	armed = NULL;
 	atomic_store(&target->state, IDLE);
@@ -201,7 +201,7 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
 		&& info->si_code == SI_TKILL && info->si_pid == getpid();
 	if (ours && held == 0) {
 		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
-		leave(target);
+		fault_leave(target);
 	}
 	const struct sigaction *old = &before_interrupt;
 	if (ours) {
@@ -260,6 +260,6 @@ void fault_release(void)
 	struct fault_catch *target = armed;
 	held--;
 	if (held == 0 && target && target->is_late) {
-		leave(target);
+		fault_leave(target);
 	}
 }

@@ -253,7 +253,7 @@ static size_t natural_alignment(size_t size)
 
 /* Where in its pages an allocation goes.  The guard is read each time: a program may have one array
  * guarded at its end and the next at its start.  What is shared lies as another process expects. */
-static uint64_t place_in(uint64_t start, size_t size, const struct memory_range *wish)
+static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory_range *wish)
 {
 	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
 	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
@@ -280,7 +280,7 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 		return 0;
 	}
 	const struct memory_range *range = insert_range(memory, at, wish,
-		place_in(start, size, wish));
+		memory_place_in(start, size, wish));
 	memory->cursor = start + size + memory->page;
 	use->used += charge;
 	if (pool) {

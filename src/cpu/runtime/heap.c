@@ -52,7 +52,7 @@ static void insert(struct heap *heap, uint32_t at, uint32_t length)
 }
 
 /* Take a free block out of its list; afterwards no block begins or ends there. */
-static void take(struct heap *heap, uint32_t at)
+static void heap_take(struct heap *heap, uint32_t at)
 {
 	struct unit *unit = &heap->units[at];
 	uint32_t length = unit->length;
@@ -70,7 +70,7 @@ static void take(struct heap *heap, uint32_t at)
 
 /* A free block of at least this length: one of the first of its own list, else any of a longer
  * list, else any that is long enough. */
-static uint32_t find(const struct heap *heap, uint32_t length)
+static uint32_t heap_find(const struct heap *heap, uint32_t length)
 {
 	unsigned bin = bin_of(length);
 	uint32_t at = heap->bins[bin];
@@ -127,10 +127,10 @@ void heap_release(struct heap *heap)
 
 static uint32_t alloc_units(struct heap *heap, uint32_t length)
 {
-	uint32_t at = find(heap, length);
+	uint32_t at = heap_find(heap, length);
 	if (at != NONE) {
 		uint32_t whole = heap->units[at].length;
-		take(heap, at);
+		heap_take(heap, at);
 		heap->units[at] = (struct unit){.length = length, .is_used = true};
 		if (whole > length) {
 			insert(heap, at + length, whole - length);
@@ -149,14 +149,14 @@ static bool free_units(struct heap *heap, uint32_t at)
 	units[at] = (struct unit){.length = 0};
 	if (end < heap->count && !units[end].is_used) {
 		uint32_t length = units[end].length;
-		take(heap, end);
+		heap_take(heap, end);
 		end += length;
 	}
 	/* The unit before is the end of a free block, or belongs to a used one: then it is 0, but
 	 * for a used block of one unit. */
 	if (at > 0 && units[at - 1].length > 0 && !units[at - 1].is_used) {
 		at -= units[at - 1].length;
-		take(heap, at);
+		heap_take(heap, at);
 	}
 	insert(heap, at, end - at);
 	return true;

@@ -40,7 +40,7 @@ struct conversion {
 	char letter;
 };
 
-static void add(struct text *text, const char *from, size_t len)
+static void print_add(struct text *text, const char *from, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (text->len + i < text->cap) {
@@ -50,7 +50,7 @@ static void add(struct text *text, const char *from, size_t len)
 	text->len += len;
 }
 
-static void take(struct args *args, void *out, size_t size)
+static void print_take(struct args *args, void *out, size_t size)
 {
 	uintptr_t at = ((uintptr_t)args->next + size - 1) & ~(uintptr_t)(size - 1);
 	memcpy(out, (const void *)at, size);
@@ -61,12 +61,12 @@ static void take(struct args *args, void *out, size_t size)
 static int take_int(struct args *args)
 {
 	int value;
-	take(args, &value, sizeof(value));
+	print_take(args, &value, sizeof(value));
 	return value;
 }
 
 /* Digits, or the next argument for a star; *found if there are any. */
-static int read_number(const char **format, struct args *args, bool *found)
+static int print_read_number(const char **format, struct args *args, bool *found)
 {
 	const char *p = *format;
 	long value = 0;
@@ -110,11 +110,11 @@ static bool read_conversion(struct conversion *c, const char **format, struct ar
 			c->flags[flags++] = **format;
 		}
 	}
-	c->width = read_number(format, args, &found);
+	c->width = print_read_number(format, args, &found);
 	c->precision = -1;
 	if (**format == '.') {
 		++*format;
-		c->precision = read_number(format, args, &found);
+		c->precision = print_read_number(format, args, &found);
 	}
 	read_size(c, format);
 	c->letter = **format;
@@ -129,7 +129,7 @@ static long long take_signed(struct args *args, size_t size)
 {
 	long long value;
 	if (size == 8) {
-		take(args, &value, sizeof(value));
+		print_take(args, &value, sizeof(value));
 		return value;
 	}
 	int narrow = take_int(args);
@@ -160,11 +160,11 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 		len = snprintf(out, room, spec, c->width, c->precision, take_int(args));
 	} else if (c->letter == 's' || c->letter == 'p') {
 		const void *pointer;
-		take(args, &pointer, sizeof(pointer));
+		print_take(args, &pointer, sizeof(pointer));
 		len = snprintf(out, room, spec, c->width, c->precision, pointer);
 	} else {
 		double value;
-		take(args, &value, sizeof(value));
+		print_take(args, &value, sizeof(value));
 		len = str_format(out, room, spec, c->width, c->precision, value);
 	}
 	text->failed |= len < 0;
@@ -177,7 +177,7 @@ static int format_text(struct text *text, const char *format, const uint8_t *fir
 	struct args args = {first, 0};
 	while (*format != '\0') {
 		size_t plain = strcspn(format, "%");
-		add(text, format, plain);
+		print_add(text, format, plain);
 		format += plain;
 		if (*format == '\0') {
 			break;
@@ -185,18 +185,18 @@ static int format_text(struct text *text, const char *format, const uint8_t *fir
 		const char *start = format++;
 		struct conversion c;
 		if (*format == '%') {
-			add(text, format++, 1);
+			print_add(text, format++, 1);
 		} else if (read_conversion(&c, &format, &args)) {
 			convert(text, &c, &args);
 		} else {
-			add(text, start, (size_t)(format - start));
+			print_add(text, start, (size_t)(format - start));
 		}
 	}
 	return args.count;
 }
 
 /* The text again, in memory if it was too long; and out with it. */
-static bool write_text(FILE *out, struct text text, const char *format, const uint8_t *args)
+static bool print_write_text(FILE *out, struct text text, const char *format, const uint8_t *args)
 {
 	char *memory = NULL;
 	if (text.len >= text.cap && !text.failed) {
@@ -224,7 +224,7 @@ int print_device(FILE *out, const char *format, const uint8_t *args)
 	}
 	fault_hold(); // snprintf may have malloc's lock
 	int count = format_text(&text, format, args);
-	bool ok = write_text(out, text, format, args);
+	bool ok = print_write_text(out, text, format, args);
 	fault_release();
 	return ok ? count : -2;
 }

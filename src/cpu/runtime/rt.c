@@ -28,7 +28,7 @@ static uint64_t rt_clock(struct rt_warp *warp)
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
-static double compute(uint32_t op, volatile double a, volatile double b, volatile double c)
+static double rt_compute(uint32_t op, volatile double a, volatile double b, volatile double c)
 {
 	volatile double result = 0;
 	switch ((enum rt_op)op) {
@@ -63,7 +63,7 @@ static double rt_round_f64(struct rt_warp *warp, uint32_t op, uint32_t round, do
 
 	(void)warp;
 	fesetround(modes[round]);
-	double result = compute(op, a, b, c);
+	double result = rt_compute(op, a, b, c);
 	fesetround(old);
 	return result;
 }

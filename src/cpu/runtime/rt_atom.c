@@ -53,7 +53,7 @@ static always_inline uint64_t add_f64(uint64_t a_bits, uint64_t b_bits)
 }
 
 /* What an operation leaves in memory. */
-static always_inline uint64_t apply(enum rt_atom op, size_t size, bool shared, uint64_t old,
+static always_inline uint64_t rt_atom_apply(enum rt_atom op, size_t size, bool shared, uint64_t old,
 	uint64_t value, uint64_t expected)
 {
 	switch (op) {
@@ -87,7 +87,7 @@ static always_inline uint64_t apply(enum rt_atom op, size_t size, bool shared, u
 	}
 }
 
-static always_inline uint64_t load(const void *place, size_t size)
+static always_inline uint64_t rt_atom_load(const void *place, size_t size)
 {
 	uint64_t value = 0;
 	memcpy(&value, place, size);
@@ -99,7 +99,7 @@ static always_inline void store(void *place, size_t size, uint64_t value)
 	memcpy(place, &value, size);
 }
 
-OF_KERNELS static always_inline uint64_t load_whole(void *place, size_t size)
+OF_KERNELS static always_inline uint64_t rt_atom_load_whole(void *place, size_t size)
 {
 	return size == 4 ? __atomic_load_n((uint32_t *)place, __ATOMIC_RELAXED)
 		: __atomic_load_n((uint64_t *)place, __ATOMIC_RELAXED);
@@ -138,13 +138,13 @@ OF_KERNELS static always_inline uint64_t update(enum rt_atom op, void *place, si
 		swap(place, size, &expected, value);
 		return expected;
 	}
-	uint64_t old = load_whole(place, size);
-	while (!swap(place, size, &old, apply(op, size, false, old, value, 0))) {
+	uint64_t old = rt_atom_load_whole(place, size);
+	while (!swap(place, size, &old, rt_atom_apply(op, size, false, old, value, 0))) {
 	}
 	return old;
 }
 
-static always_inline bool is_shared(const struct rt_warp *warp, uint64_t at)
+static always_inline bool rt_atom_is_shared(const struct rt_warp *warp, uint64_t at)
 {
 	return at - (uintptr_t)warp->shared < RT_SHARED_WINDOW;
 }
@@ -162,15 +162,15 @@ OF_KERNELS static always_inline void each(struct rt_warp *warp, struct rt_lanes 
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
 		uint64_t at = arrays->at[lane];
-		uint64_t expected = load(value_of(arrays, 0, lane, size), size);
-		uint64_t value = op == RT_ATOM_CAS ? load(value_of(arrays, 1, lane, size), size)
-			: expected;
+		uint64_t expected = rt_atom_load(value_of(arrays, 0, lane, size), size);
+		uint64_t value = op == RT_ATOM_CAS
+			? rt_atom_load(value_of(arrays, 1, lane, size), size) : expected;
 		void *place = (void *)(uintptr_t)at;
 		uint64_t old;
 		warp->lane = lane;
-		if (is_shared(warp, at)) {
-			old = load(place, size);
-			store(place, size, apply(op, size, true, old, value, expected));
+		if (rt_atom_is_shared(warp, at)) {
+			old = rt_atom_load(place, size);
+			store(place, size, rt_atom_apply(op, size, true, old, value, expected));
 		} else {
 			old = update(op, place, size, value, expected);
 		}
@@ -178,7 +178,7 @@ OF_KERNELS static always_inline void each(struct rt_warp *warp, struct rt_lanes 
 	}
 }
 
-static bool is_one_place(const struct rt_lanes *arrays, uint32_t lanes)
+static bool rt_atom_is_one_place(const struct rt_lanes *arrays, uint32_t lanes)
 {
 	uint64_t first = arrays->at[__builtin_ctz(lanes)];
 	uint64_t differ = 0;
@@ -195,8 +195,8 @@ static always_inline uint64_t sum_up(struct rt_lanes *arrays, uint64_t *found, u
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
 		found[lane] = sum;
-		sum = apply(RT_ATOM_FADD, size, false, sum, load(value_of(arrays, 0, lane, size),
-			size), 0);
+		sum = rt_atom_apply(RT_ATOM_FADD, size, false, sum,
+			rt_atom_load(value_of(arrays, 0, lane, size), size), 0);
 	}
 	return sum;
 }
@@ -208,7 +208,7 @@ static always_inline void add_to_one(struct rt_warp *warp, struct rt_lanes *arra
 	uint64_t found[RT_MAX_WIDTH];
 	warp->lane = (uint32_t)__builtin_ctz(lanes);
 	void *place = (void *)(uintptr_t)arrays->at[warp->lane];
-	uint64_t old = load_whole(place, size);
+	uint64_t old = rt_atom_load_whole(place, size);
 	while (!swap(place, size, &old, sum_up(arrays, found, lanes, size, old))) {
 	}
 	for (; lanes != 0; lanes &= lanes - 1) {
@@ -220,8 +220,8 @@ static always_inline void add_to_one(struct rt_warp *warp, struct rt_lanes *arra
 OF_KERNELS static always_inline void add_floats(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size)
 {
-	if (lanes != 0 && is_one_place(arrays, lanes)
-	    && !is_shared(warp, arrays->at[__builtin_ctz(lanes)])) {
+	if (lanes != 0 && rt_atom_is_one_place(arrays, lanes)
+	    && !rt_atom_is_shared(warp, arrays->at[__builtin_ctz(lanes)])) {
 		add_to_one(warp, arrays, lanes, size);
 	} else {
 		each(warp, arrays, lanes, size, RT_ATOM_FADD);

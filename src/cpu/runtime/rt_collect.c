@@ -21,7 +21,8 @@ static uint32_t peers_of(const struct rt_exchange *x, uint32_t thread)
 	return peers;
 }
 
-static void release(struct rt_exchange *x, struct rt_warp *warp, uint32_t what, uint32_t set)
+static void collect_release(struct rt_exchange *x, struct rt_warp *warp, uint32_t what,
+	uint32_t set)
 {
 	collect_compute(x, warp, what & ~COLLECT_OPEN, set);
 	x->here &= ~set;
@@ -37,7 +38,7 @@ static void check(struct rt_exchange *x, struct rt_warp *warp, uint32_t some, ui
 		some &= ~set;
 		if (!(x->what[first] & COLLECT_OPEN)
 		    && (x->members[first] & ~(set | absent)) == 0) {
-			release(x, warp, x->what[first], set);
+			collect_release(x, warp, x->what[first], set);
 		}
 	}
 }
@@ -67,7 +68,7 @@ bool collect_release_open(struct rt_warp *warp)
 	for (uint32_t left = x->here; left != 0; left &= left - 1) {
 		uint32_t first = (uint32_t)__builtin_ctz(left);
 		if (x->what[first] & COLLECT_OPEN) {
-			release(x, warp, x->what[first], peers_of(x, first));
+			collect_release(x, warp, x->what[first], peers_of(x, first));
 			return true;
 		}
 	}

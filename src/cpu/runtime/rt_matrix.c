@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-static uint8_t *address_of(const struct rt_exchange *x, unsigned lane)
+static uint8_t *rt_matrix_address_of(const struct rt_exchange *x, unsigned lane)
 {
 	return (uint8_t *)(uintptr_t)(x->words[0][lane] | (uint64_t)x->words[1][lane] << 32);
 }
 
 /* wmma: bits from the matrix's address to an element; rows or columns are `stride` elements
  * apart. */
-static uint64_t offset_of(const struct mma *mma, enum mma_matrix matrix, unsigned lane, unsigned i,
-	uint32_t stride)
+static uint64_t rt_matrix_offset_of(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
+	unsigned i, uint32_t stride)
 {
 	struct mma_place place = mma_place(mma, matrix, lane, i);
 	uint64_t line = mma->by_column[0] ? place.column : place.row;
@@ -30,16 +30,17 @@ static unsigned piece_bits(const struct mma *mma, enum mma_matrix matrix)
 	return bits < 8 ? 32 : bits;
 }
 
-static void load_lane(struct rt_exchange *x, const struct mma *mma, enum mma_matrix matrix,
-	unsigned lane)
+static void rt_matrix_load_lane(struct rt_exchange *x, const struct mma *mma,
+	enum mma_matrix matrix, unsigned lane)
 {
 	unsigned bits = mma_bits(mma->types[matrix]);
 	unsigned piece = piece_bits(mma, matrix);
 	unsigned count = mma_elements(mma, matrix) * bits / piece;
 	uint32_t words[RT_WORDS] = {0};
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t offset = offset_of(mma, matrix, lane, i * piece / bits, x->words[2][lane]);
-		memcpy((uint8_t *)words + i * piece / 8, address_of(x, lane) + offset / 8,
+		uint64_t offset = rt_matrix_offset_of(mma, matrix, lane, i * piece / bits,
+			x->words[2][lane]);
+		memcpy((uint8_t *)words + i * piece / 8, rt_matrix_address_of(x, lane) + offset / 8,
 			piece / 8);
 	}
 	for (unsigned i = 0; i < mma_words(mma, matrix); i++) {
@@ -52,7 +53,7 @@ void mma_load(struct rt_exchange *x, uint32_t details, uint32_t matrix, uint32_t
 	struct mma mma = mma_decode(details);
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 		if (set >> lane & 1) {
-			load_lane(x, &mma, (enum mma_matrix)matrix, lane);
+			rt_matrix_load_lane(x, &mma, (enum mma_matrix)matrix, lane);
 		}
 	}
 }
@@ -65,8 +66,9 @@ static void store_lane(const struct rt_exchange *x, const struct mma *mma, unsig
 		words[i] = x->words[3 + i][lane];
 	}
 	for (unsigned i = 0; i < mma_elements(mma, MMA_D); i++) {
-		uint64_t offset = offset_of(mma, MMA_D, lane, i, x->words[2][lane]);
-		memcpy(address_of(x, lane) + offset / 8, (uint8_t *)words + (size_t)i * size, size);
+		uint64_t offset = rt_matrix_offset_of(mma, MMA_D, lane, i, x->words[2][lane]);
+		memcpy(rt_matrix_address_of(x, lane) + offset / 8, (uint8_t *)words
+			+ (size_t)i * size, size);
 	}
 }
 
@@ -123,7 +125,8 @@ void matrix_load(struct rt_exchange *x, uint32_t details, uint32_t set)
 	memset(rows, 0, sizeof(rows));
 	for (unsigned lane = 0; lane < 8 * count; lane++) {
 		if (set >> lane & 1) {
-			memcpy(rows[lane / 8][lane % 8], address_of(x, lane), sizeof(rows[0][0]));
+			memcpy(rows[lane / 8][lane % 8], rt_matrix_address_of(x, lane),
+				sizeof(rows[0][0]));
 		}
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -140,7 +143,8 @@ void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set)
 	}
 	for (unsigned lane = 0; lane < 8 * count; lane++) {
 		if (set >> lane & 1) {
-			memcpy(address_of(x, lane), rows[lane / 8][lane % 8], sizeof(rows[0][0]));
+			memcpy(rt_matrix_address_of(x, lane), rows[lane / 8][lane % 8],
+				sizeof(rows[0][0]));
 		}
 	}
 }

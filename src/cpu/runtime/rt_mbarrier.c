@@ -19,7 +19,7 @@ struct barrier {
 	uint64_t parity;
 };
 
-static struct barrier unpack(uint64_t bits)
+static struct barrier mbarrier_unpack(uint64_t bits)
 {
 	return (struct barrier){bits & MBARRIER_COUNT_MASK,
 		bits >> MBARRIER_PENDING_SHIFT & MBARRIER_COUNT_MASK, bits >> TX_SHIFT & TX_MASK,
@@ -33,7 +33,7 @@ static uint64_t pack(const struct barrier *b)
 		| (b->bytes & TX_MASK) << TX_SHIFT | b->parity << PARITY_SHIFT;
 }
 
-static void arrive(struct barrier *b, uint64_t count)
+static void mbarrier_arrive(struct barrier *b, uint64_t count)
 {
 	b->pending -= count < b->pending ? count : b->pending;
 }
@@ -41,10 +41,10 @@ static void arrive(struct barrier *b, uint64_t count)
 static void drop(struct barrier *b, uint64_t count)
 {
 	b->expected -= count < b->expected ? count : b->expected;
-	arrive(b, count);
+	mbarrier_arrive(b, count);
 }
 
-static void update(struct barrier *b, enum mbarrier_op op, uint64_t argument)
+static void mbarrier_update(struct barrier *b, enum mbarrier_op op, uint64_t argument)
 {
 	switch (op) {
 	case MBARRIER_EXPECT:
@@ -54,11 +54,11 @@ static void update(struct barrier *b, enum mbarrier_op op, uint64_t argument)
 		b->bytes -= argument;
 		break;
 	case MBARRIER_ARRIVE:
-		arrive(b, argument);
+		mbarrier_arrive(b, argument);
 		break;
 	case MBARRIER_ARRIVE_TX:
 		b->bytes += argument;
-		arrive(b, 1);
+		mbarrier_arrive(b, 1);
 		break;
 	case MBARRIER_DROP:
 		drop(b, argument);
@@ -87,11 +87,11 @@ uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_
 	if (op == MBARRIER_TEST_PARITY) {
 		return old >> PARITY_SHIFT ^ (argument & 1);
 	}
-	struct barrier b = unpack(old);
+	struct barrier b = mbarrier_unpack(old);
 	if (op == MBARRIER_INIT) {
 		b = (struct barrier){.expected = argument, .pending = argument};
 	} else {
-		update(&b, (enum mbarrier_op)op, argument);
+		mbarrier_update(&b, (enum mbarrier_op)op, argument);
 	}
 	uint64_t bits = pack(&b);
 	memcpy(place, &bits, sizeof(bits));

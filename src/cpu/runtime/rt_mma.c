@@ -39,8 +39,8 @@ static double real_of(uint32_t bits)
 }
 
 /* Element `index` of the words of one thread. */
-static double decode(const struct rt_exchange *x, unsigned lane, unsigned first, enum mma_type type,
-	unsigned index)
+static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned first,
+	enum mma_type type, unsigned index)
 {
 	unsigned bits = mma_bits(type);
 	unsigned at = index * bits;
@@ -115,8 +115,8 @@ static uint32_t encode_int(double value, bool saturates)
 	return (uint32_t)(int64_t)value;
 }
 
-static void encode(struct rt_exchange *x, unsigned lane, const struct mma *mma, unsigned index,
-	double value)
+static void rt_mma_encode(struct rt_exchange *x, unsigned lane, const struct mma *mma,
+	unsigned index, double value)
 {
 	uint32_t bits;
 	uint64_t wide;
@@ -148,27 +148,29 @@ static bool takes_part(const struct mma *mma, unsigned lane, unsigned batch)
 	return !mma_is_quad(mma) || lane / 4 % 4 == batch;
 }
 
-static size_t place_in(const struct mma *mma, enum mma_matrix matrix, unsigned lane, unsigned i)
+static size_t rt_mma_place_in(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
+	unsigned i)
 {
 	struct mma_place place = mma_place(mma, matrix, lane, i);
 	return place.row * (matrix == MMA_A ? mma->k : mma->n) + place.column;
 }
 
 /* Collect a matrix, row by row, from its fragments; what a missing thread has is zero. */
-static void gather(double *out, const struct rt_exchange *x, const struct mma *mma,
+static void rt_mma_gather(double *out, const struct rt_exchange *x, const struct mma *mma,
 	enum mma_matrix matrix, unsigned first, uint32_t set, unsigned batch)
 {
 	unsigned count = mma_elements(mma, matrix);
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 		for (unsigned i = 0; i < count && takes_part(mma, lane, batch); i++) {
-			out[place_in(mma, matrix, lane, i)] = set >> lane & 1
-				? decode(x, lane, first, mma->types[matrix], i) : 0;
+			out[rt_mma_place_in(mma, matrix, lane, i)] = set >> lane & 1
+				? rt_mma_decode(x, lane, first, mma->types[matrix], i) : 0;
 		}
 	}
 }
 
 /* Volatile: the mode of rounding is no matter to the compiler. */
-static double fused(enum mma_round round, volatile double a, volatile double b, volatile double c)
+static double rt_mma_fma(enum mma_round round, volatile double a, volatile double b,
+	volatile double c)
 {
 	static const int modes[] = {[MMA_ZERO] = FE_TOWARDZERO, [MMA_DOWN] = FE_DOWNWARD,
 		[MMA_UP] = FE_UPWARD};
@@ -183,14 +185,14 @@ static double fused(enum mma_round round, volatile double a, volatile double b, 
 }
 
 /* One element of D from a row of A and a column of B. */
-static double product(const struct mma *mma, const double *a, const double *b, double sum)
+static double rt_mma_product(const struct mma *mma, const double *a, const double *b, double sum)
 {
 	for (unsigned k = 0; k < mma->k; k++) {
 		double left = a[k];
 		double right = b[(size_t)k * mma->n];
 		switch (mma->types[MMA_A]) {
 		case MMA_F64:
-			sum = fused(mma->round, left, right, sum);
+			sum = rt_mma_fma(mma->round, left, right, sum);
 			break;
 		case MMA_B1:
 			sum += mma->is_and ? left * right : left != right;
@@ -210,13 +212,13 @@ static void multiply(struct rt_exchange *x, const struct mma *mma, uint32_t set,
 	double b[MAX_B];
 	unsigned words_a = mma_words(mma, MMA_A);
 	unsigned words_b = mma_words(mma, MMA_B);
-	gather(a, x, mma, MMA_A, 0, set, batch);
-	gather(b, x, mma, MMA_B, words_a, set, batch);
-	gather(d, x, mma, MMA_C, words_a + words_b, set, batch);
+	rt_mma_gather(a, x, mma, MMA_A, 0, set, batch);
+	rt_mma_gather(b, x, mma, MMA_B, words_a, set, batch);
+	rt_mma_gather(d, x, mma, MMA_C, words_a + words_b, set, batch);
 	for (unsigned row = 0; row < mma->m; row++) {
 		for (unsigned column = 0; column < mma->n; column++) {
 			double *sum = &d[row * mma->n + column];
-			*sum = product(mma, &a[(size_t)row * mma->k], &b[column], *sum);
+			*sum = rt_mma_product(mma, &a[(size_t)row * mma->k], &b[column], *sum);
 		}
 	}
 }
@@ -231,7 +233,8 @@ void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set)
 		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 			bool writes = (set >> lane & 1) && takes_part(&mma, lane, batch);
 			for (unsigned i = 0; i < count && writes; i++) {
-				encode(x, lane, &mma, i, d[place_in(&mma, MMA_D, lane, i)]);
+				rt_mma_encode(x, lane, &mma, i,
+					d[rt_mma_place_in(&mma, MMA_D, lane, i)]);
 			}
 		}
 	}

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static bool has(uint32_t set, uint32_t thread)
+static bool rt_warp_has(uint32_t set, uint32_t thread)
 {
 	return set >> thread & 1;
 }
@@ -20,22 +20,22 @@ static bool has(uint32_t set, uint32_t thread)
 static void give(struct rt_exchange *x, uint32_t set, unsigned word, uint32_t value)
 {
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
-		x->words[word][i] = has(set, i) ? value : x->words[word][i];
+		x->words[word][i] = rt_warp_has(set, i) ? value : x->words[word][i];
 	}
 }
 
-static void shuffle(struct rt_exchange *x, uint32_t set, uint32_t details)
+static void rt_warp_shuffle(struct rt_exchange *x, uint32_t set, uint32_t details)
 {
 	uint32_t values[RT_GROUP];
 	memcpy(values, x->words[0], sizeof(values));
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
-		if (!has(set, i)) {
+		if (!rt_warp_has(set, i)) {
 			continue;
 		}
 		bool in_range = false;
 		uint32_t from = collect_shfl_source((enum collect_shfl)details, i, x->words[1][i],
 			x->words[2][i], &in_range);
-		x->words[0][i] = values[from < RT_GROUP && has(set, from) ? from : i];
+		x->words[0][i] = values[from < RT_GROUP && rt_warp_has(set, from) ? from : i];
 		x->words[1][i] = in_range;
 	}
 }
@@ -45,12 +45,12 @@ static uint32_t ballot(const struct rt_exchange *x, uint32_t set)
 {
 	uint32_t bits = 0;
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
-		bits |= (uint32_t)(has(set, i) && x->words[0][i] != 0) << i;
+		bits |= (uint32_t)(rt_warp_has(set, i) && x->words[0][i] != 0) << i;
 	}
 	return bits;
 }
 
-static void vote(struct rt_exchange *x, uint32_t set, enum collect_vote kind)
+static void rt_warp_vote(struct rt_exchange *x, uint32_t set, enum collect_vote kind)
 {
 	uint32_t bits = ballot(x, set);
 	bool all = bits == set;
@@ -58,18 +58,18 @@ static void vote(struct rt_exchange *x, uint32_t set, enum collect_vote kind)
 	give(x, set, 0, kind == VOTE_ALL ? all : kind == VOTE_ANY ? any : all || !any);
 }
 
-static void match(struct rt_exchange *x, uint32_t set)
+static void rt_warp_match(struct rt_exchange *x, uint32_t set)
 {
 	uint32_t same[RT_GROUP] = {0};
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
-		for (uint32_t j = 0; j < RT_GROUP && has(set, i); j++) {
-			bool equal = has(set, j) && x->words[0][i] == x->words[0][j]
+		for (uint32_t j = 0; j < RT_GROUP && rt_warp_has(set, i); j++) {
+			bool equal = rt_warp_has(set, j) && x->words[0][i] == x->words[0][j]
 				&& x->words[1][i] == x->words[1][j];
 			same[i] |= (uint32_t)equal << j;
 		}
 	}
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
-		if (has(set, i)) {
+		if (rt_warp_has(set, i)) {
 			x->words[0][i] = same[i];
 			x->words[1][i] = same[i] == set;
 		}
@@ -121,7 +121,7 @@ static uint32_t reduce_two(enum collect_redux op, uint32_t a, uint32_t b)
 	}
 }
 
-static void reduce(struct rt_exchange *x, uint32_t set, uint32_t details)
+static void rt_warp_reduce(struct rt_exchange *x, uint32_t set, uint32_t details)
 {
 	enum collect_redux op = (enum collect_redux)(details & (REDUX_ABS - 1u));
 	uint32_t sign = details & REDUX_ABS ? 0x7fffffff : UINT32_MAX;
@@ -136,7 +136,7 @@ static void reduce(struct rt_exchange *x, uint32_t set, uint32_t details)
 	give(x, set, 0, result);
 }
 
-static void elect(struct rt_exchange *x, uint32_t set)
+static void rt_warp_elect(struct rt_exchange *x, uint32_t set)
 {
 	uint32_t leader = (uint32_t)__builtin_ctz(set);
 	give(x, set, 0, leader);
@@ -182,22 +182,22 @@ void collect_compute(struct rt_exchange *x, struct rt_warp *warp, uint32_t what,
 		give(x, set, 0, set);
 		break;
 	case COLLECT_SHFL:
-		shuffle(x, set, details);
+		rt_warp_shuffle(x, set, details);
 		break;
 	case COLLECT_BALLOT:
 		give(x, set, 0, ballot(x, set));
 		break;
 	case COLLECT_VOTE:
-		vote(x, set, (enum collect_vote)details);
+		rt_warp_vote(x, set, (enum collect_vote)details);
 		break;
 	case COLLECT_MATCH:
-		match(x, set);
+		rt_warp_match(x, set);
 		break;
 	case COLLECT_REDUX:
-		reduce(x, set, details);
+		rt_warp_reduce(x, set, details);
 		break;
 	case COLLECT_ELECT:
-		elect(x, set);
+		rt_warp_elect(x, set);
 		break;
 	default:
 		compute_matrix(x, op, details, set);

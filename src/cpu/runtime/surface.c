@@ -22,7 +22,7 @@ static bool bring_inside(int64_t *at, int64_t last, uint32_t bounds)
 }
 
 /* x in bytes, then row and slice. */
-static void locate(const struct surface_request *r, int64_t at[3], uint32_t unit)
+static void surface_locate(const struct surface_request *r, int64_t at[3], uint32_t unit)
 {
 	at[0] = (int64_t)r->at[0] * unit;
 	at[1] = 0;
@@ -67,13 +67,13 @@ uint32_t texel_half(float value)
 	return sign | (units + ((uint32_t)(exponent + 13) << 10));
 }
 
-static double clamp(double value, double low, double high)
+static double surface_clamp(double value, double low, double high)
 {
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
 
 /* The bits to store for a channel given as 32 bits. */
-static uint32_t encode(const struct texel_format *format, uint32_t bits)
+static uint32_t surface_encode(const struct texel_format *format, uint32_t bits)
 {
 	float real;
 	memcpy(&real, &bits, sizeof(real));
@@ -85,7 +85,8 @@ static uint32_t encode(const struct texel_format *format, uint32_t bits)
 	if (format->is_normalized) {
 		bool is_signed = format->kind == TEXEL_SINT;
 		double most = is_signed ? (double)signed_max : (double)unsigned_max;
-		return (uint32_t)(int32_t)nearbyint(clamp(real, is_signed ? -1 : 0, 1) * most);
+		return (uint32_t)(int32_t)nearbyint(surface_clamp(real, is_signed ? -1 : 0, 1)
+			* most);
 	}
 	if (format->kind == TEXEL_UINT) {
 		return bits < unsigned_max ? bits : unsigned_max;
@@ -102,7 +103,7 @@ static void store_formatted(const struct texel_format *format, const struct surf
 	for (unsigned c = 0; c < format->channels && c < r->count; c++) {
 		uint32_t bits;
 		memcpy(&bits, r->data + c * sizeof(bits), sizeof(bits));
-		bits = encode(format, bits);
+		bits = surface_encode(format, bits);
 		memcpy(to + c * size, &bits, size);
 	}
 }
@@ -114,7 +115,7 @@ struct reduction {
 	uint64_t value;
 };
 
-static uint64_t combine(const struct reduction *r, uint64_t a)
+static uint64_t surface_combine(const struct reduction *r, uint64_t a)
 {
 	uint64_t b = r->value;
 	bool is_less = r->is_wide ? (r->is_signed ? (int64_t)a < (int64_t)b : a < b)
@@ -133,19 +134,19 @@ static uint64_t combine(const struct reduction *r, uint64_t a)
 	}
 }
 
-static void reduce(const struct reduction *r, uint8_t *to)
+static void surface_reduce(const struct reduction *r, uint8_t *to)
 {
 	if (r->is_wide) {
 		uint64_t *place = (uint64_t *)(void *)to;
 		uint64_t old = __atomic_load_n(place, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(place, &old, combine(r, old), true,
+		while (!__atomic_compare_exchange_n(place, &old, surface_combine(r, old), true,
 			__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		}
 		return;
 	}
 	uint32_t *place = (uint32_t *)(void *)to;
 	uint32_t old = __atomic_load_n(place, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(place, &old, (uint32_t)combine(r, old), true,
+	while (!__atomic_compare_exchange_n(place, &old, (uint32_t)surface_combine(r, old), true,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 	}
 }
@@ -169,7 +170,7 @@ static void access_place(const struct surface *surface, struct surface_request *
 	default:
 		reduction.is_signed = r->is_formatted ? format->kind == TEXEL_SINT : r->is_signed;
 		memcpy(&reduction.value, r->data, r->size);
-		reduce(&reduction, place);
+		surface_reduce(&reduction, place);
 		break;
 	}
 }
@@ -181,7 +182,7 @@ enum surface_result surface_access(const struct surface *surface, struct surface
 	uint32_t size = r->is_formatted ? texel : r->size * r->count;
 	int64_t row = (int64_t)image->width * texel;
 	int64_t at[3];
-	locate(r, at, r->is_formatted ? texel : 1);
+	surface_locate(r, at, r->is_formatted ? texel : 1);
 	if (r->is_formatted && r->op != SURFACE_STORE && texel != r->size) {
 		return SURFACE_MISMATCH;
 	}

@@ -29,7 +29,7 @@ bool texture_reads_integers(const struct texture *t)
 		&& (t->format.bits == 32 || t->sampler.reads_integers);
 }
 
-static uint32_t float_bits(float value)
+static uint32_t texture_float_bits(float value)
 {
 	uint32_t bits;
 	memcpy(&bits, &value, sizeof(bits));
@@ -52,7 +52,7 @@ static uint32_t half_to_float(uint32_t half)
 		return sign | 0x7f800000u | fraction << 13;
 	}
 	if (exponent == 0) {
-		return sign | float_bits(ldexpf((float)fraction, -24));
+		return sign | texture_float_bits(ldexpf((float)fraction, -24));
 	}
 	return sign | (exponent + 112) << 23 | fraction << 13;
 }
@@ -63,7 +63,7 @@ static float linear_of_srgb(float c)
 }
 
 /* A channel that is stored as `bits` bits. */
-static uint32_t decode(const struct texture *t, unsigned channel, uint32_t stored)
+static uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored)
 {
 	const struct texel_format *format = &t->format;
 	unsigned unused = 32u - format->bits;
@@ -76,10 +76,11 @@ static uint32_t decode(const struct texture *t, unsigned channel, uint32_t store
 		return format->kind == TEXEL_SINT ? (uint32_t)extended : stored;
 	}
 	if (format->kind == TEXEL_SINT) {
-		return float_bits((float)fmax(extended / most, -1));
+		return texture_float_bits((float)fmax(extended / most, -1));
 	}
 	float value = (float)(stored / most);
-	return float_bits(t->sampler.is_srgb && channel < 3 ? linear_of_srgb(value) : value);
+	return texture_float_bits(t->sampler.is_srgb && channel < 3 ? linear_of_srgb(value)
+		: value);
 }
 
 static void read_texel(const struct texture *t, const struct image *image, const uint32_t at[3],
@@ -92,7 +93,7 @@ static void read_texel(const struct texture *t, const struct image *image, const
 	for (unsigned c = 0; c < t->format.channels; c++) {
 		uint32_t stored = 0;
 		memcpy(&stored, texel + c * size, size);
-		out[c] = decode(t, c, stored);
+		out[c] = texture_decode(t, c, stored);
 	}
 }
 
@@ -149,7 +150,7 @@ static double position(double x, const struct axis *axis, bool is_normalized)
 	return within(is_normalized ? x * axis->extent : x, -FAR, FAR);
 }
 
-static void place(struct axis *axis, double at, bool is_linear, int32_t offset)
+static void texture_place_axis(struct axis *axis, double at, bool is_linear, int32_t offset)
 {
 	int64_t fixed = (int64_t)floor((at - 0.5) * WEIGHT_ONE + 0.5);
 	axis->first = (is_linear ? fixed >> WEIGHT_BITS : (int64_t)floor(at)) + offset;
@@ -180,7 +181,7 @@ static unsigned find_face(const double v[3])
 }
 
 /* A vector as the face sees it: along its axis, s, t. */
-static void turn(const struct face *face, const double v[3], double out[3])
+static void texture_turn_to_face(const struct face *face, const double v[3], double out[3])
 {
 	for (unsigned i = 0; i < 3; i++) {
 		out[i] = v[face->axis[i]] * face->sign[i];
@@ -192,7 +193,7 @@ static unsigned project(const double v[3], double st[2])
 {
 	double turned[3] = {0};
 	unsigned face = find_face(v);
-	turn(&faces[face], v, turned);
+	texture_turn_to_face(&faces[face], v, turned);
 	st[0] = (turned[1] / turned[0] + 1) / 2;
 	st[1] = (turned[2] / turned[0] + 1) / 2;
 	return face;
@@ -247,20 +248,20 @@ static unsigned dimensions_of(const struct texture_request *r)
 	}
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t texture_min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint32_t slice_of(const struct texture_request *r, const struct image *image)
+static uint32_t texture_slice_of(const struct texture_request *r, const struct image *image)
 {
 	uint32_t cubes = image->slices / CUBE_FACES;
 	switch ((enum geometry)r->geometry) {
 	case GEOMETRY_1D_LAYERED:
 	case GEOMETRY_2D_LAYERED:
-		return smaller(r->layer, image->slices - 1);
+		return texture_min(r->layer, image->slices - 1);
 	case GEOMETRY_CUBE_LAYERED:
-		return cubes > 0 ? smaller(r->layer, cubes - 1) * CUBE_FACES : 0;
+		return cubes > 0 ? texture_min(r->layer, cubes - 1) * CUBE_FACES : 0;
 	default:
 		return 0;
 	}
@@ -274,12 +275,14 @@ static void place_cube(struct footprint *f, const struct texture_request *r, boo
 	f->crosses = f->texture->sampler.is_seamless && is_linear;
 	for (unsigned i = 0; i < 2; i++) {
 		f->axes[i].mode = ADDRESS_CLAMP;
-		place(&f->axes[i], position(st[i], &f->axes[i], true), is_linear, r->offset[i]);
+		texture_place_axis(&f->axes[i], position(st[i], &f->axes[i], true), is_linear,
+			r->offset[i]);
 	}
 }
 
 /* Repeating needs normalized coordinates; without them it is clamping. */
-static enum address_mode mode_of(const struct sampler *sampler, unsigned axis, bool is_normalized)
+static enum address_mode texture_mode_of(const struct sampler *sampler, unsigned axis,
+	bool is_normalized)
 {
 	enum address_mode mode = sampler->address[axis];
 	return is_normalized || mode == ADDRESS_BORDER ? mode : ADDRESS_CLAMP;
@@ -293,10 +296,10 @@ static void place_all(struct footprint *f, const struct texture *t, const struct
 		|| (t->sampler.is_linear && !r->has_integers && !texture_reads_integers(t));
 	bool is_normalized = t->sampler.is_normalized && !r->has_integers;
 	*f = (struct footprint){.texture = t, .image = image, .dimensions = dimensions_of(r),
-		.slice = slice_of(r, image)};
+		.slice = texture_slice_of(r, image)};
 	for (unsigned i = 0; i < 3; i++) {
 		f->axes[i].extent = extents[i];
-		f->axes[i].mode = mode_of(&t->sampler, i, is_normalized);
+		f->axes[i].mode = texture_mode_of(&t->sampler, i, is_normalized);
 	}
 	if (is_cube(r)) {
 		place_cube(f, r, is_linear);
@@ -304,7 +307,7 @@ static void place_all(struct footprint *f, const struct texture *t, const struct
 	}
 	for (unsigned i = 0; i < f->dimensions; i++) {
 		double at = r->has_integers ? r->at[i].i : r->at[i].f;
-		place(&f->axes[i], position(at, &f->axes[i], is_normalized), is_linear,
+		texture_place_axis(&f->axes[i], position(at, &f->axes[i], is_normalized), is_linear,
 			r->offset[i]);
 	}
 }
@@ -324,7 +327,7 @@ static void read_tap(const struct footprint *f, const unsigned step[3], uint32_t
 	// Three faces meet where both axes leave: clamping takes one of their texels.
 	unsigned face = f->crosses && beyond == 1
 		? cross_edge(f->face, index, f->image->width, at) : f->face;
-	at[2] = smaller(at[2] + face, f->image->slices - 1);
+	at[2] = texture_min(at[2] + face, f->image->slices - 1);
 	if (is_inside) {
 		read_texel(f->texture, f->image, at, out);
 	} else {
@@ -359,7 +362,7 @@ static void filter(const struct footprint *f, double out[4])
 }
 
 /* PTX ISA, tld4: counter-clockwise, beginning at the lower left. */
-static void gather(const struct footprint *f, unsigned component, uint32_t out[4])
+static void texture_gather(const struct footprint *f, unsigned component, uint32_t out[4])
 {
 	static const unsigned steps[4][3] = {{0, 1, 0}, {1, 1, 0}, {1, 0, 0}, {0, 0, 0}};
 	for (unsigned i = 0; i < 4; i++) {
@@ -388,8 +391,8 @@ static double footprint_length(const struct texture *t, const struct texture_req
 		double at[3];
 		double by[3];
 		const struct face *face = &faces[find_face(v)];
-		turn(face, v, at);
-		turn(face, d, by);
+		texture_turn_to_face(face, v, at);
+		texture_turn_to_face(face, d, by);
 		for (unsigned i = 0; i < 2; i++) {
 			d[i] = (by[i + 1] - at[i + 1] / at[0] * by[0]) / at[0] / 2 * extents[i];
 		}
@@ -442,7 +445,7 @@ static void read_bits(const struct texture *t, const struct texture_request *r, 
 	uint32_t level = place_level(t, r, &weight);
 	place_all(&f, t, &t->levels[level], r);
 	if (r->mode == TEXTURE_GATHER) {
-		gather(&f, r->component & 3, out);
+		texture_gather(&f, r->component & 3, out);
 		return;
 	}
 	if (weight == 0 && is_point(&f)) {
@@ -460,7 +463,7 @@ static void read_bits(const struct texture *t, const struct texture_request *r, 
 		}
 	}
 	for (unsigned c = 0; c < 4; c++) {
-		out[c] = float_bits((float)sum[c]);
+		out[c] = texture_float_bits((float)sum[c]);
 	}
 }
 
