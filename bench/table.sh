@@ -1,24 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: bench/table.sh FILE         the results in FILE as tables, in Markdown
-#        bench/table.sh -w PAGE      write them anew into PAGE, at each <!-- bench/table.sh FILE -->
-#        bench/table.sh -c PAGE      fail if PAGE has not what -w would write
+# usage: bench/table.sh FILE...      the results as tables, in Markdown
+#        bench/table.sh -w PAGE      replace the tables of PAGE
+#        bench/table.sh -c PAGE      fail if PAGE does not have what -w would write
 #
-# FILE has the lines that bench/run.sh writes.  Kernels (bench_cpu) are a table with a row each; some
-# other lines, named below, are a second one.  What misses its goal, or is behind width 1 or PoCL, is in
-# bold.  A page's tables end at <!-- end -->.
+# A FILE has the lines that bench/run.sh writes.  One file becomes all its tables: kernels (bench_cpu) are a
+# row each, and the lines that `labels` names below are the second table.  A value that misses its goal, or
+# is slower than width 1 or PoCL, is in bold.  Several files become one short table, `summary` below, with a
+# column for the CPU device and one for a GPU.
+#
+# In a page, a table begins at <!-- bench/table.sh FILE... --> and ends at <!-- end -->.
 
 set -eu
 
+# table FOLDER FILE...: FOLDER is what a link from the page to FILE begins with.
 table() {
-	[ -e "$1" ] || return 0
-	awk '
-	# What the second table has: case, what, and how it says that.
+	up=$1
+	shift
+	for file; do
+		[ -e "$file" ] || return 0
+	done
+	awk -v up="$up" '
+	# The rows of the second table: case, what, and the text of the row.
 	BEGIN {
 		labels = split( \
 			"cold cpu|process start to result|from process start to the result of the " \
-				"program above, CPU device, nothing cached\n" \
+				"README\047s program, CPU device, nothing cached\n" \
 			"cold cpu|kz_device_open|... of these: opening the device\n" \
 			"cold cpu|kz_module_compile|... loading NVRTC and compiling\n" \
 			"cold cpu|kz_module_kernel|... loading LLVM, PTX to machine code\n" \
@@ -58,13 +66,42 @@ table() {
 			"warm up: 8 sources, 2 processes|processes/one after the other|eight kernels " \
 				"with `cooperative_groups.h`: two processes of `kz_warm_up` over one " \
 				"after the other", label, "\n")
+		# The rows of the summary: the text, then case and what of the CPU device, then of a GPU.
+		summary_rows = split( \
+			"the program above, from its start to its result, nothing cached" \
+				"|cold cpu|process start to result|cold cuda|process start to result\n" \
+			"... started again" \
+				"|warm cpu|process start to result|warm cuda|process start to result\n" \
+			"a kernel that does nothing, launched and waited for" \
+				"|latency|kz_launch, sync||\n" \
+			"a checked launch of six arguments, over the bare driver call" \
+				"|||launch|kudzu/bare\n" \
+			"`2 * a` on 16 floats: new array, launch, release" \
+				"|array: 2 * a to a new array, float32, 16|kudzu" \
+				"|array: 2 * a to a new array, float32, 16|kudzu\n" \
+			"a compile, over bare `nvrtcCompileProgram` with the same options" \
+				"|compile saxpy|kudzu/bare|compile saxpy|kudzu/bare\n" \
+			"a kernel that adds vectors of 16 Mi floats, over `gcc -O3`" \
+				"|cpu: vecadd 16Mi|kudzu/gcc||\n" \
+			"a tiled product of 512 x 512 matrices, over `gcc -O3`" \
+				"|cpu: matmul 512|kudzu/gcc||\n" \
+			"an inclusive scan of 1 Mi integers, the slowest kernel, over `gcc -O3`" \
+				"|cpu: inclusive scan 1Mi|kudzu/gcc||\n" \
+			"array operations, median: over `gcc -O3`; on the GPU over CuPy" \
+				"|arrays|median|arrays|median", summary, "\n")
+	}
+	FNR == 1 {
+		files++
+		kind = "cpu"
 	}
 	# The same where there is a GPU.
 	value("case") == "machine" && value("gpu") != "" {
+		kind = "gpu"
+		device[kind] = value("gpu")
 		machine = machine ", " value("gpu") ", driver " value("driver")
 		labels = split( \
 			"cold cuda|process start to result|from process start to the result of the " \
-				"program above, nothing cached\n" \
+				"README\047s program, nothing cached\n" \
 			"cold cuda|kz_device_open|... of these: the driver, and a context\n" \
 			"warm cuda|process start to result|the same process, started again\n" \
 			"launch|kudzu|a checked launch of six arguments, without waiting for it\n" \
@@ -150,7 +187,12 @@ table() {
 		threads = value("threads")
 	}
 	value("case") == "machine" && value("date") != "" {
-		machine = "[" value("date") "](" FILENAME "), " value("cpu") ", " value("cores") " cores"
+		processor = value("cpu")
+		if (value("family") != "") {
+			processor = processor " (family " value("family") ", model " value("model") ")"
+		}
+		device["cpu"] = device["cpu"] == "" ? processor ", " value("cores") " cores" : device["cpu"]
+		machine = "[" value("date") "](" up FILENAME "), " processor ", " value("cores") " cores"
 		other = ""
 		for (i = split("gcc GCC llvm LLVM pocl PoCL", parts) - 1; i > 0; i -= 2) {
 			if (value(parts[i]) != "") {
@@ -199,29 +241,64 @@ table() {
 			number /= 1000
 			unit = "ms"
 		}
-		if (!(key in one) && number != "") {
-			one[key] = short(number) (unit ~ /s$/ ? " " unit : "")
+		if (!((kind, key) in one) && number != "") {
+			one[kind, key] = short(number) (unit ~ /s$/ ? " " unit : "")
 		}
+	}
+	# Sort list[1..n] and return its median.
+	function median(list, n, i, k, x) {
+		for (i = 2; i <= n; i++) {
+			x = list[i]
+			for (k = i - 1; k > 0 && list[k] > x; k--) {
+				list[k + 1] = list[k]
+			}
+			list[k + 1] = x
+		}
+		return n ? (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2 : ""
 	}
 	# The cases of one number of threads, in order, as a line.
-	function array_row(t, n, i, k, x, within) {
+	function array_row(t, n, i, list, middle, within) {
 		n = arrays[t]
-		for (i = 2; i <= n; i++) {
-			x = array[t, i]
-			for (k = i - 1; k > 0 && array[t, k] > x; k--) {
-				array[t, k + 1] = array[t, k]
-			}
-			array[t, k + 1] = x
-		}
 		for (i = 1; i <= n; i++) {
-			within += array[t, i] <= 1.25
+			list[i] = array[t, i]
+			within += list[i] <= 1.25
 		}
+		middle = median(list, n)
 		return "| " n " array operations and reductions on the CPU device, over gcc -O3, " t \
-			" thread" (t == 1 ? "" : "s") " | " short(array[t, 1]) " to " short(array[t, n]) \
-			", median " short((array[t, int((n + 1) / 2)] + array[t, int(n / 2) + 1]) / 2) \
-			"; " within " cases at most 1.25 |\n"
+			" thread" (t == 1 ? "" : "s") " | " short(list[1]) " to " short(list[n]) \
+			", median " short(middle) "; " within " cases at most 1.25 |\n"
+	}
+	# The ratios of array operations: on one thread over gcc, on a GPU over CuPy.
+	function array_medians(i, n, list, name) {
+		for (i = 1; i <= arrays[1]; i++) {
+			list[i] = array[1, i]
+		}
+		one["cpu", "arrays|median"] = short(median(list, arrays[1]))
+		for (i = 1; i <= operation_count; i++) {
+			name = operations[i]
+			if (gpu[name, "cupy"] != "") {
+				list[++n] = gpu[name, "kudzu"] / gpu[name, "cupy"]
+			}
+		}
+		one["gpu", "arrays|median"] = short(median(list, n))
+	}
+	function cell(kind, key) {
+		return (kind, key) in one ? one[kind, key] : "-"
+	}
+	function print_summary(i, parts) {
+		array_medians()
+		print "| | CPU device, " device["cpu"] " | " device["gpu"] " |\n|---|---|---|"
+		for (i = 1; i <= summary_rows; i++) {
+			split(summary[i], parts, "|")
+			print "| " parts[1] " | " cell("cpu", parts[2] "|" parts[3]) " | " \
+				cell("gpu", parts[4] "|" parts[5]) " |"
+		}
 	}
 	END {
+		if (files > 1) {
+			print_summary()
+			exit
+		}
 		if (machine != "") {
 			print machine (operation_count ? "" : other) "; medians" (count ? ", of ratios less is better but for how " \
 				"much faster two threads are" : "") ".\n"
@@ -252,8 +329,8 @@ table() {
 		}
 		for (i = 1; i <= labels; i++) {
 			split(label[i], parts, "|")
-			if (one[parts[1] "|" parts[2]] != "") {
-				rows = rows "| " parts[3] " | " one[parts[1] "|" parts[2]] " |\n"
+			if (one[kind, parts[1] "|" parts[2]] != "") {
+				rows = rows "| " parts[3] " | " one[kind, parts[1] "|" parts[2]] " |\n"
 			}
 		}
 		for (i = 1; i <= groups; i++) {
@@ -262,18 +339,23 @@ table() {
 		if (rows != "") {
 			printf "%s| | |\n|---|---|\n%s", count || operation_count ? "\n" : "", rows
 		}
-	}' "$1"
+	}' "$@"
 }
 
 # The page with its tables as they should be.
 page() {
 	inside=
+	up=
+	case $1 in
+	docs/*) up=../ ;;
+	esac
 	while IFS= read -r line; do
 		case $line in
 		'<!-- bench/table.sh '*' -->')
-			file=${line#'<!-- bench/table.sh '}
+			files=${line#'<!-- bench/table.sh '}
 			printf '%s\n' "$line"
-			table "${file%' -->'}"
+			# shellcheck disable=SC2086 # a list
+			table "$up" ${files%' -->'}
 			inside=1
 			;;
 		'<!-- end -->')
@@ -294,6 +376,6 @@ case $1 in
 	page "$2" | diff -u "$2" - || { echo "$2: run bench/table.sh -w $2" >&2; exit 1; }
 	;;
 *)
-	table "$1"
+	table '' "$@"
 	;;
 esac

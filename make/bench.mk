@@ -38,7 +38,7 @@ $(BUILD)/bench/bench_cpu: private LDFLAGS += $(cpu-objects) -pthread
 bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU, as tables
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
 	@bench/table.sh $(BUILD)/bench.ndjson
-bench-cpu: all $(bench-programs) $(BUILD)/libcuda-stub.so ## those that the README shows, in minutes
+bench-cpu: all $(bench-programs) $(BUILD)/libcuda-stub.so ## kernels and launches on the CPU device, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
 gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \

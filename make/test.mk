@@ -144,6 +144,7 @@ golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expec
 	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \
 		$(nvrtc) $(test-cache) $(BUILD)/samples/$$name </dev/null >$$out.new && mv $$out.new $$out || exit 1; done
 	@.ci/check-layers --write $(BUILD) $(LAYERS)
+	@bench/table.sh -w README.md && bench/table.sh -w docs/performance.md
 
 # The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it too.
 .PHONY: check-driver check-large check-features
