@@ -3,12 +3,11 @@
 #
 # usage: bench/run.sh BUILD [cpu | rest | gpu]
 #
-# Run the benchmarks: kernels and launches on the CPU device (minutes), the rest of those that need no GPU, both if
-# nothing is named, or those that need one.  The output is one JSON object a line, the machine first;
-# bench/results/ keeps it by date, bench/table.sh makes tables of it.
+# Run the benchmarks.  `cpu` times kernels and launches on the CPU device, in minutes.  `rest` runs what else needs
+# no GPU, `gpu` what needs one.  Without a name `cpu` and `rest` run.  The output is one JSON object a line, the
+# machine first.  bench/results keeps it by date; bench/table.sh makes tables of it.
 #
-# The kernels' times for one thread are the clock's; BENCH_CPU=-p takes the processor's, for a machine
-# that is not alone.
+# A kernel's time on one thread is wall time.  BENCH_CPU=-p takes processor time, for a machine with other work.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,10 +23,16 @@ version() {
 	fi
 }
 
+# processor FIELD: what Linux says of the first processor.
+processor() {
+	sed -n "s/^$1[[:blank:]]*: //p" /proc/cpuinfo | head -n 1
+}
+
 machine() {
-	cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 	printf '{"case":"machine","date":"%s","version":"%s","cpu":"%s","cores":%s' \
-		"$(date -u +%Y-%m-%d)" "$("$build/kudzu" --version)" "$cpu" "$(nproc)"
+		"$(date -u +%Y-%m-%d)" "$("$build/kudzu" --version)" "$(processor 'model name')" "$(nproc)"
+	version family processor 'cpu family'
+	version model processor model
 	version gcc gcc -dumpfullversion
 	version llvm "$(.ci/find-llvm)" --version
 	# shellcheck disable=SC2016 # dpkg's dollar
