@@ -32,6 +32,9 @@ DATADIR ?= $(datadir)
 # Recipes do not quote paths; one with a space would end up somewhere else.
 $(foreach v,BUILD BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR DESTDIR,\
 	$(if $(word 2,$($v)),$(error $v='$($v)': a path without spaces is needed)))
+# They become part of the library, of kudzu.pc and of links, so the working directory must not matter.
+$(foreach v,BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR,\
+	$(if $(filter /%,$($v)),,$(error $v='$($v)': an absolute path is needed)))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
