@@ -24,18 +24,18 @@ static const char *const sregs[] = {
 static const char head[] =
 	"<!-- Made by `make docs/ptx.md` from src/cpu/ptx/ptx.def; do not edit. -->\n"
 	"# The PTX that the CPU device runs\n\n"
-	"All of PTX up to ISA 9.0, `.target sm_50` to `sm_120`, as NVRTC, nvcc and clang write it or\n"
-	"by hand, but for what is *unsupported* or in the last table, for variables of type\n"
-	"`.texref`, `.samplerref` and `.surfref`, and for clusters: that is refused when a module\n"
-	"is loaded or a kernel of it is asked for, with the instruction and its line.  A guard\n"
-	"(`@%p`) may stand before any instruction.  All results are the same with one lane or 32,\n"
-	"with one worker or many.\n\n"
-	"*exact*: the bits that the PTX ISA defines; integers and IEEE arithmetic in every direction\n"
-	"of rounding.  Else the table says how far a result may be from the true value.  The bits of\n"
-	"a NaN are only defined where the ISA defines them.  Sums of floats by `atom` and `red` depend\n"
-	"on the order in which threads come.\n\n"
-	"In the modifiers, parts between `|` exclude each other; those in brackets may be left out;\n"
-	"`=` says for which types.  `iN` is `uN` and `sN`.\n";
+	"The device runs all of PTX up to ISA 9.0, for `.target sm_50` to `sm_120`, written by NVRTC, nvcc,\n"
+	"clang, or by hand.  The exceptions are what a row below calls *unsupported*, the last table, variables\n"
+	"of type `.texref`, `.samplerref` and `.surfref`, and clusters.  The device refuses these when it\n"
+	"loads a module or when a kernel of it is asked for, with the instruction and its line.  A guard\n"
+	"(`@%p`) may stand before any instruction.  All results are the same with one lane or 32, and with\n"
+	"one worker or many.\n\n"
+	"*exact*: the result has the bits that the PTX ISA defines, for integers and for IEEE arithmetic in\n"
+	"every direction of rounding.  Otherwise the table has the largest distance from the true value.\n"
+	"The bits of a NaN are defined only where the ISA defines them.  Sums of floats by `atom` and `red`\n"
+	"depend on the order in which threads come.\n\n"
+	"In the modifiers, parts between `|` exclude each other, parts in brackets are optional, and `=`\n"
+	"names the types that have the modifier.  `iN` is `uN` and `sN`.\n";
 
 /* "?lo|hi=s32 @gs": groups, with dots; `@` are state spaces, "hint" is for caches. */
 static void print_group(const char *group, size_t len)
