@@ -89,6 +89,9 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload registers)
 $(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) -ldl
+$(BUILD)/tests/security/program: tests/security/program.c $(BUILD)/config $(BUILD)/libkudzu.a
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -Iinclude $(MODE_$(MODE)) \
+		-pthread -o $@ $< $(BUILD)/libkudzu.a $(LIBS)
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
 	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
 
@@ -121,7 +124,7 @@ plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check check-unit check-kudzu check-cpu check-samples
 checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md check-env \
-	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen))
+	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen check-security))
 check: $(checks) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
@@ -161,7 +164,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
 
-.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen
+.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-security
 # The command has one thread: tsan has nothing to find in what it prints.
 check-cli: all
 	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
@@ -187,6 +190,8 @@ check-pycuda:
 	$(call step,$@,.ci/check-pycuda)
 check-citizen: lib $(CITIZEN)
 	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
+check-security: lib $(BUILD)/tests/security/program $(BUILD)/libcuda-stub.so ## others make no program run their code
+	$(call step,$@,tests/security/check $(BUILD))
 check-ffi: lib
 	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
 docs/ptx.md: $(BUILD)/docs/ptx FORCE

@@ -378,6 +378,10 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 	}
 	diagnosis->end = &diagnosis->first;
 	diagnosis_add(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
+	if (env_is_privileged()) {
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "environment", "ignored, and nothing is "
+			"cached: the program has rights that its user lacks", NULL);
+	}
 	look_at_cpu(diagnosis);
 	look_at_gpus(diagnosis);
 	look_at_choice(diagnosis);
