@@ -13,7 +13,8 @@
  * The compiler reads one source at a time in a process, however many threads ask: eight kernels with
  * big headers take as long in two threads as in one.  So this is the one call of the library that
  * starts programs: `kudzu worker`, which compiles into the cache on disk.  Where the command is not
- * installed, the calling thread compiles one source after the other.
+ * installed, or others may have written its file, the calling thread compiles one source after the
+ * other.
  */
 #include <kudzu/image.h>
 #include <kudzu/memory.h>

@@ -2,83 +2,81 @@
 /*
  * kudzu cpu: becomes another program, for which the CPU device's driver is the CUDA driver.
  *
- * The driver lies under NVIDIA's names in a folder of its own, kudzu-cpu/libcuda.so.1 beside
- * libkudzu.so, put there by `make` and `make install`; so all there is to do is to put that folder
- * in front of LD_LIBRARY_PATH.  Nothing is made at run time, and nothing has to be removed.
+ * `make` and `make install` put the driver under NVIDIA's names into a folder beside it,
+ * kudzu-cpu/libcuda.so.1.  This command puts that folder in front of LD_LIBRARY_PATH, and makes nothing
+ * that would have to be removed.  It opens the CPU device to learn which driver the library takes, so
+ * there is one rule for where that is looked for, and for whose files are trusted (src/drv/drv.c).
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
+#include "cli/report.h"
 
 #include <kudzu/kudzu.h>
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define SONAME "libkudzu-cpu.so"
 #define FOLDER "kudzu-cpu"
-#define DRIVER FOLDER "/libcuda.so.1"
 
-/* The absolute path of what lies beside a file, freed with free; NULL if it is not there. */
-static char *find_beside(const char *file, const char *name)
+/* The path of the driver that the library loads, freed with free; NULL after a message. */
+static char *cpu_driver_path(void)
 {
-	char *real = realpath(file, NULL);
-	char *found = NULL;
-	if (real) {
-		*strrchr(real, '/') = '\0';
-		size_t size = strlen(real) + 1 + strlen(name) + 1;
-		found = malloc(size);
-		if (found) {
-			snprintf(found, size, "%s/%s", real, name);
-		}
-		if (found && access(found, R_OK) != 0) {
-			free(found);
-			found = NULL;
-		}
-		free(real);
-	}
-	return found;
-}
-
-/* The folder with the driver under NVIDIA's name: where KUDZU_CPU_DRIVER says, else beside the
- * library. */
-static char *find_folder(void)
-{
-	const char *chosen = secure_getenv("KUDZU_CPU_DRIVER");
-	const char *beside = chosen;
-	Dl_info info;
-	if ((!chosen || !*chosen) && dladdr((void *)kz_version_string, &info)) {
-		beside = info.dli_fname;
-	}
-	char *driver = beside ? find_beside(beside, DRIVER) : NULL;
-	if (driver && strpbrk(driver, ":;")) {
-		fprintf(stderr, "kudzu cpu: LD_LIBRARY_PATH cannot name '%s': its marks part folders\n",
-			driver);
-		free(driver);
+	kz_device *dev = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	if (kz_device_open(&dev, "cpu", &err)) {
+		report_error(&err);
+		kz_error_clear(&err);
 		return NULL;
 	}
-	if (driver) {
-		*strrchr(driver, '/') = '\0';
-	} else {
-		fprintf(stderr, "kudzu cpu: there is no %s beside '%s'; was Kudzu built without"
-			" the CPU device?\n", DRIVER, beside ? beside : "the library");
+	/* It is loaded: this finds it by its soname. */
+	void *driver = dlopen(SONAME, RTLD_NOLOAD | RTLD_LAZY);
+	struct link_map *map = NULL;
+	char *path = driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL)
+		: NULL;
+	if (!path) {
+		fprintf(stderr, "kudzu cpu: the CPU device's driver is not " SONAME "\n");
 	}
-	return driver;
+	kz_device_close(dev);
+	return path;
 }
 
-/* The folder comes first, what the variable said before stays behind it. */
-static bool put_in_front(const char *folder)
+/* The folder beside the driver that has it under NVIDIA's name; false after a message. */
+static bool cpu_find_folder(char *out, size_t size)
 {
-	const char *old = secure_getenv("LD_LIBRARY_PATH");
-	size_t size = strlen(folder) + 1 + (old ? strlen(old) : 0) + 1;
-	char *path = malloc(size);
-	if (!path) {
+	char link[PATH_MAX + 32];
+	char *driver = cpu_driver_path();
+	if (!driver) {
 		return false;
 	}
-	snprintf(path, size, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
+	snprintf(out, size, "%.*s/" FOLDER, (int)(strrchr(driver, '/') - driver), driver);
+	snprintf(link, sizeof(link), "%s/libcuda.so.1", out);
+	char *real = realpath(link, NULL);
+	const char *wrong = !real || strcmp(real, driver) != 0 ? "is not a link to the driver beside it"
+		: strpbrk(out, ":;") ? "cannot be in LD_LIBRARY_PATH: its marks part folders" : NULL;
+	if (wrong) {
+		fprintf(stderr, "kudzu cpu: '%s' %s\n", link, wrong);
+	}
+	free(real);
+	free(driver);
+	return !wrong;
+}
+
+/* The folder comes first; what the variable said before stays behind it. */
+static bool cpu_put_in_front(const char *folder)
+{
+	const char *old = secure_getenv("LD_LIBRARY_PATH");
+	char *path;
+	if (asprintf(&path, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "") < 0) {
+		return false;
+	}
 	bool ok = setenv("LD_LIBRARY_PATH", path, 1) == 0;
 	free(path);
 	return ok;
@@ -94,13 +92,11 @@ int cpu_main(int argc, char **argv)
 		fprintf(stderr, "kudzu cpu: no program given; see `kudzu help cpu`\n");
 		return CLI_USAGE;
 	}
-	char *folder = find_folder();
-	if (!folder) {
+	char folder[PATH_MAX + 16];
+	if (!cpu_find_folder(folder, sizeof(folder))) {
 		return CLI_FAILED;
 	}
-	bool ok = put_in_front(folder);
-	free(folder);
-	if (!ok) {
+	if (!cpu_put_in_front(folder)) {
 		fprintf(stderr, "kudzu cpu: out of memory\n");
 		return CLI_FAILED;
 	}

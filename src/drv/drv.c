@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/trust.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -235,10 +236,41 @@ static void provider_release(struct provider *provider)
 	}
 }
 
-/* Try one name.  A name that cannot be opened is not a failure yet: *out stays NULL, the loader's
- * reason is added to `reasons`. */
+/* Where a provider may be, owned by the caller. */
+struct search {
+	char *names[2];
+	size_t count;
+	bool is_named;    /* by the user, or for the loader to find; else the file has to be trusted */
+	kz_error refused; /* why a file is not */
+	struct str reasons;
+};
+
+/* Open one name.  That it cannot be opened is not a failure yet: *out is NULL, and the reasons have a line
+ * more. */
+static kz_status open_name(void **out, struct search *search, const char *name, kz_error *err)
+{
+	char text[512];
+	char *path = NULL;
+	kz_error why = KZ_ERROR_INIT;
+	*out = NULL;
+	if (!search->is_named && trust_find(&path, name, &providers, &why)) {
+		if (why.status == KZ_PERMISSION) {
+			error_copy(&search->refused, &why);
+		}
+		str_addf(&search->reasons, "%s\n", why.message);
+		return why.status == KZ_NO_MEMORY ? error_no_memory(err) : KZ_OK;
+	}
+	*out = dl_open(path ? path : name, text, sizeof(text));
+	if (!*out) {
+		str_addf(&search->reasons, "%s\n", text);
+	}
+	mem_free(path);
+	return KZ_OK;
+}
+
+/* Take the provider of a name, or load it; *out stays NULL if the name cannot be opened. */
 static kz_status try_name(struct drv **out, enum drv_provider kind, const char *name,
-	struct str *reasons, kz_error *err)
+	struct search *search, kz_error *err)
 {
 	for (struct provider *p = providers; p; p = p->next) {
 		if (p->drv.provider == kind && strcmp(p->name, name) == 0) {
@@ -246,11 +278,10 @@ static kz_status try_name(struct drv **out, enum drv_provider kind, const char *
 			return KZ_OK;
 		}
 	}
-	char why[512];
-	void *object = dl_open(name, why, sizeof(why));
+	void *object;
+	kz_status st = open_name(&object, search, name, err);
 	if (!object) {
-		str_addf(reasons, "%s\n", why);
-		return KZ_OK;
+		return st;
 	}
 	struct provider *p = mem_zalloc(1, sizeof(*p));
 	if (!p || !(p->name = mem_strdup(name))) {
@@ -260,10 +291,9 @@ static kz_status try_name(struct drv **out, enum drv_provider kind, const char *
 	}
 	p->drv.provider = kind;
 	p->drv.object = object;
-	kz_status status = load(p, name, err);
-	if (status) {
+	if ((st = load(p, name, err))) {
 		provider_release(p);
-		return status;
+		return st;
 	}
 	p->next = providers;
 	providers = p;
@@ -271,12 +301,7 @@ static kz_status try_name(struct drv **out, enum drv_provider kind, const char *
 	return KZ_OK;
 }
 
-/* Where a provider may be, owned by the caller; false when memory runs out. */
-struct search {
-	char *names[2];
-	size_t count;
-};
-
+/* False when memory runs out, as of what follows. */
 static bool search_add(struct search *search, char *name)
 {
 	search->names[search->count++] = name;
@@ -287,6 +312,7 @@ static bool search_init(struct search *search, enum drv_provider kind)
 {
 	bool cuda = kind == DRV_CUDA;
 	const char *chosen = env_get(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
+	search->is_named = cuda || (chosen && chosen[0]);
 	if (chosen && chosen[0]) {
 		return search_add(search, mem_strdup(chosen));
 	}
@@ -304,8 +330,7 @@ static bool search_init(struct search *search, enum drv_provider kind)
 }
 
 /* Nothing could be opened: say what was tried, and keep the loader's reasons. */
-static kz_status not_found(
-	const struct search *search, enum drv_provider kind, struct str *reasons, kz_error *err)
+static kz_status not_found(struct search *search, enum drv_provider kind, kz_error *err)
 {
 	static const struct {
 		const char *name;
@@ -314,14 +339,21 @@ static kz_status not_found(
 		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or set KUDZU_DEVICE=cpu"},
 		[DRV_CPU] = {"CPU", "build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file"},
 	};
+	const char *hint = kinds[kind].hint;
 	bool mine = error_is_clean(err);
-	const char *second = search->count > 1 ? search->names[1] : NULL;
-	error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s",
-		kinds[kind].name, search->names[0], second ? " and '" : "", second ? second : "",
-		second ? "'" : "");
+	if (search->refused.status) {
+		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: %s", kinds[kind].name,
+			search->refused.message);
+		hint = "let nobody else write there, or set KUDZU_CPU_DRIVER to the file";
+	} else {
+		const char *second = search->count > 1 ? search->names[1] : NULL;
+		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s",
+			kinds[kind].name, search->names[0], second ? " and '" : "",
+			second ? second : "", second ? "'" : "");
+	}
 	if (mine) {
-		error_add_hint(err, kinds[kind].hint);
-		error_take_log(err, str_take(reasons));
+		error_add_hint(err, hint);
+		error_take_log(err, str_take(&search->reasons));
 	}
 	return KZ_NO_DRIVER;
 }
@@ -329,22 +361,21 @@ static kz_status not_found(
 kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 {
 	*out = NULL;
-	struct search search = {0};
-	struct str reasons = STR_INIT;
-	kz_status status = search_init(&search, kind) ? KZ_OK : error_no_memory(err);
+	struct search search = {.refused = KZ_ERROR_INIT, .reasons = STR_INIT};
+	kz_status st = search_init(&search, kind) ? KZ_OK : error_no_memory(err);
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; !status && !*out && i < search.count; i++) {
-		status = try_name(out, kind, search.names[i], &reasons, err);
+	for (size_t i = 0; !st && !*out && i < search.count; i++) {
+		st = try_name(out, kind, search.names[i], &search, err);
 	}
 	pthread_mutex_unlock(&lock);
-	if (!status && !*out) {
-		status = not_found(&search, kind, &reasons, err);
+	if (!st && !*out) {
+		st = not_found(&search, kind, err);
 	}
-	str_free(&reasons);
+	str_free(&search.reasons);
 	for (size_t i = 0; i < search.count; i++) {
 		mem_free(search.names[i]);
 	}
-	return status;
+	return st;
 }
 
 static char *take_driver_log(const struct drv *drv)

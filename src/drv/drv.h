@@ -49,7 +49,8 @@ struct drv {
  *
  * DRV_CUDA is KUDZU_CUDA_DRIVER if set, else libcuda.so.1, else libcuda.so.  DRV_CPU is
  * KUDZU_CPU_DRIVER if set, else libkudzu-cpu.so beside the library (or program) that holds this
- * function, else in the library folder that was compiled in.
+ * function, else in the library folder that was compiled in.  The last two must be trusted
+ * (base/trust.h).
  */
 kz_status drv_open(struct drv **out, enum drv_provider provider, kz_error *err);
 

@@ -17,6 +17,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/store.h"
+#include "base/trust.h"
 #include "module/warm.h"
 
 #include <kudzu/warm.h>
@@ -55,31 +56,33 @@ struct warm_up {
 
 /* The program */
 
-static bool can_run(char *path)
+static bool can_run(const char *path)
 {
-	return path && path[0] == '/' && access(path, X_OK) == 0 && file_is_regular(path);
+	return path[0] == '/' && access(path, X_OK) == 0 && file_is_regular(path);
 }
 
-/* `kudzu`, freed with mem_free: what KUDZU_COMMAND says, else beside the library, else where it is
- * installed with it.  NULL if there is none. */
+/* `kudzu`, freed with mem_free: what KUDZU_COMMAND names, else beside the library or where it is installed
+ * with it, if the file is trusted.  NULL if there is none: then this process compiles alone. */
 static char *find_program(void)
 {
 	static const char *const places[] = {"kudzu", "../bin/kudzu", "../../bin/kudzu"};
 	const char *wanted = env_get("KUDZU_COMMAND");
-	char *path = wanted ? mem_strdup(wanted) : NULL;
-	char *library = wanted ? NULL : dl_path((const void *)places);
+	if (wanted) {
+		return can_run(wanted) ? mem_strdup(wanted) : NULL;
+	}
+	char *library = dl_path(places);
 	char *folder = library ? file_folder(library) : NULL;
-	for (size_t i = 0; folder && i < countof(places) && !can_run(path); i++) {
+	char *program = NULL;
+	for (size_t i = 0; folder && i < countof(places) && !program; i++) {
+		char *path = file_join(folder, places[i]);
+		if (path && can_run(path)) {
+			(void)trust_find(&program, path, places, NULL);
+		}
 		mem_free(path);
-		path = file_join(folder, places[i]);
 	}
 	mem_free(folder);
 	mem_free(library);
-	if (!can_run(path)) {
-		mem_free(path);
-		path = NULL;
-	}
-	return path;
+	return program;
 }
 
 /* In the child: the socket is its input, all else is closed, signals are as in a new program. */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Find LLVM's part: linked in, as in tests, or else in a library of its own beside this one.  It
- * stays loaded, as this library does.
+ * Find the part of the driver that has LLVM in it.  Tests have it linked in; else it is a library beside this
+ * one, in files that nobody else may have written (base/trust.h).  It stays loaded, as the driver does.
  */
 #include "base/common.h"
 
 #include "cpu/jit/jit_open.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
+#include "base/trust.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #define LIBRARY "libkudzu-cpu-llvm.so"
 
@@ -19,7 +22,7 @@ extern const struct jit_llvm_calls jit_llvm_calls
 	__attribute__((__weak__, __visibility__("hidden")));
 
 /* NULL: no memory.  From mem_alloc. */
-static char *find_library(void)
+static char *jit_open_path(void)
 {
 	char *own = dl_path((const void *)(uintptr_t)jit_open);
 	char *folder = own ? file_folder(own) : NULL;
@@ -29,11 +32,28 @@ static char *find_library(void)
 	return path;
 }
 
-static const struct jit_llvm_calls *load(struct ptx_diag *diag)
+/* Open the library at a path, if it is trusted.  Whoever names the driver by a variable names this part
+ * of it too. */
+static void *jit_open_trusted(const char *path, char *why, size_t why_size)
 {
-	char why[256];
-	char *path = find_library();
-	void *object = path ? dl_open(path, why, sizeof(why)) : NULL;
+	const char *named = env_get("KUDZU_CPU_DRIVER");
+	char *real = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	if (!(named && *named)
+	    && trust_find(&real, path, (const void *)(uintptr_t)jit_open, &err)) {
+		snprintf(why, why_size, "%s", err.message);
+		return NULL;
+	}
+	void *object = dl_open(real ? real : path, why, why_size);
+	mem_free(real);
+	return object;
+}
+
+static const struct jit_llvm_calls *jit_open_load(struct ptx_diag *diag)
+{
+	char why[400];
+	char *path = jit_open_path();
+	void *object = path ? jit_open_trusted(path, why, sizeof(why)) : NULL;
 	const struct jit_llvm_calls *calls = object ? dl_symbol(object, "jit_llvm_calls") : NULL;
 	if (!path) {
 		ptx_no_memory(diag);
@@ -57,7 +77,7 @@ const struct jit_llvm_calls *jit_open(struct ptx_diag *diag)
 	}
 	pthread_mutex_lock(&lock);
 	if (!loaded) {
-		loaded = load(diag);
+		loaded = jit_open_load(diag);
 	}
 	const struct jit_llvm_calls *calls = loaded;
 	pthread_mutex_unlock(&lock);
@@ -69,7 +89,7 @@ size_t jit_open_id(uint8_t out[DL_BUILD_ID_SIZE])
 	if (&jit_llvm_calls) {
 		return dl_build_id(out, &jit_llvm_calls);
 	}
-	char *path = find_library();
+	char *path = jit_open_path();
 	size_t size = path ? dl_file_id(out, path) : 0;
 	mem_free(path);
 	return size;
