@@ -29,7 +29,7 @@ static bool has_spare(struct mempool *pool)
 	if (unlikely(!pool->spare)) {
 		pool->spare = mem_zalloc(1, sizeof(*pool->spare));
 	}
-	return pool->spare != NULL;
+	return pool->spare;
 }
 
 /* Figures; under the lock */
@@ -545,7 +545,7 @@ bool mempool_enlist(struct kz_stream *stream)
 		pools[kind].shelves = shelf;
 		pthread_mutex_unlock(&pools[kind].lock);
 	}
-	return stream->shelves != NULL;
+	return stream->shelves;
 }
 
 /* Where that can go which a stream leaves: to the default stream, put behind it.  That one is the

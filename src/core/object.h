@@ -33,7 +33,7 @@ static inline bool refs_raise(atomic_int *count)
 /* Objects that a caller passed. */
 static inline kz_status object_check(const void *object, const char *what, kz_error *err)
 {
-	return likely(object != NULL)
+	return likely(object)
 		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
 }
 

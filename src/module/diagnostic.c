@@ -209,7 +209,7 @@ static bool read_item(struct kz_diagnostics *list, struct slice head, const char
 	struct slice file;
 	struct slice code;
 	struct slice message = head;
-	bool ok = item != NULL;
+	bool ok = item;
 	if (!ok) {
 		return false;
 	}

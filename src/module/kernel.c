@@ -388,7 +388,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 		.slots = slots, .places = places, .used = used, .used_end = used,
 		.has_host = false, .needs_preparing = false,
 	};
-	if (unlikely(options != NULL) && (st = launch_read_options(&launch, options, err))) {
+	if (unlikely(options) && (st = launch_read_options(&launch, options, err))) {
 		return st;
 	}
 	if (unlikely(count > STACK_ARGS) && (st = make_room(&launch, err))) {

@@ -201,7 +201,7 @@ static bool note_repair(struct kz_image *made, const struct kz_image *image,
 	str_addf(&text, "; %s made a cubin of it\n%s", made->linker, kz_image_log(made));
 	mem_free(made->rtc.log);
 	made->rtc.log = str_take(&text);
-	return made->rtc.log != NULL;
+	return made->rtc.log;
 }
 
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,

@@ -26,7 +26,7 @@ static void custom_text_add(struct str *source, const struct custom *custom, con
 	const char *text, const char *end)
 {
 	const char *last = strrchr(text, '\n');
-	bool has_comment = strstr(last ? last : text, "//") != NULL;
+	bool has_comment = strstr(last ? last : text, "//");
 	str_addf(source, "\n#line 1 \"%s: %s\"\n%s%s%s\n#line 1 \"kudzu\"\n", custom->name, what,
 		text, has_comment ? "\n" : "", end);
 }

@@ -375,7 +375,7 @@ static void pass_classify(struct pass *pass)
 	class->position = rule->position;
 	class->narrow = rule->position && kz_dtype_size(class->dtype) <= 4
 		&& pass->index_count <= INT32_MAX;
-	class->partial = pass->partials != NULL;
+	class->partial = pass->partials ? 1 : 0;
 	class->columns = pass->lane_axis >= 0;
 	class->serial = pass->device->serial;
 	class->linear = class->serial && !class->columns && !class->position

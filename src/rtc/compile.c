@@ -103,12 +103,12 @@ static kz_status check_options(const struct rtc_request *request, kz_error *err)
 
 kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
 {
-	kz_status status;
+	kz_status st;
 	if (!request->source) {
 		return error_set(err, KZ_INVALID, "expected source text, got NULL");
 	}
-	if ((status = check_lists(request, err))) {
-		return status;
+	if ((st = check_lists(request, err))) {
+		return st;
 	}
 	for (size_t i = 0; i < request->define_count; i++) {
 		if (!is_define(request->defines[i])) {
@@ -155,11 +155,11 @@ static kz_status choose_arch(struct job *job, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status set_native(const struct job *job, kz_status status, const char *message,
+static kz_status set_native(const struct job *job, kz_status st, const char *message,
 	kz_error *err)
 {
 	const struct code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
-	return error_foreign(err, status, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL,
+	return error_foreign(err, st, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL,
 		job->call, 0, "%s", message);
 }
 
@@ -185,7 +185,7 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 	bool arch = job->log && strstr(job->log, "--gpu-architecture");
 	bool fast = job->log && job->request->fast_compile > 0
 		    && strstr(job->log, JOB_FAST_COMPILE);
-	kz_status status = arch || fast ? KZ_VERSION : KZ_INVALID;
+	kz_status st = arch || fast ? KZ_VERSION : KZ_INVALID;
 	struct str text = STR_INIT;
 	if (arch) {
 		str_addf(&text, "NVRTC %d.%d does not know '%s'; it knows", job->nvrtc->major,
@@ -201,16 +201,16 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 		str_add(&text, diag->message ? diag->message : "invalid compiler option");
 	}
 	if (text.failed) {
-		status = error_no_memory(err);
+		st = error_no_memory(err);
 	} else {
-		set_native(job, status, text.data, err);
+		set_native(job, st, text.data, err);
 	}
-	if (mine && status != KZ_NO_MEMORY) {
+	if (mine && st != KZ_NO_MEMORY) {
 		error_take_log(err, diag->text);
 		diag->text = NULL;
 	}
 	str_free(&text);
-	return status;
+	return st;
 }
 
 /* NVRTC finds no template instance of that name, or more than one. */
@@ -233,13 +233,13 @@ static kz_status fail_instance(const struct job *job, const struct job_name *nam
 	if (reason) {
 		str_addf(&text, "; the compiler says: %.*s", (int)len, reason);
 	}
-	kz_status status = text.failed ? error_no_memory(err)
+	kz_status st = text.failed ? error_no_memory(err)
 				       : set_native(job, KZ_NOT_FOUND, text.data, err);
-	if (mine && ambiguous && status != KZ_NO_MEMORY) {
+	if (mine && ambiguous && st != KZ_NO_MEMORY) {
 		error_add_hint(err, hint_ambiguous);
 	}
 	str_free(&text);
-	return status;
+	return st;
 }
 
 static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error *err)
@@ -257,7 +257,7 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 	if (job->code == JOB_COMPILATION) {
 		return fail_source(job, diag, err);
 	}
-	kz_status status = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
+	kz_status st = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
 	if (mine) {
 		if (job->code == JOB_BUILTINS) {
 			error_add_hint(err, hint_builtins);
@@ -265,7 +265,7 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 		error_take_log(err, diag->text);
 		diag->text = NULL;
 	}
-	return status;
+	return st;
 }
 
 /* Do without the names that NVRTC does not know; true if there were any of ours. */
@@ -370,17 +370,17 @@ static kz_status compile_run(struct job *job, char **log, kz_error *err)
 {
 	struct diag first = {0}; /* of a failure with the prelude */
 	struct diag diag = {0};
-	kz_status status;
+	kz_status st;
 	bool again;
 	do {
 		bool with_prelude = job->prelude;
 		diag_free(&diag);
 		again = false;
-		status = job_run(job, err);
-		if (!status && !compile_read_log(&diag, job)) {
-			status = error_no_memory(err);
+		st = job_run(job, err);
+		if (!st && !compile_read_log(&diag, job)) {
+			st = error_no_memory(err);
 		}
-		if (!status && job->code != 0) {
+		if (!st && job->code != 0) {
 			again = job_simplify(job, &diag);
 		}
 		if (with_prelude && again && !job->prelude) {
@@ -388,15 +388,15 @@ static kz_status compile_run(struct job *job, char **log, kz_error *err)
 			diag = (struct diag){0};
 		}
 	} while (again);
-	if (!status && job->code != 0) {
-		status = compile_fail(job, first.text ? &first : &diag, err);
-	} else if (!status && diag.text[0]) {
+	if (!st && job->code != 0) {
+		st = compile_fail(job, first.text ? &first : &diag, err);
+	} else if (!st && diag.text[0]) {
 		*log = diag.text;
 		diag.text = NULL;
 	}
 	diag_free(&first);
 	diag_free(&diag);
-	return status;
+	return st;
 }
 
 /* The variables of the probes have done their work: out of the PTX with them, unless something else
@@ -517,7 +517,7 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 {
 	bool is_cubin = strncmp(job->arch, "sm_", 3) == 0;
 	const char *what = is_cubin ? "cubin" : job->is_lto ? "LTO-IR" : "PTX";
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 	memcpy(out->arch, job->arch, sizeof(out->arch));
 	if (is_cubin ? !job->cubin : job->is_lto ? !job->lto : !job->ptx || !job->ptx[0]) {
 		return error_set(err, KZ_UNSUPPORTED, "the compiler made no %s with these options",
@@ -526,9 +526,9 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 	if (job->ptx) {
 		strip_probes(job->ptx, job);
 		out->is_ptx = true;
-		status = image_read_ptx(out, job->ptx, err);
+		st = image_read_ptx(out, job->ptx, err);
 	}
-	bool told = job->ptx != NULL;
+	bool told = job->ptx;
 	if (is_cubin) {
 		take_data(out, job, &job->cubin, job->cubin_size);
 	} else if (job->is_lto) {
@@ -536,11 +536,11 @@ static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
 	} else {
 		take_data(out, job, &job->ptx, strlen(job->ptx));
 	}
-	if (!status && is_cubin && !told) {
-		status = image_read_cubin(out, err);
+	if (!st && is_cubin && !told) {
+		st = image_read_cubin(out, err);
 	}
-	bool named = status || !job->is_lto || add_named_kernels(out, job);
-	return status || (named && apply_names(out, job) && add_templates(out, job->scan)) ? status
+	bool named = st || !job->is_lto || add_named_kernels(out, job);
+	return st || (named && apply_names(out, job) && add_templates(out, job->scan)) ? st
 		: error_no_memory(err);
 }
 
@@ -548,12 +548,12 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 {
 	struct scan scan = {0};
 	struct job job = {.request = request, .scan = &scan};
-	kz_status status;
+	kz_status st;
 
 	*out = (struct rtc_image){0};
-	if ((status = rtc_request_check(request, err)) || (status = nvrtc_open(&job.nvrtc, err))
-	    || (status = choose_arch(&job, err))) {
-		return status;
+	if ((st = rtc_request_check(request, err)) || (st = nvrtc_open(&job.nvrtc, err))
+	    || (st = choose_arch(&job, err))) {
+		return st;
 	}
 	job.prelude = headers_want_prelude(request);
 	if (!scan_source(&scan, request->source)) {
@@ -561,13 +561,13 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	}
 	job.tail = scan.complete;
 	job.pch = request->pch_folder;
-	if (!(status = job_prepare(&job, err)) && !(status = compile_run(&job, &out->log, err))) {
-		status = assemble(out, &job, err);
+	if (!(st = job_prepare(&job, err)) && !(st = compile_run(&job, &out->log, err))) {
+		st = assemble(out, &job, err);
 	}
-	if (status) {
+	if (st) {
 		rtc_image_free(out);
 	}
 	job_finish(&job);
 	scan_free(&scan);
-	return status;
+	return st;
 }

@@ -525,7 +525,7 @@ void diag_free(struct diag *diag)
 static const char *rejected_name(const char *log, const char *expression)
 {
 	size_t len = strlen(expression);
-	for (const char *at = log; (at = strstr(at, NAME_LINE)) != NULL;) {
+	for (const char *at = log; (at = strstr(at, NAME_LINE));) {
 		at += strlen(NAME_LINE);
 		if (strncmp(at, expression, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
 			return at;
@@ -536,7 +536,7 @@ static const char *rejected_name(const char *log, const char *expression)
 
 bool diag_rejects_name(const char *log, const char *expression)
 {
-	return rejected_name(log, expression) != NULL;
+	return rejected_name(log, expression);
 }
 
 static const char *line_start(const char *text, const char *at)
@@ -553,13 +553,13 @@ bool diag_name_is_ambiguous(const char *log, const char *expression)
 	const char *quoted = rejected_name(log, expression);
 	const char *end = quoted ? line_start(log, quoted) : log;
 	const char *message = end > log ? line_start(log, end - 1) : log;
-	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1) != NULL;
+	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1);
 }
 
 const char *diag_name_reason(size_t *len, const char *log, const char *expression)
 {
 	static const char error[] = "error: ", same_again[] = "Error in parsing name";
-	for (const char *at = log; (at = strstr(at, NAME_LINE)) != NULL; at += strlen(NAME_LINE)) {
+	for (const char *at = log; (at = strstr(at, NAME_LINE)); at += strlen(NAME_LINE)) {
 		const char *end = strchrnul(at, '\n');
 		const char *line = line_start(log, at);
 		const char *before = line > log ? line_start(log, line - 1) : line;

@@ -169,7 +169,7 @@ static bool folders_have(const struct rtc_request *request, const char *name, bo
 	bool found = false;
 	for (size_t i = 0; i < request->include_count && !found && *ok; i++) {
 		char *path = file_join(request->include_dirs[i], name);
-		*ok = path != NULL;
+		*ok = path;
 		found = path && file_is_regular(path);
 		mem_free(path);
 	}
@@ -229,7 +229,7 @@ void headers_free(struct headers *headers)
 bool headers_has_macro(const char *word, size_t len)
 {
 	static const char define[] = "#define ";
-	for (const char *at = prelude; (at = strstr(at, define)) != NULL;) {
+	for (const char *at = prelude; (at = strstr(at, define));) {
 		at += sizeof(define) - 1;
 		if (strncmp(at, word, len) == 0 && (at[len] == ' ' || at[len] == '(')) {
 			return true;

@@ -152,10 +152,10 @@ static kz_status read_tables(struct rtc_image *image, const struct cubin *cubin,
 {
 	Elf64_Shdr section;
 	for (uint32_t i = 0; elf_section(&cubin->elf, &section, i); i++) {
-		kz_status status = section.sh_type == SHT_SYMTAB
+		kz_status st = section.sh_type == SHT_SYMTAB
 			? read_symbols(image, cubin, &section, err) : KZ_OK;
-		if (status) {
-			return status;
+		if (st) {
+			return st;
 		}
 	}
 	return image_finish(image) ? KZ_OK : error_no_memory(err);
@@ -164,13 +164,13 @@ static kz_status read_tables(struct rtc_image *image, const struct cubin *cubin,
 kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
 {
 	struct cubin cubin;
-	kz_status status = cubin_open(&cubin, image->data, image->size, err);
-	if (status == KZ_OK) {
+	kz_status st = cubin_open(&cubin, image->data, image->size, err);
+	if (!st) {
 		if (image->arch[0] == '\0') {
 			snprintf(image->arch, sizeof(image->arch), "sm_%d", cubin_arch(&cubin));
 		}
-		status = read_tables(image, &cubin, err);
+		st = read_tables(image, &cubin, err);
 	}
 	cubin_close(&cubin);
-	return status;
+	return st;
 }

@@ -343,7 +343,7 @@ static bool drop_pch(struct job *job)
 
 kz_status job_run(struct job *job, kz_error *err)
 {
-	kz_status status;
+	kz_status st;
 	do {
 		struct options options = {0};
 		struct headers headers = {0};
@@ -351,19 +351,19 @@ kz_status job_run(struct job *job, kz_error *err)
 		job_reset(job);
 		str_add(&source, job->request->source);
 		str_add(&source, job->tail ? tail : "");
-		status = headers_collect(&headers, job->request, job->prelude, err);
-		if (!status && (!options_build(&options, job) || source.failed)) {
-			status = error_no_memory(err);
+		st = headers_collect(&headers, job->request, job->prelude, err);
+		if (!st && (!options_build(&options, job) || source.failed)) {
+			st = error_no_memory(err);
 		}
-		if (!status) {
+		if (!st) {
 			struct call call = {job, source.data, &headers, &options};
-			status = thread_run(job_thread_main, &call, err);
+			st = thread_run(job_thread_main, &call, err);
 		}
 		str_free(&source);
 		headers_free(&headers);
 		options_free(&options);
-	} while (!status && (unlearn_extra(job) || drop_pch(job)));
-	return status || !job->no_memory ? status : error_no_memory(err);
+	} while (!st && (unlearn_extra(job) || drop_pch(job)));
+	return st || !job->no_memory ? st : error_no_memory(err);
 }
 
 /* Takes the expression. */

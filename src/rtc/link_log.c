@@ -167,14 +167,14 @@ static int render(struct str *text, struct str *message, enum form *form, const 
 	return count;
 }
 
-static kz_status set_error(const struct link_failure *failure, kz_status status,
+static kz_status set_error(const struct link_failure *failure, kz_status st,
 	const char *message, kz_error *err)
 {
 	const struct code *code = failure ? codes_find(failure->domain, failure->code) : NULL;
 	if (!failure) {
-		return error_set(err, status, "%s", message);
+		return error_set(err, st, "%s", message);
 	}
-	return error_foreign(err, status, failure->domain, failure->code, code ? code->name : NULL,
+	return error_foreign(err, st, failure->domain, failure->code, code ? code->name : NULL,
 		failure->call, code ? code->flags : 0, "%s", message);
 }
 
@@ -185,25 +185,25 @@ kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_
 	enum form form = FORM_UNDEFINED;
 	bool mine = error_is_clean(err);
 	int count = render(&text, &message, &form, log);
-	kz_status status = link_log_is_version(form) ? KZ_VERSION : KZ_LINK;
+	kz_status st = link_log_is_version(form) ? KZ_VERSION : KZ_LINK;
 	if (count > 1) {
 		str_addf(&message, ", and %d more error%s", count - 1, count == 2 ? "" : "s");
 	}
 	if (text.failed || message.failed) {
-		status = error_no_memory(err);
+		st = error_no_memory(err);
 	} else if (count > 0) {
-		set_error(failure, status, message.data, err);
+		set_error(failure, st, message.data, err);
 	} else if (failure && failure->code) {
-		status = codes_fail(failure->domain, failure->code, failure->call, NULL, err);
+		st = codes_fail(failure->domain, failure->code, failure->call, NULL, err);
 	} else {
-		set_error(failure, status, "the images do not link", err);
+		set_error(failure, st, "the images do not link", err);
 	}
-	if (mine && text.len > 0 && status != KZ_NO_MEMORY) {
+	if (mine && text.len > 0 && st != KZ_NO_MEMORY) {
 		error_take_log(err, str_take(&text));
 	}
 	str_free(&text);
 	str_free(&message);
-	return status;
+	return st;
 }
 
 bool link_log_is_bad(const char *log)

@@ -88,7 +88,7 @@ static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 	if (!linker) {
 		return error_no_memory(err);
 	}
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 	str_add(&find.log, "nvJitLink was looked for in:\n");
 	find_beside_nvrtc(&find);
 	if (!find.found && !find.no_memory) {
@@ -98,25 +98,25 @@ static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 	if (find.found && !find.no_memory) {
 		*out = linker;
 	} else {
-		status = find_failed(&find, "nvJitLink", "linker", hint_missing, err);
+		st = find_failed(&find, "nvJitLink", "linker", hint_missing, err);
 		mem_free(linker->path);
 		mem_free(linker);
 	}
 	str_free(&find.log);
-	return status;
+	return st;
 }
 
 kz_status nvjitlink_open(const struct nvjitlink **out, kz_error *err)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	static struct nvjitlink *loaded;
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 
 	pthread_mutex_lock(&mutex);
 	if (!loaded) {
-		status = nvjitlink_load(&loaded, err);
+		st = nvjitlink_load(&loaded, err);
 	}
 	*out = loaded;
 	pthread_mutex_unlock(&mutex);
-	return status;
+	return st;
 }

@@ -450,7 +450,7 @@ struct names {
 
 static bool parts_has(const struct map *map, const char *name, size_t len)
 {
-	return map_getn(map, name, len) != NULL;
+	return map_getn(map, name, len);
 }
 
 static bool parts_put(struct names *names, struct map *map, const char *name, size_t len)

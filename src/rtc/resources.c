@@ -136,12 +136,12 @@ kz_status rtc_image_resources(struct rtc_resources *out, const struct rtc_image 
 	const struct rtc_kernel *kernel, kz_error *err)
 {
 	struct cubin cubin;
-	kz_status status = cubin_open(&cubin, image->data, image->size, err);
+	kz_status st = cubin_open(&cubin, image->data, image->size, err);
 	*out = (struct rtc_resources){.stack_size = -1, .spill_stores = -1, .spill_loads = -1};
-	if (status == KZ_OK) {
+	if (!st) {
 		resources_read_kernel(out, &cubin, kernel->lowered);
 		resources_read_log(out, image->log ? image->log : "", kernel->lowered);
 	}
 	cubin_close(&cubin);
-	return status;
+	return st;
 }

@@ -57,7 +57,7 @@ static bool has_lto(const struct rtc_link_request *request)
 	while (part && !(part->is_taken && part_is_lto(part))) {
 		part = part->next;
 	}
-	return part != NULL;
+	return part;
 }
 
 static void rtc_link_add_option(struct work *work, bool wanted, const char *option)

@@ -165,7 +165,7 @@ static const char *skip_disabled(const char *at)
 
 static bool text_has(const char *text, const char *end, const char *what)
 {
-	return memmem(text, (size_t)(end - text), what, strlen(what)) != NULL;
+	return memmem(text, (size_t)(end - text), what, strlen(what));
 }
 
 /* Remember a macro that stands for __global__. */
