@@ -24,7 +24,7 @@ struct kz_stream {
 	struct kz_device *device;
 	CUstream handle;
 	CUevent order;              /* marks the point that another stream waits for */
-	struct shelf *shelves;      /* free memory that it used last, for each of the pools */
+	struct free_list *free_lists; /* free memory that it used last, for each of the pools */
 	bool is_default;
 };
 
@@ -73,6 +73,12 @@ struct kz_device {
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct device_table *) tables[DEVICE_TABLES]; /* NULL until somebody needs one */
 };
+
+/* Where a pool puts memory that a stream used last; `stream` may be NULL: all work has passed. */
+static inline struct free_list *device_free_list(struct mempool *pool, struct kz_stream *stream)
+{
+	return stream ? &stream->free_lists[pool->kind] : &pool->idle;
+}
 
 static inline struct kz_device *device_retain(struct kz_device *dev)
 {

@@ -2,13 +2,13 @@
 /*
  * Device memory: where it comes from and goes, order between streams, buffers.
  *
- * A buffer is a range of a `struct memory`, which has a block of the pool, memory of an allocator of
- * the user's, or memory of another owner, and remembers the stream that used it last.
+ * A buffer is a range of a `struct memory`, which has a block of the pool, memory of an allocator
+ * of the user's, or memory of another owner, and remembers the stream that used it last.
  * memory_use() is called before every piece of work: it orders the new stream behind that one.  So
  * the last user is behind all others, and the pool can go on with the block in that stream's order.
  *
- * The buffer that memory is created for is a part of it, and what the pool has parked is both, ready
- * for use: creating a buffer then is buffer_reuse().
+ * The buffer that memory is created for is a part of it, and what the pool has parked is both,
+ * ready for use: creating a buffer then is buffer_reuse().
  */
 #include "base/common.h"
 
@@ -145,11 +145,6 @@ static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz
 	return !st && unlikely(why.code) ? fail_allocation(memory, &why, err) : st;
 }
 
-static struct shelf *memory_shelf(struct mempool *pool, struct kz_stream *stream)
-{
-	return stream ? &stream->shelves[pool->kind] : &pool->idle;
-}
-
 kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
 	int64_t size, const struct memory_wish *wish, kz_error *err)
 {
@@ -228,7 +223,7 @@ void memory_release(struct memory *memory)
 	struct mempool *pool = memory->pool;
 	struct kz_device *dev = memory->device;
 	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_relaxed);
-	if (likely(pool && mempool_park(pool, memory_shelf(pool, last), memory->block))) {
+	if (likely(pool && mempool_park(pool, device_free_list(pool, last), memory->block))) {
 		stream_release(last);
 		device_release(dev);
 		return;
@@ -319,7 +314,7 @@ static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64
 	}
 	size_t units = ((size_t)size + MEMPOOL_UNIT - 1) / MEMPOOL_UNIT;
 	struct memory *memory = mempool_reuse(&dev->pools[MEMPOOL_DEVICE],
-		&stream->shelves[MEMPOOL_DEVICE], units);
+		&stream->free_lists[MEMPOOL_DEVICE], units);
 	if (unlikely(!memory)) {
 		return NULL;
 	}

@@ -2,26 +2,24 @@
 /*
  * The pool; see mempool.h.
  *
- * Memory of just that size which is parked on the shelf of the stream, or on the idle one, is taken
- * as it is.  Else the smallest block there that is large enough is cut.  So far the driver is not
- * asked.  Else what is parked is merged, then the shelves of streams that are done are emptied to
- * the idle one; else, if the caller does not know the stream, a block of any stream will do, behind
- * it; else there is a new segment.  When the driver has no more: a block of any stream; else all
- * unused segments go back, the device is waited for, and everything is tried once more.
+ * mempool_take tries in this order:
+ *	1. The smallest block that is large enough, of the stream's free list or the idle one.
+ *	2. The same after parked memory is merged, and again after the lists of streams that are
+ *	   done are moved to the idle one.
+ *	3. If the caller does not know the stream, a block of any stream, behind its work.
+ *	4. A new segment.
+ *	5. When the driver has no more: a block of any stream.  Else all unused segments go back,
+ *	   the device is waited for, and 4 and 5 are tried once more.
+ * Callers try mempool_reuse first, which takes parked memory of just that size as it is.
  *
- * Only blocks of one shelf become one block.  So what another stream uses does not pull idle memory
- * to its shelf, and an emptied shelf makes large blocks again.
+ * Only blocks of one list are merged.  So what another stream uses does not pull idle memory to its
+ * list, and a list that is emptied makes large blocks again.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "core/source.h"
-
-static struct shelf *mempool_shelf(struct mempool *pool, struct kz_stream *stream)
-{
-	return stream ? &stream->shelves[pool->kind] : &pool->idle;
-}
+#include "core/segment.h"
 
 /* Cutting a block takes one descriptor. */
 static bool has_spare(struct mempool *pool)
@@ -39,23 +37,9 @@ static int64_t mempool_bytes(size_t units)
 	return (int64_t)(units * MEMPOOL_UNIT);
 }
 
-static void raise_peak(int64_t *peak, int64_t value)
-{
-	if (value > *peak) {
-		*peak = value;
-	}
-}
-
-static void count_reserved(struct mempool *pool, int64_t size)
-{
-	pool->stats.reserved_size += size;
-	raise_peak(&pool->stats.peak_reserved_size, pool->stats.reserved_size);
-	pool->stats.segment_count += size > 0 ? 1 : -1;
-}
-
 /* Handing out blocks; under the lock */
 
-/* The block is off its shelf; `last`, counted, is the stream of that shelf. */
+/* The block is off its list; `last`, counted, is the stream of that list. */
 static void hand_out(struct mempool *pool, struct memory *memory, struct block *block,
 	struct kz_stream *last)
 {
@@ -69,13 +53,13 @@ static void hand_out(struct mempool *pool, struct memory *memory, struct block *
 static void take_block(struct mempool *pool, struct memory *memory, struct block *block,
 	size_t units)
 {
-	struct shelf *shelf = block->shelf;
-	shelf_remove(block);
+	struct free_list *list = block->list;
+	free_list_remove(block);
 	if (block->units > units) {
-		shelf_cut(shelf, block, units, &pool->spare);
+		free_list_cut(list, block, units, &pool->spare);
 	}
 	block->segment->live++;
-	hand_out(pool, memory, block, shelf->stream);
+	hand_out(pool, memory, block, list->stream);
 }
 
 /* The smaller of two, either of which may be NULL. */
@@ -84,26 +68,21 @@ static struct block *better(struct block *a, struct block *b)
 	return a && (!b || a->units <= b->units) ? a : b;
 }
 
-static bool is_large(size_t units)
-{
-	return units > MEMPOOL_SMALL / MEMPOOL_UNIT;
-}
-
 /* What the stream can have at once.  Pinned memory is the program's own at once: all work on it
  * must have passed. */
 static bool take_ready(struct mempool *pool, struct memory *memory, size_t units,
 	struct kz_stream *stream)
 {
-	bool large = is_large(units);
-	struct block *block = bins_find(&pool->idle.bins[large], units);
+	bool large = segment_is_large(units);
+	struct block *block = free_list_find(&pool->idle, large, units);
 	if (pool->kind == MEMPOOL_DEVICE) {
 		stream = stream ? stream : &pool->device->stream;
-		block = better(bins_find(&mempool_shelf(pool, stream)->bins[large], units), block);
+		block = better(free_list_find(device_free_list(pool, stream), large, units), block);
 	}
 	if (!block) {
 		return false;
 	}
-	if (block->shelf->stream) {
+	if (block->list->stream) {
 		stream_retain(stream);
 	}
 	take_block(pool, memory, block, units);
@@ -113,118 +92,36 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 /* The best block of any stream; whoever uses it waits for that one. */
 static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 {
-	struct block *block = bins_find(&pool->idle.bins[is_large(units)], units);
-	for (struct shelf *shelf = pool->shelves; shelf && pool->kind == MEMPOOL_DEVICE;
-	     shelf = shelf->next) {
-		if (stream_is_living(shelf->stream)) {
-			block = better(block, bins_find(&shelf->bins[is_large(units)], units));
+	struct block *block = free_list_find(&pool->idle, segment_is_large(units), units);
+	for (struct free_list *list = pool->lists; list && pool->kind == MEMPOOL_DEVICE;
+	     list = list->next) {
+		if (stream_is_living(list->stream)) {
+			block = better(block, free_list_find(list, segment_is_large(units), units));
 		}
 	}
-	if (!block || (block->shelf->stream && !stream_retain_living(block->shelf->stream))) {
+	if (!block || (block->list->stream && !stream_retain_living(block->list->stream))) {
 		return false;
 	}
 	take_block(pool, memory, block, units);
 	return true;
 }
 
-/* All that is parked becomes blocks on its shelf. */
+/* All that is parked becomes blocks on its list. */
 static void unpark(struct mempool *pool)
 {
-	shelf_unpark(&pool->idle, &pool->spare);
-	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
-		shelf_unpark(shelf, &pool->spare);
+	free_list_unpark(&pool->idle, &pool->spare);
+	for (struct free_list *list = pool->lists; list; list = list->next) {
+		free_list_unpark(list, &pool->spare);
 	}
 }
 
-/* Put what streams have done with on the idle shelf; the context is current, nothing is parked. */
+/* Put what streams have done with on the idle list; the context is current, nothing is parked. */
 static void mempool_sweep(struct mempool *pool)
 {
-	for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
-		if (shelf->count > 0 && stream_is_done(shelf->stream)) {
-			shelf_empty(shelf, &pool->idle, &pool->spare);
+	for (struct free_list *list = pool->lists; list; list = list->next) {
+		if (list->count > 0 && stream_is_done(list->stream)) {
+			free_list_move(list, &pool->idle, &pool->spare);
 		}
-	}
-}
-
-/* Segments */
-
-/* All of it is in use at first. */
-static struct segment *segment_new(const struct source *source, size_t units, bool is_kept)
-{
-	struct segment *segment = mem_zalloc(1, sizeof(*segment));
-	if (segment) {
-		segment->source = source;
-		segment->live = 1;
-		segment->is_kept = is_kept;
-		segment->is_large = is_large(units);
-		segment->is_counted = true;
-		segment->first.segment = segment;
-	}
-	return segment;
-}
-
-static void segment_link(struct mempool *pool, struct segment *segment)
-{
-	segment->next = pool->segments;
-	if (segment->next) {
-		segment->next->previous = segment;
-	}
-	pool->segments = segment;
-	if (segment->size > 0 && segment->is_counted) {
-		count_reserved(pool, segment->size);
-	}
-}
-
-static void segment_unlink(struct mempool *pool, struct segment *segment)
-{
-	*(segment->previous ? &segment->previous->next : &pool->segments) = segment->next;
-	if (segment->next) {
-		segment->next->previous = segment->previous;
-	}
-	segment->next = segment->previous = NULL;
-	if (segment->size > 0 && segment->is_counted) {
-		count_reserved(pool, -segment->size);
-	}
-}
-
-/* Ask the driver for `size` bytes, whole units unless the segment is not kept. */
-static CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
-	struct mempool_failure *why)
-{
-	/* What no device has must not overflow here. */
-	const size_t most = (size_t)1 << 56;
-	int64_t whole = (int64_t)(size < most ? round_up(size, MEMPOOL_UNIT) : most);
-	pthread_mutex_lock(&pool->lock);
-	bool fits = pool->limit == 0 || (whole <= pool->limit
-		&& whole <= pool->limit - pool->stats.reserved_size - pool->pending);
-	pool->pending += fits ? whole : 0;
-	pthread_mutex_unlock(&pool->lock);
-	why->call = fits ? segment->source->call : NULL;
-	if (!fits) {
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	CUresult code = segment->source->reserve(pool->device, &segment->first.address, size);
-	pthread_mutex_lock(&pool->lock);
-	pool->pending -= whole;
-	if (code == CUDA_SUCCESS) {
-		segment->size = whole;
-		segment->first.units = (size_t)whole / MEMPOOL_UNIT;
-		segment_link(pool, segment);
-	}
-	pthread_mutex_unlock(&pool->lock);
-	return code;
-}
-
-/* Give segments back that are on no list but this; the context is current if `living`. */
-static void segments_free(struct mempool *pool, struct segment *segment, bool living)
-{
-	while (segment) {
-		struct segment *next = segment->next;
-		if (living) {
-			segment->source->give_back(pool->device, segment->first.address, NULL);
-		}
-		mem_free(segment);
-		segment = next;
 	}
 }
 
@@ -239,10 +136,10 @@ static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *b
 		if (segment->live > 0 || pool->stats.reserved_size <= keep) {
 			continue;
 		}
-		*busy |= segment->first.behind || segment->first.shelf != &pool->idle;
+		*busy |= segment->first.behind || segment->first.list != &pool->idle;
 		for (struct block *block = &segment->first, *behind; block; block = behind) {
 			behind = block->behind;
-			shelf_remove(block);
+			free_list_remove(block);
 			if (block != &segment->first) {
 				block->more = pool->spare;
 				pool->spare = block;
@@ -264,7 +161,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 	struct segment *unused = detach_unused(pool, keep, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
-	segments_free(pool, unused, true);
+	segment_give_back(pool, unused, true);
 	return code;
 }
 
@@ -277,7 +174,7 @@ static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = pool->device->drv->CtxSynchronize();
-	segments_free(pool, unused, true);
+	segment_give_back(pool, unused, true);
 	if (code) {
 		why->call = "cuCtxSynchronize";
 	}
@@ -294,7 +191,8 @@ static size_t units_of(int64_t size)
 /* What the driver is asked for where there is enough. */
 static size_t segment_size(size_t units)
 {
-	return is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT) : MEMPOOL_SEGMENT;
+	return segment_is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT)
+		: MEMPOOL_SEGMENT;
 }
 
 /* One attempt to have `segment` reserved; or else *found, a block of a segment that is there. */
@@ -318,7 +216,8 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 	return code;
 }
 
-/* The first block of a new segment, and what is behind it to the idle shelf; `rest` describes that. */
+/* The first block of a new segment; what is behind it, which `rest` describes, goes to the idle
+ * list. */
 static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
 	struct block *rest)
 {
@@ -329,7 +228,7 @@ static void take_first(struct mempool *pool, struct memory *memory, struct segme
 	rest->more = pool->spare;
 	pool->spare = rest;
 	if (segment->first.units > units) {
-		shelf_cut(&pool->idle, &segment->first, units, &pool->spare);
+		free_list_cut(&pool->idle, &segment->first, units, &pool->spare);
 	}
 	hand_out(pool, memory, &segment->first, last);
 	pthread_mutex_unlock(&pool->lock);
@@ -341,8 +240,8 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 {
 	size_t units = units_of(memory->size);
 	bool found = false;
-	struct segment *segment = segment_new(source_choose(pool), units,
-		pool->keeps && units <= BINS_UNITS_MAX);
+	struct segment *segment = segment_create(segment_source(pool), units,
+		pool->keeps && units <= FREE_LIST_UNITS_MAX);
 	struct block *rest = mem_zalloc(1, sizeof(*rest));
 	if (!segment || !rest) {
 		mem_free(segment);
@@ -375,7 +274,7 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 	size_t units = units_of(memory->size);
 	bool found = false;
 	pthread_mutex_lock(&pool->lock);
-	if (pool->keeps && units <= BINS_UNITS_MAX && has_spare(pool)) {
+	if (pool->keeps && units <= FREE_LIST_UNITS_MAX && has_spare(pool)) {
 		unpark(pool);
 		found = take_ready(pool, memory, units, stream);
 		if (!found) {
@@ -397,7 +296,7 @@ kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_st
 	bool found = false, starved = false;
 	*why = (struct mempool_failure){CUDA_SUCCESS, NULL};
 	pthread_mutex_lock(&pool->lock);
-	if (likely(pool->keeps && units <= BINS_UNITS_MAX)) {
+	if (likely(pool->keeps && units <= FREE_LIST_UNITS_MAX)) {
 		starved = !has_spare(pool);
 		found = !starved && take_ready(pool, memory, units, stream);
 	}
@@ -408,7 +307,7 @@ kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_st
 
 kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err)
 {
-	struct segment *segment = segment_new(NULL, 0, false);
+	struct segment *segment = segment_create(NULL, 0, false);
 	if (!segment) {
 		return error_no_memory(err);
 	}
@@ -451,7 +350,7 @@ void mempool_give(struct mempool *pool, struct memory *memory)
 	}
 	if (kept) {
 		segment->live--;
-		shelf_merge(mempool_shelf(pool, last), block, &pool->spare);
+		free_list_merge(device_free_list(pool, last), block, &pool->spare);
 	} else {
 		segment_unlink(pool, segment);
 	}
@@ -475,10 +374,10 @@ void mempool_finish(struct mempool *pool)
 {
 	struct device_scope scope;
 	bool busy = false;
-	shelf_unpark(&pool->idle, &pool->spare);
+	free_list_unpark(&pool->idle, &pool->spare);
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	bool living = unused && device_enter_quietly(pool->device, &scope);
-	segments_free(pool, unused, living);
+	segment_give_back(pool, unused, living);
 	if (living) {
 		device_leave(pool->device, &scope);
 	}
@@ -536,55 +435,55 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
 bool mempool_enlist(struct kz_stream *stream)
 {
 	struct mempool *pools = stream->device->pools;
-	stream->shelves = mem_zalloc(MEMPOOL_KINDS, sizeof(*stream->shelves));
-	for (int kind = 0; stream->shelves && kind < MEMPOOL_KINDS; kind++) {
-		struct shelf *shelf = &stream->shelves[kind];
-		shelf->stream = stream;
+	stream->free_lists = mem_zalloc(MEMPOOL_KINDS, sizeof(*stream->free_lists));
+	for (int kind = 0; stream->free_lists && kind < MEMPOOL_KINDS; kind++) {
+		struct free_list *list = &stream->free_lists[kind];
+		list->stream = stream;
 		pthread_mutex_lock(&pools[kind].lock);
-		shelf->next = pools[kind].shelves;
-		pools[kind].shelves = shelf;
+		list->next = pools[kind].lists;
+		pools[kind].lists = list;
 		pthread_mutex_unlock(&pools[kind].lock);
 	}
-	return stream->shelves;
+	return stream->free_lists;
 }
 
 /* Where that can go which a stream leaves: to the default stream, put behind it.  That one is the
  * last to go. */
-static struct shelf *heir_of(struct mempool *pool, struct kz_stream *stream)
+static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
 {
 	struct kz_stream *heir = &pool->device->stream;
 	if (stream_is_done(stream)) {
 		return &pool->idle;
 	}
 	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
-		return mempool_shelf(pool, heir);
+		return device_free_list(pool, heir);
 	}
 	(void)pool->device->drv->StreamSynchronize(stream->handle);
 	return &pool->idle;
 }
 
-static void retire_shelf(struct mempool *pool, struct kz_stream *stream, bool lost)
+static void mempool_retire_list(struct mempool *pool, struct kz_stream *stream, bool lost)
 {
-	struct shelf *shelf = mempool_shelf(pool, stream);
+	struct free_list *list = device_free_list(pool, stream);
 	pthread_mutex_lock(&pool->lock);
-	shelf_unpark(shelf, &pool->spare);
-	if (shelf->count > 0) {
-		shelf_empty(shelf, lost ? &pool->idle : heir_of(pool, stream), &pool->spare);
+	free_list_unpark(list, &pool->spare);
+	if (list->count > 0) {
+		free_list_move(list, lost ? &pool->idle : heir_of(pool, stream), &pool->spare);
 	}
-	struct shelf **link = &pool->shelves;
-	while (*link != shelf) {
+	struct free_list **link = &pool->lists;
+	while (*link != list) {
 		link = &(*link)->next;
 	}
-	*link = shelf->next;
+	*link = list->next;
 	pthread_mutex_unlock(&pool->lock);
 }
 
 void mempool_retire(struct kz_stream *stream, bool lost)
 {
-	if (stream->shelves) {
-		retire_shelf(&stream->device->pools[MEMPOOL_DEVICE], stream, lost);
-		retire_shelf(&stream->device->pools[MEMPOOL_PINNED], stream, lost);
-		mem_free(stream->shelves);
-		stream->shelves = NULL;
+	if (stream->free_lists) {
+		mempool_retire_list(&stream->device->pools[MEMPOOL_DEVICE], stream, lost);
+		mempool_retire_list(&stream->device->pools[MEMPOOL_PINNED], stream, lost);
+		mem_free(stream->free_lists);
+		stream->free_lists = NULL;
 	}
 }

@@ -6,15 +6,15 @@
  * The pool: memory of a device, or pinned memory of the host, kept for reuse in stream order.
  *
  * The driver is asked for segments; blocks are cut from them, in units of 512 bytes, and neighbours
- * that are free become one block again.  What makes reuse safe is where a free block lies: on the
- * shelf of the stream that used it last, or on the shelf `idle`, for which all work has passed.
+ * that are free become one block again.  What makes reuse safe is where a free block stands: on the
+ * free list of the stream that used it last, or on the list `idle`, for which all work has passed.
  * Whoever gets a block also gets that stream as memory->last, and memory_use() puts other streams
  * behind it.  So a free costs no event, and reuse in the same stream none either.
  *
- * A lock guards the pool, its shelves and its segments.  It is held while the driver answers whether
+ * A lock guards the pool, its lists and its segments.  It is held while the driver answers whether
  * a stream is done, never while it allocates, frees or waits.
  */
-#include "core/shelf.h"
+#include "core/free_list.h"
 
 #include <kudzu/pool.h>
 
@@ -23,7 +23,7 @@
 
 enum { MEMPOOL_UNIT = 512, MEMPOOL_SMALL = 1 << 20, MEMPOOL_SEGMENT = 2 << 20 };
 
-/* Two pools of a device; a stream has a shelf for each. */
+/* Two pools of a device; a stream has a free list for each. */
 enum mempool_kind { MEMPOOL_DEVICE, MEMPOOL_PINNED, MEMPOOL_KINDS };
 
 struct mempool {
@@ -31,8 +31,8 @@ struct mempool {
 	enum mempool_kind kind;
 	pthread_mutex_t lock;
 	atomic_bool keeps;          /* free blocks stay; else each goes back at once */
-	struct shelf idle;
-	struct shelf *shelves;
+	struct free_list idle;
+	struct free_list *lists;
 	struct segment *segments;
 	struct block *spare;        /* unused descriptors, linked by `more` */
 	int64_t limit;              /* of stats.reserved_size; 0: none */
@@ -70,9 +70,9 @@ void mempool_read(struct mempool *pool, kz_memory_stats *out);
 /* Say what is in use: up to `room` entries.  Returns how many there are. */
 int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room);
 
-/* Shelves for a stream; false when host memory runs out. */
+/* Free lists for a stream; false when host memory runs out. */
 bool mempool_enlist(struct kz_stream *stream);
-/* The stream goes: what lies on its shelves goes to others.  The context is current, or `lost`. */
+/* The stream goes: what its lists have goes to others.  The context is current, or `lost`. */
 void mempool_retire(struct kz_stream *stream, bool lost);
 
 /* Inline: the part of creating and releasing that a program does all the time. */
@@ -95,12 +95,13 @@ static inline void mempool_discount(struct mempool *pool, struct block *block)
 	block->number = 0;
 }
 
-/* Memory that was parked on this shelf, or on the idle one, as it was; NULL if there is none. */
-static inline struct memory *mempool_reuse(struct mempool *pool, struct shelf *shelf, size_t units)
+/* Memory that was parked on this list, or on the idle one, as it was; NULL if there is none. */
+static inline struct memory *mempool_reuse(struct mempool *pool, struct free_list *list,
+	size_t units)
 {
 	pthread_mutex_lock(&pool->lock);
-	struct block *block = shelf_find_parked(shelf, units);
-	block = block ? block : shelf_find_parked(&pool->idle, units);
+	struct block *block = free_list_take_parked(list, units);
+	block = block ? block : free_list_take_parked(&pool->idle, units);
 	if (block) {
 		mempool_count(pool, block);
 	}
@@ -110,13 +111,13 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct shelf *s
 
 /* Keep what is no longer used as it is; its memory may be in use again at once.  False if that
  * cannot be: mempool_give.  Pinned memory is reused when it is idle, so it had better be merged. */
-static inline bool mempool_park(struct mempool *pool, struct shelf *shelf, struct block *block)
+static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct block *block)
 {
 	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {
 		return false;
 	}
 	pthread_mutex_lock(&pool->lock);
-	bool parked = pool->keeps && shelf_park(shelf, block);
+	bool parked = pool->keeps && free_list_park(list, block);
 	if (parked) {
 		mempool_discount(pool, block);
 	}

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "core/source.h"
+#include "core/segment.h"
 
 #include <string.h>
 
@@ -107,7 +107,7 @@ static void *make_slot(struct kz_device *dev)
 	CUdeviceptr address = 0;
 	struct device_scope scope;
 	if (device_enter_quietly(dev, &scope)) {
-		const struct source *source = source_choose(&dev->pools[MEMPOOL_PINNED]);
+		const struct segment_source *source = segment_source(&dev->pools[MEMPOOL_PINNED]);
 		address = source->reserve(dev, &address, SLOT_SIZE) == CUDA_SUCCESS ? address : 0;
 		device_leave(dev, &scope);
 	}
@@ -140,7 +140,7 @@ void pinned_free_slot(struct kz_device *dev)
 	struct device_scope scope;
 	void *slot = atomic_exchange(&dev->slot, NULL);
 	if (slot && device_enter_quietly(dev, &scope)) {
-		source_choose(&dev->pools[MEMPOOL_PINNED])->give_back(dev, (uintptr_t)slot, NULL);
+		segment_source(&dev->pools[MEMPOOL_PINNED])->give_back(dev, (uintptr_t)slot, NULL);
 		device_leave(dev, &scope);
 	}
 }
@@ -186,7 +186,7 @@ static void unpin(void *user)
 	struct memory *memory = user;
 	struct device_scope scope;
 	if (device_enter_quietly(memory->device, &scope)) {
-		source_unpin(memory->device, (void *)(uintptr_t)memory->address);
+		segment_unpin(memory->device, (void *)(uintptr_t)memory->address);
 		device_leave(memory->device, &scope);
 	}
 }
@@ -199,7 +199,7 @@ static kz_status pin(struct memory *memory, kz_error *err)
 	if (st) {
 		return st;
 	}
-	CUresult code = source_pin(dev, (void *)(uintptr_t)memory->address, (size_t)memory->size);
+	CUresult code = segment_pin(dev, (void *)(uintptr_t)memory->address, (size_t)memory->size);
 	device_leave(dev, &scope);
 	if (code == CUDA_SUCCESS) {
 		memory->on_release = unpin;

@@ -2,9 +2,9 @@
 /*
  * Streams and events over the driver's: making them, ending them, waiting for them.
  *
- * A stream has shelves in the pools, for the memory that it used last; they are emptied at its end,
- * while the driver's stream is still there to be waited for.  How one stream waits for another is in
- * stream_order.c.
+ * A stream has a free list in each pool, for the memory that it used last.  Its end empties them,
+ * while the driver's stream is still there to be waited for.  How one stream waits for another is
+ * in stream_order.c.
  */
 #include "base/common.h"
 
