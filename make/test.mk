@@ -22,7 +22,7 @@ SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_
 tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
 	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver)))
 # Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
-SUITES_corpus := corpus forms outline survey
+SUITES_corpus := corpus forms late_kernels
 # Random programs, and what runs and compares them.
 GENERATOR := $(wildcard tests/cpu/random/*.c) src/rtc/find.c src/rtc/nvrtc.c
 # Parts of the command that suites test.

@@ -346,21 +346,6 @@ typedef enum CUjit_option {
 	CU_JIT_SPLIT_COMPILE = 34,
 } CUjit_option;
 
-/* Ours: the image is PTX that stays where it is, and as it is, until the module is unloaded; the value
- * points to what is known of it.  The hash is that of base/hash.h, by which the driver finds what it
- * has made of the text before: the caller has made it of these bytes, or believes who has.  What of the
- * text is not read need not be there. */
-#define CU_JIT_KUDZU_TEXT ((CUjit_option)0x4B5A0002)
-struct kudzu_text {
-	size_t size; /* without the zero behind it */
-	uint64_t hash_high;
-	uint64_t hash_low;
-	/* See to it that bytes `begin` up to `end` of the text are there, from any thread.  NULL: all
-	 * of it is there. */
-	void (*read)(void *arg, size_t begin, size_t end);
-	void *arg;
-};
-
 typedef enum CUjitInputType {
 	CU_JIT_INPUT_CUBIN = 0,
 	CU_JIT_INPUT_PTX = 1,

@@ -25,11 +25,7 @@ static CUresult module_load_image(const char *call, CUmodule *out, const void *d
 		return api_null(call, "the image");
 	}
 	*out = NULL;
-	if (options->text) {
-		image = (struct image){.text = data, .size = options->text->size};
-	} else {
-		result = open_image(call, &image, data, size, options);
-	}
+	result = open_image(call, &image, data, size, options);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

@@ -231,13 +231,14 @@ static bool load_object(struct jit_kernel *out, struct jit *jit, const void *obj
 static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	struct kept kept = {.width = out->width, .is_straight = out->is_straight,
-		.in_order = out->in_order, .is_quick = out->is_quick, .frame_size = out->frame_size,
-		.object = object->data, .size = object->size, .maker = jit->calls->address};
+	const struct kept_entry entry = {.width = out->width,
+		.is_straight = out->is_straight, .in_order = out->in_order,
+		.is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
+		.size = object->size, .maker = jit->calls->address};
 	made_count++;
-	bool ok = load_object(out, jit, kept.object, kept.size, func, diag);
+	bool ok = load_object(out, jit, entry.object, entry.size, func, diag);
 	if (ok) {
-		kept_put(jit->key, &kept);
+		kept_put(jit->key, &entry);
 	}
 	jit->calls->free_object(object);
 	return ok;
@@ -301,7 +302,7 @@ static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 }
 
 /* What of the code generator decides on the code, known without loading it: its build id, and what
- * the processor can do.  That of LLVM is in what is kept. */
+ * the processor can do.  That of LLVM is in what is entry. */
 static void describe_generator(struct str *out)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
@@ -314,20 +315,20 @@ static void describe_generator(struct str *out)
 	}
 }
 
-static bool find_kept(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
+static bool find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
 {
-	struct kept kept;
+	struct kept_entry entry;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
 	double start = jit_now_ms();
-	if (settings_dump_folder() || !kept_find(&kept, jit->key)) {
+	if (settings_dump_folder() || !kept_find(&entry, jit->key)) {
 		return false;
 	}
-	*out = (struct jit_kernel){.width = kept.width, .is_straight = kept.is_straight,
-		.in_order = kept.in_order, .is_quick = kept.is_quick,
-		.frame_size = kept.frame_size, .is_kept = true};
-	bool ok = load_object(out, jit, kept.object, kept.size, func, &diag);
+	*out = (struct jit_kernel){.width = entry.width, .is_straight = entry.is_straight,
+		.in_order = entry.in_order, .is_quick = entry.is_quick,
+		.frame_size = entry.frame_size, .is_kept = true};
+	bool ok = load_object(out, jit, entry.object, entry.size, func, &diag);
 	out->load_ms = jit_now_ms() - start;
-	mem_free(kept.memory);
+	mem_free(entry.memory);
 	return ok;
 }
 
@@ -342,10 +343,10 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 		kept_key(&key, jit->module, func, jit->width, jit->class, &generator);
 	}
 	jit->key = &key;
-	bool ok = find_kept(out, jit, func);
+	bool ok = find_cached(out, jit, func);
 	if (!ok) {
 		struct store_lock *lock = kept_lock(&key);
-		ok = (lock && find_kept(out, jit, func)) || compile(out, jit, func, diag);
+		ok = (lock && find_cached(out, jit, func)) || compile(out, jit, func, diag);
 		kept_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;

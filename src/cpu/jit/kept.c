@@ -2,14 +2,12 @@
 /*
  * Keys and values for the store: both are numbers and bytes, one behind the other.  A key names the
  * library's build id, so that any change to the code generator, to what compiled code calls or to
- * the layout of a value here leaves old entries behind.  The text of the module is in it as a hash:
- * a module may have a thousand kernels, and each has an entry.
+ * the layout of a value here leaves old entries behind.  The text of the module is in the key as a
+ * hash: a module may have a thousand kernels, and each has an entry.
  *
- * LLVM is not loaded to find an entry, nor is it known which one would be.  So an entry names the
- * file of the LLVM that made it, and its build id: if that file is another one now the entry is a
- * miss.  If it is gone the code is as good as it was.
- *
- * The store is that of the process (store_default), opened when the first kernel is compiled.
+ * LLVM is not loaded to find an entry, nor is it known which LLVM would be.  So an entry names the
+ * file of the LLVM that made it, and its build id.  If that file has another build id now the entry
+ * is a miss.  If the file is gone the code is as good as it was.
  */
 #include "cpu/jit/kept.h"
 
@@ -20,7 +18,7 @@
 
 #include <string.h>
 
-struct value {
+struct kept_value {
 	uint64_t frame_size;
 	uint32_t width;
 	uint16_t is_straight;
@@ -30,41 +28,50 @@ struct value {
 	uint32_t path_size; /* and its file, zero-terminated; then the object */
 };
 
-/* NULL: nothing is kept, or there is no memory. */
-struct store *kept_store(void)
+/* NULL: there is no cache, or no key. */
+static struct store *kept_store(const struct str *key)
 {
-	struct store *store = store_default();
+	struct store *store = key->len > 0 ? store_default() : NULL;
 	return store && !store_off(store) ? store : NULL;
 }
 
 bool kept_is_on(void)
 {
-	return kept_store() != NULL;
+	struct store *store = store_default();
+	return store && !store_off(store);
 }
 
-static void add(struct str *key, const void *data, size_t size)
+/* A kind, a name, and numbers that begin with the size of the build id of this library, which comes
+ * last.  Empty without a build id or memory. */
+static void kept_make_key(struct str *out, const char *kind, const char *name,
+	uint64_t *numbers, size_t count)
 {
-	str_addn(key, data, size);
-}
-
-void kept_key(struct str *out, const struct ptx_module *module, const struct ptx_func *func,
-	uint32_t width, unsigned class, const struct str *generator)
-{
-	static const char kind[] = "cpu";
+	static const char here[] = "an address in this library";
 	uint8_t id[DL_BUILD_ID_SIZE];
-	uint64_t numbers[] = {module->text_size, module->text_hash.high, module->text_hash.low,
-		func->index, width, 0, generator->len, class};
-	size_t size = dl_build_id(id, kind);
+	numbers[0] = dl_build_id(id, here);
 	*out = (struct str)STR_INIT;
-	if (size == 0) {
+	if (numbers[0] == 0) {
 		return;
 	}
-	numbers[5] = size;
-	add(out, kind, sizeof(kind));
-	add(out, func->name, strlen(func->name) + 1);
-	add(out, numbers, sizeof(numbers));
-	add(out, id, size);
-	add(out, generator->data, generator->len);
+	str_addn(out, kind, strlen(kind) + 1);
+	str_addn(out, name, strlen(name) + 1);
+	str_addn(out, (const char *)numbers, count * sizeof(*numbers));
+	str_addn(out, (const char *)id, (size_t)numbers[0]);
+	if (out->failed) {
+		str_free(out);
+		*out = (struct str)STR_INIT;
+	}
+}
+
+void kept_key(struct str *out, const struct ptx_module *module,
+	const struct ptx_func *func, uint32_t width, unsigned class, const struct str *generator)
+{
+	uint64_t numbers[] = {0, module->text_size, module->text_hash.high, module->text_hash.low,
+		func->index, width, class, generator->len};
+	kept_make_key(out, "cpu", func->name, numbers, countof(numbers));
+	if (out->len > 0) {
+		str_addn(out, generator->data, generator->len);
+	}
 	if (out->failed || generator->failed) {
 		str_free(out);
 		*out = (struct str)STR_INIT;
@@ -73,7 +80,8 @@ void kept_key(struct str *out, const struct ptx_module *module, const struct ptx
 
 /* Whether the LLVM that made an entry is still the same, or gone; *skip becomes the size of what names
  * it. */
-static bool is_maker_here(const struct value *value, const char *text, size_t size, size_t *skip)
+static bool kept_maker_is_here(const struct kept_value *value, const char *text,
+	size_t size, size_t *skip)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
 	size_t id_size = value->id_size, path_size = value->path_size;
@@ -86,12 +94,12 @@ static bool is_maker_here(const struct value *value, const char *text, size_t si
 	return now == 0 || (now == id_size && memcmp(id, text, now) == 0);
 }
 
-bool kept_find(struct kept *out, const struct str *key)
+bool kept_find(struct kept_entry *out, const struct str *key)
 {
 	size_t size;
-	struct value value;
-	struct store *store = key->len > 0 ? kept_store() : NULL;
-	*out = (struct kept){.width = 0};
+	struct kept_value value;
+	struct store *store = kept_store(key);
+	*out = (struct kept_entry){.width = 0};
 	if (!store || store_get(store, key->data, key->len, &out->memory, &size) != STORE_HIT) {
 		return false;
 	}
@@ -102,7 +110,7 @@ bool kept_find(struct kept *out, const struct str *key)
 	size_t skip = 0;
 	const char *text = out->memory + sizeof(value);
 	if ((value.width != 1 && value.width != RT_MAX_WIDTH)
-	    || !is_maker_here(&value, text, size - sizeof(value), &skip)) {
+	    || !kept_maker_is_here(&value, text, size - sizeof(value), &skip)) {
 		mem_free(out->memory);
 		return false;
 	}
@@ -116,22 +124,22 @@ bool kept_find(struct kept *out, const struct str *key)
 	return true;
 }
 
-void kept_put(const struct str *key, const struct kept *kept)
+void kept_put(const struct str *key, const struct kept_entry *entry)
 {
-	struct store *store = key->len > 0 ? kept_store() : NULL;
-	char *path = store ? dl_path(kept->maker) : NULL;
+	struct store *store = kept_store(key);
+	char *path = store ? dl_path(entry->maker) : NULL;
 	uint8_t id[DL_BUILD_ID_SIZE];
 	struct str text = STR_INIT;
 	if (!path) {
 		return;
 	}
-	struct value value = {kept->frame_size, kept->width, kept->is_straight, kept->in_order,
-		kept->is_quick,
-		(uint32_t)dl_build_id(id, kept->maker), (uint32_t)strlen(path) + 1};
-	add(&text, &value, sizeof(value));
-	add(&text, id, value.id_size);
-	add(&text, path, value.path_size);
-	add(&text, kept->object, kept->size);
+	struct kept_value value = {entry->frame_size, entry->width, entry->is_straight,
+		entry->in_order, entry->is_quick, (uint32_t)dl_build_id(id, entry->maker),
+		(uint32_t)strlen(path) + 1};
+	str_addn(&text, (const char *)&value, sizeof(value));
+	str_addn(&text, (const char *)id, value.id_size);
+	str_addn(&text, path, value.path_size);
+	str_addn(&text, entry->object, entry->size);
 	if (!text.failed) {
 		(void)store_put(store, key->data, key->len, text.data, text.len);
 	}
@@ -141,11 +149,42 @@ void kept_put(const struct str *key, const struct kept *kept)
 
 struct store_lock *kept_lock(const struct str *key)
 {
-	struct store *store = key->len > 0 ? kept_store() : NULL;
+	struct store *store = kept_store(key);
 	return store ? store_lock(store, key->data, key->len) : NULL;
 }
 
 void kept_unlock(struct store_lock *lock)
 {
 	store_unlock(lock);
+}
+
+static void kept_text_key(struct str *out, size_t size, struct hash hash)
+{
+	uint64_t numbers[] = {0, size, hash.high, hash.low};
+	kept_make_key(out, "text", "", numbers, countof(numbers));
+}
+
+bool kept_has_text(size_t size, struct hash hash)
+{
+	struct str key;
+	char *value = NULL;
+	size_t value_size;
+	kept_text_key(&key, size, hash);
+	struct store *store = kept_store(&key);
+	bool has = store && store_get(store, key.data, key.len, &value, &value_size) == STORE_HIT;
+	mem_free(value);
+	str_free(&key);
+	return has;
+}
+
+void kept_put_text(size_t size, struct hash hash)
+{
+	static const char good = 1;
+	struct str key;
+	kept_text_key(&key, size, hash);
+	struct store *store = kept_store(&key);
+	if (store) {
+		(void)store_put(store, key.data, key.len, &good, sizeof(good));
+	}
+	str_free(&key);
 }

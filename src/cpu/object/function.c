@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernels of a module.  They have places, in the order of the text; in each is a function, or
- * NULL for one that has not been read yet (outline.h), which happens when it is asked for by place
- * or by name.
+ * NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
  * A kernel is compiled when it is first asked for, for the blocks of the class (shape.h) that is
  * thought likely, and for those of another class when such blocks are first launched.  A launch finds
@@ -16,7 +15,6 @@
 #include "cpu/exec/launch.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ir/team.h"
-#include "cpu/jit/outline.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/log.h"
 #include "cpu/ptx/check.h"
@@ -104,7 +102,7 @@ void kernel_inherit(struct function *function)
 	pthread_mutex_unlock(&plan->lock);
 }
 
-bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
+static bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
 {
 	return (func->param_size <= LAUNCH_MAX_PARAMS && func->shared_size <= LAUNCH_MAX_SHARED)
 		|| ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
@@ -113,9 +111,15 @@ bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
 			LAUNCH_MAX_SHARED);
 }
 
-static bool create(struct module *module, size_t place, struct ptx_func *func,
-	struct ptx_diag *diag)
+bool kernel_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
+	return parse_kernel(module, func, diag) && check_function(module, func, diag)
+		&& flatten_function(module, func, diag) && kernel_fits(func, diag);
+}
+
+static bool create(struct module *module, size_t place, struct ptx_diag *diag)
+{
+	struct ptx_func *func = module->kernels[place];
 	if (!kernel_fits(func, diag)) {
 		return false;
 	}
@@ -142,29 +146,24 @@ static bool create(struct module *module, size_t place, struct ptx_func *func,
 	return true;
 }
 
-static bool is_kernel(const struct ptx_func *func)
-{
-	return func->is_entry && !func->is_extern;
-}
-
 bool kernels_create(struct module *module, struct ptx_diag *diag)
 {
 	const struct ptx_module *ptx = &module->ptx;
 	size_t count = 0;
-	if (module->outline != NULL) {
-		count = module->outline->count;
-	}
-	for (size_t i = 0; module->outline == NULL && i < ptx->func_count; i++) {
-		count += is_kernel(ptx->funcs[i]);
+	module->kernels = mem_zalloc(ptx->func_count + 1, sizeof(*module->kernels));
+	for (size_t i = 0; module->kernels && i < ptx->func_count; i++) {
+		if (ptx->funcs[i]->is_entry && !ptx->funcs[i]->is_extern) {
+			module->kernels[count++] = ptx->funcs[i];
+		}
 	}
 	module->functions = mem_zalloc(count + 1, sizeof(*module->functions));
-	if (module->functions == NULL) {
+	if (!module->kernels || !module->functions) {
 		return ptx_no_memory(diag);
 	}
 	module->function_count = count;
 	bool ok = true;
-	for (size_t i = 0, place = 0; ok && i < ptx->func_count; i++) {
-		ok = !is_kernel(ptx->funcs[i]) || create(module, place++, ptx->funcs[i], diag);
+	for (size_t i = 0; ok && i < count; i++) {
+		ok = module->kernels[i]->late || create(module, i, diag);
 	}
 	return ok;
 }
@@ -191,25 +190,18 @@ void kernels_free(struct module *module)
 		}
 	}
 	mem_free(module->functions);
-	module->functions = NULL;
-	module->function_count = 0;
+	mem_free(module->kernels);
 }
 
-/* Read a kernel now; the lock is held. */
-static bool read_late(struct module *module, size_t place, struct ptx_diag *diag)
-{
-	struct ptx_func *func = parse_part(&module->ptx, &module->outline->parts[place], diag);
-	return func != NULL && check_function(&module->ptx, func, diag)
-		&& flatten_function(&module->ptx, func, diag)
-		&& create(module, place, func, diag);
-}
 
 CUresult module_function(const char *call, struct module *module, size_t place,
 	struct function **out)
 {
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&module->lock);
-	bool ok = module->functions[place] != NULL || read_late(module, place, &diag);
+	bool ok = module->functions[place]
+		|| (kernel_parse(&module->ptx, module->kernels[place], &diag)
+			&& create(module, place, &diag));
 	*out = module->functions[place];
 	pthread_mutex_unlock(&module->lock);
 	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
@@ -223,23 +215,13 @@ struct function *module_known_function(struct module *module, size_t place)
 	return function;
 }
 
-/* All of them have been read. */
-static size_t find_place(const struct module *module, const char *name)
-{
-	size_t place = 0;
-	while (place < module->function_count
-	       && strcmp(module->functions[place]->ptx->name, name) != 0) {
-		place++;
-	}
-	return place;
-}
-
 CUresult module_find_function(const char *call, struct module *module, const char *name,
 	struct function **out)
 {
-	size_t place = module->outline != NULL
-		? outline_kernel(module->outline, module->late_text, &module->known, name)
-		: find_place(module, name);
+	size_t place = 0;
+	while (place < module->function_count && strcmp(module->kernels[place]->name, name) != 0) {
+		place++;
+	}
 	*out = NULL;
 	return place < module->function_count ? module_function(call, module, place, out)
 		: CUDA_SUCCESS;

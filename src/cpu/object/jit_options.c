@@ -87,9 +87,6 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 		case CU_JIT_GLOBAL_SYMBOL_COUNT:
 			out->symbol_count = (uint32_t)(uintptr_t)values[i];
 			break;
-		case (unsigned)CU_JIT_KUDZU_TEXT:
-			out->text = values[i];
-			break;
 		default:
 			if ((unsigned)options[i] > CU_JIT_SPLIT_COMPILE) {
 				return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d",

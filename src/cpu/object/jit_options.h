@@ -26,7 +26,6 @@ struct jit_options {
 	const char **symbol_names;  /* extern variables that live at addresses of the caller */
 	void **symbol_addresses;
 	size_t symbol_count;
-	const struct kudzu_text *text; /* what is known of a text that stays; NULL: it may go */
 };
 
 /* Read the options, empty their logs and start their clock. */

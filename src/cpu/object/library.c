@@ -40,14 +40,12 @@ CUresult library_create(const char *call, const struct image *image,
 	}
 	pthread_mutex_init(&library->lock, NULL);
 	library->text = mem_strndup(image->text, image->size);
-	struct hash hash = hash_of(image->text, image->size);
-	library->known = (struct kudzu_text){image->size, hash.high, hash.low, NULL, NULL};
-	options->text = &library->known;
+	library->size = image->size;
 	library->handle = library->text != NULL ? handle_create(API_LIBRARY, library) : NULL;
 	if (library->handle == NULL) {
 		api_log("%s: host memory has run out", call);
 	} else {
-		result = module_create(call, NULL, library->text, library->known.size, options,
+		result = module_create(call, NULL, library->text, library->size, options,
 			&library->plan);
 	}
 	if (result != CUDA_SUCCESS) {
@@ -92,7 +90,7 @@ static struct loaded *take_place(struct library *library)
 static CUresult load_locked(const char *call, struct library *library, struct context *context,
 	struct module **out)
 {
-	struct jit_options none = {.text = &library->known};
+	struct jit_options none = {.wall_time = NULL};
 	for (size_t i = 0; i < library->loaded_count; i++) {
 		*out = handle_get(library->loaded[i].module, API_MODULE);
 		if (*out != NULL && library->loaded[i].context == context->id) {
@@ -103,7 +101,7 @@ static CUresult load_locked(const char *call, struct library *library, struct co
 	if (place == NULL) {
 		return api_no_memory(call);
 	}
-	CUresult result = module_create(call, context, library->text, library->known.size, &none, out);
+	CUresult result = module_create(call, context, library->text, library->size, &none, out);
 	if (result == CUDA_SUCCESS) {
 		(*out)->object.is_part = true;
 		inherit(*out, library->plan);

@@ -16,7 +16,7 @@ struct library {
 	CUlibrary handle;
 	pthread_mutex_t lock;   /* of what is below */
 	char *text;
-	struct kudzu_text known;
+	size_t size;
 	struct module *plan;    /* without a context */
 	struct loaded *loaded;
 	size_t loaded_count;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Modules.  Loading parses and checks the PTX and gives its variables memory; a kernel is compiled
- * when it is first asked for (function.c).  Of a big text that was good before (outline.c), or whose
- * kernels were each found good (survey.c), only what is outside of kernels is read, and each kernel
- * when it is asked for.  What is wrong with the PTX is told as ptxas does, with the line, in the log
- * buffer of the caller and in the driver's log.
+ * when it is first asked for (function.c).  What is wrong with the PTX is told as ptxas does, with
+ * the line, in the log buffer of the caller and in the driver's log.
  *
- * PTX of any .target is taken, newer ones than the compute capability that the device claims, too,
+ * Of a big text only the declarations are kept, and a kernel is parsed when it is asked for: parsed,
+ * it takes ten times the memory of its text.  So that mistakes are told at once, all kernels are
+ * parsed one after the other when the text is loaded, unless the kernel cache knows it to be good.
+ *
+ * PTX of any .target is taken, also of newer ones than the compute capability that the device claims,
  * which NVIDIA's driver refuses: what decides is whether each instruction is one that we run.
  */
 #include "base/common.h"
@@ -16,18 +18,20 @@
 #include "base/alloc.h"
 #include "cpu/config/settings.h"
 #include "cpu/ir/flatten.h"
-#include "cpu/jit/outline.h"
+#include "cpu/jit/kept.h"
 #include "cpu/object/context.h"
 #include "cpu/object/device.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/log.h"
-#include "cpu/object/survey.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
 
 #include <string.h>
 
 #define VAR_ALIGN 256
+
+/* To parse all of less takes no longer than to ask the kernel cache. */
+enum { BIG_TEXT = 64 << 10 };
 
 /* Where the program says that an extern variable is, NULL if it says nothing. */
 static void *find_symbol(const struct jit_options *options, const char *name)
@@ -146,8 +150,6 @@ void module_release(struct module *module)
 	mem_free(module->globals);
 	parse_free(&module->ptx);
 	mem_free(module->text);
-	outline_release(module->outline);
-	mem_free(module->own_text);
 	pthread_mutex_destroy(&module->lock);
 	mem_free(module);
 }
@@ -176,97 +178,59 @@ void module_free(struct object *object)
 	module_release(module);
 }
 
-static bool take_parsed(struct module *module, struct ptx_diag *diag)
+/* Whether each kernel is good by itself: parsed as if somebody asked for it, and forgotten. */
+static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 {
-	return check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag)
-		&& kernels_create(module, diag);
+	bool ok = ptx->is_separable;
+	for (size_t i = 0; ok && i < ptx->func_count; i++) {
+		struct ptx_func *kernel = ptx->funcs[i];
+		if (!kernel->late) {
+			continue;
+		}
+		const struct ptx_func empty = *kernel;
+		const struct arena_mark mark = arena_mark(&ptx->arena);
+		ok = kernel_parse(ptx, kernel, diag) && ptx->is_separable;
+		arena_reset(&ptx->arena, &mark);
+		*kernel = empty;
+	}
+	return ok;
 }
 
-static bool read_all(struct module *module, const char *text, size_t size, struct ptx_diag *diag)
-{
-	return parse_module(&module->ptx, text, size, diag) && take_parsed(module, diag);
-}
-
-/* Of a text that was read before only what is not in a kernel.  The rest is read later, when the
- * caller's may be gone. */
-static bool read_outline(struct module *module, const char *text, bool stays,
+/* A big text without its kernels.  False also if it has to be parsed as a whole. */
+static bool module_read_late(struct module *module, const char *text, size_t size,
 	struct ptx_diag *diag)
 {
-	const struct outline *outline = module->outline;
-	module->own_text = stays ? NULL : mem_strndup(text, outline->size);
-	module->late_text = stays ? text : module->own_text;
-	return (module->late_text != NULL || ptx_no_memory(diag))
-		&& parse_outline(&module->ptx, module->late_text, &module->known, outline->parts,
-			outline->count, diag)
-		&& take_parsed(module, diag);
+	struct hash hash = hash_of(text, size);
+	struct ptx_module *ptx = &module->ptx;
+	bool is_known = kept_has_text(size, hash);
+	bool ok = parse_declarations(ptx, text, size, hash, diag) && check_module(ptx, diag)
+		&& flatten_module(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
+	if (ok && !is_known) {
+		kept_put_text(size, hash);
+	}
+	return ok;
 }
 
-/* All of a text whose owner makes it be there as it is read. */
-static void fetch(const struct kudzu_text *known)
+static bool module_read(struct module *module, const char *text, size_t size,
+	struct ptx_diag *diag)
 {
-	if (known != NULL && known->read != NULL) {
-		known->read(known->arg, 0, known->size);
-	}
-}
-
-/* What is known of a big text; false: it is not big. */
-static bool know(struct module *module, const char *text, size_t size,
-	const struct kudzu_text *known)
-{
-	if (known != NULL && known->read != NULL) {
-		module->known = *known;
-		return true;
-	}
-	if (!outline_pays(text, size)) {
-		return false;
-	}
-	const struct hash hash = known != NULL
-		? (struct hash){known->hash_high, known->hash_low} : hash_of(text, size);
-	module->known = (struct kudzu_text){size, hash.high, hash.low, NULL, NULL};
-	return true;
-}
-
-static bool read_ptx(struct module *module, const char *text, size_t size,
-	const struct kudzu_text *known, struct ptx_diag *diag)
-{
-	if (!know(module, text, size, known)) {
-		return read_all(module, text, size, diag);
-	}
-	const struct hash hash = {module->known.hash_high, module->known.hash_low};
-	struct outline *found = NULL;
-	module->outline = outline_find(size, hash);
-	if (module->outline == NULL) {
-		fetch(known);
-		module->outline = found = survey_find(text, size, hash);
-	}
-	if (module->outline == NULL) {
-		return read_all(module, text, size, diag);
-	}
-	if (read_outline(module, text, known != NULL, diag)
-	    && (found == NULL || survey_check(&module->ptx, text, found))) {
-		outline_remember(found);
-		return true;
-	}
-	/* Something is wrong, or this is another text with the same hash: whatever it is, we can tell. */
-	fetch(known);
-	outline_release(module->outline);
-	module->outline = NULL;
-	kernels_free(module);
-	parse_free(&module->ptx);
-	*diag = (struct ptx_diag){0};
-	return read_all(module, text, size, diag);
-}
-
-/* What a kernel that is traced does at a line is read from there. */
-static bool keep_text(struct module *module, const char *text, size_t size,
-	const struct kudzu_text *known, struct ptx_diag *diag)
-{
-	if (settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
-		fetch(known);
+	bool is_big = size >= BIG_TEXT;
+	/* messages of traced kernels quote the text; kernels that are parsed later need it */
+	if (is_big || settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
 		module->text = mem_strndup(text, size);
-		return module->text != NULL || ptx_no_memory(diag);
+		if (!module->text) {
+			return ptx_no_memory(diag);
+		}
 	}
-	return true;
+	bool ok = is_big && module_read_late(module, module->text, size, diag);
+	if (!ok) {
+		/* where anything is wrong, the whole tells what comes first */
+		parse_free(&module->ptx);
+		*diag = (struct ptx_diag){0};
+		ok = parse_module(&module->ptx, text, size, diag)
+			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
+	}
+	return ok && kernels_create(module, diag);
 }
 
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
@@ -280,8 +244,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	bool ok = keep_text(module, text, size, options->text, &diag)
-		&& read_ptx(module, text, size, options->text, &diag)
+	bool ok = module_read(module, text, size, &diag)
 		&& (context == NULL || create_vars(module, context, options, &diag));
 	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE,
 			module_free)) {

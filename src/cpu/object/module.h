@@ -24,14 +24,11 @@ struct module {
 	struct jit *jit;
 	uint64_t memory;            /* of its variables, 0 if it has none */
 	uint8_t **globals;          /* by ptx_module.vars */
-	struct outline *outline;    /* NULL: all of the text has been read */
-	const char *late_text;      /* of which the rest is read when it is asked for */
-	struct kudzu_text known;    /* of that */
-	char *own_text;             /* NULL: the text stays anyway */
-	struct function **functions; /* by place; NULL: not read yet, which the lock is for, too */
+	struct ptx_func **kernels;  /* by place: in the order of the text */
+	struct function **functions; /* of them; NULL: not parsed yet, which the lock is for, too */
 	size_t function_count;
 	struct module *plan;        /* of a library: which has the same places; NULL: of none */
-	char *text;                 /* if its kernels are traced: for messages; else NULL */
+	char *text;                 /* if kernels are parsed later, or are traced; else NULL */
 	struct library *library;    /* whose kernels these are, without a context */
 };
 
@@ -96,8 +93,8 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 	struct function **out);
 /* The same, NULL if nobody has asked for it before. */
 struct function *module_known_function(struct module *module, size_t place);
-/* Whether a kernel's parameters and shared memory are not more than a launch can give. */
-bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag);
+/* Parse a kernel of parse_declarations, check it, and flatten it. */
+bool kernel_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 /* The module's text has been read: make places for its kernels, and those that are known. */
 bool kernels_create(struct module *module, struct ptx_diag *diag);
 void kernels_free(struct module *module);

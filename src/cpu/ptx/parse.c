@@ -127,12 +127,11 @@ static void parse_definition(struct parser *p, struct ptx_func *func)
 /* A function by name: a new one, or the one that was declared before without a body. */
 static struct ptx_func *function_add(struct parser *p, const char *name)
 {
-	if (p->part) {
-		return p->read = parser_alloc(p, 1, sizeof(*p->read));
-	}
 	const struct symbol *old = name ? map_get(&p->global->names, name) : NULL;
+	if (p->kernel) {
+		return p->kernel;
+	}
 	if (old && old->func && old->func->is_extern) {
-		p->module->is_separable &= !old->func->is_entry;
 		return old->func;
 	}
 	struct symbol *symbol = symbol_add(p, p->global, name, SYMBOL_FUNC);
@@ -145,32 +144,26 @@ static struct ptx_func *function_add(struct parser *p, const char *name)
 	return *slot;
 }
 
-/* What must be the same before and after a kernel, or the kernel cannot be left out. */
+/* What kernels have no part in, if each can be read by itself. */
 static size_t count_global(const struct parser *p)
 {
 	return p->vars.count + p->shared.count + p->files.count;
 }
 
-/* Behind .entry or .func; `start` is the first word of the head. */
-static void parse_function(struct parser *p, bool is_entry, const struct token *start)
+/* Behind .entry or .func */
+static void parse_function(struct parser *p, bool is_entry)
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
 	size_t return_size, before = count_global(p);
-	const struct scope *newest = p->newest;
-	bool is_kernel = false;
+	const struct scope *last = p->newest;
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
 		from.returns = parse_params(p, &from.return_count, &return_size);
 	}
 	from.line = p->token.line;
-	struct token name = p->token;
 	from.name = take_name(p);
 	struct ptx_func *old = function_add(p, from.name);
-	struct arena_mark mark = arena_mark(&p->module->arena);
-	bool skims = is_entry && p->skims;
-	if (skims) {
-		part_skim_head(p);
-	} else if (at(p, "(")) {
+	if (at(p, "(")) {
 		from.params = parse_params(p, &from.param_count, &from.param_size);
 	}
 	for (size_t i = 0; is_entry && !p->failed && i < from.param_count; i++) {
@@ -183,24 +176,46 @@ static void parse_function(struct parser *p, bool is_entry, const struct token *
 	if (old && !p->failed) {
 		bool has_body = !accept(p, ";");
 		from.index = old->index;
+		from.late = old->late;
 		*old = from;
 		old->is_extern = !has_body;
-		if (has_body && skims) {
-			part_skim_body(p);
-		} else if (has_body) {
+		if (has_body) {
 			expect(p, "{");
 			parse_definition(p, old);
 		}
-		is_kernel = is_entry && has_body && !p->failed;
 	}
 	p->regs.count = 0; /* those of a declaration's parameters */
 	scope_leave(p);
-	if (is_kernel) {
-		part_add(p, start, &name, old);
-		p->module->is_separable &= count_global(p) == before;
+	scope_free(p, last);
+	p->module->is_separable &= !is_entry || count_global(p) == before;
+}
+
+/* Behind .entry: read the name, and pass over the rest. */
+static void parse_late(struct parser *p)
+{
+	struct ptx_late *late = parser_alloc(p, 1, sizeof(*late));
+	if (!late) {
+		return;
 	}
-	if (is_kernel && skims) {
-		part_empty(p, old, &mark, newest);
+	*late = (struct ptx_late){p->lexer, p->token};
+	const char *name = take_name(p);
+	struct ptx_func *func = function_add(p, name);
+	while (!at_end(p) && !at(p, "{") && !at(p, ";")) {
+		advance(p);
+	}
+	if (!func) {
+		return;
+	}
+	bool has_body = at(p, "{");
+	*func = (struct ptx_func){.name = name, .is_entry = true, .is_extern = !has_body,
+		.index = func->index, .line = late->name.line, .late = late};
+	if (has_body && !lex_skip_block(&p->lexer, p->diag)) {
+		parser_fail(p, "expected a body");
+	}
+	if (has_body) {
+		advance(p);
+	} else {
+		expect(p, ";");
 	}
 }
 
@@ -258,7 +273,7 @@ static void parse_address_size(struct parser *p)
 }
 
 /* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
-bool parse_definition_or_variable(struct parser *p)
+static bool parse_definition_or_variable(struct parser *p)
 {
 	static const struct {
 		const char *word;
@@ -266,7 +281,6 @@ bool parse_definition_or_variable(struct parser *p)
 	} spaces[] = {{".const", PTX_CONST}, {".global", PTX_GLOBAL}, {".shared", PTX_SHARED},
 		{".local", PTX_LOCAL}};
 	bool is_extern = false, is_visible = false, prefix = true;
-	const struct token start = p->token;
 	while (prefix) {
 		is_extern |= at(p, ".extern");
 		is_visible |= at(p, ".visible") || at(p, ".weak") || at(p, ".common");
@@ -280,9 +294,13 @@ bool parse_definition_or_variable(struct parser *p)
 		}
 	}
 	if (accept(p, ".entry")) {
-		parse_function(p, true, &start);
+		if (p->defers) {
+			parse_late(p);
+		} else {
+			parse_function(p, true);
+		}
 	} else if (accept(p, ".func")) {
-		parse_function(p, false, &start);
+		parse_function(p, false);
 	} else {
 		return false;
 	}
@@ -344,12 +362,10 @@ static void settle_alias(struct parser *p, const struct alias *alias)
 	to->index = index;
 }
 
-void parse_top(struct parser *p)
+static void parse_top(struct parser *p)
 {
 	while (!at_end(p)) {
-		if (part_is_left_out(p)) {
-			part_leave_out(p);
-		} else if (accept(p, ".target")) {
+		if (accept(p, ".target")) {
 			parse_target(p);
 		} else if (accept(p, ".address_size")) {
 			parse_address_size(p);
@@ -388,12 +404,20 @@ static void add_special_registers(struct parser *p)
 	add_special_vectors(p);
 }
 
-void parse_begin(struct parser *p, struct ptx_module *out, const char *text, size_t size,
-	struct ptx_diag *diag)
+static bool parse_text(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+	bool defers, struct ptx_diag *diag)
 {
+	struct parser *p = mem_zalloc(1, sizeof(*p));
+	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
+		.is_separable = true, .parser = p};
+	if (!p) {
+		return ptx_no_memory(diag);
+	}
 	p->module = out;
 	p->diag = diag;
 	p->text = text;
+	p->defers = defers;
+	p->limit = SIZE_MAX;
 	lex_init(&p->lexer, text, size);
 	p->token.line = 1;
 	scope_enter(p);
@@ -403,52 +427,59 @@ void parse_begin(struct parser *p, struct ptx_module *out, const char *text, siz
 	}
 	advance(p);
 	parse_version(p);
-}
-
-void parse_end(struct parser *p)
-{
-	struct ptx_module *out = p->module;
+	parse_top(p);
 	out->vars = list_keep(p, &p->vars, sizeof(*out->vars), &out->var_count);
 	out->shared = list_keep(p, &p->shared, sizeof(*out->shared), &out->shared_count);
 	out->funcs = list_keep(p, &p->funcs, sizeof(*out->funcs), &out->func_count);
 	out->files = list_keep(p, &p->files, sizeof(*out->files), &out->file_count);
-	out->parts = list_keep(p, &p->parts, sizeof(*out->parts), &out->part_count);
-	out->is_separable &= !p->names_kernel;
-}
-
-static bool parse(struct ptx_module *out, const char *text, size_t size, struct hash hash,
-	bool skims, struct ptx_diag *diag)
-{
-	struct parser p = {.skims = skims};
-	*out = (struct ptx_module){.arena = ARENA_INIT, .text_hash = hash, .text_size = size,
-		.is_separable = true};
-	parse_begin(&p, out, text, size, diag);
-	parse_top(&p);
-	parse_end(&p);
-	parser_free(&p);
-	if (p.failed) {
+	bool ok = !p->failed;
+	if (!ok) {
 		parse_free(out);
+	} else if (!defers) {
+		parser_free(p);
+		out->parser = NULL;
 	}
-	return !p.failed;
+	return ok;
 }
 
 bool parse_module(struct ptx_module *out, const char *text, size_t size, struct ptx_diag *diag)
 {
-	return parse(out, text, size, hash_of(text, size), false, diag);
+	return parse_text(out, text, size, hash_of(text, size), false, diag);
 }
 
-bool parse_skim(struct ptx_module *out, const char *text, size_t size, struct hash hash,
+bool parse_declarations(struct ptx_module *out, const char *text, size_t size, struct hash hash,
 	struct ptx_diag *diag)
 {
-	return parse(out, text, size, hash, true, diag);
+	return parse_text(out, text, size, hash, true, diag);
+}
+
+bool parse_kernel(struct ptx_module *module, struct ptx_func *kernel, struct ptx_diag *diag)
+{
+	struct parser *p = module->parser;
+	const struct scope *last = p->newest;
+	p->diag = diag;
+	p->lexer = kernel->late->lexer;
+	p->token = kernel->late->name;
+	p->limit = (size_t)(p->token.text - p->text);
+	p->kernel = kernel;
+	parse_function(p, true);
+	bool ok = !p->failed;
+	p->failed = false;
+	p->kernel = NULL;
+	/* nothing may be left of one that failed */
+	p->scope = p->global;
+	scope_free(p, last);
+	struct list *lists[] = {&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts,
+		&p->labels, &p->fixups};
+	for (size_t i = 0; i < countof(lists); i++) {
+		lists[i]->count = 0;
+	}
+	return ok;
 }
 
 void parse_free(struct ptx_module *module)
 {
-	if (module->parser) {
-		parser_free(module->parser);
-		mem_free(module->parser);
-	}
+	parser_free(module->parser);
 	arena_free(&module->arena);
 	arena_free(&module->opcodes);
 	*module = (struct ptx_module){.arena = ARENA_INIT};

@@ -78,6 +78,7 @@ void parse_name(struct parser *p, struct ptx_operand *out)
 	} else if (symbol->kind == SYMBOL_FUNC) {
 		out->kind = PTX_FUNC;
 		out->func = symbol->func;
+		p->module->is_separable &= p->op != PTX_OP_MOV;
 	} else if (symbol->kind == SYMBOL_VECTOR) {
 		name_vector(p, out, symbol->targets);
 	} else {

@@ -214,6 +214,7 @@ static void parse_address(struct parser *p, size_t offset, unsigned shift, unsig
 	if (generic) {
 		expect(p, ")");
 	}
+	p->module->is_separable &= !symbol->func;
 	int64_t addend = at(p, "-") || accept(p, "+") ? take_offset(p) : 0;
 	struct ptx_reloc *reloc = list_add(p, &p->relocs, sizeof(*reloc));
 	if (reloc) {

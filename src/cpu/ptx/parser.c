@@ -73,6 +73,9 @@ void parser_no_memory(struct parser *p)
 
 void parser_free(struct parser *p)
 {
+	if (!p) {
+		return;
+	}
 	while (p->newest) {
 		map_free(&p->newest->names);
 		p->newest = p->newest->previous;
@@ -82,11 +85,12 @@ void parser_free(struct parser *p)
 	}
 	map_free(&p->opcodes);
 	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
-		&p->params, &p->relocs, &p->aliases, &p->parts, &p->regs, &p->func_vars, &p->insts,
+		&p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars, &p->insts,
 		&p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
 		mem_free(lists[i]->data);
 	}
+	mem_free(p);
 }
 
 void advance(struct parser *p)
@@ -226,6 +230,19 @@ void scope_leave(struct parser *p)
 	}
 }
 
+void scope_free(struct parser *p, const struct scope *last)
+{
+	while (p->newest != last) {
+		struct map *names = &p->newest->names;
+		if (p->spare_count < countof(p->spares) && map_clear(names)) {
+			p->spares[p->spare_count++] = *names;
+		} else {
+			map_free(names);
+		}
+		p->newest = p->newest->previous;
+	}
+}
+
 static struct symbol *symbol_put(struct parser *p, struct scope *scope, const char *name,
 	enum symbol_kind kind)
 {
@@ -317,12 +334,6 @@ static struct symbol *range_find(struct parser *p, struct scope *scope, const ch
 	return symbol;
 }
 
-/* What is global and comes behind the part at hand, which is read late, has not been there for it. */
-static bool is_too_late(const struct parser *p, const struct symbol *symbol)
-{
-	return p->part && symbol->at > p->part->offset;
-}
-
 struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len)
 {
 	for (; scope; scope = scope->outer) {
@@ -330,8 +341,7 @@ struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *na
 		if (!symbol) {
 			symbol = range_find(p, scope, name, len);
 		}
-		if (symbol && !(scope == p->global && is_too_late(p, symbol))) {
-			p->names_kernel |= symbol->func && symbol->func->is_entry;
+		if (symbol && (scope != p->global || symbol->at <= p->limit)) {
 			return symbol;
 		}
 	}

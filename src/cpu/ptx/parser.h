@@ -66,6 +66,12 @@ struct list {
 	size_t cap;
 };
 
+/* Where a kernel stands: the lexer behind its name, and the name. */
+struct ptx_late {
+	struct lexer lexer;
+	struct token name;
+};
+
 /* A name that was used before it was known: a label, else a mistake. */
 struct fixup {
 	struct ptx_operand *operand;
@@ -84,21 +90,17 @@ struct parser {
 	int name_column;
 	size_t name_at;
 	bool failed;
-	bool names_kernel;        /* something that has been read names one */
 	const char *text;
-	struct kudzu_text known;      /* by parse_outline; its `read`: see part_fetch_gap */
-	const struct ptx_part *part;  /* the one that is read by itself, NULL if none is */
-	struct ptx_func *read;        /* and what it came to */
-	const struct ptx_part *gap;   /* the next one that parse_outline leaves out, until: */
-	const struct ptx_part *gap_end;
-	bool skims;               /* see parse_skim */
+	bool defers;              /* see parse_declarations */
+	struct ptx_func *kernel;  /* the one that parse_kernel reads, else NULL */
+	size_t limit;             /* what is global and stands behind this is not known yet */
 	struct scope *global;
 	struct scope *scope;      /* the innermost open one */
 	struct scope *newest;
 	struct map spares[2];     /* no names, but room for those of scopes to come */
 	size_t spare_count;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
-	struct list vars, shared, funcs, files, params, relocs, aliases, parts;
+	struct list vars, shared, funcs, files, params, relocs, aliases;
 	/* of the function at hand */
 	struct ptx_func *func;
 	struct scope *func_scope;
@@ -113,7 +115,7 @@ void parser_fail_at(struct parser *p, int line, int column, const char *format, 
 	printf_like(4, 5);
 void parser_unsupported(struct parser *p, const char *format, ...) printf_like(2, 3);
 void parser_no_memory(struct parser *p);
-void parser_free(struct parser *p);
+void parser_free(struct parser *p); /* NULL is fine */
 
 /* Tokens.  take_... go to the next one, and fail when the token at hand is none of that kind. */
 void advance(struct parser *p);
@@ -159,43 +161,13 @@ void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count)
 
 void scope_enter(struct parser *p);
 void scope_leave(struct parser *p);
+/* Forget those that were entered after `last`. */
+void scope_free(struct parser *p, const struct scope *last);
 /* A new symbol; its name must be new in the scope. */
 struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *name,
 	enum symbol_kind kind);
 /* What a name means in a scope and those around it, NULL if nothing. */
 struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len);
-
-/* parse.c: the stages of parse_module: up to .version, the rest, handing it over. */
-void parse_begin(struct parser *p, struct ptx_module *out, const char *text, size_t size,
-	struct ptx_diag *diag);
-void parse_top(struct parser *p);
-void parse_end(struct parser *p);
-/* .visible .global ..., .entry ..., .func ...; false if it is none of these. */
-bool parse_definition_or_variable(struct parser *p);
-
-/* parse_part.c: a kernel whose head began with `start` has been read. */
-void part_add(struct parser *p, const struct token *start, const struct token *name,
-	const struct ptx_func *func);
-/* Pass over what is between the name of a kernel and its body; over that. */
-void part_skim_head(struct parser *p);
-void part_skim_body(struct parser *p);
-/* Leave an empty one, when its head was read: before that there were so much memory and that scope. */
-void part_empty(struct parser *p, struct ptx_func *kernel, const struct arena_mark *mark,
-	const struct scope *newest);
-/* Whether the next thing is to be left out; do so. */
-bool part_is_left_out(const struct parser *p);
-void part_leave_out(struct parser *p);
-/* In place of each kernel that is not read yet; nobody changes it. */
-extern struct ptx_func part_no_kernel;
-void part_free_scopes(struct parser *p, const struct scope *until);
-/* The text from `begin` up to the next part that is left out, or the end, is read next, with the first
- * word of that. */
-void part_fetch_gap(const struct parser *p, size_t begin);
-/* Where a line may begin that has `offset` on it. */
-size_t part_line_from(const struct parser *p, size_t offset);
-/* Go on at `offset`, which is on line `line`, in a text that is there from `there` on: beyond that no
- * line is followed to its beginning. */
-void part_seek(struct parser *p, size_t there, uint64_t offset, uint32_t line);
 
 /* parse_expr.c */
 struct constant {

@@ -374,18 +374,7 @@ struct ptx_func {
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
 	int line;
-};
-
-/* A kernel within the text, which is less than 4 GiB: from the first word of its head to the next thing
- * behind its body. */
-struct ptx_part {
-	uint32_t offset;
-	uint32_t size;
-	uint32_t name;                /* offset */
-	uint32_t name_size;
-	uint32_t index;               /* in ptx_module.funcs */
-	uint32_t line;                /* of its first word */
-	uint32_t end_line;            /* of what comes behind it */
+	const struct ptx_late *late;  /* a kernel of parse_declarations: where parse_kernel finds it */
 };
 
 struct ptx_module {
@@ -403,10 +392,9 @@ struct ptx_module {
 	size_t func_count;
 	const char **files;           /* .file N "name": files[N], NULL where absent */
 	size_t file_count;
-	struct ptx_part *parts;       /* the kernels, in order of appearance */
-	size_t part_count;
-	bool is_separable;            /* each part can be read by itself, see parse_outline */
-	struct parser *parser;        /* by parse_outline, for parse_part */
+	bool is_separable;            /* each kernel can be read by itself: none declares variables
+	                               * of the module, no function's address is taken */
+	struct parser *parser;        /* by parse_declarations, for parse_kernel */
 };
 
 /* Functions that are declared .extern and that the device has: name, and the sizes of results and

@@ -26,7 +26,7 @@ static void parse(const char *text)
 		diag.column, diag.message);
 }
 
-static struct ptx_func *parse_kernel(const char *body)
+static struct ptx_func *parse_one_kernel(const char *body)
 {
 	char text[2048];
 	snprintf(text, sizeof(text), HEADER ".visible .entry k(.param .u64 p, .param .u8 q)\n{\n"
@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(parse_makes_only_the_registers_that_are_used)
 {
-	const struct ptx_func *func = parse_kernel(".reg .b32 %r<4000000000>, %x;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b32 %r<4000000000>, %x;\n"
 		".reg .f32 t1<3>;\nmov.b32 %r3999999999, %r0; mov.f32 t12, t10;");
 	ck_assert_uint_eq(func->reg_count, 5);
 	ck_assert_str_eq(func->regs[1].name, "%r3999999999");
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(parse_takes_a_register_from_the_range_with_the_longest_name)
 {
-	const struct ptx_func *func = parse_kernel(".reg .b32 %r<20>;\n.reg .b64 %r1<5>;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b32 %r<20>;\n.reg .b64 %r1<5>;\n"
 		"mov.b64 %r12, 1; mov.b32 %r17, 1;\n"
 		"{ .reg .f64 %r<13>;\n mov.f64 %r12, 0d0000000000000000; mov.b32 %r13, 1; }\n"
 		"mov.b64 %r12, 2;");
@@ -111,7 +111,7 @@ END_TEST
 
 START_TEST(parse_keeps_the_names_of_inner_scopes_apart)
 {
-	const struct ptx_func *func = parse_kernel(".reg .b32 a;\nmov.b32 a, 1;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b32 a;\nmov.b32 a, 1;\n"
 		"{ .reg .f64 a; mov.f64 a, a; bra x; x: }\n{ x: bra x; }\nmov.b32 a, 2;");
 	ck_assert_uint_eq(func->reg_count, 2);
 	ck_assert_uint_eq(func->insts[1].operands[0].reg, 1);
@@ -136,7 +136,7 @@ START_TEST(parse_understands_each_form_of_address)
 	for (size_t i = 0; i < countof(forms); i++) {
 		snprintf(body, sizeof(body), ".global .u32 v; .reg .b32 %%r<2>; .reg .b64 %%rd<2>;"
 			"ld.global.u32 %%r1, %s;", forms[i].text);
-		const struct ptx_operand *o = &parse_kernel(body)->insts[0].operands[1];
+		const struct ptx_operand *o = &parse_one_kernel(body)->insts[0].operands[1];
 		ck_assert_int_eq(o->kind, PTX_ADDRESS);
 		ck_assert(o->bracketed && o->has_base == forms[i].base);
 		ck_assert_int_eq(o->var != NULL, forms[i].variable);
@@ -148,7 +148,7 @@ END_TEST
 
 START_TEST(parse_reads_the_parts_of_an_instruction)
 {
-	const struct ptx_func *func = parse_kernel(".reg .pred %p<4>; .reg .b32 %r<9>;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .pred %p<4>; .reg .b32 %r<9>;\n"
 		".loc 1 42 3, function_name $f, inlined_at 1 5 2\n"
 		"\t@!%p1 setp.lt.and.s32 %p2|_, %r1, -5, !%p3;");
 	const struct ptx_inst *inst = &func->insts[0];
@@ -168,7 +168,7 @@ END_TEST
 
 START_TEST(parse_takes_the_sign_into_the_bits_of_a_float)
 {
-	const struct ptx_func *func = parse_kernel(".reg .f32 %f<2>;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .f32 %f<2>;\n"
 		"add.f32 %f1, -0f3F800000, 0f7FC00001;");
 	const struct ptx_operand *operands = func->insts[0].operands;
 	ck_assert_uint_eq(operands[1].real_bits, 0xbf800000);
@@ -197,7 +197,7 @@ START_TEST(parse_evaluates_constant_expressions)
 {
 	char body[128];
 	snprintf(body, sizeof(body), ".reg .b64 %%r; mov.b64 %%r, %s;", expressions[_i].text);
-	const struct ptx_func *func = parse_kernel(body);
+	const struct ptx_func *func = parse_one_kernel(body);
 	ck_assert_int_eq(func->insts[0].operands[1].kind, PTX_INT);
 	ck_assert_int_eq(func->insts[0].operands[1].value, expressions[_i].value);
 }
@@ -205,7 +205,7 @@ END_TEST
 
 START_TEST(parse_evaluates_expressions_of_doubles)
 {
-	const struct ptx_func *func = parse_kernel(".reg .f64 %r<2>;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .f64 %r<2>;\n"
 		"fma.rn.f64 %r1, -(1.5*4.0), .5+.25, 1?2.0:1;");
 	static const double values[] = {-6.0, 0.75, 2.0};
 	for (size_t i = 0; i < 3; i++) {
@@ -221,7 +221,7 @@ END_TEST
 
 START_TEST(parse_takes_products_in_addresses)
 {
-	const struct ptx_func *func = parse_kernel(".reg .b64 %a; .reg .b32 %r;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b64 %a; .reg .b32 %r;\n"
 		"ld.b32 %r, [%a+2*(3+1)-4*-1];");
 	ck_assert_int_eq(func->insts[0].operands[1].value, 12);
 }
@@ -309,7 +309,7 @@ END_TEST
 
 START_TEST(parse_settles_branch_tables)
 {
-	const struct ptx_func *func = parse_kernel(".reg .b32 %r<2>;\nts: .branchtargets b, a;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b32 %r<2>;\nts: .branchtargets b, a;\n"
 		"brx.idx %r1, ts;\na: ret;\nb: ret;");
 	const struct ptx_operand *table = &func->insts[0].operands[1];
 	ck_assert_int_eq(table->kind, PTX_VECTOR);
@@ -321,7 +321,7 @@ END_TEST
 
 START_TEST(parse_ends_a_body_with_a_return)
 {
-	const struct ptx_func *func = parse_kernel(".reg .pred %p<2>;\n@%p1 bra end;\nret;\nend:");
+	const struct ptx_func *func = parse_one_kernel(".reg .pred %p<2>;\n@%p1 bra end;\nret;\nend:");
 	ck_assert_uint_eq(func->inst_count, 3);
 	ck_assert_int_eq(func->insts[2].op, PTX_OP_RET);
 }

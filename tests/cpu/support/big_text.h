@@ -2,7 +2,7 @@
 #ifndef TESTS_BIG_TEXT_H
 #define TESTS_BIG_TEXT_H
 
-/* PTX of many kernels, which the driver reads one by one: what test_outline.c and test_survey.c share. */
+/* Big PTX of many kernels, which the driver parses one by one once it knows the text. */
 #include "api.h"
 
 #include "base/str.h"
