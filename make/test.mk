@@ -220,7 +220,7 @@ check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan
 check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
 # Those of what LLVM makes; the rest does not depend on it.
-LLVM_SUITES := $(filter-out emit_size,$(filter emit% corpus forms half mma kept features,$(SUITES_cpu)))
+LLVM_SUITES := $(filter-out emit_size,$(filter emit% corpus forms half mma kernel_cache features,$(SUITES_cpu)))
 check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed
 	@command -v llvm-config-14 >/dev/null || { echo 'LLVM 14 is not installed'; exit 0; }; \
 	[ "$$(.ci/find-llvm)" != llvm-config-14 ] || { echo 'LLVM 14 is what all is built with'; exit 0; }; \

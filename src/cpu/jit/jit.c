@@ -20,7 +20,7 @@
 #include "cpu/config/features.h"
 #include "cpu/jit/jit.h"
 #include "cpu/jit/jit_open.h"
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/ir/lower.h"
 #include "cpu/config/settings.h"
 #include "cpu/ir/spin.h"
@@ -231,14 +231,14 @@ static bool load_object(struct jit_kernel *out, struct jit *jit, const void *obj
 static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	const struct kept_entry entry = {.width = out->width,
+	const struct kernel_cache_entry entry = {.width = out->width,
 		.is_straight = out->is_straight, .in_order = out->in_order,
 		.is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
 		.size = object->size, .maker = jit->calls->address};
 	made_count++;
 	bool ok = load_object(out, jit, entry.object, entry.size, func, diag);
 	if (ok) {
-		kept_put(jit->key, &entry);
+		kernel_cache_put(jit->key, &entry);
 	}
 	jit->calls->free_object(object);
 	return ok;
@@ -317,10 +317,10 @@ static void describe_generator(struct str *out)
 
 static bool find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
 {
-	struct kept_entry entry;
+	struct kernel_cache_entry entry;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
 	double start = jit_now_ms();
-	if (settings_dump_folder() || !kept_find(&entry, jit->key)) {
+	if (settings_dump_folder() || !kernel_cache_find(&entry, jit->key)) {
 		return false;
 	}
 	*out = (struct jit_kernel){.width = entry.width, .is_straight = entry.is_straight,
@@ -337,17 +337,17 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 {
 	struct str key = STR_INIT, generator = STR_INIT;
 	jit->class = class;
-	if (kept_is_on()) {
+	if (kernel_cache_is_on()) {
 		describe_generator(&generator);
 		str_add(&generator, jit->is_traced ? "traced" : "");
-		kept_key(&key, jit->module, func, jit->width, jit->class, &generator);
+		kernel_cache_key(&key, jit->module, func, jit->width, jit->class, &generator);
 	}
 	jit->key = &key;
 	bool ok = find_cached(out, jit, func);
 	if (!ok) {
-		struct store_lock *lock = kept_lock(&key);
+		struct store_lock *lock = kernel_cache_lock(&key);
 		ok = (lock && find_cached(out, jit, func)) || compile(out, jit, func, diag);
-		kept_unlock(lock);
+		kernel_cache_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;
 	jit->key = NULL;

@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "cpu/config/settings.h"
 #include "cpu/ir/flatten.h"
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/object/context.h"
 #include "cpu/object/device.h"
 #include "cpu/object/jit_options.h"
@@ -202,11 +202,11 @@ static bool module_read_late(struct module *module, const char *text, size_t siz
 {
 	struct hash hash = hash_of(text, size);
 	struct ptx_module *ptx = &module->ptx;
-	bool is_known = kept_has_text(size, hash);
+	bool is_known = kernel_cache_has_text(size, hash);
 	bool ok = parse_declarations(ptx, text, size, hash, diag) && check_module(ptx, diag)
 		&& flatten_module(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
 	if (ok && !is_known) {
-		kept_put_text(size, hash);
+		kernel_cache_put_text(size, hash);
 	}
 	return ok;
 }

@@ -7,7 +7,7 @@
 #include "cpu/support/big_text.h"
 
 #include "base/str.h"
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/ptx/parse.h"
 #include "support/suite.h"
 
@@ -238,7 +238,7 @@ START_TEST(a_mistake_in_a_text_that_is_taken_for_good_is_told)
 {
 	CUfunction function = NULL;
 	big_write(8, faults[1]);
-	kept_put_text(strlen(big_text), hash_of(big_text, strlen(big_text)));
+	kernel_cache_put_text(strlen(big_text), hash_of(big_text, strlen(big_text)));
 	CUmodule module = big_load(big_text);
 	for (int i = 0; i < 2; i++) {
 		FAILS(INVALID_PTX, cuModuleGetFunction(&function, module, "bad"));

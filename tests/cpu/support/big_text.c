@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/ptx/parse.h"
 #include "support/store_folder.h"
 
@@ -164,5 +164,5 @@ uint32_t big_run(CUmodule module, int number)
 
 bool big_is_known(const char *ptx)
 {
-	return kept_has_text(strlen(ptx), hash_of(ptx, strlen(ptx)));
+	return kernel_cache_has_text(strlen(ptx), hash_of(ptx, strlen(ptx)));
 }

@@ -12,7 +12,7 @@
 #include "cpu/ptx/check.h"
 #include "cpu/jit/code.h"
 #include "cpu/ir/flatten.h"
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/ptx/parse.h"
 #include "cpu/support/machine.h"
 #include "support/store_folder.h"
@@ -246,11 +246,11 @@ START_TEST(code_of_an_llvm_that_changed_is_not_found)
 	struct str key = STR_INIT;
 	char *value, *id, *file;
 	size_t size;
-	struct kept_entry entry = {.width = 1, .object = "code", .size = 4, .maker = &got};
+	struct kernel_cache_entry entry = {.width = 1, .object = "code", .size = 4, .maker = &got};
 	struct store *store = store_create(0);
 	str_add(&key, "key");
-	kept_put(&key, &entry);
-	ck_assert(kept_find(&entry, &key));
+	kernel_cache_put(&key, &entry);
+	ck_assert(kernel_cache_find(&entry, &key));
 	ck_assert_uint_eq(entry.size, 4);
 	ck_assert_mem_eq(entry.object, "code", 4);
 	mem_free(entry.memory);
@@ -258,10 +258,10 @@ START_TEST(code_of_an_llvm_that_changed_is_not_found)
 	find_maker(&id, &file, value, size);
 	id[0] ^= 1;
 	ck_assert(store_put(store, key.data, key.len, value, size));
-	ck_assert(!kept_find(&entry, &key));
+	ck_assert(!kernel_cache_find(&entry, &key));
 	file[1] ^= 1;
 	ck_assert(store_put(store, key.data, key.len, value, size));
-	ck_assert(kept_find(&entry, &key));
+	ck_assert(kernel_cache_find(&entry, &key));
 	mem_free(entry.memory);
 	mem_free(value);
 	str_free(&key);
@@ -474,9 +474,9 @@ START_TEST(memory_may_run_out)
 }
 END_TEST
 
-SUITE(kept)
+SUITE(kernel_cache)
 {
-	Suite *suite = suite_create("kept");
+	Suite *suite = suite_create("kernel_cache");
 	TCase *tc = tcase_create("kernels");
 	tcase_add_checked_fixture(tc, setup, store_folder_remove);
 	tcase_add_test(tc, a_second_process_compiles_nothing);

@@ -9,7 +9,7 @@
  * file of the LLVM that made it, and its build id.  If that file has another build id now the entry
  * is a miss.  If the file is gone the code is as good as it was.
  */
-#include "cpu/jit/kept.h"
+#include "cpu/jit/kernel_cache.h"
 
 #include "base/alloc.h"
 #include "base/dl.h"
@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-struct kept_value {
+struct kernel_cache_value {
 	uint64_t frame_size;
 	uint32_t width;
 	uint16_t is_straight;
@@ -29,13 +29,13 @@ struct kept_value {
 };
 
 /* NULL: there is no cache, or no key. */
-static struct store *kept_store(const struct str *key)
+static struct store *kernel_cache_store(const struct str *key)
 {
 	struct store *store = key->len > 0 ? store_default() : NULL;
 	return store && !store_off(store) ? store : NULL;
 }
 
-bool kept_is_on(void)
+bool kernel_cache_is_on(void)
 {
 	struct store *store = store_default();
 	return store && !store_off(store);
@@ -43,7 +43,7 @@ bool kept_is_on(void)
 
 /* A kind, a name, and numbers that begin with the size of the build id of this library, which comes
  * last.  Empty without a build id or memory. */
-static void kept_make_key(struct str *out, const char *kind, const char *name,
+static void kernel_cache_make_key(struct str *out, const char *kind, const char *name,
 	uint64_t *numbers, size_t count)
 {
 	static const char here[] = "an address in this library";
@@ -63,12 +63,12 @@ static void kept_make_key(struct str *out, const char *kind, const char *name,
 	}
 }
 
-void kept_key(struct str *out, const struct ptx_module *module,
+void kernel_cache_key(struct str *out, const struct ptx_module *module,
 	const struct ptx_func *func, uint32_t width, unsigned class, const struct str *generator)
 {
 	uint64_t numbers[] = {0, module->text_size, module->text_hash.high, module->text_hash.low,
 		func->index, width, class, generator->len};
-	kept_make_key(out, "cpu", func->name, numbers, countof(numbers));
+	kernel_cache_make_key(out, "cpu", func->name, numbers, countof(numbers));
 	if (out->len > 0) {
 		str_addn(out, generator->data, generator->len);
 	}
@@ -80,7 +80,7 @@ void kept_key(struct str *out, const struct ptx_module *module,
 
 /* Whether the LLVM that made an entry is still the same, or gone; *skip becomes the size of what names
  * it. */
-static bool kept_maker_is_here(const struct kept_value *value, const char *text,
+static bool kernel_cache_maker_is_here(const struct kernel_cache_value *value, const char *text,
 	size_t size, size_t *skip)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
@@ -94,12 +94,12 @@ static bool kept_maker_is_here(const struct kept_value *value, const char *text,
 	return now == 0 || (now == id_size && memcmp(id, text, now) == 0);
 }
 
-bool kept_find(struct kept_entry *out, const struct str *key)
+bool kernel_cache_find(struct kernel_cache_entry *out, const struct str *key)
 {
 	size_t size;
-	struct kept_value value;
-	struct store *store = kept_store(key);
-	*out = (struct kept_entry){.width = 0};
+	struct kernel_cache_value value;
+	struct store *store = kernel_cache_store(key);
+	*out = (struct kernel_cache_entry){.width = 0};
 	if (!store || store_get(store, key->data, key->len, &out->memory, &size) != STORE_HIT) {
 		return false;
 	}
@@ -110,7 +110,7 @@ bool kept_find(struct kept_entry *out, const struct str *key)
 	size_t skip = 0;
 	const char *text = out->memory + sizeof(value);
 	if ((value.width != 1 && value.width != RT_MAX_WIDTH)
-	    || !kept_maker_is_here(&value, text, size - sizeof(value), &skip)) {
+	    || !kernel_cache_maker_is_here(&value, text, size - sizeof(value), &skip)) {
 		mem_free(out->memory);
 		return false;
 	}
@@ -124,16 +124,16 @@ bool kept_find(struct kept_entry *out, const struct str *key)
 	return true;
 }
 
-void kept_put(const struct str *key, const struct kept_entry *entry)
+void kernel_cache_put(const struct str *key, const struct kernel_cache_entry *entry)
 {
-	struct store *store = kept_store(key);
+	struct store *store = kernel_cache_store(key);
 	char *path = store ? dl_path(entry->maker) : NULL;
 	uint8_t id[DL_BUILD_ID_SIZE];
 	struct str text = STR_INIT;
 	if (!path) {
 		return;
 	}
-	struct kept_value value = {entry->frame_size, entry->width, entry->is_straight,
+	struct kernel_cache_value value = {entry->frame_size, entry->width, entry->is_straight,
 		entry->in_order, entry->is_quick, (uint32_t)dl_build_id(id, entry->maker),
 		(uint32_t)strlen(path) + 1};
 	str_addn(&text, (const char *)&value, sizeof(value));
@@ -147,42 +147,42 @@ void kept_put(const struct str *key, const struct kept_entry *entry)
 	mem_free(path);
 }
 
-struct store_lock *kept_lock(const struct str *key)
+struct store_lock *kernel_cache_lock(const struct str *key)
 {
-	struct store *store = kept_store(key);
+	struct store *store = kernel_cache_store(key);
 	return store ? store_lock(store, key->data, key->len) : NULL;
 }
 
-void kept_unlock(struct store_lock *lock)
+void kernel_cache_unlock(struct store_lock *lock)
 {
 	store_unlock(lock);
 }
 
-static void kept_text_key(struct str *out, size_t size, struct hash hash)
+static void kernel_cache_text_key(struct str *out, size_t size, struct hash hash)
 {
 	uint64_t numbers[] = {0, size, hash.high, hash.low};
-	kept_make_key(out, "text", "", numbers, countof(numbers));
+	kernel_cache_make_key(out, "text", "", numbers, countof(numbers));
 }
 
-bool kept_has_text(size_t size, struct hash hash)
+bool kernel_cache_has_text(size_t size, struct hash hash)
 {
 	struct str key;
 	char *value = NULL;
 	size_t value_size;
-	kept_text_key(&key, size, hash);
-	struct store *store = kept_store(&key);
+	kernel_cache_text_key(&key, size, hash);
+	struct store *store = kernel_cache_store(&key);
 	bool has = store && store_get(store, key.data, key.len, &value, &value_size) == STORE_HIT;
 	mem_free(value);
 	str_free(&key);
 	return has;
 }
 
-void kept_put_text(size_t size, struct hash hash)
+void kernel_cache_put_text(size_t size, struct hash hash)
 {
 	static const char good = 1;
 	struct str key;
-	kept_text_key(&key, size, hash);
-	struct store *store = kept_store(&key);
+	kernel_cache_text_key(&key, size, hash);
+	struct store *store = kernel_cache_store(&key);
 	if (store) {
 		(void)store_put(store, key.data, key.len, &good, sizeof(good));
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_JIT_KEPT_H
-#define CPU_JIT_KEPT_H
+#ifndef CPU_JIT_KERNEL_CACHE_H
+#define CPU_JIT_KERNEL_CACHE_H
 
 /*
  * The kernel cache: machine code of kernels on disk, for the next process.  It is a part of the store
@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cpu/ptx/ptx.h"
 
-struct kept_entry {
+struct kernel_cache_entry {
 	uint32_t width;
 	bool is_straight;
 	bool in_order;
@@ -18,12 +18,12 @@ struct kept_entry {
 	size_t frame_size;
 	const void *object; /* the object file */
 	size_t size;
-	const void *maker;  /* for kept_put: an address in LLVM */
-	char *memory;       /* of kept_find: holds the object; freed with mem_free */
+	const void *maker;  /* for kernel_cache_put: an address in LLVM */
+	char *memory;       /* of kernel_cache_find: holds the object; freed with mem_free */
 };
 
 /* Whether there is a cache; opens it. */
-bool kept_is_on(void);
+bool kernel_cache_is_on(void);
 
 /*
  * What the code of a kernel depends on: this library, the module's text, the kernel, the width and the
@@ -31,20 +31,20 @@ bool kept_is_on(void);
  * id and the features of the processor.  LLVM itself is not in the key but in the entry.  The key is
  * empty if memory runs out or there is no cache; then the other functions do nothing.
  */
-void kept_key(struct str *out, const struct ptx_module *module,
+void kernel_cache_key(struct str *out, const struct ptx_module *module,
 	const struct ptx_func *func, uint32_t width, unsigned class, const struct str *generator);
 
 /* False: not there. */
-bool kept_find(struct kept_entry *out, const struct str *key);
-void kept_put(const struct str *key, const struct kept_entry *entry);
+bool kernel_cache_find(struct kernel_cache_entry *out, const struct str *key);
+void kernel_cache_put(const struct str *key, const struct kernel_cache_entry *entry);
 
 /* So that of several processes one compiles, see store_lock; NULL: go on without. */
-struct store_lock *kept_lock(const struct str *key);
-void kept_unlock(struct store_lock *lock); /* NULL is fine */
+struct store_lock *kernel_cache_lock(const struct str *key);
+void kernel_cache_unlock(struct store_lock *lock); /* NULL is fine */
 
 /* Whether this library has found a text good, with each kernel by itself (ptx_module.is_separable);
  * remember that. */
-bool kept_has_text(size_t size, struct hash hash);
-void kept_put_text(size_t size, struct hash hash);
+bool kernel_cache_has_text(size_t size, struct hash hash);
+void kernel_cache_put_text(size_t size, struct hash hash);
 
 #endif
