@@ -16,8 +16,8 @@
 #include "cpu/codegen/emit_flow.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
-#include "cpu/ir/spin.h"
-#include "cpu/ir/split.h"
+#include "cpu/ir/yield.h"
+#include "cpu/ir/local_interleave.h"
 
 static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 

@@ -33,7 +33,7 @@
  * a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for addresses
  * and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
- * What all lanes have alike (shape.h) is one scalar at W = 32, too: such a register has a scalar for a
+ * What all lanes have alike (uniformity.h) is one scalar at W = 32, too: such a register has a scalar for a
  * slot, and an instruction that makes it is done once for the warp.  The functions that make
  * instructions need not know: in a mode of its own, as within emit_each_lane, lanes are scalars.
  *
@@ -49,7 +49,7 @@
  */
 #include "cpu/ptx/ptx.h"
 #include "cpu/runtime/rt.h"
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 
 #include <llvm-c/Core.h>
 
@@ -116,7 +116,7 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
-	bool splits;                    /* W = 32: .local memory lies word by word, see split.c */
+	bool splits;                    /* W = 32: .local memory lies word by word, see local_interleave.c */
 	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	struct emit_bypass *bypass;     /* W = 32: see emit_bypass.c; NULL: no store is such */
@@ -144,7 +144,7 @@ struct emit {
 };
 
 /* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module, for
- * blocks of a class (see shape.h); *frame_size is what it keeps between calls. */
+ * blocks of a class (see uniformity.h); *frame_size is what it keeps between calls. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
 	struct ptx_diag *diag);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The .local memory of a warp (W = 32), word by word: see split.c.
+ * The .local memory of a warp (W = 32), word by word: see local_interleave.c.
  *
  * Word n of lane l is at warp->local + (n * 32 + l) * 4.  While all lanes have the same offset, a
  * word of all lanes is one vector; elements of 8 bytes are two, smaller ones are parts of words.  Else

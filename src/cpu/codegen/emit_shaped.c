@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Loads and stores of a warp (W = 32) at addresses whose distances are known (shape.h).
+ * Loads and stores of a warp (W = 32) at addresses whose distances are known (uniformity.h).
  *
  * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
  * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a

@@ -5,7 +5,7 @@
  *
  * The warps of a team have one test for all of them, so that there are long blocks without branches.
  * While no lanes have parted their addresses are compared with those that neighbours would have, in
- * rows: where the block's are shorter than a warp (shape.h) lanes have neighbours in theirs.  If they
+ * rows: where the block's are shorter than a warp (uniformity.h) lanes have neighbours in theirs.  If they
  * are that, as in most programs, one access serves all lanes of a row.  In loops, a row may also read
  * one element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a
  * stride, as when each thread has a row of a matrix: then they follow each other, which takes less than a

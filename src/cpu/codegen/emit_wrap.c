@@ -5,7 +5,7 @@
  *
  * The lanes' `row * n + column` is a number and 0, 1, 2 and so on, as 32 bits.  As 64 bits it may be
  * two rows: nothing says that the sum does not wrap, and PTX defines what it is if it does.  So shapes
- * (shape.h) end there, and emit_wide.c asks whether the addresses are neighbours, row by row.  That
+ * (uniformity.h) end there, and emit_wide.c asks whether the addresses are neighbours, row by row.  That
  * question of 32 sums has an answer of scalar comparisons, whether the first index of a row and its
  * last one wrap: if neither does, it is known now if the lanes are neighbours, and where the first
  * one is.  If one does, the answer may always be no, for then each lane has an access of its own.

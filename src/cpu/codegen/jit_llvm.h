@@ -28,7 +28,7 @@ struct jit_order {
 	const struct ptx_func *func;
 	const char *symbol;    /* the function's name in the object */
 	uint32_t width;        /* lanes per call */
-	unsigned class;        /* of blocks, see shape.h */
+	unsigned class;        /* of blocks, see uniformity.h */
 	bool has_loop;
 	bool is_vector;        /* make vectors of iterations */
 	bool is_huge;          /* no pass that takes more than linear time, */

@@ -21,7 +21,7 @@
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 #include "cpu/ir/team.h"
 
 #include <string.h>

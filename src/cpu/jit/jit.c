@@ -23,7 +23,7 @@
 #include "cpu/jit/kernel_cache.h"
 #include "cpu/ir/lower.h"
 #include "cpu/config/settings.h"
-#include "cpu/ir/spin.h"
+#include "cpu/ir/yield.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ struct jit {
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
 	bool is_traced;             /* kernels tell of their accesses */
-	unsigned class;             /* of blocks, of the call that is running: see shape.h */
+	unsigned class;             /* of blocks, of the call that is running: see uniformity.h */
 	const struct str *key;      /* of the call that is running: where to keep the code */
 };
 

@@ -3,7 +3,7 @@
  * The kernels of a module.  They have places, in the order of the text; in each is a function, or
  * NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
- * A kernel is compiled when it is first asked for, for the blocks of the class (shape.h) that is
+ * A kernel is compiled when it is first asked for, for the blocks of the class (uniformity.h) that is
  * thought likely, and for those of another class when such blocks are first launched.  A launch finds
  * what was compiled without a lock.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_IR_SPIN_H
-#define CPU_IR_SPIN_H
+#ifndef CPU_IR_YIELD_H
+#define CPU_IR_YIELD_H
 
 /* Loops in which threads may wait for what others do. */
 #include "cpu/ptx/ptx.h"

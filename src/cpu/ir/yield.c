@@ -8,7 +8,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/ir/spin.h"
+#include "cpu/ir/yield.h"
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"

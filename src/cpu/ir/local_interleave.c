@@ -11,7 +11,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/ir/split.h"
+#include "cpu/ir/local_interleave.h"
 
 enum { WIDEST = 8 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ir/shape.c: PTX in, the shapes of its registers out.  A picture has each register that is
+ * src/cpu/ir/uniformity.c: PTX in, the shapes of its registers out.  A picture has each register that is
  * asked for: `u` the same in all lanes, `v` a vector, else the offsets of lanes 1, 2, 16 and 31 from
  * lane 0.
  */
@@ -10,8 +10,8 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ir/lower.h"
 #include "cpu/ptx/parse.h"
-#include "cpu/ir/shape.h"
-#include "cpu/ir/spin.h"
+#include "cpu/ir/uniformity.h"
+#include "cpu/ir/yield.h"
 #include "cpu/ir/team.h"
 #include "support/suite.h"
 
@@ -236,9 +236,9 @@ START_TEST(offsets_are_those_of_the_threads)
 }
 END_TEST
 
-SUITE(cpu_shape)
+SUITE(uniformity)
 {
-	Suite *suite = suite_create("cpu_shape");
+	Suite *suite = suite_create("uniformity");
 	TCase *tcase = tcase_create("shape");
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_loop_test(tcase, registers_have_these_shapes, 0, countof(cases));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPU_IR_SHAPE_H
-#define CPU_IR_SHAPE_H
+#ifndef CPU_IR_UNIFORMITY_H
+#define CPU_IR_UNIFORMITY_H
 
 /*
  * What the lanes of a warp have in common, register by register: the analysis behind fast code for
@@ -44,7 +44,7 @@ struct shape_pool;
 struct shapes {
 	const struct ptx_func *func;
 	unsigned class;
-	bool splits;            /* local addresses are offsets: see split.c */
+	bool splits;            /* local addresses are offsets: see local_interleave.c */
 	struct shape *regs;
 	struct shape_pool *pool;
 };
@@ -66,7 +66,7 @@ static inline bool shape_is_uniform(const struct shape *shape)
 	return !shape->is_vector && !shape->offsets;
 }
 
-/* shape_pool.c: offsets, each only once, so that equal ones have equal addresses. */
+/* uniformity_pool.c: offsets, each only once, so that equal ones have equal addresses. */
 struct shape_pool *shape_pool_create(void);
 void shape_pool_free(struct shape_pool *pool);
 /* Whether there was memory for all of them; if not, what is made of the shapes is of no use. */

@@ -12,7 +12,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 
 static const struct shape vector = {.is_known = true, .is_vector = true};
 static const struct shape uniform = {.is_known = true};

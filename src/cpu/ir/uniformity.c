@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shapes of registers, to a fixpoint: each register gets what all instructions that write it make,
- * put together (shape_ops.c says what that is), until nothing changes.  Where they differ it is a
+ * put together (uniformity_transfer.c says what that is), until nothing changes.  Where they differ it is a
  * vector.
  *
  * A scalar that stands for all lanes has one value at a time.  While lanes have parted some of them
@@ -14,11 +14,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/split.h"
+#include "cpu/ir/local_interleave.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Classes of blocks, as numbers: a brick by the logarithms of its first two sizes. */
 #include "base/common.h"
 
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 
 static unsigned log2_of(uint32_t power)
 {

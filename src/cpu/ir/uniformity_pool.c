@@ -5,7 +5,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/ir/shape.h"
+#include "cpu/ir/uniformity.h"
 
 #include "base/alloc.h"
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_IR_LOCAL_INTERLEAVE_H
+#define CPU_IR_LOCAL_INTERLEAVE_H
+
+/* Whether the .local memory of a warp can be split into words; see local_interleave.c. */
+#include "cpu/ptx/ptx.h"
+
+bool split_is_possible(const struct ptx_func *func);
+
+#endif
