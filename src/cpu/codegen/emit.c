@@ -19,7 +19,7 @@
 #include "cpu/ir/yield.h"
 #include "cpu/ir/local_interleave.h"
 
-static_assert(SHAPE_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
+static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
 static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {
@@ -109,17 +109,19 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->diverged = mem_zalloc(func->block_count, sizeof(*e->diverged));
 	e->resumes = mem_zalloc(func->block_count, sizeof(*e->resumes));
 	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
-	e->spins = mem_zalloc(func->block_count, sizeof(*e->spins));
+	e->yield_points = mem_zalloc(func->block_count, sizeof(*e->yield_points));
 	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
-	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->spins
-		&& e->kept && e->written && spin_find(func, e->spins)
-		&& (e->width == 1 || shapes_find(&e->shapes, func, class % SHAPE_TEAM, e->spins));
+	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
+		&& e->kept && e->written && yield_find_points(func, e->yield_points)
+		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
+			class % BLOCK_CLASS_TEAM, e->yield_points));
 	if (ok) {
-		e->splits = e->width > 1 && split_is_possible(func);
+		e->interleaves_local = e->width > 1 && local_interleave_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
-		ok = emit_alone_init(e) && emit_team_init(e, class / SHAPE_TEAM) && emit_bypass_init(e);
+		ok = emit_alone_init(e) && emit_team_init(e, class / BLOCK_CLASS_TEAM)
+			&& emit_bypass_init(e);
 	}
 	return ok || ptx_no_memory(e->diag);
 }
@@ -134,7 +136,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	bool ok = emit_init(&e, class);
 	if (ok) {
 		make_function(&e, symbol);
-		ok = !e.failed && (width == 1 || shape_pool_had_memory(e.shapes.pool)
+		ok = !e.failed && (width == 1 || uniformity_pool_had_memory(e.uniformity.pool)
 			|| ptx_no_memory(diag));
 	}
 
@@ -144,13 +146,13 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.diverged);
 	mem_free(e.resumes);
 	mem_free(e.order);
-	mem_free(e.spins);
+	mem_free(e.yield_points);
 	mem_free(e.kept);
 	mem_free(e.written);
 	emit_alone_finish(&e);
 	emit_team_finish(&e);
 	emit_bypass_finish(&e);
-	shapes_free(&e.shapes);
+	uniformity_free(&e.uniformity);
 	LLVMDisposeBuilder(e.builder);
 	return ok;
 }

@@ -81,7 +81,7 @@ struct emit {
 	bool failed;
 	unsigned width;                 /* 1 or 32 */
 	bool is_traced;                 /* see emit_ask_traces */
-	struct shapes shapes;           /* W = 32 */
+	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
 	LLVMModuleRef ir;
@@ -101,7 +101,7 @@ struct emit {
 	size_t order_count;
 	LLVMBasicBlockRef sweep_end;    /* W = 32: behind the last diverged block */
 	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
-	bool *spins;                    /* by ptx_block: holds what threads wait with */
+	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */
 	size_t *written;                /* by register: the last body that writes it */
 	bool in_frame;                  /* these have their slots in the frame */
@@ -116,7 +116,7 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
-	bool splits;                    /* W = 32: .local memory lies word by word, see local_interleave.c */
+	bool interleaves_local;         /* W = 32: see local_interleave.c */
 	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	struct emit_bypass *bypass;     /* W = 32: see emit_bypass.c; NULL: no store is such */

@@ -41,7 +41,7 @@ static bool is_simple(const struct ptx_inst *inst)
 static bool is_scattered(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = &inst->operands[inst->op != PTX_OP_ST];
-	return is_access(inst) && shapes_address(&e->shapes, inst, place).is_vector;
+	return is_access(inst) && uniformity_of_address(&e->uniformity, inst, place).is_vector;
 }
 
 /* Whether lanes leave the loop of blocks first..last, in the order, one by one; and it is mostly
@@ -59,7 +59,7 @@ static bool is_ragged(const struct emit *e, size_t first, size_t last)
 			size_t to = func->blocks[block->succ[k]].rpo;
 			leaves |= to < first || to > last;
 		}
-		parts |= leaves && end->has_guard && e->shapes.regs[end->guard].is_vector;
+		parts |= leaves && end->has_guard && e->uniformity.regs[end->guard].is_vector;
 		for (size_t k = block->first; k < block->end; k++) {
 			count++;
 			scattered += is_scattered(e, &func->insts[k]);
@@ -91,7 +91,7 @@ static bool goes_alone(const struct emit *e)
 		simple = is_simple(&func->insts[i]);
 	}
 	for (size_t i = 0; i < func->block_count && simple; i++) {
-		simple = !e->spins[i];
+		simple = !e->yield_points[i];
 	}
 	return simple && has_ragged_loop(e);
 }

@@ -192,8 +192,9 @@ static uint64_t bypass_store_size(const struct ptx_inst *inst, size_t value)
 /* Whether each lane has its own element, and each warp others. */
 static bool is_row(const struct emit *e, const struct ptx_inst *inst, size_t address)
 {
-	struct shape at = shapes_address(&e->shapes, inst, &inst->operands[address]);
-	return !shape_is_uniform(&at) && !emit_is_in_loop(e);
+	struct uniformity at = uniformity_of_address(&e->uniformity, inst,
+		&inst->operands[address]);
+	return !uniformity_is_uniform(&at) && !emit_is_in_loop(e);
 }
 
 /* False: nobody knows what is loaded, or there is too much, or others may wait for something. */

@@ -103,7 +103,7 @@ static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 /* Diverged lanes go to a block; for the message about those that spin without end. */
 static void note_spin(struct emit *e, size_t block)
 {
-	if (e->is_diverged && is_back_edge(e, block) && e->spins[block]) {
+	if (e->is_diverged && is_back_edge(e, block) && e->yield_points[block]) {
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 			emit_u32(e, (uint64_t)e->inst->line));
 	}
@@ -119,8 +119,8 @@ void emit_goto(struct emit *e, size_t block)
 	note_spin(e, block);
 	if (e->is_diverged) {
 		emit_add_pending(e, block, emit_active(e));
-		sweep_on(e, back && !e->spins[block] ? block : SIZE_MAX, emit_active(e));
-	} else if (back && e->spins[block]) {
+		sweep_on(e, back && !e->yield_points[block] ? block : SIZE_MAX, emit_active(e));
+	} else if (back && e->yield_points[block]) {
 		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {
 		LLVMBuildBr(e->builder, e->blocks[block]);
@@ -141,7 +141,7 @@ static void flow_part(struct emit *e, struct parting *p, size_t block, LLVMValue
 	if (p->first == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->first)) {
 		p->first = block;
 	}
-	if (e->is_diverged && is_back_edge(e, block) && !e->spins[block]) {
+	if (e->is_diverged && is_back_edge(e, block) && !e->yield_points[block]) {
 		p->lanes = p->lanes ? ir_or(e, p->lanes, lanes) : lanes;
 		if (p->back == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->back)) {
 			p->back = block;
@@ -252,7 +252,7 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 
 static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
 {
-	if (!is || e->spins[block]) {
+	if (!is || e->yield_points[block]) {
 		return;
 	}
 	LLVMBasicBlockRef alike = emit_block(e, "alike");
@@ -292,11 +292,12 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 /* A scalar if all lanes have it alike. */
 static LLVMValueRef use_index(struct emit *e, const struct ptx_operand *operand)
 {
-	struct shape shape = {.is_vector = true};
+	struct uniformity lanes = {.is_vector = true};
 	if (e->width > 1) {
-		shape = shapes_operand(&e->shapes, operand);
+		lanes = uniformity_of_operand(&e->uniformity, operand);
 	}
-	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, shape_is_uniform(&shape)});
+	struct emit_mode mode = emit_set_mode(e,
+		(struct emit_mode){NULL, uniformity_is_uniform(&lanes)});
 	LLVMValueRef index = emit_use(e, operand, PTX_U32);
 	emit_set_mode(e, mode);
 	return index;

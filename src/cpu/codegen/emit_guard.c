@@ -44,11 +44,11 @@ static bool is_candidate(const struct emit *e, const struct ptx_inst *inst)
 /* --- Comparisons --- */
 
 /* How far the last lane may be from the base; 0: there is no order. */
-static uint64_t reach_of(const struct shape *shape, unsigned bits)
+static uint64_t reach_of(const struct uniformity *lanes, unsigned bits)
 {
 	uint64_t reach = 0;
-	for (unsigned i = 0; !shape->is_vector && shape->offsets && i < RT_MAX_WIDTH; i++) {
-		int64_t offset = shape->offsets[i];
+	for (unsigned i = 0; !lanes->is_vector && lanes->offsets && i < RT_MAX_WIDTH; i++) {
+		int64_t offset = lanes->offsets[i];
 		if (offset < 0 || offset >= INT64_C(1) << (bits - 2)) {
 			return 0;
 		}
@@ -108,16 +108,17 @@ void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPred
 	enum ptx_type type = inst->types[0];
 	unsigned bits = ptx_type_bits(type);
 	const struct ptx_operand *a = &inst->operands[1], *b = &inst->operands[2];
-	struct shape left = shapes_operand(&e->shapes, a);
-	if (shape_is_uniform(&left)) {
+	struct uniformity left = uniformity_of_operand(&e->uniformity, a);
+	if (uniformity_is_uniform(&left)) {
 		const struct ptx_operand *other = a;
 		a = b;
 		b = other;
 		is = guard_swap(is);
 	}
-	struct shape lanes = shapes_operand(&e->shapes, a), bound = shapes_operand(&e->shapes, b);
+	struct uniformity lanes = uniformity_of_operand(&e->uniformity, a);
+	struct uniformity bound = uniformity_of_operand(&e->uniformity, b);
 	uint64_t reach = reach_of(&lanes, bits);
-	if (reach == 0 || !shape_is_uniform(&bound) || !is_wide_enough(e, a, bits)) {
+	if (reach == 0 || !uniformity_is_uniform(&bound) || !is_wide_enough(e, a, bits)) {
 		return;
 	}
 	struct emit_mode vectors = emit_begin_once(e);

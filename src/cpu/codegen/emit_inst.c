@@ -35,12 +35,12 @@ static void call_plain(struct emit *e, const struct ptx_inst *inst)
 /* W = 32: once for all lanes if they have it alike. */
 static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
-	struct shape made = {.is_vector = true};
+	struct uniformity made = {.is_vector = true};
 	if (e->is_traced) {
 		emit_trace(e, inst);
 	}
 	if (e->width > 1 && !e->is_alone) {
-		made = shapes_result(&e->shapes, inst);
+		made = uniformity_of_result(&e->uniformity, inst);
 	}
 	if (made.is_vector) {
 		call_plain(e, inst);

@@ -30,7 +30,8 @@ struct local {
 
 bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand)
 {
-	return e->splits && (operand->var ? operand->var->space : inst->space) == PTX_LOCAL;
+	return e->interleaves_local
+		&& (operand->var ? operand->var->space : inst->space) == PTX_LOCAL;
 }
 
 static LLVMTypeRef value_type(const struct local *l)

@@ -249,8 +249,8 @@ static bool mem_is_one_place(struct emit *e, const struct ptx_inst *inst)
 	if (!emit_is_vector(e) || (inst->has_guard && !emit_is_same(e, inst->guard))) {
 		return false;
 	}
-	struct shape at = shapes_address(&e->shapes, inst, &inst->operands[0]);
-	return shape_is_uniform(&at);
+	struct uniformity at = uniformity_of_address(&e->uniformity, inst, &inst->operands[0]);
+	return uniformity_is_uniform(&at);
 }
 
 /* The last lane that runs. */
@@ -272,7 +272,7 @@ static void st_last(struct emit *e, const struct ptx_inst *inst)
 bool emit_is_wide(struct emit *e, const struct ptx_inst *inst)
 {
 	bool is_store = inst->op == PTX_OP_ST;
-	struct shape made = shapes_result(&e->shapes, inst);
+	struct uniformity made = uniformity_of_result(&e->uniformity, inst);
 	if (!(is_store || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) || inst->has_guard
 	    || !made.is_vector || !is_plain(inst)) {
 		return false;

@@ -43,7 +43,7 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 	if (var->space == PTX_SHARED) {
 		return emit_int(e, 64, var->offset);
 	}
-	if (var->space == PTX_LOCAL && e->splits) {
+	if (var->space == PTX_LOCAL && e->interleaves_local) {
 		return emit_int(e, 64, var->offset);
 	}
 	if (var->space == PTX_LOCAL && emit_is_vector(e)) {

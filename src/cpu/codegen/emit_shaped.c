@@ -254,7 +254,7 @@ static bool shaped_find(struct shaped *s, struct emit *e, const struct ptx_inst 
 {
 	const struct ptx_operand *operand = &inst->operands[loads];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
-	struct shape at = shapes_address(&e->shapes, inst, operand);
+	struct uniformity at = uniformity_of_address(&e->uniformity, inst, operand);
 	if (at.is_vector || !at.offsets || count > 4
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;

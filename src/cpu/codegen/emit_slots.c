@@ -101,7 +101,7 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 	if (e->is_alone) {
 		return emit_set_mode(e, (struct emit_mode){e->lane, false});
 	}
-	bool once = e->width > 1 && !e->shapes.regs[reg].is_vector;
+	bool once = e->width > 1 && !e->uniformity.regs[reg].is_vector;
 	return emit_set_mode(e, (struct emit_mode){NULL, once});
 }
 
@@ -186,14 +186,15 @@ static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t 
 LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
 {
 	LLVMValueRef value = load_reg(e, reg);
-	const struct shape *shape = e->width > 1 && !e->is_alone ? &e->shapes.regs[reg] : NULL;
-	if (shape && !shape->is_vector) {
-		value = emit_is_vector(e) ? emit_spread(e, value, shape->offsets)
-			: add_offset(e, value, shape->offsets);
+	const struct uniformity *lanes = e->width > 1 && !e->is_alone ? &e->uniformity.regs[reg]
+		: NULL;
+	if (lanes && !lanes->is_vector) {
+		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
+			: add_offset(e, value, lanes->offsets);
 	} else if (e->lane && !e->is_alone) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
-	assert(!e->once || !shape || !shape->is_vector);
+	assert(!e->once || !lanes || !lanes->is_vector);
 	return emit_resize(e, value, emit_type(e, type), false);
 }
 
@@ -266,13 +267,13 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 		slots_store_whole(e, value, e->regs[reg]);
 		return;
 	}
-	if (e->once && e->shapes.regs[reg].is_vector) {
+	if (e->once && e->uniformity.regs[reg].is_vector) {
 		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
 		emit_def_reg(e, reg, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
 		emit_set_mode(e, mode);
 		return;
 	}
-	assert(e->once || e->width == 1 || e->shapes.regs[reg].is_vector);
+	assert(e->once || e->width == 1 || e->uniformity.regs[reg].is_vector);
 	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
 		emit_store_slot(e, value, e->regs[reg]);
 	} else {

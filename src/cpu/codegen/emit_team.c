@@ -36,7 +36,7 @@ static size_t words_of(const struct emit *e)
 static bool is_same_operand(const struct emit *e, const struct ptx_operand *operand)
 {
 	const uint64_t *same = e->team->same;
-	struct shape shape;
+	struct uniformity lanes;
 	switch (operand->kind) {
 	case PTX_REG:
 		return ptx_has_bit(same, operand->reg);
@@ -44,8 +44,8 @@ static bool is_same_operand(const struct emit *e, const struct ptx_operand *oper
 	case PTX_FLOAT:
 		return true;
 	case PTX_SREG:
-		shape = shapes_operand(&e->shapes, operand);
-		return !emit_is_of_warp(operand->sreg) || (!shape.is_vector && shape.has_value);
+		lanes = uniformity_of_operand(&e->uniformity, operand);
+		return !emit_is_of_warp(operand->sreg) || (!lanes.is_vector && lanes.has_value);
 	case PTX_ADDRESS:
 		return (!operand->has_base || ptx_has_bit(same, operand->reg))
 			&& !(operand->var && (operand->var->space == PTX_LOCAL || operand->var->is_argument));
@@ -130,7 +130,7 @@ bool emit_team_init(struct emit *e, unsigned count)
 {
 	bool possible = e->width > 1 && count > 1 && !e->alone && !e->in_frame && !e->is_traced;
 	for (size_t i = 0; i < e->func->block_count && possible; i++) {
-		possible = !e->spins[i];
+		possible = !e->yield_points[i];
 	}
 	if (!possible) {
 		return true;

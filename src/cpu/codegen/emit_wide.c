@@ -468,8 +468,8 @@ static void wide_init(struct wide *w, struct emit *e, const struct emit_wide *fr
 {
 	assert(from->count <= RT_PARTS);
 	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
-	if (e->shapes.class >= SHAPE_BRICK) {
-		shape_brick(e->shapes.class, brick);
+	if (e->uniformity.class >= BLOCK_CLASS_BRICK) {
+		block_class_brick(e->uniformity.class, brick);
 	}
 	*w = (struct wide){.e = e, .member = from->member,
 		.one = LLVMGetElementType(emit_type(e, from->type)),

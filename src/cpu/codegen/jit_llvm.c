@@ -229,7 +229,7 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 		: first_passes;
 	const char *rest = order->is_tangled ? NULL : order->is_vector ? vector_passes
 		: !order->has_loop ? straight_passes
-		: order->class >= SHAPE_TEAM ? team_passes : loop_passes;
+		: order->class >= BLOCK_CLASS_TEAM ? team_passes : loop_passes;
 	bool had_memory = true;
 	LLVMErrorRef error = LLVMRunPasses(ir, first, llvm->machine, options);
 	LLVMValueRef fn = LLVMGetNamedFunction(ir, order->symbol);
@@ -244,7 +244,7 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 	if (order->is_vector && !error) {
 		emit_bypass_loops(fn, llvm->layout);
 	}
-	if (order->class >= SHAPE_TEAM && !error) {
+	if (order->class >= BLOCK_CLASS_TEAM && !error) {
 		had_memory &= emit_bunch_sums(fn, sum_room(llvm));
 	}
 	LLVMDisposePassBuilderOptions(options);

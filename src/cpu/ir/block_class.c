@@ -16,28 +16,29 @@ static bool is_power(uint32_t value)
 
 enum { LOGS = 6 }; /* of x, which is 1 to 32 */
 
-unsigned shape_class_of(const uint32_t block[3])
+unsigned block_class_of(const uint32_t block[3])
 {
 	uint32_t x = block[0], y = block[1], z = block[2];
-	if (x % SHAPE_LANES == 0) {
-		return SHAPE_ROWS;
+	if (x % WARP_LANES == 0) {
+		return BLOCK_CLASS_ROWS;
 	}
 	if (y == 1 && z == 1) {
-		return SHAPE_LINE;
+		return BLOCK_CLASS_LINE;
 	}
-	if (!is_power(x) || x > SHAPE_LANES) {
-		return SHAPE_ANY;
+	if (!is_power(x) || x > WARP_LANES) {
+		return BLOCK_CLASS_ANY;
 	}
-	uint32_t rows = SHAPE_LANES / x;
+	uint32_t rows = WARP_LANES / x;
 	if (y % rows == 0 || z == 1) {
-		return SHAPE_BRICK + log2_of(x) + LOGS * log2_of(rows);
+		return BLOCK_CLASS_BRICK + log2_of(x) + LOGS * log2_of(rows);
 	}
-	return is_power(y) && y < rows ? SHAPE_BRICK + log2_of(x) + LOGS * log2_of(y) : SHAPE_ANY;
+	return is_power(y) && y < rows ? BLOCK_CLASS_BRICK + log2_of(x) + LOGS * log2_of(y)
+		: BLOCK_CLASS_ANY;
 }
 
-void shape_brick(unsigned class, uint32_t size[3])
+void block_class_brick(unsigned class, uint32_t size[3])
 {
-	size[0] = 1u << (class - SHAPE_BRICK) % LOGS;
-	size[1] = 1u << (class - SHAPE_BRICK) / LOGS;
-	size[2] = SHAPE_LANES / (size[0] * size[1]);
+	size[0] = 1u << (class - BLOCK_CLASS_BRICK) % LOGS;
+	size[1] = 1u << (class - BLOCK_CLASS_BRICK) / LOGS;
+	size[2] = WARP_LANES / (size[0] * size[1]);
 }

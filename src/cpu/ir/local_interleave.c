@@ -15,13 +15,14 @@
 
 enum { WIDEST = 8 };
 
-static bool is_local(const struct ptx_inst *inst, const struct ptx_operand *operand)
+static bool local_interleave_is_access(const struct ptx_inst *inst,
+	const struct ptx_operand *operand)
 {
 	return operand->kind == PTX_ADDRESS && operand->bracketed
 		&& (operand->var ? operand->var->space : inst->space) == PTX_LOCAL;
 }
 
-static bool suits(const struct ptx_inst *inst)
+static bool local_interleave_suits(const struct ptx_inst *inst)
 {
 	bool moves = inst->op == PTX_OP_LD || inst->op == PTX_OP_ST;
 	if (inst->space == PTX_LOCAL && !moves) {
@@ -29,7 +30,7 @@ static bool suits(const struct ptx_inst *inst)
 	}
 	for (size_t i = 0; i < inst->operand_count; i++) {
 		const struct ptx_operand *operand = &inst->operands[i];
-		bool is_place = is_local(inst, operand);
+		bool is_place = local_interleave_is_access(inst, operand);
 		if (is_place && (!moves || ptx_type_size(inst->types[0]) > WIDEST)) {
 			return false;
 		}
@@ -40,10 +41,10 @@ static bool suits(const struct ptx_inst *inst)
 	return true;
 }
 
-bool split_is_possible(const struct ptx_func *func)
+bool local_interleave_is_possible(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
-		if (!suits(&func->insts[i])) {
+		if (!local_interleave_suits(&func->insts[i])) {
 			return false;
 		}
 	}

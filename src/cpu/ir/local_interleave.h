@@ -5,6 +5,6 @@
 /* Whether the .local memory of a warp can be split into words; see local_interleave.c. */
 #include "cpu/ptx/ptx.h"
 
-bool split_is_possible(const struct ptx_func *func);
+bool local_interleave_is_possible(const struct ptx_func *func);
 
 #endif

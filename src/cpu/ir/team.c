@@ -208,12 +208,12 @@ bool team_is_possible(const struct ptx_func *func)
 
 unsigned team_class_of(const uint32_t block[3])
 {
-	unsigned class = shape_class_of(block);
+	unsigned class = block_class_of(block);
 	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
-	uint64_t warps = threads / SHAPE_LANES;
-	bool fits = threads % SHAPE_LANES == 0 && warps > 1 && warps <= TEAM_MOST;
-	if (fits && block[0] == SHAPE_LANES) {
-		class = SHAPE_PLATE;
+	uint64_t warps = threads / WARP_LANES;
+	bool fits = threads % WARP_LANES == 0 && warps > 1 && warps <= TEAM_MOST;
+	if (fits && block[0] == WARP_LANES) {
+		class = BLOCK_CLASS_PLATE;
 	}
-	return fits ? class + SHAPE_TEAM * (unsigned)warps : class;
+	return fits ? class + BLOCK_CLASS_TEAM * (unsigned)warps : class;
 }

@@ -25,36 +25,36 @@
 /* Pairs of blocks are the square of them; of more every register is a vector. */
 enum { MOST_BLOCKS = 512 };
 
-struct finder {
-	struct shapes *shapes;
+struct uniformity_finder {
+	struct uniformity_info *info;
 	const struct ptx_func *func;
 	size_t words;         /* of a set of registers */
 	size_t count;         /* of blocks */
 	uint64_t *forced;     /* registers that must be vectors */
 	uint64_t *live;       /* scratch: a set of registers */
-	bool *parted;         /* blocks at whose end lanes part */
+	bool *diverges;         /* blocks at whose end lanes part */
 	bool *waits;          /* blocks in front of which lanes may wait for others */
-	bool *together;       /* count * count: lanes may be in both at once */
+	bool *concurrent;       /* count * count: lanes may be in both at once */
 	uint32_t *todo;       /* pairs whose consequences are to be drawn */
 	size_t todo_count;
 	bool changed;
 };
 
-static bool is_reachable(const struct ptx_block *block)
+static bool uniformity_is_reachable(const struct ptx_block *block)
 {
 	return block->rpo != SIZE_MAX;
 }
 
 /* --- Registers --- */
 
-static struct shape joined(const struct shape *a, const struct shape *b)
+static struct uniformity uniformity_join(const struct uniformity *a, const struct uniformity *b)
 {
-	struct shape both = *a;
+	struct uniformity both = *a;
 	if (!a->is_known || !b->is_known) {
 		return a->is_known ? *a : *b;
 	}
 	if (a->is_vector || b->is_vector || a->offsets != b->offsets) {
-		return (struct shape){.is_known = true, .is_vector = true};
+		return (struct uniformity){.is_known = true, .is_vector = true};
 	}
 	both.has_value = a->has_value && b->has_value && a->value == b->value;
 	both.value = both.has_value ? a->value : 0;
@@ -62,63 +62,67 @@ static struct shape joined(const struct shape *a, const struct shape *b)
 	return both;
 }
 
-static void write_reg(struct finder *f, unsigned reg, const struct shape *made)
+static void uniformity_write_reg(struct uniformity_finder *f, unsigned reg,
+	const struct uniformity *made)
 {
-	static const struct shape vector = {.is_known = true, .is_vector = true};
-	struct shape *old = &f->shapes->regs[reg];
-	struct shape now = joined(old, ptx_has_bit(f->forced, reg) ? &vector : made);
+	static const struct uniformity vector = {.is_known = true, .is_vector = true};
+	struct uniformity *old = &f->info->regs[reg];
+	struct uniformity now = uniformity_join(old, ptx_has_bit(f->forced, reg) ? &vector : made);
 	f->changed |= now.is_known != old->is_known || now.is_vector != old->is_vector
 		|| now.has_value != old->has_value || now.align != old->align
 		|| now.offsets != old->offsets;
 	*old = now;
 }
 
-static void write_operand(struct finder *f, const struct ptx_operand *to, const struct shape *made)
+static void uniformity_write_operand(struct uniformity_finder *f, const struct ptx_operand *to,
+	const struct uniformity *made)
 {
 	if (to->kind == PTX_REG || to->kind == PTX_PAIR) {
-		write_reg(f, to->reg, made);
+		uniformity_write_reg(f, to->reg, made);
 	}
 	if (to->kind == PTX_PAIR) {
-		write_reg(f, to->reg2, made);
+		uniformity_write_reg(f, to->reg2, made);
 	}
 	for (size_t i = 0; to->kind == PTX_VECTOR && i < to->count; i++) {
 		if (to->elements[i].kind == PTX_REG) {
-			write_reg(f, to->elements[i].reg, made);
+			uniformity_write_reg(f, to->elements[i].reg, made);
 		}
 	}
 }
 
 /* What an instruction leaves in its results: under a guard some lanes may keep what they have. */
-static struct shape made_by(const struct finder *f, const struct ptx_inst *inst)
+static struct uniformity uniformity_of_write(const struct uniformity_finder *f,
+	const struct ptx_inst *inst)
 {
-	struct shape made = shapes_result(f->shapes, inst);
-	struct shape guard = {.is_known = true};
+	struct uniformity made = uniformity_of_result(f->info, inst);
+	struct uniformity guard = {.is_known = true};
 	if (inst->has_guard) {
-		guard = f->shapes->regs[inst->guard];
+		guard = f->info->regs[inst->guard];
 	}
 	return guard.is_vector || !guard.is_known ? guard : made;
 }
 
-static void note_inst(struct finder *f, const struct ptx_inst *inst)
+static void uniformity_note_inst(struct uniformity_finder *f, const struct ptx_inst *inst)
 {
 	size_t index = inst->op == PTX_OP_CALL;
 	const char *letter = ptx_rows[inst->op].operands;
 	letter += strspn(letter, "!?") + index;
 	if (index < inst->operand_count && *letter != '\0' && strchr(PTX_WRITTEN, *letter)) {
-		struct shape made = made_by(f, inst);
-		write_operand(f, &inst->operands[index], &made);
+		struct uniformity made = uniformity_of_write(f, inst);
+		uniformity_write_operand(f, &inst->operands[index], &made);
 	}
 }
 
-static void find_shapes(struct finder *f)
+static void uniformity_iterate(struct uniformity_finder *f)
 {
 	const struct ptx_func *func = f->func;
 	do {
 		f->changed = false;
 		for (size_t i = 0; i < f->count; i++) {
 			const struct ptx_block *block = &func->blocks[i];
-			for (size_t k = block->first; k < block->end && is_reachable(block); k++) {
-				note_inst(f, &func->insts[k]);
+			bool reachable = uniformity_is_reachable(block);
+			for (size_t k = block->first; k < block->end && reachable; k++) {
+				uniformity_note_inst(f, &func->insts[k]);
 			}
 		}
 	} while (f->changed);
@@ -126,17 +130,17 @@ static void find_shapes(struct finder *f)
 
 /* --- Lanes that part --- */
 
-static void add_pair(struct finder *f, size_t a, size_t b)
+static void divergence_add_pair(struct uniformity_finder *f, size_t a, size_t b)
 {
-	if (!f->together[a * f->count + b]) {
-		f->together[a * f->count + b] = true;
-		f->together[b * f->count + a] = true;
+	if (!f->concurrent[a * f->count + b]) {
+		f->concurrent[a * f->count + b] = true;
+		f->concurrent[b * f->count + a] = true;
 		f->todo[f->todo_count++] = (uint32_t)(a * f->count + b);
 	}
 }
 
 /* Lanes in block `a` go on while others are pending for `b`. */
-static void move_on(struct finder *f, size_t a, size_t b)
+static void divergence_move_on(struct uniformity_finder *f, size_t a, size_t b)
 {
 	const struct ptx_block *blocks = f->func->blocks;
 	if (a != b && blocks[a].rpo > blocks[b].rpo && !f->waits[b]) {
@@ -144,49 +148,49 @@ static void move_on(struct finder *f, size_t a, size_t b)
 	}
 	for (size_t i = 0; i < blocks[a].succ_count; i++) {
 		if (blocks[a].succ[i] != b) {
-			add_pair(f, blocks[a].succ[i], b);
+			divergence_add_pair(f, blocks[a].succ[i], b);
 		}
 	}
 }
 
-static void draw_consequences(struct finder *f)
+static void divergence_close_pairs(struct uniformity_finder *f)
 {
 	while (f->todo_count > 0) {
 		uint32_t pair = f->todo[--f->todo_count];
-		move_on(f, pair / f->count, pair % f->count);
-		move_on(f, pair % f->count, pair / f->count);
+		divergence_move_on(f, pair / f->count, pair % f->count);
+		divergence_move_on(f, pair % f->count, pair / f->count);
 	}
 }
 
-static const struct ptx_inst *last_of(const struct finder *f, size_t block)
+static const struct ptx_inst *divergence_last_inst(const struct uniformity_finder *f, size_t block)
 {
 	return &f->func->insts[f->func->blocks[block].end - 1];
 }
 
-static bool lanes_part(const struct finder *f, size_t block)
+static bool divergence_begins(const struct uniformity_finder *f, size_t block)
 {
-	const struct ptx_inst *last = last_of(f, block);
+	const struct ptx_inst *last = divergence_last_inst(f, block);
 	if (last->op == PTX_OP_BRA) {
-		return last->has_guard && f->shapes->regs[last->guard].is_vector;
+		return last->has_guard && f->info->regs[last->guard].is_vector;
 	}
 	if (last->op != PTX_OP_BRX) {
 		return false;
 	}
-	struct shape index = shapes_operand(f->shapes, &last->operands[0]);
-	return !shape_is_uniform(&index);
+	struct uniformity index = uniformity_of_operand(f->info, &last->operands[0]);
+	return !uniformity_is_uniform(&index);
 }
 
-static void find_partings(struct finder *f)
+static void divergence_find_branches(struct uniformity_finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		if (!is_reachable(block) || f->parted[i] || !lanes_part(f, i)) {
+		if (!uniformity_is_reachable(block) || f->diverges[i] || !divergence_begins(f, i)) {
 			continue;
 		}
-		f->parted[i] = true;
+		f->diverges[i] = true;
 		for (size_t a = 0; a < block->succ_count; a++) {
 			for (size_t b = 0; b < a; b++) {
-				add_pair(f, block->succ[a], block->succ[b]);
+				divergence_add_pair(f, block->succ[a], block->succ[b]);
 			}
 		}
 	}
@@ -194,13 +198,13 @@ static void find_partings(struct finder *f)
 
 /* --- Lanes that wait --- */
 
-static bool is_barrier(enum ptx_op op)
+static bool divergence_is_barrier(enum ptx_op op)
 {
 	return op >= PTX_OP_BAR_SYNC && op <= PTX_OP_BARRIER_RED_POPC && op != PTX_OP_BAR_WARP_SYNC;
 }
 
 /* The number of a barrier and of the threads are constants. */
-static bool is_same_barrier(const struct ptx_inst *inst)
+static bool divergence_is_same_barrier(const struct ptx_inst *inst)
 {
 	bool reduces = inst->op == PTX_OP_BAR_RED_PRED || inst->op == PTX_OP_BAR_RED_POPC
 		|| inst->op == PTX_OP_BARRIER_RED_PRED || inst->op == PTX_OP_BARRIER_RED_POPC;
@@ -213,10 +217,10 @@ static bool is_same_barrier(const struct ptx_inst *inst)
 
 /* Whether all lanes that wait here go on together: at a barrier that is the same for all, and where
  * each waits for all others. */
-static bool go_on_together(const struct finder *f, const struct ptx_inst *inst)
+static bool divergence_ends_together(const struct uniformity_finder *f, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *last = &inst->operands[inst->operand_count - 1];
-	struct shape who;
+	struct uniformity who;
 	switch (inst->op) {
 	case PTX_OP_BAR_WARP_SYNC:
 	case PTX_OP_SHFL_SYNC:
@@ -228,20 +232,20 @@ static bool go_on_together(const struct finder *f, const struct ptx_inst *inst)
 	case PTX_OP_REDUX_BITS:
 	case PTX_OP_REDUX_REAL:
 	case PTX_OP_ELECT:
-		who = shapes_operand(f->shapes, last);
+		who = uniformity_of_operand(f->info, last);
 		return who.has_value && (uint32_t)who.value == UINT32_MAX;
 	default:
-		return !is_barrier(inst->op) || is_same_barrier(inst);
+		return !divergence_is_barrier(inst->op) || divergence_is_same_barrier(inst);
 	}
 }
 
-static void find_waits(struct finder *f, const bool *spins)
+static void divergence_find_waits(struct uniformity_finder *f, const bool *yield_points)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		const struct ptx_inst *last = last_of(f, i);
-		f->waits[i] |= spins[i];
-		if (is_reachable(block) && ptx_waits(last->op) && !last->is_second
+		const struct ptx_inst *last = divergence_last_inst(f, i);
+		f->waits[i] |= yield_points[i];
+		if (uniformity_is_reachable(block) && ptx_waits(last->op) && !last->is_second
 		    && last->op != PTX_OP_ACTIVEMASK) {
 			f->waits[block->succ[0]] = true;
 		}
@@ -249,27 +253,28 @@ static void find_waits(struct finder *f, const bool *spins)
 }
 
 /* Where lanes that wait in front of one block may go on one after the other. */
-static void find_leavings(struct finder *f)
+static void divergence_find_exits(struct uniformity_finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		const struct ptx_inst *last = last_of(f, i);
-		if (is_reachable(block) && ptx_waits(last->op) && !last->is_second
-		    && last->op != PTX_OP_ACTIVEMASK && !go_on_together(f, last)) {
-			add_pair(f, block->succ[0], block->succ[0]);
+		const struct ptx_inst *last = divergence_last_inst(f, i);
+		if (uniformity_is_reachable(block) && ptx_waits(last->op) && !last->is_second
+		    && last->op != PTX_OP_ACTIVEMASK && !divergence_ends_together(f, last)) {
+			divergence_add_pair(f, block->succ[0], block->succ[0]);
 		}
 	}
 }
 
 /* --- What that does to registers --- */
 
-static void force_block(struct finder *f, size_t x)
+static void divergence_force_block(struct uniformity_finder *f, size_t x)
 {
 	const struct ptx_block *blocks = f->func->blocks;
 	bool any = false;
 	memset(f->live, 0, f->words * sizeof(*f->live));
 	for (size_t y = 0; y < f->count; y++) {
-		if (f->together[x * f->count + y] && (blocks[y].rpo > blocks[x].rpo || f->waits[y])) {
+		if (f->concurrent[x * f->count + y]
+			&& (blocks[y].rpo > blocks[x].rpo || f->waits[y])) {
 			any = true;
 			for (size_t w = 0; w < f->words; w++) {
 				f->live[w] |= blocks[y].live_in[w];
@@ -287,12 +292,12 @@ static void force_block(struct finder *f, size_t x)
 	}
 }
 
-static void force_vectors(struct finder *f)
+static void divergence_force_vectors(struct uniformity_finder *f)
 {
 	f->changed = false;
 	for (size_t i = 0; i < f->count; i++) {
-		if (is_reachable(&f->func->blocks[i])) {
-			force_block(f, i);
+		if (uniformity_is_reachable(&f->func->blocks[i])) {
+			divergence_force_block(f, i);
 		}
 	}
 }
@@ -300,79 +305,81 @@ static void force_vectors(struct finder *f)
 /* --- All --- */
 
 /* What is read before it is written is 0. */
-static void note_start(struct finder *f)
+static void uniformity_note_start(struct uniformity_finder *f)
 {
-	const struct shape zero = {.is_known = true};
+	const struct uniformity zero = {.is_known = true};
 	for (unsigned r = 0; r < f->func->reg_count; r++) {
 		if (ptx_has_bit(f->func->blocks[0].live_in, r)) {
-			write_reg(f, r, &zero);
+			uniformity_write_reg(f, r, &zero);
 		}
 	}
 }
 
-static void find_all(struct finder *f, const bool *spins)
+static void uniformity_solve(struct uniformity_finder *f, const bool *yield_points)
 {
-	find_waits(f, spins);
-	note_start(f);
+	divergence_find_waits(f, yield_points);
+	uniformity_note_start(f);
 	do {
-		find_shapes(f);
-		find_partings(f);
-		find_leavings(f);
-		draw_consequences(f);
-		force_vectors(f);
+		uniformity_iterate(f);
+		divergence_find_branches(f);
+		divergence_find_exits(f);
+		divergence_close_pairs(f);
+		divergence_force_vectors(f);
 	} while (f->changed);
 }
 
-static bool allocate(struct finder *f)
+static bool uniformity_allocate(struct uniformity_finder *f)
 {
 	f->forced = mem_zalloc(f->words, sizeof(*f->forced));
 	f->live = mem_zalloc(2 * f->words, sizeof(*f->live));
-	f->parted = mem_zalloc(f->count, sizeof(*f->parted));
+	f->diverges = mem_zalloc(f->count, sizeof(*f->diverges));
 	f->waits = mem_zalloc(f->count, sizeof(*f->waits));
-	f->together = mem_zalloc(f->count * f->count, sizeof(*f->together));
+	f->concurrent = mem_zalloc(f->count * f->count, sizeof(*f->concurrent));
 	f->todo = mem_zalloc(f->count * (f->count + 1), sizeof(*f->todo));
-	return f->forced && f->live && f->parted && f->waits && f->together && f->todo;
+	return f->forced && f->live && f->diverges && f->waits && f->concurrent && f->todo;
 }
 
-static void make_vectors(struct shapes *shapes, bool all)
+static void uniformity_make_vectors(struct uniformity_info *info, bool all)
 {
-	for (size_t i = 0; i < shapes->func->reg_count; i++) {
-		if (all || !shapes->regs[i].is_known) {
-			shapes->regs[i] = (struct shape){.is_known = true, .is_vector = true};
+	for (size_t i = 0; i < info->func->reg_count; i++) {
+		if (all || !info->regs[i].is_known) {
+			info->regs[i] = (struct uniformity){.is_known = true, .is_vector = true};
 		}
 	}
 }
 
-bool shapes_find(struct shapes *out, const struct ptx_func *func, unsigned class, const bool *spins)
+bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
+	const bool *yield_points)
 {
-	struct finder f = {.shapes = out, .func = func, .words = func->reg_count / 64 + 1,
+	struct uniformity_finder f = {.info = out, .func = func, .words = func->reg_count / 64 + 1,
 		.count = func->block_count};
-	*out = (struct shapes){.func = func, .class = class, .splits = split_is_possible(func)};
+	*out = (struct uniformity_info){.func = func, .class = class,
+		.interleaves_local = local_interleave_is_possible(func)};
 	out->regs = mem_zalloc(func->reg_count + 1, sizeof(*out->regs));
-	out->pool = shape_pool_create();
+	out->pool = uniformity_pool_create();
 	bool ok = out->regs && out->pool;
 	bool small = f.count <= MOST_BLOCKS;
 	if (ok && small) {
-		ok = allocate(&f);
+		ok = uniformity_allocate(&f);
 	}
 	if (ok && small) {
-		find_all(&f, spins);
-		ok = shape_pool_had_memory(out->pool);
+		uniformity_solve(&f, yield_points);
+		ok = uniformity_pool_had_memory(out->pool);
 	}
 	if (ok) {
-		make_vectors(out, !small);
+		uniformity_make_vectors(out, !small);
 	}
 	mem_free(f.forced);
 	mem_free(f.live);
-	mem_free(f.parted);
+	mem_free(f.diverges);
 	mem_free(f.waits);
-	mem_free(f.together);
+	mem_free(f.concurrent);
 	mem_free(f.todo);
 	return ok;
 }
 
-void shapes_free(struct shapes *shapes)
+void uniformity_free(struct uniformity_info *info)
 {
-	shape_pool_free(shapes->pool);
-	mem_free(shapes->regs);
+	uniformity_pool_free(info->pool);
+	mem_free(info->regs);
 }

@@ -17,61 +17,65 @@
  * two and x shorter than a warp, and x the length of a row of the block.
  */
 enum {
-	SHAPE_ANY, SHAPE_LINE, SHAPE_ROWS, SHAPE_BRICK, SHAPE_CLASSES = SHAPE_BRICK + 36,
-	SHAPE_PLATE = SHAPE_BRICK + 5, /* a brick of 32 along x */
-	SHAPE_TEAM = 256 /* a class + SHAPE_TEAM * n: for blocks of n warps that are a team (team.h) */
+	BLOCK_CLASS_ANY, BLOCK_CLASS_LINE, BLOCK_CLASS_ROWS, BLOCK_CLASS_BRICK,
+	BLOCK_CLASS_COUNT = BLOCK_CLASS_BRICK + 36,
+	BLOCK_CLASS_PLATE = BLOCK_CLASS_BRICK + 5, /* a brick of 32 along x */
+	BLOCK_CLASS_TEAM = 256 /* a class + BLOCK_CLASS_TEAM * n: for blocks of n warps that are a team (team.h) */
 };
-static_assert(SHAPE_CLASSES <= SHAPE_TEAM, "the class is what remains");
+static_assert(BLOCK_CLASS_COUNT <= BLOCK_CLASS_TEAM, "the class is what remains");
 
 /* Of a warp. */
-enum { SHAPE_LANES = 32 };
+enum { WARP_LANES = 32 };
 
-unsigned shape_class_of(const uint32_t block[3]);
-/* The sizes of a warp, of SHAPE_BRICK and above. */
-void shape_brick(unsigned class, uint32_t size[3]);
+unsigned block_class_of(const uint32_t block[3]);
+/* The sizes of a warp, of BLOCK_CLASS_BRICK and above. */
+void block_class_brick(unsigned class, uint32_t size[3]);
 
-struct shape {
+struct uniformity {
 	bool is_known;          /* else nothing writes it */
 	bool is_vector;
 	bool has_value;         /* the base is always `value` */
 	uint8_t align;          /* the base is a multiple of 1 << align */
 	uint64_t value;
-	const int64_t *offsets; /* SHAPE_LANES of them; NULL: all are 0 */
+	const int64_t *offsets; /* WARP_LANES of them; NULL: all are 0 */
 };
 
-struct shape_pool;
+struct uniformity_pool;
 
-struct shapes {
+struct uniformity_info {
 	const struct ptx_func *func;
 	unsigned class;
-	bool splits;            /* local addresses are offsets: see local_interleave.c */
-	struct shape *regs;
-	struct shape_pool *pool;
+	bool interleaves_local;            /* local addresses are offsets: see local_interleave.c */
+	struct uniformity *regs;
+	struct uniformity_pool *pool;
 };
 
-/* For a function that cfg.c has cut into blocks, with what spin_find says.  False: no memory. */
-bool shapes_find(struct shapes *out, const struct ptx_func *func, unsigned class, const bool *spins);
-void shapes_free(struct shapes *shapes);
+/* For a function that cfg.c has cut into blocks, with what yield_find_points says.  False: no memory. */
+bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
+	const bool *yield_points);
+void uniformity_free(struct uniformity_info *info);
 
 /* What an instruction computes; a vector, too, if it is one that each lane has to do by itself. */
-struct shape shapes_result(const struct shapes *shapes, const struct ptx_inst *inst);
+struct uniformity uniformity_of_result(const struct uniformity_info *info,
+	const struct ptx_inst *inst);
 /* What an instruction reads. */
-struct shape shapes_operand(const struct shapes *shapes, const struct ptx_operand *operand);
-/* The address of a memory operand, but for what the state space adds to it. */
-struct shape shapes_address(const struct shapes *shapes, const struct ptx_inst *inst,
+struct uniformity uniformity_of_operand(const struct uniformity_info *info,
 	const struct ptx_operand *operand);
+/* The address of a memory operand, but for what the state space adds to it. */
+struct uniformity uniformity_of_address(const struct uniformity_info *info,
+	const struct ptx_inst *inst, const struct ptx_operand *operand);
 
-static inline bool shape_is_uniform(const struct shape *shape)
+static inline bool uniformity_is_uniform(const struct uniformity *lanes)
 {
-	return !shape->is_vector && !shape->offsets;
+	return !lanes->is_vector && !lanes->offsets;
 }
 
 /* uniformity_pool.c: offsets, each only once, so that equal ones have equal addresses. */
-struct shape_pool *shape_pool_create(void);
-void shape_pool_free(struct shape_pool *pool);
+struct uniformity_pool *uniformity_pool_create(void);
+void uniformity_pool_free(struct uniformity_pool *pool);
 /* Whether there was memory for all of them; if not, what is made of the shapes is of no use. */
-bool shape_pool_had_memory(const struct shape_pool *pool);
+bool uniformity_pool_had_memory(const struct uniformity_pool *pool);
 /* All zero: NULL.  False: there are too many, or there is no memory. */
-bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t *offsets);
+bool uniformity_pool_get(struct uniformity_pool *pool, const int64_t **out, const int64_t *offsets);
 
 #endif

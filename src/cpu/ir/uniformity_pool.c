@@ -14,22 +14,22 @@
 enum { MOST = 200 };
 
 struct entry {
-	int64_t offsets[SHAPE_LANES];
+	int64_t offsets[WARP_LANES];
 	struct entry *next;
 };
 
-struct shape_pool {
+struct uniformity_pool {
 	struct entry *first;
 	unsigned count;
 	bool no_memory;
 };
 
-struct shape_pool *shape_pool_create(void)
+struct uniformity_pool *uniformity_pool_create(void)
 {
-	return mem_zalloc(1, sizeof(struct shape_pool));
+	return mem_zalloc(1, sizeof(struct uniformity_pool));
 }
 
-void shape_pool_free(struct shape_pool *pool)
+void uniformity_pool_free(struct uniformity_pool *pool)
 {
 	while (pool && pool->first) {
 		struct entry *next = pool->first->next;
@@ -39,14 +39,14 @@ void shape_pool_free(struct shape_pool *pool)
 	mem_free(pool);
 }
 
-bool shape_pool_had_memory(const struct shape_pool *pool)
+bool uniformity_pool_had_memory(const struct uniformity_pool *pool)
 {
 	return !pool->no_memory;
 }
 
-bool shape_pool_get(struct shape_pool *pool, const int64_t **out, const int64_t *offsets)
+bool uniformity_pool_get(struct uniformity_pool *pool, const int64_t **out, const int64_t *offsets)
 {
-	static const int64_t zero[SHAPE_LANES];
+	static const int64_t zero[WARP_LANES];
 	const size_t size = sizeof(zero);
 	struct entry *entry = pool->first;
 	*out = NULL;

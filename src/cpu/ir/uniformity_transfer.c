@@ -14,39 +14,40 @@
 
 #include "cpu/ir/uniformity.h"
 
-static const struct shape vector = {.is_known = true, .is_vector = true};
-static const struct shape uniform = {.is_known = true};
-static const struct shape unknown = {.is_known = false};
+static const struct uniformity vector = {.is_known = true, .is_vector = true};
+static const struct uniformity uniform = {.is_known = true};
+static const struct uniformity unknown = {.is_known = false};
 
 /* --- Making shapes --- */
 
-static struct shape number(uint64_t value)
+static struct uniformity transfer_constant(uint64_t value)
 {
 	uint8_t align = value ? (uint8_t)__builtin_ctzll(value) : 63;
-	return (struct shape){.is_known = true, .has_value = true, .align = align, .value = value};
+	return (struct uniformity){.is_known = true, .has_value = true, .align = align,
+		.value = value};
 }
 
-static struct shape aligned(unsigned align)
+static struct uniformity transfer_aligned(unsigned align)
 {
-	return (struct shape){.is_known = true, .align = (uint8_t)(align < 63 ? align : 63)};
+	return (struct uniformity){.is_known = true, .align = (uint8_t)(align < 63 ? align : 63)};
 }
 
-static int64_t wrap(int64_t value, unsigned bits)
+static int64_t transfer_wrap(int64_t value, unsigned bits)
 {
 	return bits == 32 ? (int32_t)(uint32_t)(uint64_t)value : value;
 }
 
 /* A base with these offsets, modulo 2^bits. */
-static struct shape with_offsets(const struct shapes *s, struct shape base, int64_t *offsets,
-	unsigned bits)
+static struct uniformity transfer_with_offsets(const struct uniformity_info *s,
+	struct uniformity base, int64_t *offsets, unsigned bits)
 {
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
-		offsets[i] = wrap(offsets[i], bits);
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		offsets[i] = transfer_wrap(offsets[i], bits);
 	}
-	return shape_pool_get(s->pool, &base.offsets, offsets) ? base : vector;
+	return uniformity_pool_get(s->pool, &base.offsets, offsets) ? base : vector;
 }
 
-static int64_t offset_of(const struct shape *a, unsigned lane)
+static int64_t transfer_offset_of(const struct uniformity *a, unsigned lane)
 {
 	return a->offsets ? a->offsets[lane] : 0;
 }
@@ -54,55 +55,57 @@ static int64_t offset_of(const struct shape *a, unsigned lane)
 /* --- Operands --- */
 
 /* A thread's index along an axis: lane / before % size, from the warp's first thread on. */
-static struct shape thread_index(const struct shapes *s, unsigned axis)
+static struct uniformity transfer_thread_index(const struct uniformity_info *s, unsigned axis)
 {
-	int64_t offsets[SHAPE_LANES];
-	uint32_t size[3] = {SHAPE_LANES, 1, 1};
+	int64_t offsets[WARP_LANES];
+	uint32_t size[3] = {WARP_LANES, 1, 1};
 	uint32_t before = 1;
-	if (s->class == SHAPE_ANY) {
+	if (s->class == BLOCK_CLASS_ANY) {
 		return vector;
 	}
-	if (s->class >= SHAPE_BRICK) {
-		shape_brick(s->class, size);
+	if (s->class >= BLOCK_CLASS_BRICK) {
+		block_class_brick(s->class, size);
 	}
 	for (unsigned i = 0; i < axis; i++) {
 		before *= size[i];
 	}
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
+	for (unsigned i = 0; i < WARP_LANES; i++) {
 		offsets[i] = i / before % size[axis];
 	}
 	/* a brick along x is as long as the block */
-	bool starts_at_0 = s->class >= SHAPE_BRICK && (axis == 0 || before * size[axis] < SHAPE_LANES);
-	return with_offsets(s, starts_at_0 ? number(0) : aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
+	bool starts_at_0 = s->class >= BLOCK_CLASS_BRICK
+		&& (axis == 0 || before * size[axis] < WARP_LANES);
+	return transfer_with_offsets(s, starts_at_0 ? transfer_constant(0)
+		: transfer_aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
 }
 
 /* The length of a block where the class says it. */
-static struct shape block_length(const struct shapes *s, unsigned axis)
+static struct uniformity transfer_block_length(const struct uniformity_info *s, unsigned axis)
 {
 	uint32_t size[3];
-	if (s->class < SHAPE_BRICK) {
-		return aligned(s->class == SHAPE_ROWS && axis == 0 ? 5 : 0);
+	if (s->class < BLOCK_CLASS_BRICK) {
+		return transfer_aligned(s->class == BLOCK_CLASS_ROWS && axis == 0 ? 5 : 0);
 	}
-	shape_brick(s->class, size);
-	return axis == 0 || (axis == 1 && size[2] > 1) ? number(size[axis]) : uniform;
+	block_class_brick(s->class, size);
+	return axis == 0 || (axis == 1 && size[2] > 1) ? transfer_constant(size[axis]) : uniform;
 }
 
-static struct shape sreg_shape(const struct shapes *s, enum ptx_sreg sreg)
+static struct uniformity transfer_sreg(const struct uniformity_info *s, enum ptx_sreg sreg)
 {
-	int64_t offsets[SHAPE_LANES];
+	int64_t offsets[WARP_LANES];
 	switch (sreg) {
 	case PTX_SREG_TID_X:
 	case PTX_SREG_TID_Y:
 	case PTX_SREG_TID_Z:
-		return thread_index(s, sreg - PTX_SREG_TID_X);
+		return transfer_thread_index(s, sreg - PTX_SREG_TID_X);
 	case PTX_SREG_NTID_X:
 	case PTX_SREG_NTID_Y:
-		return block_length(s, sreg - PTX_SREG_NTID_X);
+		return transfer_block_length(s, sreg - PTX_SREG_NTID_X);
 	case PTX_SREG_LANEID:
-		for (unsigned i = 0; i < SHAPE_LANES; i++) {
+		for (unsigned i = 0; i < WARP_LANES; i++) {
 			offsets[i] = i;
 		}
-		return with_offsets(s, number(0), offsets, 32);
+		return transfer_with_offsets(s, transfer_constant(0), offsets, 32);
 	case PTX_SREG_LANEMASK_EQ:
 	case PTX_SREG_LANEMASK_LE:
 	case PTX_SREG_LANEMASK_LT:
@@ -114,49 +117,52 @@ static struct shape sreg_shape(const struct shapes *s, enum ptx_sreg sreg)
 	}
 }
 
-static bool is_own(const struct ptx_var *var)
+static bool transfer_is_private(const struct ptx_var *var)
 {
 	return var->space == PTX_LOCAL || var->is_argument;
 }
 
-static struct shape name_shape(const struct shapes *s, const struct ptx_operand *operand)
+static struct uniformity transfer_name(const struct uniformity_info *s,
+	const struct ptx_operand *operand)
 {
 	const struct ptx_var *var = operand->var;
 	if (!var) {
-		return number((uint64_t)operand->value);
+		return transfer_constant((uint64_t)operand->value);
 	}
-	if (var->space == PTX_SHARED || (var->space == PTX_LOCAL && s->splits)) {
-		return number(var->offset + (uint64_t)operand->value);
+	if (var->space == PTX_SHARED || (var->space == PTX_LOCAL && s->interleaves_local)) {
+		return transfer_constant(var->offset + (uint64_t)operand->value);
 	}
-	return is_own(var) ? vector : uniform;
+	return transfer_is_private(var) ? vector : uniform;
 }
 
 /* Of several: alike in all lanes if each of them is. */
-static struct shape all_of(const struct shapes *s, const struct ptx_operand *operands, size_t count)
+static struct uniformity transfer_all_of(const struct uniformity_info *s,
+	const struct ptx_operand *operands, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct shape one = shapes_operand(s, &operands[i]);
-		if (!one.is_known || !shape_is_uniform(&one)) {
+		struct uniformity one = uniformity_of_operand(s, &operands[i]);
+		if (!one.is_known || !uniformity_is_uniform(&one)) {
 			return one.is_known ? vector : unknown;
 		}
 	}
 	return uniform;
 }
 
-struct shape shapes_operand(const struct shapes *s, const struct ptx_operand *operand)
+struct uniformity uniformity_of_operand(const struct uniformity_info *s,
+	const struct ptx_operand *operand)
 {
 	switch (operand->kind) {
 	case PTX_REG:
 		return operand->negated && s->regs[operand->reg].is_known
 			&& !s->regs[operand->reg].is_vector ? uniform : s->regs[operand->reg];
 	case PTX_INT:
-		return number((uint64_t)operand->value);
+		return transfer_constant((uint64_t)operand->value);
 	case PTX_SREG:
-		return sreg_shape(s, operand->sreg);
+		return transfer_sreg(s, operand->sreg);
 	case PTX_ADDRESS:
-		return operand->has_base ? vector : name_shape(s, operand);
+		return operand->has_base ? vector : transfer_name(s, operand);
 	case PTX_VECTOR:
-		return all_of(s, operand->elements, operand->count);
+		return transfer_all_of(s, operand->elements, operand->count);
 	case PTX_FLOAT:
 	case PTX_SINK:
 		return uniform;
@@ -166,68 +172,73 @@ struct shape shapes_operand(const struct shapes *s, const struct ptx_operand *op
 }
 
 /* Operand i as a value of a type; a register of another size does not keep its offsets. */
-static struct shape arg(const struct shapes *s, const struct ptx_inst *inst, size_t i,
-	enum ptx_type type)
+static struct uniformity transfer_arg(const struct uniformity_info *s, const struct ptx_inst *inst,
+	size_t i, enum ptx_type type)
 {
 	const struct ptx_operand *operand = &inst->operands[i];
-	struct shape shape = shapes_operand(s, operand);
+	struct uniformity lanes = uniformity_of_operand(s, operand);
 	bool resized = operand->kind == PTX_REG
 		&& ptx_type_bits(s->func->regs[operand->reg].type) != ptx_type_bits(type);
-	if (!resized || !shape.is_known || shape.is_vector) {
-		return shape;
+	if (!resized || !lanes.is_known || lanes.is_vector) {
+		return lanes;
 	}
-	return shape.offsets ? vector : uniform;
+	return lanes.offsets ? vector : uniform;
 }
 
-static struct shape first_arg(const struct shapes *s, const struct ptx_inst *inst, size_t i)
+static struct uniformity transfer_first_arg(const struct uniformity_info *s,
+	const struct ptx_inst *inst, size_t i)
 {
-	return arg(s, inst, i, inst->types[0]);
+	return transfer_arg(s, inst, i, inst->types[0]);
 }
 
 /* --- Arithmetic --- */
 
-static uint8_t least(uint8_t a, uint8_t b)
+static uint8_t transfer_least(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
 
 /* a + sign * b */
-static struct shape sum(const struct shapes *s, struct shape a, struct shape b, int64_t sign,
-	unsigned bits)
+static struct uniformity transfer_add(const struct uniformity_info *s, struct uniformity a,
+	struct uniformity b, int64_t sign, unsigned bits)
 {
-	int64_t offsets[SHAPE_LANES];
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
-		offsets[i] = (int64_t)((uint64_t)offset_of(&a, i)
-			+ (uint64_t)sign * (uint64_t)offset_of(&b, i));
+	int64_t offsets[WARP_LANES];
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		offsets[i] = (int64_t)((uint64_t)transfer_offset_of(&a, i)
+			+ (uint64_t)sign * (uint64_t)transfer_offset_of(&b, i));
 	}
-	return with_offsets(s, aligned(least(a.align, b.align)), offsets, bits);
+	return transfer_with_offsets(s, transfer_aligned(transfer_least(a.align, b.align)), offsets,
+		bits);
 }
 
-static struct shape times(const struct shapes *s, struct shape a, uint64_t factor, unsigned bits)
+static struct uniformity transfer_scale(const struct uniformity_info *s, struct uniformity a,
+	uint64_t factor, unsigned bits)
 {
-	int64_t offsets[SHAPE_LANES];
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
-		offsets[i] = (int64_t)((uint64_t)offset_of(&a, i) * factor);
+	int64_t offsets[WARP_LANES];
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		offsets[i] = (int64_t)((uint64_t)transfer_offset_of(&a, i) * factor);
 	}
-	return with_offsets(s, aligned(a.align + number(factor).align), offsets, bits);
+	return transfer_with_offsets(s, transfer_aligned(a.align + transfer_constant(factor).align),
+		offsets, bits);
 }
 
-static struct shape product(const struct shapes *s, struct shape a, struct shape b, unsigned bits)
+static struct uniformity transfer_multiply(const struct uniformity_info *s, struct uniformity a,
+	struct uniformity b, unsigned bits)
 {
-	if (shape_is_uniform(&a) && shape_is_uniform(&b)) {
-		return aligned(a.align + b.align);
+	if (uniformity_is_uniform(&a) && uniformity_is_uniform(&b)) {
+		return transfer_aligned(a.align + b.align);
 	}
 	if (b.has_value && !b.offsets) {
-		return times(s, a, b.value, bits);
+		return transfer_scale(s, a, b.value, bits);
 	}
-	return a.has_value && !a.offsets ? times(s, b, a.value, bits) : vector;
+	return a.has_value && !a.offsets ? transfer_scale(s, b, a.value, bits) : vector;
 }
 
 /* Whether base + offset is base | offset, without a carry. */
-static bool is_split(const struct shape *a)
+static bool transfer_has_no_carry(const struct uniformity *a)
 {
 	unsigned align = a->align < 30 ? a->align : 30;
-	for (unsigned i = 0; i < SHAPE_LANES && a->offsets; i++) {
+	for (unsigned i = 0; i < WARP_LANES && a->offsets; i++) {
 		if (a->offsets[i] < 0 || a->offsets[i] >> align != 0) {
 			return false;
 		}
@@ -236,82 +247,87 @@ static bool is_split(const struct shape *a)
 }
 
 /* From 32 bits to 64. */
-static struct shape extended(struct shape a)
+static struct uniformity transfer_extend(struct uniformity a)
 {
-	return is_split(&a) ? a : vector;
+	return transfer_has_no_carry(&a) ? a : vector;
 }
 
 /* A constant as mul.wide takes it. */
-static struct shape extended_value(struct shape a, bool sign)
+static struct uniformity transfer_extend_value(struct uniformity a, bool sign)
 {
 	if (!a.has_value || a.offsets) {
-		return extended(a);
+		return transfer_extend(a);
 	}
-	return number(sign ? (uint64_t)(int64_t)(int32_t)(uint32_t)a.value : (uint32_t)a.value);
+	return transfer_constant(sign ? (uint64_t)(int64_t)(int32_t)(uint32_t)a.value
+		: (uint32_t)a.value);
 }
 
 /* Operands 1 and 2 of mul or mad. */
-static struct shape multiplied(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_mul(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	unsigned bits = ptx_type_bits(type);
-	struct shape a = first_arg(s, inst, 1), b = first_arg(s, inst, 2);
+	struct uniformity a = transfer_first_arg(s, inst, 1), b = transfer_first_arg(s, inst, 2);
 	if (ptx_has(&inst->mods, PTX_MOD_HI) || bits < 32) {
-		return shape_is_uniform(&a) && shape_is_uniform(&b) ? uniform : vector;
+		return uniformity_is_uniform(&a) && uniformity_is_uniform(&b) ? uniform : vector;
 	}
 	if (ptx_has(&inst->mods, PTX_MOD_WIDE)) {
 		bool sign = ptx_type_class(type) == 's';
-		a = extended_value(a, sign);
-		b = extended_value(b, sign);
-		return a.is_vector || b.is_vector ? vector : product(s, a, b, 64);
+		a = transfer_extend_value(a, sign);
+		b = transfer_extend_value(b, sign);
+		return a.is_vector || b.is_vector ? vector : transfer_multiply(s, a, b, 64);
 	}
-	return product(s, a, b, bits);
+	return transfer_multiply(s, a, b, bits);
 }
 
-static struct shape multiplied_added(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_mad(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	bool wide = ptx_has(&inst->mods, PTX_MOD_WIDE);
 	enum ptx_type type = wide ? ptx_widen(inst->types[0]) : inst->types[0];
-	struct shape a = multiplied(s, inst);
-	struct shape c = arg(s, inst, 3, type);
+	struct uniformity a = transfer_mul(s, inst);
+	struct uniformity c = transfer_arg(s, inst, 3, type);
 	if (a.is_vector || ptx_type_bits(type) < 32) {
-		return shape_is_uniform(&a) && shape_is_uniform(&c) ? uniform : vector;
+		return uniformity_is_uniform(&a) && uniformity_is_uniform(&c) ? uniform : vector;
 	}
-	return sum(s, a, c, 1, ptx_type_bits(type));
+	return transfer_add(s, a, c, 1, ptx_type_bits(type));
 }
 
 /* --- Bits --- */
 
-static struct shape shifted_left(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_shl(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
-	struct shape a = first_arg(s, inst, 1), count = shapes_operand(s, &inst->operands[2]);
+	struct uniformity a = transfer_first_arg(s, inst, 1),
+		count = uniformity_of_operand(s, &inst->operands[2]);
 	unsigned bits = ptx_type_bits(inst->types[0]);
 	if (bits < 32 || !count.has_value || count.offsets || count.value >= bits) {
-		return shape_is_uniform(&a) && shape_is_uniform(&count) ? uniform : vector;
+		return uniformity_is_uniform(&a) && uniformity_is_uniform(&count) ? uniform
+			: vector;
 	}
-	return times(s, a, UINT64_C(1) << count.value, bits);
+	return transfer_scale(s, a, UINT64_C(1) << count.value, bits);
 }
 
-static struct shape shifted_right(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_shr(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
-	int64_t offsets[SHAPE_LANES];
-	struct shape a = first_arg(s, inst, 1), count = shapes_operand(s, &inst->operands[2]);
+	int64_t offsets[WARP_LANES];
+	struct uniformity a = transfer_first_arg(s, inst, 1),
+		count = uniformity_of_operand(s, &inst->operands[2]);
 	unsigned bits = ptx_type_bits(inst->types[0]);
-	if (shape_is_uniform(&a) && shape_is_uniform(&count)) {
+	if (uniformity_is_uniform(&a) && uniformity_is_uniform(&count)) {
 		return uniform;
 	}
-	if (bits < 32 || !count.has_value || count.offsets || count.value >= bits || !is_split(&a)) {
+	if (bits < 32 || !count.has_value || count.offsets || count.value >= bits
+		|| !transfer_has_no_carry(&a)) {
 		return vector;
 	}
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
-		offsets[i] = offset_of(&a, i) >> count.value;
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		offsets[i] = transfer_offset_of(&a, i) >> count.value;
 	}
 	unsigned align = a.align > count.value ? a.align - (unsigned)count.value : 0;
-	return with_offsets(s, aligned(align), offsets, bits);
+	return transfer_with_offsets(s, transfer_aligned(align), offsets, bits);
 }
 
 /* The offsets of (base | offset) OP c, from base OP c; below the base's alignment its bits are 0. */
-static int64_t masked_offset(enum ptx_op op, int64_t offset, uint64_t low)
+static int64_t transfer_bitwise_offset(enum ptx_op op, int64_t offset, uint64_t low)
 {
 	uint64_t bits = (uint64_t)offset;
 	switch (op) {
@@ -324,46 +340,47 @@ static int64_t masked_offset(enum ptx_op op, int64_t offset, uint64_t low)
 	}
 }
 
-static struct shape masked(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_bitwise(const struct uniformity_info *s,
+	const struct ptx_inst *inst)
 {
-	int64_t offsets[SHAPE_LANES];
-	struct shape a = first_arg(s, inst, 1), c = first_arg(s, inst, 2);
+	int64_t offsets[WARP_LANES];
+	struct uniformity a = transfer_first_arg(s, inst, 1), c = transfer_first_arg(s, inst, 2);
 	unsigned bits = ptx_type_bits(inst->types[0]);
 	if (a.has_value && !a.offsets) {
-		struct shape swap = a;
+		struct uniformity swap = a;
 		a = c;
 		c = swap;
 	}
 	uint8_t align = inst->op == PTX_OP_AND && a.align < c.align ? c.align
-		: inst->op == PTX_OP_AND ? a.align : least(a.align, c.align);
-	if (shape_is_uniform(&a) && shape_is_uniform(&c)) {
-		return bits < 32 ? uniform : aligned(align);
+		: inst->op == PTX_OP_AND ? a.align : transfer_least(a.align, c.align);
+	if (uniformity_is_uniform(&a) && uniformity_is_uniform(&c)) {
+		return bits < 32 ? uniform : transfer_aligned(align);
 	}
-	if (bits < 32 || !c.has_value || c.offsets || !is_split(&a)) {
+	if (bits < 32 || !c.has_value || c.offsets || !transfer_has_no_carry(&a)) {
 		return vector;
 	}
 	uint64_t low = c.value & ((UINT64_C(1) << (a.align < 31 ? a.align : 31)) - 1);
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
-		offsets[i] = masked_offset(inst->op, offset_of(&a, i), low);
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		offsets[i] = transfer_bitwise_offset(inst->op, transfer_offset_of(&a, i), low);
 	}
-	return with_offsets(s, aligned(align), offsets, bits);
+	return transfer_with_offsets(s, transfer_aligned(align), offsets, bits);
 }
 
 /* --- Moves --- */
 
-static struct shape moved(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_mov(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	if (inst->operands[0].kind == PTX_VECTOR || inst->operands[1].kind == PTX_VECTOR) {
-		struct shape from = shapes_operand(s, &inst->operands[1]);
-		return shape_is_uniform(&from) ? uniform : vector;
+		struct uniformity from = uniformity_of_operand(s, &inst->operands[1]);
+		return uniformity_is_uniform(&from) ? uniform : vector;
 	}
-	return first_arg(s, inst, 1);
+	return transfer_first_arg(s, inst, 1);
 }
 
 /* The address of something shared gets the address of that memory added. */
-static struct shape addressed(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_cvta(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
-	struct shape a = first_arg(s, inst, 1);
+	struct uniformity a = transfer_first_arg(s, inst, 1);
 	if (inst->space == PTX_SHARED && !a.is_vector) {
 		a.has_value = false;
 		a.align = 0;
@@ -371,44 +388,44 @@ static struct shape addressed(const struct shapes *s, const struct ptx_inst *ins
 	return a;
 }
 
-static bool is_integer(enum ptx_type type)
+static bool transfer_is_integer(enum ptx_type type)
 {
 	return ptx_type_class(type) == 's' || ptx_type_class(type) == 'u';
 }
 
-static struct shape converted(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_cvt(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	enum ptx_type to = inst->types[0], from = inst->types[1];
 	unsigned bits = ptx_type_bits(to), from_bits = ptx_type_bits(from);
-	struct shape a = arg(s, inst, 1, from);
-	if (shape_is_uniform(&a)) {
+	struct uniformity a = transfer_arg(s, inst, 1, from);
+	if (uniformity_is_uniform(&a)) {
 		return uniform;
 	}
-	if (a.is_vector || !is_integer(to) || !is_integer(from) || bits < 32 || from_bits < 32
-	    || ptx_has(&inst->mods, PTX_MOD_SAT)) {
+	if (a.is_vector || !transfer_is_integer(to) || !transfer_is_integer(from) || bits < 32
+	    || from_bits < 32 || ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		return vector;
 	}
-	int64_t offsets[SHAPE_LANES];
-	for (unsigned i = 0; i < SHAPE_LANES; i++) {
+	int64_t offsets[WARP_LANES];
+	for (unsigned i = 0; i < WARP_LANES; i++) {
 		offsets[i] = a.offsets[i];
 	}
 	a.has_value = a.has_value && a.value == 0;
-	return bits > from_bits ? extended(a) : with_offsets(s, a, offsets, bits);
+	return bits > from_bits ? transfer_extend(a) : transfer_with_offsets(s, a, offsets, bits);
 }
 
 /* --- Memory --- */
 
-struct shape shapes_address(const struct shapes *s, const struct ptx_inst *inst,
-	const struct ptx_operand *operand)
+struct uniformity uniformity_of_address(const struct uniformity_info *s,
+	const struct ptx_inst *inst, const struct ptx_operand *operand)
 {
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
-	if (space == PTX_LOCAL || (operand->var && is_own(operand->var))) {
+	if (space == PTX_LOCAL || (operand->var && transfer_is_private(operand->var))) {
 		return vector;
 	}
 	if (!operand->has_base) {
 		return uniform;
 	}
-	struct shape base = s->regs[operand->reg];
+	struct uniformity base = s->regs[operand->reg];
 	unsigned bits = ptx_type_bits(s->func->regs[operand->reg].type);
 	bool fits = bits == (space == PTX_SHARED ? 32u : 64u) || (space == PTX_SHARED && bits == 64);
 	if (base.is_known && base.offsets && !fits) {
@@ -419,9 +436,9 @@ struct shape shapes_address(const struct shapes *s, const struct ptx_inst *inst,
 
 /* One access does for all lanes if they all have the same address; but not if there may be no lane
  * at all. */
-static struct shape loaded(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_load(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
-	struct shape at = shapes_address(s, inst, &inst->operands[1]);
+	struct uniformity at = uniformity_of_address(s, inst, &inst->operands[1]);
 	if (!at.is_known) {
 		return unknown;
 	}
@@ -429,62 +446,64 @@ static struct shape loaded(const struct shapes *s, const struct ptx_inst *inst)
 		return unknown;
 	}
 	bool guarded = inst->has_guard && s->regs[inst->guard].is_vector;
-	return shape_is_uniform(&at) && !guarded ? uniform : vector;
+	return uniformity_is_uniform(&at) && !guarded ? uniform : vector;
 }
 
 /* --- All instructions --- */
 
 /* What reads registers and constants and writes registers, and nothing else. */
-static bool is_pure(const struct ptx_inst *inst)
+static bool transfer_is_pure(const struct ptx_inst *inst)
 {
 	return inst->op <= PTX_OP_CVTA && !ptx_uses_carry(inst);
 }
 
-static struct shape computed(const struct shapes *s, const struct ptx_inst *inst)
+static struct uniformity transfer_pure(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	unsigned bits = ptx_type_bits(inst->types[0]);
 	switch (inst->op) {
 	case PTX_OP_ADD:
 	case PTX_OP_SUB:
 		if (bits >= 32 && !ptx_has(&inst->mods, PTX_MOD_SAT)) {
-			return sum(s, first_arg(s, inst, 1), first_arg(s, inst, 2),
+			return transfer_add(s, transfer_first_arg(s, inst, 1),
+				transfer_first_arg(s, inst, 2),
 				inst->op == PTX_OP_ADD ? 1 : -1, bits);
 		}
 		break;
 	case PTX_OP_MUL:
-		return multiplied(s, inst);
+		return transfer_mul(s, inst);
 	case PTX_OP_MAD:
 		if (!ptx_has(&inst->mods, PTX_MOD_SAT)) {
-			return multiplied_added(s, inst);
+			return transfer_mad(s, inst);
 		}
 		break;
 	case PTX_OP_SHL:
-		return shifted_left(s, inst);
+		return transfer_shl(s, inst);
 	case PTX_OP_SHR:
-		return shifted_right(s, inst);
+		return transfer_shr(s, inst);
 	case PTX_OP_AND:
 	case PTX_OP_OR:
 	case PTX_OP_XOR:
-		return masked(s, inst);
+		return transfer_bitwise(s, inst);
 	case PTX_OP_MOV:
-		return moved(s, inst);
+		return transfer_mov(s, inst);
 	case PTX_OP_CVT:
-		return converted(s, inst);
+		return transfer_cvt(s, inst);
 	case PTX_OP_CVTA:
-		return addressed(s, inst);
+		return transfer_cvta(s, inst);
 	default:
 		break;
 	}
-	return all_of(s, inst->operands + 1, inst->operand_count - 1);
+	return transfer_all_of(s, inst->operands + 1, inst->operand_count - 1);
 }
 
 /* Whether any operand is a vector; *known: whether all are known. */
-static bool any_vector(const struct shapes *s, const struct ptx_inst *inst, bool *known)
+static bool transfer_any_vector(const struct uniformity_info *s, const struct ptx_inst *inst,
+	bool *known)
 {
 	bool any = false;
 	*known = true;
 	for (size_t i = 1; i < inst->operand_count; i++) {
-		struct shape one = shapes_operand(s, &inst->operands[i]);
+		struct uniformity one = uniformity_of_operand(s, &inst->operands[i]);
 		*known &= one.is_known;
 		any |= one.is_vector;
 	}
@@ -492,7 +511,8 @@ static bool any_vector(const struct shapes *s, const struct ptx_inst *inst, bool
 }
 
 /* Only an integer register of just this size can have offsets. */
-static struct shape as_result(const struct shapes *s, const struct ptx_inst *inst, struct shape made)
+static struct uniformity transfer_fit_result(const struct uniformity_info *s,
+	const struct ptx_inst *inst, struct uniformity made)
 {
 	const struct ptx_operand *to = &inst->operands[0];
 	enum ptx_type type = inst->types[0];
@@ -508,17 +528,17 @@ static struct shape as_result(const struct shapes *s, const struct ptx_inst *ins
 	return same ? made : made.offsets ? vector : uniform;
 }
 
-struct shape shapes_result(const struct shapes *s, const struct ptx_inst *inst)
+struct uniformity uniformity_of_result(const struct uniformity_info *s, const struct ptx_inst *inst)
 {
 	bool known;
 	if (inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) {
-		return loaded(s, inst);
+		return transfer_load(s, inst);
 	}
-	if (!is_pure(inst) || inst->operand_count < 2) {
+	if (!transfer_is_pure(inst) || inst->operand_count < 2) {
 		return vector;
 	}
-	if (any_vector(s, inst, &known)) {
+	if (transfer_any_vector(s, inst, &known)) {
 		return vector;
 	}
-	return known ? as_result(s, inst, computed(s, inst)) : unknown;
+	return known ? transfer_fit_result(s, inst, transfer_pure(s, inst)) : unknown;
 }

@@ -16,23 +16,24 @@
 #include <string.h>
 
 /* Working memory for one function. */
-struct finder {
+struct yield_finder {
 	const struct ptx_func *func;
-	bool *spins;
+	bool *yield_points;
 	uint64_t *live;
 	size_t *stack;
 	bool *seen;
 };
 
 /* What makes a loop one that may wait. */
-struct signs {
+struct yield_signs {
 	bool waits;
 	bool loads;
 	bool fences;
 };
 
 /* `live`: the registers that are read after the instruction; NULL: all. */
-static void note_signs(struct signs *signs, const struct ptx_inst *inst, const uint64_t *live)
+static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *inst,
+	const uint64_t *live)
 {
 	const struct ptx_operand *result = inst->operands;
 	switch (inst->op) {
@@ -60,39 +61,40 @@ static void note_signs(struct signs *signs, const struct ptx_inst *inst, const u
 	}
 }
 
-static bool may_wait(const struct signs *signs)
+static bool yield_may_wait(const struct yield_signs *signs)
 {
 	return signs->waits || (signs->loads && signs->fences);
 }
 
-static void note_block(struct finder *f, struct signs *signs, const struct ptx_block *block)
+static void yield_note_block(struct yield_finder *f, struct yield_signs *signs,
+	const struct ptx_block *block)
 {
 	memcpy(f->live, block->live_out, (f->func->reg_count + 63) / 64 * 8);
 	for (size_t i = block->end; i-- > block->first;) {
-		note_signs(signs, &f->func->insts[i], f->live);
+		yield_note_inst(signs, &f->func->insts[i], f->live);
 		cfg_live_before(f->live, &f->func->insts[i]);
 	}
 }
 
 /* May the natural loop of the edge from `latch` back to `header` wait? */
-static bool loop_waits(struct finder *f, size_t latch, size_t header)
+static bool yield_loop_waits(struct yield_finder *f, size_t latch, size_t header)
 {
 	size_t *stack = f->stack;
 	bool *seen = f->seen;
 	const struct ptx_block *blocks = f->func->blocks;
-	struct signs signs = {.waits = false};
+	struct yield_signs signs = {.waits = false};
 	size_t depth = 0;
 	memset(seen, 0, f->func->block_count * sizeof(*seen));
 	seen[header] = true;
-	note_block(f, &signs, &blocks[header]);
+	yield_note_block(f, &signs, &blocks[header]);
 	if (!seen[latch]) {
 		seen[latch] = true;
 		stack[depth++] = latch;
 	}
 
-	while (depth > 0 && !may_wait(&signs)) {
+	while (depth > 0 && !yield_may_wait(&signs)) {
 		const struct ptx_block *block = &blocks[stack[--depth]];
-		note_block(f, &signs, block);
+		yield_note_block(f, &signs, block);
 		for (size_t i = 0; i < block->pred_count; i++) {
 			if (!seen[block->pred[i]]) {
 				seen[block->pred[i]] = true;
@@ -100,42 +102,42 @@ static bool loop_waits(struct finder *f, size_t latch, size_t header)
 			}
 		}
 	}
-	return may_wait(&signs);
+	return yield_may_wait(&signs);
 }
 
-static void find_in_block(struct finder *f, size_t index)
+static void yield_find_in_block(struct yield_finder *f, size_t index)
 {
 	const struct ptx_block *block = &f->func->blocks[index];
 	for (size_t k = 0; k < block->succ_count && block->rpo != SIZE_MAX; k++) {
 		size_t to = block->succ[k];
-		if (f->func->blocks[to].rpo <= block->rpo && !f->spins[to]) {
-			f->spins[to] = loop_waits(f, index, to);
+		if (f->func->blocks[to].rpo <= block->rpo && !f->yield_points[to]) {
+			f->yield_points[to] = yield_loop_waits(f, index, to);
 		}
 	}
 }
 
-bool spin_is_possible(const struct ptx_func *func)
+bool yield_is_needed(const struct ptx_func *func)
 {
-	struct signs signs = {.waits = false};
+	struct yield_signs signs = {.waits = false};
 	for (size_t i = 0; i < func->inst_count; i++) {
-		note_signs(&signs, &func->insts[i], NULL);
+		yield_note_inst(&signs, &func->insts[i], NULL);
 	}
-	return may_wait(&signs);
+	return yield_may_wait(&signs);
 }
 
-bool spin_find(const struct ptx_func *func, bool *spins)
+bool yield_find_points(const struct ptx_func *func, bool *yield_points)
 {
-	if (!spin_is_possible(func)) {
+	if (!yield_is_needed(func)) {
 		return true;
 	}
 
-	struct finder f = {.func = func, .spins = spins};
+	struct yield_finder f = {.func = func, .yield_points = yield_points};
 	f.live = mem_zalloc(func->reg_count / 64 + 1, sizeof(*f.live));
 	f.stack = mem_zalloc(func->block_count, sizeof(*f.stack));
 	f.seen = mem_zalloc(func->block_count, sizeof(*f.seen));
 	bool ok = f.live && f.stack && f.seen;
 	for (size_t i = 0; i < func->block_count && ok; i++) {
-		find_in_block(&f, i);
+		yield_find_in_block(&f, i);
 	}
 	mem_free(f.live);
 	mem_free(f.stack);

@@ -6,9 +6,9 @@
 #include "cpu/ptx/ptx.h"
 
 /* False: nothing that it does looks as if threads waited for others. */
-bool spin_is_possible(const struct ptx_func *func);
+bool yield_is_needed(const struct ptx_func *func);
 
-/* Set spins[block] for their headers.  False: no memory. */
-bool spin_find(const struct ptx_func *func, bool *spins);
+/* Set yield_points[block] for their headers.  False: no memory. */
+bool yield_find_points(const struct ptx_func *func, bool *yield_points);
 
 #endif

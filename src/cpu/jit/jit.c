@@ -256,7 +256,7 @@ static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
 	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
-		.in_order = spin_is_possible(func), .is_quick = object.is_quick,
+		.in_order = yield_is_needed(func), .is_quick = object.is_quick,
 		.frame_size = object.frame_size,
 		.emit_ms = object.emit_ms, .compile_ms = object.compile_ms};
 	return outcome != JIT_MADE ? outcome

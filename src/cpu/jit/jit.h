@@ -31,7 +31,7 @@ struct jit_kernel {
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
 /* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class (uniformity.h;
- * SHAPE_ANY serves all, and not fast; what runs one lane per call is for all, too).  False, with the reason in
+ * BLOCK_CLASS_ANY serves all, and not fast; what runs one lane per call is for all, too).  False, with the reason in
  * diag, when LLVM cannot do it. */
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	struct ptx_diag *diag);

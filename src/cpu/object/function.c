@@ -233,9 +233,10 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 static unsigned likely_class(const struct ptx_func *func)
 {
 	if (func->req_ntid[0] == 0) {
-		return SHAPE_ROWS;
+		return BLOCK_CLASS_ROWS;
 	}
-	return team_is_possible(func) ? team_class_of(func->req_ntid) : shape_class_of(func->req_ntid);
+	return team_is_possible(func) ? team_class_of(func->req_ntid)
+		: block_class_of(func->req_ntid);
 }
 
 static bool compile_locked(struct function *function, struct ptx_diag *diag)
@@ -320,7 +321,7 @@ CUresult function_code(const char *call, struct function *function, const uint32
 		return CUDA_SUCCESS;
 	}
 	unsigned class = function->may_team ? team_class_of(block)
-		: shape_class_of(block);
+		: block_class_of(block);
 	if (class == function->class || (*out = find_variant(function, class)) != NULL) {
 		return CUDA_SUCCESS;
 	}

@@ -220,7 +220,7 @@ START_TEST(kernels_that_memory_is_not_enough_for_are_refused)
 	str_add(&text, "ret; }");
 	machine_open(text.data);
 	ck_assert(!jit_compile(&machine.kernel, machine.jit, machine.module.funcs[0],
-		SHAPE_ANY, &machine.diag));
+		BLOCK_CLASS_ANY, &machine.diag));
 	ck_assert(machine.diag.no_memory);
 	ck_assert_str_eq(machine.diag.message, "to compile 'k', of 20002 instructions, may take 78"
 		" MiB of memory; half of what there is is 50");

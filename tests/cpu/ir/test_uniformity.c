@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ir/uniformity.c: PTX in, the shapes of its registers out.  A picture has each register that is
+ * src/cpu/ir/uniformity.c: PTX in, what the lanes of its registers have in common out.  A picture has
+ * each register that is
  * asked for: `u` the same in all lanes, `v` a vector, else the offsets of lanes 1, 2, 16 and 31 from
  * lane 0.
  */
@@ -25,17 +26,17 @@
 	"setp.lt.u32 %p0, %r0, %r9;\n"
 
 static struct ptx_module module;
-static struct shapes shapes;
+static struct uniformity_info info;
 
 static void teardown(void)
 {
-	shapes_free(&shapes);
+	uniformity_free(&info);
 	parse_free(&module);
 }
 
 static void find_in(const char *body, unsigned class)
 {
-	static bool spins[100];
+	static bool yield_points[100];
 	struct ptx_diag diag;
 	struct str text = STR_INIT;
 	str_add(&text, HEADER);
@@ -46,15 +47,15 @@ static void find_in(const char *body, unsigned class)
 		&& cfg_build(&module, module.funcs[0], &diag), "%d:%d: %s", diag.line, diag.column,
 		diag.message);
 	str_free(&text);
-	ck_assert_uint_le(module.funcs[0]->block_count, countof(spins));
-	memset(spins, 0, sizeof(spins));
-	ck_assert(spin_find(module.funcs[0], spins));
-	ck_assert(shapes_find(&shapes, module.funcs[0], class, spins));
+	ck_assert_uint_le(module.funcs[0]->block_count, countof(yield_points));
+	memset(yield_points, 0, sizeof(yield_points));
+	ck_assert(yield_find_points(module.funcs[0], yield_points));
+	ck_assert(uniformity_analyze(&info, module.funcs[0], class, yield_points));
 }
 
 static void find(const char *body, const uint32_t block[3])
 {
-	find_in(body, shape_class_of(block));
+	find_in(body, block_class_of(block));
 }
 
 static void draw_reg(struct str *out, const char *name)
@@ -65,13 +66,13 @@ static void draw_reg(struct str *out, const char *name)
 		reg++;
 	}
 	ck_assert_msg(reg < func->reg_count, "no register %s", name);
-	const struct shape *shape = &shapes.regs[reg];
-	if (shape->is_vector || !shape->offsets) {
-		str_addf(out, "%s", shape->is_vector ? "v" : "u");
+	const struct uniformity *lanes = &info.regs[reg];
+	if (lanes->is_vector || !lanes->offsets) {
+		str_addf(out, "%s", lanes->is_vector ? "v" : "u");
 		return;
 	}
-	ck_assert_int_eq(shape->offsets[0], 0);
-	const int64_t *o = shape->offsets;
+	ck_assert_int_eq(lanes->offsets[0], 0);
+	const int64_t *o = lanes->offsets;
 	str_addf(out, "%lld,%lld,%lld,%lld", (long long)o[1], (long long)o[2], (long long)o[16],
 		(long long)o[31]);
 }
@@ -171,7 +172,7 @@ static const struct {
 		"add.u32 %r2, %r1, 1; bra L; E:", "%r1", "v"},
 };
 
-START_TEST(registers_have_these_shapes)
+START_TEST(registers_are_alike_in_these_lanes)
 {
 	struct str picture = STR_INIT;
 	find(cases[_i].body, cases[_i].block);
@@ -189,13 +190,13 @@ START_TEST(rows_of_one_warp_begin_at_0)
 	const uint32_t blocks[][3] = {{32, 8, 1}, {32, 2, 4}, {64, 4, 1}, {32, 16, 1}, {32, 1, 1}};
 	for (size_t i = 0; i < countof(blocks); i++) {
 		unsigned class = team_class_of(blocks[i]);
-		find_in("mov.u32 %r1, %ntid.x;", class % SHAPE_TEAM);
-		const struct shape *index = &shapes.regs[0], *length = &shapes.regs[1];
+		find_in("mov.u32 %r1, %ntid.x;", class % BLOCK_CLASS_TEAM);
+		const struct uniformity *index = &info.regs[0], *length = &info.regs[1];
 		for (unsigned reg = 0; reg < module.funcs[0]->reg_count; reg++) {
 			const char *name = module.funcs[0]->regs[reg].name;
 			ck_assert_ptr_nonnull(name);
-			index = strcmp(name, "%r0") == 0 ? &shapes.regs[reg] : index;
-			length = strcmp(name, "%r1") == 0 ? &shapes.regs[reg] : length;
+			index = strcmp(name, "%r0") == 0 ? &info.regs[reg] : index;
+			length = strcmp(name, "%r1") == 0 ? &info.regs[reg] : length;
 		}
 		ck_assert_int_eq(index->has_value && index->value == 0, i < 2);
 		ck_assert_int_eq(length->has_value && length->value == 32, i < 2);
@@ -223,14 +224,14 @@ START_TEST(offsets_are_those_of_the_threads)
 			for (unsigned axis = 0; axis < 3; axis++) {
 				const struct ptx_operand sreg = {.kind = PTX_SREG,
 					.sreg = (enum ptx_sreg)(PTX_SREG_TID_X + axis)};
-				struct shape s = shapes_operand(&shapes, &sreg);
+				struct uniformity s = uniformity_of_operand(&info, &sreg);
 				int64_t have = s.offsets ? s.offsets[t % 32] : 0;
 				wrong = !s.is_vector && have != want[axis] ? "offset" : wrong;
 			}
 		}
 		teardown();
 	}
-	memset(&shapes, 0, sizeof(shapes));
+	memset(&info, 0, sizeof(info));
 	memset(&module, 0, sizeof(module));
 	ck_assert_msg(wrong == NULL, "(%u,%u,...)", block[0], block[1]);
 }
@@ -239,9 +240,9 @@ END_TEST
 SUITE(uniformity)
 {
 	Suite *suite = suite_create("uniformity");
-	TCase *tcase = tcase_create("shape");
+	TCase *tcase = tcase_create("lanes");
 	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_loop_test(tcase, registers_have_these_shapes, 0, countof(cases));
+	tcase_add_loop_test(tcase, registers_are_alike_in_these_lanes, 0, countof(cases));
 	tcase_add_test(tcase, rows_of_one_warp_begin_at_0);
 	tcase_add_loop_test(tcase, offsets_are_those_of_the_threads, 0, 81);
 	suite_add_tcase(suite, tcase);

@@ -430,7 +430,7 @@ static void *compile_in_thread(void *arg)
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && flatten_module(&module, &diag)
 		&& jit_create(&jit, &module, &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], SHAPE_ANY, &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], BLOCK_CLASS_ANY, &diag);
 	jit_release(jit);
 	parse_free(&module);
 	return ok ? arg : NULL;
@@ -464,7 +464,7 @@ START_TEST(memory_may_run_out)
 		machine_open(text);
 		mem_fail_after(n);
 		bool ok = jit_compile(&machine.kernel, machine.jit, machine.module.funcs[0],
-			SHAPE_ANY, &machine.diag);
+			BLOCK_CLASS_ANY, &machine.diag);
 		failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(ok || (failed && machine.diag.no_memory));

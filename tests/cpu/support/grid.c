@@ -53,7 +53,7 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 
 static unsigned class_of(const struct ptx_func *func, const uint32_t block[3])
 {
-	return team_is_possible(func) ? team_class_of(block) : shape_class_of(block);
+	return team_is_possible(func) ? team_class_of(block) : block_class_of(block);
 }
 
 static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *text)
