@@ -29,20 +29,21 @@
  * result with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double; f16 and
  * bf16 are i16 and their pairs i32, converted where they are used.
  *
- * A value of a lane is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs
- * a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for addresses
- * and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
+ * A value of a lane is a scalar when one call runs one lane (W = 1), and a vector of 32 when it
+ * runs a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for
+ * addresses and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
- * What all lanes have alike (uniformity.h) is one scalar at W = 32, too: such a register has a scalar for a
- * slot, and an instruction that makes it is done once for the warp.  The functions that make
- * instructions need not know: in a mode of its own, as within emit_each_lane, lanes are scalars.
+ * What all lanes have alike (uniformity.h) is one scalar at W = 32, too: such a register has a
+ * scalar for a slot, and an instruction that makes it is done once for the warp.  The functions
+ * that make instructions need not know: in a mode of its own, as within emit_each_lane, lanes are
+ * scalars.
  *
- * At W = 32 every basic block is made twice.  The converged version is what W = 1 has: all lanes are
- * there, branches are branches.  A branch on which lanes part writes down, per block, the lanes that
- * are to run it, and goes to the diverged versions.  These follow each other in reverse post-order;
- * each takes the lanes that are pending for it, runs with that mask, and adds them to the pending
- * lanes of its successors.  When one finds all 32 lanes again it goes back to its converged twin.
- * Small kernels of a certain kind do without: see emit_alone.c.
+ * At W = 32 every basic block is made twice.  The converged version is what W = 1 has: all lanes
+ * are there, branches are branches.  A branch on which lanes part writes down, per block, the lanes
+ * that are to run it, and goes to the diverged versions.  These follow each other in reverse
+ * post-order; each takes the lanes that are pending for it, runs with that mask, and adds them to
+ * the pending lanes of its successors.  When one finds all 32 lanes again it goes back to its
+ * converged twin.  Small kernels of a certain kind do without: see emit_alone.c.
  *
  * A failure is kept in emit.diag; building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
@@ -57,7 +58,8 @@ struct emit_types {
 	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
 };
 
-/* Of a predicate at W = 32, as scalars: true, or false, in all lanes for certain; NULL: nobody knows. */
+/* Of a predicate at W = 32, as scalars: true, or false, in all lanes for certain; NULL: nobody
+ * knows. */
 struct emit_certain {
 	size_t body;                    /* in which that is known */
 	unsigned reg;
@@ -144,13 +146,13 @@ struct emit {
 };
 
 /* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module, for
- * blocks of a class (see uniformity.h); *frame_size is what it keeps between calls. */
+ * blocks of a class (see block_class.h); *frame_size is what it keeps between calls. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
 	struct ptx_diag *diag);
 
-/* Before emit_kernel: the processor has AVX-512F, with which it can gather and scatter by masks, and has
- * seeds of inverse roots. */
+/* Before emit_kernel: the processor has AVX-512F, with which it can gather and scatter by masks,
+ * and has seeds of inverse roots. */
 void emit_allow_avx512(LLVMModuleRef ir);
 /* And: tell of each access, for messages (emit_trace.c). */
 void emit_ask_traces(LLVMModuleRef ir);

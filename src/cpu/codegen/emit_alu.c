@@ -166,9 +166,9 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
 		: ir_add(e, a, c));
 }
 
-/* The quotient of integers, of which the divisor is not zero.  Of a warp's words it is that of f64, the
- * vectors of which processors divide: with 53 bits no quotient of 32-bit numbers is rounded up to the
- * next integer. */
+/* The quotient of integers, of which the divisor is not zero.  Of a warp's words it is that of f64,
+ * the vectors of which processors divide: with 53 bits no quotient of 32-bit numbers is rounded up
+ * to the next integer. */
 static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {

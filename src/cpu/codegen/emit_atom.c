@@ -222,7 +222,8 @@ static LLVMValueRef atom_update(struct emit *e, const struct ptx_inst *inst,
 	}
 	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place,
 		value, access.order, false);
-	/* LLVM makes a store of an exchange whose result nobody reads, and has none for 16 bytes. */
+	/* LLVM makes a store of an exchange whose result nobody reads, and has none for 16
+	 * bytes. */
 	LLVMSetVolatile(old, ptx_type_size(access.type) == 16);
 	return old;
 }
@@ -360,7 +361,8 @@ static LLVMValueRef found(struct emit *e, const struct access *access, LLVMValue
 {
 	LLVMValueRef order[RT_MAX_WIDTH];
 	for (unsigned step = 0; step < RT_MAX_WIDTH; step = step ? 2 * step : 1) {
-		/* lane i takes in what lane i - step has; first of all everything moves on by one */
+		/* lane i takes in what lane i - step has; first of all everything moves on by
+		 * one */
 		unsigned by = step ? step : 1;
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 			order[i] = emit_scalar(e, 32, i >= by ? i - by : RT_MAX_WIDTH);

@@ -194,8 +194,8 @@ void emit_brev(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, ir_call1(e, "llvm.bitreverse", emit_arg(e, inst, 1)));
 }
 
-/* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  Of what is not, GPUs
- * look at the low 8 bits in fields of 32 bits, at all of it in those of 64. */
+/* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  Of what is not,
+ * GPUs look at the low 8 bits in fields of 32 bits, at all of it in those of 64. */
 static LLVMValueRef field_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	LLVMValueRef value = arg32(e, inst, i);
@@ -250,7 +250,8 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, shift_left(e, ir_not(e, shift_left(e, ones, count)), first));
 }
 
-/* The low b bits of a, extended; of none at all it is 0.  Nothing to do when .clamp meets a larger b. */
+/* The low b bits of a, extended; of none at all it is 0.  Nothing to do when .clamp meets a larger
+ * b. */
 void emit_szext(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);

@@ -6,8 +6,8 @@
  * The kernels of array operations are such loops: a block has a piece of the arrays, some ten
  * thousand bytes of each.  What emit_bypass.c does for each store is done here for the whole loop,
  * when all other passes are through: it is copied, and in the copy all stores are such.  In front
- * of it stands which one to take, by how much the loop reads and writes, and whether the first store
- * begins a line and all are aligned, in the first round and in the second one.
+ * of it stands which one to take, by how much the loop reads and writes, and whether the first
+ * store begins a line and all are aligned, in the first round and in the second one.
  *
  * The loop is one block, counts from 0, stores vectors and nothing else, and from where it stores
  * to it does not read: of pointers that LLVM could not tell apart it has tested that before the
@@ -258,8 +258,8 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 	return known ? note(map, value, known) : NULL;
 }
 
-/* The bits that addresses of stores must not have, in the first two rounds, and so in all: the first
- * begins a line, and each is a multiple of what it stores. */
+/* The bits that addresses of stores must not have, in the first two rounds, and so in all: the
+ * first begins a line, and each is a multiple of what it stores. */
 static LLVMValueRef address_bits(struct loop *l)
 {
 	LLVMValueRef bits = NULL;

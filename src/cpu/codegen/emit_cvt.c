@@ -89,8 +89,8 @@ static LLVMValueRef int_to_int(struct emit *e, const struct ptx_inst *inst, LLVM
 	return ir_trunc(e, value, type);
 }
 
-/* A number toward zero, or the nearest integer that fits; not a number is 0.  In parts, of which LLVM
- * makes vectors in loops: of its own saturating conversion it does not. */
+/* A number toward zero, or the nearest integer that fits; not a number is 0.  In parts, of which
+ * LLVM makes vectors in loops: of its own saturating conversion it does not. */
 static LLVMValueRef fit_int(struct emit *e, enum ptx_type to, LLVMValueRef x)
 {
 	bool sign = emit_is_signed(to);

@@ -5,20 +5,21 @@
  *
  * A loop over an array often has a pointer that it adds to, the same to all lanes.  As a vector of
  * addresses it takes four registers of the processor and an addition in each; worse, each access
- * asks again whether the lanes are neighbours, and where their rows begin, though to add one number to
- * all of them changes neither.  So once registers have become values, such a vector is taken apart:
+ * asks again whether the lanes are neighbours, and where their rows begin, though to add one number
+ * to all of them changes neither.  So once registers have become values, such a vector is taken
+ * apart:
  *
  *	p = phi [start, ...], [p + splat u, loop]      p = start + splat d
  *	                                               d = phi [0, ...], [d + u, loop]
  *
  * and what is asked of p is asked of `start`: comparisons of p with a permutation of itself are
  * those of `start`, and element i of p is that of `start` plus d.  These LLVM then moves out of the
- * loop.  All this holds for any integers modulo 2^n, so that it matters neither what the vectors are
- * for nor how control got there, nor which lanes run.
+ * loop.  All this holds for any integers modulo 2^n, so that it matters neither what the vectors
+ * are for nor how control got there, nor which lanes run.
  *
- * The root of a vector is what is left of it without what has been added to all lanes alike.  If all
- * values that come into a phi have one root, that is the phi's; if not, the phi is a root itself, and
- * it drifts if a value that comes in is the phi plus something.
+ * The root of a vector is what is left of it without what has been added to all lanes alike.  If
+ * all values that come into a phi have one root, that is the phi's; if not, the phi is a root
+ * itself, and it drifts if a value that comes in is the phi plus something.
  */
 #include "base/common.h"
 
@@ -499,8 +500,8 @@ static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
 		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
 }
 
-/* Where rows begin (emit_wide.c), as a vector.  If the same is added to all, add it to that; `last` is
- * the last one put into it. */
+/* Where rows begin (emit_wide.c), as a vector.  If the same is added to all, add it to that; `last`
+ * is the last one put into it. */
 static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 {
 	LLVMUseRef use = LLVMGetFirstUse(last);

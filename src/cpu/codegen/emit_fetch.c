@@ -8,8 +8,8 @@
  *
  * A warp in a loop over `i += stride` reads 128 bytes here and the next 128 far away, and what lies
  * behind them is read when the next warp makes the same steps.  The processor's own prefetcher sees
- * no stream in that.  So what such a loop reads comes with a prefetch, into the second cache, of what
- * the next warp will want: from memory, sums then take three fifths of the time and saxpy five
+ * no stream in that.  So what such a loop reads comes with a prefetch, into the second cache, of
+ * what the next warp will want: from memory, sums then take three fifths of the time and saxpy five
  * sixths; what is in the cache already takes up to a tenth longer.  A prefetch never faults.
  *
  * Who has more to read has more to do, and the same lines again.

@@ -3,8 +3,8 @@
 /*
  * IEEE arithmetic of f32, f64 and pairs of f32: sums, products, quotients, roots, minima.
  *
- * Each is computed as LLVM has it if it rounds to nearest, and else as a value and the error of that,
- * which emit_round.c rounds in the direction that was asked for.
+ * Each is computed as LLVM has it if it rounds to nearest, and else as a value and the error of
+ * that, which emit_round.c rounds in the direction that was asked for.
  */
 #include "base/common.h"
 
@@ -286,8 +286,8 @@ static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
 
 /*
  * A step of Newton's method from there, y + y/2 * (1 - a * y * y): within 2^-23.6, as all positive
- * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is no number,
- * and any small one leaves y as it is.
+ * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is no
+ * number, and any small one leaves y as it is.
  */
 static LLVMValueRef inverse_root_by_seed(struct emit *e, LLVMValueRef a)
 {

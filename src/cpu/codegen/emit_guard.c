@@ -7,8 +7,8 @@
  * scalar comparisons find that all of them are on the one side of a bound; only where they do not,
  * lanes are compared one by one.  So a comparison leaves behind what it knows of its predicate, as
  * scalars that LLVM drops if no branch asks: that it is true, or false, for certain, in all lanes.
- * `and`, `or` and `not` of predicates pass that on, until the register changes (emit_slots.c); a branch
- * asks for it (emit_flow.c).
+ *  `and`, `or` and `not` of predicates pass that on, until the register changes (emit_slots.c); a
+ * branch asks for it (emit_flow.c).
  */
 #include "base/common.h"
 

@@ -4,8 +4,8 @@
  * Code for one lane after another.
  *
  * Whatever has no vector form is made for one lane, within a loop over those that run: types,
- * constants and operands are scalars there, registers are read and written at the lane's place.  Or a
- * function of C does it for all lanes, from arrays.
+ * constants and operands are scalars there, registers are read and written at the lane's place.  Or
+ * a function of C does it for all lanes, from arrays.
  */
 #include "base/common.h"
 

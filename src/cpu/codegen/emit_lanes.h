@@ -32,16 +32,16 @@ bool emit_can_scatter(struct emit *e);
 void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places);
 
 #define EMIT_MAX_ARGS 8
-/* Call a function of struct rt_calls, at offset `slot`, with the warp in front: once for each lane if
- * an argument is a vector.  The result has a type of lanes, or is void (NULL). */
+/* Call a function of struct rt_calls, at offset `slot`, with the warp in front: once for each lane
+ * if an argument is a vector.  The result has a type of lanes, or is void (NULL). */
 LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 /* One call, with scalars for arguments. */
 LLVMValueRef emit_call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 
-/* `count` elements of `size` bytes in each of 32 lanes, one behind the other from the lane's place (a
- * pointer to i8) on, by an access for each; in the order of the lanes, if stored. */
+/* `count` elements of `size` bytes in each of 32 lanes, one behind the other from the lane's place
+ * (a pointer to i8) on, by an access for each; in the order of the lanes, if stored. */
 void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *places,
 	LLVMTypeRef one, unsigned size, unsigned count);
 void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValueRef *places,
@@ -62,14 +62,14 @@ void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValue
 LLVMValueRef emit_collected(struct emit *e, unsigned word);
 /* Put down one word for the scheduler. */
 void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value);
-/* Results of a whole warp: whether an instruction has slots for them, one of them, and whether a block
- * begins by taking them. */
+/* Results of a whole warp: whether an instruction has slots for them, one of them, and whether a
+ * block begins by taking them. */
 bool emit_has_slots(const struct ptx_inst *inst);
 void emit_put_result(struct emit *e, unsigned word, LLVMValueRef value);
 bool emit_has_results(struct emit *e, size_t block);
 
-/* emit_meet.c: what a whole warp does together.  Instead of emit_collect, if that is true; `members`
- * may be NULL. */
+/* emit_meet.c: what a whole warp does together.  Instead of emit_collect, if that is true;
+ * `members` may be NULL. */
 bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
 	LLVMValueRef *words);
 

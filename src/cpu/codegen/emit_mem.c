@@ -243,7 +243,8 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* Whether all lanes store to one address, of which the last one's value stays; and there is a lane. */
+/* Whether all lanes store to one address, of which the last one's value stays; and there is a
+ * lane. */
 static bool mem_is_one_place(struct emit *e, const struct ptx_inst *inst)
 {
 	if (!emit_is_vector(e) || (inst->has_guard && !emit_is_same(e, inst->guard))) {

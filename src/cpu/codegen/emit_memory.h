@@ -23,19 +23,22 @@ LLVMValueRef emit_local_offset(struct emit *e);  /* from lane 0's to each lane's
 LLVMValueRef emit_global_base(struct emit *e, const struct ptx_var *var);
 LLVMValueRef emit_cached_bytes(struct emit *e);  /* rt_launch.cached_bytes */
 LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of the kernel */
-/* What LLVM is told of an access.  The memory model's words, as LLVM says them; NotAtomic if there are none. */
+/* What LLVM is told of an access.  The memory model's words, as LLVM says them; NotAtomic if there
+ * are none. */
 LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
 void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
 void emit_note_space(struct emit *e, enum ptx_space space, LLVMValueRef access);
 void emit_note_local(struct emit *e, LLVMValueRef access);
-/* The first way of a branch is the usual one: what does not fit in registers is moved to the other. */
+/* The first way of a branch is the usual one: what does not fit in registers is moved to the
+ * other. */
 void emit_expect_first(struct emit *e, LLVMValueRef branch);
 /* What the message of a fault is told.  Set warp->lane, or with 64 bits warp->step, too. */
 void emit_note_lane(struct emit *e, LLVMValueRef lane);
 /* Which access a fault is of: of all lanes, lane 0's at `base`.  Whether that is worth it. */
 void emit_note_access(struct emit *e, LLVMValueRef base, unsigned step);
 bool emit_notes_access(const struct emit *e);
-/* Whose memory and registers are meant from now on: a member of the team; NULL: those of the warp. */
+/* Whose memory and registers are meant from now on: a member of the team; NULL: those of the
+ * warp. */
 void emit_use_member(struct emit *e, struct emit_member *member);
 
 /* emit_operand.c: addresses */
@@ -66,10 +69,12 @@ struct emit_wide {
 /* Those of several warps are done together if they can: with one test for all. */
 void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps);
 void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps);
-/* Of a comparison that asks whether lanes are neighbours, or alike, the vector of addresses, which is
- * compared with (its lanes in another order) + offsets, constants or NULL; NULL: it asks something else. */
+/* Of a comparison that asks whether lanes are neighbours, or alike, the vector of addresses, which
+ * is compared with (its lanes in another order) + offsets, constants or NULL; NULL: it asks
+ * something else. */
 LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare);
-/* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of it. */
+/* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of
+ * it. */
 bool emit_is_wide(struct emit *e, const struct ptx_inst *inst);
 void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out);
 void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide);
@@ -81,8 +86,8 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count);
 
-/* emit_bypass.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that is
- * good.  init, false: no memory. */
+/* emit_bypass.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that
+ * is good.  init, false: no memory. */
 bool emit_bypass_init(struct emit *e);
 void emit_bypass_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);

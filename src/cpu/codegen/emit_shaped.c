@@ -4,10 +4,10 @@
  * Loads and stores of a warp (W = 32) at addresses whose distances are known (uniformity.h).
  *
  * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
- * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with a
- * mask.  Where there are too many runs lanes follow each other, if they are as far from each other, as
- * in an array of structures, or read a column of shared memory: that takes less than half the time of
- * a gather.  For anything else the addresses are vectors and emit_wide.c does it.
+ * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with
+ * a mask.  Where there are too many runs lanes follow each other, if they are as far from each
+ * other, as in an array of structures, or read a column of shared memory: that takes less than half
+ * the time of a gather.  For anything else the addresses are vectors and emit_wide.c does it.
  *
  * For the message of a fault each says where its first element is, as if lane 0 had it.
  */

@@ -7,8 +7,8 @@
  * Most live within one basic block only.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep what they have.
  *
- * The frame begins with the lanes pending for each block, a word of bits each (W = 32).  Behind them
- * are the registers that live where the warp yields, in the order of their numbers.
+ * The frame begins with the lanes pending for each block, a word of bits each (W = 32).  Behind
+ * them are the registers that live where the warp yields, in the order of their numbers.
  */
 #include "base/common.h"
 
@@ -39,9 +39,9 @@ static size_t count_saved(const struct emit *e)
 	return count;
 }
 
-/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is kept:
- * blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds of
- * registers at hundreds of barriers for one lane.  So many stay in memory. */
+/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is
+ * kept: blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds
+ * of registers at hundreds of barriers for one lane.  So many stay in memory. */
 void emit_note_kept(struct emit *e)
 {
 	const struct ptx_func *func = e->func;

@@ -7,9 +7,9 @@
  * between two barriers a warp may have one sum to add to, so that each addition waits for the one
  * before it.  So a kernel of the kind that team.c describes gets a third version of its blocks, in
  * which each instruction is made once for each warp of the block, one behind the other.  A barrier
- * is nothing there, warps do not wait for each other's results, and what they all read is read once:
- * a register that all warps have alike, be it a vector, has one slot, and its instructions are made
- * once.
+ * is nothing there, warps do not wait for each other's results, and what they all read is read
+ * once: a register that all warps have alike, be it a vector, has one slot, and its instructions
+ * are made once.
  *
  * This goes well as long as all warps branch alike.  If they do not, each goes on by itself in the
  * diverged version, with its lanes pending for where they branched to.
@@ -283,7 +283,8 @@ static void branch(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* A load or store of all warps is one test whether their lanes lie side by side, and long blocks. */
+/* A load or store of all warps is one test whether their lanes lie side by side, and long
+ * blocks. */
 static void make_wide(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;

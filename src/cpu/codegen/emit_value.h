@@ -219,7 +219,8 @@ static inline LLVMValueRef ir_resize(struct emit *e, LLVMValueRef a, LLVMTypeRef
 
 /* Whether a value is an instruction of a kind; NULL is none. */
 bool ir_is(LLVMValueRef value, LLVMOpcode op);
-/* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its instructions. */
+/* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its
+ * instructions. */
 LLVMValueRef ir_splat_scalar(LLVMValueRef vector);
 /* Calls of LLVM's intrinsics; of the latter, those that are overloaded on the type of their first
  * argument. */

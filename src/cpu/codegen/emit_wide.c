@@ -3,18 +3,19 @@
 /*
  * Loads and stores of a whole warp (W = 32).
  *
- * The warps of a team have one test for all of them, so that there are long blocks without branches.
- * While no lanes have parted their addresses are compared with those that neighbours would have, in
- * rows: where the block's are shorter than a warp (uniformity.h) lanes have neighbours in theirs.  If they
- * are that, as in most programs, one access serves all lanes of a row.  In loops, a row may also read
- * one element, as in the textbook's product of matrices, and the lanes of a whole warp may lie at a
- * stride, as when each thread has a row of a matrix: then they follow each other, which takes less than a
- * gather.  Else LLVM gathers what is loaded, or each lane has its own access, in a function of C.
+ * The warps of a team have one test for all of them, so that there are long blocks without
+ * branches.  While no lanes have parted their addresses are compared with those that neighbours
+ * would have, in rows: where the block's are shorter than a warp (uniformity.h) lanes have
+ * neighbours in theirs.  If they are that, as in most programs, one access serves all lanes of a
+ * row.  In loops, a row may also read one element, as in the textbook's product of matrices, and
+ * the lanes of a whole warp may lie at a stride, as when each thread has a row of a matrix: then
+ * they follow each other, which takes less than a gather.  Else LLVM gathers what is loaded, or
+ * each lane has its own access, in a function of C.
  *
- * For the message of a fault both say whose access it is: the lane, or where lane 0's element is and
- * how far apart the elements are, or for a team where each row begins, as one vector, which loops
- * can move as a whole (emit_drift.c).  In shared memory nobody says it: then it is some lane of the
- * warp.
+ * For the message of a fault both say whose access it is: the lane, or where lane 0's element is
+ * and how far apart the elements are, or for a team where each row begins, as one vector, which
+ * loops can move as a whole (emit_drift.c).  In shared memory nobody says it: then it is some lane
+ * of the warp.
  */
 #include "base/common.h"
 
@@ -136,7 +137,8 @@ static LLVMValueRef wide_stride_of(struct wide *w)
 	return ir_sub(w->e, wide_address_of(w, 1), wide_address_of(w, 0));
 }
 
-/* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too far. */
+/* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too
+ * far. */
 static LLVMValueRef are_strided(struct wide *w)
 {
 	struct emit *e = w->e;
@@ -338,7 +340,8 @@ static void do_each(struct wide *all, unsigned warps, access_fn *access)
 
 typedef LLVMValueRef test_fn(struct wide *w);
 
-/* How to do an access, and what must be so of every warp's addresses; the last way has no condition. */
+/* How to do an access, and what must be so of every warp's addresses; the last way has no
+ * condition. */
 struct way {
 	access_fn *access;
 	test_fn *test;
@@ -350,8 +353,8 @@ static const struct way stores[] = {{wide_store_whole, are_neighbours},
 	{store_strided, are_strided},
 	{store_each, NULL}};
 
-/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and not
- * for large kernels. */
+/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and
+ * not for large kernels. */
 static bool wide_is_possible(const struct way *way, const struct wide *w)
 {
 	enum { MOST_READS = 16 };

@@ -3,18 +3,19 @@
 /*
  * Addresses that are in rows unless an index wraps around (W = 32).
  *
- * The lanes' `row * n + column` is a number and 0, 1, 2 and so on, as 32 bits.  As 64 bits it may be
- * two rows: nothing says that the sum does not wrap, and PTX defines what it is if it does.  So shapes
- * (uniformity.h) end there, and emit_wide.c asks whether the addresses are neighbours, row by row.  That
- * question of 32 sums has an answer of scalar comparisons, whether the first index of a row and its
- * last one wrap: if neither does, it is known now if the lanes are neighbours, and where the first
- * one is.  If one does, the answer may always be no, for then each lane has an access of its own.
+ * The lanes' `row * n + column` is a number and 0, 1, 2 and so on, as 32 bits.  As 64 bits it may
+ * be two rows: nothing says that the sum does not wrap, and PTX defines what it is if it does.  So
+ * shapes (uniformity.h) end there, and emit_wide.c asks whether the addresses are neighbours, row
+ * by row.  That question of 32 sums has an answer of scalar comparisons, whether the first index of
+ * a row and its last one wrap: if neither does, it is known now if the lanes are neighbours, and
+ * where the first one is.  If one does, the answer may always be no, for then each lane has an
+ * access of its own.
  *
  * This works on LLVM's code, once registers are values.  What the question wants of the vector, the
  * distances of lanes from the first one of their row, becomes what it wants of the parts of sums,
  * products and extensions, down to scalars and constants, where it is so or not.  One part may be
- * anything else of 32 bits, as `y * n` of lanes that are not in one row: of that the question is asked
- * then, which costs half as much, and in loops often nothing (emit_drift.c).
+ * anything else of 32 bits, as `y * n` of lanes that are not in one row: of that the question is
+ * asked then, which costs half as much, and in loops often nothing (emit_drift.c).
  */
 #include "base/common.h"
 
@@ -37,7 +38,8 @@ struct wraps {
 	bool has_asked;                /* of a part */
 };
 
-/* Row r has bases[r] plus distances that are known, modulo 2^bits, if `valid` is true; NULL: always. */
+/* Row r has bases[r] plus distances that are known, modulo 2^bits, if `valid` is true; NULL:
+ * always. */
 struct taken {
 	LLVMValueRef bases[MOST_ROWS];
 	LLVMValueRef valid;

@@ -9,8 +9,8 @@
 
 struct jit_linker;
 
-/* Add an object file, which may call `callees`, and find the function `symbol` in it; no two objects
- * may have the same.  The linker is made when there is none yet, *linker being NULL. */
+/* Add an object file, which may call `callees`, and find the function `symbol` in it; no two
+ * objects may have the same.  The linker is made when there is none yet, *linker being NULL. */
 bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
 	const void *object, size_t size, const char *symbol, struct ptx_diag *diag);
 void jit_linker_release(struct jit_linker *linker); /* NULL is fine; its code is gone */

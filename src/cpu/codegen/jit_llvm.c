@@ -5,7 +5,8 @@
  * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, and the
  * target machine makes an object file in memory.  The short list makes code as fast as -O2 in half
  * the time, because the IR is low-level already: registers become values (sroa), what address
- * arithmetic repeats goes away (early-cse), and with a loop in the kernel invariants leave it (licm).
+ * arithmetic repeats goes away (early-cse), and with a loop in the kernel invariants leave it
+ * (licm).
  *
  * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
  * and error values everywhere else keep it from doing so.
@@ -42,8 +43,8 @@ static const char first_passes[] = "function(sroa,early-cse)";
 static const char straight_passes[] = "function(" INSTCOMBINE ",simplifycfg)";
 static const char loop_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
-/* A barrier ends a block, though it is nothing in a team: instcombine would move sums behind it, all
- * terms of a warp's after those of another one, where each term waits for the one before it. */
+/* A barrier ends a block, though it is nothing in a team: instcombine would move sums behind it,
+ * all terms of a warp's after those of another one, where each term waits for the one before it. */
 static const char team_passes[] = "function(simplifycfg," INSTCOMBINE ",simplifycfg,"
 	"loop-mssa(licm),early-cse,simplifycfg)";
 /* Branches are tidied first: instcombine moves code into those that only lead back. */
@@ -54,8 +55,8 @@ static const char vector_passes[] = "function(early-cse,loop-vectorize,loop(loop
 	"slp-vectorizer," INSTCOMBINE ",simplifycfg)";
 static const char tangle_passes[] = "function(sroa)";
 
-/* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes many
- * from one of PTX. */
+/* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes
+ * many from one of PTX. */
 enum { HUGE_IR = 60000 };
 /* Before them: passes that would leave less take as long as compiling at another width. */
 enum { HUGE_RAW_IR = 2 * HUGE_IR };
@@ -322,10 +323,10 @@ static void prepare_quick(LLVMModuleRef ir)
 	LLVMDisposeBuilder(builder);
 }
 
-/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the function
- * touch every page of what it takes, so that on a small thread it meets the guard, not memory of
- * somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to code, and the
- * two may be mapped further apart. */
+/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the
+ * function touch every page of what it takes, so that on a small thread it meets the guard, not
+ * memory of somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to
+ * code, and the two may be mapped further apart. */
 static void constrain_code(struct jit_llvm *llvm, LLVMModuleRef ir)
 {
 	static const char *const attributes[][2] = {

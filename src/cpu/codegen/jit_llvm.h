@@ -4,9 +4,9 @@
 
 /*
  * LLVM's part of jit.c, which is in a library of its own, libkudzu-cpu-llvm.so: to load LLVM takes
- * longer than all that a kernel from the cache takes.  jit/jit_open.c loads it when the first kernel has
- * to be compiled; programs that have it linked in, as the tests, use that.  The library exports one
- * name, the table jit_llvm_calls.
+ * longer than all that a kernel from the cache takes.  jit/jit_open.c loads it when the first
+ * kernel has to be compiled; programs that have it linked in, as the tests, use that.  The library
+ * exports one name, the table jit_llvm_calls.
  */
 #include "cpu/ptx/ptx.h"
 
@@ -28,7 +28,7 @@ struct jit_order {
 	const struct ptx_func *func;
 	const char *symbol;    /* the function's name in the object */
 	uint32_t width;        /* lanes per call */
-	unsigned class;        /* of blocks, see uniformity.h */
+	unsigned class;        /* of blocks, see block_class.h */
 	bool has_loop;
 	bool is_vector;        /* make vectors of iterations */
 	bool is_huge;          /* no pass that takes more than linear time, */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes of blocks, as numbers: a brick by the logarithms of its first two sizes. */
+/* The number of a class of bricks has the logarithms of the first two sizes as its digits. */
 #include "base/common.h"
 
-#include "cpu/ir/uniformity.h"
+#include "cpu/ir/block_class.h"
 
-static unsigned log2_of(uint32_t power)
+static unsigned block_class_log2(uint32_t power)
 {
 	return (unsigned)__builtin_ctz(power);
 }
@@ -14,7 +14,7 @@ static bool is_power(uint32_t value)
 	return value > 0 && (value & (value - 1)) == 0;
 }
 
-enum { LOGS = 6 }; /* of x, which is 1 to 32 */
+enum { LOGS = 6 }; /* x is a power of two from 1 to 32 */
 
 unsigned block_class_of(const uint32_t block[3])
 {
@@ -30,9 +30,10 @@ unsigned block_class_of(const uint32_t block[3])
 	}
 	uint32_t rows = WARP_LANES / x;
 	if (y % rows == 0 || z == 1) {
-		return BLOCK_CLASS_BRICK + log2_of(x) + LOGS * log2_of(rows);
+		return BLOCK_CLASS_BRICK + block_class_log2(x) + LOGS * block_class_log2(rows);
 	}
-	return is_power(y) && y < rows ? BLOCK_CLASS_BRICK + log2_of(x) + LOGS * log2_of(y)
+	return is_power(y) && y < rows
+		? BLOCK_CLASS_BRICK + block_class_log2(x) + LOGS * block_class_log2(y)
 		: BLOCK_CLASS_ANY;
 }
 

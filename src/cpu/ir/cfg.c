@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Basic blocks, their order, loops, post-dominators and live registers.  A block ends at a branch,
- * at the end of the thread, where threads wait for others, and in front of each label that some
- * branch names.
+ * The control-flow graph of a kernel: basic blocks, their order, loops, post-dominators and
+ * liveness.  A block ends at a branch, at the end of the thread, where threads wait for others, and
+ * in front of each label that a branch names.
  *
- * Post-dominators are dominators of the graph turned around, with one exit behind all blocks that
- * can end the thread (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).  A loop without
- * end never gets there, so one of its blocks counts as if it could.  Nothing recurses.
+ * Post-dominators are the dominators of the reversed graph (Cooper, Harvey, Kennedy: A Simple, Fast
+ * Dominance Algorithm).  Its root is an exit behind all blocks that can end the thread.  A loop
+ * without end does not reach the exit, so one of its blocks counts as if it could.  Nothing here
+ * recurses, for a hostile text could make recursion as deep as it likes.
  */
 #include "base/common.h"
 
@@ -16,9 +17,9 @@
 
 #include <string.h>
 
-/* Working memory, freed at the end; blocks are numbered in order of the text. */
 #define MAX_LIVE ((size_t)512 << 20) /* bytes */
 
+/* Working memory, freed at the end.  Blocks are numbered in the order of the text. */
 struct cfg {
 	struct ptx_module *module;
 	struct ptx_func *func;
@@ -42,13 +43,13 @@ static bool is_end(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
 }
 
-/* A wait's second half is what the next block begins with. */
+/* The second half of a wait begins the next block. */
 static bool is_wait(const struct ptx_inst *inst)
 {
 	return ptx_waits(inst->op) && !inst->is_second;
 }
 
-/* The labels that an instruction may go to. */
+/* The labels that an instruction may branch to. */
 static struct ptx_operand *targets_of(const struct ptx_inst *inst, size_t *count)
 {
 	if (inst->op == PTX_OP_BRA && inst->operand_count == 1) {
@@ -91,7 +92,7 @@ static void *cfg_alloc(struct cfg *cfg, size_t count, size_t size)
 	return arena_alloc(&cfg->module->arena, count, size);
 }
 
-/* Every successor once: number[] holds the last block, plus one, that had it. */
+/* Each successor is listed once.  number[] holds the last block that has listed it, plus one. */
 static void add_successor(struct cfg *cfg, size_t from, size_t to)
 {
 	struct ptx_block *block = &cfg->blocks[from];
@@ -169,8 +170,9 @@ static bool cut_blocks(struct cfg *cfg)
 	return add_predecessors(cfg);
 }
 
-/* Number what can be reached from `root` in post-order, along the edges or against them.  Edges are
- * followed last to first, so that a fall-through comes right behind its block when reversed. */
+/* Number the blocks that `root` reaches in post-order, along the edges or against them.  Edges are
+ * followed last to first, so that in reverse post-order a fall-through comes right behind its
+ * block. */
 static size_t post_order(struct cfg *cfg, size_t root, bool backward, size_t next)
 {
 	size_t depth = 0;
@@ -224,8 +226,9 @@ static bool follows_itself(const struct cfg *cfg, size_t block)
 	return false;
 }
 
-/* Blocks are in a loop if they can be reached from themselves: what a walk backward finds of those
- * not found before, from each block in reverse post-order, is one component (Sharir, 1981). */
+/* A block is in a loop if it can reach itself, that is if its strongly connected component has an
+ * edge.  Walk backwards from each block in reverse post-order; the blocks that a walk finds first
+ * are one component (Sharir, 1981). */
 static bool find_loops(struct cfg *cfg)
 {
 	size_t *at = mem_alloc(cfg->count * sizeof(*at)); /* block by place */
@@ -273,7 +276,7 @@ static size_t common(const struct cfg *cfg, const size_t *up, size_t a, size_t b
 	return a;
 }
 
-/* Post-order of the graph turned around; afterwards every block has a number. */
+/* Post-order of the reversed graph; afterwards every block has a number. */
 static void order_backward(struct cfg *cfg)
 {
 	size_t next = 0;
@@ -330,7 +333,7 @@ static void set_bit(uint64_t *set, unsigned reg, bool on)
 	set[reg / 64] = on ? set[reg / 64] | bit : set[reg / 64] & ~bit;
 }
 
-/* The registers that an operand writes leave the set, or those that it reads enter it. */
+/* Remove the registers that an operand writes from the set, or add those that it reads. */
 static void mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
 {
 	if (o->kind == PTX_REG || o->kind == PTX_PAIR) {
@@ -383,7 +386,7 @@ void cfg_written(uint64_t *set, const struct ptx_inst *inst)
 	}
 }
 
-/* Live sets of one block from those behind it; whether live_in grew. */
+/* Compute the live sets of one block from its successors'.  True if live_in grew. */
 static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live)
 {
 	bool grew = false;
@@ -404,7 +407,7 @@ static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live
 	return grew;
 }
 
-/* Round after round against the flow, each block again only when one behind it changed. */
+/* Backward data-flow analysis.  A block is visited again only when a successor has changed. */
 static bool cfg_find_live(struct cfg *cfg)
 {
 	uint64_t *live = mem_zalloc(cfg->words + 1, sizeof(*live));
@@ -439,8 +442,8 @@ static bool cfg_find_live(struct cfg *cfg)
 	return ok;
 }
 
-/* The live sets take room by the product of blocks and registers, which a hostile text of a few
- * megabytes makes as large as it likes. */
+/* The size of the live sets is the product of blocks and registers, which a hostile text of a few
+ * megabytes can make as large as it likes. */
 static bool is_too_big(const struct cfg *cfg)
 {
 	size_t sets = 2 * sizeof(uint64_t) * cfg->words;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments and results in registers.  PTX passes everything through .param memory, but most of it
- * is written and read whole: such a variable becomes a register, and ld and st of it become mov.
- * What is left is structures, and what is read in parts.
+ * Puts arguments and results in registers.  PTX passes everything through .param memory, but most
+ * of it is written and read whole.  Such a variable becomes a register, and ld and st of it become
+ * mov.  Structures, and variables that are read in parts, stay in memory.
  */
 #include "base/common.h"
 
@@ -26,7 +26,7 @@ enum ptx_type flat_type(size_t size)
 	}
 }
 
-/* The variable that a plain ld or st moves whole. */
+/* The variable that a plain ld or st reads or writes whole; NULL for any other instruction. */
 static struct ptx_var *flat_args_moved(const struct ptx_inst *inst)
 {
 	size_t index = inst->op == PTX_OP_LD;
@@ -40,7 +40,7 @@ static struct ptx_var *flat_args_moved(const struct ptx_inst *inst)
 	return whole ? place->var : NULL;
 }
 
-/* Variables that are used in any other way, as an address above all, stay in memory. */
+/* A variable that is used in any other way, as an address above all, stays in memory. */
 static void find_memory(const struct ptx_inst *inst)
 {
 	const struct ptx_var *whole = flat_args_moved(inst);

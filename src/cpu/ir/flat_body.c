@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions of all functions, one function behind the other, with their registers, labels
- * and variables renamed to those of the kernel (flat_operand).  Calls, returns and what takes from
- * the stack become other instructions (flat_call.c, flat_stack.c).
+ * Copies the instructions of all functions into the kernel, one function behind the other.
+ *  Registers, labels and variables are renamed to those of the kernel (flat_operand).  Calls,
+ * returns and instructions of the stack become other instructions (flat_call.c, flat_stack.c).
  */
 #include "base/common.h"
 
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/flat.h"
 
-/* The address of a variable on the stack is a sum, which mov and cvta take from a register. */
+/* The address of a variable on the stack is a sum, so mov and cvta take it from a register. */
 static void use_frame(struct flat *f, struct ptx_inst *inst)
 {
 	for (size_t i = 0; i < inst->operand_count; i++) {
@@ -45,7 +45,7 @@ static void flat_copy_inst(struct flat *f, const struct ptx_inst *from)
 	*slot = inst;
 }
 
-/* Before a recursive function is copied, its own graph says which registers a call must save. */
+/* A recursive function has its own liveness, which says which registers a call must save. */
 static void flat_prepare_body(struct flat *f, struct flat_body *body)
 {
 	size_t count = body->func->reg_count;

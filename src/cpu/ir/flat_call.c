@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands in place of a call, of a return, and at the beginning of a function.
+ * Makes the instructions that replace a call, a return, and the beginning of a function.
  *
- * A call to a function of the same group may run this one again, so it saves what is still needed
- * afterwards on the stack, by the function's own liveness.
+ * A call to a function of the same group may run the caller again.  It therefore saves the
+ * registers that the caller still needs on the stack, by the liveness of the caller.
  */
 #include "base/common.h"
 
@@ -94,7 +94,7 @@ static void add_point(struct flat *f, struct flat_link *link, size_t label)
 	link->points[link->point_count++] = flat_label_operand(label);
 }
 
-/* Where the caller has an argument or wants a result. */
+/* The caller's place of an argument or of a result. */
 static struct flat_place actual(struct flat *f, const struct ptx_operand *o, size_t size)
 {
 	struct flat_place place = {.operand = flat_operand(f, o), .type = flat_type(size),
@@ -107,7 +107,7 @@ static struct flat_place actual(struct flat *f, const struct ptx_operand *o, siz
 	return place;
 }
 
-/* The registers that are read behind a call, into f->live. */
+/* Liveness behind a call, into f->live. */
 static void flat_call_find_live(struct flat *f, size_t index)
 {
 	const struct ptx_func *func = f->body->func;
@@ -154,7 +154,7 @@ static void move_live(struct flat *f, bool is_load)
 	}
 }
 
-/* Go where a register points: to one of the functions of a kind. */
+/* Branch to the function whose address a register holds, one of a kind. */
 static void jump_through(struct flat *f, const struct ptx_operand *callee,
 	struct flat_body *kind)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where everything lies.  The kernel's .local area begins with the bytes that arguments pass
- * through; then come the variables of the kernel, behind them those of the functions that it calls,
- * and so on: a function lies behind all of its callers, so that two share memory only when neither
- * can be active while the other is.  The stack, with recursive functions, is behind all that.
+ * Lays out the .local memory of a kernel.  It begins with the bytes that arguments pass through.
+ *  Then come the variables of the kernel, behind them those of the functions that it calls, and so
+ * on: a function lies behind all of its callers, so that two functions share memory only when they
+ * can never be active together.  The stack of recursive functions lies behind all of them.
  *
- * So this also says what an operand of a function is in the kernel: its registers, labels and
- * variables have moved.
+ * The layout decides where the registers, labels and variables of a function are in the kernel, so
+ * the translation of operands is here, too.
  */
 #include "base/common.h"
 
@@ -49,7 +49,7 @@ static void fail_size(struct flat *f)
 	}
 }
 
-/* Round *end up to the alignment, and add; the place in between. */
+/* Round *end up to the alignment, and add the size; the place in between. */
 static size_t flat_frame_put(struct flat *f, size_t *end, size_t size, size_t align)
 {
 	size_t at = round_up(*end, align);
@@ -222,7 +222,7 @@ static void find_shared(struct flat *f)
 	lay_out_shared(f);
 }
 
-/* Where values of these variables' sizes pass through, from the start of the area. */
+/* Where values of the sizes of these variables pass through, from the start of the area. */
 static struct flat_place *exchange(struct flat *f, struct ptx_var **vars, size_t count)
 {
 	struct flat_place *places = flat_alloc(f, count, sizeof(*places));

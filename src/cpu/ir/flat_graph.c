@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which functions a kernel can reach, in which order, and which of them may call themselves.
+ * Finds the functions that a kernel can reach, their order, and which of them are recursive.
  *
- * The call graph has a node for each function and one for each kind of function that is called
- * through a register, which calls all of that kind.  Groups of functions that call each other are
- * its strongly connected components (Kosaraju): number the nodes in post-order, then collect from
- * the last number down what reaches a node backwards.
+ * The call graph has a node for each function.  It has another node for each kind of function that
+ * is called through a register, with edges to all functions of that kind.  Functions that call each
+ * other form a strongly connected component, a group here (Kosaraju's algorithm): number the nodes
+ * in post-order, then walk backwards from the last number down; what each walk reaches first is one
+ * group.
  */
 #include "base/common.h"
 
@@ -45,7 +46,7 @@ static void add_callee(struct flat *f, struct flat_body *from, struct flat_body 
 	from->callees[from->callee_count++] = to->index;
 }
 
-/* A function that has no body, and that is not one of ours. */
+/* Report a function that has no body and is not built in. */
 static void fail_undefined(struct flat *f, const struct ptx_func *func)
 {
 	const char *name = func->name;
@@ -77,7 +78,7 @@ static void check_runtime(struct flat *f, const struct ptx_func *func, enum ptx_
 	}
 }
 
-/* The body of a function; NULL if it is one that needs none. */
+/* The body of a function; NULL if it needs none. */
 static struct flat_body *body_of(struct flat *f, struct ptx_func *func)
 {
 	enum ptx_runtime runtime = ptx_runtime_find(func);
@@ -102,7 +103,7 @@ static struct flat_body *body_of(struct flat *f, struct ptx_func *func)
 	return body;
 }
 
-/* Where calls through a register to functions such as `proto` meet. */
+/* The node of calls through a register to functions of the kind of `proto`. */
 struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto)
 {
 	const char *key = flat_key(f->module, proto);
@@ -142,7 +143,7 @@ static void find_callees(struct flat *f, struct flat_body *body)
 	}
 }
 
-/* Nodes in post-order, the kernel last, from a walk without recursion. */
+/* Number the nodes in post-order, the kernel last, without recursion. */
 static void flat_graph_find_order(struct flat *f, size_t *post)
 {
 	size_t count = f->bodies.count, depth = 0, next = 0;
@@ -171,7 +172,7 @@ static void flat_graph_find_order(struct flat *f, size_t *post)
 	}
 }
 
-/* Callers of every body: `first` has a list's start for each, and one more for the end. */
+/* The callers of every body.  `first` has the start of each list, and one more for the end. */
 static size_t *find_callers(struct flat *f, size_t *first)
 {
 	size_t count = f->bodies.count;
@@ -196,7 +197,7 @@ static size_t *find_callers(struct flat *f, size_t *first)
 	return callers;
 }
 
-/* Give the group to everything that reaches `from` and has none. */
+/* Put `from`, and all nodes that reach it and have no group, into the group. */
 static void flat_graph_collect(struct flat *f, size_t from, size_t group, const size_t *first,
 	const size_t *callers, size_t *stack)
 {

@@ -3,7 +3,7 @@
  * What flattening is built of: memory and lists, new registers and labels, and single instructions
  * that stand for parts of a call.  Nothing here knows what a call is made of.
  *
- * A list that cannot grow gives a spare element, so that its user need not look (flat.h).
+ * A list that cannot grow returns a spare element, so callers need not test the result (flat.h).
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The addresses of functions.  Those that can be called in the same way get consecutive numbers, so
- * that a call through a register is a look-up in a short table.  The numbers are small multiples of
- * 16: no data lies there, none is NULL, and the low bits are free for what C++ keeps in them.
+ * Gives functions addresses.  Functions that can be called in the same way get consecutive numbers,
+ * so that a call through a register is a look-up in a short table.  An address is a small multiple
+ * of 16: no data lies there, it is not NULL, and the low bits are free for what C++ keeps in them.
  */
 #include "base/common.h"
 
@@ -24,7 +24,7 @@ char *flat_key(struct ptx_module *module, const struct ptx_func *func)
 	return copy;
 }
 
-/* Functions whose address is taken, marked by an address that is no valid one yet. */
+/* Mark the functions whose address is taken by an address that is not valid yet. */
 static bool mark_taken(struct ptx_module *module, struct ptx_diag *diag)
 {
 	for (size_t i = 0; i < module->var_count; i++) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack of a thread, behind the rest of its .local area: parts of recursive functions, and what
- * alloca takes.  It grows upwards from one alignment of everything in the kernel to the next.
+ * The stack of a thread, behind the rest of its .local memory.  It holds the frames of recursive
+ * functions and what alloca allocates.  It grows upwards, in multiples of the largest alignment in
+ * the kernel.
  *
- * A recursive function's `frame` points to its part, which begins where the free part began; the
- * caller's value of that register is kept there.  Of any other function that has alloca, `frame` is
- * where the free part began, to be given back at its end.
+ * The register `frame` of a recursive function points to its frame, which begins where the free
+ * part of the stack began.  The caller's value of that register is kept there.  In any other
+ * function that has alloca, `frame` is where the free part began, and the end of the function
+ * restores it.
  */
 #include "base/common.h"
 
@@ -34,7 +36,7 @@ static void branch_if_low(struct flat *f, size_t label, unsigned a, unsigned b)
 	bra->guard = fits;
 }
 
-/* Up to a multiple of `align`, which is a power of 2. */
+/* Round up to a multiple of `align`, which is a power of two. */
 static void align_up(struct flat *f, unsigned reg, size_t align)
 {
 	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, reg, flat_reg_operand(reg),
@@ -60,7 +62,8 @@ void flat_start_stack(struct flat *f)
 		flat_int_operand(-(int64_t)f->align));
 }
 
-/* Take a part of the stack, and fail if there is none left.  How much is known at the end. */
+/* Allocate a frame, and fail if the stack is full.  Its size is filled in at the end of the
+ * function. */
 static void take_frame(struct flat *f)
 {
 	struct flat_body *body = f->body;
@@ -106,7 +109,8 @@ void flat_epilogue(struct flat *f)
 	}
 }
 
-/* alloca d, size, align: nothing is added to the size before it is known to fit. */
+/* alloca d, size, align.  The size is compared with the free part before anything is added to
+ * it. */
 static void flat_stack_alloca(struct flat *f, const struct ptx_inst *inst)
 {
 	unsigned start = flat_temp(f, PTX_U64), room = flat_temp(f, PTX_S64);
@@ -131,7 +135,7 @@ static void flat_stack_alloca(struct flat *f, const struct ptx_inst *inst)
 	flat_mov(f, PTX_U64, f->body->first_reg + inst->operands[0].reg, flat_reg_operand(start));
 }
 
-/* stackrestore a: whatever a is, the free part begins within the stack. */
+/* stackrestore a.  The free part begins within the stack, whatever a is. */
 static void give_back(struct flat *f, const struct ptx_inst *inst)
 {
 	unsigned to = flat_temp(f, PTX_U64), begin = flat_temp(f, PTX_B64);

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel and the functions that it may call become one list of instructions.  A thread may have
- * to wait for others in the middle of a function, and a kernel is a coroutine, so what it calls is
- * part of it: each function once, however often it is called.
+ * Flattens a kernel: the kernel and the functions that it may call become one list of instructions.
+ *  A thread may have to wait for others in the middle of a function.  The kernel is therefore a
+ * coroutine, and its functions are part of it, each once, however often it is called.
  *
- * A call becomes moves of its arguments to where the callee wants them, a number in a register that
- * says where to return to, and a branch; a return becomes a branch by that number (brx.idx).  So
- * there is nothing new for those who come later: the graph of blocks, the live registers and the
- * generator see ordinary PTX.  The variables of functions lie in the kernel's .local area; those of
- * functions that are never active together, in the same place.  Recursive functions have a stack
- * behind it, where they also save the registers that they need after a call to themselves; and
- * alloca takes from it.
+ * A call becomes moves of its arguments, a number in a register that says where to return to, and a
+ * branch.  A return becomes a branch by that number (brx.idx).  All later stages see ordinary PTX.
  *
- * flat_inst.c has the building blocks and single instructions.  flat_kind.c gives functions
- * addresses, flat_args.c puts arguments in registers, flat_graph.c finds what a kernel calls,
- * flat_frame.c lays out memory, flat_call.c and flat_stack.c replace calls, returns and alloca, and
- * flat_body.c copies instructions and calls both of them.
+ * flat_inst.c has the building blocks, flat_kind.c gives functions addresses, flat_args.c puts
+ * arguments in registers, flat_graph.c finds the functions that a kernel calls, flat_frame.c lays
+ * out their memory, flat_call.c and flat_stack.c replace calls, returns and alloca, and flat_body.c
+ * copies instructions.
  */
 #include "base/common.h"
 
@@ -35,7 +30,7 @@ static void *keep_list(struct flat *f, const struct flat_list *list, size_t size
 	return copy;
 }
 
-/* Whether there is anything to do: a call, the address of a function, or alloca. */
+/* True for a call, the address of a function, and alloca. */
 bool flatten_is_needed(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {

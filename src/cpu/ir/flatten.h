@@ -9,7 +9,8 @@
  * a GPU's keep in registers, and aligned to 16. */
 #define FLATTEN_STACK_FACTOR 8
 
-/* Whether a function has anything that flattening changes; where not, it depends on no other one. */
+/* Whether a function has anything that flattening changes; where not, it depends on no other
+ * one. */
 bool flatten_is_needed(const struct ptx_func *func);
 
 /* The module is a checked one.  False, with the reason in diag, if a kernel calls what does not

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Whether the .local memory of the lanes of a warp can lie word by word.
+ * Whether the .local memory of the lanes of a warp can be interleaved, word by word.
  *
- * Mostly all lanes read the same element of their arrays, and words of 32 lanes side by side are one
- * access then.  But only ld.local and st.local know of that: no address of local memory may become a
- * generic one.  So their addresses are numbers that count from the start of each thread's memory,
- * as those of shared memory do.  Kernels with a stack keep theirs in one piece: what they align and
- * restore are host addresses.
+ * Mostly all lanes read the same element of their arrays.  If the words of 32 lanes lie side by
+ * side that is one vector access.  But only ld.local and st.local can address memory that lies like
+ * this, so no address of local memory may become a generic one: addresses are offsets from the
+ * start of each thread's memory, as those of shared memory are.  A kernel with a stack keeps its
+ * memory in one piece, for it aligns and restores host addresses.
  */
 #include "base/common.h"
 

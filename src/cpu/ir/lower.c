@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread does at the end of a basic block becomes simple, so that only branches decide where
- * it goes on:
+ * Lowering: after it only branches decide where a thread goes on.
  *
  *	@%p bar.red.popc.u32 %r, 0, %q;
  * becomes
@@ -10,13 +9,13 @@
  *	bar.red.popc.u32 %r, 0, %q;      second half, when the wait is over: writes %r
  *	after:
  *
- * An instruction without results has no second half.  The last instruction is one that ends the
- * thread, so that behind every wait there is a block to go on in.
+ * An instruction without results has no second half.  The list ends with an instruction that ends
+ * the thread, so that each wait has a block behind it.
  *
- * Programs from before Volta let the threads of a warp read what others of it have just written to
- * shared memory, without __syncwarp() but with volatile, and on GPUs that still works, since threads
- * that have not parted go on together.  So they meet in front of every such access, with the first
- * half of an activemask.
+ * Programs from before Volta let the threads of a warp read from shared memory what other threads
+ * of the warp have just written, with volatile but without __syncwarp().  On GPUs that still works,
+ * for threads that have not diverged go on together.  So the threads meet in front of every such
+ * access, at the first half of an activemask.
  */
 #include "base/common.h"
 
@@ -56,7 +55,7 @@ static bool meets(const struct ptx_inst *inst)
 		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE);
 }
 
-/* Instructions that one becomes. */
+/* The number of instructions that one becomes. */
 static size_t lower_parts_of(const struct ptx_inst *inst)
 {
 	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst) + (size_t)meets(inst);

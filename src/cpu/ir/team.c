@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Whether the warps of a block can run as a team: all of them in one call, instruction by
- * instruction, so that a barrier is nothing at all (emit_team.c).
+ * Whether the warps of a block can run as a team: interleaved in one call, instruction by
+ * instruction, so that a barrier costs nothing (emit_team.c).
  *
- * PTX says nothing of the order in which warps run between two barriers, but results must not
- * depend on the number of lanes in a call.  So there are no atomic operations in it, whose order
- * would be another, and nothing by which one warp could wait for another but barriers for all.
- * Without a barrier a team would have little to gain.
+ * Results must not depend on whether warps run as a team, although PTX leaves the order of warps
+ * between two barriers open.  So a kernel that suits has no atomic operations, and a warp cannot
+ * wait for another one but at a barrier of the whole block.  Without a barrier a team would gain
+ * little.
  *
- * Nor is it worth much if warps part in every block.  A branch that depends on the place of a thread
- * in its block alone parts them in all blocks alike, and so, for all that is known here, does one
- * that depends on what threads have read.  One that depends on the block's place, too, is mostly a
- * test for the end of an array, which few blocks reach.
+ * A team loses what it gains where its warps diverge in every block.  They do if a branch depends
+ * on the position of the thread in its block alone or on data that threads have loaded.  A branch
+ * that depends on the position of the block, too, is mostly a test for the end of an array, which
+ * few blocks reach.
  *
- * Nor is it worth much where a loop carries many values from round to round: a team carries those of
- * all its warps, and they do not fit into registers.
+ * It loses in a loop that carries many values from one iteration to the next, too.  The team carries
+ * those of all its warps, and they do not fit into registers.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/uniformity.h"
+#include "cpu/ir/block_class.h"
 #include "cpu/ir/team.h"
 
 #include <string.h>
 
-/* LLVM takes about a millisecond for each instruction of a team of 8, once: more are not worth it. */
+/* LLVM takes so long for a team of 8 that more instructions are not worth it. */
 enum { MOST_INSTS = 300 };
 /* With TEAM_MOST warps, these take 32 vector registers. */
 enum { MOST_CARRIED = 4 };
@@ -36,7 +35,7 @@ static bool team_is_barrier(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC;
 }
 
-/* For all threads of the block, and one that exists. */
+/* A barrier for all threads of the block, with a valid number. */
 static bool is_for_all(const struct ptx_inst *inst)
 {
 	return inst->operand_count == 1 && inst->operands[0].kind == PTX_INT
@@ -62,7 +61,7 @@ static bool team_suits(const struct ptx_inst *inst)
 	}
 }
 
-/* --- What branches depend on --- */
+/* --- What branches depend on, by forward data flow --- */
 
 enum { OF_THREAD = 1, OF_BLOCK = 2, OF_DATA = 4 };
 
@@ -116,7 +115,7 @@ static unsigned team_source_of(const uint8_t *regs, const struct ptx_inst *inst)
 	return loads && (source & OF_THREAD) ? source | OF_DATA : source;
 }
 
-/* Add what the results of an instruction depend on; whether that is new. */
+/* Add what the results of an instruction depend on.  True if that is new. */
 static bool note_source(uint8_t *regs, const struct ptx_func *func, const struct ptx_inst *inst,
 	uint64_t *written)
 {

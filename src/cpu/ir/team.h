@@ -9,7 +9,7 @@ enum { TEAM_MOST = 8 };
 
 bool team_is_possible(const struct ptx_func *func);
 /* What to compile a kernel for, of which that is true, to run blocks of this size: a class of
- * uniformity.h, with a team if there can be one. */
+ * block_class.h, with a team if there can be one. */
 unsigned team_class_of(const uint32_t block[3]);
 
 #endif

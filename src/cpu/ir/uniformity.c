@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shapes of registers, to a fixpoint: each register gets what all instructions that write it make,
- * put together (uniformity_transfer.c says what that is), until nothing changes.  Where they differ it is a
- * vector.
+ * Uniformity analysis, as a fixpoint.  A register gets the join of what all instructions that write
+ * it make (uniformity_transfer.c) until nothing changes.  Where these differ it is a vector.
  *
- * A scalar that stands for all lanes has one value at a time.  While lanes have parted some of them
- * run and others stand still, pending for some block; if those that run write a register that the
- * others still read, then it must be a vector, too.  So the second half of this file finds the pairs
- * of blocks that lanes can be in at the same time.  It follows how diverged code runs (emit_flow.c):
- * of all blocks that lanes are pending for the first in reverse post-order runs, so that the lanes of
- * a loop run until all have left it, and what they count in it is nobody else's.  Only where lanes
- * wait, in front of a block, any others may run meanwhile.
+ * Divergence makes more registers vectors.  After a divergent branch some lanes run while others
+ * are pending for another block.  A scalar has only one value at a time, so a register that the
+ * running lanes write and the pending lanes still read must be a vector.  The second half of this
+ * file therefore finds the pairs of blocks that lanes can be in at the same time.
+ *
+ * The pairs follow from how diverged code runs (emit_flow.c).  Of all blocks that lanes are pending
+ * for, the first in reverse post-order runs: the lanes of a loop run until all have left it, and
+ * those behind the loop do not see what it writes.  Only where lanes wait in front of a block may
+ * any other block run meanwhile.
  */
 #include "base/common.h"
 
@@ -22,7 +23,7 @@
 
 #include <string.h>
 
-/* Pairs of blocks are the square of them; of more every register is a vector. */
+/* The number of pairs is quadratic.  With more blocks every register is a vector. */
 enum { MOST_BLOCKS = 512 };
 
 struct uniformity_finder {
@@ -32,10 +33,10 @@ struct uniformity_finder {
 	size_t count;         /* of blocks */
 	uint64_t *forced;     /* registers that must be vectors */
 	uint64_t *live;       /* scratch: a set of registers */
-	bool *diverges;         /* blocks at whose end lanes part */
+	bool *diverges;       /* blocks that end in a divergent branch */
 	bool *waits;          /* blocks in front of which lanes may wait for others */
-	bool *concurrent;       /* count * count: lanes may be in both at once */
-	uint32_t *todo;       /* pairs whose consequences are to be drawn */
+	bool *concurrent;     /* count * count: lanes may be in both blocks at once */
+	uint32_t *todo;       /* pairs whose successors are not yet added */
 	size_t todo_count;
 	bool changed;
 };
@@ -90,7 +91,7 @@ static void uniformity_write_operand(struct uniformity_finder *f, const struct p
 	}
 }
 
-/* What an instruction leaves in its results: under a guard some lanes may keep what they have. */
+/* What an instruction leaves in its results.  Under a guard some lanes may keep their old value. */
 static struct uniformity uniformity_of_write(const struct uniformity_finder *f,
 	const struct ptx_inst *inst)
 {
@@ -128,7 +129,7 @@ static void uniformity_iterate(struct uniformity_finder *f)
 	} while (f->changed);
 }
 
-/* --- Lanes that part --- */
+/* --- Divergence: which blocks lanes are in at the same time --- */
 
 static void divergence_add_pair(struct uniformity_finder *f, size_t a, size_t b)
 {
@@ -196,14 +197,14 @@ static void divergence_find_branches(struct uniformity_finder *f)
 	}
 }
 
-/* --- Lanes that wait --- */
+/* --- Lanes that wait for each other --- */
 
 static bool divergence_is_barrier(enum ptx_op op)
 {
 	return op >= PTX_OP_BAR_SYNC && op <= PTX_OP_BARRIER_RED_POPC && op != PTX_OP_BAR_WARP_SYNC;
 }
 
-/* The number of a barrier and of the threads are constants. */
+/* Whether the numbers of the barrier and of its threads are constants. */
 static bool divergence_is_same_barrier(const struct ptx_inst *inst)
 {
 	bool reduces = inst->op == PTX_OP_BAR_RED_PRED || inst->op == PTX_OP_BAR_RED_POPC
@@ -215,8 +216,8 @@ static bool divergence_is_same_barrier(const struct ptx_inst *inst)
 	return same;
 }
 
-/* Whether all lanes that wait here go on together: at a barrier that is the same for all, and where
- * each waits for all others. */
+/* Whether all lanes that wait here go on at the same time.  They do at a barrier that is the same
+ * for all lanes, and at a collective that names all lanes. */
 static bool divergence_ends_together(const struct uniformity_finder *f, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *last = &inst->operands[inst->operand_count - 1];
@@ -252,7 +253,7 @@ static void divergence_find_waits(struct uniformity_finder *f, const bool *yield
 	}
 }
 
-/* Where lanes that wait in front of one block may go on one after the other. */
+/* Lanes that wait in front of one block may enter it one after the other. */
 static void divergence_find_exits(struct uniformity_finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
@@ -265,7 +266,7 @@ static void divergence_find_exits(struct uniformity_finder *f)
 	}
 }
 
-/* --- What that does to registers --- */
+/* --- Registers that divergence makes vectors --- */
 
 static void divergence_force_block(struct uniformity_finder *f, size_t x)
 {
@@ -302,9 +303,9 @@ static void divergence_force_vectors(struct uniformity_finder *f)
 	}
 }
 
-/* --- All --- */
+/* --- The analysis --- */
 
-/* What is read before it is written is 0. */
+/* A register that is read before it is written is 0. */
 static void uniformity_note_start(struct uniformity_finder *f)
 {
 	const struct uniformity zero = {.is_known = true};

@@ -1,24 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What instructions make of shapes: the one place that knows which of them keep lanes a known
- * distance apart.
+ * The transfer functions of uniformity analysis: what each instruction makes of bases and offsets.
  *
- * The emitter makes the base of a result by the instruction itself, done once, with the bases of its
- * operands.  So an operation is here if op(base + offset) is op(base) + a number that is known now:
- * sums, products with constants, moves; and, if the base is a multiple of a power of two that no
- * offset reaches, then base + offset is base | offset, and masks, shifts and extensions keep them
- * apart, too.  That also says that the sum does not wrap around, without which to extend the parts
- * would not be to extend the sum.
+ * The generator makes the base of a result by executing the instruction once, with the bases of its
+ * operands.  So an instruction has a case here if op(base + offset) is op(base) plus a number that
+ * is known at compile time: sums, products with constants, moves.  Masks, shifts and extensions
+ * have one if the base is a multiple of a power of two that no offset reaches.  Then base + offset
+ * is base | offset, and the sum cannot wrap around, so that to extend the parts is to extend the
+ * sum.
  */
 #include "base/common.h"
 
 #include "cpu/ir/uniformity.h"
 
+#include "base/alloc.h"
+
+#include <string.h>
+
 static const struct uniformity vector = {.is_known = true, .is_vector = true};
 static const struct uniformity uniform = {.is_known = true};
 static const struct uniformity unknown = {.is_known = false};
 
-/* --- Making shapes --- */
+/* --- Lists of offsets --- */
+
+/* A kernel has few different lists, so they are searched one by one.  Their number has a limit, for
+ * a kernel may make them without end: the offsets of i in `for (...) i += i` double. */
+enum { MOST_LISTS = 200 };
+
+struct offset_list {
+	int64_t offsets[WARP_LANES];
+	struct offset_list *next;
+};
+
+struct uniformity_pool {
+	struct offset_list *first;
+	unsigned count;
+	bool no_memory;
+};
+
+struct uniformity_pool *uniformity_pool_create(void)
+{
+	return mem_zalloc(1, sizeof(struct uniformity_pool));
+}
+
+void uniformity_pool_free(struct uniformity_pool *pool)
+{
+	while (pool && pool->first) {
+		struct offset_list *next = pool->first->next;
+		mem_free(pool->first);
+		pool->first = next;
+	}
+	mem_free(pool);
+}
+
+bool uniformity_pool_had_memory(const struct uniformity_pool *pool)
+{
+	return !pool->no_memory;
+}
+
+/* All zero: NULL.  False: there are too many lists, or there is no memory. */
+static bool uniformity_pool_get(struct uniformity_pool *pool, const int64_t **out,
+	const int64_t *offsets)
+{
+	static const int64_t zero[WARP_LANES];
+	const size_t size = sizeof(zero);
+	struct offset_list *entry = pool->first;
+	*out = NULL;
+	if (memcmp(offsets, zero, size) == 0) {
+		return true;
+	}
+	while (entry && memcmp(entry->offsets, offsets, size) != 0) {
+		entry = entry->next;
+	}
+	if (!entry && pool->count < MOST_LISTS) {
+		entry = mem_alloc(sizeof(*entry));
+		pool->no_memory |= !entry;
+		if (entry) {
+			memcpy(entry->offsets, offsets, size);
+			entry->next = pool->first;
+			pool->first = entry;
+			pool->count++;
+		}
+	}
+	*out = entry ? entry->offsets : NULL;
+	return entry;
+}
+
+/* --- Making values --- */
 
 static struct uniformity transfer_constant(uint64_t value)
 {
@@ -326,7 +394,8 @@ static struct uniformity transfer_shr(const struct uniformity_info *s, const str
 	return transfer_with_offsets(s, transfer_aligned(align), offsets, bits);
 }
 
-/* The offsets of (base | offset) OP c, from base OP c; below the base's alignment its bits are 0. */
+/* The offsets of (base | offset) OP c, from base OP c; below the base's alignment its bits are
+ * 0. */
 static int64_t transfer_bitwise_offset(enum ptx_op op, int64_t offset, uint64_t low)
 {
 	uint64_t bits = (uint64_t)offset;

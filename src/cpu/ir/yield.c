@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * With one worker running all threads of a block in turn, a thread that spins on memory would wait
- * for ever.  So a branch back to the start of a loop that may wait yields: one that looks at what
- * an atomic operation found, that has a load which sees other threads' stores (volatile, relaxed,
- * acquire, .cv), or any load and a fence, or that tests a barrier in shared memory.
+ * Yield points: the headers of loops in which a thread may wait for another one.
+ *
+ * One worker runs all threads of a block in turn, so a thread that spins on memory would never let
+ * the others run.  A branch back to a yield point therefore returns to the worker.  A natural loop
+ * has a yield point if it
+ *
+ *	- uses the result of an atomic operation,
+ *	- has a load that sees the stores of other threads (volatile, relaxed, acquire, .cv),
+ *	- has any other load and a fence, or
+ *	- tests a barrier in shared memory.
  */
 #include "base/common.h"
 
@@ -24,14 +29,14 @@ struct yield_finder {
 	bool *seen;
 };
 
-/* What makes a loop one that may wait. */
+/* Signs that a loop waits for other threads. */
 struct yield_signs {
 	bool waits;
 	bool loads;
 	bool fences;
 };
 
-/* `live`: the registers that are read after the instruction; NULL: all. */
+/* `live`: the registers that are read after the instruction; NULL: all of them. */
 static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *inst,
 	const uint64_t *live)
 {

@@ -59,7 +59,7 @@ struct jit {
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
 	bool is_traced;             /* kernels tell of their accesses */
-	unsigned class;             /* of blocks, of the call that is running: see uniformity.h */
+	unsigned class;             /* of blocks, of the call that is running: see block_class.h */
 	const struct str *key;      /* of the call that is running: where to keep the code */
 };
 

@@ -9,7 +9,7 @@
  */
 #include "cpu/ptx/ptx.h"
 #include "cpu/runtime/rt.h"
-#include "cpu/ir/uniformity.h"
+#include "cpu/ir/block_class.h"
 
 struct jit;
 
@@ -30,9 +30,9 @@ struct jit_kernel {
 };
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
-/* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class (uniformity.h;
- * BLOCK_CLASS_ANY serves all, and not fast; what runs one lane per call is for all, too).  False, with the reason in
- * diag, when LLVM cannot do it. */
+/* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class
+ * (block_class.h).  BLOCK_CLASS_ANY serves all blocks, slowly.  Code that runs one lane per call
+ * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it. */
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	struct ptx_diag *diag);
 void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */

@@ -3,9 +3,9 @@
  * The kernels of a module.  They have places, in the order of the text; in each is a function, or
  * NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
- * A kernel is compiled when it is first asked for, for the blocks of the class (uniformity.h) that is
- * thought likely, and for those of another class when such blocks are first launched.  A launch finds
- * what was compiled without a lock.
+ * A kernel is compiled when it is first asked for, for the blocks of the class (block_class.h) that
+ * is thought likely, and for those of another class when such blocks are first launched.  A launch
+ * finds what was compiled without a lock.
  */
 #include "base/common.h"
 

@@ -59,7 +59,7 @@ struct function {
 	atomic_uint launches;       /* of a kernel with loops, that were surely short; about */
 	struct jit_kernel kernel;
 	unsigned max_threads;       /* per block that it can have */
-	unsigned class;             /* of blocks that it is for; see uniformity.h */
+	unsigned class;             /* of blocks that it is for; see block_class.h */
 	bool may_team;              /* see team.h */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_IR_BLOCK_CLASS_H
+#define CPU_IR_BLOCK_CLASS_H
+
+/*
+ * Classes of blocks.  The extent of a block decides how its threads lie in its warps, and so which
+ * lanes have the same %tid.  One compiled kernel serves all blocks of one class:
+ *
+ *	ANY    all blocks; nothing is known of %tid
+ *	LINE   blocks along x alone
+ *	ROWS   blocks whose x is a multiple of a warp
+ *	BRICK  each warp is a brick of x * y * z threads, all powers of two, x less than a warp and
+ *	       as long as the block; one class for each brick
+ */
+#include "base/common.h"
+
+enum { WARP_LANES = 32 };
+
+enum {
+	BLOCK_CLASS_ANY, BLOCK_CLASS_LINE, BLOCK_CLASS_ROWS, BLOCK_CLASS_BRICK,
+	BLOCK_CLASS_COUNT = BLOCK_CLASS_BRICK + 36,
+	BLOCK_CLASS_PLATE = BLOCK_CLASS_BRICK + 5, /* a brick of 32 along x */
+	BLOCK_CLASS_TEAM = 256 /* added n times: blocks of n warps that run as a team (team.h) */
+};
+static_assert(BLOCK_CLASS_COUNT <= BLOCK_CLASS_TEAM, "the class is what remains");
+
+unsigned block_class_of(const uint32_t block[3]);
+/* The extent of a warp in a class of bricks. */
+void block_class_brick(unsigned class, uint32_t size[3]);
+
+#endif
