@@ -51,8 +51,8 @@ $(BUILD)/tests/support.a: $(call objects,$(wildcard tests/support/*.c))
 	@rm -f $@ && $(AR) rcsD $@ $^
 run-needs = $(call objects,tests/main.c $1) $(BUILD)/tests/support.a
 # Those of tests/base/calls.c stand before the C library's.
-WRAPPED := openat fstat fstatat readv writev pread pwrite close fcntl mkdirat unlinkat renameat \
-	futimens dup3 fdopendir readdir
+WRAPPED := openat fstat fstatat preadv writev pread pwrite close fcntl mkdirat unlinkat renameat \
+	futimens fdopendir readdir
 SOURCES_check_kudzu := $(tests-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
 SOURCES_check_cpu := $(tests-cpu) $(filter src/rtc/%,$(GENERATOR)) $(SOURCES_device)
 SOURCES_check_driver := $(tests-driver) $(filter src/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)

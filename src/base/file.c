@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and replacing files, taking paths apart, and the place for cached data. */
+/* Reading and replacing files, and taking paths apart. */
 #include "base/file.h"
 
 #include "base/alloc.h"
-#include "base/env.h"
 #include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,57 +212,4 @@ char *file_folder(const char *path)
 		return mem_strdup(".");
 	}
 	return mem_strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
-/* HOME/.cache/kudzu for the home of the password database. */
-static char *passwd_cache_folder(const char **why)
-{
-	struct passwd entry, *found = NULL;
-	size_t size = 16384;
-	char *buffer = mem_alloc(size);
-	if (!buffer) {
-		*why = "out of memory";
-		return NULL;
-	}
-	char *path = NULL;
-	*why = "there is no home folder";
-	if (getpwuid_r(getuid(), &entry, buffer, size, &found) == 0 && found && entry.pw_dir
-		&& entry.pw_dir[0] == '/') {
-		path = file_join(entry.pw_dir, ".cache/kudzu");
-		*why = path ? NULL : "out of memory";
-	}
-	mem_free(buffer);
-	return path;
-}
-
-char *file_cache_folder(const char **why)
-{
-	static const struct {
-		const char *variable;
-		const char *below;
-	} places[] = {
-		{"KUDZU_CACHE_DIR", ""},
-		{"XDG_CACHE_HOME", "kudzu"},
-		{"HOME", ".cache/kudzu"},
-	};
-
-	if (env_is_privileged() || getuid() != geteuid() || getgid() != getegid()) {
-		*why = "the program has rights that its user lacks (setuid, setgid or capabilities)";
-		return NULL;
-	}
-	for (size_t i = 0; i < countof(places); i++) {
-		const char *folder = env_get(places[i].variable);
-		if (folder && folder[0] == '/') {
-			char *path = file_join(folder, places[i].below);
-			*why = path ? NULL : "out of memory";
-			return path;
-		}
-		/* A relative one would make the cache follow the working directory.  XDG says to
-		 * ignore it; ours is refused, since somebody meant something by it. */
-		if (i == 0 && folder && folder[0]) {
-			*why = "KUDZU_CACHE_DIR is not an absolute path";
-			return NULL;
-		}
-	}
-	return passwd_cache_folder(why);
 }

@@ -37,12 +37,4 @@ char *file_join(const char *folder, const char *name);
 /* The folder part of a path, "." if it has none; freed with mem_free. */
 char *file_folder(const char *path);
 
-/*
- * The folder for cached data: KUDZU_CACHE_DIR, else XDG_CACHE_HOME/kudzu, else HOME/.cache/kudzu,
- * else the home folder of the password database.  Never a shared temporary folder, and none for a
- * process that has rights which its user lacks.  Where there is none: NULL, and the reason in *why,
- * static text.  Freed with mem_free.  Creates nothing.
- */
-char *file_cache_folder(const char **why);
-
 #endif

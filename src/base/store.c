@@ -1,49 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A store: opening it, and reading and writing its entries.
+ * A store; see store.h.
  *
- * An entry is one file that tells all about itself: a head with both sizes and a hash over
- * everything, the whole key, the value.  In that hash the key is present by its own, which names the
- * file too: so a key that is the one wanted, byte for byte, is not read through once more.  It is written beside the others under a name of its own and
- * then renamed, so that a reader finds an old one, a new one or none.  Nothing is synced to the
- * disk, which would take several times as long as the rest: after a power failure a file may have
- * holes, and the hash finds those.  So whoever reads trusts no byte before the hash agrees, and
- * whoever writes may stop anywhere.
+ * An entry is one file: a head with both sizes and a hash over everything, the whole key, the value.
+ * The hash of the key is its name.  It is written under another name and then renamed, and nothing is
+ * synced to the disk.  So after a power failure a file may have holes: whoever reads believes no byte
+ * before the hash agrees, and whoever writes may stop anywhere.
  *
- * A hit is four system calls: openat, fstat, readv, close (and once an hour a fifth, which notes
- * that the entry is in use).  A big one is some more, for it is read by its head and the key, in
- * pieces, and then the value.
+ * The file "lock" holds how many bytes all entries take.  Every process adds to that what it is about
+ * to write, so nobody has to look at 100,000 files to know.  The sum errs upwards only (writes that
+ * failed, entries that were replaced or removed), and is counted anew when it nears the limit, and
+ * once a day.
+ *
+ * Bytes of that file are locked: the first one to change the sum, others for keys.  Such locks are
+ * those of an open file (OFD).  They end with the process, hold between threads too, and leave
+ * nothing to clean up.
  */
-#include "base/store_inner.h"
+#include "base/store.h"
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "base/file.h"
+#include "base/store_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-	TOUCH_S = 3600,
-	/* Above this, the head is read first, with the key or alone: the size of a strange file is not
-	 * to be believed. */
-	READ_AT_ONCE = 1 << 16,
-	KEY_PIECE = 1 << 13, /* on the stack, which may be a small one */
+	VERSION = 3,          /* a digit of the name; 2 had folders of two letters */
+	HOUR_S = 3600,
+	COUNT_S = 24 * HOUR_S, /* so long a sum is believed */
+	LOCK_SUM = 0,
+	LOCK_KEYS = 4096,
+	SUM_WAIT_MS = 500,
+	NAME_SIZE = HASH_TEXT_SIZE + 4,
 };
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
 #define ENTRY_MAX (INT64_C(1) << 30)
+#define LOCK_NAME "lock"
+#define MAGIC "KUDZU\r\n" /* with its zero */
+
+int store_lock_wait_ms = 60000;
+
+struct store {
+	char *folder; /* NULL: off from the start */
+	int64_t size_max;
+	_Atomic(const char *) off; /* `reason`, once it is written */
+	atomic_flag has_reason;
+	char reason[256];
+	atomic_llong gets[STORE_RESULT_COUNT];
+	atomic_llong stored, not_stored, evicted;
+	atomic_int last_errno;
+};
+
+/* What an entry's file begins with; then come the key and the value. */
+struct store_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t zero;
+	uint64_t key_size;
+	uint64_t value_size;
+	struct hash hash; /* of all before it, the key and the value */
+};
 
 /* Opening */
 
 /* "512", "100M": false if it is something else, or does not fit. */
-static bool parse_size(const char *text, int64_t *size)
+static bool store_parse_size(const char *text, int64_t *size)
 {
 	static const char units[] = "KMGT";
 	char *end;
@@ -57,65 +86,70 @@ static bool parse_size(const char *text, int64_t *size)
 	return (unit ? end[1] : end[0]) == '\0' && size64_mul(size, value, factor);
 }
 
-static const char *choose_size(struct store *store, const struct store_options *options)
+static void store_turn_off(struct store *store, const char *reason)
 {
-	const char *text = env_get("KUDZU_CACHE_SIZE");
-	store->size_max = DEFAULT_SIZE_MAX;
-	if (options && options->size_max > 0) {
-		store->size_max = options->size_max;
-	} else if (text && text[0] && !parse_size(text, &store->size_max)) {
-		return "KUDZU_CACHE_SIZE is no size: expected a number above 0, and K, M or G";
+	if (!atomic_flag_test_and_set(&store->has_reason)) {
+		snprintf(store->reason, sizeof(store->reason), "%.170s%s%s",
+			store->folder ? store->folder : "", store->folder ? ": " : "", reason);
+		atomic_store(&store->off, store->reason);
 	}
-	return NULL;
 }
 
-/* The folder's path, or why there is none. */
-static const char *choose_folder(struct store *store, const struct store_options *options)
+/* A descriptor of the folder, or -1 and errno.  Each call opens it anew and closes it again: programs
+ * close descriptors that they do not know, and users move folders. */
+static int store_enter(struct store *store, enum store_folder_use use)
 {
-	const char *why = NULL;
-	if (options && options->folder) {
-		if (options->folder[0] != '/') {
-			return "the folder is not an absolute path";
-		}
-		store->folder = mem_strdup(options->folder);
-	} else {
-		const char *wanted = env_get("KUDZU_CACHE");
-		if (wanted && strcmp(wanted, "0") == 0) {
-			return "KUDZU_CACHE is 0";
-		}
-		store->folder = file_cache_folder(&why);
+	const char *why;
+	if (store_off(store)) {
+		errno = EPERM;
+		return -1;
 	}
-	if (!store->folder) {
-		return why ? why : "out of memory";
+	int folder = store_folder_open(store->folder, use, &why);
+	if (why) {
+		store_turn_off(store, why);
 	}
-	for (size_t end = strlen(store->folder); end > 1 && store->folder[end - 1] == '/'; end--) {
-		store->folder[end - 1] = '\0';
+	return folder;
+}
+
+static void store_leave(int folder)
+{
+	int error = errno;
+	if (folder >= 0) {
+		close(folder);
 	}
-	return NULL;
+	errno = error;
 }
 
 bool store_open(struct store **out, const struct store_options *options)
 {
-	*out = NULL;
-	struct store *store = mem_zalloc(1, sizeof(*store));
+	const char *wanted = options ? options->folder : NULL, *why = NULL;
+	struct store *store = *out = mem_zalloc(1, sizeof(*store));
 	if (!store) {
 		return false;
 	}
-	store->owner = geteuid();
-	atomic_init(&store->fd, -1);
-	pthread_mutex_init(&store->opening, NULL);
-	const char *reason = choose_size(store, options);
-	if (env_is_privileged() || getuid() != geteuid() || getgid() != getegid()) {
-		reason = "the program runs with somebody else's rights (setuid)";
+	const char *size = env_get("KUDZU_CACHE_SIZE"), *on = env_get("KUDZU_CACHE");
+	store->size_max = DEFAULT_SIZE_MAX;
+	if (options && options->size_max > 0) {
+		store->size_max = options->size_max;
+	} else if (size && size[0] && !store_parse_size(size, &store->size_max)) {
+		why = "KUDZU_CACHE_SIZE is no size: expected a number above 0, and K, M or G";
 	}
-	reason = reason ? reason : choose_folder(store, options);
-	if (reason) {
-		store_turn_off(store, reason);
+	if (!why && !wanted && on && strcmp(on, "0") == 0) {
+		why = "KUDZU_CACHE is 0";
+	} else if (!why) {
+		store->folder = store_folder_path(wanted, &why);
+	}
+	if (why) {
+		store_turn_off(store, why);
 	} else {
-		store_folder_fd(store, false);
+		store_leave(store_enter(store, STORE_FOLDER_CHECK));
 	}
-	*out = store;
 	return true;
+}
+
+const char *store_off(const struct store *store)
+{
+	return atomic_load(&store->off);
 }
 
 const char *store_folder(const struct store *store)
@@ -125,13 +159,10 @@ const char *store_folder(const struct store *store)
 
 void store_close(struct store *store)
 {
-	if (!store) {
-		return;
+	if (store) {
+		mem_free(store->folder);
+		mem_free(store);
 	}
-	store_close_folder(store);
-	pthread_mutex_destroy(&store->opening);
-	mem_free(store->folder);
-	mem_free(store);
 }
 
 struct store *store_default(void)
@@ -161,271 +192,162 @@ void store_stats(const struct store *store, struct store_stats *out)
 	}
 }
 
+/* Keys and names */
+
+void store_key_finish(struct store_key *key)
+{
+	struct hash_state state;
+	hash_begin(&state);
+	key->size = 0;
+	for (int i = 0; i < STORE_PIECES; i++) {
+		hash_add(&state, key->pieces[i].data, key->pieces[i].size);
+		key->size += key->pieces[i].size;
+	}
+	key->hash = hash_end(&state);
+}
+
+struct store_key store_whole_key(const void *key, size_t size)
+{
+	return (struct store_key){{{key, size}}, size, hash_of(key, size)};
+}
+
+/* "0123456789abcdef0123456789abcdef.kz3" */
+static void store_name(char name[NAME_SIZE], struct hash hash)
+{
+	static const char ending[] = {'.', 'k', 'z', '0' + VERSION, '\0'};
+	hash_text(name, hash);
+	memcpy(name + HASH_TEXT_SIZE - 1, ending, sizeof(ending));
+}
+
+/* Of any version: others go when they are old. */
+static bool store_is_entry_name(const char *name)
+{
+	enum { DIGITS = HASH_TEXT_SIZE - 1 };
+	return strlen(name) == DIGITS + 4 && strspn(name, "0123456789abcdef") == DIGITS
+		&& strncmp(name + DIGITS, ".kz", 3) == 0 && name[DIGITS + 3] >= '0'
+		&& name[DIGITS + 3] <= '9';
+}
+
+static struct hash store_hash(const struct store_head *head, const struct iovec *parts, int count)
+{
+	struct hash_state state;
+	hash_begin(&state);
+	hash_add(&state, head, offsetof(struct store_head, hash));
+	for (int i = 0; i < count; i++) {
+		hash_add(&state, parts[i].iov_base, parts[i].iov_len);
+	}
+	return hash_end(&state);
+}
+
 /* Reading */
 
-/* The hash in the head. */
-static struct hash hash_entry(const struct store_head *head, struct hash key, struct hash value)
+/* The head of a file; false if it is none for a file of this size. */
+static bool store_read_head(struct store_head *head, int fd, int64_t file_size)
 {
-	struct {
-		char head[offsetof(struct store_head, hash)];
-		struct hash key, value;
-	} all;
-	memcpy(all.head, head, sizeof(all.head));
-	all.key = key;
-	all.value = value;
-	return hash_of(&all, sizeof(all));
-}
-
-/* An entry with another key than was looked for may have it end elsewhere. */
-struct split {
-	struct hash_state key, value;
-	size_t key_left;
-};
-
-static void split_begin(struct split *split, const struct store_head *head)
-{
-	hash_begin(&split->key);
-	hash_begin(&split->value);
-	split->key_left = (size_t)head->key_size;
-}
-
-static void split_add(struct split *split, const char *data, size_t size)
-{
-	size_t of_key = size < split->key_left ? size : split->key_left;
-	hash_add(&split->key, data, of_key);
-	hash_add(&split->value, data + of_key, size - of_key);
-	split->key_left -= of_key;
-}
-
-/* It may be an entry: a file of ours, and of a size that can be. */
-static enum store_result check_file(const struct store *store, int fd, struct stat *st)
-{
-	if (fstat(fd, st) != 0) {
-		return STORE_FAILED;
+	if (file_size < (int64_t)sizeof(*head) || file_size > ENTRY_MAX
+		|| pread(fd, head, sizeof(*head), 0) != sizeof(*head)) {
+		return false;
 	}
-	if (st->st_uid != store->owner) {
-		return STORE_FOREIGN;
-	}
-	if (!S_ISREG(st->st_mode) || st->st_size < (off_t)sizeof(struct store_head)
-		|| st->st_size > ENTRY_MAX) {
-		return STORE_DAMAGED;
-	}
-	return store_is_ours(store, st) ? STORE_HIT : STORE_FOREIGN;
+	uint64_t rest = (uint64_t)file_size - sizeof(*head);
+	return memcmp(head->magic, MAGIC, sizeof(head->magic)) == 0 && head->version == VERSION
+		&& head->zero == 0 && head->key_size <= rest
+		&& head->value_size == rest - head->key_size;
 }
 
-struct buffers {
-	char *key;
-	size_t key_size; /* of the wanted one, or all that there is */
-	char *value;
-	size_t size;
-};
-
-/* Whether the key that was read, of which there may be less, is the one wanted. */
-static bool is_wanted(const struct store_head *head, const char *key, size_t size,
+/* `key` and `value` have room for what the head says. */
+static enum store_result store_read(const struct store_head *head, int fd, char *key, char *value,
 	const struct store_key *wanted)
 {
-	return size == wanted->size && head->key_size == size
-		&& store_key_has(wanted, 0, key, size);
-}
-
-/* What an entry is, if the hash agrees with all that was read. */
-static enum store_result judge(const struct store_head *head, struct hash key, struct hash value,
-	enum store_result result)
-{
-	return hash_equal(head->hash, hash_entry(head, key, value)) ? result : STORE_DAMAGED;
-}
-
-static enum store_result read_parts(int fd, off_t file_size, struct buffers *b,
-	const struct store_key *wanted)
-{
-	struct store_head head;
-	if (file_size > READ_AT_ONCE
-		&& (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !store_check_head(&head, file_size))) {
-		return STORE_DAMAGED;
-	}
-	struct iovec parts[] = {
-		{&head, sizeof(head)}, {b->key, b->key_size}, {b->value, b->size}};
-	mem_expect(b->value, b->size);
-	if (!store_read(fd, parts, countof(parts))) {
+	struct iovec parts[] = {{key, head->key_size}, {value, head->value_size}};
+	if (preadv(fd, parts, 2, sizeof(*head)) != (ssize_t)(head->key_size + head->value_size)) {
 		return STORE_FAILED;
 	}
-	if (!store_check_head(&head, file_size)) {
+	if (!hash_equal(head->hash, store_hash(head, parts, 2))) {
 		return STORE_DAMAGED;
 	}
-	if (is_wanted(&head, b->key, b->key_size, wanted)) {
-		return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
+	if (head->key_size != wanted->size) {
+		return STORE_OTHER_KEY;
 	}
-	struct split split;
-	split_begin(&split, &head);
-	split_add(&split, b->key, b->key_size);
-	split_add(&split, b->value, b->size);
-	return judge(&head, hash_end(&split.key), hash_end(&split.value), STORE_OTHER_KEY);
-}
-
-/* Whether the file goes on with the rest of the key, of which `done` bytes have been read. */
-static bool has_key(int fd, char *piece, size_t piece_size, const struct store_key *wanted,
-	size_t done)
-{
-	while (done < wanted->size) {
-		size_t size = wanted->size - done;
-		size = size < piece_size ? size : piece_size;
-		struct iovec part = {piece, size};
-		if (!store_read(fd, &part, 1) || !store_key_has(wanted, done, piece, size)) {
-			return false;
+	for (int i = 0; i < STORE_PIECES; i++) {
+		if (wanted->pieces[i].size > 0
+			&& memcmp(key, wanted->pieces[i].data, wanted->pieces[i].size) != 0) {
+			return STORE_OTHER_KEY;
 		}
-		done += size;
+		key += wanted->pieces[i].size;
 	}
-	return true;
-}
-
-/* A big entry by its head and key, which is compared piece by piece, and the value: it needs no new
- * memory for the key, which is a source and what it includes, but that of the value.  ABSENT: it is
- * no such entry. */
-static enum store_result read_value(int fd, off_t file_size, struct buffers *b,
-	const struct store_key *wanted)
-{
-	struct store_head head;
-	char piece[KEY_PIECE];
-	size_t begun = wanted->size < sizeof(piece) ? wanted->size : sizeof(piece);
-	struct iovec first[] = {{&head, sizeof(head)}, {piece, begun}};
-	if (!store_read(fd, first, countof(first))) {
-		return STORE_FAILED;
-	}
-	if (!store_check_head(&head, file_size) || head.key_size != wanted->size
-		|| !store_key_has(wanted, 0, piece, begun)) {
-		return STORE_ABSENT;
-	}
-	b->size = (size_t)head.value_size;
-	b->value = mem_alloc(b->size + 1);
-	if (!b->value) {
-		errno = ENOMEM;
-		return STORE_FAILED;
-	}
-	mem_expect(b->value, b->size);
-	bool is_long = b->size > sizeof(piece);
-	char *room = is_long ? b->value : piece;
-	if (!has_key(fd, room, is_long ? b->size : sizeof(piece), wanted, begun)) {
-		mem_free(b->value);
-		b->value = NULL;
-		return STORE_ABSENT;
-	}
-	struct iovec second[] = {{b->value, b->size}};
-	if (!store_read(fd, second, countof(second))) {
-		return STORE_FAILED;
-	}
-	b->value[b->size] = '\0';
-	return judge(&head, wanted->hash, hash_of(b->value, b->size), STORE_HIT);
-}
-
-/* All of an entry; at the beginning of the file. */
-static enum store_result read_all(int fd, off_t file_size, struct buffers *b,
-	const struct store_key *wanted)
-{
-	size_t rest = (size_t)file_size - sizeof(struct store_head);
-	b->key_size = wanted->size < rest ? wanted->size : rest;
-	b->size = rest - b->key_size;
-	b->key = mem_alloc(b->key_size);
-	b->value = mem_alloc(b->size + 1);
-	if (!b->key || !b->value) {
-		errno = ENOMEM;
-		return STORE_FAILED;
-	}
-	b->value[b->size] = '\0';
-	return read_parts(fd, file_size, b, wanted);
-}
-
-static enum store_result read_file(const struct store *store, int fd,
-	const struct store_key *wanted, struct buffers *b)
-{
-	struct stat st;
-	enum store_result result = check_file(store, fd, &st);
-	if (result != STORE_HIT) {
-		return result;
-	}
-	bool is_big = st.st_size > READ_AT_ONCE;
-	result = is_big ? read_value(fd, st.st_size, b, wanted) : STORE_ABSENT;
-	if (result == STORE_ABSENT) {
-		result = is_big && lseek(fd, 0, SEEK_SET) != 0 ? STORE_FAILED
-			: read_all(fd, st.st_size, b, wanted);
-	}
-	int64_t age = store_now() - st.st_mtim.tv_sec;
-	if (result == STORE_HIT && (age > TOUCH_S || age < -TOUCH_S)) {
-		futimens(fd, NULL);
-	}
-	return result;
-}
-
-/* The file of a name; when it is not there because the folder is not, look for the folder once. */
-static int open_file(struct store *store, const char *name)
-{
-	unsigned opened = atomic_load(&store->opened);
-	int folder = atomic_load(&store->fd);
-	int fd = folder >= 0 ? store_openat(folder, name, O_RDONLY) : -1;
-	int why = folder >= 0 ? errno : ENOENT;
-	if (fd >= 0 || (why != ENOENT && why != ENOTDIR && why != EBADF && why != ESTALE)) {
-		return fd;
-	}
-	folder = store_folder_fd(store, false);
-	if (folder >= 0 && atomic_load(&store->opened) != opened) {
-		return store_openat(folder, name, O_RDONLY);
-	}
-	errno = why;
-	return -1;
+	return STORE_HIT;
 }
 
 /* What it means that there is no such file to read. */
-static enum store_result open_result(int why)
+static enum store_result store_open_result(int error)
 {
-	switch (why) {
+	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
 		return STORE_ABSENT;
 	case EACCES:
 	case EPERM:
 		return STORE_FOREIGN;
-	case ELOOP: /* a symbolic link */
-	case ENXIO: /* a socket */
+	case EINVAL: /* no file */
+	case ELOOP:  /* a symbolic link */
+	case ENXIO:  /* a socket */
 		return STORE_DAMAGED;
 	default:
 		return STORE_FAILED;
 	}
 }
 
-static enum store_result get(struct store *store, const struct store_key *key, struct buffers *b)
+static enum store_result store_load(struct store *store, const struct store_key *wanted,
+	char **value, size_t *size)
 {
-	if (store_off(store)) {
-		return STORE_IS_OFF;
-	}
-	char name[STORE_NAME_SIZE];
-	store_name(name, store_shorten(key->hash));
-	int fd = open_file(store, name);
+	char name[NAME_SIZE];
+	struct store_head head;
+	struct stat st;
+	int folder = store_enter(store, STORE_FOLDER_READ);
+	store_name(name, wanted->hash);
+	int fd = folder >= 0 ? store_folder_file(folder, name, O_RDONLY, &st) : -1;
+	store_leave(folder);
 	if (fd < 0) {
-		return open_result(errno);
+		return store_off(store) ? STORE_IS_OFF : store_open_result(errno);
 	}
-	enum store_result result = read_file(store, fd, key, b);
-	int why = errno;
-	close(fd);
-	errno = why;
+	enum store_result result = STORE_DAMAGED;
+	if (store_read_head(&head, fd, st.st_size)) {
+		char *key = mem_alloc(head.key_size + 1);
+		*size = head.value_size;
+		*value = mem_alloc(*size + 1);
+		result = STORE_FAILED;
+		errno = ENOMEM;
+		if (key && *value) {
+			mem_expect(*value, *size);
+			(*value)[*size] = '\0';
+			result = store_read(&head, fd, key, *value, wanted);
+		}
+		mem_free(key);
+	}
+	int64_t age_s = time(NULL) - st.st_mtim.tv_sec;
+	if (result == STORE_HIT && (age_s > HOUR_S || age_s < -HOUR_S)) {
+		futimens(fd, NULL); /* it is in use */
+	}
+	store_leave(fd);
 	return result;
 }
 
 enum store_result store_find(struct store *store, const struct store_key *key, char **value,
 	size_t *size)
 {
-	struct buffers b = {NULL, 0, NULL, 0};
-	enum store_result result = get(store, key, &b);
+	*value = NULL;
+	*size = 0;
+	enum store_result result = store_off(store) ? STORE_IS_OFF
+		: store_load(store, key, value, size);
 	if (result == STORE_FAILED) {
 		atomic_store(&store->last_errno, errno);
 	}
-	atomic_fetch_add(&store->gets[result], 1);
-	mem_free(b.key);
 	if (result != STORE_HIT) {
-		mem_free(b.value);
-		b.value = NULL;
-		b.size = 0;
+		mem_free(*value);
+		*value = NULL;
+		*size = 0;
 	}
-	*value = b.value;
-	*size = b.size;
+	atomic_fetch_add(&store->gets[result], 1);
 	return result;
 }
 
@@ -436,105 +358,147 @@ enum store_result store_get(struct store *store, const void *key, size_t key_siz
 	return store_find(store, &whole, value, size);
 }
 
+/* Locks */
+
+/* 0, else an errno; EAGAIN: somebody has it.  A wait that can end has to ask again and again: first
+ * soon, then less often. */
+static int store_lock_byte(int fd, int64_t byte, int wait_ms)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	int64_t left_us = (int64_t)wait_ms * 1000, pause_us = 20;
+	while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+		if (errno != EAGAIN || left_us <= 0) {
+			return errno;
+		}
+		nanosleep(&(struct timespec){0, (long)pause_us * 1000}, NULL);
+		left_us -= pause_us;
+		pause_us = min64(pause_us * 2, 10000);
+	}
+	return 0;
+}
+
+/* Said, since a copy of the descriptor in a child would keep the lock. */
+static void store_unlock_byte(int fd, int64_t byte)
+{
+	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+struct store_lock {
+	int fd; /* its own: that is whom a lock belongs to */
+	int64_t byte;
+};
+
+struct store_lock *store_lock_for(struct store *store, const struct store_key *key)
+{
+	struct stat st;
+	struct store_lock *lock = mem_alloc(sizeof(*lock));
+	int folder = lock ? store_enter(store, STORE_FOLDER_MAKE) : -1;
+	int fd = folder >= 0 ? store_folder_file(folder, LOCK_NAME, O_RDWR | O_CREAT, &st) : -1;
+	store_leave(folder);
+	if (fd >= 0) {
+		*lock = (struct store_lock){fd, LOCK_KEYS + (int64_t)(key->hash.high >> 2)};
+		if (store_lock_byte(fd, lock->byte, store_lock_wait_ms) == 0) {
+			return lock;
+		}
+	}
+	store_leave(fd);
+	mem_free(lock);
+	return NULL;
+}
+
+struct store_lock *store_lock(struct store *store, const void *key, size_t key_size)
+{
+	struct store_key whole = store_whole_key(key, key_size);
+	return store_lock_for(store, &whole);
+}
+
+void store_unlock(struct store_lock *lock)
+{
+	if (lock) {
+		store_unlock_byte(lock->fd, lock->byte);
+		close(lock->fd);
+		mem_free(lock);
+	}
+}
+
 /* Writing */
 
-/* Nobody else has it: 80 bits of it are random, or nearly so. */
-static void temporary_name(char name[STORE_NAME_SIZE])
-{
-	static atomic_uint calls;
-	uint64_t number;
-	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
-		struct {
-			int64_t pid, call, now;
-		} seed = {getpid(), atomic_fetch_add(&calls, 1), store_now()};
-		number = hash_of(&seed, sizeof(seed)).low;
-	}
-	snprintf(name, STORE_NAME_SIZE, "tmp-%03x-%016llx", (unsigned)getpid() & 0xfff,
-		(unsigned long long)number);
-}
+/* What the lock file holds. */
+struct store_sum {
+	int64_t bytes;
+	int64_t counted_s;
+	uint64_t check; /* a hash of those before */
+};
 
-/* Whether this process may make files of such a size: else the kernel would end it (SIGXFSZ). */
-static bool may_write(size_t size)
+/* Add the size of a file to the sum, with the lock for it.  If that would be too much, or nobody knows
+ * the sum, count, and remove entries. */
+static bool store_add_size(struct store *store, int folder, int fd, int64_t size)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
-		errno = EFBIG;
+	struct store_sum sum;
+	const int64_t most = store->size_max - store->size_max / 20, less = store->size_max / 10;
+	const int64_t now = time(NULL);
+	size = store_folder_size(size);
+	if (pread(fd, &sum, sizeof(sum), 0) != sizeof(sum) || sum.bytes < 0
+		|| sum.check != hash_of(&sum, offsetof(struct store_sum, check)).low
+		|| sum.counted_s > now || now - sum.counted_s > COUNT_S || sum.bytes > most - size) {
+		struct store_trimmed trimmed = store_folder_trim(folder, store_is_entry_name,
+			most - size, most - (size > less ? size : less));
+		atomic_fetch_add(&store->evicted, trimmed.removed);
+		sum.bytes = trimmed.left;
+		sum.counted_s = now;
+	}
+	if (sum.bytes > store->size_max - size) {
+		errno = ENOSPC;
 		return false;
 	}
-	return true;
+	sum.bytes += size;
+	sum.check = hash_of(&sum, offsetof(struct store_sum, check)).low;
+	return pwrite(fd, &sum, sizeof(sum), 0) == sizeof(sum);
 }
 
-/* Write a new file below the folder; false leaves none. */
-static bool write_file(int folder, const char *name, struct iovec *parts, int count)
+static bool store_make_room(struct store *store, int folder, int64_t size)
 {
-	int fd = store_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL);
+	struct stat st;
+	int fd = store_folder_file(folder, LOCK_NAME, O_RDWR | O_CREAT, &st);
 	if (fd < 0) {
 		return false;
 	}
-	bool written = store_write(fd, parts, count);
-	int why = errno;
-	if (close(fd) != 0 && written && errno != EINTR) {
-		written = false; /* NFS tells only now that the disk is full */
-		why = errno;
-	}
-	if (!written) {
-		unlinkat(folder, name, 0);
-		errno = why;
-	}
-	return written;
+	/* Where there are no locks the sum may be wrong a little, until it is counted anew. */
+	bool ok = store_lock_byte(fd, LOCK_SUM, SUM_WAIT_MS) != EAGAIN
+		&& store_add_size(store, folder, fd, size);
+	int error = errno;
+	store_unlock_byte(fd, LOCK_SUM);
+	close(fd);
+	errno = error;
+	return ok;
 }
 
-/* Give it its final name, making the two-letter folder. */
-static bool publish(int folder, const char *temporary, const char *name)
+static bool store_save(struct store *store, const struct store_key *key, const void *value,
+	size_t size)
 {
-	if (renameat(folder, temporary, folder, name) == 0) {
-		return true;
-	}
-	if (errno == ENOENT) {
-		char parent[3] = {name[0], name[1], '\0'};
-		if (mkdirat(folder, parent, 0700) != 0 && errno != EEXIST) {
-			return false;
-		}
-	} else if (errno != EISDIR || unlinkat(folder, name, AT_REMOVEDIR) != 0) {
-		return false;
-	}
-	return renameat(folder, temporary, folder, name) == 0;
-}
-
-static bool put(struct store *store, const struct store_key *key, const void *value, size_t size)
-{
-	size_t total = sizeof(struct store_head);
-	if (!size_add(&total, total, key->size) || !size_add(&total, total, size)
-		|| total > ENTRY_MAX || (int64_t)total > store->size_max / 2) {
+	struct store_head head = {
+		.version = VERSION, .key_size = key->size, .value_size = size};
+	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
+	char name[NAME_SIZE];
+	size_t total;
+	if (!size_add(&total, sizeof(head) + key->size, size) || total > ENTRY_MAX
+		|| (int64_t)total > store->size_max / 2) {
 		errno = EFBIG;
 		return false;
 	}
-	int folder = may_write(total) ? store_folder_fd(store, true) : -1;
-	if (folder < 0 || !store_make_room(store, folder, (int64_t)total)) {
-		return false;
-	}
-	struct store_head head = {
-		.version = STORE_VERSION, .key_size = key->size, .value_size = size};
-	memcpy(head.magic, STORE_MAGIC, sizeof(head.magic));
-	head.hash = hash_entry(&head, key->hash, hash_of(value, size));
-	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
 	for (int i = 0; i < STORE_PIECES; i++) {
 		parts[i + 1] = (struct iovec){(void *)key->pieces[i].data, key->pieces[i].size};
 	}
 	parts[STORE_PIECES + 1] = (struct iovec){(void *)value, size};
-	char name[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE];
-	store_name(name, store_shorten(key->hash));
-	temporary_name(temporary);
-	if (!write_file(folder, temporary, parts, countof(parts))) {
-		return false;
-	}
-	if (!publish(folder, temporary, name)) {
-		int why = errno;
-		unlinkat(folder, temporary, 0);
-		errno = why;
-		return false;
-	}
-	return true;
+	memcpy(head.magic, MAGIC, sizeof(head.magic));
+	head.hash = store_hash(&head, parts + 1, countof(parts) - 1);
+	store_name(name, key->hash);
+	int folder = store_enter(store, STORE_FOLDER_MAKE);
+	bool ok = folder >= 0 && store_make_room(store, folder, (int64_t)total)
+		&& store_folder_write(folder, name, parts, countof(parts));
+	store_leave(folder);
+	return ok;
 }
 
 bool store_keep(struct store *store, const struct store_key *key, const void *value, size_t size)
@@ -542,7 +506,7 @@ bool store_keep(struct store *store, const struct store_key *key, const void *va
 	if (store_off(store)) {
 		return false;
 	}
-	bool stored = put(store, key, value, size);
+	bool stored = store_save(store, key, value, size);
 	if (!stored) {
 		atomic_store(&store->last_errno, errno);
 	}
@@ -555,4 +519,58 @@ bool store_put(struct store *store, const void *key, size_t key_size, const void
 {
 	struct store_key whole = store_whole_key(key, key_size);
 	return store_keep(store, &whole, value, size);
+}
+
+/* All entries */
+
+struct store_walking {
+	bool (*each)(void *arg, const struct store_entry *entry);
+	void *arg;
+};
+
+/* The hash is not looked at: that would be to read all. */
+static bool store_show(void *arg, int folder, const char *name)
+{
+	const struct store_walking *walking = arg;
+	struct store_head head;
+	struct stat st;
+	bool going = true;
+	int fd = store_is_entry_name(name) ? store_folder_file(folder, name, O_RDONLY, &st) : -1;
+	if (fd >= 0 && store_read_head(&head, fd, st.st_size)) {
+		char *key = mem_alloc(head.key_size + 1);
+		if (key && pread(fd, key, head.key_size, sizeof(head)) == (ssize_t)head.key_size) {
+			struct store_entry entry = {key, head.key_size, (int64_t)head.value_size,
+				store_folder_used_ns(&st)};
+			going = walking->each(walking->arg, &entry);
+		}
+		mem_free(key);
+	}
+	store_leave(fd);
+	return going;
+}
+
+bool store_walk(struct store *store, bool (*each)(void *arg, const struct store_entry *entry),
+	void *arg)
+{
+	struct store_walking walking = {each, arg};
+	int folder = store_enter(store, STORE_FOLDER_READ);
+	if (folder < 0) {
+		return !store_off(store) && errno == ENOENT;
+	}
+	bool ok = store_folder_list(folder, store_show, &walking);
+	store_leave(folder);
+	return ok;
+}
+
+bool store_clear(struct store *store, int64_t *count)
+{
+	*count = 0;
+	int folder = store_enter(store, STORE_FOLDER_READ);
+	if (folder < 0) {
+		return !store_off(store) && errno == ENOENT;
+	}
+	struct store_trimmed trimmed = store_folder_trim(folder, store_is_entry_name, -1, 0);
+	store_leave(folder);
+	*count = trimmed.removed;
+	return !trimmed.failed;
 }

@@ -5,7 +5,7 @@
 /*
  * A folder of files on disk that keeps one value under each key, for processes and threads that use
  * it at once.  It may forget anything at any time, but never gives a wrong value, a part of one, or
- * bytes that another user could have written, and no trouble with the disk is the caller's.
+ * bytes that another user could have written.  No trouble with the disk is the caller's.
  *
  * A key is any bytes; begin it with its kind ("rtc", "cpu") and a zero.  It is kept whole beside
  * the value, and compared whole.
@@ -17,10 +17,9 @@
 struct store; /* any thread may use it */
 
 struct store_options {
-	/* An absolute path.  NULL: file_cache_folder(), unless KUDZU_CACHE=0. */
-	const char *folder;
-	/* How many bytes the files may take in all, by blocks of 4 KiB, which are what a disk gives.
-	 * 0: KUDZU_CACHE_SIZE (a number, with K, M or G), else 1 GiB. */
+	const char *folder; /* an absolute path; NULL: that of store_folder_path, unless KUDZU_CACHE=0 */
+	/* How many bytes the files may take in all, as store_folder_size counts them.
+	 * 0: KUDZU_CACHE_SIZE (a number, with K, M, G or T), else 1 GiB. */
 	int64_t size_max;
 };
 
@@ -79,11 +78,12 @@ bool store_keep(struct store *store, const struct store_key *key, const void *va
 /*
  * So that one process, or thread, makes what is missing while the others wait for it: after a miss
  * lock, look again, make, put, unlock.  NULL: go on without; nothing can be locked here, or whoever
- * has it takes longer than a minute.  A process that ends has unlocked.
+ * has it takes longer than store_lock_wait_ms.  A process that ends has unlocked.
  */
 struct store_lock *store_lock(struct store *store, const void *key, size_t key_size);
 struct store_lock *store_lock_for(struct store *store, const struct store_key *key);
 void store_unlock(struct store_lock *lock); /* may be NULL */
+extern int store_lock_wait_ms; /* a minute; tests change it */
 
 struct store_entry {
 	const void *key; /* borrowed for the call */

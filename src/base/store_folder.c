@@ -1,276 +1,447 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of a store: whether it may be used, making it, and finding it again.
+ * The cache folder; see store_folder.h.
  *
- * Code that runs comes out of it, so nobody else may be able to write it: it belongs to us, and
- * neither group nor others may write.  That is asked of the open folder, not of its path, and again
- * of every file read, so that those above it need not be trusted; and yet
- *	- one that all may write (and rename in, without the sticky bit) is refused, as sshd does; one
- *	  that a group may write is not, since homes of users who are alone in their group, and the
- *	  shared folders of clusters, are like that;
- *	- root uses and makes nothing below other users' folders: under sudo, with the user's HOME, it
+ * Code that runs comes out of it, so nobody else may be able to write it.  That is asked of the open
+ * folder, not of its path, and again of every file.  So the folders above it need not be trusted, with
+ * two exceptions:
+ *	- One that all may write, without the sticky bit, is refused, as sshd does.  One that a group
+ *	  may write is not: homes of users who are alone in their group are like that.
+ *	- Root uses and makes nothing below other users' folders: under sudo, with the user's HOME, it
  *	  would leave them one that is not theirs.
- * The folder itself is no symbolic link; those above it may be.  There is no way to use the folder
- * of another user.
+ * The folder itself is no symbolic link; those above it may be.  Others add and remove files at any
+ * time, so each step expects that a file is gone.
  */
-#include "base/store_inner.h"
+#include "base/store_folder.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/str.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 1000 };
+enum { DEPTH_MAX = 1000, BLOCK = 4096, ABANDONED_S = 3600, TEMPORARY_SIZE = 24 };
 
-const char *store_off(const struct store *store)
-{
-	return atomic_load(&store->off);
-}
+/* Where it is */
 
-void store_turn_off(struct store *store, const char *reason)
+/* HOME/.cache/kudzu for the home of the password database. */
+static char *folder_of_passwd(const char **why)
 {
-	const char *none = NULL;
-	atomic_compare_exchange_strong(&store->off, &none, reason);
-}
-
-/* The caller has the lock: nobody else writes the text. */
-static void turn_off(struct store *store, const char *reason)
-{
-	if (!store_off(store)) {
-		snprintf(store->reason, sizeof(store->reason), "%.200s: %s", store->folder, reason);
-		store_turn_off(store, store->reason);
-	}
-}
-
-bool store_is_ours(const struct store *store, const struct stat *st)
-{
-	return st->st_uid == store->owner && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* What is wrong with one of the folders above, NULL if nothing is. */
-static const char *above_reason(const struct store *store, const struct stat *st)
-{
-	if ((st->st_mode & S_IWOTH) && !(st->st_mode & S_ISVTX)) {
-		return "everybody can write a folder above it";
-	}
-	if (store->owner == 0 && st->st_uid != 0) {
-		return "a folder above it belongs to another user, and we are root";
-	}
-	return NULL;
-}
-
-/* The same for all of them, from the one above `folder` to the root. */
-static const char *all_above_reason(const struct store *store, int folder)
-{
-	struct stat below, st;
-	const char *reason = fstat(folder, &below) == 0 ? NULL : "cannot be looked at";
-	int at = folder;
-	for (int depth = 0; !reason && depth < DEPTH_MAX; depth++) {
-		int above = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (at != folder) {
-			close(at);
-		}
-		at = above;
-		if (above < 0 || fstat(above, &st) != 0) {
-			reason = "the folders above it cannot be looked at";
-		} else if (st.st_dev == below.st_dev && st.st_ino == below.st_ino) {
-			break;
-		} else {
-			reason = above_reason(store, &st);
-			below = st;
+	struct passwd entry, *found = NULL;
+	size_t size = 16384;
+	char *buffer = mem_alloc(size);
+	char *path = NULL;
+	if (buffer) {
+		*why = "there is no home folder";
+		if (getpwuid_r(getuid(), &entry, buffer, size, &found) == 0 && found && entry.pw_dir
+			&& entry.pw_dir[0] == '/') {
+			*why = NULL;
+			path = file_join(entry.pw_dir, ".cache/kudzu");
 		}
 	}
-	if (at >= 0 && at != folder) {
-		close(at);
-	}
-	return reason;
+	mem_free(buffer);
+	return path;
 }
 
-static const char *folder_reason(const struct store *store, int folder)
+static char *folder_of_environment(const char **why)
 {
-	struct stat st;
-	if (fstat(folder, &st) != 0) {
-		return "cannot be looked at";
-	}
-	if (st.st_uid != store->owner) {
-		return "belongs to another user";
-	}
-	if (!store_is_ours(store, &st)) {
-		return "can be written by others, expected mode 700";
-	}
-	return all_above_reason(store, folder);
-}
-
-/* Go down `path` from `at`, which it closes, making each folder that is not there. */
-static int make_below(int at, char *path)
-{
-	char *rest = NULL;
-	for (char *name = strtok_r(path, "/", &rest); name && at >= 0;
-		name = strtok_r(NULL, "/", &rest)) {
-		if (mkdirat(at, name, 0700) != 0 && errno != EEXIST) {
-			close(at);
-			return -1;
+	static const struct {
+		const char *variable;
+		const char *below;
+	} places[] = {
+		{"KUDZU_CACHE_DIR", ""},
+		{"XDG_CACHE_HOME", "kudzu"},
+		{"HOME", ".cache/kudzu"},
+	};
+	for (size_t i = 0; i < countof(places); i++) {
+		const char *folder = env_get(places[i].variable);
+		if (folder && folder[0] == '/') {
+			return file_join(folder, places[i].below);
 		}
-		int below = store_openat(at, name, O_RDONLY | O_DIRECTORY);
-		int saved = errno;
-		close(at);
-		errno = saved;
-		at = below;
+		/* A relative one would make the cache follow the working directory.  XDG says to
+		 * ignore it; ours is refused, since somebody meant something by it. */
+		if (i == 0 && folder && folder[0]) {
+			*why = "KUDZU_CACHE_DIR is not an absolute path";
+			return NULL;
+		}
 	}
-	return at;
+	return folder_of_passwd(why);
 }
 
-/* Open the deepest folder of the path that there is; *rest is what comes after it. */
-static int open_deepest(char *path, char **rest)
+/* A privileged process has no cache: its caller could prepare the folder. */
+static const char *folder_privilege(void)
 {
-	size_t end = strlen(path);
-	*rest = path + end;
-	int fd = -1;
-	while (end > 0) {
-		while (end > 0 && path[end - 1] != '/') {
-			end--;
-		}
-		/* Cut there; what is before it stays as it is. */
-		*rest = path + end;
-		char first = path[end];
-		path[end] = '\0';
-		fd = openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		path[end] = first;
-		if (fd >= 0 || errno != ENOENT) {
-			break;
-		}
-		end -= end > 0;
-	}
-	return fd;
+	return env_is_privileged() || getuid() != geteuid() || getgid() != getegid()
+		? "the program has rights that its user lacks (setuid, setgid or capabilities)" : NULL;
 }
 
-static int make_folder(struct store *store)
+char *store_folder_path(const char *wanted, const char **why)
 {
-	char *path = mem_strdup(store->folder), *rest;
+	*why = folder_privilege();
+	if (*why) {
+		return NULL;
+	}
+	if (wanted && wanted[0] != '/') {
+		*why = "the folder is not an absolute path";
+		return NULL;
+	}
+	char *path = wanted ? mem_strdup(wanted) : folder_of_environment(why);
 	if (!path) {
-		errno = ENOMEM;
-		return -1;
+		*why = *why ? *why : "out of memory";
+		return NULL;
 	}
-	int fd = open_deepest(path, &rest);
+	/* O_NOFOLLOW is of no use for a path that ends with a slash. */
+	char *out = path;
+	for (const char *in = path; *in; in++) {
+		if (in[0] != '/' || (in[1] && in[1] != '/')) {
+			*out++ = *in;
+		}
+	}
+	strcpy(out, out == path ? "/" : "");
+	return path;
+}
+
+/* Opening */
+
+static int folder_openat(int folder, const char *name, int flags)
+{
+	/* O_NONBLOCK: a named pipe must not make us wait for its other end. */
+	return openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+}
+
+/* Close a descriptor, and give the error of before. */
+static int folder_fail(int fd, int error)
+{
 	if (fd >= 0) {
-		struct stat st;
-		const char *reason = fstat(fd, &st) != 0 ? "cannot be looked at"
-							 : above_reason(store, &st);
-		reason = reason ? reason : all_above_reason(store, fd);
-		if (reason) {
-			turn_off(store, reason);
-			close(fd);
-			fd = -1;
-			errno = EPERM;
-		} else {
-			fd = make_below(fd, rest);
-		}
-	}
-	int saved = errno;
-	mem_free(path);
-	errno = saved;
-	return fd;
-}
-
-/* Open it, and see whether it may be used. */
-static int open_folder(struct store *store, bool create)
-{
-	int fd = store_openat(AT_FDCWD, store->folder, O_RDONLY | O_DIRECTORY);
-	if (fd < 0 && errno == ENOENT && create) {
-		fd = make_folder(store);
-	}
-	if (fd < 0) {
-		if (errno == ENOTDIR || errno == ELOOP) {
-			turn_off(store, "expected a folder");
-		} else if (errno == EACCES || errno == ENAMETOOLONG) {
-			turn_off(store, strerrordesc_np(errno));
-		}
-		return -1;
-	}
-	const char *reason = folder_reason(store, fd);
-	if (reason) {
-		turn_off(store, reason);
 		close(fd);
-		errno = EPERM;
-		return -1;
 	}
-	return fd;
-}
-
-static bool is_folder_of(const struct store *store, const struct stat *st)
-{
-	return st->st_dev == store->dev && st->st_ino == store->ino;
-}
-
-/* Whether the descriptor is still that of our folder: programs close what they do not know, and
- * open other files under its number.  One that cannot be looked at (ESTALE) is open, and ours. */
-static bool is_still_ours(const struct store *store, int fd)
-{
-	struct stat st;
-	return fd >= 0 && (fstat(fd, &st) == 0 ? is_folder_of(store, &st) : errno != EBADF);
-}
-
-/* Whether the path still leads to it. */
-static bool is_in_place(const struct store *store)
-{
-	struct stat st;
-	return fstatat(AT_FDCWD, store->folder, &st, AT_SYMLINK_NOFOLLOW) == 0
-		&& is_folder_of(store, &st);
-}
-
-/* Threads that look at the number meanwhile see the old folder or the new one: it stays the same. */
-static int put_in_place(struct store *store, int old, bool old_is_ours, int new)
-{
-	struct stat st;
-	if (fstat(new, &st) != 0) {
-		close(new);
-		return -1;
-	}
-	if (old_is_ours && dup3(new, old, O_CLOEXEC) == old) {
-		close(new);
-		new = old;
-	}
-	store->dev = st.st_dev;
-	store->ino = st.st_ino;
-	atomic_store(&store->fd, new);
-	atomic_fetch_add(&store->opened, 1);
-	return new;
-}
-
-static int look_again(struct store *store, bool create)
-{
-	int fd = atomic_load(&store->fd);
-	bool ours = is_still_ours(store, fd);
-	if (ours && is_in_place(store)) {
-		return fd;
-	}
-	int opened = open_folder(store, create);
-	if (opened >= 0) {
-		return put_in_place(store, fd, ours, opened);
-	}
-	if (!ours) {
-		atomic_store(&store->fd, -1);
-	}
+	errno = error;
 	return -1;
 }
 
-int store_folder_fd(struct store *store, bool create)
+static bool folder_may_be_written(const struct stat *st)
 {
-	pthread_mutex_lock(&store->opening);
-	int fd = store_off(store) ? -1 : look_again(store, create);
-	int saved = errno;
-	pthread_mutex_unlock(&store->opening);
-	errno = saved;
+	return (st->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+/* What openat(2) gave, if it is a folder of ours. */
+static int folder_look_at(int fd, const char **why)
+{
+	struct stat st;
+	if (fd < 0) {
+		*why = errno == ENOTDIR || errno == ELOOP ? "expected a folder"
+			: errno == EACCES || errno == ENAMETOOLONG ? strerrordesc_np(errno) : *why;
+		return -1;
+	}
+	if (fstat(fd, &st) != 0) {
+		*why = "cannot be looked at";
+	} else if (st.st_uid != geteuid()) {
+		*why = "belongs to another user";
+	} else if (folder_may_be_written(&st)) {
+		*why = "can be written by others, expected mode 700";
+	} else {
+		return fd;
+	}
+	return folder_fail(fd, EPERM);
+}
+
+/* What is wrong with the folder `name` in one, and with those above it up to the root; NULL if
+ * nothing is. */
+static const char *folder_wrong_above(int folder, const char *name)
+{
+	struct stat st, below = {.st_ino = 0};
+	const char *wrong = NULL;
+	int at = openat(folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int depth = 0; !wrong && depth < DEPTH_MAX; depth++) {
+		if (at < 0 || fstat(at, &st) != 0) {
+			wrong = "the folders above it cannot be looked at";
+			break;
+		}
+		if (st.st_dev == below.st_dev && st.st_ino == below.st_ino) {
+			break;
+		}
+		below = st;
+		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
+			wrong = "everybody can write a folder above it";
+		} else if (geteuid() == 0 && st.st_uid != 0) {
+			wrong = "a folder above it belongs to another user, and we are root";
+		}
+		int above = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = above;
+	}
+	if (at >= 0) {
+		close(at);
+	}
+	return wrong;
+}
+
+/* Make a folder, and those above it that are missing. */
+static int folder_make(const char *path, const char **why)
+{
+	char *above = file_folder(path);
+	if (!above) {
+		return folder_fail(-1, ENOMEM);
+	}
+	int at = openat(AT_FDCWD, above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at >= 0) {
+		*why = folder_wrong_above(at, ".");
+		at = *why ? folder_fail(at, EPERM) : at;
+	} else if (errno == ENOENT && above[1]) {
+		at = folder_make(above, why);
+	}
+	int fd = -1, error = errno;
+	if (at >= 0) {
+		const char *name = strrchr(path, '/') + 1;
+		if (mkdirat(at, name, 0700) == 0 || errno == EEXIST) {
+			fd = folder_openat(at, name, O_RDONLY | O_DIRECTORY);
+		}
+		error = errno;
+		close(at);
+	}
+	mem_free(above);
+	errno = error;
 	return fd;
 }
 
-void store_close_folder(struct store *store)
+int store_folder_open(const char *path, enum store_folder_use use, const char **why)
 {
-	int fd = atomic_load(&store->fd);
-	if (is_still_ours(store, fd)) {
-		close(fd);
+	*why = use == STORE_FOLDER_READ ? NULL : folder_privilege();
+	if (*why) {
+		return folder_fail(-1, EPERM);
 	}
+	int fd = folder_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0 && errno == ENOENT && use == STORE_FOLDER_MAKE) {
+		fd = folder_make(path, why);
+	}
+	fd = folder_look_at(fd, why);
+	if (fd >= 0 && use != STORE_FOLDER_READ) {
+		*why = folder_wrong_above(fd, "..");
+		fd = *why ? folder_fail(fd, EPERM) : fd;
+	}
+	return fd;
+}
+
+int store_folder_enter(int folder, const char *name, bool make, const char **why)
+{
+	*why = NULL;
+	if (make && mkdirat(folder, name, 0700) != 0 && errno != EEXIST) {
+		return -1;
+	}
+	return folder_look_at(folder_openat(folder, name, O_RDONLY | O_DIRECTORY), why);
+}
+
+/* Files */
+
+int store_folder_file(int folder, const char *name, int flags, struct stat *st)
+{
+	int fd = folder_openat(folder, name, flags), error = 0;
+	if (fd < 0) {
+		return -1;
+	}
+	if (fstat(fd, st) != 0) {
+		error = errno;
+	} else if (st->st_uid != geteuid() || (S_ISREG(st->st_mode) && folder_may_be_written(st))) {
+		error = EPERM;
+	} else if (!S_ISREG(st->st_mode)) {
+		error = EINVAL;
+	}
+	return error ? folder_fail(fd, error) : fd;
+}
+
+/* Nobody else has it; if they do, O_EXCL tells. */
+static void folder_temporary_name(char name[TEMPORARY_SIZE])
+{
+	static atomic_uint calls;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t seed[] = {getpid(), atomic_fetch_add(&calls, 1), now.tv_sec, now.tv_nsec};
+	snprintf(name, TEMPORARY_SIZE, "tmp-%016llx",
+		(unsigned long long)hash_of(seed, sizeof(seed)).low);
+}
+
+static bool folder_is_temporary(const char *name)
+{
+	return strncmp(name, "tmp-", 4) == 0 && strlen(name) == 20
+		&& strspn(name + 4, "0123456789abcdef") == 16;
+}
+
+bool store_folder_write(int folder, const char *name, const struct iovec *parts, int count)
+{
+	char temporary[TEMPORARY_SIZE];
+	struct rlimit limit;
+	size_t size = 0;
+	for (int i = 0; i < count; i++) {
+		size += parts[i].iov_len;
+	}
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
+		errno = EFBIG; /* else the kernel would end this process (SIGXFSZ) */
+		return false;
+	}
+	folder_temporary_name(temporary);
+	int fd = folder_openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL);
+	if (fd < 0) {
+		return false;
+	}
+	ssize_t done = writev(fd, parts, count);
+	int error = done < 0 ? errno : (size_t)done == size ? 0 : ENOSPC;
+	if (close(fd) != 0 && !error && errno != EINTR) {
+		error = errno; /* NFS tells only now that the disk is full */
+	}
+	/* A folder in its place, if it is empty, goes. */
+	if (!error && renameat(folder, temporary, folder, name) != 0
+		&& (errno != EISDIR || unlinkat(folder, name, AT_REMOVEDIR) != 0
+			|| renameat(folder, temporary, folder, name) != 0)) {
+		error = errno;
+	}
+	if (error) {
+		unlinkat(folder, temporary, 0);
+		errno = error;
+	}
+	return !error;
+}
+
+/* Many files */
+
+bool store_folder_list(int folder, bool (*each)(void *arg, int folder, const char *name), void *arg)
+{
+	int fd = folder_openat(folder, ".", O_RDONLY | O_DIRECTORY);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	bool going = true;
+	if (!list) {
+		folder_fail(fd, errno);
+		return false;
+	}
+	for (struct dirent *entry; going && (entry = readdir(list));) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+			going = each(arg, folder, entry->d_name);
+		}
+	}
+	closedir(list);
+	return true;
+}
+
+static bool folder_remove_one(void *arg, int folder, const char *name)
+{
+	(void)arg;
+	if (unlinkat(folder, name, 0) != 0 && errno == EISDIR) {
+		store_folder_delete(folder, name);
+	}
+	return true;
+}
+
+void store_folder_delete(int folder, const char *name)
+{
+	const char *why;
+	int fd = store_folder_enter(folder, name, false, &why);
+	if (fd >= 0) {
+		store_folder_list(fd, folder_remove_one, NULL);
+		close(fd);
+		unlinkat(folder, name, AT_REMOVEDIR);
+	}
+}
+
+int64_t store_folder_size(int64_t size)
+{
+	return (size / BLOCK + 1) * BLOCK;
+}
+
+int64_t store_folder_used_ns(const struct stat *st)
+{
+	return st->st_mtim.tv_sec > time(NULL) + 3600 ? 0
+		: st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec;
+}
+
+struct folder_use {
+	int64_t used_ns;
+	int64_t size;
+};
+
+struct folder_trim {
+	bool (*is_entry)(const char *name);
+	struct str uses; /* a struct folder_use for each entry */
+	int64_t last_ns;   /* entries that were used later stay */
+	int64_t last_size; /* of those used just then, so many bytes go */
+	struct store_trimmed result;
+};
+
+static bool folder_count_one(void *arg, int folder, const char *name)
+{
+	struct folder_trim *trim = arg;
+	struct stat st;
+	bool is_temporary = folder_is_temporary(name);
+	if ((!is_temporary && !trim->is_entry(name))
+		|| fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return true;
+	}
+	if (is_temporary && time(NULL) - st.st_mtim.tv_sec > ABANDONED_S
+		&& unlinkat(folder, name, 0) == 0) {
+		return true;
+	}
+	struct folder_use use = {store_folder_used_ns(&st), store_folder_size(st.st_size)};
+	trim->result.left += use.size;
+	if (!is_temporary) {
+		/* Without memory for all, some of those that there is memory for go. */
+		str_addn(&trim->uses, (const char *)&use, sizeof(use));
+	}
+	return true;
+}
+
+static bool folder_trim_one(void *arg, int folder, const char *name)
+{
+	struct folder_trim *trim = arg;
+	struct stat st;
+	if (!trim->is_entry(name) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return true;
+	}
+	int64_t used_ns = store_folder_used_ns(&st), size = store_folder_size(st.st_size);
+	if (used_ns < trim->last_ns || (used_ns == trim->last_ns && trim->last_size > 0)) {
+		bool is_removed = unlinkat(folder, name, 0) == 0;
+		trim->result.removed += is_removed;
+		trim->result.failed |= !is_removed && errno != ENOENT;
+		trim->result.left -= is_removed || errno == ENOENT ? size : 0;
+		trim->last_size -= used_ns == trim->last_ns ? size : 0;
+	}
+	return true;
+}
+
+static int folder_by_use(const void *left, const void *right)
+{
+	const struct folder_use *a = left, *b = right;
+	return (a->used_ns > b->used_ns) - (a->used_ns < b->used_ns);
+}
+
+struct store_trimmed store_folder_trim(int folder, bool (*is_entry)(const char *name), int64_t most,
+	int64_t leave)
+{
+	struct folder_trim trim = {.is_entry = is_entry, .uses = STR_INIT, .last_ns = -1};
+	trim.result.failed = !store_folder_list(folder, folder_count_one, &trim);
+	struct folder_use *uses = (void *)trim.uses.data;
+	size_t count = trim.uses.len / sizeof(*uses), i = 0;
+	if (trim.result.left > most && count > 0) {
+		qsort(uses, count, sizeof(*uses), folder_by_use);
+		for (int64_t left = trim.result.left; i < count && left > leave; i++) {
+			left -= uses[i].size;
+			trim.last_size = uses[i].size
+				+ (uses[i].used_ns == trim.last_ns ? trim.last_size : 0);
+			trim.last_ns = uses[i].used_ns;
+		}
+		/* Looked at again: one that was used meanwhile stays. */
+		trim.result.failed |= !store_folder_list(folder, folder_trim_one, &trim);
+	}
+	trim.result.failed |= trim.uses.failed;
+	str_free(&trim.uses);
+	return trim.result;
 }

@@ -19,6 +19,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/store_folder.h"
 #include "base/str.h"
 #include "cache/compiler.h"
 #include "cache/includes.h"
@@ -131,7 +132,7 @@ static char *make_own(void)
 {
 	const char *why;
 	const char *off = env_get("KUDZU_CACHE");
-	char *cache = off && strcmp(off, "0") == 0 ? NULL : file_cache_folder(&why);
+	char *cache = off && strcmp(off, "0") == 0 ? NULL : store_folder_path(NULL, &why);
 	char *folder = cache ? file_join(cache, "pch") : NULL;
 	char *path = NULL;
 	mem_free(cache);

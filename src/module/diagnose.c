@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/store_folder.h"
 #include "base/str.h"
 #include "core/device.h"
 #include "cache/cache.h"
@@ -347,7 +348,7 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "set KUDZU_CACHE_DIR to a folder of your own";
 	const char *why = NULL;
-	char *path = file_cache_folder(&why);
+	char *path = store_folder_path(NULL, &why);
 	char *existing = path ? existing_path(path) : NULL;
 	if (!path) {
 		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",

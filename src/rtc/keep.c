@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/store_folder.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -157,7 +158,7 @@ static kz_status find_in_cache(struct place *out, const char *source, const char
 	kz_error *err)
 {
 	const char *why = NULL;
-	char *folder = file_cache_folder(&why);
+	char *folder = store_folder_path(NULL, &why);
 	if (!folder) {
 		return error_set(err, KZ_IO, "cannot keep the source: %s", why);
 	}

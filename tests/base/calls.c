@@ -96,7 +96,6 @@ WRAP(int, unlinkat, (int at, const char *name, int flags), (at, name, flags))
 WRAP(int, renameat, (int at, const char *name, int to, const char *new_name),
 	(at, name, to, new_name))
 WRAP(int, futimens, (int fd, const struct timespec times[2]), (fd, times))
-WRAP(int, dup3, (int fd, int to, int flags), (fd, to, flags))
 
 /* Those below differ: what they open must not stay open, what they close is closed. */
 
@@ -173,40 +172,38 @@ struct dirent *__wrap_readdir(DIR *list)
 	return entry;
 }
 
-typedef ssize_t transfer(int fd, const struct iovec *parts, int count);
-
 /* Half of the first part. */
-static ssize_t move_half(int fd, const struct iovec *parts, transfer *call)
+static struct iovec half_of(const struct iovec *parts)
 {
-	struct iovec half = parts[0];
-	half.iov_len = (half.iov_len + 1) / 2;
-	return call(fd, &half, 1);
+	return (struct iovec){parts[0].iov_base, (parts[0].iov_len + 1) / 2};
 }
 
-static ssize_t move(const char *name, int fd, const struct iovec *parts, int count, transfer *call)
+ssize_t __real_preadv(int fd, const struct iovec *parts, int count, off_t offset);
+ssize_t __wrap_preadv(int fd, const struct iovec *parts, int count, off_t offset);
+ssize_t __wrap_preadv(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	enum calls_action action = next(name);
+	enum calls_action action = next("preadv");
+	struct iovec half = half_of(parts);
 	if (action == CALLS_FAIL) {
 		errno = plan.error;
 		return -1;
 	}
-	ssize_t done = action == CALLS_HALF || action == CALLS_EXIT_LATE
-		? move_half(fd, parts, call) : call(fd, parts, count);
-	return finish(action, done);
-}
-
-ssize_t __real_readv(int fd, const struct iovec *parts, int count);
-ssize_t __wrap_readv(int fd, const struct iovec *parts, int count);
-ssize_t __wrap_readv(int fd, const struct iovec *parts, int count)
-{
-	return move("readv", fd, parts, count, __real_readv);
+	return finish(action, action == CALLS_HALF ? __real_preadv(fd, &half, 1, offset)
+		: __real_preadv(fd, parts, count, offset));
 }
 
 ssize_t __real_writev(int fd, const struct iovec *parts, int count);
 ssize_t __wrap_writev(int fd, const struct iovec *parts, int count);
 ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
 {
-	return move("writev", fd, parts, count, __real_writev);
+	enum calls_action action = next("writev");
+	struct iovec half = half_of(parts);
+	if (action == CALLS_FAIL) {
+		errno = plan.error;
+		return -1;
+	}
+	return finish(action, action == CALLS_HALF || action == CALLS_EXIT_LATE
+		? __real_writev(fd, &half, 1) : __real_writev(fd, parts, count));
 }
 
 ssize_t __real_pread(int fd, void *data, size_t size, off_t offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/file.c: reading files, paths, the cache folder. */
+/* src/base/file.c: reading and replacing files, paths. */
 #include "base/common.h"
 
 #include "base/file.h"
@@ -170,59 +170,6 @@ START_TEST(the_folder_of_a_path_is_what_is_before_the_last_slash)
 }
 END_TEST
 
-static const struct {
-	const char *kudzu;
-	const char *xdg;
-	const char *home;
-	const char *expected; /* NULL: none */
-} caches[] = {
-	{"/k", "/x", "/h", "/k"},
-	{NULL, "/x", "/h", "/x/kudzu"},
-	{"", "x", "/h", "/h/.cache/kudzu"},
-	{NULL, NULL, "/h", "/h/.cache/kudzu"},
-	{"relative", "/x", "/h", NULL},
-};
-
-static void set_or_unset(const char *name, const char *value)
-{
-	if (value) {
-		setenv(name, value, 1);
-	} else {
-		unsetenv(name);
-	}
-}
-
-START_TEST(the_cache_folder_follows_the_environment)
-{
-	const char *why = "";
-	set_or_unset("KUDZU_CACHE_DIR", caches[_i].kudzu);
-	set_or_unset("XDG_CACHE_HOME", caches[_i].xdg);
-	set_or_unset("HOME", caches[_i].home);
-	char *result = file_cache_folder(&why);
-	if (caches[_i].expected) {
-		ck_assert_str_eq(result, caches[_i].expected);
-		ck_assert_ptr_null(why);
-	} else {
-		ck_assert_ptr_null(result);
-		ck_assert_uint_gt(strlen(why), 0);
-	}
-	mem_free(result);
-}
-END_TEST
-
-START_TEST(without_an_environment_the_cache_is_in_the_home_folder)
-{
-	const char *why = "";
-	clearenv();
-	char *result = file_cache_folder(&why);
-	ck_assert_msg(result || why, "no folder and no reason");
-	if (result) {
-		ck_assert_ptr_nonnull(strstr(result, "/.cache/kudzu"));
-	}
-	mem_free(result);
-}
-END_TEST
-
 SUITE(file)
 {
 	Suite *suite = suite_create("file");
@@ -238,8 +185,6 @@ SUITE(file)
 	tcase_add_loop_test(tc, paths_are_joined_with_one_slash, 0, countof(joins));
 	tcase_add_loop_test(
 		tc, the_folder_of_a_path_is_what_is_before_the_last_slash, 0, countof(folders));
-	tcase_add_loop_test(tc, the_cache_folder_follows_the_environment, 0, countof(caches));
-	tcase_add_test(tc, without_an_environment_the_cache_is_in_the_home_folder);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/base/store_folder.c: whose files are read.  Each case changes a good store, with one entry, in
+ * src/base/store_folder.c, through a store: whose files are read.  Each case changes a good store, with one entry, in
  * one way, and says what its user then gets.  The user is a process without privileges: root may
  * read all, so that what is tested would not show.  Run by root, these can be all cases; run by
  * others, those that change no owners.
  */
 #include "base/common.h"
 
-#include "base/file.h"
+#include "base/store_folder.h"
 #include "support/store_folder.h"
 #include "support/suite.h"
 
@@ -100,7 +100,7 @@ static int use_without_environment(void)
 {
 	clearenv();
 	const char *why;
-	char *folder = file_cache_folder(&why);
+	char *folder = store_folder_path(NULL, &why);
 	bool is_temporary = folder && (strncmp(folder, "/tmp", 4) == 0
 		|| strncmp(folder, "/var/tmp", 8) == 0);
 	return is_temporary ? MADE_SOMETHING : use_path(NULL);
@@ -128,11 +128,7 @@ static void give(const char *path, uid_t owner, mode_t mode)
 
 static void give_all_to_root(void)
 {
-	char folder[160];
 	give(entry(), 0, 0644);
-	strcpy(folder, entry());
-	*strrchr(folder, '/') = '\0';
-	give(folder, 0, 0755);
 	give(store_path, 0, 0755);
 }
 
@@ -220,22 +216,11 @@ static void link_entry_of_root_hard(void)
 	ck_assert_int_eq(link(entry(), outside("entry")), 0);
 }
 
-static void link_two_letters(void)
+static void give_lock_to_root(void)
 {
-	char folder[160];
-	give_entry_to_root();
-	strcpy(folder, entry());
-	*strrchr(folder, '/') = '\0';
-	ck_assert_int_eq(rename(folder, outside("letters")), 0);
-	give(other, 0, 0755);
-	ck_assert_int_eq(symlink(other, folder), 0);
-}
-
-static void give_state_to_root(void)
-{
-	char state[160];
-	snprintf(state, sizeof(state), "%s/state.1", store_path);
-	give(state, 0, 0666);
+	char lock[160];
+	snprintf(lock, sizeof(lock), "%s/lock", store_path);
+	give(lock, 0, 0666);
 }
 
 static const struct {
@@ -263,8 +248,7 @@ static const struct {
 	{link_entry, false, become_user, use, STORE_DAMAGED},
 	{link_entry_of_root, true, become_user, use, STORE_DAMAGED},
 	{link_entry_of_root_hard, true, become_user, use, STORE_FOREIGN},
-	{link_two_letters, true, become_user, use, STORE_FOREIGN},
-	{give_state_to_root, true, become_user, use, NOT_STORED},
+	{give_lock_to_root, true, become_user, use, NOT_STORED},
 	{change_nothing, true, become_nobody_else, use, IS_OFF}, /* root, in the user's folder */
 	{change_nothing, true, become_nobody_else, use_below, IS_OFF},
 	{change_nothing, true, become_setuid, use, IS_OFF},
@@ -295,7 +279,7 @@ enum { MODES = 2 };
 START_TEST(a_setuid_program_has_no_store)
 {
 	static const char *const modes[] = {"755", "4755"};
-	static const char *const said[] = {"0 on\n", "1 the program runs with somebody else's rights (setuid)\n"};
+	static const char *const said[] = {"0 on\n", "1 the program has rights that its user lacks (setuid, setgid or capabilities)\n"};
 	char command[900], line[200] = "";
 	if (geteuid() != 0) {
 		fprintf(stderr, "skipped: only root makes a program of another user\n");

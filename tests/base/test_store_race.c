@@ -8,6 +8,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -201,7 +202,7 @@ START_TEST(a_process_that_was_killed_has_unlocked)
 	}
 	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
 	ck_assert_int_eq(byte, 'y');
-	store_tune.lock_wait_ms = 50;
+	store_lock_wait_ms = 50;
 	ck_assert_ptr_null(store_lock(store, "a", 1)); /* it waits, and gives up */
 	struct store_lock *other = store_lock(store, "b", 1);
 	ck_assert_ptr_nonnull(other);
@@ -225,7 +226,7 @@ START_TEST(unlocking_does_not_wait_for_children)
 		pause();
 	}
 	store_unlock(lock);
-	store_tune.lock_wait_ms = 0;
+	store_lock_wait_ms = 0;
 	lock = store_lock(store, "a", 1);
 	ck_assert_ptr_nonnull(lock);
 	store_unlock(lock);

@@ -109,10 +109,10 @@ enum store_result get_number(struct store *store, unsigned number, size_t size)
 
 const char *entry_path(const void *key, size_t key_size)
 {
-	static char path[sizeof(store_path) + 1 + STORE_NAME_SIZE];
-	char name[STORE_NAME_SIZE];
-	store_name(name, store_key_hash(key, key_size));
-	snprintf(path, sizeof(path), "%s/%s", store_path, name);
+	static char path[sizeof(store_path) + HASH_TEXT_SIZE + 8];
+	char name[HASH_TEXT_SIZE];
+	hash_text(name, hash_of(key, key_size));
+	snprintf(path, sizeof(path), "%s/%s.kz3", store_path, name);
 	return path;
 }
 
@@ -133,7 +133,7 @@ static int64_t bytes;
 
 static int add_bytes(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-	if (kind == FTW_F && strcmp(path + where->base, "state.1") != 0) {
+	if (kind == FTW_F && strcmp(path + where->base, "lock") != 0) {
 		bytes += divide_up(st->st_size, STORE_BLOCK) * STORE_BLOCK;
 	}
 	return 0;

@@ -3,9 +3,10 @@
 #define STORE_FOLDER_H
 
 /* A new folder for the store of each test: a checked fixture, and short forms of what tests do. */
-#include "base/store_inner.h"
+#include "base/store.h"
 
 #include <check.h>
+#include <sys/stat.h>
 
 extern char store_outside[64]; /* a folder for the test alone, of mode 700 */
 extern char store_path[96];    /* the store's, in it; not there at first */
@@ -30,6 +31,8 @@ enum store_result get_number(struct store *store, unsigned number, size_t size);
 /* The key of a number; its size. */
 size_t number_key(char key[32], unsigned number);
 
+/* What an entry's file has before its key, and the unit in which sizes are counted. */
+enum { STORE_HEAD = 48, STORE_BLOCK = 4096 };
 /* The path of the file of a key. */
 const char *entry_path(const void *key, size_t key_size);
 /* In the store's folder: unfinished files; bytes of all entries, in blocks. */
