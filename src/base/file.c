@@ -166,32 +166,6 @@ bool file_is_same(const char *one, const char *other)
 		&& a.st_ino == b.st_ino;
 }
 
-/* Each prefix of the path in turn; it is put together again at once. */
-static kz_status make_folders_of(char *path, kz_error *err)
-{
-	kz_status st = KZ_OK;
-	for (char *end = path; *end && st == KZ_OK;) {
-		end += strspn(end, "/");
-		end += strcspn(end, "/");
-		char saved = *end;
-		*end = '\0';
-		int code = mkdir(path, 0700) == 0 ? 0 : errno;
-		if (code && !file_is_folder(path)) {
-			st = error_os(err, code, "mkdir", "cannot make the folder '%s'", path);
-		}
-		*end = saved;
-	}
-	return st;
-}
-
-kz_status file_make_folders(const char *path, kz_error *err)
-{
-	char *copy = mem_strdup(path);
-	kz_status st = copy ? make_folders_of(copy, err) : error_no_memory(err);
-	mem_free(copy);
-	return st;
-}
-
 char *file_join(const char *folder, const char *name)
 {
 	size_t folder_len = strlen(folder), name_len = strlen(name);

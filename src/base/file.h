@@ -30,8 +30,6 @@ bool file_is_regular(const char *path);
 bool file_is_folder(const char *path);
 /* Whether two names lead to one file or folder, which is there. */
 bool file_is_same(const char *one, const char *other);
-/* Make a folder, and those above it that are not there, for nobody else to see. */
-kz_status file_make_folders(const char *path, kz_error *err);
 /* "folder/name", freed with mem_free; NULL when memory runs out. */
 char *file_join(const char *folder, const char *name);
 /* The folder part of a path, "." if it has none; freed with mem_free. */

@@ -7,18 +7,18 @@
  * it is called by the hash of all that a key of the cache has (key.c: options, compiler, every
  * header that can be reached, by its content), but of the source its #include lines alone.
  *
- * A precompiled header is of use to the process that made it, and NVRTC removes the files when that
- * ends.  The process has a folder of its own in the cache folder, and holds a lock on it as long as
- * it lives; the folders of others whose lock is free are removed.
+ * Only the process that made a precompiled header can use it, and NVRTC removes the files when that
+ * ends.  So each process has a folder of its own in CACHE/pch, and holds a lock on it as long as it
+ * lives.  It removes the folders of others whose lock is free.  NVRTC goes there by path; nobody else
+ * can change where that leads, since all of its folders below CACHE were looked at.
  */
 #include "base/common.h"
 
 #include "cache/pch.h"
 
 #include "base/alloc.h"
-#include "base/env.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/store.h"
 #include "base/store_folder.h"
 #include "base/str.h"
 #include "cache/compiler.h"
@@ -26,144 +26,103 @@
 #include "cache/key.h"
 #include "rtc/nvrtc.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The folder of this process; NULL where there can be none. */
+/* The folder of this process: its name in "pch", "" where there can be none.  Its descriptor is never
+ * closed, for the lock. */
 static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* a fork is another process */
-	char *path;
-} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	char name[64];
+} pch_own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_dots(const char *name)
+/* A folder in one, which is closed; -1 if there is none. */
+static int pch_enter(int folder, const char *name, bool make)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+	const char *why;
+	int below = folder >= 0 ? store_folder_enter(folder, name, make, &why) : -1;
+	if (folder >= 0) {
+		close(folder);
+	}
+	return below;
 }
 
-static DIR *open_folder(int at, const char *name)
+/* The folder "pch" of the cache; -1 if there can be none. */
+static int pch_open(const char *cache)
 {
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-	if (fd >= 0 && !folder) {
-		close(fd);
-	}
-	return folder;
-}
-
-static void remove_files(int at, const char *name)
-{
-	struct dirent *entry;
-	DIR *folder = open_folder(at, name);
-	while (folder && (entry = readdir(folder)) != NULL) {
-		if (!is_dots(entry->d_name)) {
-			unlinkat(dirfd(folder), entry->d_name, 0);
-		}
-	}
-	if (folder) {
-		closedir(folder);
-	}
-	unlinkat(at, name, AT_REMOVEDIR);
+	const char *why;
+	return pch_enter(store_folder_open(cache, STORE_FOLDER_MAKE, &why), "pch", true);
 }
 
 /* Remove the folder of a process that lives no more. */
-static void remove_abandoned(int at, const char *name)
-{
-	struct dirent *entry;
-	DIR *folder = open_folder(at, name);
-	if (folder && flock(dirfd(folder), LOCK_EX | LOCK_NB) == 0) {
-		while ((entry = readdir(folder)) != NULL) {
-			if (!is_dots(entry->d_name)) {
-				remove_files(dirfd(folder), entry->d_name);
-			}
-		}
-		unlinkat(at, name, AT_REMOVEDIR);
-	}
-	if (folder) {
-		closedir(folder);
-	}
-}
-
-static void sweep(const char *path)
-{
-	struct dirent *entry;
-	DIR *folder = open_folder(AT_FDCWD, path);
-	while (folder && (entry = readdir(folder)) != NULL) {
-		if (!is_dots(entry->d_name)) {
-			remove_abandoned(dirfd(folder), entry->d_name);
-		}
-	}
-	if (folder) {
-		closedir(folder);
-	}
-}
-
-/* "folder/PID-TIME", locked; the descriptor stays open, for the lock. */
-static char *make_own_in(const char *folder)
-{
-	struct str path = STR_INIT;
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	str_addf(&path, "%s/%ld-%lld%09ld", folder, (long)getpid(), (long long)now.tv_sec,
-		now.tv_nsec);
-	int fd = -1;
-	if (!path.failed && mkdir(path.data, 0700) == 0) {
-		fd = open(path.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		return str_take(&path);
-	}
-	if (fd >= 0) {
-		close(fd);
-	}
-	str_free(&path);
-	return NULL;
-}
-
-static char *make_own(void)
+static bool pch_remove_abandoned(void *arg, int folder, const char *name)
 {
 	const char *why;
-	const char *off = env_get("KUDZU_CACHE");
-	char *cache = off && strcmp(off, "0") == 0 ? NULL : store_folder_path(NULL, &why);
-	char *folder = cache ? file_join(cache, "pch") : NULL;
-	char *path = NULL;
-	mem_free(cache);
-	if (folder && file_make_folders(folder, NULL) == KZ_OK) {
-		sweep(folder);
-		path = make_own_in(folder);
+	int fd = store_folder_enter(folder, name, false, &why);
+	(void)arg;
+	if (fd >= 0) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			store_folder_delete(folder, name);
+		}
+		close(fd);
 	}
-	mem_free(folder);
-	return path;
+	return true;
 }
 
-/* The folder "own/NAME". */
-static char *subfolder(const char *name)
+/* Make "PID-TIME", locked. */
+static void pch_make_own(const char *cache)
 {
-	pthread_mutex_lock(&own.lock);
-	if (own.pid != getpid()) {
-		mem_free(own.path);
-		own.path = make_own();
-		own.pid = getpid();
+	struct timespec now;
+	int folder = pch_open(cache);
+	pch_own.name[0] = '\0';
+	pch_own.pid = getpid();
+	if (folder < 0) {
+		return;
 	}
-	char *path = own.path ? file_join(own.path, name) : NULL;
-	pthread_mutex_unlock(&own.lock);
-	if (path && mkdir(path, 0700) != 0 && errno != EEXIST) {
-		mem_free(path);
-		path = NULL;
+	store_folder_list(folder, pch_remove_abandoned, NULL);
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(pch_own.name, sizeof(pch_own.name), "%ld-%lld%09ld", (long)getpid(),
+		(long long)now.tv_sec, now.tv_nsec);
+	int fd = pch_enter(folder, pch_own.name, true);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		pch_own.name[0] = '\0';
+		if (fd >= 0) {
+			close(fd);
+		}
 	}
-	return path;
+}
+
+/* The path of the folder NAME in that of this process, which is made; NULL: do without. */
+static char *pch_subfolder(const char *name)
+{
+	struct store *store = store_default();
+	struct str path = STR_INIT;
+	if (!store || store_off(store)) {
+		return NULL;
+	}
+	pthread_mutex_lock(&pch_own.lock);
+	if (pch_own.pid != getpid()) {
+		pch_make_own(store_folder(store));
+	}
+	if (pch_own.name[0]) {
+		int own = pch_enter(pch_open(store_folder(store)), pch_own.name, false);
+		int folder = pch_enter(own, name, true);
+		if (folder >= 0) {
+			str_addf(&path, "%s/pch/%s/%s", store_folder(store), pch_own.name, name);
+			close(folder);
+		}
+	}
+	pthread_mutex_unlock(&pch_own.lock);
+	return path.len ? str_take(&path) : NULL;
 }
 
 /* Only the #include lines of a source; "" if there are none that one can tell. */
-static char *include_lines(const char *source)
+static char *pch_include_lines(const char *source)
 {
 	struct includes includes;
 	struct str text = STR_INIT;
@@ -186,7 +145,7 @@ static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *req
 	struct rtc_request headers = *request;
 	struct key key;
 	char name[HASH_TEXT_SIZE] = "";
-	char *lines = nvrtc->GetPCHCreateStatus ? include_lines(request->source) : NULL;
+	char *lines = nvrtc->GetPCHCreateStatus ? pch_include_lines(request->source) : NULL;
 	headers.source = lines;
 	if (lines && *lines && compiler_get(&compiler, NULL) == KZ_OK
 	    && key_make(&key, &headers, NULL, compiler, true)) {
@@ -196,7 +155,7 @@ static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *req
 		key_free(&key);
 	}
 	mem_free(lines);
-	return *name ? subfolder(name) : NULL;
+	return *name ? pch_subfolder(name) : NULL;
 }
 
 kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
@@ -206,7 +165,7 @@ kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, 
 	char *folder = request->pch && rtc_request_check(request, NULL) == KZ_OK
 		&& nvrtc_open(&nvrtc, NULL) == KZ_OK ? pch_folder(nvrtc, request) : NULL;
 	inner.pch_folder = folder;
-	kz_status status = rtc_compile(out, &inner, err);
+	kz_status st = rtc_compile(out, &inner, err);
 	mem_free(folder);
-	return status;
+	return st;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +167,33 @@ START_TEST(a_folder_that_vanishes_does_no_harm)
 }
 END_TEST
 
+/* Through a link NVRTC would write in another folder, and what is there would be removed. */
+START_TEST(a_folder_that_is_a_link_is_not_used)
+{
+	const char *text = HEADER(1234);
+	char path[120], elsewhere[100], victim[160];
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	snprintf(path, sizeof(path), "%s/cache", folder);
+	setenv("KUDZU_CACHE_DIR", path, 1);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+	ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+	snprintf(victim, sizeof(victim), "%s/victim", elsewhere);
+	ck_assert_int_eq(mkdir(victim, 0700), 0);
+	strcat(path, "/pch");
+	if (_i == 0) {
+		ck_assert_int_eq(symlink(elsewhere, path), 0);
+	} else {
+		ck_assert_int_eq(rename(elsewhere, path), 0);
+		ck_assert_int_eq(chmod(path, 0770), 0);
+	}
+	expect(&request, "1234", true);
+	expect(&request, "1234", true);
+	ck_assert_uint_eq(count_files(_i == 0 ? "elsewhere/*" : "cache/pch/*"), 1);
+	ck_assert_uint_eq(count_files("*/*/*/*"), 0);
+}
+END_TEST
+
 START_TEST(folders_of_processes_that_ended_are_removed)
 {
 	const char *text = HEADER(1234);
@@ -252,6 +280,7 @@ SUITE(pch)
 	tcase_add_test(tc, a_header_on_disk_that_changes_is_read_again);
 	tcase_add_test(tc, what_comes_before_and_the_options_count);
 	tcase_add_test(tc, a_folder_that_vanishes_does_no_harm);
+	tcase_add_loop_test(tc, a_folder_that_is_a_link_is_not_used, 0, 2);
 	tcase_add_test(tc, folders_of_processes_that_ended_are_removed);
 	tcase_add_test(tc, too_little_room_grows);
 	tcase_add_test(tc, errors_are_those_of_the_source);

@@ -9,6 +9,8 @@
 #include "support/suite.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,14 +189,88 @@ START_TEST(why_knows_the_name_of_a_kept_source)
 }
 END_TEST
 
-START_TEST(a_place_that_cannot_be_written_is_told)
+/* What is wrong with a folder; each gets its path. */
+
+static void make_file(const char *path)
+{
+	fclose(fopen(path, "w"));
+}
+
+static void make_open_to_group(const char *path)
+{
+	ck_assert(mkdir(path, 0700) == 0 || errno == EEXIST);
+	ck_assert_int_eq(chmod(path, 0770), 0);
+}
+
+static void make_foreign(const char *path)
+{
+	ck_assert(mkdir(path, 0700) == 0 || errno == EEXIST);
+	if (chown(path, 65534, 65534) != 0) {
+		fprintf(stderr, "skipped: only root makes a folder of another user\n");
+		ck_assert_int_eq(chmod(path, 0777), 0);
+	}
+}
+
+static char elsewhere[PATH_MAX];
+
+/* To a folder with sources, which are more than may be kept. */
+static void make_link(const char *path)
+{
+	char file[PATH_MAX + 80];
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+	ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(file, sizeof(file), "%s/0123456789abcdef0123456789abcde%d-kernel.cu",
+			elsewhere, i);
+		make_file(file);
+	}
+	keep_size_max = 0;
+	ck_assert_int_eq(symlink(elsewhere, path), 0);
+}
+
+static const struct {
+	const char *name; /* "" is the cache folder */
+	void (*make)(const char *path);
+	const char *said;
+} wrong[] = {
+	{"", make_file, "expected a folder"},
+	{"", make_link, "expected a folder"},
+	{"", make_open_to_group, "can be written by others"},
+	{"", make_foreign, ""},
+	{"/sources", make_file, "expected a folder"},
+	{"/sources", make_link, "expected a folder"},
+	{"/sources", make_open_to_group, "can be written by others"},
+	{"/sources", make_foreign, ""},
+};
+
+START_TEST(nothing_is_kept_in_a_folder_that_others_may_lead_us_to)
 {
 	char *path = NULL;
-	char file[PATH_MAX];
-	snprintf(file, sizeof(file), "%s/file", folder);
-	fclose(fopen(file, "w"));
-	setenv("KUDZU_CACHE_DIR", file, 1);
-	fails(keep_source(&path, source, NULL, &err), KZ_IO, "cannot make the folder");
+	char at[PATH_MAX];
+	snprintf(at, sizeof(at), "%s/cache", folder);
+	setenv("KUDZU_CACHE_DIR", at, 1);
+	if (*wrong[_i].name) {
+		ck_assert_int_eq(mkdir(at, 0700), 0);
+	}
+	strcat(at, wrong[_i].name);
+	wrong[_i].make(at);
+	fails(keep_source(&path, source, NULL, &err), KZ_IO, wrong[_i].said);
+	ck_assert_ptr_null(path);
+	if (wrong[_i].make == make_link) {
+		DIR *list = opendir(elsewhere);
+		int count = 0;
+		while (readdir(list)) {
+			count++;
+		}
+		closedir(list);
+		ck_assert_int_eq(count, 4); /* nothing came, nothing went */
+	}
+}
+END_TEST
+
+START_TEST(a_relative_cache_folder_is_told)
+{
+	char *path = NULL;
 	setenv("KUDZU_CACHE_DIR", "relative", 1);
 	fails(keep_source(&path, source, NULL, &err), KZ_IO, "KUDZU_CACHE_DIR is not an absolute");
 	ck_assert_ptr_null(path);
@@ -228,7 +304,9 @@ SUITE(keep)
 	tcase_add_test(tc, a_changed_file_is_written_again);
 	tcase_add_test(tc, what_is_kept_has_a_limit);
 	tcase_add_test(tc, why_knows_the_name_of_a_kept_source);
-	tcase_add_test(tc, a_place_that_cannot_be_written_is_told);
+	tcase_add_loop_test(tc, nothing_is_kept_in_a_folder_that_others_may_lead_us_to, 0,
+		countof(wrong));
+	tcase_add_test(tc, a_relative_cache_folder_is_told);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
 	suite_add_tcase(suite, tc);
 	return suite;
