@@ -8,15 +8,12 @@
  * kernel has to be compiled; programs that have it linked in, as the tests, use that.  The library
  * exports one name, the table jit_llvm_calls.
  */
+#include "base/clock.h"
 #include "cpu/ptx/ptx.h"
-
-#include <time.h>
 
 static inline double jit_now_ms(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return 1e3 * (double)ts.tv_sec + 1e-6 * (double)ts.tv_nsec;
+	return 1e-6 * (double)clock_now_ns();
 }
 
 /* What one PTX module's kernels are compiled with.  Not thread-safe. */

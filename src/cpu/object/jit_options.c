@@ -8,29 +8,22 @@
 #include "cpu/object/jit_options.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "cpu/object/log.h"
 #include "cpu/ptx/image.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static int64_t now_ns(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 void jit_options_start(struct jit_options *options)
 {
-	options->started_ns = now_ns();
+	options->started_ns = clock_now_ns();
 }
 
 void jit_options_stop(struct jit_options *options)
 {
-	options->spent_ms += (float)(now_ns() - options->started_ns) / 1e6f;
+	options->spent_ms += (float)(clock_now_ns() - options->started_ns) / 1e6f;
 	if (options->wall_time != NULL) {
 		memcpy(options->wall_time, &options->spent_ms, sizeof(options->spent_ms));
 	}

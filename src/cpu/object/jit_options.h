@@ -21,7 +21,7 @@ struct jit_options {
 	struct log_buffer error;
 	struct log_buffer info;
 	void **wall_time;           /* a float: ms */
-	int64_t started_ns;
+	uint64_t started_ns;
 	float spent_ms;
 	const char **symbol_names;  /* extern variables that live at addresses of the caller */
 	void **symbol_addresses;

@@ -10,6 +10,7 @@
  */
 #include "base/common.h"
 
+#include "base/clock.h"
 #include "cpu/runtime/rt_atom.h"
 #include "cpu/runtime/rt_collect.h"
 #include "cpu/runtime/rt_mbarrier.h"
@@ -18,14 +19,11 @@
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static uint64_t rt_clock(struct rt_warp *warp)
 {
-	struct timespec ts;
 	(void)warp;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+	return clock_now_ns();
 }
 
 static double rt_compute(uint32_t op, volatile double a, volatile double b, volatile double c)
