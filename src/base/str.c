@@ -4,14 +4,16 @@
 
 #include "base/alloc.h"
 
+#include <ctype.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Twice as much as before, or some more than a long text needs: twice that would be new pages.  Apart,
  * for most that is added fits. */
-__attribute__((noinline)) static bool grow(struct str *s, size_t need)
+__attribute__((noinline)) static bool str_grow(struct str *s, size_t need)
 {
 	size_t cap, twice;
 	if (!size_add(&cap, need, need / 8) || !size_mul(&twice, s->cap, 2)) {
@@ -38,7 +40,7 @@ static bool str_reserve(struct str *s, size_t more)
 		s->failed = true;
 		return false;
 	}
-	return need <= s->cap || grow(s, need);
+	return need <= s->cap || str_grow(s, need);
 }
 
 void str_addn(struct str *s, const char *text, size_t len)
@@ -150,6 +152,37 @@ double str_number(const char *text, char **end)
 	double number = strtod(text, end);
 	locale_leave(locales);
 	return number;
+}
+
+bool str_plain_number(double *out, const char *text, const char **end)
+{
+	char *rest;
+	if (!isdigit((unsigned char)*text) && *text != '.') {
+		return false;
+	}
+	*out = str_number(text, &rest);
+	*end = rest;
+	return rest != text;
+}
+
+bool str_size(int64_t *out, const char *text)
+{
+	static const char units[] = "KMGT";
+	double number;
+	const char *end;
+	if (!str_plain_number(&number, text, &end)) {
+		return false;
+	}
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit) {
+		number = ldexp(number, 10 * (int)(unit - units + 1));
+		end++;
+	}
+	if (*end || !(number >= 1 && number < 0x1p62)) {
+		return false;
+	}
+	*out = (int64_t)number;
+	return true;
 }
 
 void str_clear(struct str *s)

@@ -33,6 +33,12 @@ int str_format(char *out, size_t size, const char *format, ...) printf_like(3, 4
 int str_formatv(char *out, size_t size, const char *format, va_list args) printf_like(3, 0);
 /* strtod, likewise. */
 double str_number(const char *text, char **end);
+/* The same for what users write: false unless the text begins with a digit or a point, for strtod takes
+ * blanks, signs and names. */
+bool str_plain_number(double *out, const char *text, const char **end);
+/* A number of bytes as users write it, "512" or "1.5G": K, M, G and T, of either case, are powers of 1024.
+ * False for other text, and for less than 1 or more than 2^62. */
+bool str_size(int64_t *out, const char *text);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);
 
