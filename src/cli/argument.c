@@ -54,7 +54,8 @@ struct reader {
 };
 
 __attribute__((format(printf, 4, 5)))
-static bool fail(struct reader *reader, const char *at, size_t length, const char *format, ...)
+static bool argument_fail(struct reader *reader, const char *at, size_t length,
+	const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -65,7 +66,7 @@ static bool fail(struct reader *reader, const char *at, size_t length, const cha
 	return false;
 }
 
-static int shown(size_t length)
+static int argument_shown(size_t length)
 {
 	return (int)(length < 60 ? length : 60);
 }
@@ -90,7 +91,7 @@ const char *argument_dtype_name(kz_dtype dtype)
 	return NULL;
 }
 
-static bool read_type(struct argument *out, struct reader *reader, size_t length)
+static bool argument_read_type(struct argument *out, struct reader *reader, size_t length)
 {
 	const char *text = reader->text;
 	out->dtype = argument_dtype(text, length);
@@ -100,38 +101,40 @@ static bool read_type(struct argument *out, struct reader *reader, size_t length
 	for (size_t i = 0; i < COUNT(aliases); i++) {
 		if (strlen(aliases[i].name) == length
 		    && strncmp(aliases[i].name, text, length) == 0) {
-			return fail(reader, text, length, "'%s' is called %s here", aliases[i].name,
-				aliases[i].ours);
+			return argument_fail(reader, text, length, "'%s' is called %s here",
+				aliases[i].name, aliases[i].ours);
 		}
 	}
-	return fail(reader, text, length, "expected a type such as i32 or f32, got '%.*s'",
-		shown(length), text);
+	return argument_fail(reader, text, length, "expected a type such as i32 or f32, got '%.*s'",
+		argument_shown(length), text);
 }
 
 /* Numbers with commas between them; only their form is looked at. */
-static bool read_list(struct argument *out, struct reader *reader, const char *at, int64_t *count)
+static bool argument_read_list(
+	struct argument *out, struct reader *reader, const char *at, int64_t *count)
 {
 	char element[NUMERAL_MAX_SIZE], why[160];
 	size_t length;
 	out->values = at;
 	for (*count = 1;; ++*count) {
 		if (!numeral_read(element, out->dtype, at, &length, why, sizeof(why))) {
-			return fail(reader, at, length, "%s", why);
+			return argument_fail(reader, at, length, "%s", why);
 		}
 		at += length;
 		if (*at == '\0') {
 			return true;
 		}
 		if (*at != ',') {
-			return fail(reader, at, strcspn(at, ","), "expected a comma, got '%.*s'",
-				shown(strcspn(at, ",")), at);
+			return argument_fail(reader, at, strcspn(at, ","),
+				"expected a comma, got '%.*s'", argument_shown(strcspn(at, ",")),
+				at);
 		}
 		at++;
 	}
 }
 
 /* "4x4]" */
-static bool read_shape(struct argument *out, struct reader *reader, const char **at)
+static bool argument_read_shape(struct argument *out, struct reader *reader, const char **at)
 {
 	out->count = 1;
 	out->shape.ndim = 0;
@@ -141,30 +144,31 @@ static bool read_shape(struct argument *out, struct reader *reader, const char *
 		errno = 0;
 		long long extent = isdigit((unsigned char)*number) ? strtoll(number, &end, 10) : -1;
 		if (extent < 0) {
-			return fail(reader, number, *number != '\0',
+			return argument_fail(reader, number, *number != '\0',
 				"expected an extent, as in f32[16] and f32[4x4]");
 		}
 		*at = end;
 		if (out->shape.ndim == KZ_MAX_DIMS) {
-			return fail(reader, number, (size_t)(end - number),
+			return argument_fail(reader, number, (size_t)(end - number),
 				"more than %d extents", KZ_MAX_DIMS);
 		}
 		out->shape.dims[out->shape.ndim++] = extent;
 		if (errno || __builtin_mul_overflow(out->count, extent, &out->count)
 		    || out->count > INT64_MAX / NUMERAL_MAX_SIZE) {
-			return fail(reader, number, (size_t)(end - number), "the array is too large");
+			return argument_fail(
+				reader, number, (size_t)(end - number), "the array is too large");
 		}
 		if (*end == ']') {
 			++*at;
 			return true;
 		}
 		if (*end != 'x') {
-			return fail(reader, end, *end != '\0', "expected 'x' or ']'");
+			return argument_fail(reader, end, *end != '\0', "expected 'x' or ']'");
 		}
 	}
 }
 
-static bool read_random(struct argument *out, struct reader *reader, const char *at)
+static bool argument_read_random(struct argument *out, struct reader *reader, const char *at)
 {
 	char *end = NULL;
 	out->fill = FILL_RANDOM;
@@ -174,84 +178,90 @@ static bool read_random(struct argument *out, struct reader *reader, const char 
 	errno = 0;
 	out->seed = isdigit((unsigned char)at[1]) ? strtoull(at + 1, &end, 10) : 0;
 	if (!end || *end != '\0' || errno) {
-		return fail(reader, at + 1, strlen(at + 1), "expected a seed, a number from 0 on");
+		return argument_fail(
+			reader, at + 1, strlen(at + 1), "expected a seed, a number from 0 on");
 	}
 	return true;
 }
 
-static bool read_arange(struct argument *out, struct reader *reader, const char *at)
+static bool argument_read_arange(struct argument *out, struct reader *reader, const char *at)
 {
 	out->fill = FILL_ARANGE;
 	if (out->count > 0 && (uint64_t)(out->count - 1) > numeral_max(out->dtype)) {
-		return fail(reader, at, strlen(at), "%lld does not fit %s",
+		return argument_fail(reader, at, strlen(at), "%lld does not fit %s",
 			(long long)(out->count - 1), argument_dtype_name(out->dtype));
 	}
 	return true;
 }
 
-static bool read_numbers(struct argument *out, struct reader *reader, const char *at)
+static bool argument_read_numbers(struct argument *out, struct reader *reader, const char *at)
 {
 	int64_t count;
-	if (!read_list(out, reader, at, &count)) {
-		if (isalpha((unsigned char)*at) && strchr(at, ',') == NULL) {
-			return fail(reader, at, strlen(at), "expected arange, random, eye or numbers, "
-				"got '%.*s'", shown(strlen(at)), at);
+	if (!argument_read_list(out, reader, at, &count)) {
+		if (isalpha((unsigned char)*at) && !strchr(at, ',')) {
+			return argument_fail(reader, at, strlen(at),
+				"expected arange, random, eye or numbers, "
+				"got '%.*s'",
+				argument_shown(strlen(at)), at);
 		}
 		return false;
 	}
 	out->fill = count == 1 ? FILL_VALUE : FILL_LIST;
 	if (count > 1 && count != out->count) {
-		return fail(reader, at, strlen(at), "expected %lld value%s, or one for all, got %lld",
-			(long long)out->count, out->count == 1 ? "" : "s", (long long)count);
+		return argument_fail(reader, at, strlen(at),
+			"expected %lld value%s, or one for all, got %lld", (long long)out->count,
+			out->count == 1 ? "" : "s", (long long)count);
 	}
 	return true;
 }
 
 /* What comes after "f32[4x4]". */
-static bool read_fill(struct argument *out, struct reader *reader, const char *at)
+static bool argument_read_fill(struct argument *out, struct reader *reader, const char *at)
 {
 	if (*at == '\0') {
 		out->fill = FILL_ZEROS;
 		return true;
 	}
 	if (*at != '=') {
-		return fail(reader, at, strlen(at), "expected '=' or the end");
+		return argument_fail(reader, at, strlen(at), "expected '=' or the end");
 	}
 	at++;
 	if (strcmp(at, "arange") == 0) {
-		return read_arange(out, reader, at);
+		return argument_read_arange(out, reader, at);
 	}
 	if (strncmp(at, "random", 6) == 0 && (at[6] == '\0' || at[6] == ':')) {
-		return read_random(out, reader, at + 6);
+		return argument_read_random(out, reader, at + 6);
 	}
 	if (strcmp(at, "eye") == 0) {
 		out->fill = FILL_EYE;
-		return out->shape.ndim == 2 || fail(reader, at, 3,
+		return out->shape.ndim == 2 || argument_fail(reader, at, 3,
 			"eye is a matrix, as in f64[8x8]");
 	}
-	return read_numbers(out, reader, at);
+	return argument_read_numbers(out, reader, at);
 }
 
-static bool read_file(struct argument *out, struct reader *reader)
+static bool argument_read_file(struct argument *out, struct reader *reader)
 {
 	out->kind = ARGUMENT_FILE;
 	out->values = reader->text + 1;
-	return *out->values != '\0' || fail(reader, out->values, 0, "expected a file behind '@'");
+	return *out->values != '\0'
+		|| argument_fail(reader, out->values, 0, "expected a file behind '@'");
 }
 
 /* A number that says no type. */
-static bool read_number(struct argument *out, struct reader *reader)
+static bool argument_read_number(struct argument *out, struct reader *reader)
 {
 	const char *text = reader->text;
 	out->kind = ARGUMENT_NUMBER;
 	out->dtype = KZ_F64;
 	if (isdigit((unsigned char)*text) || *text == '-' || *text == '+' || *text == '.'
 	    || strncmp(text, "inf", 3) == 0 || strncmp(text, "nan", 3) == 0) {
-		return read_list(out, reader, text, &out->count)
-			&& (out->count == 1 || fail(reader, text, strlen(text),
+		return argument_read_list(out, reader, text, &out->count)
+			&& (out->count == 1 || argument_fail(reader, text, strlen(text),
 				"several numbers need a type, as in f32:1,2,3,4"));
 	}
-	return fail(reader, text, strlen(text), "expected an argument such as i32:5, f32[16]=arange, "
+	return argument_fail(reader, text, strlen(text),
+		"expected an argument such as i32:5, f32[16]=arange, "
 		"@file.npy or null");
 }
 
@@ -262,7 +272,7 @@ bool argument_parse(struct argument *out, const char *text, struct argument_faul
 	const char *at = text + word + 1;
 	memset(out, 0, sizeof(*out));
 	if (*text == '@') {
-		return read_file(out, &reader);
+		return argument_read_file(out, &reader);
 	}
 	if (strcmp(text, "null") == 0) {
 		out->kind = ARGUMENT_NULL;
@@ -270,18 +280,20 @@ bool argument_parse(struct argument *out, const char *text, struct argument_faul
 	}
 	if (text[word] == ':') {
 		out->kind = ARGUMENT_SCALAR;
-		return read_type(out, &reader, word) && read_list(out, &reader, at, &out->count);
+		return argument_read_type(out, &reader, word)
+			&& argument_read_list(out, &reader, at, &out->count);
 	}
 	if (text[word] == '[') {
 		out->kind = ARGUMENT_ARRAY;
-		return read_type(out, &reader, word) && read_shape(out, &reader, &at)
-			&& read_fill(out, &reader, at);
+		return argument_read_type(out, &reader, word)
+			&& argument_read_shape(out, &reader, &at)
+			&& argument_read_fill(out, &reader, at);
 	}
-	return read_number(out, &reader);
+	return argument_read_number(out, &reader);
 }
 
 /* splitmix64, public domain: as good as this needs, and the same everywhere. */
-static uint64_t next_random(uint64_t *state)
+static uint64_t argument_next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -289,11 +301,11 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-static void fill_random(const struct argument *argument, char *out, size_t size)
+static void argument_fill_random(const struct argument *argument, char *out, size_t size)
 {
 	uint64_t state = argument->seed;
 	for (int64_t i = 0; i < argument->count; i++, out += size) {
-		uint64_t bits = next_random(&state);
+		uint64_t bits = argument_next_random(&state);
 		if (numeral_is_integer(argument->dtype)) {
 			numeral_store(out, argument->dtype, bits % (argument->dtype == KZ_BOOL ? 2 : 100));
 		} else {
@@ -302,7 +314,7 @@ static void fill_random(const struct argument *argument, char *out, size_t size)
 	}
 }
 
-static void fill_list(const struct argument *argument, char *out, size_t size)
+static void argument_fill_list(const struct argument *argument, char *out, size_t size)
 {
 	const char *at = argument->values;
 	size_t length;
@@ -319,11 +331,11 @@ void argument_fill(const struct argument *argument, void *out)
 	char value[NUMERAL_MAX_SIZE] = {0}, *at = out;
 	size_t length;
 	if (argument->kind == ARGUMENT_SCALAR || argument->fill == FILL_LIST) {
-		fill_list(argument, out, size);
+		argument_fill_list(argument, out, size);
 		return;
 	}
 	if (argument->fill == FILL_RANDOM) {
-		fill_random(argument, out, size);
+		argument_fill_random(argument, out, size);
 		return;
 	}
 	if (argument->fill == FILL_VALUE) {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-static int fail(kz_error *err)
+static int cache_fail(kz_error *err)
 {
 	report_error(err);
 	kz_error_clear(err);
@@ -32,7 +32,7 @@ struct totals {
 	int used;
 };
 
-static int print_entry(void *arg, const kz_cache_entry *entry)
+static int cache_print_entry(void *arg, const kz_cache_entry *entry)
 {
 	char when[32] = "?";
 	time_t seconds = (time_t)(entry->used_ns / 1000000000);
@@ -46,7 +46,7 @@ static int print_entry(void *arg, const kz_cache_entry *entry)
 	return 0;
 }
 
-static int count_entry(void *arg, const kz_cache_entry *entry)
+static int cache_count_entry(void *arg, const kz_cache_entry *entry)
 {
 	struct totals *totals = arg;
 	int i = 0;
@@ -64,27 +64,27 @@ static int count_entry(void *arg, const kz_cache_entry *entry)
 	return 0;
 }
 
-static int list_main(void)
+static int cache_list_main(void)
 {
 	kz_error err = KZ_ERROR_INIT;
-	return kz_cache_list(print_entry, NULL, &err) ? fail(&err) : CLI_OK;
+	return kz_cache_list(cache_print_entry, NULL, &err) ? cache_fail(&err) : CLI_OK;
 }
 
-static int stats_main(void)
+static int cache_stats_main(void)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
 	struct totals totals = {.used = 0};
 	if (kz_cache_stats(&figures, &err)) {
-		return fail(&err);
+		return cache_fail(&err);
 	}
 	printf("folder  %s\n", figures.folder ? figures.folder : "none");
 	if (figures.why_off) {
 		printf("off     %s\n", figures.why_off);
 		return CLI_OK;
 	}
-	if (kz_cache_list(count_entry, &totals, &err)) {
-		return fail(&err);
+	if (kz_cache_list(cache_count_entry, &totals, &err)) {
+		return cache_fail(&err);
 	}
 	for (int i = 0; i < totals.used; i++) {
 		const struct kind *kind = &totals.kinds[i];
@@ -95,19 +95,19 @@ static int stats_main(void)
 	return CLI_OK;
 }
 
-static int clear_main(void)
+static int cache_clear_main(void)
 {
 	kz_error err = KZ_ERROR_INIT;
 	int64_t count = 0;
 	if (kz_cache_clear(&count, &err)) {
-		return fail(&err);
+		return cache_fail(&err);
 	}
 	printf("removed %" PRId64 " file%s\n", count, count == 1 ? "" : "s");
 	return CLI_OK;
 }
 
 /* What the words after `why` say; NULL if they make no sense. */
-static const char *read_question(struct source_options *question, int argc, char **argv)
+static const char *cache_read_question(struct source_options *question, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"arch", required_argument, NULL, 'a'},
@@ -131,13 +131,13 @@ static const char *read_question(struct source_options *question, int argc, char
 
 enum { ANSWER = 4096 };
 
-static bool is_hit(const char *answer)
+static bool cache_is_hit(const char *answer)
 {
 	return strncmp(answer, "hit", 3) == 0;
 }
 
 /* How many lines it has: the fewer, the less is different. */
-static int lines_of(const char *answer)
+static int cache_lines_of(const char *answer)
 {
 	int lines = 0;
 	for (const char *at = answer; *at; at++) {
@@ -148,7 +148,7 @@ static int lines_of(const char *answer)
 
 /* Without a name both are asked about: the file's, as the command `compile` gives, and none, as programs
  * do; what is there counts, else what is more like it. */
-static int why(const struct source_options *question, const char *source, const char *file)
+static int cache_why(const struct source_options *question, const char *source, const char *file)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
@@ -162,18 +162,19 @@ static int why(const struct source_options *question, const char *source, const 
 	}
 	int status = CLI_FAILED;
 	if (st) {
-		status = fail(&err);
+		status = cache_fail(&err);
 	} else {
-		bool none = !is_hit(answers[0])
-			&& (is_hit(answers[1]) || lines_of(answers[1]) < lines_of(answers[0]));
+		bool none = !cache_is_hit(answers[0])
+			&& (cache_is_hit(answers[1])
+				|| cache_lines_of(answers[1]) < cache_lines_of(answers[0]));
 		fputs(answers[none], stdout);
-		status = is_hit(answers[none]) ? CLI_OK : CLI_FAILED;
+		status = cache_is_hit(answers[none]) ? CLI_OK : CLI_FAILED;
 	}
 	kz_device_close(dev);
 	return status;
 }
 
-static int why_main(int argc, char **argv)
+static int cache_why_main(int argc, char **argv)
 {
 	static char name[] = "kudzu cache why";
 	struct source_options question;
@@ -185,9 +186,9 @@ static int why_main(int argc, char **argv)
 		fprintf(stderr, "%s: out of memory\n", name);
 		status = CLI_FAILED;
 	} else {
-		const char *file = read_question(&question, argc, argv);
+		const char *file = cache_read_question(&question, argc, argv);
 		if (file && source_open(&source, "cache why", file)) {
-			status = why(&question, source.data, file);
+			status = cache_why(&question, source.data, file);
 			source_close(&source);
 		}
 	}
@@ -200,10 +201,11 @@ int cache_main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} commands[] = {{"list", list_main}, {"stats", stats_main}, {"clear", clear_main}};
+	} commands[] = {{"list", cache_list_main}, {"stats", cache_stats_main},
+		{"clear", cache_clear_main}};
 	const char *what = argc > 1 ? argv[1] : "";
 	if (strcmp(what, "why") == 0) {
-		return why_main(argc - 1, argv + 1);
+		return cache_why_main(argc - 1, argv + 1);
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		if (strcmp(what, commands[i].name) == 0 && argc == 2) {

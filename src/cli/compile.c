@@ -35,7 +35,7 @@ struct task {
 
 /* The command line */
 
-static bool read_jobs(struct task *task, const char *text)
+static bool compile_read_jobs(struct task *task, const char *text)
 {
 	char *end = NULL;
 	task->jobs = strtol(text, &end, 10);
@@ -47,7 +47,7 @@ static bool read_jobs(struct task *task, const char *text)
 }
 
 /* False, after saying why, for words that are no options. */
-static bool read_words(struct task *task, int argc, char **argv)
+static bool compile_read_words(struct task *task, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"arch", required_argument, NULL, 'a'},
@@ -61,7 +61,7 @@ static bool read_words(struct task *task, int argc, char **argv)
 	for (int c; (c = getopt_long(argc, argv, "a:j:o:I:D:", options, NULL)) != -1;) {
 		if (c == 'o') {
 			task->output = optarg;
-		} else if (c == 'j' ? !read_jobs(task, optarg)
+		} else if (c == 'j' ? !compile_read_jobs(task, optarg)
 				: !source_options_take(&task->source, c, optarg)) {
 			return false;
 		}
@@ -72,7 +72,7 @@ static bool read_words(struct task *task, int argc, char **argv)
 }
 
 /* What an output is to be, by its name: its architecture begins so. */
-static const char *prefix_of(const char *output)
+static const char *compile_prefix_of(const char *output)
 {
 	static const struct {
 		const char *suffix;
@@ -88,9 +88,9 @@ static const char *prefix_of(const char *output)
 }
 
 /* The architecture that suits the output: that of --arch, of this kind.  False: there is none. */
-static bool choose_arch(struct task *task)
+static bool compile_choose_arch(struct task *task)
 {
-	const char *prefix = prefix_of(task->output);
+	const char *prefix = compile_prefix_of(task->output);
 	const char *arch = task->source.compile.arch;
 	const char *number = arch ? strchr(arch, '_') : NULL;
 	if (prefix && number) {
@@ -106,14 +106,14 @@ static bool choose_arch(struct task *task)
 }
 
 /* Whether the options go together; says what does not. */
-static bool check_task(struct task *task)
+static bool compile_check_task(struct task *task)
 {
 	const char *problem = NULL;
 	if (task->count == 0) {
 		problem = "no file given";
 	} else if (task->output && task->count > 1) {
 		problem = "-o is for one file";
-	} else if (task->output && !choose_arch(task)) {
+	} else if (task->output && !compile_choose_arch(task)) {
 		problem = "-o needs an architecture, -a sm_90 for a .cubin; what else it is may be "
 			"said by its name, .ptx or .ltoir";
 	}
@@ -167,7 +167,7 @@ static bool compile_file(const struct task *task, kz_device *dev, int index)
 }
 
 /* Into the cache, several at a time.  What fails here fails again below, and is told there. */
-static void warm_up(const struct task *task, kz_device *dev)
+static void compile_warm_up(const struct task *task, kz_device *dev)
 {
 	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
 	kz_warm_up_source *list = calloc((size_t)task->count, sizeof(*list));
@@ -185,7 +185,7 @@ static void warm_up(const struct task *task, kz_device *dev)
 	free(list);
 }
 
-static bool open_sources(struct task *task)
+static bool compile_open_sources(struct task *task)
 {
 	bool ok = true; /* what can be read is compiled in any case */
 	for (int i = 0; i < task->count; i++) {
@@ -200,13 +200,13 @@ static int compile_all(struct task *task)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	bool readable = open_sources(task), ok = true;
+	bool readable = compile_open_sources(task), ok = true;
 	if (!task->source.compile.arch && !task->output && kz_device_open(&dev, NULL, &err)) {
 		report_error(&err);
 		kz_error_clear(&err);
 		ok = false;
 	} else {
-		warm_up(task, dev);
+		compile_warm_up(task, dev);
 		for (int i = 0; i < task->count; i++) {
 			ok = compile_file(task, dev, i) && ok;
 		}
@@ -226,7 +226,8 @@ int compile_main(int argc, char **argv)
 	if (!source_options_init(&task.source, argc) || !task.sources || !task.each) {
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else {
-		status = read_words(&task, argc, argv) && check_task(&task) ? compile_all(&task)
+		status = compile_read_words(&task, argc, argv) && compile_check_task(&task)
+			? compile_all(&task)
 			: CLI_USAGE;
 	}
 	source_options_finish(&task.source);

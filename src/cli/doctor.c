@@ -24,7 +24,7 @@ static const struct look {
 	[KZ_VERDICT_PROBLEM] = {"!!", "\033[31m"},
 };
 
-static int topic_width(const kz_diagnosis *diagnosis)
+static int doctor_topic_width(const kz_diagnosis *diagnosis)
 {
 	size_t width = 0;
 	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
@@ -34,14 +34,14 @@ static int topic_width(const kz_diagnosis *diagnosis)
 	return (int)width;
 }
 
-static void print_mark(kz_verdict verdict, bool colour)
+static void doctor_print_mark(kz_verdict verdict, bool colour)
 {
 	const struct look *look = &looks[verdict];
 	printf("%s%s%s", colour ? look->colour : "", look->mark, colour ? "\033[0m" : "");
 }
 
 /* The lines of a log below the text that they explain. */
-static void print_log(const char *log, int width)
+static void doctor_print_log(const char *log, int width)
 {
 	while (*log) {
 		size_t length = strcspn(log, "\n");
@@ -50,16 +50,16 @@ static void print_log(const char *log, int width)
 	}
 }
 
-static void print_findings(const kz_diagnosis *diagnosis)
+static void doctor_print_findings(const kz_diagnosis *diagnosis)
 {
 	bool colour = report_wants_colour(STDOUT_FILENO);
-	int width = topic_width(diagnosis);
+	int width = doctor_topic_width(diagnosis);
 	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
 		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
-		print_mark(finding->verdict, colour);
+		doctor_print_mark(finding->verdict, colour);
 		printf("  %-*s  %s\n", width, finding->topic, finding->text);
 		if (finding->log) {
-			print_log(finding->log, width);
+			doctor_print_log(finding->log, width);
 		}
 		if (finding->fix) {
 			printf("    %-*s  fix: %s\n", width, "", finding->fix);
@@ -67,12 +67,12 @@ static void print_findings(const kz_diagnosis *diagnosis)
 	}
 	bool usable = kz_diagnosis_usable(diagnosis);
 	putchar('\n');
-	print_mark(usable ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, colour);
+	doctor_print_mark(usable ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, colour);
 	printf("  kernels can%s run here\n", usable ? "" : "not");
 }
 
 /* A string of JSON; null for NULL.  What is not ASCII is UTF-8 already. */
-static void print_string(const char *text)
+static void doctor_print_string(const char *text)
 {
 	if (!text) {
 		fputs("null", stdout);
@@ -92,31 +92,31 @@ static void print_string(const char *text)
 	putchar('"');
 }
 
-static void print_member(const char *name, const char *text, const char *end)
+static void doctor_print_member(const char *name, const char *text, const char *end)
 {
 	printf("      \"%s\": ", name);
-	print_string(text);
+	doctor_print_string(text);
 	printf("%s\n", end);
 }
 
-static void print_json(const kz_diagnosis *diagnosis)
+static void doctor_print_json(const kz_diagnosis *diagnosis)
 {
 	static const char *const verdicts[] = {
 		[KZ_VERDICT_OK] = "ok", [KZ_VERDICT_NOTE] = "note", [KZ_VERDICT_PROBLEM] = "problem",
 	};
 	int64_t count = kz_diagnosis_count(diagnosis);
 	printf("{\n  \"version\": ");
-	print_string(kz_version_string());
+	doctor_print_string(kz_version_string());
 	printf(",\n  \"usable\": %s,\n  \"findings\": [\n",
 		kz_diagnosis_usable(diagnosis) ? "true" : "false");
 	for (int64_t i = 0; i < count; i++) {
 		const kz_finding *finding = kz_diagnosis_finding(diagnosis, i);
 		printf("    {\n");
-		print_member("verdict", verdicts[finding->verdict], ",");
-		print_member("topic", finding->topic, ",");
-		print_member("text", finding->text, ",");
-		print_member("fix", finding->fix, ",");
-		print_member("log", finding->log, "");
+		doctor_print_member("verdict", verdicts[finding->verdict], ",");
+		doctor_print_member("topic", finding->topic, ",");
+		doctor_print_member("text", finding->text, ",");
+		doctor_print_member("fix", finding->fix, ",");
+		doctor_print_member("log", finding->log, "");
 		printf("    }%s\n", i + 1 < count ? "," : "");
 	}
 	printf("  ]\n}\n");
@@ -137,9 +137,9 @@ int doctor_main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	if (json) {
-		print_json(diagnosis);
+		doctor_print_json(diagnosis);
 	} else {
-		print_findings(diagnosis);
+		doctor_print_findings(diagnosis);
 	}
 	int status = kz_diagnosis_usable(diagnosis) ? CLI_OK : CLI_FAILED;
 	kz_diagnosis_release(diagnosis);

@@ -37,7 +37,7 @@ struct dump {
 	FILE *out;             /* in memory: who reads us may end us, and the folder must go first */
 };
 
-static bool read_stage(struct dump *dump, const char *text)
+static bool dump_read_stage(struct dump *dump, const char *text)
 {
 	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
 		if (strcmp(text, stages[i].name) == 0) {
@@ -49,7 +49,7 @@ static bool read_stage(struct dump *dump, const char *text)
 	return false;
 }
 
-static bool read_words(struct dump *dump, int argc, char **argv)
+static bool dump_read_words(struct dump *dump, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"stage", required_argument, NULL, 'S'},
@@ -63,7 +63,7 @@ static bool read_words(struct dump *dump, int argc, char **argv)
 	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
 		if (c == 'k') {
 			dump->kernel = optarg;
-		} else if (c == 'S' ? !read_stage(dump, optarg)
+		} else if (c == 'S' ? !dump_read_stage(dump, optarg)
 				: !source_options_take(&dump->source, c, optarg)) {
 			return false;
 		}
@@ -78,7 +78,7 @@ static bool read_words(struct dump *dump, int argc, char **argv)
 
 /* The driver's folder */
 
-static bool make_folder(struct dump *dump)
+static bool dump_make_folder(struct dump *dump)
 {
 	const char *tmp = secure_getenv("TMPDIR");
 	snprintf(dump->folder, sizeof(dump->folder), "%s/kudzu-dump-XXXXXX",
@@ -92,7 +92,7 @@ static bool make_folder(struct dump *dump)
 	return setenv("KUDZU_CPU_DUMP", dump->folder, 1) == 0;
 }
 
-static void remove_folder(struct dump *dump)
+static void dump_remove_folder(struct dump *dump)
 {
 	DIR *folder = *dump->folder ? opendir(dump->folder) : NULL;
 	if (!folder) {
@@ -108,7 +108,7 @@ static void remove_folder(struct dump *dump)
 }
 
 /* The driver cuts what is longer. */
-static bool print_file(const struct dump *dump, const char *symbol)
+static bool dump_print_file(const struct dump *dump, const char *symbol)
 {
 	char path[PATH_MAX + 256];
 	size_t size = 0;
@@ -127,7 +127,7 @@ static bool print_file(const struct dump *dump, const char *symbol)
 /* PTX */
 
 /* From the line that declares an entry to its closing brace. */
-static bool print_entry(FILE *out, const char *ptx, const char *symbol)
+static bool dump_print_entry(FILE *out, const char *ptx, const char *symbol)
 {
 	size_t length = strlen(symbol);
 	for (const char *at = ptx; (at = strstr(at, ".entry ")); at++) {
@@ -148,7 +148,7 @@ static bool print_entry(FILE *out, const char *ptx, const char *symbol)
 	return false;
 }
 
-static const char *symbol_of(const kz_image *image, const char *kernel)
+static const char *dump_symbol_of(const kz_image *image, const char *kernel)
 {
 	for (int64_t i = 0; i < kz_image_kernel_count(image); i++) {
 		if (strcmp(kz_image_kernel_name(image, i), kernel) == 0) {
@@ -158,7 +158,7 @@ static const char *symbol_of(const kz_image *image, const char *kernel)
 	return kernel;
 }
 
-static int print_kernel(const struct dump *dump, kz_module *mod, const char *kernel_name,
+static int dump_print_kernel(const struct dump *dump, kz_module *mod, const char *kernel_name,
 	kz_error *err)
 {
 	kz_kernel *kernel = NULL;
@@ -167,18 +167,18 @@ static int print_kernel(const struct dump *dump, kz_module *mod, const char *ker
 	    || kz_kernel_describe(kernel, &info, err)) {
 		return report_status(err);
 	}
-	const char *symbol = symbol_of(kz_module_get_image(mod), kz_kernel_name(kernel));
-	bool ok = dump->stage->suffix ? print_file(dump, symbol)
-		: print_entry(dump->out, kz_module_image(mod, NULL), symbol);
+	const char *symbol = dump_symbol_of(kz_module_get_image(mod), kz_kernel_name(kernel));
+	bool ok = dump->stage->suffix ? dump_print_file(dump, symbol)
+		: dump_print_entry(dump->out, kz_module_image(mod, NULL), symbol);
 	return ok ? CLI_OK : CLI_FAILED;
 }
 
-static int print_module(const struct dump *dump, kz_module *mod, kz_error *err)
+static int dump_print_module(const struct dump *dump, kz_module *mod, kz_error *err)
 {
 	int64_t size = 0;
 	int status = CLI_OK;
 	if (dump->kernel) {
-		return print_kernel(dump, mod, dump->kernel, err);
+		return dump_print_kernel(dump, mod, dump->kernel, err);
 	}
 	if (!dump->stage->suffix) {
 		const char *text = kz_module_image(mod, &size);
@@ -190,7 +190,7 @@ static int print_module(const struct dump *dump, kz_module *mod, kz_error *err)
 		return CLI_USAGE;
 	}
 	for (int64_t i = 0; i < kz_module_kernel_count(mod) && status == CLI_OK; i++) {
-		status = print_kernel(dump, mod, kz_module_kernel_name(mod, i), err);
+		status = dump_print_kernel(dump, mod, kz_module_kernel_name(mod, i), err);
 	}
 	return status;
 }
@@ -207,7 +207,7 @@ static int dump_source(struct dump *dump, const struct source *source)
 		status = report_status(&err);
 	} else {
 		report_log(kz_module_log(mod));
-		status = print_module(dump, mod, &err);
+		status = dump_print_module(dump, mod, &err);
 	}
 	report_error(&err);
 	kz_error_clear(&err);
@@ -226,10 +226,10 @@ static int dump_file(struct dump *dump, const char *path)
 		return CLI_USAGE;
 	}
 	dump->out = open_memstream(&text, &size);
-	if (dump->out && (!dump->stage->suffix || make_folder(dump))) {
+	if (dump->out && (!dump->stage->suffix || dump_make_folder(dump))) {
 		status = dump_source(dump, &source);
 	}
-	remove_folder(dump);
+	dump_remove_folder(dump);
 	if (!dump->out || fclose(dump->out)) {
 		fprintf(stderr, "%s: out of memory\n", name);
 		status = CLI_FAILED;
@@ -249,7 +249,8 @@ int dump_main(int argc, char **argv)
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else {
 		dump->stage = &stages[0];
-		status = read_words(dump, argc, argv) ? dump_file(dump, argv[optind]) : CLI_USAGE;
+		status = dump_read_words(dump, argc, argv) ? dump_file(dump, argv[optind])
+							   : CLI_USAGE;
 	}
 	if (dump) {
 		source_options_finish(&dump->source);

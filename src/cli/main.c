@@ -135,7 +135,7 @@ static const struct command {
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
-static const struct command *find_command(const char *name)
+static const struct command *main_find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(commands[i].name, name) == 0) {
@@ -146,7 +146,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static int print_help(void)
+static int main_print_help(void)
 {
 	printf("usage: kudzu COMMAND\n"
 		"       kudzu --help | --version\n"
@@ -160,7 +160,7 @@ static int print_help(void)
 	return CLI_OK;
 }
 
-static int explain(const struct command *command)
+static int main_explain(const struct command *command)
 {
 	printf("usage: kudzu %s\n\n%s", command->synopsis, command->details);
 	return CLI_OK;
@@ -169,28 +169,28 @@ static int explain(const struct command *command)
 static int help_main(int argc, char **argv)
 {
 	if (argc == 1) {
-		return print_help();
+		return main_print_help();
 	}
-	const struct command *command = find_command(argv[1]);
-	return command ? explain(command) : CLI_USAGE;
+	const struct command *command = main_find_command(argv[1]);
+	return command ? main_explain(command) : CLI_USAGE;
 }
 
-static int print_version(void)
+static int main_print_version(void)
 {
 	printf("kudzu %s\n", kz_version_string());
 	return CLI_OK;
 }
 
-static int run_command(int argc, char **argv)
+static int main_run_command(int argc, char **argv)
 {
-	const struct command *command = find_command(argv[0]);
+	const struct command *command = main_find_command(argv[0]);
 	if (!command) {
 		return CLI_USAGE;
 	}
 	bool foreign = command->max_arguments == ANY_NUMBER;
 	for (int i = 1; i < (foreign && argc > 2 ? 2 : argc); i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			return explain(command);
+			return main_explain(command);
 		}
 	}
 	if (!foreign && argc - 1 > command->max_arguments) {
@@ -201,7 +201,7 @@ static int run_command(int argc, char **argv)
 	return command->run(argc, argv);
 }
 
-static int dispatch(int argc, char **argv)
+static int main_dispatch(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"help", no_argument, NULL, 'h'},
@@ -213,9 +213,9 @@ static int dispatch(int argc, char **argv)
 	/* "+": stop at the command, what follows is its own. */
 	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
 	case 'h':
-		return print_help();
+		return main_print_help();
 	case 'V':
-		return print_version();
+		return main_print_version();
 	case -1:
 		break;
 	default:
@@ -225,12 +225,12 @@ static int dispatch(int argc, char **argv)
 		fprintf(stderr, "kudzu: no command given; `kudzu --help` lists them\n");
 		return CLI_USAGE;
 	}
-	return run_command(argc - optind, argv + optind);
+	return main_run_command(argc - optind, argv + optind);
 }
 
 int main(int argc, char **argv)
 {
-	int status = dispatch(argc, argv);
+	int status = main_dispatch(argc, argv);
 	/* An answer that did not get out is no answer: `kudzu doctor >/dev/full`. */
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("kudzu: standard output");

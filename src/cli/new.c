@@ -39,7 +39,7 @@ static const struct template {
 };
 
 /* What the Makefile calls by that name already. */
-static bool is_taken(const char *name)
+static bool new_is_taken(const char *name)
 {
 	static const char *const taken[] = {"run", "clean", "Makefile", "main.c", "kernel.cu",
 		"kernel.inc", "README.md"};
@@ -52,23 +52,23 @@ static bool is_taken(const char *name)
 }
 
 /* The program's name, the last part of the folder's; NULL, after saying why, if it cannot be one. */
-static const char *check_name(const char *path)
+static const char *new_check_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	bool ok = isalnum((unsigned char)*name) && !is_taken(name);
+	bool ok = isalnum((unsigned char)*name) && !new_is_taken(name);
 	for (const char *c = name; *c; c++) {
 		ok = ok && (isalnum((unsigned char)*c) || strchr("_-.", *c));
 	}
 	if (!ok) {
 		fprintf(stderr, "kudzu new: '%s' cannot be the name of a program: expected letters, "
 			"digits, _ - and .%s\n", name,
-			is_taken(name) ? ", and no name that the Makefile has" : "");
+			new_is_taken(name) ? ", and no name that the Makefile has" : "");
 	}
 	return ok ? name : NULL;
 }
 
-static bool fill(FILE *file, const char *text, const char *name)
+static bool new_fill(FILE *file, const char *text, const char *name)
 {
 	static const char mark[] = "@NAME@";
 	for (const char *at; (at = strstr(text, mark)); text = at + strlen(mark)) {
@@ -79,7 +79,8 @@ static bool fill(FILE *file, const char *text, const char *name)
 	return !ferror(file);
 }
 
-static bool write_template(const char *folder, const struct template *template, const char *name)
+static bool new_write_template(
+	const char *folder, const struct template *template, const char *name)
 {
 	size_t size = strlen(folder) + strlen(template->file) + 2;
 	char *path = malloc(size);
@@ -88,7 +89,7 @@ static bool write_template(const char *folder, const struct template *template, 
 		snprintf(path, size, "%s/%s", folder, template->file);
 		file = fopen(path, "wxe");
 	}
-	bool ok = file && fill(file, template->text, name);
+	bool ok = file && new_fill(file, template->text, name);
 	ok = (!file || fclose(file) == 0) && ok;
 	if (!ok) {
 		fprintf(stderr, "kudzu new: cannot write '%s/%s': %s\n", folder, template->file,
@@ -105,7 +106,7 @@ int new_main(int argc, char **argv)
 		fprintf(stderr, "kudzu new: expected a name; see `kudzu help new`\n");
 		return CLI_USAGE;
 	}
-	const char *name = check_name(folder);
+	const char *name = new_check_name(folder);
 	if (!name) {
 		return CLI_USAGE;
 	}
@@ -116,7 +117,7 @@ int new_main(int argc, char **argv)
 		return code == EEXIST ? CLI_USAGE : CLI_FAILED;
 	}
 	for (size_t i = 0; i < sizeof(templates) / sizeof(*templates); i++) {
-		if (!write_template(folder, &templates[i], name)) {
+		if (!new_write_template(folder, &templates[i], name)) {
 			return CLI_FAILED;
 		}
 	}

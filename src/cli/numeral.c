@@ -46,7 +46,7 @@ uint64_t numeral_max(kz_dtype dtype)
 /* Floats */
 
 /* A double as a float of 16 bits. */
-static uint16_t narrow(double value, int mantissa, int bias)
+static uint16_t numeral_narrow(double value, int mantissa, int bias)
 {
 	int exponent;
 	uint32_t infinite = (uint32_t)(2 * bias + 1) << mantissa;
@@ -72,7 +72,7 @@ static uint16_t narrow(double value, int mantissa, int bias)
 }
 
 /* One float, or one half of a complex number. */
-static size_t store_float(void *out, kz_dtype dtype, double value, float single)
+static size_t numeral_store_float(void *out, kz_dtype dtype, double value, float single)
 {
 	uint16_t bits;
 	switch (dtype) {
@@ -85,20 +85,21 @@ static size_t store_float(void *out, kz_dtype dtype, double value, float single)
 		memcpy(out, &single, sizeof(single));
 		return sizeof(single);
 	default:
-		bits = dtype == KZ_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
+		bits = dtype == KZ_F16 ? numeral_narrow(value, 10, 15)
+				       : numeral_narrow(value, 7, 127);
 		memcpy(out, &bits, sizeof(bits));
 		return sizeof(bits);
 	}
 }
 
-static void store_real(void *out, kz_dtype dtype, double value, float single)
+static void numeral_store_real(void *out, kz_dtype dtype, double value, float single)
 {
 	memset(out, 0, (size_t)kz_dtype_size(dtype));
-	store_float(out, dtype, value, single);
+	numeral_store_float(out, dtype, value, single);
 }
 
 /* Whether a finite number becomes an infinite element. */
-static bool is_beyond(kz_dtype dtype, double value, float single)
+static bool numeral_is_beyond(kz_dtype dtype, double value, float single)
 {
 	return isfinite(value)
 		&& ((dtype == KZ_F16 && fabs(value) >= 65520)
@@ -107,16 +108,16 @@ static bool is_beyond(kz_dtype dtype, double value, float single)
 }
 
 /* How much of a text looks like a number, for messages. */
-static size_t word_length(const char *text)
+static size_t numeral_word_length(const char *text)
 {
 	size_t length = strcspn(text, ",");
 	return length ? length : *text != '\0';
 }
 
-static bool refuse(char *why, size_t why_size, const char *expected, const char *text,
+static bool numeral_refuse(char *why, size_t why_size, const char *expected, const char *text,
 	size_t *length)
 {
-	*length = word_length(text);
+	*length = numeral_word_length(text);
 	if (*length == 0 || *text == ',') {
 		snprintf(why, why_size, "expected %s", expected);
 	} else {
@@ -126,7 +127,8 @@ static bool refuse(char *why, size_t why_size, const char *expected, const char 
 	return false;
 }
 
-static bool does_not_fit(char *why, size_t why_size, kz_dtype dtype, const char *text, size_t length)
+static bool numeral_does_not_fit(
+	char *why, size_t why_size, kz_dtype dtype, const char *text, size_t length)
 {
 	int shown = (int)(length < 60 ? length : 60);
 	if (numeral_is_integer(dtype)) {
@@ -139,7 +141,7 @@ static bool does_not_fit(char *why, size_t why_size, kz_dtype dtype, const char 
 }
 
 /* Only what begins as a number: strtod would skip blanks. */
-static bool read_real(double *value, float *single, const char *text, const char **end)
+static bool numeral_read_real(double *value, float *single, const char *text, const char **end)
 {
 	char *stop = NULL;
 	if (isspace((unsigned char)*text)) {
@@ -152,7 +154,7 @@ static bool read_real(double *value, float *single, const char *text, const char
 }
 
 /* The imaginary part behind the real one: +2j; none is 0. */
-static bool read_imaginary(double *value, float *single, const char **end)
+static bool numeral_read_imaginary(double *value, float *single, const char **end)
 {
 	const char *stop;
 	*value = 0;
@@ -160,85 +162,88 @@ static bool read_imaginary(double *value, float *single, const char **end)
 	if (**end != '+' && **end != '-') {
 		return true;
 	}
-	if (!read_real(value, single, *end, &stop) || *stop != 'j') {
+	if (!numeral_read_real(value, single, *end, &stop) || *stop != 'j') {
 		return false;
 	}
 	*end = stop + 1;
 	return true;
 }
 
-static bool read_float(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
-	size_t why_size)
+static bool numeral_read_float(
+	void *out, kz_dtype dtype, const char *text, size_t *length, char *why, size_t why_size)
 {
 	bool complex = dtype == KZ_C64 || dtype == KZ_C128;
 	const char *expected = complex ? "a number such as 2.5 or 1+2j" : "a number";
 	double value[2] = {0, 0};
 	float single[2] = {0, 0};
 	const char *end;
-	if (!read_real(&value[0], &single[0], text, &end)
-	    || (complex && !read_imaginary(&value[1], &single[1], &end))) {
-		return refuse(why, why_size, expected, text, length);
+	if (!numeral_read_real(&value[0], &single[0], text, &end)
+	    || (complex && !numeral_read_imaginary(&value[1], &single[1], &end))) {
+		return numeral_refuse(why, why_size, expected, text, length);
 	}
 	*length = (size_t)(end - text);
-	if (is_beyond(dtype, value[0], single[0]) || is_beyond(dtype, value[1], single[1])
-	    || (isinf(value[0]) && isdigit((unsigned char)end[-1]))) {
-		return does_not_fit(why, why_size, dtype, text, *length);
+	if (numeral_is_beyond(dtype, value[0], single[0])
+		|| numeral_is_beyond(dtype, value[1], single[1])
+		|| (isinf(value[0]) && isdigit((unsigned char)end[-1]))) {
+		return numeral_does_not_fit(why, why_size, dtype, text, *length);
 	}
-	size_t size = store_float(out, dtype, value[0], single[0]);
+	size_t size = numeral_store_float(out, dtype, value[0], single[0]);
 	if (complex) {
-		store_float((char *)out + size, dtype, value[1], single[1]);
+		numeral_store_float((char *)out + size, dtype, value[1], single[1]);
 	}
 	return true;
 }
 
 /* Integers */
 
-static bool read_integer(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
-	size_t why_size)
+static bool numeral_read_integer(
+	void *out, kz_dtype dtype, const char *text, size_t *length, char *why, size_t why_size)
 {
 	const char *digits = text + (*text == '-' || *text == '+');
 	bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')
 		&& isxdigit((unsigned char)digits[2]);
 	char *end = NULL;
 	if (!isdigit((unsigned char)*digits)) {
-		return refuse(why, why_size, "an integer", text, length);
+		return numeral_refuse(why, why_size, "an integer", text, length);
 	}
 	errno = 0;
 	unsigned long long size = strtoull(digits, &end, hex ? 16 : 10);
 	if (*end == '.' || *end == 'e' || *end == 'E') {
-		return refuse(why, why_size, "an integer", text, length);
+		return numeral_refuse(why, why_size, "an integer", text, length);
 	}
 	*length = (size_t)(end - text);
 	bool fits = errno == 0 && (*text == '-'
 		? size <= 0 - (unsigned long long)limits[dtype].min : size <= limits[dtype].max);
 	if (!fits) {
-		return does_not_fit(why, why_size, dtype, text, *length);
+		return numeral_does_not_fit(why, why_size, dtype, text, *length);
 	}
 	numeral_store(out, dtype, *text == '-' ? 0 - (uint64_t)size : size);
 	return true;
 }
 
-static bool read_bool(void *out, const char *text, size_t *length, char *why, size_t why_size)
+static bool numeral_read_bool(
+	void *out, const char *text, size_t *length, char *why, size_t why_size)
 {
 	static const char *const words[] = {"0", "1", "false", "true"};
-	*length = word_length(text);
+	*length = numeral_word_length(text);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (strlen(words[i]) == *length && strncmp(text, words[i], *length) == 0) {
 			numeral_store(out, KZ_BOOL, i % 2);
 			return true;
 		}
 	}
-	return refuse(why, why_size, "0, 1, false or true", text, length);
+	return numeral_refuse(why, why_size, "0, 1, false or true", text, length);
 }
 
 bool numeral_read(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
 	size_t why_size)
 {
 	if (dtype == KZ_BOOL) {
-		return read_bool(out, text, length, why, why_size);
+		return numeral_read_bool(out, text, length, why, why_size);
 	}
-	return numeral_is_integer(dtype) ? read_integer(out, dtype, text, length, why, why_size)
-		: read_float(out, dtype, text, length, why, why_size);
+	return numeral_is_integer(dtype)
+		? numeral_read_integer(out, dtype, text, length, why, why_size)
+		: numeral_read_float(out, dtype, text, length, why, why_size);
 }
 
 void numeral_store(void *out, kz_dtype dtype, uint64_t value)
@@ -247,7 +252,7 @@ void numeral_store(void *out, kz_dtype dtype, uint64_t value)
 	uint16_t half = (uint16_t)value;
 	uint8_t byte = (uint8_t)value;
 	if (!numeral_is_integer(dtype)) {
-		store_real(out, dtype, (double)value, (float)value);
+		numeral_store_real(out, dtype, (double)value, (float)value);
 		return;
 	}
 	switch (kz_dtype_size(dtype)) {
@@ -271,5 +276,5 @@ void numeral_store_fraction(void *out, kz_dtype dtype, uint64_t bits)
 	int kept = dtype == KZ_F16 ? 11 : dtype == KZ_BF16 ? 8
 		: dtype == KZ_F32 || dtype == KZ_C64 ? 24 : 53;
 	double value = ldexp((double)(bits >> (64 - kept)), -kept);
-	store_real(out, dtype, value, (float)value);
+	numeral_store_real(out, dtype, value, (float)value);
 }

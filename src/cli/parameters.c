@@ -19,12 +19,12 @@ struct piece {
 	size_t length;
 };
 
-static bool is_word(char c)
+static bool parameters_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static struct piece trim(const char *from, const char *to)
+static struct piece parameters_trim(const char *from, const char *to)
 {
 	while (from < to && isspace((unsigned char)*from)) {
 		from++;
@@ -35,13 +35,13 @@ static struct piece trim(const char *from, const char *to)
 	return (struct piece){from, (size_t)(to - from)};
 }
 
-static bool piece_is(struct piece piece, const char *text)
+static bool parameters_piece_is(struct piece piece, const char *text)
 {
 	return strlen(text) == piece.length && strncmp(piece.at, text, piece.length) == 0;
 }
 
 /* The end of a comment or literal that begins here; `at` if none does. */
-static const char *skip_dead(const char *at)
+static const char *parameters_skip_dead(const char *at)
 {
 	const char *end;
 	if (at[0] == '/' && at[1] == '/') {
@@ -62,24 +62,26 @@ static const char *skip_dead(const char *at)
 
 /* Split what is between parentheses, the opening one read, at its commas; `end` is set to the closing
  * one.  SIZE_MAX if that is missing, or there are too many. */
-static size_t split(struct piece pieces[PARAMETERS_MAX], const char *at, const char **end)
+static size_t parameters_split(
+	struct piece pieces[PARAMETERS_MAX], const char *at, const char **end)
 {
 	size_t count = 0;
 	int depth = 0;
 	const char *start = at;
 	while (*at) {
-		const char *live = skip_dead(at);
+		const char *live = parameters_skip_dead(at);
 		if (live != at) {
 			at = live;
 			continue;
 		}
-		bool closes = strchr(")]}>", *at) != NULL;
+		bool closes = strchr(")]}>", *at);
 		if (depth == 0 && (*at == ',' || *at == ')')) {
-			struct piece piece = trim(start, at);
+			struct piece piece = parameters_trim(start, at);
 			if (count == PARAMETERS_MAX) {
 				return SIZE_MAX;
 			}
-			if (*at == ',' || count > 0 || (piece.length && !piece_is(piece, "void"))) {
+			if (*at == ',' || count > 0
+				|| (piece.length && !parameters_piece_is(piece, "void"))) {
 				pieces[count++] = piece;
 			}
 			start = at + 1;
@@ -96,7 +98,7 @@ static size_t split(struct piece pieces[PARAMETERS_MAX], const char *at, const c
 
 /* Types: what is between the last pair of parentheses of the signature. */
 
-static const char *list_of(const char *signature)
+static const char *parameters_list_of(const char *signature)
 {
 	const char *at = signature + strlen(signature);
 	int depth = 0;
@@ -110,7 +112,7 @@ static const char *list_of(const char *signature)
 	return NULL;
 }
 
-static void copy_piece(char *out, size_t size, struct piece piece)
+static void parameters_copy_piece(char *out, size_t size, struct piece piece)
 {
 	if (piece.length < size) {
 		memcpy(out, piece.at, piece.length);
@@ -118,19 +120,20 @@ static void copy_piece(char *out, size_t size, struct piece piece)
 	}
 }
 
-static void read_types(struct parameters *out, const char *signature)
+static void parameters_read_types(struct parameters *out, const char *signature)
 {
 	struct piece pieces[PARAMETERS_MAX];
-	const char *list = list_of(signature), *end;
-	size_t count = list ? split(pieces, list + 1, &end) : SIZE_MAX;
-	if (count == SIZE_MAX || (count == 1 && piece_is(pieces[0], "..."))) {
+	const char *list = parameters_list_of(signature), *end;
+	size_t count = list ? parameters_split(pieces, list + 1, &end) : SIZE_MAX;
+	if (count == SIZE_MAX || (count == 1 && parameters_piece_is(pieces[0], "..."))) {
 		return;
 	}
 	out->known = true;
 	out->count = count;
 	for (size_t i = 0; i < count; i++) {
 		if (*pieces[i].at != '?') {
-			copy_piece(out->items[i].type, sizeof(out->items[i].type), pieces[i]);
+			parameters_copy_piece(
+				out->items[i].type, sizeof(out->items[i].type), pieces[i]);
 		}
 	}
 }
@@ -138,23 +141,23 @@ static void read_types(struct parameters *out, const char *signature)
 /* Names */
 
 /* The kernel's own name: "scale" of "ns::scale<float, 4>(float *)". */
-static struct piece own_name(const char *signature)
+static struct piece parameters_own_name(const char *signature)
 {
 	const char *end = signature + strcspn(signature, "<(");
 	while (end > signature && isspace((unsigned char)end[-1])) {
 		end--;
 	}
 	const char *start = end;
-	while (start > signature && is_word(start[-1])) {
+	while (start > signature && parameters_is_word(start[-1])) {
 		start--;
 	}
 	return (struct piece){start, (size_t)(end - start)};
 }
 
-static bool is_one_of(struct piece word, const char *const *words, size_t count)
+static bool parameters_is_one_of(struct piece word, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (piece_is(word, words[i])) {
+		if (parameters_piece_is(word, words[i])) {
 			return true;
 		}
 	}
@@ -162,7 +165,7 @@ static bool is_one_of(struct piece word, const char *const *words, size_t count)
 }
 
 /* "x" of "const float *__restrict__ x[4] = ..."; nothing of a lone type. */
-static struct piece declared_name(struct piece item)
+static struct piece parameters_declared_name(struct piece item)
 {
 	static const char *const words[] = {"const", "volatile", "__restrict__", "restrict",
 		"struct", "int", "char", "short", "long", "unsigned", "signed", "float", "double",
@@ -172,7 +175,7 @@ static struct piece declared_name(struct piece item)
 	bool typed = false, ends_in_name = false; /* something before it is a type */
 	int depth = 0;
 	for (const char *at = item.at, *limit = at + item.length; at < limit;) {
-		const char *live = skip_dead(at);
+		const char *live = parameters_skip_dead(at);
 		if (live != at || isspace((unsigned char)*at)) {
 			at = live != at ? live : at + 1;
 			continue;
@@ -181,31 +184,32 @@ static struct piece declared_name(struct piece item)
 			break;
 		}
 		typed = typed || *at == '*' || *at == '&' || *at == '>'
-			|| (ends_in_name && !is_one_of(name, words, QUALIFIERS));
+			|| (ends_in_name && !parameters_is_one_of(name, words, QUALIFIERS));
 		typed = typed && *at != ':';
 		depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
 		const char *start = at;
-		while (at < limit && is_word(*at)) {
+		while (at < limit && parameters_is_word(*at)) {
 			at++;
 		}
 		name = (struct piece){start, (size_t)(at - start)};
 		ends_in_name = at > start;
 		at += at == start;
 	}
-	bool is_type = !typed || isdigit((unsigned char)*name.at) || is_one_of(name, words, WORDS);
+	bool is_type = !typed || isdigit((unsigned char)*name.at)
+		|| parameters_is_one_of(name, words, WORDS);
 	return !ends_in_name || is_type ? (struct piece){"", 0} : name;
 }
 
 /* The next word, and whether a parenthesis follows; false at the end of the declaration. */
-static bool next_word(struct piece *word, const char **at)
+static bool parameters_next_word(struct piece *word, const char **at)
 {
 	while (**at && **at != '{' && **at != ';') {
-		const char *live = skip_dead(*at);
+		const char *live = parameters_skip_dead(*at);
 		if (live != *at) {
 			*at = live;
-		} else if (is_word(**at)) {
+		} else if (parameters_is_word(**at)) {
 			const char *start = *at;
-			while (is_word(**at)) {
+			while (parameters_is_word(**at)) {
 				++*at;
 			}
 			*word = (struct piece){start, (size_t)(*at - start)};
@@ -221,25 +225,25 @@ static bool next_word(struct piece *word, const char **at)
 }
 
 /* Behind __global__: the names, if it is this kernel with as many parameters. */
-static bool take_declaration(struct parameters *out, struct piece kernel, const char *at)
+static bool parameters_take_declaration(struct parameters *out, struct piece kernel, const char *at)
 {
 	struct piece word, pieces[PARAMETERS_MAX];
 	const char *end;
-	while (next_word(&word, &at)) {
+	while (parameters_next_word(&word, &at)) {
 		if (*at != '(') {
 			continue;
 		}
 		bool mine = word.length == kernel.length
 			&& strncmp(word.at, kernel.at, word.length) == 0;
-		size_t count = split(pieces, at + 1, &end);
+		size_t count = parameters_split(pieces, at + 1, &end);
 		if (count == SIZE_MAX || (mine && count != out->count)) {
 			return false;
 		}
 		if (mine) {
 			for (size_t i = 0; i < count; i++) {
-				struct piece name = declared_name(pieces[i]);
+				struct piece name = parameters_declared_name(pieces[i]);
 				if (name.length) {
-					copy_piece(out->items[i].name,
+					parameters_copy_piece(out->items[i].name,
 						sizeof(out->items[i].name), name);
 				}
 			}
@@ -250,22 +254,22 @@ static bool take_declaration(struct parameters *out, struct piece kernel, const 
 	return false;
 }
 
-static void read_names(struct parameters *out, struct piece kernel, const char *source)
+static void parameters_read_names(struct parameters *out, struct piece kernel, const char *source)
 {
 	static const char mark[] = "__global__";
 	for (const char *at = source; *at;) {
-		const char *live = skip_dead(at);
+		const char *live = parameters_skip_dead(at);
 		if (live != at) {
 			at = live;
-		} else if (!is_word(*at)) {
+		} else if (!parameters_is_word(*at)) {
 			at++;
 		} else {
 			const char *start = at;
-			while (is_word(*at)) {
+			while (parameters_is_word(*at)) {
 				at++;
 			}
-			if (piece_is((struct piece){start, (size_t)(at - start)}, mark)
-			    && take_declaration(out, kernel, at)) {
+			if (parameters_piece_is((struct piece){start, (size_t)(at - start)}, mark)
+			    && parameters_take_declaration(out, kernel, at)) {
 				return;
 			}
 		}
@@ -275,12 +279,12 @@ static void read_names(struct parameters *out, struct piece kernel, const char *
 void parameters_read(struct parameters *out, const char *signature, const char *source)
 {
 	memset(out, 0, sizeof(*out));
-	read_types(out, signature);
+	parameters_read_types(out, signature);
 	for (size_t i = 0; i < PARAMETERS_MAX; i++) {
 		snprintf(out->items[i].name, sizeof(out->items[i].name), "arg%zu", i + 1);
 	}
 	if (source && out->known) {
-		read_names(out, own_name(signature), source);
+		parameters_read_names(out, parameters_own_name(signature), source);
 	}
 }
 

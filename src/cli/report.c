@@ -39,7 +39,7 @@ static const struct {
 };
 
 /* Whether a line has nothing but a caret and blanks. */
-static bool is_caret(const char *line, size_t length)
+static bool report_is_caret(const char *line, size_t length)
 {
 	size_t carets = 0;
 	for (size_t i = 0; i < length; i++) {
@@ -51,9 +51,9 @@ static bool is_caret(const char *line, size_t length)
 	return carets == 1;
 }
 
-static void colour_line(FILE *out, const char *line, size_t length)
+static void report_colour_line(FILE *out, const char *line, size_t length)
 {
-	if (is_caret(line, length)) {
+	if (report_is_caret(line, length)) {
 		fprintf(out, GREEN "%.*s" PLAIN, (int)length, line);
 		return;
 	}
@@ -81,7 +81,7 @@ char *report_colour(const char *text, bool colour)
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 		if (colour) {
-			colour_line(file, text, length);
+			report_colour_line(file, text, length);
 		} else {
 			fwrite(text, 1, length, file);
 		}

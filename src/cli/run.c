@@ -25,7 +25,7 @@ static char name[] = "kudzu run"; /* getopt's messages begin with it */
 
 /* The command line */
 
-static bool read_count(int64_t *out, int64_t least, const char *option, const char *text,
+static bool run_read_count(int64_t *out, int64_t least, const char *option, const char *text,
 	const char *expected)
 {
 	char *end = NULL;
@@ -40,7 +40,7 @@ static bool read_count(int64_t *out, int64_t least, const char *option, const ch
 }
 
 /* "8,8" */
-static bool read_dim(kz_dim3 *out, const char *option, const char *text)
+static bool run_read_dim(kz_dim3 *out, const char *option, const char *text)
 {
 	int64_t *const extents[] = {&out->x, &out->y, &out->z};
 	char message[96];
@@ -65,7 +65,7 @@ static bool read_dim(kz_dim3 *out, const char *option, const char *text)
 	return false;
 }
 
-static bool read_out(struct run *run, const char *text)
+static bool run_read_out(struct run *run, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	struct run_out *out = &run->outs[run->out_count];
@@ -86,22 +86,22 @@ static bool read_out(struct run *run, const char *text)
 	return true;
 }
 
-static bool read_option(struct run *run, int option, char *value)
+static bool run_read_option(struct run *run, int option, char *value)
 {
 	switch (option) {
 	case 'k':
 		run->kernel = value;
 		return true;
 	case 'g':
-		return run->has_grid = read_dim(&run->grid, "grid", value);
+		return run->has_grid = run_read_dim(&run->grid, "grid", value);
 	case 'b':
-		return run->has_block = read_dim(&run->block, "block", value);
+		return run->has_block = run_read_dim(&run->block, "block", value);
 	case 'm':
-		return read_count(&run->shared_size, 0, "shared", value, "bytes, 0 or more");
+		return run_read_count(&run->shared_size, 0, "shared", value, "bytes, 0 or more");
 	case 'o':
-		return read_out(run, value);
+		return run_read_out(run, value);
 	case 't':
-		return read_count(&run->times, 1, "time", value, "a number of launches");
+		return run_read_count(&run->times, 1, "time", value, "a number of launches");
 	case 'w':
 		return run->watch = true;
 	case 'd':
@@ -115,7 +115,7 @@ static bool read_option(struct run *run, int option, char *value)
 	}
 }
 
-static bool read_arguments(struct run *run)
+static bool run_read_arguments(struct run *run)
 {
 	if (run->count > RUN_MAX) {
 		fprintf(stderr, "%s: %zu arguments, and a kernel takes at most %d\n", name, run->count,
@@ -134,7 +134,7 @@ static bool read_arguments(struct run *run)
 	return true;
 }
 
-static bool read_words(struct run *run, int argc, char **argv)
+static bool run_read_words(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"kernel", required_argument, NULL, 'k'},
@@ -153,7 +153,7 @@ static bool read_words(struct run *run, int argc, char **argv)
 	argv[0] = name;
 	optind = 0; /* another list of words than the one before */
 	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
-		if (!read_option(run, c, optarg)) {
+		if (!run_read_option(run, c, optarg)) {
 			return false;
 		}
 	}
@@ -168,13 +168,13 @@ static bool read_words(struct run *run, int argc, char **argv)
 		fprintf(stderr, "%s: --watch needs a file, standard input does not change\n", name);
 		return false;
 	}
-	return read_arguments(run);
+	return run_read_arguments(run);
 }
 
 /* One run */
 
 /* Tells what is wrong; for an argument, with its word. */
-static int fail(const struct run *run, kz_error *err)
+static int run_fail(const struct run *run, kz_error *err)
 {
 	size_t index = 0;
 	if (err->status == KZ_ARGUMENT && sscanf(err->message, "argument %zu of", &index) == 1
@@ -192,7 +192,7 @@ static int fail(const struct run *run, kz_error *err)
 }
 
 /* Of an access that --check has found; false for any other failure. */
-static bool fail_access(const struct run *run, const struct run_values *values,
+static bool run_fail_access(const struct run *run, const struct run_values *values,
 	const struct parameters *parameters, const struct source *source, kz_error *err)
 {
 	char *text = run->check ? run_guard_explain(values, parameters, source, err) : NULL;
@@ -206,7 +206,7 @@ static bool fail_access(const struct run *run, const struct run_values *values,
 }
 
 /* Where nothing is said: a thread for each element of the largest array. */
-static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_values *values)
+static void run_choose_extents(struct run *run, kz_kernel *kernel, const struct run_values *values)
 {
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
 	int64_t count = run_values_count(values);
@@ -222,7 +222,7 @@ static void choose_extents(struct run *run, kz_kernel *kernel, const struct run_
 }
 
 /* Not before the launch has been accepted: what is wrong with it is said in one line. */
-static void show_extents(const struct run *run, const struct run_values *values)
+static void run_show_extents(const struct run *run, const struct run_values *values)
 {
 	if (!run->is_rehearsal && run_values_count(values) > 0
 	    && (!run->has_grid || !run->has_block)) {
@@ -231,7 +231,7 @@ static void show_extents(const struct run *run, const struct run_values *values)
 	}
 }
 
-static bool check_outs(const struct run *run, const struct parameters *parameters)
+static bool run_check_outs(const struct run *run, const struct parameters *parameters)
 {
 	for (int i = 0; i < run->out_count; i++) {
 		int index = parameters_find(parameters, run->outs[i].name);
@@ -253,16 +253,16 @@ static bool check_outs(const struct run *run, const struct parameters *parameter
 	return true;
 }
 
-static kz_status launch(struct run *run, kz_device *dev, kz_kernel *kernel,
+static kz_status run_launch_and_show(struct run *run, kz_device *dev, kz_kernel *kernel,
 	const struct run_values *values, const struct parameters *parameters, kz_error *err)
 {
 	kz_status st;
-	choose_extents(run, kernel, values);
+	run_choose_extents(run, kernel, values);
 	fflush(stdout); /* what the kernel prints comes after */
 	if ((st = run_launch(run, kernel, values, err))) {
 		return st;
 	}
-	show_extents(run, values);
+	run_show_extents(run, values);
 	if ((st = kz_device_synchronize(dev, err))
 	    || (run->check && (st = run_guard_check(values, parameters, err)))
 	    || (!run->is_rehearsal && (st = run_show(run, values, parameters, err)))) {
@@ -280,7 +280,7 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 	int status = CLI_OK;
 	parameters_read(&parameters, kz_kernel_signature(kernel),
 		source->is_image ? NULL : source->data);
-	if (!check_outs(run, &parameters)) {
+	if (!run_check_outs(run, &parameters)) {
 		return CLI_USAGE;
 	}
 	if (run_values_create(&values, dev, run, &parameters, &err)) {
@@ -288,23 +288,23 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 		report_place("run", err.message, word, 0, strlen(word));
 		status = report_status(&err);
 		kz_error_clear(&err);
-	} else if (launch(run, dev, kernel, &values, &parameters, &err)) {
-		status = fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
-			: fail(run, &err);
+	} else if (run_launch_and_show(run, dev, kernel, &values, &parameters, &err)) {
+		status = run_fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
+			: run_fail(run, &err);
 	}
 	run_values_finish(&values);
 	return status;
 }
 
 /* Whether this only asks what there is to run. */
-static bool is_question(const struct run *run)
+static bool run_is_question(const struct run *run)
 {
 	return run->count == 0 && !run->has_grid && !run->has_block && !run->times
 		&& run->out_count == 0 && run->shared_size == 0;
 }
 
 /* Whether a kernel takes nothing, so that there is nothing to ask. */
-static bool takes_nothing(kz_kernel *kernel)
+static bool run_takes_nothing(kz_kernel *kernel)
 {
 	struct parameters parameters;
 	parameters_read(&parameters, kz_kernel_signature(kernel), NULL);
@@ -322,16 +322,16 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 			? "; an instance of a template is chosen by --kernel 'f<float>'" : "");
 		return CLI_USAGE;
 	}
-	if (!run->kernel && count > 1 && !is_question(run)) {
+	if (!run->kernel && count > 1 && !run_is_question(run)) {
 		fprintf(stderr, "%s: there are %" PRId64 " kernels in '%s': choose one by --kernel\n",
 			name, count, run->file);
 		return CLI_USAGE;
 	}
 	if ((run->kernel || count == 1) && kz_module_kernel(&kernel, mod,
 			run->kernel ? run->kernel : kz_module_kernel_name(mod, 0), &err)) {
-		return fail(run, &err);
+		return run_fail(run, &err);
 	}
-	if (is_question(run) && !(kernel && takes_nothing(kernel))) {
+	if (run_is_question(run) && !(kernel && run_takes_nothing(kernel))) {
 		run_list(run, mod, source);
 		return CLI_OK;
 	}
@@ -346,11 +346,11 @@ static int run_source(struct run *run, const struct source *source)
 	const char *instance = run->kernel && strchr(run->kernel, '<') ? run->kernel : NULL;
 	int status;
 	if (kz_device_open(&dev, run->device, &err)) {
-		status = fail(run, &err);
+		status = run_fail(run, &err);
 	} else if (run->is_rehearsal && !run_guard_is_exact(dev)) {
 		status = CLI_OK;
 	} else if (source_load(&mod, dev, source, &run->source, instance, &err)) {
-		status = fail(run, &err);
+		status = run_fail(run, &err);
 	} else {
 		if (!run->is_rehearsal) {
 			report_log(kz_module_log(mod));
@@ -386,7 +386,7 @@ static int run_once(struct run *run)
 /* Again and again */
 
 /* What tells one state of a file from the next. */
-static struct stat state_of(const char *path)
+static struct stat run_state_of(const char *path)
 {
 	struct stat state;
 	memset(&state, 0, sizeof(state));
@@ -394,7 +394,7 @@ static struct stat state_of(const char *path)
 	return state;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool run_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_size == b->st_size
 		&& a->st_mtim.tv_sec == b->st_mtim.tv_sec
@@ -402,17 +402,17 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* Until it is interrupted. */
-static void watch(struct run *run)
+static void run_watch(struct run *run)
 {
 	const struct timespec pause = {.tv_nsec = 100000000};
 	for (;;) {
-		struct stat before = state_of(run->file), now;
+		struct stat before = run_state_of(run->file), now;
 		(void)run_once(run);
 		fflush(stdout);
 		do {
 			nanosleep(&pause, NULL);
-			now = state_of(run->file);
-		} while (is_same(&before, &now) || now.st_ino == 0);
+			now = run_state_of(run->file);
+		} while (run_is_same(&before, &now) || now.st_ino == 0);
 		fprintf(stderr, "%s: '%s' has changed\n", name, run->file);
 	}
 }
@@ -423,10 +423,10 @@ int run_main(int argc, char **argv)
 	int status = CLI_FAILED;
 	if (!run || !source_options_init(&run->source, argc)) {
 		fprintf(stderr, "%s: out of memory\n", name);
-	} else if (!read_words(run, argc, argv)) {
+	} else if (!run_read_words(run, argc, argv)) {
 		status = CLI_USAGE;
 	} else if (run->watch) {
-		watch(run);
+		run_watch(run);
 	} else {
 		status = run_once(run);
 	}

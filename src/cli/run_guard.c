@@ -80,7 +80,7 @@ kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_
 }
 
 /* The first byte of a zone that is not the pattern; -1: all are. */
-static int64_t changed_at(const unsigned char *zone)
+static int64_t guard_changed_at(const unsigned char *zone)
 {
 	for (int64_t i = 0; i < ZONE; i++) {
 		if (zone[i] != pattern) {
@@ -91,7 +91,7 @@ static int64_t changed_at(const unsigned char *zone)
 }
 
 /* Says that element `at`, counted from the first one, was written. */
-static kz_status report_write(size_t index, const char *name, kz_array *array, int64_t at,
+static kz_status guard_report(size_t index, const char *name, kz_array *array, int64_t at,
 	kz_error *err)
 {
 	err->status = KZ_FAULT;
@@ -101,20 +101,21 @@ static kz_status report_write(size_t index, const char *name, kz_array *array, i
 	return KZ_FAULT;
 }
 
-static kz_status check_array(const struct run_values *values, size_t index, const char *name,
+static kz_status guard_check_array(const struct run_values *values, size_t index, const char *name,
 	kz_error *err)
 {
 	kz_array *array = values->arrays[index];
 	int64_t size = kz_array_size(array), each = kz_dtype_size(kz_array_dtype(array));
 	unsigned char zone[ZONE];
 	kz_status st = kz_copy_dtoh(zone, ZONE, values->zones[index], ZONE + size, err);
-	int64_t at = st ? -1 : changed_at(zone);
+	int64_t at = st ? -1 : guard_changed_at(zone);
 	if (at >= 0) {
-		return report_write(index, name, array, (size + at) / each, err);
+		return guard_report(index, name, array, (size + at) / each, err);
 	}
 	st = st ? st : kz_copy_dtoh(zone, ZONE, values->zones[index], 0, err);
-	at = st ? -1 : changed_at(zone);
-	return at >= 0 ? report_write(index, name, array, -((ZONE - at + each - 1) / each), err) : st;
+	at = st ? -1 : guard_changed_at(zone);
+	return at >= 0 ? guard_report(index, name, array, -((ZONE - at + each - 1) / each), err)
+		       : st;
 }
 
 kz_status run_guard_check(const struct run_values *values, const struct parameters *parameters,
@@ -125,8 +126,8 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
 		char number[32];
 		snprintf(number, sizeof(number), "arg%zu", i + 1);
 		if (values->zones[i]) {
-			st = check_array(values, i, i < parameters->count ? parameters->items[i].name
-				: number, err);
+			st = guard_check_array(values, i,
+				i < parameters->count ? parameters->items[i].name : number, err);
 		}
 	}
 	return st;
@@ -135,16 +136,16 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
 /* What the CPU device says */
 
 /* The number behind a word of its log; 0 if the word is not there. */
-static uint64_t number_behind(const char *log, const char *word)
+static uint64_t guard_number_behind(const char *log, const char *word)
 {
 	const char *at = strstr(log, word);
 	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
 }
 
 /* The argument whose allocation the log names; RUN_MAX if it is none. */
-static size_t find_array(const struct run_values *values, const char *log)
+static size_t guard_find_array(const struct run_values *values, const char *log)
 {
-	uint64_t address = number_behind(log, "allocation at 0x");
+	uint64_t address = guard_number_behind(log, "allocation at 0x");
 	size_t i = 0;
 	while (i < RUN_MAX && (!values->arrays[i] || address == 0
 			|| kz_array_address(values->arrays[i]) != address)) {
@@ -154,11 +155,12 @@ static size_t find_array(const struct run_values *values, const char *log)
 }
 
 /* "'f' reads x[8], and argument 1, 'x', has 8 elements" */
-static void explain_array(FILE *file, const kz_array *array, size_t index, const char *name,
+static void guard_explain_array(FILE *file, const kz_array *array, size_t index, const char *name,
 	const char *log)
 {
 	int64_t each = kz_dtype_size(kz_array_dtype(array));
-	int64_t offset = (int64_t)(number_behind(log, "address 0x") - kz_array_address(array));
+	int64_t offset =
+		(int64_t)(guard_number_behind(log, "address 0x") - kz_array_address(array));
 	int64_t at = offset >= 0 ? offset / each : -((each - 1 - offset) / each);
 	const char *verb = strstr(log, ": read of") ? "reads" : strstr(log, ": write of") ? "writes"
 		: strstr(log, ": atomic operation") ? "changes" : "accesses";
@@ -169,7 +171,7 @@ static void explain_array(FILE *file, const kz_array *array, size_t index, const
 }
 
 /* Whether the compiler's name of a file is that of the source: it makes relative ones absolute. */
-static bool is_source(const struct source *source, const char *file)
+static bool guard_is_source(const struct source *source, const char *file)
 {
 	const char *name = source_name(source);
 	size_t length = strlen(file), name_length = strlen(name);
@@ -178,7 +180,7 @@ static bool is_source(const struct source *source, const char *file)
 }
 
 /* A line of the source. */
-static void quote_line(FILE *file, const struct source *source, int line)
+static void guard_quote_line(FILE *file, const struct source *source, int line)
 {
 	const char *at = source->is_image ? NULL : source->data;
 	for (; at && line > 1; line--) {
@@ -202,8 +204,8 @@ char *run_guard_explain(const struct run_values *values, const struct parameters
 	if (!file) {
 		return NULL;
 	}
-	size_t index = find_array(values, err->log);
-	bool is_here = err->file && is_source(source, err->file);
+	size_t index = guard_find_array(values, err->log);
+	bool is_here = err->file && guard_is_source(source, err->file);
 	fprintf(file, "%s", is_here || !err->file ? source_name(source) : err->file);
 	if (err->line > 0) {
 		fprintf(file, ":%d", err->line);
@@ -211,14 +213,14 @@ char *run_guard_explain(const struct run_values *values, const struct parameters
 	fputs(": error: ", file);
 	if (index < RUN_MAX) {
 		snprintf(number, sizeof(number), "arg%zu", index + 1);
-		explain_array(file, values->arrays[index], index, index < parameters->count
+		guard_explain_array(file, values->arrays[index], index, index < parameters->count
 			? parameters->items[index].name : number, err->log);
 	} else {
 		fprintf(file, "%.*s", (int)(threads - err->log), err->log);
 	}
 	fputc('\n', file);
 	if (is_here) {
-		quote_line(file, source, err->line);
+		guard_quote_line(file, source, err->line);
 	}
 	fprintf(file, "note: %.*s\n", (int)strcspn(threads + 2, ";\n"), threads + 2);
 	return fclose(file) ? NULL : text;

@@ -37,7 +37,7 @@ static const struct {
 };
 
 /* The index of a type of which length bytes are given; -1 for one that is not listed. */
-static int find_spelling(const char *type, size_t length)
+static int show_find_spelling(const char *type, size_t length)
 {
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
 		if (strlen(spellings[i].type) == length
@@ -48,17 +48,18 @@ static int find_spelling(const char *type, size_t length)
 	return -1;
 }
 
-static bool is_input(const char *type)
+static bool show_is_input(const char *type)
 {
 	return strncmp(type, "const ", 6) == 0 && strchr(type, '*');
 }
 
 /* Of a pointer's type without its star.  What a kernel may write is 0, unless there is nothing else
  * to read. */
-static void pointer_example(char *out, size_t size, const char *type, size_t length, bool inputs)
+static void show_pointer_example(
+	char *out, size_t size, const char *type, size_t length, bool inputs)
 {
 	bool constant = strncmp(type, "const ", 6) == 0;
-	int index = find_spelling(type + (constant ? 6 : 0), length - (constant ? 6 : 0));
+	int index = show_find_spelling(type + (constant ? 6 : 0), length - (constant ? 6 : 0));
 	if (memchr(type, '*', length)) {
 		snprintf(out, size, "?"); /* a pointer to pointers */
 	} else if (index < 0) {
@@ -72,15 +73,15 @@ static void pointer_example(char *out, size_t size, const char *type, size_t len
 }
 
 /* An argument that such a parameter takes; "?" for one that nobody can guess. */
-static void example(char *out, size_t size, const char *type, bool inputs)
+static void show_example(char *out, size_t size, const char *type, bool inputs)
 {
 	size_t length = strlen(type);
 	if (length > 0 && type[length - 1] == '*') {
 		length -= length > 1 && type[length - 2] == ' ' ? 2 : 1;
-		pointer_example(out, size, type, length, inputs);
+		show_pointer_example(out, size, type, length, inputs);
 		return;
 	}
-	int index = find_spelling(type, length);
+	int index = show_find_spelling(type, length);
 	const char *name = index < 0 ? "" : spellings[index].ours;
 	char last = length > 0 ? type[length - 1] : '\0';
 	if (index < 0 || strcmp(type, "void") == 0) {
@@ -94,7 +95,7 @@ static void example(char *out, size_t size, const char *type, bool inputs)
 }
 
 /* A word as the shell takes it: in quotes if it is not plain. */
-static void print_word(const char *word)
+static void show_print_word(const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 		"_-+=:,./@%[]";
@@ -110,13 +111,13 @@ static void print_word(const char *word)
 	putchar('\'');
 }
 
-static void print_options(const struct run *run)
+static void show_print_options(const struct run *run)
 {
 	const char *const *lists[] = {run->source.include_dirs, run->source.defines};
 	for (size_t k = 0; k < 2; k++) {
 		for (const char *const *item = lists[k]; *item; item++) {
 			printf(" -%c ", "ID"[k]);
-			print_word(*item);
+			show_print_word(*item);
 		}
 	}
 	const char *const values[] = {run->device, run->source.compile.arch, run->source.compile.std};
@@ -124,12 +125,12 @@ static void print_options(const struct run *run)
 	for (size_t k = 0; k < 3; k++) {
 		if (values[k]) {
 			printf(" --%s ", names[k]);
-			print_word(values[k]);
+			show_print_word(values[k]);
 		}
 	}
 }
 
-static void print_example(const struct run *run, kz_kernel *kernel, bool alone,
+static void show_print_example(const struct run *run, kz_kernel *kernel, bool alone,
 	const struct parameters *parameters, const char *source)
 {
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
@@ -140,26 +141,27 @@ static void print_example(const struct run *run, kz_kernel *kernel, bool alone,
 		: EXAMPLE_COUNT;
 	bool square = threads == EXAMPLE_COUNT && source && strstr(source, "threadIdx.y");
 	printf("  kudzu run ");
-	print_word(run->file);
-	print_options(run);
+	show_print_word(run->file);
+	show_print_options(run);
 	if (!alone) {
 		printf(" --kernel ");
-		print_word(kz_kernel_name(kernel));
+		show_print_word(kz_kernel_name(kernel));
 	}
 	printf(square ? " --grid 1 --block 16,16" : " --grid 1 --block %d", threads);
 	for (size_t i = 0; i < parameters->count; i++) {
-		inputs = inputs || is_input(parameters->items[i].type);
+		inputs = inputs || show_is_input(parameters->items[i].type);
 	}
 	for (size_t i = 0; i < parameters->count; i++) {
-		example(text, sizeof(text), parameters->items[i].type, inputs);
+		show_example(text, sizeof(text), parameters->items[i].type, inputs);
 		putchar(' ');
-		print_word(text);
+		show_print_word(text);
 		guessed = guessed && strcmp(text, "?") != 0;
 	}
 	printf("%s\n", guessed ? "" : "   # with an argument for each '?'");
 }
 
-static void list_kernel(const struct run *run, kz_kernel *kernel, bool alone, const char *source)
+static void show_list_kernel(
+	const struct run *run, kz_kernel *kernel, bool alone, const char *source)
 {
 	struct parameters parameters;
 	int width = 0;
@@ -174,7 +176,7 @@ static void list_kernel(const struct run *run, kz_kernel *kernel, bool alone, co
 		printf("  %-*s  %s\n", width, parameter->name,
 			*parameter->type ? parameter->type : "(type not known)");
 	}
-	print_example(run, kernel, alone, &parameters, source);
+	show_print_example(run, kernel, alone, &parameters, source);
 }
 
 void run_list(const struct run *run, kz_module *mod, const struct source *source)
@@ -185,7 +187,7 @@ void run_list(const struct run *run, kz_module *mod, const struct source *source
 		const char *name = run->kernel ? run->kernel : kz_module_kernel_name(mod, i);
 		kz_kernel *kernel = NULL;
 		if (kz_module_kernel(&kernel, mod, name, NULL) == KZ_OK) {
-			list_kernel(run, kernel, count == 1 && !run->kernel, text);
+			show_list_kernel(run, kernel, count == 1 && !run->kernel, text);
 		}
 	}
 }
@@ -193,7 +195,7 @@ void run_list(const struct run *run, kz_module *mod, const struct source *source
 /* Arrays */
 
 /* "x = [0. 1. 2.]", the lines below the first one moved to the right as well. */
-static kz_status print_array(const char *name, kz_array *array, kz_error *err)
+static kz_status show_print_array(const char *name, kz_array *array, kz_error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -220,7 +222,7 @@ static kz_status print_array(const char *name, kz_array *array, kz_error *err)
 	return st;
 }
 
-static kz_status save(const struct run *run, size_t index, const char *name, kz_array *array,
+static kz_status show_save(const struct run *run, size_t index, const char *name, kz_array *array,
 	kz_error *err)
 {
 	char number[32];
@@ -243,8 +245,8 @@ kz_status run_show(const struct run *run, const struct run_values *values,
 	for (size_t i = 0; i < run->count; i++) {
 		const char *name = parameters->items[i].name;
 		kz_status st = KZ_OK;
-		if (values->arrays[i] && ((st = print_array(name, values->arrays[i], err))
-				|| (st = save(run, i, name, values->arrays[i], err)))) {
+		if (values->arrays[i] && ((st = show_print_array(name, values->arrays[i], err))
+				|| (st = show_save(run, i, name, values->arrays[i], err)))) {
 			return st;
 		}
 	}
@@ -253,13 +255,13 @@ kz_status run_show(const struct run *run, const struct run_values *values,
 
 /* Times */
 
-static int compare(const void *a, const void *b)
+static int show_compare(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
 }
 
-static void print_time(double ms)
+static void show_print_time(double ms)
 {
 	if (ms < 1) {
 		printf("%.3g us", 1e3 * ms);
@@ -270,7 +272,7 @@ static void print_time(double ms)
 	}
 }
 
-static void print_bytes(double bytes)
+static void show_print_bytes(double bytes)
 {
 	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
 	size_t unit = 0;
@@ -281,23 +283,23 @@ static void print_bytes(double bytes)
 	printf("%.4g %s", bytes, units[unit]);
 }
 
-static void print_times(double *times, int64_t count, int64_t size)
+static void show_print_times(double *times, int64_t count, int64_t size)
 {
-	qsort(times, (size_t)count, sizeof(*times), compare);
+	qsort(times, (size_t)count, sizeof(*times), show_compare);
 	double median = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 	printf("%" PRId64 " launch%s: median ", count, count == 1 ? "" : "es");
-	print_time(median);
+	show_print_time(median);
 	printf(", min ");
-	print_time(times[0]);
+	show_print_time(times[0]);
 	if (size > 0 && median > 0) {
 		printf("; ");
-		print_bytes((double)size);
+		show_print_bytes((double)size);
 		printf(" of arrays, %.3g GB/s if each is touched once", 1e-6 * (double)size / median);
 	}
 	putchar('\n');
 }
 
-static kz_status time_one(double *out, const struct run *run, kz_kernel *kernel,
+static kz_status show_time_one(double *out, const struct run *run, kz_kernel *kernel,
 	const struct run_values *values, kz_event *start, kz_event *stop, kz_error *err)
 {
 	kz_status st;
@@ -320,10 +322,10 @@ kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
 	st = kz_event_create(&start, dev, err);
 	st = st ? st : kz_event_create(&stop, dev, err);
 	for (int64_t i = 0; i < run->times && st == KZ_OK; i++) {
-		st = time_one(&times[i], run, kernel, values, start, stop, err);
+		st = show_time_one(&times[i], run, kernel, values, start, stop, err);
 	}
 	if (st == KZ_OK) {
-		print_times(times, run->times, run_values_size(values));
+		show_print_times(times, run->times, run_values_size(values));
 	}
 	kz_event_release(start);
 	kz_event_release(stop);

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kz_arg value_of(const void *bytes, size_t size)
+static kz_arg values_value_of(const void *bytes, size_t size)
 {
 	return kz_arg_pointer(KZ_ARG_VALUE, bytes, (int64_t)size);
 }
 
 /* One element as an argument; `element` is borrowed for what C has no number for. */
-static kz_arg arg_of(kz_dtype dtype, const char *element)
+static kz_arg values_arg_of(kz_dtype dtype, const char *element)
 {
 	int32_t width = (int32_t)kz_dtype_size(dtype);
 	uint64_t bits = 0;
@@ -35,7 +35,7 @@ static kz_arg arg_of(kz_dtype dtype, const char *element)
 	case KZ_BF16:
 	case KZ_C64:
 	case KZ_C128:
-		return value_of(element, (size_t)width);
+		return values_value_of(element, (size_t)width);
 	default:
 		memcpy(&bits, element, (size_t)width);
 	}
@@ -47,7 +47,7 @@ static kz_arg arg_of(kz_dtype dtype, const char *element)
 }
 
 /* What a number without a type is, for a parameter of this type. */
-static kz_dtype dtype_for(const char *text, const char *type)
+static kz_dtype values_dtype_for(const char *text, const char *type)
 {
 	static const struct {
 		const char *type;
@@ -71,13 +71,13 @@ static kz_dtype dtype_for(const char *text, const char *type)
 		? integer : KZ_F64;
 }
 
-static kz_status make_scalar(struct run_values *out, size_t index, const struct argument *argument,
-	const char *type, kz_error *err)
+static kz_status values_make_scalar(struct run_values *out, size_t index,
+	const struct argument *argument, const char *type, kz_error *err)
 {
 	struct argument scalar = *argument;
 	if (argument->kind == ARGUMENT_NUMBER) {
 		scalar.kind = ARGUMENT_SCALAR;
-		scalar.dtype = dtype_for(argument->values, type);
+		scalar.dtype = values_dtype_for(argument->values, type);
 	}
 	size_t size = (size_t)scalar.count * (size_t)kz_dtype_size(scalar.dtype);
 	char *bytes = out->bytes[index] = malloc(size);
@@ -85,12 +85,12 @@ static kz_status make_scalar(struct run_values *out, size_t index, const struct 
 		return report_no_memory(err);
 	}
 	argument_fill(&scalar, bytes);
-	out->args[index] = scalar.count == 1 ? arg_of(scalar.dtype, bytes)
-		: value_of(bytes, size);
+	out->args[index] = scalar.count == 1 ? values_arg_of(scalar.dtype, bytes)
+		: values_value_of(bytes, size);
 	return KZ_OK;
 }
 
-static kz_status make_array(kz_array **out, kz_device *dev, const struct argument *argument,
+static kz_status values_make_array(kz_array **out, kz_device *dev, const struct argument *argument,
 	kz_error *err)
 {
 	if (argument->kind == ARGUMENT_FILE) {
@@ -122,7 +122,7 @@ static kz_status make_array(kz_array **out, kz_device *dev, const struct argumen
 	return st;
 }
 
-static kz_status make_value(struct run_values *out, size_t index, kz_device *dev,
+static kz_status values_make_value(struct run_values *out, size_t index, kz_device *dev,
 	const struct run *run, const char *type, kz_error *err)
 {
 	const struct argument *argument = &run->arguments[index];
@@ -133,9 +133,9 @@ static kz_status make_value(struct run_values *out, size_t index, kz_device *dev
 		return KZ_OK;
 	case ARGUMENT_NUMBER:
 	case ARGUMENT_SCALAR:
-		return make_scalar(out, index, argument, type, err);
+		return values_make_scalar(out, index, argument, type, err);
 	default:
-		st = make_array(&out->arrays[index], dev, argument, err);
+		st = values_make_array(&out->arrays[index], dev, argument, err);
 		st = st || !run->check || run_guard_is_exact(dev) ? st
 			: run_guard(out, index, dev, err);
 		out->args[index] = kz_arg_array(out->arrays[index]);
@@ -149,7 +149,7 @@ kz_status run_values_create(struct run_values *out, kz_device *dev, const struct
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < run->count; i++) {
 		const char *type = i < parameters->count ? parameters->items[i].type : "";
-		kz_status st = make_value(out, i, dev, run, type, err);
+		kz_status st = values_make_value(out, i, dev, run, type, err);
 		if (st) {
 			out->failed = i;
 			return st;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *read_stream(FILE *file, size_t *size)
+static char *source_read_stream(FILE *file, size_t *size)
 {
 	size_t room = 65536, used = 0;
 	char *data = malloc(room);
@@ -43,20 +43,20 @@ static char *read_stream(FILE *file, size_t *size)
 char *source_read(const char *path, size_t *size)
 {
 	if (strcmp(path, "-") == 0) {
-		return read_stream(stdin, size);
+		return source_read_stream(stdin, size);
 	}
 	FILE *file = fopen(path, "re");
 	if (!file) {
 		return NULL;
 	}
-	char *data = read_stream(file, size);
+	char *data = source_read_stream(file, size);
 	int code = errno;
 	fclose(file);
 	errno = code;
 	return data;
 }
 
-static bool is_ptx(const char *text)
+static bool source_is_ptx(const char *text)
 {
 	for (;;) {
 		text += strspn(text, " \t\r\n");
@@ -70,10 +70,10 @@ static bool is_ptx(const char *text)
 	}
 }
 
-static bool is_image(const struct source *source)
+static bool source_is_image(const struct source *source)
 {
 	/* No text has a zero byte: whatever that is, the library says more of it than the compiler. */
-	return is_ptx(source->data) || memchr(source->data, 0, source->size);
+	return source_is_ptx(source->data) || memchr(source->data, 0, source->size);
 }
 
 bool source_open(struct source *out, const char *command, const char *path)
@@ -84,7 +84,7 @@ bool source_open(struct source *out, const char *command, const char *path)
 		fprintf(stderr, "kudzu %s: cannot read '%s': %s\n", command, path, strerror(errno));
 		return false;
 	}
-	out->is_image = is_image(out);
+	out->is_image = source_is_image(out);
 	return true;
 }
 
@@ -115,7 +115,7 @@ void source_options_finish(struct source_options *options)
 	free(options->defines);
 }
 
-static void list_add(const char **list, const char *text)
+static void source_list_add(const char **list, const char *text)
 {
 	while (*list) {
 		list++;
@@ -127,10 +127,10 @@ bool source_options_take(struct source_options *options, int option, char *value
 {
 	switch (option) {
 	case 'I':
-		list_add(options->include_dirs, value);
+		source_list_add(options->include_dirs, value);
 		return true;
 	case 'D':
-		list_add(options->defines, value);
+		source_list_add(options->defines, value);
 		return true;
 	case 'a':
 		options->compile.arch = value;
