@@ -24,7 +24,7 @@ struct arena_block {
 };
 
 /* A block of cleared memory with room for cap bytes. */
-static struct arena_block *block_create(size_t cap)
+static struct arena_block *arena_block_create(size_t cap)
 {
 	size_t size;
 	if (!size_add(&size, sizeof(struct arena_block), cap)) {
@@ -37,7 +37,7 @@ static struct arena_block *block_create(size_t cap)
 	return block;
 }
 
-static void *block_take(struct arena_block *block, size_t size)
+static void *arena_block_take(struct arena_block *block, size_t size)
 {
 	void *memory = block->bytes + block->used;
 	block->used += size;
@@ -53,13 +53,15 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 	total = total ? round_up(total, ARENA_ALIGN) : ARENA_ALIGN;
 	struct arena_block *head = arena->head;
 	if (head && total <= head->cap - head->used) {
-		return block_take(head, total);
+		return arena_block_take(head, total);
 	}
 	bool large = total > ARENA_FIRST;
 	struct arena_block *block = large ? NULL : arena->spare;
 	if (block) {
 		arena->spare = NULL;
-	} else if (!(block = block_create(large ? total : head ? ARENA_BLOCK : ARENA_FIRST))) {
+	} else if (!(block = arena_block_create(large ? total
+				     : head           ? ARENA_BLOCK
+						      : ARENA_FIRST))) {
 		return NULL;
 	}
 	if (large && head) {
@@ -69,7 +71,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 		block->next = head;
 		arena->head = block;
 	}
-	return block_take(block, total);
+	return arena_block_take(block, total);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
@@ -119,7 +121,8 @@ struct arena_mark arena_mark(const struct arena *arena)
 }
 
 /* Free the blocks from *at up to `end`, but for one that can be the spare one. */
-static void free_until(struct arena *arena, struct arena_block **at, const struct arena_block *end)
+static void arena_free_until(
+	struct arena *arena, struct arena_block **at, const struct arena_block *end)
 {
 	while (*at != end) {
 		struct arena_block *block = *at;
@@ -138,9 +141,9 @@ static void free_until(struct arena *arena, struct arena_block **at, const struc
 void arena_reset(struct arena *arena, const struct arena_mark *mark)
 {
 	struct arena_block *head = mark->head;
-	free_until(arena, &arena->head, head);
+	arena_free_until(arena, &arena->head, head);
 	if (head) {
-		free_until(arena, &head->next, mark->next);
+		arena_free_until(arena, &head->next, mark->next);
 		memset(head->bytes + mark->used, 0, head->used - mark->used);
 		head->used = mark->used;
 	}

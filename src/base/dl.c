@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* The program is the first object; one that needs no loader has none. */
-static int needs_loader(struct dl_phdr_info *info, size_t info_size, void *data)
+static int dl_needs_loader(struct dl_phdr_info *info, size_t info_size, void *data)
 {
 	(void)info_size;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -27,16 +27,16 @@ static int needs_loader(struct dl_phdr_info *info, size_t info_size, void *data)
  * A program that was linked with -static has a C library inside, and what it loads brings another
  * one, which is not set up: the objects that we load crash while they are loaded.
  */
-static bool is_static_program(void)
+static bool dl_is_static_program(void)
 {
 	bool dynamic = false;
-	dl_iterate_phdr(needs_loader, &dynamic);
+	dl_iterate_phdr(dl_needs_loader, &dynamic);
 	return !dynamic;
 }
 
 void *dl_open(const char *path, char *why, size_t why_size)
 {
-	if (is_static_program()) {
+	if (dl_is_static_program()) {
 		snprintf(why, why_size, "%s: a program that is linked with -static cannot load it; "
 			"link libkudzu.a alone statically", path);
 		return NULL;
@@ -63,7 +63,7 @@ void dl_close(void *object)
 
 /* Whether an object has an address.  dl_iterate_phdr calls what asks this for every object, until that
  * returns 1. */
-static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+static bool dl_holds(const struct dl_phdr_info *info, uintptr_t address)
 {
 	bool is_here = false;
 	for (size_t i = 0; i < info->dlpi_phnum && !is_here; i++) {
@@ -75,7 +75,7 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t address)
 }
 
 /* The loader knows the program by no name, and argv[0] need not be a path: ask the kernel. */
-static char *program_path(void)
+static char *dl_program_path(void)
 {
 	char path[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
@@ -88,11 +88,11 @@ struct name_search {
 	char *name; /* "": the program; NULL: there is none, or no memory */
 };
 
-static int search_name(struct dl_phdr_info *info, size_t info_size, void *data)
+static int dl_search_name(struct dl_phdr_info *info, size_t info_size, void *data)
 {
 	(void)info_size;
 	struct name_search *search = data;
-	bool is_here = holds(info, search->address);
+	bool is_here = dl_holds(info, search->address);
 	if (is_here) {
 		search->name = mem_strdup(info->dlpi_name);
 	}
@@ -104,8 +104,8 @@ char *dl_path(const void *address)
 {
 	char path[PATH_MAX];
 	struct name_search search = {.address = (uintptr_t)address};
-	dl_iterate_phdr(search_name, &search);
-	char *real = !search.name ? NULL : !search.name[0] ? program_path()
+	dl_iterate_phdr(dl_search_name, &search);
+	char *real = !search.name ? NULL : !search.name[0] ? dl_program_path()
 		: mem_strdup(realpath(search.name, path) ? path : search.name);
 	mem_free(search.name);
 	return real;
@@ -118,7 +118,7 @@ struct id_search {
 };
 
 /* Notes are a header, a name and a description each, the last two padded to `align`. */
-static size_t id_in_notes(uint8_t *out, const uint8_t *notes, size_t size, size_t align)
+static size_t dl_id_in_notes(uint8_t *out, const uint8_t *notes, size_t size, size_t align)
 {
 	size_t at = 0;
 	ElfW(Nhdr) note;
@@ -141,15 +141,15 @@ static size_t id_in_notes(uint8_t *out, const uint8_t *notes, size_t size, size_
 	return 0;
 }
 
-static int search_object(struct dl_phdr_info *info, size_t info_size, void *data)
+static int dl_search_object(struct dl_phdr_info *info, size_t info_size, void *data)
 {
 	(void)info_size;
 	struct id_search *search = data;
-	bool is_here = holds(info, search->address);
+	bool is_here = dl_holds(info, search->address);
 	for (size_t i = 0; is_here && i < info->dlpi_phnum && search->size == 0; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 		if (part->p_type == PT_NOTE) {
-			search->size = id_in_notes(search->out,
+			search->size = dl_id_in_notes(search->out,
 				(const uint8_t *)(info->dlpi_addr + part->p_vaddr), part->p_memsz,
 				part->p_align < 8 ? 4 : 8);
 		}
@@ -160,7 +160,7 @@ static int search_object(struct dl_phdr_info *info, size_t info_size, void *data
 size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address)
 {
 	struct id_search search = {.address = (uintptr_t)address, .out = out};
-	dl_iterate_phdr(search_object, &search);
+	dl_iterate_phdr(dl_search_object, &search);
 	return search.size;
 }
 
@@ -172,7 +172,7 @@ struct object_file {
 };
 
 /* Bytes of a file from an offset on; what is missing is zero. */
-static void read_at(const struct object_file *file, void *out, size_t size, uint64_t offset)
+static void dl_read_at(const struct object_file *file, void *out, size_t size, uint64_t offset)
 {
 	if (offset <= file->size && size <= file->size - offset) {
 		memcpy(out, file->first + offset, size);
@@ -195,14 +195,14 @@ size_t dl_file_id(uint8_t out[DL_BUILD_ID_SIZE], const char *path)
 	}
 	ssize_t got = pread(file.fd, file.first, sizeof(file.first), 0);
 	file.size = got > 0 ? (size_t)got : 0;
-	read_at(&file, &header, sizeof(header), 0);
+	dl_read_at(&file, &header, sizeof(header), 0);
 	bool is_elf = memcmp(header.e_ident, ELFMAG, SELFMAG) == 0
 		&& header.e_phentsize == sizeof(part);
 	for (size_t i = 0; is_elf && i < header.e_phnum && size == 0; i++) {
-		read_at(&file, &part, sizeof(part), header.e_phoff + i * sizeof(part));
+		dl_read_at(&file, &part, sizeof(part), header.e_phoff + i * sizeof(part));
 		if (part.p_type == PT_NOTE && part.p_filesz <= sizeof(notes)) {
-			read_at(&file, notes, part.p_filesz, part.p_offset);
-			size = id_in_notes(out, notes, part.p_filesz, part.p_align < 8 ? 4 : 8);
+			dl_read_at(&file, notes, part.p_filesz, part.p_offset);
+			size = dl_id_in_notes(out, notes, part.p_filesz, part.p_align < 8 ? 4 : 8);
 		}
 	}
 	close(file.fd);

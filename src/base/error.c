@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Cut a message that did not fit before a character, and say so. */
-static void message_cut(char *message, size_t size)
+static void error_cut_message(char *message, size_t size)
 {
 	size_t end = size - sizeof("...");
 	while (end > 0 && ((unsigned char)message[end] & 0xc0) == 0x80) {
@@ -22,11 +22,11 @@ static void message_cut(char *message, size_t size)
 	memcpy(message + end, "...", sizeof("..."));
 }
 
-static void message_write(char *message, size_t size, const char *format, va_list args)
+static void error_write_message(char *message, size_t size, const char *format, va_list args)
 {
 	int len = str_formatv(message, size, format, args);
 	if (len >= (int)size) {
-		message_cut(message, size);
+		error_cut_message(message, size);
 	}
 	for (char *c = message; *c; c++) {
 		if ((unsigned char)*c < ' ') {
@@ -61,13 +61,13 @@ kz_status error_set(kz_error *err, kz_status status, const char *format, ...)
 		va_list args;
 		va_start(args, format);
 		error_fill(err, status, KZ_DOMAIN_LIBRARY, 0, NULL, NULL, 0);
-		message_write(err->message, sizeof(err->message), format, args);
+		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
 	}
 	return status;
 }
 
-static kz_status os_status(int code)
+static kz_status error_os_status(int code)
 {
 	switch (code) {
 	case ENOENT:
@@ -88,7 +88,7 @@ static kz_status os_status(int code)
 
 kz_status error_os(kz_error *err, int code, const char *call, const char *format, ...)
 {
-	kz_status status = os_status(code);
+	kz_status st = error_os_status(code);
 	if (error_is_clean(err)) {
 		char what[sizeof(err->message)];
 		const char *text = strerrordesc_np(code);
@@ -96,10 +96,10 @@ kz_status error_os(kz_error *err, int code, const char *call, const char *format
 		va_start(args, format);
 		vsnprintf(what, sizeof(what), format, args);
 		va_end(args);
-		error_foreign(err, status, KZ_DOMAIN_OS, code, strerrorname_np(code), call, 0,
+		error_foreign(err, st, KZ_DOMAIN_OS, code, strerrorname_np(code), call, 0,
 			"%s: %s", what, text ? text : "unknown error");
 	}
-	return status;
+	return st;
 }
 
 kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
@@ -110,7 +110,7 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
 		va_list args;
 		va_start(args, format);
 		error_fill(err, status, domain, code, name, call, flags);
-		message_write(err->message, sizeof(err->message), format, args);
+		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
 	}
 	return status;

@@ -60,7 +60,7 @@ static struct zstd {
 } zstd;
 static char zstd_why[128];
 
-static void load_zstd(void)
+static void fatbin_load_zstd(void)
 {
 	static const struct dl_row rows[] = {
 		{"ZSTD_findFrameCompressedSize", offsetof(struct zstd, frame_size), true},
@@ -69,18 +69,18 @@ static void load_zstd(void)
 	};
 	// Never closed: it is opened once per process.
 	void *library = dl_open("libzstd.so.1", zstd_why, sizeof(zstd_why));
-	if (library != NULL) {
+	if (library) {
 		dl_fill(library, rows, countof(rows), &zstd);
 	}
 }
 
-static enum fatbin_result fail_damaged(struct fatbin *fatbin, const char *what)
+static enum fatbin_result fatbin_fail_damaged(struct fatbin *fatbin, const char *what)
 {
 	snprintf(fatbin->why, sizeof(fatbin->why), "the fat binary is damaged: %s", what);
 	return FATBIN_DAMAGED;
 }
 
-static enum fatbin_result fail_memory(struct fatbin *fatbin)
+static enum fatbin_result fatbin_fail_memory(struct fatbin *fatbin)
 {
 	snprintf(fatbin->why, sizeof(fatbin->why), "host memory has run out");
 	return FATBIN_NO_MEMORY;
@@ -97,12 +97,12 @@ enum fatbin_result fatbin_open(struct fatbin *out, const void *data, size_t size
 	struct fatbin_header header;
 	memset(out, 0, sizeof(*out));
 	if (size < sizeof(header)) {
-		return fail_damaged(out, "it ends within its header");
+		return fatbin_fail_damaged(out, "it ends within its header");
 	}
 	memcpy(&header, data, sizeof(header));
 	if (header.header_size < sizeof(header) || header.header_size > size
 	    || (size != FATBIN_UNKNOWN_SIZE && header.size > size - header.header_size)) {
-		return fail_damaged(out, "it is shorter than its header says");
+		return fatbin_fail_damaged(out, "it is shorter than its header says");
 	}
 	out->next = (const uint8_t *)data + header.header_size;
 	out->left = header.size;
@@ -116,12 +116,12 @@ enum fatbin_result fatbin_next(struct fatbin *fatbin, struct fatbin_entry *out)
 		return FATBIN_END;
 	}
 	if (fatbin->left < sizeof(header)) {
-		return fail_damaged(fatbin, "it ends within an entry");
+		return fatbin_fail_damaged(fatbin, "it ends within an entry");
 	}
 	memcpy(&header, fatbin->next, sizeof(header));
 	size_t head = header.header_size;
 	if (head < sizeof(header) || head > fatbin->left || header.size > fatbin->left - head) {
-		return fail_damaged(fatbin, "an entry does not fit into it");
+		return fatbin_fail_damaged(fatbin, "an entry does not fit into it");
 	}
 	*out = (struct fatbin_entry){
 		.kind = header.kind,
@@ -140,12 +140,12 @@ enum fatbin_result fatbin_next(struct fatbin *fatbin, struct fatbin_entry *out)
 	return FATBIN_OK;
 }
 
-static enum fatbin_result decode_zstd(struct fatbin *fatbin, const struct fatbin_entry *entry,
-	char *out)
+static enum fatbin_result fatbin_decode_zstd(
+	struct fatbin *fatbin, const struct fatbin_entry *entry, char *out)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, load_zstd);
-	if (zstd.frame_size == NULL || zstd.decompress == NULL || zstd.is_error == NULL) {
+	pthread_once(&once, fatbin_load_zstd);
+	if (!zstd.frame_size || !zstd.decompress || !zstd.is_error) {
 		snprintf(fatbin->why, sizeof(fatbin->why), "the fat binary is compressed with"
 			" Zstandard, and libzstd.so.1 (Debian package libzstd1) cannot be used: %s",
 			zstd_why);
@@ -154,11 +154,11 @@ static enum fatbin_result decode_zstd(struct fatbin *fatbin, const struct fatbin
 	// Without the padding behind the frame.
 	size_t frame = zstd.frame_size(entry->data, entry->used);
 	if (zstd.is_error(frame) || frame > entry->used) {
-		return fail_damaged(fatbin, "no Zstandard frame");
+		return fatbin_fail_damaged(fatbin, "no Zstandard frame");
 	}
 	size_t len = zstd.decompress(out, entry->text_size, entry->data, frame);
 	return zstd.is_error(len) || len != entry->text_size
-		? fail_damaged(fatbin, "its Zstandard frame") : FATBIN_OK;
+		? fatbin_fail_damaged(fatbin, "its Zstandard frame") : FATBIN_OK;
 }
 
 enum fatbin_result fatbin_decode(struct fatbin *fatbin, const struct fatbin_entry *entry,
@@ -168,19 +168,19 @@ enum fatbin_result fatbin_decode(struct fatbin *fatbin, const struct fatbin_entr
 	size_t text_size = is_plain ? entry->size : entry->text_size;
 	if (!is_plain && (entry->used > entry->size || text_size > MAX_TEXT
 			|| (entry->has_lz4 && text_size / MAX_LZ4_RATIO > entry->used))) {
-		return fail_damaged(fatbin, "the sizes of an entry");
+		return fatbin_fail_damaged(fatbin, "the sizes of an entry");
 	}
 	char *out = mem_alloc(text_size + 1);
-	if (out == NULL) {
-		return fail_memory(fatbin);
+	if (!out) {
+		return fatbin_fail_memory(fatbin);
 	}
 	enum fatbin_result result = FATBIN_OK;
 	if (entry->has_zstd) {
-		result = decode_zstd(fatbin, entry, out);
+		result = fatbin_decode_zstd(fatbin, entry, out);
 	} else if (is_plain) {
 		memcpy(out, entry->data, text_size);
 	} else if (!lz4_decode((uint8_t *)out, text_size, entry->data, entry->used)) {
-		result = fail_damaged(fatbin, "its LZ4 block");
+		result = fatbin_fail_damaged(fatbin, "its LZ4 block");
 	}
 	if (result != FATBIN_OK) {
 		mem_free(out);
@@ -201,7 +201,7 @@ char *fatbin_of_one(const struct fatbin_entry *entry, size_t *size)
 		.size = entry->whole_size,
 	};
 	char *out = mem_alloc(sizeof(header) + entry->whole_size);
-	if (out != NULL) {
+	if (out) {
 		memcpy(out, &header, sizeof(header));
 		memcpy(out + sizeof(header), entry->whole, entry->whole_size);
 		*size = sizeof(header) + entry->whole_size;

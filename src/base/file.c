@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Read `size` bytes, or fewer where the file ends early; the number read, or -1. */
-static ssize_t read_all(int fd, char *data, size_t size)
+static ssize_t file_read_all(int fd, char *data, size_t size)
 {
 	size_t done = 0;
 	while (done < size) {
@@ -32,24 +32,24 @@ static ssize_t read_all(int fd, char *data, size_t size)
 	return (ssize_t)done;
 }
 
-static kz_status read_open(char **data, size_t *size, int fd, const char *path, kz_error *err)
+static kz_status file_read_open(char **data, size_t *size, int fd, const char *path, kz_error *err)
 {
-	struct stat st;
-	if (fstat(fd, &st) != 0) {
+	struct stat info;
+	if (fstat(fd, &info) != 0) {
 		return error_os(err, errno, "fstat", "cannot read '%s'", path);
 	}
-	if (!S_ISREG(st.st_mode)) {
+	if (!S_ISREG(info.st_mode)) {
 		return error_set(err, KZ_IO, "cannot read '%s': expected a regular file", path);
 	}
-	char *text = mem_alloc((size_t)st.st_size + 1);
+	char *text = mem_alloc((size_t)info.st_size + 1);
 	if (!text) {
 		return error_no_memory(err);
 	}
-	ssize_t got = read_all(fd, text, (size_t)st.st_size);
+	ssize_t got = file_read_all(fd, text, (size_t)info.st_size);
 	if (got < 0) {
-		kz_status status = error_os(err, errno, "read", "cannot read '%s'", path);
+		kz_status st = error_os(err, errno, "read", "cannot read '%s'", path);
 		mem_free(text);
-		return status;
+		return st;
 	}
 	text[got] = '\0';
 	*data = text;
@@ -66,15 +66,15 @@ kz_status file_read(char **data, size_t *size, const char *path, kz_error *err)
 	if (fd < 0) {
 		return error_os(err, errno, "open", "cannot open '%s'", path);
 	}
-	kz_status status = read_open(data, size, fd, path, err);
+	kz_status st = file_read_open(data, size, fd, path, err);
 	close(fd);
-	return status;
+	return st;
 }
 
 /* Replacing */
 
 /* Nobody else makes the same name: processes differ in the first number, calls in the second. */
-static char *temporary_name(const char *path)
+static char *file_temporary_name(const char *path)
 {
 	static atomic_uint calls;
 	char suffix[48];
@@ -96,7 +96,7 @@ kz_status file_begin(struct file_writer *file, const char *path, kz_error *err)
 		return error_set(err, KZ_IO, "cannot write '%s': expected a regular file", path);
 	}
 	file->path = path;
-	file->temporary = temporary_name(path);
+	file->temporary = file_temporary_name(path);
 	if (!file->temporary) {
 		return error_no_memory(err);
 	}
@@ -149,14 +149,14 @@ void file_abandon(struct file_writer *file)
 
 bool file_is_regular(const char *path)
 {
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 bool file_is_folder(const char *path)
 {
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 bool file_is_same(const char *one, const char *other)

@@ -16,7 +16,7 @@ struct input {
 };
 
 /* The rest of a length that began with 15; false where the input or all sizes end. */
-static bool take_length(struct input *in, size_t *length)
+static bool lz4_take_length(struct input *in, size_t *length)
 {
 	uint8_t byte;
 	if (*length != LONG_LENGTH) {
@@ -35,7 +35,7 @@ static bool take_length(struct input *in, size_t *length)
 }
 
 /* A match may overlap what it makes: then as much is copied at a time as is there. */
-static void copy_match(uint8_t *to, size_t back, size_t length)
+static void lz4_copy_match(uint8_t *to, size_t back, size_t length)
 {
 	const uint8_t *from = to - back;
 	while (length > back) {
@@ -55,7 +55,7 @@ bool lz4_decode(uint8_t *out, size_t out_size, const uint8_t *data, size_t in_si
 		uint8_t token = *in.next++;
 		size_t literals = token >> 4;
 		size_t match = token & 15;
-		if (!take_length(&in, &literals) || literals > (size_t)(in.end - in.next)
+		if (!lz4_take_length(&in, &literals) || literals > (size_t)(in.end - in.next)
 		    || literals > out_size - at) {
 			return false;
 		}
@@ -70,11 +70,11 @@ bool lz4_decode(uint8_t *out, size_t out_size, const uint8_t *data, size_t in_si
 		}
 		size_t back = in.next[0] | (size_t)in.next[1] << 8;
 		in.next += 2;
-		if (back == 0 || back > at || !take_length(&in, &match)
+		if (back == 0 || back > at || !lz4_take_length(&in, &match)
 		    || match > out_size - at || match + MIN_MATCH > out_size - at) {
 			return false;
 		}
-		copy_match(out + at, back, match + MIN_MATCH);
+		lz4_copy_match(out + at, back, match + MIN_MATCH);
 		at += match + MIN_MATCH;
 	}
 	return false;

@@ -16,7 +16,7 @@ struct map_slot {
 	void *value;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t bytes)
+static uint64_t map_mix(uint64_t hash, uint64_t bytes)
 {
 	hash = (hash ^ bytes) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
@@ -25,19 +25,20 @@ static uint64_t mix(uint64_t hash, uint64_t bytes)
 /* The keys are short names: eight bytes at a time, and what is left as two pieces that may overlap. */
 static uint64_t map_hash(const char *key, size_t len)
 {
-	uint64_t hash = mix(0, len), bytes;
+	uint64_t hash = map_mix(0, len), bytes;
 	for (; len >= sizeof(bytes); key += sizeof(bytes), len -= sizeof(bytes)) {
 		memcpy(&bytes, key, sizeof(bytes));
-		hash = mix(hash, bytes);
+		hash = map_mix(hash, bytes);
 	}
 	if (len >= sizeof(uint32_t)) {
 		uint32_t first, last;
 		memcpy(&first, key, sizeof(first));
 		memcpy(&last, key + len - sizeof(last), sizeof(last));
-		hash = mix(hash, (uint64_t)first << 32 | last);
+		hash = map_mix(hash, (uint64_t)first << 32 | last);
 	} else if (len > 0) {
 		const unsigned char *at = (const unsigned char *)key;
-		hash = mix(hash, (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1]);
+		hash = map_mix(
+			hash, (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1]);
 	}
 	return hash;
 }

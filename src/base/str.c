@@ -115,13 +115,13 @@ struct locales {
 	locale_t before;
 };
 
-static struct locales locale_enter(void)
+static struct locales str_enter_locale(void)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	return (struct locales){c, c ? uselocale(c) : (locale_t)0};
 }
 
-static void locale_leave(struct locales locales)
+static void str_leave_locale(struct locales locales)
 {
 	if (locales.c) {
 		uselocale(locales.before);
@@ -131,9 +131,9 @@ static void locale_leave(struct locales locales)
 
 int str_formatv(char *out, size_t size, const char *format, va_list args)
 {
-	struct locales locales = locale_enter();
+	struct locales locales = str_enter_locale();
 	int len = vsnprintf(out, size, format, args);
-	locale_leave(locales);
+	str_leave_locale(locales);
 	return len;
 }
 
@@ -148,9 +148,9 @@ int str_format(char *out, size_t size, const char *format, ...)
 
 double str_number(const char *text, char **end)
 {
-	struct locales locales = locale_enter();
+	struct locales locales = str_enter_locale();
 	double number = strtod(text, end);
-	locale_leave(locales);
+	str_leave_locale(locales);
 	return number;
 }
 

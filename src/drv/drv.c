@@ -82,14 +82,14 @@ static const struct {
 #undef X
 };
 
-static void table_fill(struct drv *drv)
+static void drv_fill_table(struct drv *drv)
 {
 	dl_fill(drv->object, rows, DRV_SYMBOL_COUNT, drv);
 	for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
 		void *function;
 		char *slot = (char *)drv + rows[i].slot;
 		memcpy(&function, slot, sizeof(function));
-		drv->has[i] = function != NULL;
+		drv->has[i] = function;
 		if (!function) {
 			memcpy(slot, (const char *)&missing + rows[i].slot, sizeof(function));
 		}
@@ -97,7 +97,7 @@ static void table_fill(struct drv *drv)
 }
 
 /* An object without the core symbols: an old driver, or none at all. */
-static kz_status check_core(const struct drv *drv, kz_error *err)
+static kz_status drv_check_core(const struct drv *drv, kz_error *err)
 {
 	int version;
 	struct str names = STR_INIT;
@@ -106,24 +106,24 @@ static kz_status check_core(const struct drv *drv, kz_error *err)
 			str_addf(&names, "%s%s", names.len ? ", " : "", rows[i].symbol);
 		}
 	}
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 	if (names.failed) {
-		status = error_no_memory(err);
+		st = error_no_memory(err);
 	} else if (names.len && drv->DriverGetVersion(&version) == CUDA_SUCCESS
 		&& version < OLDEST_VERSION) {
-		status = error_set(err, KZ_VERSION,
+		st = error_set(err, KZ_VERSION,
 			"'%s' is a driver of CUDA %d.%d; Kudzu needs one of CUDA 11.0 or newer",
 			drv->path, version / 1000, version % 1000 / 10);
 	} else if (names.len) {
-		status = error_set(err, KZ_NO_DRIVER, "'%s' is not a CUDA driver; it lacks %s",
+		st = error_set(err, KZ_NO_DRIVER, "'%s' is not a CUDA driver; it lacks %s",
 			drv->path, names.data);
 	}
 	str_free(&names);
-	return status;
+	return st;
 }
 
 /* Bytes of the "[time][thread]" that NVIDIA's lines begin with; 0 if there is none. */
-static size_t stamp_len(const char *line)
+static size_t drv_log_stamp(const char *line)
 {
 	const char *end = line[0] == '[' ? strstr(line, "][") : NULL;
 	end = end ? strchr(end + 2, ']') : NULL;
@@ -131,7 +131,7 @@ static size_t stamp_len(const char *line)
 }
 
 /* The start of the last line before `end`. */
-static char *line_before(char *log, char *end)
+static char *drv_log_line_before(char *log, char *end)
 {
 	char *newline = end > log ? memrchr(log, '\n', (size_t)(end - 1 - log)) : NULL;
 	return newline ? newline + 1 : log;
@@ -142,13 +142,13 @@ static char *line_before(char *log, char *end)
  * it has lines of other threads, and of calls whose failure did not matter to anybody.  One call's
  * lines have the same stamp (times are in milliseconds); ours have no stamp, and are one per call.
  */
-static void keep_newest(char *log)
+static void drv_log_keep_newest(char *log)
 {
 	char *end = log + strlen(log);
-	char *start = line_before(log, end);
-	size_t stamp = stamp_len(start);
+	char *start = drv_log_line_before(log, end);
+	size_t stamp = drv_log_stamp(start);
 	while (stamp > 0 && start > log) {
-		char *previous = line_before(log, start);
+		char *previous = drv_log_line_before(log, start);
 		if (strncmp(previous, start, stamp) != 0) {
 			break;
 		}
@@ -158,7 +158,7 @@ static void keep_newest(char *log)
 }
 
 /* What the driver has logged about the last failure since *mark; NULL if nothing.  From mem_alloc. */
-static char *dump_log(const struct drv *drv, CUlogIterator *mark)
+static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
 	char *log = mem_alloc(size + LOG_MORE);
@@ -169,12 +169,12 @@ static char *dump_log(const struct drv *drv, CUlogIterator *mark)
 	}
 	if (log) {
 		log[size] = '\0';
-		keep_newest(log);
+		drv_log_keep_newest(log);
 	}
 	return log;
 }
 
-static kz_status init(struct drv *drv, kz_error *err)
+static kz_status drv_init(struct drv *drv, kz_error *err)
 {
 	char what[sizeof(drv->path) + 2];
 	snprintf(what, sizeof(what), "'%s'", drv->path);
@@ -195,19 +195,19 @@ static kz_status init(struct drv *drv, kz_error *err)
 		return KZ_OK;
 	}
 	CUlogIterator mark = 0;
-	char *log = dump_log(drv, &mark);
+	char *log = drv_log_dump(drv, &mark);
 	bool mine = error_is_clean(err);
-	kz_status status = codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
+	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
 	error_take_log(mine ? err : NULL, log);
 	if (code == CUDA_ERROR_STUB_LIBRARY) {
 		/* Its soname is that of the driver: left open, it would answer for the real one. */
 		dl_close(drv->object);
 	}
-	return status;
+	return st;
 }
 
 /* Make a driver of the object that drv->object holds; `name` is what it was opened as. */
-static kz_status load(struct provider *provider, const char *name, kz_error *err)
+static kz_status drv_load(struct provider *provider, const char *name, kz_error *err)
 {
 	struct drv *drv = &provider->drv;
 	void *symbol = dl_symbol(drv->object, rows[DRV_cuInit].symbol);
@@ -215,20 +215,20 @@ static kz_status load(struct provider *provider, const char *name, kz_error *err
 	snprintf(drv->path, sizeof(drv->path), "%s", path ? path : name);
 	mem_free(path);
 
-	table_fill(drv);
-	kz_status status = check_core(drv, err);
-	if (status) {
+	drv_fill_table(drv);
+	kz_status st = drv_check_core(drv, err);
+	if (st) {
 		dl_close(drv->object);
-		return status;
+		return st;
 	}
-	status = init(drv, err);
-	if (!status && drv->LogsCurrent(&provider->log_mark, 0) != CUDA_SUCCESS) {
+	st = drv_init(drv, err);
+	if (!st && drv->LogsCurrent(&provider->log_mark, 0) != CUDA_SUCCESS) {
 		provider->log_mark = 0;
 	}
-	return status;
+	return st;
 }
 
-static void provider_release(struct provider *provider)
+static void drv_release(struct provider *provider)
 {
 	if (provider) {
 		mem_free(provider->name);
@@ -247,7 +247,7 @@ struct search {
 
 /* Open one name.  That it cannot be opened is not a failure yet: *out is NULL, and the reasons have a line
  * more. */
-static kz_status open_name(void **out, struct search *search, const char *name, kz_error *err)
+static kz_status drv_open_name(void **out, struct search *search, const char *name, kz_error *err)
 {
 	char text[512];
 	char *path = NULL;
@@ -269,7 +269,7 @@ static kz_status open_name(void **out, struct search *search, const char *name, 
 }
 
 /* Take the provider of a name, or load it; *out stays NULL if the name cannot be opened. */
-static kz_status try_name(struct drv **out, enum drv_provider kind, const char *name,
+static kz_status drv_try_name(struct drv **out, enum drv_provider kind, const char *name,
 	struct search *search, kz_error *err)
 {
 	for (struct provider *p = providers; p; p = p->next) {
@@ -279,20 +279,20 @@ static kz_status try_name(struct drv **out, enum drv_provider kind, const char *
 		}
 	}
 	void *object;
-	kz_status st = open_name(&object, search, name, err);
+	kz_status st = drv_open_name(&object, search, name, err);
 	if (!object) {
 		return st;
 	}
 	struct provider *p = mem_zalloc(1, sizeof(*p));
 	if (!p || !(p->name = mem_strdup(name))) {
-		provider_release(p);
+		drv_release(p);
 		dl_close(object);
 		return error_no_memory(err);
 	}
 	p->drv.provider = kind;
 	p->drv.object = object;
-	if ((st = load(p, name, err))) {
-		provider_release(p);
+	if ((st = drv_load(p, name, err))) {
+		drv_release(p);
 		return st;
 	}
 	p->next = providers;
@@ -302,35 +302,35 @@ static kz_status try_name(struct drv **out, enum drv_provider kind, const char *
 }
 
 /* False when memory runs out, as of what follows. */
-static bool search_add(struct search *search, char *name)
+static bool drv_search_add(struct search *search, char *name)
 {
 	search->names[search->count++] = name;
-	return name != NULL;
+	return name;
 }
 
-static bool search_init(struct search *search, enum drv_provider kind)
+static bool drv_search_init(struct search *search, enum drv_provider kind)
 {
 	bool cuda = kind == DRV_CUDA;
 	const char *chosen = env_get(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
 	search->is_named = cuda || (chosen && chosen[0]);
 	if (chosen && chosen[0]) {
-		return search_add(search, mem_strdup(chosen));
+		return drv_search_add(search, mem_strdup(chosen));
 	}
 	if (cuda) {
-		return search_add(search, mem_strdup("libcuda.so.1"))
-			&& search_add(search, mem_strdup("libcuda.so"));
+		return drv_search_add(search, mem_strdup("libcuda.so.1"))
+			&& drv_search_add(search, mem_strdup("libcuda.so"));
 	}
 	char *self = dl_path(&providers);
 	char *folder = self ? file_folder(self) : NULL;
-	bool ok = folder && search_add(search, file_join(folder, KZ_CPU_SONAME))
-		&& search_add(search, file_join(KZ_LIBDIR, KZ_CPU_SONAME));
+	bool ok = folder && drv_search_add(search, file_join(folder, KZ_CPU_SONAME))
+		&& drv_search_add(search, file_join(KZ_LIBDIR, KZ_CPU_SONAME));
 	mem_free(folder);
 	mem_free(self);
 	return ok;
 }
 
 /* Nothing could be opened: say what was tried, and keep the loader's reasons. */
-static kz_status not_found(struct search *search, enum drv_provider kind, kz_error *err)
+static kz_status drv_not_found(struct search *search, enum drv_provider kind, kz_error *err)
 {
 	static const struct {
 		const char *name;
@@ -362,14 +362,14 @@ kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 {
 	*out = NULL;
 	struct search search = {.refused = KZ_ERROR_INIT, .reasons = STR_INIT};
-	kz_status st = search_init(&search, kind) ? KZ_OK : error_no_memory(err);
+	kz_status st = drv_search_init(&search, kind) ? KZ_OK : error_no_memory(err);
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; !st && !*out && i < search.count; i++) {
-		st = try_name(out, kind, search.names[i], &search, err);
+		st = drv_try_name(out, kind, search.names[i], &search, err);
 	}
 	pthread_mutex_unlock(&lock);
 	if (!st && !*out) {
-		st = not_found(&search, kind, err);
+		st = drv_not_found(&search, kind, err);
 	}
 	str_free(&search.reasons);
 	for (size_t i = 0; i < search.count; i++) {
@@ -378,7 +378,7 @@ kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 	return st;
 }
 
-static char *take_driver_log(const struct drv *drv)
+static char *drv_log_take(const struct drv *drv)
 {
 	char *log = NULL;
 	pthread_mutex_lock(&lock);
@@ -387,13 +387,13 @@ static char *take_driver_log(const struct drv *drv)
 		p = p->next;
 	}
 	if (p) {
-		log = dump_log(drv, &p->log_mark);
+		log = drv_log_dump(drv, &p->log_mark);
 	}
 	pthread_mutex_unlock(&lock);
 	return log;
 }
 
-static kz_status fail_missing(const struct drv *drv, const char *call, kz_error *err)
+static kz_status drv_fail_missing(const struct drv *drv, const char *call, kz_error *err)
 {
 	int since = 0;
 	for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
@@ -417,7 +417,7 @@ static kz_status fail_missing(const struct drv *drv, const char *call, kz_error 
 
 /* The place in the source that the CPU device names at the end of what it says of a kernel:
  * "kernel 'f': ...; block (0,0,0), thread (1,0,0); k.cu:7". */
-static void add_place(kz_error *err, const char *log)
+static void drv_add_place(kz_error *err, const char *log)
 {
 	const char *end = log + strcspn(log, "\n");
 	const char *colon = memrchr(log, ':', (size_t)(end - log));
@@ -435,17 +435,17 @@ static void add_place(kz_error *err, const char *log)
 kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_error *err)
 {
 	if (code == DRV_MISSING) {
-		return fail_missing(drv, call, err);
+		return drv_fail_missing(drv, call, err);
 	}
 	bool mine = error_is_clean(err);
-	kz_status status = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
+	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
 	if (drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
 		/* Taken also where nobody wants it, else the next failure would get it. */
-		char *log = take_driver_log(drv);
-		if (mine && status == KZ_FAULT && log) {
-			add_place(err, log);
+		char *log = drv_log_take(drv);
+		if (mine && st == KZ_FAULT && log) {
+			drv_add_place(err, log);
 		}
 		error_take_log(mine ? err : NULL, log);
 	}
-	return status;
+	return st;
 }

@@ -39,7 +39,7 @@ bool features_parse(const char *text, uint64_t *out)
 	return false;
 }
 
-static bool has_feature(enum features_level level, const char *name, size_t len)
+static bool features_has(enum features_level level, const char *name, size_t len)
 {
 	for (size_t i = FEATURES_SSE2; i <= level; i++) {
 		const char *at = levels[i].features;
@@ -58,7 +58,7 @@ void features_limit(struct str *out, const char *host, enum features_level level
 	for (const char *at = host; *at != '\0';) {
 		size_t len = strcspn(at, ",");
 		if (len > 1) {
-			bool on = *at == '+' && has_feature(level, at + 1, len - 1);
+			bool on = *at == '+' && features_has(level, at + 1, len - 1);
 			str_addf(out, "%s%c%.*s", out->len > 0 ? "," : "", on ? '+' : '-',
 				(int)len - 1, at + 1);
 		}
@@ -73,7 +73,7 @@ void features_limit(struct str *out, const char *host, enum features_level level
 enum { LEAVES = 6 };
 static uint64_t words[2 * LEAVES + 1];
 
-static void read_processor(void)
+static void features_read_processor(void)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
 	static const unsigned leaves[LEAVES][2] = {{1, 0}, {7, 0}, {7, 1}, {0x19, 0}, {0x24, 0},
@@ -94,20 +94,20 @@ static void read_processor(void)
 	}
 }
 
-static bool processor_fuses(void)
+static bool features_processor_fuses(void)
 {
 	return (words[1] >> 32 & bit_FMA) != 0;
 }
 #else
 static uint64_t words[2];
 
-static void read_processor(void)
+static void features_read_processor(void)
 {
 	words[0] = getauxval(AT_HWCAP);
 	words[1] = getauxval(AT_HWCAP2);
 }
 
-static bool processor_fuses(void)
+static bool features_processor_fuses(void)
 {
 	return true;
 }
@@ -117,13 +117,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 bool features_fuse(enum features_level level)
 {
-	pthread_once(&once, read_processor);
-	return has_feature(level, "fma", 3) && processor_fuses();
+	pthread_once(&once, features_read_processor);
+	return features_has(level, "fma", 3) && features_processor_fuses();
 }
 
 void features_describe(struct str *out, enum features_level level)
 {
-	pthread_once(&once, read_processor);
+	pthread_once(&once, features_read_processor);
 	str_addf(out, "%s ", levels[level].name);
 	str_addn(out, (const char *)words, sizeof(words));
 }
