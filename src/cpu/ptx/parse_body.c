@@ -272,6 +272,18 @@ static void parse_file(struct parser *p)
 	}
 }
 
+/* .pragma "nounroll", "used_bytes_mask 1"; */
+static void parse_pragma(struct parser *p)
+{
+	do {
+		if (p->token.kind != TOKEN_STRING) {
+			fail_expected(p, "a string");
+		}
+		advance(p);
+	} while (accept(p, ","));
+	expect(p, ";");
+}
+
 static void parse_section(struct parser *p)
 {
 	if (p->token.kind != TOKEN_WORD) {
@@ -296,7 +308,7 @@ bool parse_common(struct parser *p)
 	} else if (accept(p, ".file")) {
 		parse_file(p);
 	} else if (accept(p, ".pragma")) {
-		skip_past(p, ";");
+		parse_pragma(p);
 	} else if (accept(p, ".section")) {
 		parse_section(p);
 	} else {

@@ -62,6 +62,9 @@ static void parse_attribute(struct parser *p, struct declaration *d)
 {
 	expect(p, "(");
 	for (size_t depth = 1; depth > 0 && !at_end(p);) {
+		if (at(p, "{") || at(p, "}")) {
+			fail_expected(p, "')'");
+		}
 		d->is_managed |= at(p, ".managed");
 		depth += at(p, "(");
 		depth -= at(p, ")");
