@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "module/compiled.h"
-#include "rtc/arch.h"
-#include "rtc/ptx_version.h"
+#include "rtc/compat.h"
+#include "rtc/ptx_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,8 +99,8 @@ static int image_cc(const struct kz_image *image)
 static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 	const kz_error *refusal)
 {
-	int version = image->rtc.is_ptx ? ptx_version_of(image->rtc.data) : 0;
-	int known = ptx_version_of_driver(dev->drv->version);
+	int version = image->rtc.is_ptx ? ptx_version(image->rtc.data) : 0;
+	int known = compat_newest_ptx(dev->drv->version);
 	return image->rtc.is_ptx && (refusal->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION
 		|| (known > 0 && version > known));
 }
@@ -108,8 +108,8 @@ static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 /* "PTX 9.0 needs CUDA 13.0 (driver 580) or newer" */
 static void tell_needs(struct str *out, const struct kz_image *image)
 {
-	int version = ptx_version_of(image->rtc.data);
-	const struct ptx_release *release = ptx_release_of(version);
+	int version = ptx_version(image->rtc.data);
+	const struct ptx_release *release = compat_release(version);
 	str_addf(out, "PTX %d.%d needs ", version / 10, version % 10);
 	if (release) {
 		str_addf(out, "a driver of CUDA %d.%d (%d) or newer", release->cuda / 1000,
@@ -122,7 +122,7 @@ static void tell_needs(struct str *out, const struct kz_image *image)
 static void tell_driver(struct str *out, const struct kz_device *dev)
 {
 	int version = dev->drv->version;
-	int ptx = ptx_version_of_driver(version);
+	int ptx = compat_newest_ptx(version);
 	str_addf(out, "this one is of CUDA %d.%d", version / 1000, version % 1000 / 10);
 	if (ptx > 0) {
 		str_addf(out, ", which takes PTX up to %d.%d", ptx / 10, ptx % 10);
@@ -144,7 +144,7 @@ static void tell_misfit(struct str *out, const char **hint, const struct kz_imag
 		return;
 	}
 	bool fits = cc == 0 || (image->rtc.is_ptx ? cc <= device_cc
-		: arch_cubin_runs(cc, device_cc));
+		: compat_cubin_runs(cc, device_cc));
 	if (!fits) {
 		str_addf(out, "the %s is for compute capability %d.%d%s, the device has %d.%d",
 			image->rtc.is_ptx ? "PTX" : "cubin", cc / 10, cc % 10,
@@ -154,7 +154,7 @@ static void tell_misfit(struct str *out, const char **hint, const struct kz_imag
 	}
 	str_addf(out, "%s", refusal->message);
 	if (image->rtc.is_ptx) {
-		int version = ptx_version_of(image->rtc.data);
+		int version = ptx_version(image->rtc.data);
 		str_addf(out, "; the PTX is of version %d.%d", version / 10, version % 10);
 	} else {
 		str_addf(out, "; the cubin is for %s", image->rtc.arch);

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "module/module.h"
-#include "rtc/blame.h"
 #include "rtc/hints.h"
+#include "rtc/ptx_text.h"
 #include "rtc/signature.h"
 
 #include <stdlib.h>
@@ -83,13 +83,13 @@ static void add_instruction(struct str *out, const char *text, int line)
 static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
 	const char *said)
 {
-	struct blame blame;
-	char *file = blame_line(&blame, ptx, line) && blame.file_len > 0
-		? mem_strndup(blame.file, blame.file_len) : NULL;
-	error_add_place(err, file ? file : "ptx", file ? blame.line : line, file ? blame.column : 0);
+	struct ptx_line from;
+	char *file = ptx_find_line(&from, ptx, line) && from.file_len > 0
+		? mem_strndup(from.file, from.file_len) : NULL;
+	error_add_place(err, file ? file : "ptx", file ? from.line : line, file ? from.column : 0);
 	if (file) {
-		str_addf(text, "%s:%d:%d: error: %s\nptx:%d: note: ", file, blame.line,
-			blame.column, said, line);
+		str_addf(text, "%s:%d:%d: error: %s\nptx:%d: note: ", file, from.line,
+			from.column, said, line);
 	} else {
 		str_addf(text, "ptx:%d: error: %s\n", line, said);
 	}

@@ -20,9 +20,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "rtc/blame.h"
 #include "rtc/headers.h"
 #include "rtc/hints.h"
+#include "rtc/ptx_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -451,19 +451,19 @@ static struct slice source_line(const char *source, int number)
 
 /* An error of the assembler gets the line of source that its line of PTX comes from. */
 static void place_by_ptx(struct block *block, const struct diag_context *context,
-	struct blame *blame)
+	struct ptx_line *line)
 {
 	block->more = block->after = block->end;
 	block->is_placed = true;
-	if (!blame_line(blame, context->ptx, block->head.ptx_line) || blame->file_len == 0) {
+	if (!ptx_find_line(line, context->ptx, block->head.ptx_line) || line->file_len == 0) {
 		return;
 	}
-	block->head.file = (struct slice){blame->file, blame->file_len};
-	block->head.line = blame->line;
+	block->head.file = (struct slice){line->file, line->file_len};
+	block->head.line = line->line;
 	if (is_source(block->head.file, context->name)) {
 		block->head.file = (struct slice){NULL, 0};
-		block->excerpt = source_line(context->source, blame->line);
-		block->caret = blame->column > 0 ? (size_t)blame->column - 1 : 0;
+		block->excerpt = source_line(context->source, line->line);
+		block->caret = line->column > 0 ? (size_t)line->column - 1 : 0;
 	}
 	if (block->caret > block->excerpt.len) {
 		block->caret = block->excerpt.len;
@@ -490,17 +490,17 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 		if (is_ours(&block.head)) {
 			continue;
 		}
-		struct blame blame = {0};
+		struct ptx_line ptx_line = {0};
 		if (block.head.at_end) {
 			place_at_end(&block, context);
 		} else if (block.head.ptx_line > 0 && context->ptx) {
-			place_by_ptx(&block, context, &blame);
+			place_by_ptx(&block, context, &ptx_line);
 		}
 		ok = take_error(out, &block, context->name);
 		render_block(&text, &block, context->name);
-		if (blame.text_len > 0) {
+		if (ptx_line.text_len > 0) {
 			str_addf(&text, "%s: note: line %d of the PTX: %.*s\n", context->name,
-				block.head.ptx_line, (int)blame.text_len, blame.text);
+				block.head.ptx_line, (int)ptx_line.text_len, ptx_line.text);
 		}
 		render_searched(&text, &block.head, context);
 	}

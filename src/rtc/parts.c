@@ -17,7 +17,7 @@
 #include "base/fatbin.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "rtc/arch.h"
+#include "rtc/compat.h"
 #include "rtc/cubin.h"
 #include "rtc/elf.h"
 #include "rtc/link_log.h"
@@ -109,7 +109,7 @@ int rtc_rank(enum rtc_kind kind, int arch, const struct rtc_target *target)
 	}
 	switch (kind) {
 	case RTC_CUBIN:
-		return target->ptx_only || !arch_cubin_runs(arch, target->cc) ? 0 : 40000 + arch;
+		return target->ptx_only || !compat_cubin_runs(arch, target->cc) ? 0 : 40000 + arch;
 	case RTC_PTX:
 		return !newer ? 30000 + arch : target->ptx_only ? 20000 + 9999 - arch : 0;
 	case RTC_LTO:

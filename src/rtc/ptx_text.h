@@ -2,7 +2,11 @@
 #ifndef RTC_PTX_TEXT_H
 #define RTC_PTX_TEXT_H
 
-/* The tokens of PTX text: words (".visible", "%r1", "0x1f"), strings, single characters. */
+/*
+ * PTX as text: its tokens, its version, and the lines of source that its lines come from.
+ *
+ * A token is a word (".visible", "%r1", "0x1f"), a string or a single character.
+ */
 #include "base/common.h"
 
 #include <string.h>
@@ -10,6 +14,16 @@
 struct ptx_token {
 	const char *text;
 	size_t len; /* 0 at the end */
+};
+
+/* A line of PTX, and where it comes from. */
+struct ptx_line {
+	const char *text; /* without the blanks around it */
+	size_t text_len;
+	const char *file; /* as the compiler was told it, in an absolute path */
+	size_t file_len;  /* 0: the PTX does not say */
+	int line;
+	int column;
 };
 
 /* Of a name, a directive, a number. */
@@ -21,6 +35,12 @@ const char *ptx_skip_braces(const char *at);
 
 /* Take the next one off a zero-terminated text; comments and white space go by. */
 struct ptx_token ptx_next_token(const char **at);
+
+/* What `.version 9.0` says, 90; 0 if the text does not begin so. */
+int ptx_version(const char *text);
+
+/* Line `number`, from 1; false if there is no such line.  The texts are in `ptx`. */
+bool ptx_find_line(struct ptx_line *out, const char *ptx, int number);
 
 /* Inline, since it is asked many times of each token. */
 static inline bool ptx_token_is(const struct ptx_token *token, const char *text)

@@ -9,7 +9,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "rtc/ptx_version.h"
+#include "rtc/compat.h"
+#include "rtc/ptx_text.h"
 #include "support/support.h"
 #include "support/suite.h"
 
@@ -248,15 +249,15 @@ END_TEST
 
 START_TEST(versions_of_ptx_are_read)
 {
-	ck_assert_int_eq(ptx_version_of("// words\n.version 8.7\n"), 87);
-	ck_assert_int_eq(ptx_version_of(".version 8"), 80);
-	ck_assert_int_eq(ptx_version_of(".version 8.x"), 0);
-	ck_assert_int_eq(ptx_version_of("version 8.0"), 0);
-	ck_assert_int_eq(ptx_version_of(""), 0);
-	ck_assert_int_eq(ptx_version_of_driver(12060), 85);
-	ck_assert_int_eq(ptx_version_of_driver(99000), 91);
-	ck_assert_int_eq(ptx_version_of_driver(8000), 0);
-	ck_assert_ptr_null(ptx_release_of(89));
+	ck_assert_int_eq(ptx_version("// words\n.version 8.7\n"), 87);
+	ck_assert_int_eq(ptx_version(".version 8"), 80);
+	ck_assert_int_eq(ptx_version(".version 8.x"), 0);
+	ck_assert_int_eq(ptx_version("version 8.0"), 0);
+	ck_assert_int_eq(ptx_version(""), 0);
+	ck_assert_int_eq(compat_newest_ptx(12060), 85);
+	ck_assert_int_eq(compat_newest_ptx(99000), 91);
+	ck_assert_int_eq(compat_newest_ptx(8000), 0);
+	ck_assert_ptr_null(compat_release(89));
 }
 END_TEST
 
