@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays across devices: copies on another one, and the memory of the CPU device.
+ * Arrays across devices: copies to another device, and the memory of the CPU device.
  *
- * That memory is host memory, so a copy from or to the CPU device is a transfer of the other side.
- * Between GPUs the driver copies, or else the host stands between.
+ * The CPU device's memory is host memory, so a copy from or to it is a transfer of the other
+ * device. Between GPUs the driver copies.  Where it cannot, the copy goes through the host.
  */
 #include "base/common.h"
 

@@ -2,8 +2,8 @@
 /*
  * Arrays: a dtype, a shape and strides over a buffer.
  *
- * Sizes are products of numbers from the caller: everything is computed with overflow checks before
- * anything is allocated.  transfer.c moves the elements to and from the host, across.c to other
+ * Sizes are products of numbers from the caller.  They are computed with overflow checks before
+ * anything is allocated.  transfer.c moves elements to and from the host, across.c to other
  * devices.
  */
 #include "base/common.h"

@@ -2,10 +2,10 @@
 /*
  * DLPack: tensors that libraries hand each other within a process.
  *
- * A tensor comes with a function to call when it is no longer needed, the deleter.  What is imported
- * becomes a wrapped buffer whose release calls it; what is exported has one that releases an array.
- * There are two forms, with and without a version; both hold the same description, so each import
- * and export is one function with a thin end for either form.
+ * A tensor comes with its deleter, the function to call when it is no longer needed.  An import
+ * makes a wrapped buffer whose release calls the deleter.  An export has a deleter that releases
+ * the array. There are two forms, with and without a version, and both hold the same description;
+ * so import and export are one function each, with a thin end for either form.
  */
 #include "base/common.h"
 

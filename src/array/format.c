@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Array elements -> text, laid out as numpy does: columns aligned over the whole array, lines of at
- * most 75 characters, floats with the fewest digits that tell them from their neighbours, at most 8
- * behind the point.
+ * Array elements -> text, laid out as numpy does: columns are aligned over the whole array, lines
+ * have at most 75 characters, and a float has the fewest digits that tell it from its neighbours,
+ * at most 8 behind the point.
  *
- * The elements are looked at three times: for their magnitudes, which decide on exponents; for the
+ * The elements are read three times: for their magnitudes, which decide on exponents; for the
  * widths of their parts; and to print.  Only digits are taken from snprintf, never the decimal
- * point, so that no locale shows.
+ * point, so that the locale does not matter.
  */
 #include "base/common.h"
 

@@ -2,9 +2,9 @@
 /*
  * Inflate with zlib.
  *
- * Only compressed .npz files need it, so it is not linked: it is looked for when one is read, and
- * its absence is an error value.  Once found it stays.  What is declared here is zlib's ABI, the
- * same since 1.0.
+ * Only compressed .npz files need zlib, so it is not linked.  The first such file opens it; if it
+ * is not there, the call fails with an error value.  Once found it stays.  What is declared here is
+ * zlib's ABI, which has not changed since 1.0.
  */
 #include "base/common.h"
 

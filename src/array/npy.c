@@ -2,9 +2,9 @@
 /*
  * Arrays in .npy files: a header (npy_parse.c), then the elements as they lie in memory.
  *
- * Nothing is allocated before the header's product of extents is known to fit what the file has.
- * Elements in Fortran order are those of an array with other strides, so the transfer to the device
- * puts them in order; those of the other byte order are turned in a copy first.
+ * Nothing is allocated before the file is known to be as long as the header's extents need.
+ * Elements in Fortran order are an array with other strides, and the transfer to the device
+ * reorders them. Elements of the other byte order are swapped in a copy first.
  */
 #include "base/common.h"
 

@@ -6,9 +6,9 @@
  *
  *	{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
  *
- * A descr that is a list describes a struct, field by field.  The text is parsed as such, by
- * recursive descent over bytes that anyone may have written: every number is checked for overflow
- * and nothing is believed that the file's size does not allow.
+ * A descr that is a list describes a struct, field by field.  The parser is a recursive descent
+ * over bytes that anyone may have written: it checks every number for overflow, and accepts no
+ * extent that the file's size does not allow.
  */
 #include "base/common.h"
 

@@ -2,12 +2,14 @@
 /*
  * Whether two arrays have bytes in common.
  *
- * All addresses of one array are its lowest one plus a sum of k * stride, 0 <= k < extent, of all
- * axes.  Two elements meet if the difference of two such sums is small enough; counted from the
- * other end of the second array the difference is a sum, too.  So the question is whether a sum of
- * bounded multiples falls into a window.  It is asked of the largest stride first: few multiples
- * leave a rest that the smaller ones can reach.  Strides that occur twice, as in slices of one
- * array, count as one with more multiples, and so the search is short.
+ * The addresses of an array are its lowest one plus a sum of k * stride, 0 <= k < extent, over all
+ * axes.  Two elements meet if the difference of two such sums is small enough.  Counting the second
+ * array from its other end turns that difference into a sum.  So the question is whether a sum of
+ * bounded multiples can fall into a window.
+ *
+ * The search takes the largest stride first: few of its multiples leave a rest that the smaller
+ * strides can reach.  A stride that occurs twice, as in slices of one array, counts as one with
+ * more multiples.  That keeps the search short.
  */
 #include "base/common.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays as text: which elements are shown, and fetching them.
+ * Arrays as text: which elements are shown, and fetching them; format.c writes them.
  *
- * A large array is shown by its edges, as numpy does it, and only what is shown is fetched from the
- * device: along each axis the first and the last few elements.  format.c writes them.
+ * Of a large array only the edges are shown, as numpy does it: the first and the last few elements
+ * along each axis.  Only these are fetched from the device.
  */
 #include "base/common.h"
 

@@ -2,9 +2,9 @@
 /*
  * Shapes and lists of axes.
  *
- * Both come from callers as plain values, so nothing about them is known to be right: everything
- * here begins by checking.  Products of extents are taken with overflow checks, and an extent of 0
- * counts as 1 in them: what an empty array would take if it had elements must fit, too.
+ * Both come from callers as plain values, so every function here checks them first.  Products of
+ * extents are taken with overflow checks.  In them an extent of 0 counts as 1: the size that an
+ * empty array would have with elements must fit, too.
  */
 #include "base/common.h"
 

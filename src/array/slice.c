@@ -2,9 +2,9 @@
 /*
  * Slices and splits: parts of an array along its axes.
  *
- * A list of slices is walked beside the axes: a range or an index takes an axis, a new axis takes
- * none, an ellipsis takes all that the others leave.  Ranges follow Python's rule: bounds count from
- * the end if negative, then clip to the axis, so that no range is an error.
+ * A list of slices is walked beside the axes.  A range or an index takes an axis, a new axis takes
+ * none, and an ellipsis takes those that nothing else names.  Ranges follow Python's rule: negative
+ * bounds count from the end, then bounds are clipped to the axis, so no range is an error.
  */
 #include "base/common.h"
 

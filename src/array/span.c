@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements between host and device by way of their span: the bytes from the lowest to the highest
- * on the device travel in one piece and are packed or unpacked on the host.
+ * Elements between host and device in one copy of their span.
  *
- * A span that is mostly gaps, or long, is taken apart first: along the extent with the widest stride
- * into parts, until a copy is cheaper than a division.
+ * The span of a view is the bytes from its lowest element to its highest.  They travel in one
+ * piece, and the host packs or unpacks the elements.  A span that is mostly gaps, or long, is first
+ * divided along the extent with the widest stride, until a copy costs less than another division.
  */
 #include "base/common.h"
 

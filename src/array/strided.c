@@ -3,8 +3,8 @@
  * Elements at strides.
  *
  * Nothing here knows of arrays or devices: a shape, strides in bytes and the size of an element say
- * where elements lie, as seen from the first one.  Strides come from callers, so they may be
- * negative, 0 or absurd; extents were checked before.
+ * where elements lie, relative to the first one.  Strides come from callers: they may be negative,
+ * 0 or absurd.  Extents have been checked.
  */
 #include "base/common.h"
 

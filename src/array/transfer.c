@@ -2,11 +2,12 @@
 /*
  * Array elements to and from the host.
  *
- * Either side may have any strides.  Where both are row-major without gaps one copy does it.  The
- * elements of a view with gaps go through a row-major array on the device, packed or unpacked by a
- * kernel: so what lies between is not even read, and whoever writes there at that time is not
- * disturbed.  Where there are few bytes between, or no compiler, they travel, too (span.c).  The
- * kernel is src/ops's, called by array_copy_by_kernel.
+ * Either side may have any strides.  If both are row-major without gaps, one copy does it.
+ * Otherwise a kernel packs or unpacks the elements through a row-major array on the device.  It
+ * does not touch the bytes between the elements, so another stream may write there at the same
+ * time.  Where these bytes are few, or there is no compiler, they travel, too (span.c).
+ *
+ * The kernel belongs to src/ops, which is above this folder; array_copy_by_kernel leads to it.
  */
 #include "base/common.h"
 

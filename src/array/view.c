@@ -2,10 +2,12 @@
 /*
  * Views: a new shape, new strides and a new offset over the memory of an array.
  *
- * Each function copies its array into a draft, changes that, and hands it out.  What the draft says
- * of elements follows from the array's, which lie in its buffer, so it needs no check of its own; but
- * strides of extents below 2 may be any number (kz_array_view), so they are computed with wrapping.
- * What takes part of an axis is in slice.c, what gives the elements a new shape in reshape.c.
+ * Each function copies its array into a draft, changes that, and hands it out.  The elements of a
+ * draft are elements of the array, which lie in its buffer, so they need no check.  Strides of
+ * extents below 2 are an exception: they may be any number (kz_array_view), so they are computed
+ * with wrapping.
+ *
+ * Parts of an axis are in slice.c, new shapes for the same elements in ops/reshape.c.
  */
 #include "base/common.h"
 

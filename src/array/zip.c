@@ -2,11 +2,12 @@
 /*
  * Zip archives, as far as .npz files need them.
  *
- * An archive is read from its end: the end record says where the directory is, the directory where
- * each entry is.  All of it may be damaged.  Every place is checked against the archive's size
- * before it is read, and no more is allocated than that size allows.  What is written is in the
- * zip64 form throughout, so that there is one form to test: sizes of more than 4 GiB need it, and
- * numpy's own files have it, too.
+ * An archive is read from its end: the end record says where the directory is, and the directory
+ * where each entry is.  All of it may be damaged.  Every place is checked against the archive's
+ * size before it is read, and no more is allocated than that size allows.
+ *
+ * All that is written is in the zip64 form, so there is one form to test.  Entries of more than 4
+ * GiB need it, and numpy writes it, too.
  */
 #include "base/common.h"
 

@@ -2,8 +2,8 @@
 /*
  * Copies between host and device, copies on the device, fills.
  *
- * Each is checked against the buffers' ends first.  Then, in a stream: memory_use, the driver's
- * call, memory_used; see memory.h.
+ * Each call first checks its range against the ends of the buffers.  Then it runs in a stream:
+ * memory_use, the driver's call, memory_used; see memory.h.
  */
 #include "base/common.h"
 

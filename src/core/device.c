@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device while it is open: the loss of its context, its count, and what it says about itself.
+ * A device while it is open: its count, the loss of its context, and what it says about itself.
  *
- * A kernel that faults takes the context with it: from then on the driver answers every call with
+ * A kernel that faults takes the context with it.  From then on the driver answers every call with
  * the same error.  The first such answer is kept as the cause, and each later call fails with it,
  * without asking the driver.
  *
- * Streams, pools and memory call this file.  device_open.c makes and ends devices, of all of these;
- * the last device_release calls it by kz_device.end.
+ * Streams, pools and memory call this file.  device_open.c is above them: it makes and ends
+ * devices. The last device_release calls it by kz_device.end.
  */
 #include "base/common.h"
 

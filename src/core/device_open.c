@@ -2,11 +2,12 @@
 /*
  * Devices: which one is meant, opening it, its limits, and its end.
  *
- * There is one object per device of a provider while anything uses it; a list holds them.  It
- * counts twice: `refs` is everything that needs the object, `opens` the handles of users alone.  A
- * device whose context was lost stays lost (device.c).  When no user holds it any more, opening it
- * again takes it off the list, resets the context and makes a new object; arrays that survived keep
- * the old one, and their release leaves the driver alone.
+ * There is one object for each device of a provider while anything uses it; a list holds them.  It
+ * has two counts: `refs` for everything that needs the object, `opens` for the handles of users.
+ *
+ * A device whose context was lost stays lost (device.c).  When no user holds it any more, the next
+ * opening takes it off the list, resets the context and makes a new object.  Arrays that survived
+ * keep the old object, and releasing them does not call the driver.
  */
 #include "base/common.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element types: a table of the built-in ones, indexed by number, and a growing list of the structs
- * that a program registers.  The list is never shortened, so that what was read from it stays
- * valid.
+ * Element types: a table of the built-in ones, indexed by number, and a list of the structs that a
+ * program registers.
+ *
+ * The list only grows, so what was read from it stays valid.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading, printing and freeing error values (src/base/error.c fills them in), and looking up
- * native codes.
+ * Reading, printing and freeing error values, and looking up native codes; base/error.c fills error
+ * values in.
  *
- * Printing goes through a sink that is either a stream or a buffer and never allocates, so that
- * an error about memory prints as well as any other.
+ * Printing goes through a sink, which is a stream or a buffer.  It never allocates, so an error
+ * about memory prints as well as any other.
  */
 #include "base/common.h"
 

@@ -2,13 +2,13 @@
 /*
  * Device memory: where it comes from and goes, order between streams, buffers.
  *
- * A buffer is a range of a `struct memory`, which has a block of the pool, memory of an allocator
- * of the user's, or memory of another owner, and remembers the stream that used it last.
- * memory_use() is called before every piece of work: it orders the new stream behind that one.  So
- * the last user is behind all others, and the pool can go on with the block in that stream's order.
+ * A buffer is a range of a `struct memory`.  A memory has a block of the pool, or comes from an
+ * allocator of the user's or from another owner.  It remembers the stream that used it last.  Every
+ * piece of work calls memory_use() first, which orders the new stream behind that one.  So the last
+ * user is behind all others, and the pool can reuse the block in the order of its stream.
  *
- * The buffer that memory is created for is a part of it, and what the pool has parked is both,
- * ready for use: creating a buffer then is buffer_reuse().
+ * A memory contains the buffer that it is created for.  The pool parks both together, ready for
+ * use, and buffer_reuse() takes them as they are.
  */
 #include "base/common.h"
 

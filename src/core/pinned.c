@@ -2,10 +2,10 @@
 /*
  * Pinned host memory.
  *
- * It is a `struct memory` like any other, of the device's pool for pinned memory, so its last use
- * orders copies and reuse.  Copies are given plain pointers: a list of what is live, sorted by
- * address, says which of them lie in pinned memory.  The list holds no counts; whoever finds memory
- * in it counts it before the handle can be released, since that takes the same lock.
+ * It is a `struct memory` like any other, from the device's pool for pinned memory, so its last use
+ * orders copies and reuse.  Copies get plain pointers; a list of all live pinned memory, sorted by
+ * address, says which of them are pinned.  The list holds no counts.  Whoever finds memory in it
+ * counts that memory under the lock that the release of the handle takes, too.
  */
 #include "base/common.h"
 

@@ -2,8 +2,8 @@
 /*
  * What users see and set of the pools: figures, limits, lists of what is live, allocators.
  *
- * An allocator that was set once stays until its device goes, since buffers may still have to go
- * back to it; the newest is used.
+ * The allocator that was set last is used.  Earlier ones stay until their device goes, since
+ * buffers of theirs may still be live.
  */
 #include "base/common.h"
 

@@ -2,12 +2,14 @@
 /*
  * Order between streams, and what the pools ask about one.
  *
- * Every stream has an event of its own, `order`: stream_order() records it and lets another stream
- * wait for it.  Two threads that do so at once are no trouble: the one that waits for the other's
- * later mark waits for more than it asked for.
+ * Every stream has an event of its own, `order`.  stream_order() records it and makes another
+ * stream wait for it.  Two threads may do that at once: then one waits for the other's later mark,
+ * which is more than it asked for, and still right.
  *
  * A pool has the free memory of each stream, but no count on the stream.  Before it gives such
- * memory to another stream it asks whether somebody still counts the first.
+ * memory to another stream it asks whether the first is still counted.
+ *
+ * stream.c is above the pools; these functions are below them.
  */
 #include "base/common.h"
 

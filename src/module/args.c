@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel arguments: each captured C value is checked against the parameter that the kernel declares
- * and converted to its bytes.  The rules are those of kernel.h; where a value would be changed by
- * the conversion it is refused.  Nothing here allocates, locks or calls the driver.
+ * Kernel arguments.
+ *
+ * Each captured C value is checked against the parameter that the kernel declares, and converted to
+ * its bytes.  The rules are those of kernel.h: a value that the conversion would change is refused.
+ * Nothing here allocates, locks or calls the driver.
  */
 #include "base/common.h"
 

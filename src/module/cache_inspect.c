@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the cache did, what is in it, and why it does not have what one looks for.
+ * What the cache did, what is in it, and why it does not have an image.
  *
- * The last is found by comparing: the key that a compile would have is laid beside those of all
- * entries, part by part, and the entry with the fewest differences is the one to explain.
+ * The last is answered by comparing.  The key that the compile would have is compared with those of
+ * all entries, part by part; the entry with the fewest differences is the one to explain.
  */
 #include "base/common.h"
 

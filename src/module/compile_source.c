@@ -2,8 +2,8 @@
 /*
  * Source -> image: kz_compile, and what the other ways of compiling share.
  *
- * The options of the caller and the environment become a struct rtc_request, which says all that a
- * compile depends on.  compiled.c then finds the image of the request, or has it made.
+ * The caller's options and the environment become a struct rtc_request, which has all that a
+ * compile depends on.  compiled.c then finds the image of that request, or has it made.
  */
 #include "base/common.h"
 

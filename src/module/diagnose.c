@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What works on this machine.  Each part of it is tried as a program would use it, and every error
- * value becomes a finding: its message is the text, its hint the fix, its log the log.  The list and
- * its texts live in one arena.  When memory runs out the list remembers, and goes on without effect.
+ * What works on this machine.
+ *
+ * Each part is tried as a program would use it.  An error value becomes a finding: its message is
+ * the text, its hint the fix, its log the log.  The list of findings and its texts live in one
+ * arena.  When memory runs out the list is marked as incomplete, and further findings are dropped.
  */
 #include "base/common.h"
 

@@ -2,15 +2,15 @@
 /*
  * A rendered log -> a list of diagnostics.
  *
- * What rtc/diag.c writes, as gcc writes it, is read again, so that a log is all that errors, images
- * and the cache have to keep.  A line that is not indented begins a diagnostic:
+ * This reads what rtc/diag.c writes, which looks as gcc's does.  So errors, images and the cache
+ * have to keep the log only.  A line that is not indented begins a diagnostic:
  *
  *	k.cu:4:5: error: no instance of function template "f" matches the argument list [#304-D]
  *	            argument types are: (int, int)
  *	      f(1, 2);
  *	      ^
  *
- * The line above a caret, less two blanks, is the excerpt; all others are details.
+ * The line above a caret, less two blanks, is the excerpt.  All other lines are details.
  */
 #include "base/common.h"
 

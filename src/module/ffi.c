@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For callers without a C compiler: the functions that the headers write out, here once more as
- * symbols of the library, and the sizes of the public structs.
+ * For callers without a C compiler: the inline functions of the headers as symbols of the library,
+ * and the sizes of the public structs.
  *
- * KZ_DEFINE_INLINE makes KZ_INLINE `extern inline`, by which C puts a definition here; that is why
- * it comes before everything else.
+ * KZ_DEFINE_INLINE makes KZ_INLINE `extern inline`, by which C puts the definitions here.  That is
+ * why it stands before everything else.
  */
 #define KZ_DEFINE_INLINE
 #include "base/common.h"

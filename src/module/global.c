@@ -2,9 +2,9 @@
 /*
  * Variables of a module: found by the name that they have in the source, read and written.
  *
- * The driver knows a variable by its symbol and tells where it lies and how big it is; its type is
- * known where the compile told it (src/rtc/variable.c), and is then held against that of the values
- * that go in or out, by the same table as the type behind a pointer against an array's.
+ * The driver knows a variable by its symbol, and says where it lies and how big it is.  Its type is
+ * known only if the compile told it (rtc/variable.c).  Then it must fit the type of the values that
+ * go in or out, by the table that also compares a pointer's type with an array's.
  */
 #include "base/common.h"
 

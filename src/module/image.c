@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images: what a compile makes, or what somebody has compiled before, as an object that is counted.
+ * Images as counted objects: what a compile makes, or what somebody has compiled before.
  *
- * An image is a struct rtc_image that nobody changes any more.  A module holds one and reads in it
- * what is known of its kernels; several modules, of several devices, may hold the same.
+ * An image is a struct rtc_image that nobody changes any more.  A module holds one, and reads in it
+ * what is known of its kernels.  Several modules, of several devices, may hold the same image.
  */
 #include "base/common.h"
 

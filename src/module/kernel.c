@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launching.  A launch is checked as a whole before the driver hears of it: the arguments against
- * the kernel's parameters (args.c), grid, block and shared memory against the device.  The usual
- * path takes no lock and no memory; the arguments are packed on the stack.  Host memory passed by
- * KZ_IN, KZ_OUT and KZ_INOUT takes a detour through buffers that live for one launch.
+ * Launching.
+ *
+ * A launch is checked as a whole before the driver is called: the arguments against the kernel's
+ * parameters (args.c); grid, block and shared memory against the device.  The usual path takes no
+ * lock and allocates nothing: arguments are packed on the stack.  Host memory passed by KZ_IN,
+ * KZ_OUT and KZ_INOUT goes through buffers that live for one launch.
  */
 #include "base/common.h"
 

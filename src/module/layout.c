@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A struct on the host against the same on the device.
+ * A struct on the host against the same struct on the device.
  *
- * NVRTC knows no offsetof, but a pointer to a member is its offset, and a constant one is in PTX as
+ * NVRTC has no offsetof, but a pointer to a member is its offset, and a constant one is in PTX as
  * the value of a variable.  So a few lines are added to the source: a variable with the size and
- * alignment of the struct, and for each member one with its offset, size and kind; the source is
- * compiled to PTX, and the values are read there.  Each question is a line of a file of its own, so
- * that an error of the compiler tells which of them the source has no answer to.
+ * alignment of the struct, and for each member one with its offset, size and kind.  The source is
+ * compiled to PTX, and the values are read there.
+ *
+ * Each question is a line of a file of its own.  So an error of the compiler tells which question
+ * the source has no answer to.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linking: choose the linker, and make an image of what comes out.
+ * Linking: choose the linker, and make an image of its output.
  *
- * src/rtc takes the inputs apart, settles which of them are needed, and calls nvJitLink; the
- * driver's linker needs a device, so it is called here.  The CPU device is handed PTX: that is the
- * one place where nvJitLink and the driver's linker work one after the other.
+ * src/rtc takes the inputs apart, decides which of them are needed, and calls nvJitLink.  The
+ * driver's linker needs a device, so it is called here.  The CPU device takes PTX: only for it
+ * nvJitLink and the driver's linker work one after the other.
  */
 #include "base/common.h"
 

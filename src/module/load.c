@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From bytes to an image that a device can load, and from a refusal to one that it takes.
+ * From bytes to an image that a device can load, and from a refused image to one that it takes.
  *
- * The rule for what to take, where there is a choice: a cubin of the device's own architecture, one
- * of a lower minor number, PTX, LTO-IR (rtc_rank).  PTX that is newer than the driver is made a
- * cubin by nvJitLink, which needs no driver.  Where nothing helps, the message has both versions,
- * and the hint what to install.
+ * Where there is a choice, rtc_rank orders: a cubin of the device's own architecture, a cubin of a
+ * lower minor number, PTX, LTO-IR.  nvJitLink, which needs no driver, makes a cubin of PTX that is
+ * newer than the driver.  If nothing helps, the message has both versions, and the hint says what
+ * to install.
  */
 #include "base/common.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a module says when it is asked for a kernel or a variable that it does not have: the names
- * that there are, the nearest of them, and why the one that is meant may be missing.
+ * The error for a kernel or a variable that a module does not have.
+ *
+ * It lists the names that there are and the nearest of them, and says why the wanted one may be
+ * missing.
  */
 #include "base/common.h"
 

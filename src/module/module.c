@@ -2,10 +2,10 @@
 /*
  * Modules: image -> loaded code whose kernels can be found by name.
  *
- * src/rtc makes the image and says what it knows of the kernels' parameters; this file loads it
- * and, when a kernel is first asked for, completes that knowledge: a size that neither signature
- * nor image gave comes from the driver.  A kernel whose parameters nobody knows is refused, since
- * the driver would read as many arguments as it likes.
+ * src/rtc makes the image and says what it knows of the kernels' parameters; this file loads it.
+ * When a kernel is first asked for, the driver adds the sizes that neither signature nor image
+ * gave.  A kernel with unknown parameters is refused, since the driver would read as many arguments
+ * as it likes.
  */
 #include "base/common.h"
 

@@ -2,7 +2,10 @@
 #ifndef MODULE_MODULE_H
 #define MODULE_MODULE_H
 
-/* What image.c and module.c make and kernel.c and args.c read: an image, a module, its kernels, their parameters. */
+/*
+ * Images, modules, kernels and their parameters: made by image.c and module.c, read by kernel.c and
+ * args.c.
+ */
 #include "core/memory.h"
 #include "rtc/compile.h"
 

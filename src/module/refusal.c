@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a driver says of an image that it refuses: its words, the line of PTX, and where that comes
- * from.
+ * What a driver says of an image that it refuses: its words, the line of PTX, and the line of
+ * source that this comes from.
  */
 #include "base/common.h"
 

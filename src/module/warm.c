@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warming up: workers, which are processes, compile into the cache on disk.
+ * Warming up: worker processes compile into the cache on disk.
  *
- * Each worker has a socket: it gets a request (warm_request.c), answers with a letter, gets the next
- * one.  What no worker has done well, since it failed, or the worker died or could not be started,
- * is compiled here, so that the caller gets the same errors and the same result without workers;
- * but not what a worker died of, lest the compiler takes the caller with it.
+ * Each worker has a socket.  It gets a request (warm_request.c), answers with a letter, and gets
+ * the next request.  If a worker fails, or could not be started, the caller compiles the request
+ * itself; so it gets the same errors and the same result as without workers.  A request that a
+ * worker died of is not compiled again, since it might take the caller with it.
  *
- * posix_spawn and not fork: the caller may have threads that hold any lock.
+ * Workers are started by posix_spawn and not by fork: the caller may have threads that hold any
+ * lock.
  */
 #include "base/common.h"
 

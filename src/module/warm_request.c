@@ -2,9 +2,10 @@
 /*
  * Requests to workers as bytes, and the worker.
  *
- * A request is a list of fields: a letter, the number of bytes, the bytes.  Which field goes where
- * in struct warm_request is a table; a list is a field for each of its texts.  Both sides are the
- * same build of the library, but what comes over a socket is checked all the same.
+ * A request is a list of fields, each a letter, the number of bytes, and the bytes.  A table says
+ * which member of struct warm_request a field is.  A list of texts is one field for each text.
+ * Both sides are the same build of the library, but what comes over a socket is checked all the
+ * same.
  */
 #include "base/common.h"
 

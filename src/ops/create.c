@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Arrays of computed numbers: each is an expression of the element's index, which elementwise.c
- * runs; start, step and stop are its arguments, so that one kernel serves them all.
+ * runs.
  *
- * Integers are counted in 128 bits here, so that no difference of two of them overflows.
+ * Start, step and stop are arguments of that expression, so one kernel serves them all.  Integers
+ * are computed in 128 bits here, so that no difference of two of them overflows.
  */
 #include "base/common.h"
 

@@ -2,9 +2,9 @@
 /*
  * Kernels of users' strings: what elementwise ones and reductions share.
  *
- * All texts are copied when a kernel is made, since the part for arrays with gaps is compiled when
- * such arrays first come.  What was compiled belongs to the kernel's handle, which has a slot for
- * each class of layouts; slots are only ever filled.
+ * All texts are copied when a kernel is made, since code for arrays with gaps is compiled when such
+ * arrays first come.  The kernel's handle owns what was compiled: it has a slot for each class of
+ * layouts, and slots are only ever filled.
  */
 #include "base/common.h"
 

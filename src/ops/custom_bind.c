@@ -2,9 +2,9 @@
 /*
  * The arguments of a call of a user's kernel.
  *
- * Numbers convert as in any launch.  The arrays are broadcast to one shape, whose axes are merged
- * where that leaves the row-major order of the elements for all of them; if what is left is one run
- * of each, the kernel for flat arrays is right, which knows no axes.
+ * Numbers convert as in any launch.  The arrays are broadcast to one shape.  Neighbouring axes of
+ * it are merged where that leaves the row-major order of the elements for all arrays.  If one run
+ * of each array is left, the kernel for flat arrays is taken, which needs no axes.
  */
 #include "base/common.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions of users: the elements become one value for each chunk of them, these values one for
- * each chunk of values, and so on until there is one; custom_text.c has the order within a chunk.
+ * Reductions of users.
+ *
+ * The elements become one value for each chunk of them, these values one for each chunk of values,
+ * and so on until there is one.  custom_text.c has the order within a chunk.
  */
 #include "base/common.h"
 

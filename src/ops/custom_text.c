@@ -4,11 +4,11 @@
  *
  * The strings go in as they are, each behind a #line that names it, so that the compiler's places
  * are places in what the user wrote.  The argument list is that of the kernel, with our parameters
- * behind it; where arrays are not plain pointers, objects of the same names hide them.
+ * behind it.  Where arrays are not plain pointers, objects of the same names hide them.
  *
  * A reduction takes chunks of a fixed number of elements.  Lane l of a chunk combines its elements
  * l, l + 256, ... in this order; then the lanes are combined in halves.  A lane is a thread, or, in
- * a serial kernel, a place in an array, over which LLVM's vectors go.  The values of the chunks are
+ * a serial kernel, a place in an array, which LLVM vectorizes.  The values of the chunks are
  * reduced in the same way until there is one.
  */
 #include "base/common.h"

@@ -7,8 +7,8 @@
  *	type:         C's words for numbers, a name of stdint.h, a class of CUDA's, a registered
  *	              struct; with const, volatile, restrict and struct where C allows them
  *
- * The kernel gets the list as it was written, so that the compiler's columns are the user's; what
- * is read here is which arrays and numbers fit.
+ * The kernel gets the list as it was written, so that the compiler's columns are the user's.  This
+ * file reads which arrays and numbers fit.
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Our own device code, kernels/NAME.cuh, as strings in the library.  The assembler includes the
- * files; the build runs in the folder that kernels/ is in.
+ * Our own device code, kernels/NAME.cuh, as strings in the library.
+ *
+ * The assembler includes the files; the build runs in the folder that has kernels/.
  */
 #include "base/common.h"
 

@@ -2,10 +2,12 @@
 /*
  * Run an expression over arrays.
  *
- * The arrays are broadcast to one shape; how they lie then (plan.c) decides which kernel is needed:
- * the key is the expression's nodes and the layout's class, no size and no stride.
+ * The arrays are broadcast to one shape, and how they lie then (plan.c) decides which kernel is
+ * needed. The kernel's key is the expression's nodes and the class of the layout; it has no size
+ * and no stride.
  *
- * A target that overlaps an operand, but not element by element, is written through a new array.
+ * A target may overlap an operand other than element by element.  Then the result is written to a
+ * new array first, and copied.
  */
 #include "base/common.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Expressions as strings: eval_parse.c makes a struct expr of one, elementwise.c runs it as one
- * kernel.  What is here puts errors at their place in the text, and prepares kernels: it evaluates
- * over small arrays that stand for those to come, and leaves out the launch.
+ * Expressions as strings: eval_parse.c makes a struct expr of the text, elementwise.c runs it as
+ * one kernel.
+ *
+ * This file puts errors at their place in the text, and prepares kernels.  To prepare is to
+ * evaluate over small arrays that stand for those to come, without the launch.
  */
 #include "base/common.h"
 

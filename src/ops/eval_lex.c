@@ -2,7 +2,7 @@
 /*
  * The tokens of expressions: numbers as in Python, names, operators of Python and C.
  *
- * A number and a name must not touch: `2a` would be read as one thing by some and as two by others.
+ * A number and a name must not touch: some would read `2a` as one thing, others as two.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Expressions as strings: a parser by precedence, which builds nodes as it goes.
+ * Expressions as strings: a parser by operator precedence, which builds nodes as it goes.
  *
- * There is no syntax tree: each rule returns the node of what it read, or -1 once an error was set;
- * what it does not return is the place in the text, which place() keeps for every node.  What nests
- * goes through nested(), so that no text can use up the stack.
+ * There is no syntax tree.  Each rule returns the node of what it read, or -1 once an error was
+ * set. place() keeps the place in the text for every node.  Whatever nests goes through nested(),
+ * so that no text can use up the stack.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Build expressions: node by node, each with its types settled by the rule of its operation.
+ * Build expressions, node by node; the rule of an operation settles its types.
  *
- * A rule is a short function: from the types of the operands it says which types they become, and
- * which one the result has.  The casts that this needs become nodes of their own, so that whoever
- * reads an expression meets only operations on the types that they are for.
+ * A rule is a short function.  From the types of the operands it says which types they are
+ * converted to, and which one the result has.  The conversions become nodes of their own, so that a
+ * reader of an expression meets operations only on the types that they are for.
  */
 #include "base/common.h"
 

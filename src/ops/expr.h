@@ -4,14 +4,14 @@
 
 /*
  * An elementwise computation as data: nodes in an array, each using only those before it; the last
- * one is the result.  Leaves are arrays, C numbers and the index of the element; all else is an
- * operation of ops.def, or a change of type.
+ * one is the result.  Leaves are arrays, C numbers and the index of the element.  All other nodes
+ * are operations of ops.def, or conversions.
  *
- * Types are settled while the expression is built: expr_apply brings the operands to the types that
- * the operation's rule asks for.  A C number is weak (numpy's NEP 50): it takes the type of what it
- * meets, so `weak` nodes wait with their type until then.
+ * Types are settled while the expression is built: expr_apply converts the operands to the types
+ * that the operation's rule asks for.  A C number is weak (numpy's NEP 50): it takes the type of
+ * what it meets, so `weak` nodes have no final type until then.
  *
- * What identifies the kernel of an expression is `nodes` alone: values and sizes are arguments.
+ * `nodes` alone identifies the kernel of an expression: values and sizes are arguments.
  */
 #include "core/dtype.h"
 #include "core/memory.h"

@@ -2,12 +2,12 @@
 /*
  * Elements by their indexes: take, put, nonzero, compress.
  *
- * The kernels (kernels/indexing.cuh) see row-major elements of some size and indexes of int64;
- * whatever an array is, it is copied to that first, unless it is so already.  Each block has a fixed
- * number of elements, so results do not depend on how many blocks run at once.
+ * The kernels (kernels/indexing.cuh) take row-major elements of some size, and indexes of int64.
+ * Any other array is copied to that first.  Each block has a fixed number of elements, so results
+ * do not depend on how many blocks run at once.
  *
- * How many elements are not zero is known only after a count for each block; their running sums, on
- * the host, tell each block where to write.
+ * How many elements are not zero is known only after each block has counted its own.  The host adds
+ * the counts up, and the running sums tell each block where to write.
  */
 #include "base/common.h"
 

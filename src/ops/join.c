@@ -2,9 +2,9 @@
 /*
  * Joining and repeating arrays.
  *
- * The result is made first; then each array is copied to the view of the result that is its place.
- * Repeating is one copy, to a result that is seen with two axes in place of one that is repeated:
- * along the added axis the engine broadcasts the array.
+ * The result is made first.  Then each array is copied to the view of the result that is its place.
+ * Repeating is one copy to a view of the result in which the repeated axis is two axes; the copy
+ * broadcasts the array along the added one.
  */
 #include "base/common.h"
 

@@ -3,13 +3,14 @@
  * The kernels that the library generated for a device: an open hash table from keys to kernels.
  *
  * A key is any bytes; equal keys mean equal sources.  The first thread that asks for a key puts an
- * entry without a kernel in the table, compiles without holding the lock, and fills it in; others
- * wait for that.  Entries are never removed while the device lives, but for those of compiles that
- * failed: their key is emptied, so that the next one tries again.
+ * entry without a kernel in the table, compiles without holding the lock, and fills the entry in;
+ * others wait for that.  Entries stay while the device lives.  If a compile fails, its entry loses
+ * its key, so that the next call tries again.
  *
- * What was found lately is found again without the lock: `recent` has it by the low bits of its hash.
+ * `recent` has kernels that were found lately, by the low bits of their hash, and is read without
+ * the lock.
  *
- * The modules keep no count on their device, which would never end.
+ * The modules hold no count on their device: with one, the device would never end.
  */
 #include "base/common.h"
 
@@ -48,7 +49,7 @@ static struct kernel_table *kernels_table_there(const struct kz_device *dev)
 	return (struct kernel_table *)device_table(dev, DEVICE_KERNELS);
 }
 
-/* Quick rather than good: keys are few, and XXH3 takes 20 ns longer for one of 40 bytes. */
+/* Quick rather than good: keys are few and short. */
 static uint64_t hash_key(const void *key, size_t size)
 {
 	const unsigned char *bytes = key;

@@ -2,9 +2,9 @@
 /*
  * Products of matrices by our own kernel (kernels/matmul.cuh).
  *
- * The operands are brought to the type in which is added (float32 for halves, int32 for bool); the
- * result goes from there to its own type.  All extents before the last two become one, if that is
- * possible for both operands; else the outer ones are a loop of launches.
+ * The operands are converted to the type of the sums (float32 for halves, int32 for bool), and the
+ * result to its own type.  The extents before the last two are merged into one if both operands
+ * allow it; otherwise the outer ones are a loop of launches.
  */
 #include "base/common.h"
 

@@ -2,8 +2,8 @@
 /*
  * How the arrays of an expression lie, and the launch of its kernel.
  *
- * Axes are put in the order of the target's memory and merged where that leaves the same elements,
- * so that most expressions become flat, whatever their shapes are.
+ * Axes are put in the order of the target's memory, and merged where that leaves the same elements.
+ * So most expressions become flat, whatever their shapes are.
  */
 #include "base/common.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which type two types have in common: numpy's table, written out, with bfloat16 beside float16
- * (together they are float32).
+ * The common type of two types: numpy's table, written out, with bfloat16 beside float16 (together
+ * they are float32).
  *
- * The rules behind it: bool gives way to everything; integers become the smallest type that holds
- * both, and float64 where there is none (int64 with uint64); an integer with a float becomes a float
- * that holds 8-bit integers in 16 bits, 16-bit ones in 32, larger ones in 64; complex types follow
- * their parts.
+ * The rules behind it: bool gives way to everything.  Integers become the smallest type that holds
+ * both, and float64 where there is none (int64 with uint64).  An integer with a float becomes a
+ * float that holds 8-bit integers in 16 bits, 16-bit ones in 32, and larger ones in 64.  Complex
+ * types follow their parts.
  */
 #include "base/common.h"
 

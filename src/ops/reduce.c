@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reductions: each is an expression, an operation that combines its values, and an end.
+ * The reductions: each is an expression, an operation that combines its values, and a last step.
  *
- * So a count is a sum of bools, a norm the root of a sum of squares, and a variance two reductions:
- * the mean, and that of squared distances from it.  Nothing is stored in between.  reduce_pass.c
- * does the rest.
+ * So a count is a sum of bools, and a norm the root of a sum of squares.  A variance is two
+ * reductions: the mean, and the mean of squared distances from it.  Nothing is stored in between.
+ * reduce_pass.c does the rest.
  */
 #include "base/common.h"
 

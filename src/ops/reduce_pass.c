@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions as a row of passes, each of which reduces one extent.
+ * Reductions as a sequence of passes, each of which reduces one extent.
  *
  * Before a pass the extents are put in the order of memory, and merged where that leaves the same
- * elements.  The pass takes the extent that is worth most, cuts it into chunks, and leaves one value
- * for each: the partial results, a row-major array with the same extents but this one.  When no
- * extent is left, the pass has written the results.  So a whole array takes one pass up to 16640
- * elements, two up to 2^28.  Integers on a CPU, whose order does not matter, are cut as suits its
- * cores.
+ * elements.  The pass takes the extent that is worth most, cuts it into chunks, and leaves one
+ * value for each.  These partial results are a row-major array with the same extents but this one.
+ * When no extent is left, the pass has written the results.  So a whole array takes one pass up to
+ * 16640 elements, and two up to 2^28.
  *
- * A pass comes in two kinds: lanes along the extent that is reduced, or (columns) along another,
- * whose elements lie closer.  All this follows from shapes and strides alone, and with it the order
- * in which elements are combined.
+ * A pass comes in two kinds: lanes along the extent that is reduced, or (columns) along another
+ * one, whose elements lie closer.  Shapes and strides alone decide all this, and with it the order
+ * in which elements are combined.  Integers on a CPU are an exception: their order does not matter,
+ * so they are cut as suits its cores.
  */
 #include "base/common.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA C of reductions: kernels/reduce.cuh, behind it reduce_serial.cuh or, for GPUs,
- * reduce_threads.cuh, with three things filled in.  How two values are combined (the text of an
- * operation of ops.def), what an element is (the nodes of an expression, or what an earlier pass
- * left), and what is stored at the end.
+ * The CUDA C of reductions: kernels/reduce.cuh, then reduce_serial.cuh or, for GPUs,
+ * reduce_threads.cuh.
+ *
+ * Three things are filled in.  How two values are combined is the text of an operation of ops.def.
+ * What an element is are the nodes of an expression, or what an earlier pass left.  The third is
+ * what is stored at the end.
  */
 #include "base/common.h"
 

@@ -3,9 +3,9 @@
  * The same elements in the same order, in another shape.
  *
  * The axes of an array fall into runs: neighbouring axes whose elements follow each other at one
- * stride, as those of a row-major array all do.  A run can be cut into any axes again.  So there is a
- * view whenever each new axis lies within one run; an axis that would span two needs a copy.  Copies
- * are row-major, so that there is always a view of them.
+ * stride, as all axes of a row-major array do.  A run can be cut into any axes again.  So there is
+ * a view if each new axis lies within one run; otherwise the elements are copied.  Copies are
+ * row-major, of which there is always a view.
  */
 #include "base/common.h"
 

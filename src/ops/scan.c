@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans along an axis, in three steps: the total of every chunk of 4096 elements, an exclusive scan
- * of these totals (the same again, with fewer elements), and the scan of each chunk behind its
- * prefix.  kernels/scan.cuh has the order within a chunk.
+ * Scans along an axis, in three steps: the total of every chunk of 4096 elements; an exclusive scan
+ * of these totals, which is the same problem with fewer elements; and the scan of each chunk from
+ * its prefix.  kernels/scan.cuh has the order within a chunk.
  *
- * The kernels see rows without gaps: any other array is copied first, with its axis moved to the
- * end, and the result is moved back.
+ * The kernels take rows without gaps.  Any other array is copied first, with its axis moved to the
+ * end, and the axis of the result is moved back.
  */
 #include "base/common.h"
 

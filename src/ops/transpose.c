@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies that turn matrices around: what a loop reads in steps of rows, tiles read in runs.  Axes
- * other than the two are a list of matrices.
+ * Transposing copies, by tiles: a plain loop would read one of the two arrays in steps of rows.
+ * Axes other than the two are a list of matrices.
  */
 #include "base/common.h"
 

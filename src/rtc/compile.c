@@ -2,12 +2,12 @@
 /*
  * CUDA C text -> image.
  *
- * A compile is one call of NVRTC (job.c) with three things added to what the caller asks for: the
- * prelude, a line after the source, and name expressions for kernels that scan.c found.  Each of
- * them may be at fault where a source is unusual: the source ends inside something, a kernel is in
- * an #if that is not taken, a variable is called NAN.  Then NVRTC is called again without what was
- * at fault, so that a source that NVRTC takes is a source that we take; in the normal case there is
- * one call.  A source that fails either way gets the diagnostics of the first call.
+ * A compile is one call of NVRTC (job.c) with three additions to what the caller asks for: the
+ * prelude, a line after the source, and name expressions for the kernels that source_scan.c found.
+ * In an unusual source each of them may be at fault: the source ends inside something, a kernel is
+ * in an #if that is not taken, a variable is called NAN.  Then NVRTC is called again without the
+ * addition at fault.  So we take every source that NVRTC takes, and the normal case is one call.  A
+ * source that fails either way gets the diagnostics of the first call.
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sections of a cubin are found by name through a map: a module of a thousand kernels has
- * several thousand.
+ * The sections of a cubin, found by name.
+ *
+ * A map leads from names to sections, since a module of many kernels has several sections for each.
  */
 #include "base/common.h"
 

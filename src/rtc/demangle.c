@@ -4,10 +4,10 @@
  *
  * A recursive descent over the mangled name builds a tree of types in an arena.  The one idea
  * needed to read it: everything but a builtin type, once read, is appended to the list of
- * substitutions, in the order in which its reading *ends*; S_, S0_, ... refer back to that list,
- * and T_, T0_, ... to the template arguments of the function itself.
+ * substitutions, in the order in which its reading *ends*.  S_, S0_, ... refer to that list, and
+ * T_, T0_, ... to the template arguments of the function itself.
  *
- * On anything unknown the reader stops (`failed`), and the caller says "unknown".
+ * The reader stops on anything unknown (`failed`), and the caller says "unknown".
  */
 #include "base/common.h"
 

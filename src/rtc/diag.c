@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVRTC's log is a sequence of blocks.  A block begins with a head line and may have more lines of
- * message (indented far), a line of source (indented by two), a line with nothing but a caret under
- * it, and lines on how the compiler got there:
+ * NVRTC's log, read and written again as gcc writes diagnostics.
+ *
+ * The log is a sequence of blocks.  A block begins with a head line.  It may go on with lines of
+ * message (indented far), a line of source (indented by two), a line with nothing but a caret, and
+ * lines on how the compiler got there:
  *
  *	k.cu(4): error: no instance of function template "f" matches the argument list
  *	            argument types are: (int, int)
  *	    f(1, 2);
  *	    ^
  *
- * The column is not printed: it is the caret's, less the two, and counts bytes.  Each block is
- * written again with the column in its head and the caret at the column that a person sees.
- * Blocks about names that we added ourselves, and about macros of the prelude that are defined
- * again, are left out.
+ * The column is not printed.  It is the caret's, less the two, and counts bytes.  Each block is
+ * written again with the column in its head, and the caret at the column that a person sees.  Two
+ * sorts of blocks are left out: about names that we added, and about macros of the prelude that the
+ * source defines again.
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections and strings of ELF files.  Headers are copied out before they are read, for nothing says
- * that they are aligned.
+ * Sections and strings of ELF files.
+ *
+ * Headers are copied out before they are read, since nothing guarantees that they are aligned.
  */
 #include "base/common.h"
 

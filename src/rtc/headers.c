@@ -2,11 +2,11 @@
 /*
  * The in-memory headers of a compile.
  *
- * NVRTC knows no C library: uint32_t, INT_MAX, INFINITY, M_PI, restrict are errors, and so is the
- * #include <stdint.h> that would declare them.  The prelude, included before the first line of the
- * source (-include, so that no line number moves), has what a kernel can use of those headers, and
- * the headers themselves become empty.  It includes nothing and takes NVRTC half a millisecond; a
- * source in which no word looks like one of its own goes without it.
+ * NVRTC has no C library: uint32_t, INT_MAX, INFINITY, M_PI and restrict are errors, and so is the
+ * #include <stdint.h> that would declare them.  The prelude has what a kernel can use of those
+ * headers, and the headers themselves become empty.  It is included before the first line of the
+ * source by -include, so no line number moves.  A source in which no word looks like one of the
+ * prelude's goes without it.
  *
  * The types are libcu++'s (64 bits are long long), so that <cuda/std/cstdint> may follow.  A macro
  * that a source or a CUDA header defines again just gets the new value: diag.c drops the warning.

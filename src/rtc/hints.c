@@ -2,8 +2,8 @@
 /*
  * Hints: an error of the compiler -> what to do about it.
  *
- * hints.def is a list of rules; the first that fits gives the hint.  A hint must be right or absent:
- * a rule that could fit an error of another kind is worse than none.
+ * hints.def is a list of rules, and the first that fits gives the hint.  A hint must be right or
+ * absent: a rule that could fit another error is worse than none.
  */
 #include "base/common.h"
 

@@ -2,11 +2,10 @@
 /*
  * What a cubin says about its kernels and variables.
  *
- * A kernel is a function symbol whose st_other has the bit
- * STO_CUDA_ENTRY; its parameters are records of the section .nv.info.<symbol>.  A variable is an
- * object symbol in .nv.global, .nv.global.init or .nv.constant3.  None of it is in a
- * public document: all was read off cubins of sm_75 to sm_121.  The file may come from anywhere,
- * so every offset is checked before it is followed.
+ * A kernel is a function symbol whose st_other has the bit STO_CUDA_ENTRY.  Its parameters are
+ * records of the section .nv.info.<symbol>.  A variable is an object symbol in .nv.global,
+ * .nv.global.init or .nv.constant3.  No public document says so; it was read off cubins of sm_75 to
+ * sm_121.  The file may come from anywhere, so every offset is checked before it is followed.
  */
 #include "base/common.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PTX says about its kernels: names, and where each parameter lies; and about its variables.
+ * What PTX says about its kernels and variables: names, and where each parameter lies.
  *
- * Only `.target`, the heads of `.entry` and variables of the module are looked at; bodies and other
- * things in braces are skipped as fast as a search for the closing one goes.
- * The parameter block is laid out as the PTX ISA has it: each parameter at the next multiple of its
- * alignment, which is its size if nothing else is said.
+ * Only `.target`, the heads of `.entry` and variables of the module are read.  Bodies and other
+ * things in braces are skipped by a search for the closing brace.
+ *
+ * The parameter block is laid out as the PTX ISA has it: each parameter is at the next multiple of
+ * its alignment, which is its size if nothing else is said.
  */
 #include "base/common.h"
 

@@ -3,8 +3,8 @@
  * Images that come from elsewhere, as bytes.
  *
  * The first bytes tell PTX, a cubin and LTO code apart.  image_ptx.c and image_cubin.c then read
- * which kernels and variables there are; LTO code does not say.  A linker forgets the types of
- * parameters, so a linked image adopts them from the images that it was made of.
+ * which kernels and variables there are; LTO code does not say.  A linker drops the types of
+ * parameters, so a linked image takes them from its inputs.
  */
 #include "base/common.h"
 

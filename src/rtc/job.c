@@ -2,13 +2,15 @@
 /*
  * One call of NVRTC.
  *
- * It runs on a thread of its own: NVRTC needs more stack than a caller's thread may have, and would
- * otherwise lift the stack limit of the whole process while it works.
+ * It runs on a thread of its own.  NVRTC needs more stack than a caller's thread may have, and
+ * would otherwise raise the stack limit of the whole process while it works.
  *
  * The parameter types of an extern "C" kernel are in no symbol.  One more line after the source,
+ *
  *	template<class F> __device__ char kudzu_probe;
- * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us; the types of
- * variables likewise.
+ *
+ * and the name expression &kudzu_probe<decltype(k)> make NVRTC mangle them for us.  The types of
+ * variables are found in the same way.
  */
 #include "base/common.h"
 

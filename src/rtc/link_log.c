@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logs of linkers, a line at a time.  All NVIDIA's linkers write "Undefined reference to 'x' in
- * 'y'", and the compilers in them have words of their own for the same; a table holds them all.
- * Lines that are not in it stay as they are.
+ * The logs of linkers, a line at a time.
+ *
+ * All of NVIDIA's linkers write "Undefined reference to 'x' in 'y'", and the compilers in them have
+ * words of their own for the same.  A table holds all these forms.  Other lines stay as they are.
  */
 #include "base/common.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Load nvJitLink.  It should be of NVRTC's version, whose LTO code it reads; so where the user says
- * which NVRTC to take, the nvJitLink beside that one comes first.
+ * Load nvJitLink.
+ *
+ * It should be of NVRTC's version, whose LTO code it reads.  So where the user says which NVRTC to
+ * take, the nvJitLink beside that one comes first.
  */
 #include "base/common.h"
 

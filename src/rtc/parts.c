@@ -2,12 +2,13 @@
 /*
  * Take apart what a linker is given.
  *
- * nvJitLink and the driver read containers themselves, but nvJitLink 13.0 crashes, or writes to
- * stderr and goes on, when two inputs define the same, and takes all members of a library.  So
- * that is settled here, for every linker alike; what they are handed is PTX, cubins and LTO code.
+ * nvJitLink and the driver read containers themselves.  But nvJitLink 13.0 takes all members of a
+ * library, and when two inputs define the same symbol it crashes, or writes to stderr and goes on.
+ * So that is settled here, for every linker alike.  Linkers get PTX, cubins and LTO code only.
  *
- * An archive is a line of magic and members with a header of 60 characters each; names that do not
- * fit into it are in a member "//".  Objects have fat binaries, one after the other, in a section.
+ * An archive is a line of magic, then members with a header of 60 characters each; names that do
+ * not fit into it are in a member "//".  An object has fat binaries, one after the other, in a
+ * section.
  */
 #include "base/common.h"
 

@@ -2,9 +2,9 @@
 /*
  * What ptxas gave a kernel: registers, stack, shared memory, barriers, constants, code.
  *
- * A cubin has all of it, whoever made it, but for the spills, which are in the log of
- * -Xptxas=-v alone.  None of it is in a public document: it was read off cubins of sm_75 to sm_121
- * and compared with that log.
+ * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  No public document
+ * describes these records.  They were read off cubins of sm_75 to sm_121 and compared with that
+ * log.
  */
 #include "base/common.h"
 

@@ -3,7 +3,7 @@
  * One call of nvJitLink, on a thread with a big stack, as compilers need it.
  *
  * nvJitLink goes on after an input that it could not take, and may end with success and errors in
- * its log; so every call's code is looked at, and the log too.
+ * its log.  So the code of every call is checked, and the log too.
  */
 #include "base/common.h"
 

@@ -2,17 +2,18 @@
 /*
  * Find the __global__ functions and the variables of a source text.
  *
- * This is no parser: it walks the tokens, skips comments, literals and directives, and keeps just
+ * This is no parser.  It walks the tokens, skips comments, literals and directives, and keeps just
  * enough state to name a kernel: a stack of open braces that knows namespaces and extern "C"
  * blocks, and what the current declaration has shown so far (template, static, extern "C",
  * __global__).  The name of a kernel is the identifier before the parenthesis that no other
- * identifier follows, so that __launch_bounds__(256) and macros like it are passed over.
+ * identifier follows, which passes over __launch_bounds__(256) and macros like it.
  *
  * A variable is what a declaration with __device__, __constant__ or __managed__ names before any
- * parenthesis; one of a class that is defined there, or within an #if, is passed over.
+ * parenthesis.  Variables of a class that is defined there, and those within an #if, are passed
+ * over.
  *
- * Macros and #if are not understood, but for #if 0 and a #define whose text has __global__ in it.
- * A wrong guess does no harm: compile.c drops the names that NVRTC does not know.
+ * Macros and #if are not understood, except #if 0 and a #define whose text has __global__ in it.  A
+ * wrong guess does no harm: compile.c drops the names that NVRTC does not know.
  */
 #include "base/common.h"
 

@@ -2,8 +2,8 @@
 /*
  * The symbols of an image that others can see.
  *
- * In PTX a name is strong if it is .visible and defined, weak if it is .weak or .common, undefined
- * if it is .extern.  In a cubin the symbol table says so.  LTO code does not tell.
+ * In PTX a name is strong if it is .visible and defined, weak if it is .weak or .common, and
+ * undefined if it is .extern.  In a cubin the symbol table says so.  LTO code does not tell.
  */
 #include "base/common.h"
 

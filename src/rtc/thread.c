@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call on a stack that is big enough for a compiler, whatever the caller's is.  The caller waits:
- * the thread is not there for work at the same time.
+ * A call on a stack that is big enough for a compiler.
  *
- * Compilers have locks of their own.  A child that was forked while one was held would wait for ever.
+ * The caller waits for the thread's end; the thread gives it a stack, not parallel work.
+ *
+ * Compilers have locks of their own.  A child that is forked while one is held would wait for ever,
+ * so a call in such a child fails.
  */
 #include "base/common.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Print a C++ type.  A declarator goes around the name that it declares, and so around nothing
- * here: each type is printed as what is left of the name and what is right of it.
+ * Print a C++ type.
+ *
+ * In C++ a type is written around the name that it declares: `int (*f)(float)`.  So each type is
+ * printed in two halves, what stands left of the name and what stands right of it.  Here the name
+ * is empty.
  */
 #include "base/common.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables of an image.  Image and symbol say where each lies, how big it is and what it is
- * called; its C++ type is in neither.  That comes, as a kernel's parameters do, from a name that
- * NVRTC mangles for us (see job.c), and is taken only where it agrees with the size.
+ * The variables of an image.
+ *
+ * Image and symbol say where each lies, how big it is and what it is called, but not its C++ type.
+ * As for a kernel's parameters, the type comes from a name that NVRTC mangles for us (job.c).  It
+ * is taken only if it agrees with the size.
  */
 #include "base/common.h"
 
