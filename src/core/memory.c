@@ -19,34 +19,23 @@
 
 /* Allocation */
 
-static void name_memory(char *text, size_t size, const struct memory *memory)
-{
-	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
-	if (memory->dtype) {
-		snprintf(text, size, "an array of %lld %s", (long long)memory->count,
-			kz_dtype_name(memory->dtype));
-	} else {
-		snprintf(text, size, pinned ? "a pinned buffer" : "a buffer");
-	}
-}
-
 /* "no memory on cuda:0 for a buffer: 1024 bytes requested, 512 live, 2097152 reserved" */
 static void describe_shortage(char *text, size_t size, const struct memory *memory)
 {
+	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
 	kz_memory_stats stats;
 	char name[96];
 	mempool_read(memory->pool, &stats);
-	name_memory(name, sizeof(name), memory);
+	if (memory->dtype) {
+		snprintf(name, sizeof(name), "an array of %lld %s", (long long)memory->count,
+			kz_dtype_name(memory->dtype));
+	} else {
+		snprintf(name, sizeof(name), pinned ? "a pinned buffer" : "a buffer");
+	}
 	snprintf(text, size, "no memory on %s for %s: %lld bytes requested, %lld live, %lld reserved",
-		memory->pool->kind == MEMPOOL_PINNED ? "the host" : memory->device->name, name,
+		pinned ? "the host" : memory->device->name, name,
 		(long long)memory->size, (long long)stats.live_size,
 		(long long)stats.reserved_size);
-}
-
-static kz_status fail_limit(const struct memory *memory, const char *shortage, kz_error *err)
-{
-	return error_set(err, KZ_DEVICE_MEMORY, "%s, of at most %lld by kz_device_limit_memory",
-		shortage, (long long)memory->pool->limit);
 }
 
 static kz_status fail_allocation(const struct memory *memory, const struct mempool_failure *why,
@@ -59,7 +48,9 @@ static kz_status fail_allocation(const struct memory *memory, const struct mempo
 	char shortage[256];
 	describe_shortage(shortage, sizeof(shortage), memory);
 	if (!why->call) {
-		return fail_limit(memory, shortage, err);
+		return error_set(err, KZ_DEVICE_MEMORY,
+			"%s, of at most %lld by kz_device_limit_memory", shortage,
+			(long long)memory->pool->limit);
 	}
 	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)why->code);
 	bool pinned = memory->pool->kind == MEMPOOL_PINNED;

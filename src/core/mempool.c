@@ -30,13 +30,6 @@ static bool has_spare(struct mempool *pool)
 	return pool->spare;
 }
 
-/* Figures; under the lock */
-
-static int64_t mempool_bytes(size_t units)
-{
-	return (int64_t)(units * MEMPOOL_UNIT);
-}
-
 /* Handing out blocks; under the lock */
 
 /* The block is off its list; `last`, counted, is the stream of that list. */
@@ -315,7 +308,7 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	segment->first.address = memory->address;
 	segment->first.memory = memory;
 	segment->first.units = units_of(memory->size);
-	segment->size = mempool_bytes(segment->first.units);
+	segment->size = (int64_t)(segment->first.units * MEMPOOL_UNIT);
 	memory->block = &segment->first;
 	pthread_mutex_lock(&pool->lock);
 	segment_link(pool, segment);

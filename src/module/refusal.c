@@ -98,15 +98,6 @@ static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int 
 	mem_free(file);
 }
 
-/* What to do about it, as for the compiler's errors. */
-static void add_hint(kz_error *err, const char *words, size_t len)
-{
-	const char *hint = hints_find(&(struct hint_error){.message = words, .message_len = len});
-	if (hint) {
-		error_add_hint(err, hint);
-	}
-}
-
 void refusal_explain(kz_error *err, const struct rtc_image *image, const char *log)
 {
 	struct str text = STR_INIT;
@@ -119,7 +110,11 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 		if (!said.failed) {
 			snprintf(err->message, sizeof(err->message), "%.256s", said.data);
 			add_ptx_place(&text, err, image->data, line, said.data);
-			add_hint(err, words, words_len);
+			const char *hint = hints_find(&(struct hint_error){.message = words,
+				.message_len = words_len});
+			if (hint) {
+				error_add_hint(err, hint);
+			}
 		}
 		str_free(&said);
 	} else if (*log) {

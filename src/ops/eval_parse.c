@@ -309,12 +309,6 @@ static int unknown_name(struct parser *p, const struct eval_token *token)
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
-static int eval_add_variable(struct parser *p, const struct eval_token *token, size_t index)
-{
-	return place(p, expr_arg(p->expr, &p->source->vars[index].value, (int)index + 1, p->err),
-		token->at);
-}
-
 static int find_variable(const struct parser *p, const struct eval_token *token)
 {
 	for (size_t i = 0; i < p->source->count; i++) {
@@ -437,7 +431,8 @@ static int parse_name(struct parser *p, const struct eval_token *token)
 	struct callee callee;
 	int variable = find_variable(p, token);
 	if (variable >= 0) {
-		return eval_add_variable(p, token, (size_t)variable);
+		return place(p, expr_arg(p->expr, &p->source->vars[variable].value, variable + 1,
+			p->err), token->at);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
 		if (name_is(p, token, constants[i].name)) {

@@ -5,7 +5,8 @@
 #include "array/array.h"
 #include "ops/shortcut.h"
 
-static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype, kz_error *err)
+static bool ops_try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
 {
 	int nodes[3] = {0};
 	expr_init(expr);
@@ -19,24 +20,20 @@ static bool try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype
 	return node >= 0 && (!dtype || expr_cast(expr, node, dtype, err) >= 0);
 }
 
-/* Nodes know that they failed, not how: once more with an error value, which no other call pays for. */
-static kz_status ops_explain(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
-	kz_error *err)
-{
-	kz_error first = KZ_ERROR_INIT;
-	(void)try_build(expr, op, args, dtype, &first);
-	kz_status st = first.status;
-	error_copy(err, &first);
-	kz_error_clear(&first);
-	return st;
-}
-
 /* The expression of one operation; what failed is in `err`. */
 static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
 {
-	return try_build(expr, op, args, dtype, NULL) ? KZ_OK
-		: ops_explain(expr, op, args, dtype, err);
+	if (likely(ops_try_build(expr, op, args, dtype, NULL))) {
+		return KZ_OK;
+	}
+	/* Nodes know that they failed, not how: build once more, with an error value. */
+	kz_error first = KZ_ERROR_INIT;
+	(void)ops_try_build(expr, op, args, dtype, &first);
+	kz_status st = first.status;
+	error_copy(err, &first);
+	kz_error_clear(&first);
+	return st;
 }
 
 static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,

@@ -449,15 +449,14 @@ struct names {
 	bool no_memory;
 };
 
-static bool parts_has(const struct map *map, const char *name, size_t len)
+/* Note the first part that has a name; false when memory runs out. */
+static bool parts_note(struct names *names, struct map *map, const char *name, size_t len)
 {
-	return map_getn(map, name, len);
-}
-
-static bool parts_put(struct names *names, struct map *map, const char *name, size_t len)
-{
-	char *key = parts_has(map, name, len) ? NULL : arena_strndup(names->arena, name, len);
-	names->no_memory = !parts_has(map, name, len) && (!key || !map_put(map, key, names->part));
+	if (map_getn(map, name, len)) {
+		return true;
+	}
+	char *key = arena_strndup(names->arena, name, len);
+	names->no_memory = !key || !map_put(map, key, names->part);
 	return !names->no_memory;
 }
 
@@ -469,15 +468,15 @@ static bool take_symbol(void *arg, const char *name, size_t len, enum symbol_kin
 		link_log_twice(names->errors, name, len, names->part->name, first->name);
 		return true;
 	}
-	return parts_put(names, kind == SYMBOL_STRONG ? &names->defined : kind == SYMBOL_WEAK
+	return parts_note(names, kind == SYMBOL_STRONG ? &names->defined : kind == SYMBOL_WEAK
 		? &names->weak : &names->undefined, name, len);
 }
 
 static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	struct names *names = arg;
-	names->is_needed = kind != SYMBOL_UNDEFINED && parts_has(&names->undefined, name, len)
-		&& !parts_has(&names->defined, name, len) && !parts_has(&names->weak, name, len);
+	names->is_needed = kind != SYMBOL_UNDEFINED && map_getn(&names->undefined, name, len)
+		&& !map_getn(&names->defined, name, len) && !map_getn(&names->weak, name, len);
 	return !names->is_needed;
 }
 
@@ -485,7 +484,7 @@ static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_k
 static bool look_for_clash(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	const struct names *names = arg;
-	return kind != SYMBOL_STRONG || !parts_has(&names->defined, name, len);
+	return kind != SYMBOL_STRONG || !map_getn(&names->defined, name, len);
 }
 
 /* LTO code does not say what it defines, nor what it needs. */
