@@ -31,7 +31,7 @@ static bool layout_quickly(struct kz_array *array, int64_t size)
 }
 
 /* Row-major layout. */
-static kz_status layout(struct kz_array *array, kz_error *err)
+static kz_status array_layout(struct kz_array *array, kz_error *err)
 {
 	kz_status st;
 	int64_t size = dtype_size(array->dtype);
@@ -63,7 +63,7 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	array->dtype = dtype;
 	array->offset = 0;
 	array->shape = *shape;
-	kz_status st = layout(array, err);
+	kz_status st = array_layout(array, err);
 	if (st) {
 		mem_free(array);
 		return st;

@@ -260,7 +260,7 @@ static bool is_own_memory(struct kz_device *dev, const struct layout *layout)
 	return code == CUDA_SUCCESS;
 }
 
-static kz_status import(kz_array **out, struct kz_device *dev, struct foreign *foreign,
+static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct foreign *foreign,
 	bool read_only, kz_error *err)
 {
 	struct layout layout;
@@ -291,7 +291,7 @@ kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev, struct DLManaged
 		return st;
 	}
 	struct foreign foreign = {&tensor->tensor, tensor, NULL, false};
-	return import(out, dev, &foreign, false, err);
+	return dlpack_import(out, dev, &foreign, false, err);
 }
 
 kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
@@ -309,7 +309,7 @@ kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
 			(unsigned)tensor->major, (unsigned)tensor->minor);
 	}
 	struct foreign foreign = {&tensor->tensor, NULL, tensor, false};
-	return import(out, dev, &foreign, (tensor->flags & DL_READ_ONLY) != 0, err);
+	return dlpack_import(out, dev, &foreign, (tensor->flags & DL_READ_ONLY) != 0, err);
 }
 
 /* Export */

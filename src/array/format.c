@@ -328,7 +328,7 @@ static int write_integer(char *out, const struct format *format, int64_t i, int 
 			(unsigned long long)read_unsigned(from, size));
 }
 
-static void measure(struct format *format, const struct elements *elements)
+static void format_measure(struct format *format, const struct elements *elements)
 {
 	char text[CELL_MAX];
 	*format = (struct format){.elements = elements, .storage = storage_of(elements->dtype)};
@@ -515,7 +515,7 @@ void format_elements(struct str *out, const struct elements *elements)
 		str_add(out, "[]");
 		return;
 	}
-	measure(&format, elements);
+	format_measure(&format, elements);
 	if (elements->ndim == 0) {
 		format_scalar(out, &format);
 	} else {

@@ -60,13 +60,13 @@ static void find_zlib(void)
 	}
 }
 
-static void *allocate(void *user, unsigned count, unsigned size)
+static void *inflate_allocate(void *user, unsigned count, unsigned size)
 {
 	(void)user;
 	return mem_zalloc(count, size);
 }
 
-static void release(void *user, void *memory)
+static void inflate_release(void *user, void *memory)
 {
 	(void)user;
 	mem_free(memory);
@@ -97,7 +97,7 @@ kz_status inflate_all(char *to, int64_t size, const char *from, int64_t from_siz
 {
 	struct z_stream stream = {
 		.next_in = (const unsigned char *)from, .next_out = (unsigned char *)to,
-		.allocate = allocate, .release = release,
+		.allocate = inflate_allocate, .release = inflate_release,
 	};
 	pthread_once(&once, find_zlib);
 	if (reason[0]) {

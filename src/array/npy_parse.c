@@ -49,7 +49,7 @@ static void npy_skip_space(struct parser *p)
 }
 
 /* The next character but space, 0 at the end. */
-static char peek(struct parser *p)
+static char npy_peek(struct parser *p)
 {
 	npy_skip_space(p);
 	return p->at < p->end ? *p->at : '\0';
@@ -57,7 +57,7 @@ static char peek(struct parser *p)
 
 static bool npy_accept(struct parser *p, char c)
 {
-	if (peek(p) != c || c == '\0') {
+	if (npy_peek(p) != c || c == '\0') {
 		return false;
 	}
 	p->at++;
@@ -72,7 +72,7 @@ static kz_status npy_expect(struct parser *p, char c)
 
 static kz_status parse_string(struct parser *p, const char **text, size_t *len)
 {
-	char quote = peek(p);
+	char quote = npy_peek(p);
 	*text = NULL;
 	*len = 0;
 	if (quote != '\'' && quote != '"') {
@@ -97,7 +97,7 @@ static bool npy_is_digit(char c)
 static kz_status npy_parse_number(struct parser *p, int64_t *out)
 {
 	*out = 0;
-	if (!npy_is_digit(peek(p))) {
+	if (!npy_is_digit(npy_peek(p))) {
 		return npy_damaged(p, "a number from 0");
 	}
 	for (; p->at < p->end && npy_is_digit(*p->at); p->at++) {
@@ -116,7 +116,7 @@ static kz_status parse_shape(struct parser *p, kz_shape *shape)
 {
 	kz_status st;
 	*shape = (kz_shape){0, {0}};
-	if (npy_is_digit(peek(p))) {
+	if (npy_is_digit(npy_peek(p))) {
 		shape->ndim = 1;
 		return npy_parse_number(p, &shape->dims[0]);
 	}
@@ -180,7 +180,7 @@ static kz_status parse_field(struct parser *p, struct type *out)
 	    || (st = npy_expect(p, ',')) || (st = parse_type(p, out))) {
 		return st;
 	}
-	if (npy_accept(p, ',') && peek(p) != ')' && (st = parse_shape(p, &shape))) {
+	if (npy_accept(p, ',') && npy_peek(p) != ')' && (st = parse_shape(p, &shape))) {
 		return st;
 	}
 	(void)npy_accept(p, ',');
@@ -220,7 +220,7 @@ static kz_status parse_type(struct parser *p, struct type *out)
 	size_t len;
 	kz_status st;
 	*out = (struct type){'?', 0, false};
-	if (peek(p) != '[') {
+	if (npy_peek(p) != '[') {
 		if (!(st = parse_string(p, &text, &len))) {
 			*out = type_of(text, len);
 		}
@@ -236,7 +236,7 @@ static kz_status parse_type(struct parser *p, struct type *out)
 
 static kz_status parse_bool(struct parser *p, bool *out)
 {
-	size_t left = (peek(p), (size_t)(p->end - p->at));
+	size_t left = (npy_peek(p), (size_t)(p->end - p->at));
 	*out = left >= 4 && memcmp(p->at, "True", 4) == 0;
 	if (!*out && (left < 5 || memcmp(p->at, "False", 5) != 0)) {
 		return npy_damaged(p, "True or False");
@@ -293,9 +293,9 @@ static kz_status parse_entry(struct parser *p, struct npy *npy, int *seen)
 		return parse_bool(p, &npy->fortran);
 	}
 	if (key == KEY_SHAPE) {
-		return peek(p) == '(' ? parse_shape(p, &npy->shape) : npy_damaged(p, "'('");
+		return npy_peek(p) == '(' ? parse_shape(p, &npy->shape) : npy_damaged(p, "'('");
 	}
-	(void)peek(p);
+	(void)npy_peek(p);
 	const char *from = p->at;
 	if (!(st = parse_type(p, &type))) {
 		quote_type(npy, from, p->at);
@@ -316,7 +316,7 @@ static kz_status parse_dict(struct parser *p, struct npy *npy)
 			break;
 		}
 	}
-	if (!st && peek(p) != '\0') {
+	if (!st && npy_peek(p) != '\0') {
 		st = npy_damaged(p, "nothing behind the dict");
 	}
 	if (!st && seen != KEY_ALL) {

@@ -116,7 +116,7 @@ kz_status kz_array_broadcast_to(kz_array **out, kz_array *array, kz_shape shape,
 /* The order of axes */
 
 /* The axes of the draft become those that `order` lists, all of them. */
-static void permute(struct kz_array *view, const struct kz_array *array, const kz_axes *order)
+static void view_permute(struct kz_array *view, const struct kz_array *array, const kz_axes *order)
 {
 	for (int64_t i = 0; i < order->count; i++) {
 		view->shape.dims[i] = array->shape.dims[order->items[i]];
@@ -145,7 +145,7 @@ kz_status kz_array_transpose(kz_array **out, kz_array *array, kz_axes order, kz_
 			(long long)array->shape.ndim, shape_text(&array->shape).text,
 			(long long)order.count);
 	}
-	permute(&view, array, &order);
+	view_permute(&view, array, &order);
 	return view_end(out, &view, array, err);
 }
 
@@ -194,7 +194,7 @@ kz_status kz_array_moveaxis(kz_array **out, kz_array *array, kz_axes from, kz_ax
 			order.items[place] = axis++;
 		}
 	}
-	permute(&view, array, &order);
+	view_permute(&view, array, &order);
 	return view_end(out, &view, array, err);
 }
 
@@ -295,7 +295,7 @@ kz_status kz_array_diagonal(kz_array **out, kz_array *array, int64_t offset, int
 			order.items[order.count++] = i;
 		}
 	}
-	permute(&view, array, &order);
+	view_permute(&view, array, &order);
 	view.offset = wrap_add(view.offset, wrap_add(wrap_mul(down, array->strides[a]),
 		wrap_mul(right, array->strides[b])));
 	view.shape.ndim = order.count + 1;
@@ -373,7 +373,7 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 }
 
 /* One half of each complex number; `half` is 0 or 1. */
-static void halve(struct kz_array *view, int half)
+static void view_halve(struct kz_array *view, int half)
 {
 	view->dtype = view->dtype == KZ_C64 ? KZ_F32 : KZ_F64;
 	view->offset += half * kz_dtype_size(view->dtype);
@@ -387,7 +387,7 @@ kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 		return st;
 	}
 	if (dtype_is_complex(array->dtype)) {
-		halve(&view, 0);
+		view_halve(&view, 0);
 	}
 	return view_end(out, &view, array, err);
 }
@@ -402,6 +402,6 @@ kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 	if (!dtype_is_complex(array->dtype)) {
 		return kz_array_zeros(out, kz_array_device(array), array->dtype, array->shape, err);
 	}
-	halve(&view, 1);
+	view_halve(&view, 1);
 	return view_end(out, &view, array, err);
 }

@@ -47,12 +47,12 @@ static uint64_t zip_load(const char *from, int size)
 	return value;
 }
 
-static uint32_t load2(const char *from)
+static uint32_t zip_load2(const char *from)
 {
 	return (uint32_t)zip_load(from, 2);
 }
 
-static uint32_t load4(const char *from)
+static uint32_t zip_load4(const char *from)
 {
 	return (uint32_t)zip_load(from, 4);
 }
@@ -137,7 +137,7 @@ static kz_status zip_read_at(const struct zip *zip, char *to, int64_t offset, in
 	return KZ_OK;
 }
 
-static bool inside(const struct zip *zip, int64_t offset, int64_t size)
+static bool zip_inside(const struct zip *zip, int64_t offset, int64_t size)
 {
 	return offset >= 0 && size >= 0 && size <= zip->size && offset <= zip->size - size;
 }
@@ -146,7 +146,8 @@ static bool inside(const struct zip *zip, int64_t offset, int64_t size)
 static int64_t find_end(const char *tail, int64_t size)
 {
 	for (int64_t at = size - END_SIZE; at >= 0; at--) {
-		if (load4(tail + at) == END && load2(tail + at + 20) <= size - END_SIZE - at) {
+		if (zip_load4(tail + at) == END
+		    && zip_load2(tail + at + 20) <= size - END_SIZE - at) {
 			return at;
 		}
 	}
@@ -166,21 +167,21 @@ static kz_status read_end64(const struct zip *zip, int64_t end, struct directory
 {
 	char locator[LOCATOR64_SIZE], record[END64_SIZE];
 	kz_status st;
-	if (!inside(zip, end - LOCATOR64_SIZE, LOCATOR64_SIZE)) {
+	if (!zip_inside(zip, end - LOCATOR64_SIZE, LOCATOR64_SIZE)) {
 		return KZ_OK;
 	}
 	if ((st = zip_read_at(zip, locator, end - LOCATOR64_SIZE, LOCATOR64_SIZE, err))
-	    || load4(locator) != LOCATOR64) {
+	    || zip_load4(locator) != LOCATOR64) {
 		return st;
 	}
 	int64_t at = (int64_t)zip_load(locator + 8, 8);
-	if (!inside(zip, at, END64_SIZE)) {
+	if (!zip_inside(zip, at, END64_SIZE)) {
 		return zip_damaged(zip, "a zip64 end record", end, err);
 	}
 	if ((st = zip_read_at(zip, record, at, END64_SIZE, err))) {
 		return st;
 	}
-	if (load4(record) != END64) {
+	if (zip_load4(record) != END64) {
 		return zip_damaged(zip, "a zip64 end record", at, err);
 	}
 	dir->count = (int64_t)zip_load(record + 32, 8);
@@ -205,13 +206,13 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 			(long long)zip->size);
 	}
 	if (!st) {
-		dir->count = load2(tail + at + 10);
-		dir->size = load4(tail + at + 12);
-		dir->offset = load4(tail + at + 16);
+		dir->count = zip_load2(tail + at + 10);
+		dir->size = zip_load4(tail + at + 12);
+		dir->offset = zip_load4(tail + at + 16);
 		st = read_end64(zip, zip->size - size + at, dir, err);
 	}
 	mem_free(tail);
-	if (!st && !inside(zip, dir->offset, dir->size)) {
+	if (!st && !zip_inside(zip, dir->offset, dir->size)) {
 		st = zip_damaged(zip, "a directory", dir->offset, err);
 	}
 	if (!st && (dir->count < 0 || dir->count > dir->size / CENTRAL_SIZE)) {
@@ -225,12 +226,12 @@ static bool read_extra64(struct zip_entry *entry, const char *extra, int64_t siz
 {
 	int64_t *const fields[] = {&entry->size, &entry->packed, &entry->offset};
 	while (size >= 4) {
-		int64_t len = load2(extra + 2);
+		int64_t len = zip_load2(extra + 2);
 		const char *at = extra + 4;
 		if (len > size - 4) {
 			return false;
 		}
-		for (int i = 0; load2(extra) == EXTRA64 && i < 3; i++) {
+		for (int i = 0; zip_load2(extra) == EXTRA64 && i < 3; i++) {
 			if (*fields[i] != FULL32) {
 				continue;
 			}
@@ -250,21 +251,21 @@ static bool read_extra64(struct zip_entry *entry, const char *extra, int64_t siz
 static kz_status zip_read_entry(const struct zip *zip, struct zip_entry *entry, const char *from,
 	int64_t left, int64_t *used, kz_error *err)
 {
-	if (left < CENTRAL_SIZE || load4(from) != CENTRAL) {
+	if (left < CENTRAL_SIZE || zip_load4(from) != CENTRAL) {
 		return error_set(err, KZ_INVALID, "%s: damaged archive: a directory entry is none",
 			zip->name);
 	}
-	int64_t name_len = load2(from + 28), extra_len = load2(from + 30);
-	*used = CENTRAL_SIZE + name_len + extra_len + load2(from + 32);
-	entry->encrypted = load2(from + 8) & 1;
-	entry->method = (int)load2(from + 10);
-	entry->crc = load4(from + 16);
-	entry->packed = load4(from + 20);
-	entry->size = load4(from + 24);
-	entry->offset = load4(from + 42);
+	int64_t name_len = zip_load2(from + 28), extra_len = zip_load2(from + 30);
+	*used = CENTRAL_SIZE + name_len + extra_len + zip_load2(from + 32);
+	entry->encrypted = zip_load2(from + 8) & 1;
+	entry->method = (int)zip_load2(from + 10);
+	entry->crc = zip_load4(from + 16);
+	entry->packed = zip_load4(from + 20);
+	entry->size = zip_load4(from + 24);
+	entry->offset = zip_load4(from + 42);
 	if (*used > left
 	    || !read_extra64(entry, from + CENTRAL_SIZE + name_len, extra_len)
-	    || entry->size < 0 || !inside(zip, entry->offset, entry->packed)) {
+	    || entry->size < 0 || !zip_inside(zip, entry->offset, entry->packed)) {
 		return error_set(err, KZ_INVALID,
 			"%s: damaged archive: a directory entry points outside", zip->name);
 	}
@@ -315,14 +316,14 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 			"%s: '%s' is %s: expected it stored or deflated", zip->name, entry->name,
 			entry->encrypted ? "encrypted" : "compressed by other means");
 	}
-	if (!inside(zip, entry->offset, LOCAL_SIZE)) {
+	if (!zip_inside(zip, entry->offset, LOCAL_SIZE)) {
 		return zip_damaged(zip, "an entry", entry->offset, err);
 	}
 	if ((st = zip_read_at(zip, header, entry->offset, LOCAL_SIZE, err))) {
 		return st;
 	}
-	*offset = entry->offset + LOCAL_SIZE + load2(header + 26) + load2(header + 28);
-	if (load4(header) != LOCAL || !inside(zip, *offset, entry->packed)
+	*offset = entry->offset + LOCAL_SIZE + zip_load2(header + 26) + zip_load2(header + 28);
+	if (zip_load4(header) != LOCAL || !zip_inside(zip, *offset, entry->packed)
 	    || (entry->method == STORED && entry->packed != entry->size)
 	    || entry->size / EXPANSION_MAX > entry->packed) {
 		return zip_damaged(zip, "an entry as the directory has it", entry->offset, err);

@@ -188,7 +188,7 @@ kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int
 /* Fills */
 
 /* Halve a pattern while its halves are equal: zeros of any type become a fill of bytes. */
-static int64_t shrink(const char *pattern, int64_t size)
+static int64_t copy_shrink_pattern(const char *pattern, int64_t size)
 {
 	while (size % 2 == 0 && memcmp(pattern, pattern + size / 2, (size_t)size / 2) == 0) {
 		size /= 2;
@@ -228,7 +228,7 @@ static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *val
 static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
 	int64_t count, CUstream stream, kz_error *err)
 {
-	int64_t small = shrink(pattern, size);
+	int64_t small = copy_shrink_pattern(pattern, size);
 	count *= size / small;
 	int64_t unit = 4;
 	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {

@@ -25,7 +25,7 @@ static bool is_sticky(CUresult code)
 }
 
 /* Keep the first cause, for all later calls; false if another call was first. */
-static bool latch(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
+static bool device_latch(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
 {
 	kz_error first = KZ_ERROR_INIT;
 	pthread_mutex_lock(&dev->lock);
@@ -56,7 +56,8 @@ kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz
 	if (!is_sticky(code)) {
 		return drv_fail(dev->drv, code, call, err);
 	}
-	return latch(dev, code, call, err) ? dev->cause.status : device_report_loss(dev, err);
+	return device_latch(dev, code, call, err) ? dev->cause.status
+		: device_report_loss(dev, err);
 }
 
 bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope)

@@ -56,7 +56,7 @@ static void take_block(struct mempool *pool, struct memory *memory, struct block
 }
 
 /* The smaller of two, either of which may be NULL. */
-static struct block *better(struct block *a, struct block *b)
+static struct block *mempool_better(struct block *a, struct block *b)
 {
 	return a && (!b || a->units <= b->units) ? a : b;
 }
@@ -70,7 +70,8 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 	struct block *block = free_list_find(&pool->idle, large, units);
 	if (pool->kind == MEMPOOL_DEVICE) {
 		stream = stream ? stream : &pool->device->stream;
-		block = better(free_list_find(device_free_list(pool, stream), large, units), block);
+		block = mempool_better(free_list_find(device_free_list(pool, stream), large, units),
+			block);
 	}
 	if (!block) {
 		return false;
@@ -89,7 +90,8 @@ static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 	for (struct free_list *list = pool->lists; list && pool->kind == MEMPOOL_DEVICE;
 	     list = list->next) {
 		if (stream_is_living(list->stream)) {
-			block = better(block, free_list_find(list, segment_is_large(units), units));
+			block = mempool_better(block,
+				free_list_find(list, segment_is_large(units), units));
 		}
 	}
 	if (!block || (block->list->stream && !stream_retain_living(block->list->stream))) {
@@ -100,7 +102,7 @@ static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 }
 
 /* All that is parked becomes blocks on its list. */
-static void unpark(struct mempool *pool)
+static void mempool_unpark(struct mempool *pool)
 {
 	free_list_unpark(&pool->idle, &pool->spare);
 	for (struct free_list *list = pool->lists; list; list = list->next) {
@@ -149,7 +151,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 {
 	bool busy = false;
 	pthread_mutex_lock(&pool->lock);
-	unpark(pool);
+	mempool_unpark(pool);
 	mempool_sweep(pool);
 	struct segment *unused = detach_unused(pool, keep, &busy);
 	pthread_mutex_unlock(&pool->lock);
@@ -159,11 +161,11 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 }
 
 /* Memory has run out: wait for all that is in flight, and give back what can be. */
-static CUresult reclaim(struct mempool *pool, struct mempool_failure *why)
+static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *why)
 {
 	bool busy = false;
 	pthread_mutex_lock(&pool->lock);
-	unpark(pool);
+	mempool_unpark(pool);
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = pool->device->drv->CtxSynchronize();
@@ -202,7 +204,7 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 	}
 	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
 		pthread_mutex_lock(&pool->lock);
-		unpark(pool);
+		mempool_unpark(pool);
 		*found = has_spare(pool) && take_any(pool, memory, units);
 		pthread_mutex_unlock(&pool->lock);
 	}
@@ -243,7 +245,7 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 	}
 	CUresult code = reserve_or_find(pool, segment, memory, &found, why);
 	if (code == CUDA_ERROR_OUT_OF_MEMORY && !found) {
-		code = reclaim(pool, why);
+		code = mempool_reclaim(pool, why);
 		code = code ? code : reserve_or_find(pool, segment, memory, &found, why);
 	}
 	if (code == CUDA_SUCCESS) {
@@ -268,7 +270,7 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 	bool found = false;
 	pthread_mutex_lock(&pool->lock);
 	if (pool->keeps && units <= FREE_LIST_UNITS_MAX && has_spare(pool)) {
-		unpark(pool);
+		mempool_unpark(pool);
 		found = take_ready(pool, memory, units, stream);
 		if (!found) {
 			mempool_sweep(pool);
@@ -385,7 +387,7 @@ void mempool_finish(struct mempool *pool)
 void mempool_switch(struct mempool *pool, bool keeps)
 {
 	pthread_mutex_lock(&pool->lock);
-	unpark(pool);
+	mempool_unpark(pool);
 	pool->keeps = keeps;
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -397,7 +399,8 @@ void mempool_read(struct mempool *pool, kz_memory_stats *out)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void describe(kz_live_memory *out, const struct mempool *pool, const struct block *block)
+static void mempool_describe(kz_live_memory *out, const struct mempool *pool,
+	const struct block *block)
 {
 	const struct memory *memory = block->memory;
 	*out = (kz_live_memory){
@@ -415,7 +418,7 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
 		for (struct block *block = &segment->first; block; block = block->behind) {
 			bool in_use = block->number || (block->memory && !segment->is_counted);
 			if (in_use && count++ < room) {
-				describe(&out[count - 1], pool, block);
+				mempool_describe(&out[count - 1], pool, block);
 			}
 		}
 	}

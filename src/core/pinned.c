@@ -181,7 +181,7 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 }
 
 /* At the end of wrapped memory, when its last use has passed. */
-static void unpin(void *user)
+static void pinned_unregister(void *user)
 {
 	struct memory *memory = user;
 	struct device_scope scope;
@@ -191,7 +191,7 @@ static void unpin(void *user)
 	}
 }
 
-static kz_status pin(struct memory *memory, kz_error *err)
+static kz_status pinned_register(struct memory *memory, kz_error *err)
 {
 	struct kz_device *dev = memory->device;
 	struct device_scope scope;
@@ -202,7 +202,7 @@ static kz_status pin(struct memory *memory, kz_error *err)
 	CUresult code = segment_pin(dev, (void *)(uintptr_t)memory->address, (size_t)memory->size);
 	device_leave(dev, &scope);
 	if (code == CUDA_SUCCESS) {
-		memory->on_release = unpin;
+		memory->on_release = pinned_unregister;
 		memory->user = memory;
 	}
 	return device_ok(dev, code, "cuMemHostRegister", err);
@@ -234,7 +234,8 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 	struct kz_pinned *pinned = mem_zalloc(1, sizeof(*pinned));
 	st = pinned ? memory_wrap(&memory, dev, MEMPOOL_PINNED, (uintptr_t)pointer, size, err)
 		: error_no_memory(err);
-	if (!st && size > 0 && !(st = pin(memory, err)) && !pinned_list_add(&dev->pinned, memory)) {
+	if (!st && size > 0 && !(st = pinned_register(memory, err))
+	    && !pinned_list_add(&dev->pinned, memory)) {
 		st = error_no_memory(err);
 	}
 	return pinned_hand_out(out, pinned, memory, st);

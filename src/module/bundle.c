@@ -175,7 +175,7 @@ static void pick_row(struct row *best, int *best_rank, struct str *list,
 	}
 }
 
-static kz_status unpack(struct kz_image **out, const struct row *row, const char *name,
+static kz_status bundle_unpack(struct kz_image **out, const struct row *row, const char *name,
 	const char *data, size_t size, kz_error *err)
 {
 	struct rtc_image image;
@@ -231,7 +231,7 @@ kz_status bundle_pick(struct kz_image **out, const struct rtc_target *target, co
 		return st;
 	}
 	pick_row(&best, &rank, &list, &header, data, target);
-	st = rank > 0 ? unpack(out, &best, name, data, size, err)
+	st = rank > 0 ? bundle_unpack(out, &best, name, data, size, err)
 		: bundle_compile(out, &header, data, target, name, &list, err);
 	str_free(&list);
 	return st;

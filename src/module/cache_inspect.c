@@ -78,7 +78,7 @@ static char *part_text(const struct store_entry *entry, const char *name)
 		? mem_strndup(part.data, part.size) : mem_strdup("");
 }
 
-static bool show(void *arg, const struct store_entry *entry)
+static bool cache_show(void *arg, const struct store_entry *entry)
 {
 	struct listing *listing = arg;
 	char *name = part_text(entry, "name");
@@ -126,7 +126,7 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 	if ((st = cache_open_store(&store, err))) {
 		return st;
 	}
-	bool read = store_walk(store, show, &listing);
+	bool read = store_walk(store, cache_show, &listing);
 	if (listing.no_memory) {
 		return error_no_memory(err);
 	}
@@ -299,7 +299,7 @@ static void explain_all(struct str *out, const struct comparison *comparison)
 }
 
 /* The answer for a key; false when memory runs out. */
-static bool answer(struct str *out, struct store *store, const struct key *key)
+static bool cache_answer(struct str *out, struct store *store, const struct key *key)
 {
 	char *value = NULL;
 	size_t size;
@@ -333,12 +333,13 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 		return st;
 	}
 	bool ok = store && key_make(&key, request, NULL, compiler, false)
-		&& answer(out, store, &key);
+		&& cache_answer(out, store, &key);
 	if (ok && !key.has_paths && key.on_disk && strncmp(out->data, "miss", 4) == 0) {
 		/* It may be under the key with the folders. */
 		struct str other = STR_INIT;
 		key_free(&key);
-		ok = key_make(&key, request, NULL, compiler, true) && answer(&other, store, &key);
+		ok = key_make(&key, request, NULL, compiler, true)
+			&& cache_answer(&other, store, &key);
 		if (ok && strncmp(other.data, "hit", 3) == 0) {
 			str_clear(out);
 			str_add(out, other.data);

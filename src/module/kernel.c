@@ -124,7 +124,7 @@ static kz_status pack_other(struct launch *launch, size_t i, struct memory **mem
 	return st;
 }
 
-static always_inline kz_status pack(struct launch *launch, kz_error *err)
+static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 {
 	/* In locals, which the stores below cannot change. */
 	const struct kz_device *dev = launch->dev;
@@ -210,7 +210,7 @@ static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
 }
 
 /* Hand a launch that was checked to the driver; the context is current. */
-static always_inline kz_status enqueue(const struct launch *launch, kz_error *err)
+static always_inline kz_status launch_enqueue(const struct launch *launch, kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
 	const kz_dim3 *grid = launch->grid;
@@ -286,7 +286,7 @@ static kz_status launch_staged(const struct launch *launch, struct kz_buffer **b
 		}
 	}
 	if (st == KZ_OK) {
-		st = enqueue(launch, err);
+		st = launch_enqueue(launch, err);
 	}
 	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
 		const kz_arg *arg = &launch->args[i];
@@ -323,11 +323,12 @@ static inline kz_status launch_start(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = pack(launch, err)) || (st = check_geometry(launch, err))
+	if ((st = launch_pack(launch, err)) || (st = check_geometry(launch, err))
 	    || (st = check_shared(launch, err)) || (st = device_enter(launch->dev, &scope, err))) {
 		return st;
 	}
-	st = unlikely(launch->has_host) ? launch_with_host(launch, err) : enqueue(launch, err);
+	st = unlikely(launch->has_host) ? launch_with_host(launch, err)
+		: launch_enqueue(launch, err);
 	device_leave(launch->dev, &scope);
 	return st;
 }

@@ -111,7 +111,7 @@ static const char *kind_name(uint64_t kind)
 	return names[kind < countof(names) ? kind : 0];
 }
 
-static kz_status differ(kz_error *err, const char *what, const char *value, uint64_t host,
+static kz_status layout_differ(kz_error *err, const char *what, const char *value, uint64_t host,
 	uint64_t device)
 {
 	return error_set(err, KZ_ARGUMENT, "%s: %s %llu on the host, %llu on the device", what,
@@ -131,10 +131,10 @@ static kz_status compare_member(const char *ptx, const kz_layout *layout, size_t
 		return error_set(err, KZ_BAD_IMAGE, "%s: the compiler gave no offset", what);
 	}
 	if (device[0] != host->offset) {
-		return differ(err, what, "offset", host->offset, device[0]);
+		return layout_differ(err, what, "offset", host->offset, device[0]);
 	}
 	if (device[1] != host->size) {
-		return differ(err, what, "size", host->size, device[1]);
+		return layout_differ(err, what, "size", host->size, device[1]);
 	}
 	if (device[2] != (uint64_t)host->kind && device[2] != KZ_LAYOUT_OTHER
 	    && host->kind != KZ_LAYOUT_OTHER) {
@@ -161,10 +161,11 @@ static kz_status layout_compare(const char *ptx, const kz_layout *layout, kz_err
 		return error_set(err, KZ_BAD_IMAGE, "%s: the compiler gave no size", what);
 	}
 	if (whole[0] != layout->size) {
-		return differ(err, what, "size", layout->size, whole[0]);
+		return layout_differ(err, what, "size", layout->size, whole[0]);
 	}
-	return whole[1] != layout->align ? differ(err, what, "alignment", layout->align, whole[1])
-					 : KZ_OK;
+	return whole[1] != layout->align
+		? layout_differ(err, what, "alignment", layout->align, whole[1])
+		: KZ_OK;
 }
 
 /* What a compile that failed at one of our lines means.  Takes the error over. */
@@ -201,7 +202,7 @@ static kz_status check_names(const kz_layout *layout, kz_error *err)
 }
 
 /* PTX of the source with our questions; its kernels are of no interest. */
-static kz_status ask(kz_image **out, const char *text, const kz_compile_options *given,
+static kz_status layout_ask(kz_image **out, const char *text, const kz_compile_options *given,
 	kz_error *err)
 {
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
@@ -233,7 +234,7 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	write_questions(&text, source, &layout);
 	if (text.failed) {
 		st = error_no_memory(err);
-	} else if (ask(&image, text.data, options, &own)) {
+	} else if (layout_ask(&image, text.data, options, &own)) {
 		st = layout_explain(&own, &layout, err);
 	} else {
 		st = layout_compare(image->rtc.data, &layout, err);

@@ -153,7 +153,7 @@ static void lose_worker(struct warm_up *warm, struct worker *worker)
 }
 
 /* Give it something to do, or tell it that there is nothing more. */
-static void feed(struct warm_up *warm, struct worker *worker)
+static void warm_feed(struct warm_up *warm, struct worker *worker)
 {
 	struct str bytes = STR_INIT;
 	while (warm->next < warm->count && warm->states[warm->next] != TO_DO) {
@@ -182,7 +182,7 @@ static bool hear_hello(const struct worker *worker)
 		&& memcmp(mine, its, sizeof(its)) == 0;
 }
 
-static void hear(struct warm_up *warm, struct worker *worker)
+static void warm_hear(struct warm_up *warm, struct worker *worker)
 {
 	char letter = 0;
 	if (!worker->ready) {
@@ -206,7 +206,7 @@ static void hear(struct warm_up *warm, struct worker *worker)
 		warm->result.cached += letter == WARM_CACHED;
 		worker->item = -1;
 	}
-	feed(warm, worker);
+	warm_feed(warm, worker);
 }
 
 /* Wait for one of them to say something; false: all are gone. */
@@ -225,7 +225,7 @@ static bool listen_once(struct warm_up *warm)
 		if (heard == 0 && worker->fd >= 0 && !worker->ready) {
 			lose_worker(warm, worker);
 		} else if (polls[i].fd >= 0 && polls[i].revents) {
-			hear(warm, worker);
+			warm_hear(warm, worker);
 		}
 	}
 	return open > 0;

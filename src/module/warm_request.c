@@ -134,7 +134,7 @@ static bool is_text(const struct part *part)
 }
 
 /* One more text in a list that ends with NULL. */
-static bool append(const char ***list, const char *text)
+static bool request_append(const char ***list, const char *text)
 {
 	size_t count = 0;
 	while (*list && (*list)[count]) {
@@ -165,7 +165,7 @@ static bool take_part(struct warm_request *out, const struct part *part)
 			return false;
 		}
 		if (fields[i].kind == LIST) {
-			return append(at, part->bytes);
+			return request_append(at, part->bytes);
 		}
 		*(const char **)at = part->bytes;
 		return true;
@@ -241,7 +241,7 @@ bool warm_send(int socket, const void *from, size_t size)
 }
 
 /* One request; false: it is none. */
-static bool serve(int fd, uint64_t size)
+static bool request_serve(int fd, uint64_t size)
 {
 	struct warm_request request;
 	enum warm_answer answer = WARM_FAILED;
@@ -266,7 +266,7 @@ int kz_warm_up_serve(int socket)
 	warm_hello(hello);
 	bool ok = warm_send(socket, hello, sizeof(hello));
 	while (ok && request_read_all(socket, &size, sizeof(size))) {
-		ok = serve(socket, size);
+		ok = request_serve(socket, size);
 	}
 	return ok ? 0 : 1;
 }

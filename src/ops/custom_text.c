@@ -31,7 +31,7 @@ static void custom_text_add(struct str *source, const struct custom *custom, con
 		text, has_comment ? "\n" : "", end);
 }
 
-static bool mentions(const struct custom *custom, const char *word)
+static bool custom_text_mentions(const struct custom *custom, const char *word)
 {
 	const char *const texts[] = {
 		custom->preamble, custom->loop_prep, custom->operation, custom->after_loop,
@@ -65,7 +65,7 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 	if (dtypes & 1u << KZ_BF16) {
 		str_add(source, "#include <cuda_bf16.h>\n");
 	}
-	if (dtypes & (1u << KZ_C64 | 1u << KZ_C128) || mentions(custom, "kz_complex")) {
+	if (dtypes & (1u << KZ_C64 | 1u << KZ_C128) || custom_text_mentions(custom, "kz_complex")) {
 		str_add(source, device_real);
 		str_add(source, device_custom_complex);
 		str_add(source, device_complex);

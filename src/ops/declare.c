@@ -44,7 +44,7 @@ static bool declare_is_word(const struct reader *reader)
 }
 
 /* Find the token at or after `from`: a word, "::", or one character. */
-static void scan(struct reader *reader, const char *from)
+static void declare_scan(struct reader *reader, const char *from)
 {
 	from += strspn(from, " \t\r\n");
 	reader->at = from;
@@ -59,21 +59,21 @@ static void scan(struct reader *reader, const char *from)
 	}
 }
 
-static void next(struct reader *reader)
+static void declare_next(struct reader *reader)
 {
-	scan(reader, reader->at + reader->len);
+	declare_scan(reader, reader->at + reader->len);
 }
 
-static bool is(const struct reader *reader, const char *token)
+static bool declare_is(const struct reader *reader, const char *token)
 {
 	return reader->len == strlen(token) && memcmp(reader->at, token, reader->len) == 0;
 }
 
 static bool declare_take(struct reader *reader, const char *token)
 {
-	bool there = is(reader, token);
+	bool there = declare_is(reader, token);
 	if (there) {
-		next(reader);
+		declare_next(reader);
 	}
 	return there;
 }
@@ -111,7 +111,7 @@ static printf_like(3, 4) kz_status declare_refuse(const struct reader *reader, c
 }
 
 /* The token as it is quoted. */
-static const char *found(const struct reader *reader, char buffer[48])
+static const char *declare_found(const struct reader *reader, char buffer[48])
 {
 	snprintf(buffer, 48, reader->len ? "'%.*s'" : "the end of the list",
 		reader->len < 40 ? (int)reader->len : 40, reader->at);
@@ -139,7 +139,7 @@ static int number_word(const struct reader *reader)
 		{"bool", BOOL}, {"_Bool", BOOL},
 	};
 	for (size_t i = 0; i < countof(words); i++) {
-		if (is(reader, words[i].word)) {
+		if (declare_is(reader, words[i].word)) {
 			return words[i].bit;
 		}
 	}
@@ -276,12 +276,12 @@ static kz_status read_instance(struct reader *reader, struct str *name)
 	const char *start = reader->at;
 	int depth = 0;
 	do {
-		if (!reader->len || is(reader, ";")) {
+		if (!reader->len || declare_is(reader, ";")) {
 			return declare_refuse(reader, start, "expected a '>' for this '<'");
 		}
-		depth += is(reader, "<") - is(reader, ">");
+		depth += declare_is(reader, "<") - declare_is(reader, ">");
 		str_addn(name, reader->at, reader->len);
-		next(reader);
+		declare_next(reader);
 	} while (depth > 0);
 	return KZ_OK;
 }
@@ -297,14 +297,14 @@ static kz_status declare_read_name(struct reader *reader, struct str *name)
 		}
 		if (!declare_is_word(reader)) {
 			return declare_refuse(reader, reader->at,
-				"expected the name of a type, got %s", found(reader, text));
+				"expected the name of a type, got %s", declare_found(reader, text));
 		}
 		str_addn(name, reader->at, reader->len);
-		next(reader);
-		if (is(reader, "<")) {
+		declare_next(reader);
+		if (declare_is(reader, "<")) {
 			st = read_instance(reader, name);
 		}
-	} while (!st && is(reader, "::"));
+	} while (!st && declare_is(reader, "::"));
 	return st;
 }
 
@@ -324,8 +324,8 @@ static kz_status read_words(struct reader *reader, struct declaration *out, int 
 			*words = add_word(*words, word);
 			str_add(name, name->len ? " " : "");
 			str_addn(name, reader->at, reader->len);
-			next(reader);
-		} else if ((declare_is_word(reader) || is(reader, "::")) && !name->len) {
+			declare_next(reader);
+		} else if ((declare_is_word(reader) || declare_is(reader, "::")) && !name->len) {
 			kz_status st = declare_read_name(reader, name);
 			if (st) {
 				return st;
@@ -359,7 +359,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 		st = error_no_memory(reader->err);
 	} else if (!st && !name.len) {
 		st = declare_refuse(reader, reader->at, "expected a type, got %s",
-			found(reader, text));
+			declare_found(reader, text));
 	} else if (!st && !(out->type = arena_strndup(reader->arena, name.data, name.len))) {
 		st = error_no_memory(reader->err);
 	}
@@ -386,7 +386,7 @@ static kz_status declare_check_name(const struct reader *reader, const struct de
 {
 	static const char *const own[] = {"i", "n", "tid", "total_threads"};
 	for (size_t k = 0; k < countof(own); k++) {
-		if (is(reader, own[k])) {
+		if (declare_is(reader, own[k])) {
 			return declare_refuse(reader, reader->at,
 				"'%s' is a name of the kernel's own", own[k]);
 		}
@@ -396,7 +396,7 @@ static kz_status declare_check_name(const struct reader *reader, const struct de
 			"names that begin with 'kz_' are the kernel's own");
 	}
 	for (size_t k = 0; k < list->count; k++) {
-		if (is(reader, list->items[k].name)) {
+		if (declare_is(reader, list->items[k].name)) {
 			return declare_refuse(reader, reader->at,
 				"'%s' is the name of argument %zu, too", list->items[k].name,
 				k + 1);
@@ -411,10 +411,10 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 	const char *raw = reader->at;
 	char text[48];
 	kz_status st;
-	if (is(reader, "raw")) {
+	if (declare_is(reader, "raw")) {
 		memset(list->list + (raw - reader->list), ' ', 3);
 		out->is_raw = true;
-		next(reader);
+		declare_next(reader);
 	}
 	const char *start = reader->at;
 	if ((st = declare_read_type(reader, out))) {
@@ -428,7 +428,7 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 	}
 	if (!declare_is_word(reader)) {
 		return declare_refuse(reader, reader->at, "expected a name after '%s%s', got %s",
-			out->type, out->is_pointer ? " *" : "", found(reader, text));
+			out->type, out->is_pointer ? " *" : "", declare_found(reader, text));
 	}
 	if (out->is_raw && !out->is_pointer) {
 		return declare_refuse(reader, raw, "expected an array after 'raw', got a number");
@@ -440,7 +440,7 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 	out->text = arena_strndup(reader->arena, start, (size_t)(reader->at + reader->len - start));
 	list->dtypes |= out->dtypes;
 	list->count++;
-	next(reader);
+	declare_next(reader);
 	return out->name && out->text ? KZ_OK : error_no_memory(reader->err);
 }
 
@@ -456,10 +456,10 @@ static kz_status read_list(struct reader *reader, struct declarations *out)
 		if (st) {
 			return st;
 		}
-		if (reader->len && !is(reader, ",")) {
+		if (reader->len && !declare_is(reader, ",")) {
 			return declare_refuse(reader, reader->at,
 				"expected a comma after '%s', got %s",
-				out->items[out->count - 1].name, found(reader, text));
+				out->items[out->count - 1].name, declare_found(reader, text));
 		}
 	} while (declare_take(reader, ","));
 	return KZ_OK;
@@ -476,6 +476,6 @@ kz_status declare_read(struct declarations *out, struct arena *arena, const char
 	if (!reader.label || !out->items || !out->list) {
 		return error_no_memory(err);
 	}
-	scan(&reader, list);
+	declare_scan(&reader, list);
 	return read_list(&reader, out);
 }

@@ -139,7 +139,7 @@ static kz_status elementwise_check_target(const struct kz_array *into, const str
 }
 
 /* Whether the target's elements share memory with an array's, other than each with its own. */
-static bool interleave(const struct kz_array *target, const struct kz_array *array)
+static bool elementwise_interleave(const struct kz_array *target, const struct kz_array *array)
 {
 	int64_t low[2], high[2];
 	const struct strided elements[2] = {array_elements(target), array_elements(array)};
@@ -156,18 +156,18 @@ static bool interleave(const struct kz_array *target, const struct kz_array *arr
 }
 
 /* The same, at once where they lie in different pieces of memory. */
-static bool overlaps(const struct kz_array *target, const struct kz_array *array)
+static bool elementwise_overlaps(const struct kz_array *target, const struct kz_array *array)
 {
 	const struct memory *to = target->buffer->memory, *from = array->buffer->memory;
 	bool apart = from->address + (CUdeviceptr)from->size <= to->address
 		|| to->address + (CUdeviceptr)to->size <= from->address;
-	return !apart && array->count && target->count && interleave(target, array);
+	return !apart && array->count && target->count && elementwise_interleave(target, array);
 }
 
 static bool needs_detour(const struct expr *expr, const struct kz_array *into)
 {
 	for (int i = 0; i < expr->array_count; i++) {
-		if (overlaps(into, expr->arrays[i])) {
+		if (elementwise_overlaps(into, expr->arrays[i])) {
 			return true;
 		}
 	}
@@ -239,7 +239,7 @@ static kz_status copy_flat(const struct plan *plan, kz_error *err)
 }
 
 /* A copy that turns matrices around has a kernel of its own; false if this one is none. */
-static bool turn(const struct plan *plan, kz_status *st, kz_error *err)
+static bool elementwise_turn(const struct plan *plan, kz_status *st, kz_error *err)
 {
 	const struct expr *expr = plan->expr;
 	struct transpose copy = {
@@ -274,7 +274,7 @@ static kz_status elementwise_run_plan(struct plan *plan, const kz_shape *shape, 
 		if (!plan->layout.ndim && !plan->layout.constant) {
 			return copy_flat(plan, err);
 		}
-		if (turn(plan, &st, err)) {
+		if (elementwise_turn(plan, &st, err)) {
 			return st;
 		}
 		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);

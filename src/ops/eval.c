@@ -34,7 +34,7 @@ static int line_of(const char *text, size_t place, size_t *begin, size_t *len)
 
 /* Hand on an error of the text, with its place, and the line with a caret as the log.  A log of
  * KZ_COMPILE prints alone, and says it all. */
-static kz_status report(kz_error *err, kz_error *first, const struct eval_source *source)
+static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_source *source)
 {
 	struct str log = STR_INIT;
 	size_t begin, len;
@@ -73,7 +73,7 @@ static kz_status eval_build(struct expr *expr, struct eval_source *source,
 		error_set(&first, KZ_INVALID, "the expression has no array, and no options.into");
 		done = false;
 	}
-	return done ? KZ_OK : report(err, &first, source);
+	return done ? KZ_OK : eval_report(err, &first, source);
 }
 
 static kz_status eval_check_call(const char *text, const kz_var *vars, size_t count, kz_error *err)

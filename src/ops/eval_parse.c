@@ -3,8 +3,8 @@
  * Expressions as strings: a parser by operator precedence, which builds nodes as it goes.
  *
  * There is no syntax tree.  Each rule returns the node of what it read, or -1 once an error was
- * set. place() keeps the place in the text for every node.  Whatever nests goes through nested(),
- * so that no text can use up the stack.
+ * set. eval_place() keeps the place in the text for every node.  Whatever nests goes through
+ * eval_nested(), so that no text can use up the stack.
  */
 #include "base/common.h"
 
@@ -109,7 +109,7 @@ static int eval_fail(struct parser *p, size_t at, const char *format, ...)
 }
 
 /* A node that was made for what stands at a byte, or the failure to make it. */
-static int place(struct parser *p, int node, size_t at)
+static int eval_place(struct parser *p, int node, size_t at)
 {
 	while (p->placed < p->expr->node_count) {
 		p->source->places[p->placed++] = (uint16_t)at;
@@ -117,7 +117,7 @@ static int place(struct parser *p, int node, size_t at)
 	return node < 0 ? fail_at(p, at) : node;
 }
 
-static void advance(struct parser *p)
+static void eval_advance(struct parser *p)
 {
 	eval_lex(&p->token, p->source->text, p->token.at + p->token.len, p->err);
 }
@@ -128,13 +128,13 @@ static const char *token_text(const struct parser *p, const struct eval_token *t
 }
 
 /* How much of a token a message shows. */
-static int shown(const struct eval_token *token)
+static int eval_shown(const struct eval_token *token)
 {
 	return token->len < 40 ? (int)token->len : 40;
 }
 
 /* What was expected instead of the token; a bad token has said so itself. */
-static int unexpected(struct parser *p, const char *expected)
+static int eval_unexpected(struct parser *p, const char *expected)
 {
 	const struct eval_token *token = &p->token;
 	if (token->kind == TOKEN_BAD) {
@@ -143,21 +143,21 @@ static int unexpected(struct parser *p, const char *expected)
 	if (token->kind == TOKEN_END) {
 		return eval_fail(p, token->at, "expected %s, found the end", expected);
 	}
-	return eval_fail(p, token->at, "expected %s, found '%.*s'", expected, shown(token),
+	return eval_fail(p, token->at, "expected %s, found '%.*s'", expected, eval_shown(token),
 		token_text(p, token));
 }
 
 static bool eval_expect(struct parser *p, enum eval_kind kind, const char *what)
 {
 	if (p->token.kind != kind) {
-		unexpected(p, what);
+		eval_unexpected(p, what);
 		return false;
 	}
-	advance(p);
+	eval_advance(p);
 	return true;
 }
 
-static int nested(struct parser *p, int (*rule)(struct parser *))
+static int eval_nested(struct parser *p, int (*rule)(struct parser *))
 {
 	if (p->levels == LEVELS) {
 		return eval_fail(p, p->token.at, "nested deeper than %d levels", LEVELS);
@@ -172,7 +172,7 @@ static int nested(struct parser *p, int (*rule)(struct parser *))
 
 static int eval_apply(struct parser *p, kz_op op, const int *args, size_t at)
 {
-	return place(p, expr_apply(p->expr, op, args, p->err), at);
+	return eval_place(p, expr_apply(p->expr, op, args, p->err), at);
 }
 
 static int apply_two(struct parser *p, kz_op op, int left, int right, size_t at)
@@ -249,8 +249,8 @@ static int eval_parse_number(struct parser *p)
 	} else {
 		arg = kz_arg_complex(0, token.value.real);
 	}
-	advance(p);
-	p->literal = place(p, expr_arg(p->expr, &arg, 0, p->err), token.at);
+	eval_advance(p);
+	p->literal = eval_place(p, expr_arg(p->expr, &arg, 0, p->err), token.at);
 	return p->literal;
 }
 
@@ -274,7 +274,7 @@ static struct nearest nearest_to(const struct parser *p, const struct eval_token
 	return (struct nearest){token_text(p, token), token->len, token->len / 3 + 1, NULL};
 }
 
-static void consider(struct nearest *nearest, const char *name)
+static void eval_consider(struct nearest *nearest, const char *name)
 {
 	size_t distance = str_distance(nearest->word, nearest->len, name, strlen(name));
 	bool is_shorter = nearest->name && distance == nearest->limit
@@ -292,7 +292,7 @@ static int unknown_name(struct parser *p, const struct eval_token *token)
 	char list[LIST_MAX + 8] = "none";
 	size_t len = 0;
 	for (size_t i = 0; i < source->count; i++) {
-		consider(&nearest, source->vars[i].name);
+		eval_consider(&nearest, source->vars[i].name);
 		if (len < LIST_MAX) {
 			len += (size_t)snprintf(list + len, LIST_MAX - len, "%s%s", i ? ", " : "",
 				source->vars[i].name);
@@ -302,9 +302,9 @@ static int unknown_name(struct parser *p, const struct eval_token *token)
 		memcpy(list + LIST_MAX - 1, ", ...", sizeof(", ..."));
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
-		consider(&nearest, constants[i].name);
+		eval_consider(&nearest, constants[i].name);
 	}
-	return eval_fail(p, token->at, "no variable '%.*s'; there are: %s%s%s%s", shown(token),
+	return eval_fail(p, token->at, "no variable '%.*s'; there are: %s%s%s%s", eval_shown(token),
 		token_text(p, token), list, nearest.name ? " (did you mean '" : "",
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
@@ -354,28 +354,28 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 	if (find_variable(p, token) >= 0) {
 		return eval_fail(p, token->at,
 			"'%.*s' is a variable: expected an operator between it and '('",
-			shown(token), token_text(p, token));
+			eval_shown(token), token_text(p, token));
 	}
 	for (int i = KZ_REDUCE_SUM; kz_reduce_name((kz_reduce_op)i); i++) {
 		if (name_is(p, token, kz_reduce_name((kz_reduce_op)i))) {
 			return eval_fail(p, token->at,
 				"'%.*s' reduces an array: call kz_reduce, its result can be "
-				"a variable", shown(token), token_text(p, token));
+				"a variable", eval_shown(token), token_text(p, token));
 		}
 	}
 	for (int i = 1; i < EXPR_OPS; i++) {
 		const struct expr_op *op = expr_op(i);
 		if (op) {
-			consider(&nearest, op->name);
+			eval_consider(&nearest, op->name);
 		}
 	}
 	for (size_t i = 0; i < countof(aliases); i++) {
-		consider(&nearest, aliases[i].name);
+		eval_consider(&nearest, aliases[i].name);
 	}
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
-		consider(&nearest, kz_dtype_name(dtype));
+		eval_consider(&nearest, kz_dtype_name(dtype));
 	}
-	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", shown(token),
+	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", eval_shown(token),
 		token_text(p, token), nearest.name ? " (did you mean '" : "",
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
@@ -384,13 +384,13 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 static int parse_operands(struct parser *p, int args[3])
 {
 	int count = 0;
-	advance(p);
+	eval_advance(p);
 	if (p->token.kind == TOKEN_RIGHT) {
-		advance(p);
+		eval_advance(p);
 		return 0;
 	}
-	for (;; advance(p)) {
-		int node = nested(p, parse_choice);
+	for (;; eval_advance(p)) {
+		int node = eval_nested(p, parse_choice);
 		if (node < 0) {
 			return -1;
 		}
@@ -422,7 +422,7 @@ static int parse_call(struct parser *p, const struct eval_token *name)
 			token_text(p, name), want, plural(want), count);
 	}
 	return callee.op ? eval_apply(p, callee.op, args, name->at)
-		: place(p, expr_cast(p->expr, args[0], callee.dtype, p->err), name->at);
+		: eval_place(p, expr_cast(p->expr, args[0], callee.dtype, p->err), name->at);
 }
 
 /* A name that no parenthesis follows. */
@@ -431,19 +431,20 @@ static int parse_name(struct parser *p, const struct eval_token *token)
 	struct callee callee;
 	int variable = find_variable(p, token);
 	if (variable >= 0) {
-		return place(p, expr_arg(p->expr, &p->source->vars[variable].value, variable + 1,
-			p->err), token->at);
+		return eval_place(p,
+			expr_arg(p->expr, &p->source->vars[variable].value, variable + 1, p->err),
+			token->at);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
 		if (name_is(p, token, constants[i].name)) {
 			kz_arg arg = constants[i].is_bool
 				? kz_arg_uint(KZ_ARG_BOOL, constants[i].value != 0, 1)
 				: kz_arg_f64(constants[i].value);
-			return place(p, expr_arg(p->expr, &arg, 0, p->err), token->at);
+			return eval_place(p, expr_arg(p->expr, &arg, 0, p->err), token->at);
 		}
 	}
 	return find_callee(&callee, p, token)
-		? unexpected(p, "'(' behind the name of a function") : unknown_name(p, token);
+		? eval_unexpected(p, "'(' behind the name of a function") : unknown_name(p, token);
 }
 
 /* Rules, from what binds most to what binds least */
@@ -457,17 +458,17 @@ static int parse_primary(struct parser *p)
 	case TOKEN_IMAGINARY:
 		return eval_parse_number(p);
 	case TOKEN_LEFT:
-		advance(p);
-		int node = nested(p, parse_choice);
+		eval_advance(p);
+		int node = eval_nested(p, parse_choice);
 		return node >= 0 && eval_expect(p, TOKEN_RIGHT, "an operator or ')'") ? node : -1;
 	case TOKEN_NAME:
-		advance(p);
+		eval_advance(p);
 		return p->token.kind == TOKEN_LEFT ? parse_call(p, &token) : parse_name(p, &token);
 	case TOKEN_NOT:
 		return eval_fail(p, token.at, "'not' binds less than what is before it: expected "
 			"parentheses around it");
 	default:
-		return unexpected(p, "a number, a name or '('");
+		return eval_unexpected(p, "a number, a name or '('");
 	}
 }
 
@@ -478,8 +479,8 @@ static int parse_power(struct parser *p)
 	if (base < 0 || p->token.kind != TOKEN_POWER) {
 		return base;
 	}
-	advance(p);
-	int exponent = nested(p, parse_unary);
+	eval_advance(p);
+	int exponent = eval_nested(p, parse_unary);
 	return exponent < 0 ? -1 : apply_power(p, base, exponent, at);
 }
 
@@ -492,8 +493,8 @@ static int parse_unary(struct parser *p)
 	if (!op) {
 		return parse_power(p);
 	}
-	advance(p);
-	int node = nested(p, parse_unary);
+	eval_advance(p);
+	int node = eval_nested(p, parse_unary);
 	if (node < 0 || (op == KZ_OP_NEGATIVE && negate_number(p, node))) {
 		return node;
 	}
@@ -525,7 +526,7 @@ static int copy_number(struct parser *p, int index)
 	} else {
 		arg = kz_arg_complex(value->parts[0], value->parts[1]);
 	}
-	return place(p, expr_arg(p->expr, &arg, 0, p->err), p->source->places[index]);
+	return eval_place(p, expr_arg(p->expr, &arg, 0, p->err), p->source->places[index]);
 }
 
 /* a < b < c: a comparison and the right side of it, which the next one begins with. */
@@ -534,7 +535,7 @@ static int parse_comparisons(struct parser *p, int left)
 	int result = -1;
 	while (binary[p->token.kind].level == LEVEL_COMPARE) {
 		const struct eval_token token = p->token;
-		advance(p);
+		eval_advance(p);
 		int right = parse_binary(p, LEVEL_COMPARE + 1);
 		bool goes_on = binary[p->token.kind].level == LEVEL_COMPARE;
 		int next = right >= 0 && goes_on ? copy_number(p, right) : right;
@@ -562,8 +563,8 @@ static int parse_binary(struct parser *p, enum level lowest)
 	const struct eval_token first = p->token;
 	int left;
 	if (first.kind == TOKEN_NOT && lowest <= LEVEL_NOT) {
-		advance(p);
-		left = nested(p, parse_not);
+		eval_advance(p);
+		left = eval_nested(p, parse_not);
 		left = left < 0 ? -1 : eval_apply(p, KZ_OP_LOGICAL_NOT, &left, first.at);
 	} else {
 		left = parse_unary(p);
@@ -574,7 +575,7 @@ static int parse_binary(struct parser *p, enum level lowest)
 			left = parse_comparisons(p, left);
 			continue;
 		}
-		advance(p);
+		eval_advance(p);
 		int right = parse_binary(p, binary[token.kind].level + 1);
 		left = right < 0 ? -1
 			: apply_two(p, (kz_op)binary[token.kind].op, left, right, token.at);
@@ -591,13 +592,13 @@ static int parse_choice(struct parser *p)
 	if (first < 0 || (!is_python && token.kind != TOKEN_QUESTION)) {
 		return first;
 	}
-	advance(p);
-	const int second = is_python ? parse_binary(p, LEVEL_OR) : nested(p, parse_choice);
+	eval_advance(p);
+	const int second = is_python ? parse_binary(p, LEVEL_OR) : eval_nested(p, parse_choice);
 	if (second < 0 || !eval_expect(p, is_python ? TOKEN_ELSE : TOKEN_COLON,
 			is_python ? "an operator or 'else'" : "an operator or ':'")) {
 		return -1;
 	}
-	const int third = nested(p, parse_choice);
+	const int third = eval_nested(p, parse_choice);
 	const int args[] = {is_python ? second : first, is_python ? first : second, third};
 	return third < 0 ? -1 : eval_apply(p, KZ_OP_WHERE, args, token.at);
 }
@@ -625,13 +626,13 @@ bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err)
 		error_set(err, KZ_COMPILE, "an expression has at most %d bytes", EVAL_TEXT_MAX);
 		return false;
 	}
-	advance(&p);
+	eval_advance(&p);
 	if (p.token.kind == TOKEN_END) {
 		return eval_fail(&p, p.token.at, "the expression is empty") >= 0;
 	}
 	int node = parse_choice(&p);
 	if (node >= 0 && p.token.kind != TOKEN_END) {
-		node = unexpected(&p, "an operator");
+		node = eval_unexpected(&p, "an operator");
 	}
 	assert(node < 0 || node == expr->node_count - 1);
 	return node >= 0;

@@ -364,7 +364,7 @@ static kz_dtype common_type(struct typing *t, int first)
 	return !weak ? strong : strong >= KZ_DTYPE_STRUCT ? 0 : with_weak(strong, weak);
 }
 
-static void become(struct typing *t, kz_dtype operands, kz_dtype result)
+static void expr_become(struct typing *t, kz_dtype operands, kz_dtype result)
 {
 	for (int i = 0; i < t->count; i++) {
 		t->dtype[i] = operands;
@@ -375,7 +375,7 @@ static void become(struct typing *t, kz_dtype operands, kz_dtype result)
 /* Numbers that the arrays' type cannot hold, and int64 beside uint64, are compared as they are. */
 static void type_comparison(struct typing *t, kz_dtype common)
 {
-	become(t, common, KZ_BOOL);
+	expr_become(t, common, KZ_BOOL);
 	for (int i = 0; i < 2; i++) {
 		const struct expr_node *node = &t->expr->nodes[t->nodes[i]];
 		const struct expr_node *other = &t->expr->nodes[t->nodes[1 - i]];
@@ -406,7 +406,7 @@ static bool type_choice(struct typing *t, enum rule rule)
 	kz_dtype common = common_type(t, 1);
 	t->weak = t->weak && is_of_numbers(t->expr, t->nodes[0]);
 	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
-	become(t, common, common);
+	expr_become(t, common, common);
 	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
 	return common && condition->dtype < KZ_DTYPE_STRUCT;
 }
@@ -422,55 +422,57 @@ static bool type_operation(struct typing *t, enum rule rule)
 		return type_choice(t, rule);
 	case ARITHMETIC:
 	case ROUND:
-		become(t, common, common);
+		expr_become(t, common, common);
 		break;
 	case NOT_BOOL:
-		become(t, common, common);
+		expr_become(t, common, common);
 		return common && common != KZ_BOOL;
 	case NUMBER:
-		become(t, common == KZ_BOOL ? KZ_I8 : common, common == KZ_BOOL ? KZ_I8 : common);
+		expr_become(t, common == KZ_BOOL ? KZ_I8 : common,
+			common == KZ_BOOL ? KZ_I8 : common);
 		break;
 	case DIVIDE:
-		become(t, common < KZ_F16 ? KZ_F64 : common, common < KZ_F16 ? KZ_F64 : common);
+		expr_become(t, common < KZ_F16 ? KZ_F64 : common,
+			common < KZ_F16 ? KZ_F64 : common);
 		break;
 	case FLOAT:
-		become(t, real, real);
+		expr_become(t, real, real);
 		break;
 	case FLOAT_32:
 		real = dtype_wide(real);
-		become(t, real, real);
+		expr_become(t, real, real);
 		break;
 	case FLOAT_PART:
-		become(t, real, real_part(real));
+		expr_become(t, real, real_part(real));
 		break;
 	case PART:
-		become(t, common, real_part(common));
+		expr_become(t, common, real_part(common));
 		break;
 	case LDEXP:
 		common = t->expr->nodes[t->nodes[0]].dtype;
 		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
-		become(t, real, real);
+		expr_become(t, real, real);
 		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
 		return t->expr->nodes[t->nodes[1]].dtype <= KZ_U64;
 	case EXPONENT:
-		become(t, real, KZ_I32);
+		expr_become(t, real, KZ_I32);
 		break;
 	case PREDICATE:
-		become(t, common, KZ_BOOL);
+		expr_become(t, common, KZ_BOOL);
 		break;
 	case COMPARE:
 		type_comparison(t, common);
 		break;
 	case LOGICAL:
-		become(t, KZ_BOOL, KZ_BOOL);
+		expr_become(t, KZ_BOOL, KZ_BOOL);
 		break;
 	case BITS:
 	case COUNT_BITS:
-		become(t, common, rule == COUNT_BITS ? KZ_U8 : common);
+		expr_become(t, common, rule == COUNT_BITS ? KZ_U8 : common);
 		return common && common <= KZ_U64;
 	case SHIFT:
 		common = common == KZ_BOOL ? KZ_I8 : common;
-		become(t, common, common);
+		expr_become(t, common, common);
 		return common && common <= KZ_U64;
 	}
 	return common != 0 && common < KZ_DTYPE_STRUCT;

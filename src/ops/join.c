@@ -117,7 +117,7 @@ static kz_status copy_part(const struct join *join, const struct kz_array *part,
 }
 
 /* Hand the result out, or undo it after a failure. */
-static kz_status end(kz_array **out, struct join *join, kz_status st, kz_error *err)
+static kz_status join_end(kz_array **out, struct join *join, kz_status st, kz_error *err)
 {
 	struct kz_array *into = join->how.into;
 	if (into && join->result != into) {
@@ -181,7 +181,7 @@ kz_status kz_array_concatenate(kz_array **out, kz_arrays arrays, int64_t axis,
 		st = copy_part(&join, &part, arrays.items[i], err);
 		start += extent;
 	}
-	return end(out, &join, st, err);
+	return join_end(out, &join, st, err);
 }
 
 /* The shape of a stack: a new axis of so many. */
@@ -219,7 +219,7 @@ kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 		view_drop(&part, axis);
 		st = copy_part(&join, &part, arrays.items[i], err);
 	}
-	return end(out, &join, st, err);
+	return join_end(out, &join, st, err);
 }
 
 /* One array, several times */
@@ -292,11 +292,11 @@ static kz_status run_times(kz_array **out, struct join *join, const kz_shape *co
 	if (st || (st = join_open_result(join, err))) {
 		return st;
 	}
-	return end(out, join, copy_times(join, counts, inside, err), err);
+	return join_end(out, join, copy_times(join, counts, inside, err), err);
 }
 
 /* Fill a shape up with ones in front. */
-static void pad(kz_shape *shape, int64_t ndim)
+static void join_pad(kz_shape *shape, int64_t ndim)
 {
 	int64_t missing = ndim - shape->ndim;
 	for (int64_t i = ndim; i-- > 0;) {
@@ -314,8 +314,8 @@ kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 		return st;
 	}
 	int64_t ndim = counts.ndim > join.shape.ndim ? counts.ndim : join.shape.ndim;
-	pad(&counts, ndim);
-	pad(&join.shape, ndim);
+	join_pad(&counts, ndim);
+	join_pad(&join.shape, ndim);
 	return run_times(out, &join, &counts, false, err);
 }
 
@@ -328,7 +328,8 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 	if (st) {
 		return st;
 	}
-	pad(&join.shape, join.shape.ndim ? join.shape.ndim : 1); /* as numpy: () is (1,) here */
+	/* As in numpy, () is (1,) here. */
+	join_pad(&join.shape, join.shape.ndim ? join.shape.ndim : 1);
 	if ((st = axis_resolve(&axis, &join.shape, err))) {
 		return st;
 	}
@@ -336,7 +337,7 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 		return error_set(err, KZ_INVALID, "cannot repeat elements %lld times",
 			(long long)count);
 	}
-	pad(&counts, join.shape.ndim);
+	join_pad(&counts, join.shape.ndim);
 	counts.dims[axis] = count;
 	return run_times(out, &join, &counts, true, err);
 }
@@ -372,5 +373,5 @@ kz_status kz_array_roll(kz_array **out, kz_array *array, int64_t shift, int64_t 
 	moved += moved < 0 ? extent : 0;
 	st = copy_range(&join, axis, moved, 0, extent - moved, err);
 	st = st ? st : copy_range(&join, axis, 0, extent - moved, moved, err);
-	return end(out, &join, st, err);
+	return join_end(out, &join, st, err);
 }

@@ -272,7 +272,7 @@ static kz_status check_operands(const struct kz_array *a, const struct kz_array 
 }
 
 /* The sums as what the caller wants. */
-static kz_status convert(kz_array **out, const struct kz_array *sums, kz_dtype dtype,
+static kz_status linalg_convert(kz_array **out, const struct kz_array *sums, kz_dtype dtype,
 	const struct elementwise *how, kz_error *err)
 {
 	struct expr expr;
@@ -315,7 +315,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		if (sums == dtype && !wanted && !how.into) {
 			*out = kz_array_retain(c);
 		} else {
-			st = convert(out, c, wanted ? wanted : dtype, &how, err);
+			st = linalg_convert(out, c, wanted ? wanted : dtype, &how, err);
 		}
 	}
 	kz_array_release(c);

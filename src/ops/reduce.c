@@ -123,7 +123,7 @@ static int reduce_apply(struct expr *expr, kz_op op, int a, int b, kz_error *err
 	return a < 0 || b < 0 ? -1 : expr_apply(expr, op, nodes, err);
 }
 
-static int cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
+static int reduce_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 {
 	return node < 0 ? -1 : expr_cast(expr, node, dtype, err);
 }
@@ -156,20 +156,20 @@ static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
 	int node = expr_array(expr, array, err);
 	switch (k->kind) {
 	case TRUTH:
-		return cast(expr, node, KZ_BOOL, err);
+		return reduce_cast(expr, node, KZ_BOOL, err);
 	case COUNT:
-		return cast(expr, cast(expr, node, KZ_BOOL, err), KZ_I64, err);
+		return reduce_cast(expr, reduce_cast(expr, node, KZ_BOOL, err), KZ_I64, err);
 	case SQUARES:
-		node = cast(expr, node, dtype_wide(dtype), err);
+		node = reduce_cast(expr, node, dtype_wide(dtype), err);
 		return add_square(expr, node, dtype, err);
 	case VARIANCE:
-		return cast(expr, node, dtype_wide(dtype), err);
+		return reduce_cast(expr, node, dtype_wide(dtype), err);
 	case TOTAL:
 	case MEAN:
 	case EXTREME:
 		break;
 	}
-	node = cast(expr, node, dtype, err);
+	node = reduce_cast(expr, node, dtype, err);
 	return k->skips_nan && dtype >= KZ_F16 && node >= 0
 		? replace_nan(expr, node, (int64_t)k->empty, err) : node;
 }
@@ -230,7 +230,7 @@ static kz_status reduce_fill(struct kz_array *target, double value, struct kz_st
 	return node < 0 ? KZ_INVALID : elementwise_run(NULL, &expr, &how, err);
 }
 
-static kz_status assign(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
+static kz_status reduce_assign(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
 	kz_error *err)
 {
 	struct expr expr;
@@ -287,7 +287,7 @@ static kz_status reduce_hand_out(kz_array **out, struct job *job, kz_error *err)
 	}
 	st = reduce_run_into(target, job, err);
 	if (!st && job->into && target != job->into) {
-		st = assign(job->into, target, job->stream, err);
+		st = reduce_assign(job->into, target, job->stream, err);
 		kz_array_release(target);
 		target = st ? NULL : kz_array_retain(job->into);
 	}
@@ -384,7 +384,7 @@ static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bo
 	return KZ_OK;
 }
 
-static kz_status reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
+static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
 	const kz_reduce_options *options, void *slot, kz_error *err)
 {
 	struct job job;
@@ -425,7 +425,7 @@ kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes ax
 	if (out) {
 		*out = NULL;
 	}
-	return reduce(out, op, array, axes, options, NULL, err);
+	return reduce_along(out, op, array, axes, options, NULL, err);
 }
 
 /* Wait for a result that is in the slot. */
@@ -463,7 +463,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	}
 	struct kz_device *dev = array_device(array);
 	void *slot = pinned_take_slot(dev, host, size);
-	st = reduce(&result, op, array, KZ_ALL_AXES, options, slot, err);
+	st = reduce_along(&result, op, array, KZ_ALL_AXES, options, slot, err);
 	if (!st && result) {
 		st = take_result(host, size, result, slot, err);
 	}
@@ -492,15 +492,15 @@ static kz_status add_products(struct job *job, kz_array *a, kz_array *b, bool co
 {
 	struct expr *expr = &job->expr;
 	kz_dtype computed = dtype_wide(dtype);
-	int first = cast(expr, expr_array(expr, a, err), computed, err);
-	int second = first < 0 ? -1 : cast(expr, expr_array(expr, b, err), computed, err);
+	int first = reduce_cast(expr, expr_array(expr, a, err), computed, err);
+	int second = first < 0 ? -1 : reduce_cast(expr, expr_array(expr, b, err), computed, err);
 	if (conjugate && dtype_is_complex(dtype)) {
 		first = reduce_apply(expr, KZ_OP_CONJUGATE, first, 0, err);
 	}
 	return reduce_apply(expr, KZ_OP_MULTIPLY, first, second, err) < 0 ? KZ_INVALID : KZ_OK;
 }
 
-static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
+static kz_status reduce_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	bool flat, kz_error *err)
 {
 	struct job job;
@@ -537,11 +537,11 @@ static kz_status dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_optio
 kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
-	return dot(out, a, b, options, false, err);
+	return reduce_dot(out, a, b, options, false, err);
 }
 
 kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
-	return dot(out, a, b, options, true, err);
+	return reduce_dot(out, a, b, options, true, err);
 }

@@ -152,7 +152,7 @@ static void move_axis(struct pass *pass, int to, int from)
 }
 
 /* How far apart the elements of an extent are, all arrays together. */
-static int64_t distance(const struct pass *pass, int axis)
+static int64_t pass_distance(const struct pass *pass, int axis)
 {
 	int64_t sum = 0;
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -195,10 +195,10 @@ static void sort_axes(struct pass *pass)
 	pass->ndim = ndim;
 	for (int i = 1; i < ndim; i++) {
 		/* The place behind the last one is free. */
-		int64_t mine = distance(pass, i);
+		int64_t mine = pass_distance(pass, i);
 		int j = i;
 		move_axis(pass, KZ_MAX_DIMS, i);
-		for (; j > 0 && distance(pass, j - 1) < mine; j--) {
+		for (; j > 0 && pass_distance(pass, j - 1) < mine; j--) {
 			move_axis(pass, j, j - 1);
 		}
 		move_axis(pass, j, KZ_MAX_DIMS);
@@ -256,7 +256,7 @@ static int64_t power_from(int64_t count)
 	return count <= 1 ? 1 : (int64_t)1 << (64 - __builtin_clzll((unsigned long long)count - 1));
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static int64_t pass_clamp(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
@@ -267,7 +267,7 @@ static int64_t column_lanes(const struct pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
-	int64_t lanes = clamp(power_from(count), 1, reduce_width(pass->device->serial, true));
+	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(pass->device->serial, true));
 	while (pass->device->serial && lanes > COLUMN_LANES_MIN
 		&& divide_up(count, lanes) * pass->chunks < cores) {
 		lanes /= 2;
@@ -284,7 +284,7 @@ static int64_t row_lanes(const struct pass *pass)
 	if (pass->chunk <= 2 * group && pass->class.position) {
 		return lanes;
 	}
-	return pass->chunk <= group ? 1 : clamp(lanes, group, REDUCE_LANES);
+	return pass->chunk <= group ? 1 : pass_clamp(lanes, group, REDUCE_LANES);
 }
 
 static int64_t element_count(const struct pass *pass)
@@ -302,7 +302,7 @@ static int64_t linear_chunk(const struct pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
 	int64_t each = element_count(pass) / pass->device->info.multiprocessors;
-	int64_t chunks = count / clamp(each, LINEAR_MIN, LINEAR_MAX);
+	int64_t chunks = count / pass_clamp(each, LINEAR_MIN, LINEAR_MAX);
 	return divide_up(count, chunks > 1 ? chunks : 1);
 }
 
@@ -314,14 +314,14 @@ static void choose_chunks(struct pass *pass)
 	if (pass->lane_axis >= 0) {
 		int64_t root = (int64_t)1 << ((64 - __builtin_clzll((unsigned long long)count)) / 2);
 		pass->chunk = count <= COLUMN_WHOLE ? count
-			: clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
+			: pass_clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
 		pass->lanes = column_lanes(pass);
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
 		pass->chunk = pass->class.linear ? linear_chunk(pass)
 			: count <= CHUNK_MAX ? count
-			: clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
+			: pass_clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
 		pass->lanes = row_lanes(pass);
 	}
@@ -356,7 +356,7 @@ static void pass_choose_pack(struct pass *pass)
 	for (int k = 1; k <= pass->arrays; k++) {
 		size = pass->size[k] > size ? pass->size[k] : size;
 	}
-	int64_t pack = clamp((pass->class.columns || size == 1 ? 8 : 16) / size, 1, 8);
+	int64_t pack = pass_clamp((pass->class.columns || size == 1 ? 8 : 16) / size, 1, 8);
 	if (can_pack(pass, along, pack)) {
 		pass->class.pack = (uint8_t)pack;
 	}
@@ -481,12 +481,12 @@ static void pass_choose_grid(struct kernels_call *call, const struct pass *pass,
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.serial) {
-		call->grid.x = element_count(pass) < SMALL ? 1 : clamp(tasks, 1, most / 4);
+		call->grid.x = element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
 		return;
 	}
 	call->block.x = pass->lanes / pass->class.pack;
 	call->block.y = REDUCE_BLOCK / call->block.x;
-	call->grid.x = clamp(divide_up(tasks, call->block.y), 1, most);
+	call->grid.x = pass_clamp(divide_up(tasks, call->block.y), 1, most);
 }
 
 static kz_status pass_launch(const struct pass *pass, struct kz_buffer *to, kz_error *err)

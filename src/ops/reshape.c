@@ -65,7 +65,7 @@ static bool cut_runs(struct kz_array *view, const struct kz_array *array)
 }
 
 /* The one extent that may be -1 becomes what the others leave. */
-static kz_status infer(kz_shape *shape, const struct kz_array *array, kz_error *err)
+static kz_status reshape_infer(kz_shape *shape, const struct kz_array *array, kz_error *err)
 {
 	kz_shape known = *shape;
 	int64_t unknown = -1, count = 0;
@@ -91,10 +91,10 @@ static kz_status infer(kz_shape *shape, const struct kz_array *array, kz_error *
 }
 
 /* A draft of the new shape; *fits says whether its strides could be found. */
-static kz_status reshape(struct kz_array *view, bool *fits, const struct kz_array *array,
+static kz_status reshape_to(struct kz_array *view, bool *fits, const struct kz_array *array,
 	kz_shape shape, kz_error *err)
 {
-	kz_status st = infer(&shape, array, err);
+	kz_status st = reshape_infer(&shape, array, err);
 	if (st) {
 		return st;
 	}
@@ -114,7 +114,7 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 	bool fits;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
-	    || (st = reshape(&view, &fits, array, shape, err))) {
+	    || (st = reshape_to(&view, &fits, array, shape, err))) {
 		return st;
 	}
 	if (!fits) {
@@ -149,7 +149,7 @@ kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_e
 	bool fits;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
-	    || (st = reshape(&view, &fits, array, shape, err))) {
+	    || (st = reshape_to(&view, &fits, array, shape, err))) {
 		return st;
 	}
 	if (fits) {

@@ -234,7 +234,7 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 }
 
 /* numpy sums small integers as int64 or uint64. */
-static kz_status accumulate(kz_array **out, kz_array *array, const char *operation,
+static kz_status scan_accumulate(kz_array **out, kz_array *array, const char *operation,
 	const char *neutral, int64_t axis, kz_error *err)
 {
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
@@ -247,12 +247,12 @@ static kz_status accumulate(kz_array **out, kz_array *array, const char *operati
 
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
-	return accumulate(out, array, "a + b", "kz_element()", axis, err);
+	return scan_accumulate(out, array, "a + b", "kz_element()", axis, err);
 }
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	kz_dtype dtype = kz_array_dtype(array);
 	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
-	return accumulate(out, array, "a * b", one, axis, err);
+	return scan_accumulate(out, array, "a * b", one, axis, err);
 }

@@ -513,7 +513,7 @@ static void take_data(struct rtc_image *out, struct job *job, char **data, size_
 }
 
 /* Take the results over into an image.  PTX tells more of its kernels than a cubin. */
-static kz_status assemble(struct rtc_image *out, struct job *job, kz_error *err)
+static kz_status compile_assemble(struct rtc_image *out, struct job *job, kz_error *err)
 {
 	bool is_cubin = strncmp(job->arch, "sm_", 3) == 0;
 	const char *what = is_cubin ? "cubin" : job->is_lto ? "LTO-IR" : "PTX";
@@ -562,7 +562,7 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	job.tail = scan.complete;
 	job.pch = request->pch_folder;
 	if (!(st = job_prepare(&job, err)) && !(st = compile_run(&job, &out->log, err))) {
-		st = assemble(out, &job, err);
+		st = compile_assemble(out, &job, err);
 	}
 	if (st) {
 		rtc_image_free(out);

@@ -54,7 +54,7 @@ void cubin_close(struct cubin *cubin)
 }
 
 /* The index of the section of a name that is too long to be put together. */
-static uint32_t search(const struct cubin *cubin, const char *prefix, const char *symbol)
+static uint32_t cubin_search(const struct cubin *cubin, const char *prefix, const char *symbol)
 {
 	Elf64_Shdr section;
 	size_t len = strlen(prefix);
@@ -73,7 +73,7 @@ bool cubin_find(const struct cubin *cubin, Elf64_Shdr *out, const char *prefix, 
 	int len = snprintf(name, sizeof(name), "%s%s", prefix, symbol);
 	uint32_t index = (size_t)len < sizeof(name)
 		? (uint32_t)(uintptr_t)map_get(&cubin->sections, name)
-		: search(cubin, prefix, symbol);
+		: cubin_search(cubin, prefix, symbol);
 	return index > 0 && elf_section(&cubin->elf, out, index - 1);
 }
 

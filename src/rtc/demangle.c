@@ -158,7 +158,7 @@ static const struct node *pack_new(struct reader *r, const struct list *list)
 	return node;
 }
 
-static const struct node *substitutable(struct reader *r, const struct node *node)
+static const struct node *demangle_substitutable(struct reader *r, const struct node *node)
 {
 	demangle_list_add(r, &r->substitutions, node);
 	return node;
@@ -375,7 +375,7 @@ static const struct node *read_nested(struct reader *r, bool of_function, bool *
 			name = node_scoped(r, name, read_source_name(r));
 		}
 		if (fresh && !r->failed && !(of_function && *r->at == 'E')) {
-			substitutable(r, name);
+			demangle_substitutable(r, name);
 		}
 	}
 	return r->failed || !name ? reader_fail(r) : name;
@@ -403,7 +403,7 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 	}
 	bool instance = !r->failed && *r->at == 'I';
 	if (!r->failed && fresh && (instance || !of_function)) {
-		substitutable(r, name);
+		demangle_substitutable(r, name);
 	}
 	if (instance) {
 		demangle_accept(r, "I");
@@ -412,7 +412,7 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 		name = r->failed ? NULL : node_instance(r, name, arguments);
 		r->arguments = of_function ? arguments : r->arguments;
 		if (!r->failed && !of_function) {
-			substitutable(r, name);
+			demangle_substitutable(r, name);
 		}
 	}
 	return r->failed ? NULL : name;
@@ -427,8 +427,8 @@ static void add_expansion(struct reader *r, struct list *list)
 		r->failed = true;
 		return;
 	}
-	substitutable(r, pack);
-	substitutable(r, pack); /* T_, and then DpT_ */
+	demangle_substitutable(r, pack);
+	demangle_substitutable(r, pack); /* T_, and then DpT_ */
 	for (size_t i = 0; i < pack->count; i++) {
 		demangle_list_add(r, list, pack->list[i]);
 	}
@@ -585,11 +585,12 @@ static const struct node *read_type_here(struct reader *r)
 		if (!node || r->failed) {
 			return reader_fail(r);
 		}
-		substitutable(r, node);
+		demangle_substitutable(r, node);
 	}
 	if (!r->failed && demangle_accept(r, "I")) {
 		const struct node *arguments = read_arguments(r);
-		node = r->failed ? NULL : substitutable(r, node_instance(r, node, arguments));
+		node = r->failed ? NULL
+			: demangle_substitutable(r, node_instance(r, node, arguments));
 	}
 	return r->failed ? NULL : node;
 }

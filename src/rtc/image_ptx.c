@@ -169,7 +169,7 @@ struct declaration {
 };
 
 /* A name and its bounds have been read. */
-static void declare(struct rtc_image *image, struct declaration *declaration)
+static void ptx_declare(struct rtc_image *image, struct declaration *declaration)
 {
 	const struct ptx_token *name = &declaration->name;
 	struct rtc_variable facts = declaration->facts;
@@ -215,11 +215,11 @@ static bool ptx_read_variables(struct rtc_image *image, const char **at, enum va
 	for (;;) {
 		struct ptx_token token = ptx_next_token(at);
 		if (token.len == 0 || ptx_token_is(&token, ";")) {
-			declare(image, &declaration);
+			ptx_declare(image, &declaration);
 			return !declaration.no_memory;
 		}
 		if (ptx_token_is(&token, ",")) {
-			declare(image, &declaration);
+			ptx_declare(image, &declaration);
 		} else if (ptx_token_is(&token, "[")) {
 			struct ptx_token number = ptx_next_token(at);
 			take_bound(&declaration, &number);

@@ -143,7 +143,7 @@ static void add_finding(struct str *out, const struct finding *finding)
 }
 
 /* All of the log, its findings as we say them; *message gets the first of them. */
-static int render(struct str *text, struct str *message, enum form *form, const char *log)
+static int link_log_render(struct str *text, struct str *message, enum form *form, const char *log)
 {
 	int count = 0;
 	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
@@ -185,7 +185,7 @@ kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_
 	struct str message = STR_INIT;
 	enum form form = FORM_UNDEFINED;
 	bool mine = error_is_clean(err);
-	int count = render(&text, &message, &form, log);
+	int count = link_log_render(&text, &message, &form, log);
 	kz_status st = link_log_is_version(form) ? KZ_VERSION : KZ_LINK;
 	if (count > 1) {
 		str_addf(&message, ", and %d more error%s", count - 1, count == 2 ? "" : "s");

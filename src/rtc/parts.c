@@ -41,7 +41,7 @@ struct archive_header {
 };
 _Static_assert(sizeof(struct archive_header) == 60, "as ar writes it");
 
-static bool begins(const void *data, size_t size, const char *magic, size_t magic_size)
+static bool parts_begins(const void *data, size_t size, const char *magic, size_t magic_size)
 {
 	return size >= magic_size && memcmp(data, magic, magic_size) == 0;
 }
@@ -55,9 +55,9 @@ static bool is_ptx(const char *at, size_t size)
 		const char *next = at;
 		if (isspace((unsigned char)*at)) {
 			next = at + 1;
-		} else if (begins(at, left, "//", 2)) {
+		} else if (parts_begins(at, left, "//", 2)) {
 			next = memchr(at, '\n', left);
-		} else if (begins(at, left, "/*", 2)) {
+		} else if (parts_begins(at, left, "/*", 2)) {
 			next = memmem(at + 2, left - 2, "*/", 2);
 			next = next ? next + 2 : NULL;
 		}
@@ -66,7 +66,7 @@ static bool is_ptx(const char *at, size_t size)
 		}
 		at = next;
 	}
-	return begins(at, (size_t)(end - at), ".version", 8);
+	return parts_begins(at, (size_t)(end - at), ".version", 8);
 }
 
 enum rtc_kind rtc_kind_of(const void *data, size_t size)
@@ -78,11 +78,11 @@ enum rtc_kind rtc_kind_of(const void *data, size_t size)
 	if (fatbin_is(data, size)) {
 		return RTC_FATBIN;
 	}
-	if (begins(data, size, ARCHIVE_MAGIC, MAGIC_SIZE)
-	    || begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
+	if (parts_begins(data, size, ARCHIVE_MAGIC, MAGIC_SIZE)
+	    || parts_begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
 		return RTC_LIBRARY;
 	}
-	if (begins(data, size, LTO_MAGIC, sizeof(LTO_MAGIC) - 1)) {
+	if (parts_begins(data, size, LTO_MAGIC, sizeof(LTO_MAGIC) - 1)) {
 		return RTC_LTO;
 	}
 	return is_ptx(data, size) ? RTC_PTX : RTC_UNKNOWN;
@@ -371,7 +371,7 @@ static kz_status add_library(struct parts *parts, const char *name, const char *
 	const char *names = "";
 	size_t names_size = 0;
 	size_t member_size = 0;
-	if (begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
+	if (parts_begins(data, size, THIN_MAGIC, MAGIC_SIZE)) {
 		return error_set(err, KZ_UNSUPPORTED,
 			"'%s' is a thin library, which has only the names of its members", name);
 	}

@@ -46,7 +46,7 @@ bool part_is_lto(const struct part *part)
 	return part->kind == RTC_LTO || part->kind == RTC_FATBIN;
 }
 
-static bool wants(const struct rtc_link_request *request, const struct part *part)
+static bool rtc_link_wants(const struct rtc_link_request *request, const struct part *part)
 {
 	return part->is_taken && (part_is_lto(part) || !request->lto_to_ptx);
 }
@@ -133,7 +133,7 @@ static void add_inputs(struct work *work, nvJitLinkHandle handle)
 	for (const struct part *part = work->request->parts->first; part; part = part->next) {
 		/* The zero behind PTX counts. */
 		size_t size = part->size + (part->kind == RTC_PTX);
-		if (wants(work->request, part)
+		if (rtc_link_wants(work->request, part)
 		    && !rtc_link_check(work, work->linker->AddData(handle, types[part->kind],
 				part->data, size, part->name), "nvJitLinkAddData")) {
 			return;
