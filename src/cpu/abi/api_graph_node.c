@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes of graphs: adding them, and their parameters.  Every function for one kind of node is the
- * general one with the parameters put into, or taken from, the union of all.
+ * Nodes of graphs: how they are added, and their parameters.  Each function for one kind of node
+ * puts the parameters into the union of all kinds, or takes them out, and calls the general
+ * function.
  */
 #include "base/common.h"
 
@@ -13,7 +14,7 @@
 
 /* --- Adding --- */
 
-/* The child graph that a node is to have: a copy, or the graph itself. */
+/* Make the child graph of a node: a copy, or the graph itself if it is moved. */
 static CUresult make_child(const char *call, const struct graph *graph,
 	const CUDA_CHILD_GRAPH_NODE_PARAMS *p, struct graph **out)
 {
@@ -37,7 +38,7 @@ static CUresult make_child(const char *call, const struct graph *graph,
 		: api_no_memory(call);
 }
 
-/* With the lock.  *data is taken. */
+/* The lock is held.  *data is taken. */
 static CUresult add_child(const char *call, struct graph *graph, struct node_data *data,
 	const struct dependencies *from, struct graph_node **out)
 {
@@ -65,7 +66,7 @@ static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph hand
 	struct node_data *data;
 	struct graph *graph;
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(call), call, out);
+	CUresult result = api_need(params_given(call, params), call, out);
 	if (result == CUDA_SUCCESS && from->count > 0 && !from->nodes) {
 		return api_null(call, "the list of dependencies");
 	}
@@ -123,7 +124,7 @@ API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, s
 
 /* --- Parameters --- */
 
-/* Copy some of the parameters of a node of a kind. */
+/* Copy `size` bytes of the parameters of a node, which must be of this type. */
 static CUresult node_get_params(const char *call, CUgraphNode handle, CUgraphNodeType type,
 	size_t offset, size_t size, void *out)
 {
@@ -149,7 +150,7 @@ static CUresult node_get_params(const char *call, CUgraphNode handle, CUgraphNod
 	return result;
 }
 
-/* Give a child graph node another child; with the lock, *data is taken. */
+/* Give a child graph node another child.  The lock is held, and *data is taken. */
 static CUresult set_child(const char *call, struct graph_node *node, struct node_data *data,
 	struct graph **old)
 {
@@ -174,7 +175,7 @@ static CUresult set_child(const char *call, struct graph_node *node, struct node
 	return CUDA_SUCCESS;
 }
 
-/* The data of a node of a kind, with a reference. */
+/* Get a reference to the data of a node, which must be of this type. */
 static CUresult get_data(const char *call, CUgraphNode handle, CUgraphNodeType type,
 	struct node_data **out)
 {
@@ -219,7 +220,10 @@ static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNod
 {
 	struct node_data *old;
 	struct node_data *data;
-	CUresult result = get_data(call, handle, params->type, &old);
+	CUresult result = params_given(call, params);
+	if (result == CUDA_SUCCESS) {
+		result = get_data(call, handle, params->type, &old);
+	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -248,9 +252,7 @@ API(cuGraphAddKernelNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode 
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_kernel(p, &params));
 }
 
 API(cuGraphAddKernelNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -258,9 +260,7 @@ API(cuGraphAddKernelNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_kernel_v1(p, &params));
 }
 
 API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
@@ -269,7 +269,7 @@ API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *ou
 		sizeof(*out), out);
 }
 
-/* The first version is the beginning of the second. */
+/* The parameters of the first version are the beginning of those of the second. */
 API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
 {
 	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel),
@@ -279,15 +279,13 @@ API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *ou
 API(cuGraphKernelNodeSetParams_v2, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return node_set_params(__func__, node, params_of_kernel(p, &params));
 }
 
 API(cuGraphKernelNodeSetParams, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return node_set_params(__func__, node, params_of_kernel_v1(p, &params));
 }
 
 API(cuGraphAddMemcpyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -295,9 +293,7 @@ API(cuGraphAddMemcpyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_copy(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_copy(p, context, &params));
 }
 
 API(cuGraphMemcpyNodeGetParams, CUgraphNode node, CUDA_MEMCPY3D *out)
@@ -312,10 +308,8 @@ API(cuGraphMemcpyNodeSetParams, CUgraphNode node, const CUDA_MEMCPY3D *p)
 	CUDA_MEMCPY_NODE_PARAMS old;
 	CUresult result = node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMCPY, FIELD(memcpy),
 		sizeof(old), &old);
-	if (result == CUDA_SUCCESS) {
-		result = params_of_copy(__func__, p, old.copyCtx, &params);
-	}
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return result != CUDA_SUCCESS ? result
+		: node_set_params(__func__, node, params_of_copy(p, old.copyCtx, &params));
 }
 
 API(cuGraphAddMemsetNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -323,9 +317,7 @@ API(cuGraphAddMemsetNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *no
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_fill(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_fill(p, context, &params));
 }
 
 API(cuGraphMemsetNodeGetParams, CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
@@ -340,10 +332,8 @@ API(cuGraphMemsetNodeSetParams, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS 
 	CUDA_MEMSET_NODE_PARAMS_v2 old;
 	CUresult result = node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_MEMSET, FIELD(memset),
 		sizeof(old), &old);
-	if (result == CUDA_SUCCESS) {
-		result = params_of_fill(__func__, p, old.ctx, &params);
-	}
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return result != CUDA_SUCCESS ? result
+		: node_set_params(__func__, node, params_of_fill(p, old.ctx, &params));
 }
 
 API(cuGraphAddHostNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, size_t count,
@@ -351,9 +341,7 @@ API(cuGraphAddHostNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *node
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_host(p, &params));
 }
 
 API(cuGraphHostNodeGetParams, CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
@@ -365,8 +353,7 @@ API(cuGraphHostNodeGetParams, CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
 API(cuGraphHostNodeSetParams, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return node_set_params(__func__, node, params_of_host(p, &params));
 }
 
 API(cuGraphAddChildGraphNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
@@ -441,9 +428,7 @@ API(cuGraphAddBatchMemOpNode, CUgraphNode *out, CUgraph graph, const CUgraphNode
 {
 	const struct dependencies from = {nodes, NULL, count};
 	CUgraphNodeParams params;
-	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, &params)
-		: result;
+	return node_add_params(__func__, out, graph, &from, params_of_values(p, &params));
 }
 
 API(cuGraphBatchMemOpNodeGetParams, CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
@@ -455,8 +440,7 @@ API(cuGraphBatchMemOpNodeGetParams, CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PAR
 API(cuGraphBatchMemOpNodeSetParams, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? node_set_params(__func__, node, &params) : result;
+	return node_set_params(__func__, node, params_of_values(p, &params));
 }
 
 API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,

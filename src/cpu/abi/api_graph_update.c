@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of executable graphs.  A change gives nodes of the executable graph's own copy other
- * data; launches that were enqueued before keep what they have.
+ * Changes of executable graphs.  An executable graph has a copy of the graph that it was made from.
+ *  A change gives nodes of that copy new data.  Launches that are already in a stream keep the old
+ * data.
  */
 #include "base/common.h"
 
@@ -12,7 +13,7 @@
 
 /* --- Node by node --- */
 
-/* The copy that an executable graph has of a node.  Returns with the lock if it succeeds. */
+/* Find an executable graph's copy of a node.  On success the lock is held. */
 static CUresult enter_copy(const char *call, CUgraphExec handle, CUgraphNode origin,
 	struct graph_exec **exec, struct graph_node **out)
 {
@@ -47,7 +48,10 @@ static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphN
 	struct graph_exec *exec;
 	struct graph_node *node;
 	struct node_data *data = NULL;
-	CUresult result = enter_copy(call, handle, origin, &exec, &node);
+	CUresult result = params_given(call, params);
+	if (result == CUDA_SUCCESS) {
+		result = enter_copy(call, handle, origin, &exec, &node);
+	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -82,48 +86,42 @@ API(cuGraphExecKernelNodeSetParams_v2, CUgraphExec exec, CUgraphNode node,
 	const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel(__func__, p, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_kernel(p, &params));
 }
 
 API(cuGraphExecKernelNodeSetParams, CUgraphExec exec, CUgraphNode node,
 	const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_kernel_v1(__func__, p, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_kernel_v1(p, &params));
 }
 
 API(cuGraphExecMemcpyNodeSetParams, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *p,
 	CUcontext context)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_copy(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_copy(p, context, &params));
 }
 
 API(cuGraphExecMemsetNodeSetParams, CUgraphExec exec, CUgraphNode node,
 	const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_fill(__func__, p, context, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_fill(p, context, &params));
 }
 
 API(cuGraphExecHostNodeSetParams, CUgraphExec exec, CUgraphNode node,
 	const CUDA_HOST_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_host(__func__, p, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_host(p, &params));
 }
 
 API(cuGraphExecBatchMemOpNodeSetParams, CUgraphExec exec, CUgraphNode node,
 	const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
 	CUgraphNodeParams params;
-	CUresult result = params_of_values(__func__, p, &params);
-	return result == CUDA_SUCCESS ? update_set_params(__func__, exec, node, &params) : result;
+	return update_set_params(__func__, exec, node, params_of_values(p, &params));
 }
 
 API(cuGraphExecEventRecordNodeSetEvent, CUgraphExec exec, CUgraphNode node, CUevent event)
@@ -148,7 +146,7 @@ static void forget_peers(struct graph *graph)
 	}
 }
 
-/* The next node from this one on that nothing depends on. */
+/* The first node, from this one on, that no other node depends on. */
 static struct graph_node *next_exit(struct graph_node *node)
 {
 	while (node && node->to.count > 0) {
@@ -176,7 +174,7 @@ static CUgraphExecUpdateResult update_differs(CUgraphExecUpdateResultInfo *info,
 	return result;
 }
 
-/* Pair what two nodes that are a pair depend on. */
+/* Pair the nodes that the two nodes of a pair depend on. */
 static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_node **todo,
 	size_t *paired, CUgraphExecUpdateResultInfo *info)
 {
@@ -236,7 +234,7 @@ static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *gra
 		: CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
 }
 
-/* Take over the data of the nodes that update_match has paired. */
+/* Give the nodes of the executable graph the data of those that update_match has paired. */
 static void take_over(struct graph *old)
 {
 	for (struct graph_node *node = old->first; node; node = node->next) {

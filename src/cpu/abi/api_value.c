@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values in memory that streams wait for and write.  One call is a list of such operations, which
- * the stream does in order; the single forms are lists of one.
+ * Values in memory that streams wait for and write.  A call takes a list of operations, which the
+ * stream does in order.  A call for a single operation makes a list of one.
  */
 #include "base/common.h"
 
@@ -51,68 +51,21 @@ API_PER_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
 	unsigned int flags),
 	(stream, count, list, flags));
 
-API(cuStreamWaitValue32, CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)
-{
-	return single(__func__, VALUES_1, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWaitValue32_ptsz, cuStreamWaitValue32,
-	(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
-	(stream, address, value, flags));
-API_ALIAS(cuStreamWaitValue32_v2, cuStreamWaitValue32);
-API_PER_THREAD(cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue32,
-	(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
-	(stream, address, value, flags));
+/* A single operation, and its form for the calling thread's own default stream. */
+#define SINGLE(name, type, version, operation) \
+	API(name, CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
+	{ \
+		return single(__func__, version, stream, operation, address, value, flags); \
+	} \
+	API_PER_THREAD(name##_ptsz, name, \
+		(CUstream stream, CUdeviceptr address, type value, unsigned int flags), \
+		(stream, address, value, flags))
 
-API(cuStreamWaitValue64, CUstream stream, CUdeviceptr address, cuuint64_t value,
-	unsigned int flags)
-{
-	return single(__func__, VALUES_1, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWaitValue64_ptsz, cuStreamWaitValue64,
-	(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),
-	(stream, address, value, flags));
-API_ALIAS(cuStreamWaitValue64_v2, cuStreamWaitValue64);
-API_PER_THREAD(cuStreamWaitValue64_v2_ptsz, cuStreamWaitValue64,
-	(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),
-	(stream, address, value, flags));
-
-API(cuStreamWriteValue32, CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)
-{
-	return single(__func__, VALUES_1, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWriteValue32_ptsz, cuStreamWriteValue32,
-	(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
-	(stream, address, value, flags));
-
-API(cuStreamWriteValue32_v2, CUstream stream, CUdeviceptr address, uint32_t value,
-	unsigned int flags)
-{
-	return single(__func__, VALUES_2, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWriteValue32_v2_ptsz, cuStreamWriteValue32_v2,
-	(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
-	(stream, address, value, flags));
-
-API(cuStreamWriteValue64, CUstream stream, CUdeviceptr address, cuuint64_t value,
-	unsigned int flags)
-{
-	return single(__func__, VALUES_1, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWriteValue64_ptsz, cuStreamWriteValue64,
-	(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),
-	(stream, address, value, flags));
-
-API(cuStreamWriteValue64_v2, CUstream stream, CUdeviceptr address, cuuint64_t value,
-	unsigned int flags)
-{
-	return single(__func__, VALUES_2, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value,
-		flags);
-}
-API_PER_THREAD(cuStreamWriteValue64_v2_ptsz, cuStreamWriteValue64_v2,
-	(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),
-	(stream, address, value, flags));
+SINGLE(cuStreamWaitValue32, uint32_t, VALUES_1, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+SINGLE(cuStreamWaitValue32_v2, uint32_t, VALUES_2, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+SINGLE(cuStreamWaitValue64, cuuint64_t, VALUES_1, CU_STREAM_MEM_OP_WAIT_VALUE_64);
+SINGLE(cuStreamWaitValue64_v2, cuuint64_t, VALUES_2, CU_STREAM_MEM_OP_WAIT_VALUE_64);
+SINGLE(cuStreamWriteValue32, uint32_t, VALUES_1, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+SINGLE(cuStreamWriteValue32_v2, uint32_t, VALUES_2, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+SINGLE(cuStreamWriteValue64, cuuint64_t, VALUES_1, CU_STREAM_MEM_OP_WRITE_VALUE_64);
+SINGLE(cuStreamWriteValue64_v2, cuuint64_t, VALUES_2, CU_STREAM_MEM_OP_WRITE_VALUE_64);
