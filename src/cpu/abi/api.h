@@ -3,12 +3,12 @@
 #define CPU_ABI_API_H
 
 /*
- * What the files of exported functions share.  The functions are in api_*.c, by chapter of NVIDIA's
- * manual, each declared where it is defined; exports.def lists them all.
+ * What the files of exported functions share.  There is one file for each chapter of NVIDIA's
+ * manual, and exports.def lists all functions.  A function is declared where it is defined.
  *
- * There is one device.  A call checks what it is asked for, describes it as a struct work (work.h)
- * and gives that to a stream (stream.h).  If the stream has nothing else to do the calling thread
- * does the work at once, else it is queued for the stream's own thread.
+ * There is one device.  A call checks its arguments, describes the work as a struct work (work.h)
+ * and gives it to a stream (stream.h).  If the stream is idle the calling thread does the work at
+ * once.  Otherwise the work is queued for the thread of the stream.
  */
 #include "cpu/mem/memory.h"
 #include "cpu/object/context.h"
@@ -24,12 +24,13 @@
 	__attribute__((visibility("default"))) CUresult name(__VA_ARGS__); \
 	CUresult name(__VA_ARGS__)
 
-/* Export a function under another name, too: another version of the same signature. */
+/* Export a function under another name, too: another version with the same signature. */
 #define API_ALIAS(alias_name, name) \
 	__attribute__((visibility("default"), alias(#name))) __typeof__(name) alias_name
 
-/* Export the form of a function whose default stream is the calling thread's own: its name, the
- * other one's, the parameters, and the arguments, both in parentheses. */
+/* Export the form of a function whose default stream is the calling thread's own.  The arguments:
+ * its name, the name of the other form, the parameters and the arguments, these two in
+ * parentheses. */
 #define API_PER_THREAD(own_name, name, parameters, arguments) \
 	__attribute__((visibility("default"))) CUresult own_name parameters; \
 	CUresult own_name parameters \
@@ -41,16 +42,24 @@
 	} \
 	_Static_assert(true, "a semicolon follows")
 
-/* For what uses the device without a context; NULL when memory runs out. */
+/* For callers that use the device without a context; NULL when memory runs out. */
 struct device *device_retain(void);
 void device_release(void);
 
-/* Known flags, and at most one way to wait. */
+/* Refuse unknown flags, and more than one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);
 
-/* Registered memory of the program, as if it were an allocation. */
+/* Find the program's registered memory, as if it were an allocation. */
 bool host_find(struct context *context, uint64_t address, struct memory_range *out);
 /* The pool that memory is from; NULL for none. */
 CUmemoryPool mempool_of(const struct memory_range *range);
+
+/* Attributes and parameters of a function or of a library's kernel. */
+CUresult function_get_attribute(const char *call, const struct function *function,
+	CUfunction_attribute attribute, int *out);
+CUresult function_set_attribute(const char *call, struct function *function,
+	CUfunction_attribute attribute, int value);
+CUresult function_param_info(const char *call, const struct function *function, size_t index,
+	size_t *offset, size_t *size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA arrays: rows and slices in device memory that programs reach by copies, textures and
- * surfaces only.  A mipmapped array is one allocation with all levels in it; its levels are arrays
- * that live as long as it does.
+ * CUDA arrays: rows and slices in device memory that programs reach only by copies, textures and
+ * surfaces.  A mipmapped array is one allocation that holds all its levels.  A level is an array
+ * that lives as long as the mipmapped one.
  */
 #include "base/common.h"
 
@@ -194,7 +194,7 @@ static size_t at_least_1(size_t extent)
 	return extent > 0 ? extent : 1;
 }
 
-/* Lay out an image; its size in bytes.  The extents are within limits that nothing overflows. */
+/* Lay out an image and return its size in bytes.  The limits of extents rule out an overflow. */
 static size_t plan_image(struct image *image, const CUDA_ARRAY3D_DESCRIPTOR *d,
 	const struct texel_format *format)
 {

@@ -2,7 +2,7 @@
 #ifndef CPU_ABI_API_ARRAY_H
 #define CPU_ABI_API_ARRAY_H
 
-/* CUDA arrays, for the files of the driver API that copy, sample or store to them. */
+/* CUDA arrays, and texture and surface objects, for the functions that copy, read or write them. */
 #include "cpu/abi/api.h"
 #include "cpu/object/array.h"
 
@@ -15,11 +15,11 @@ struct mipmap {
 	struct array levels[TEXTURE_MAX_LEVELS];
 };
 
-/* The device's form of a format; fails if there is none. */
+/* Translate a format to that of the device.  Fails if the device has no such format. */
 CUresult array_format(const char *call, CUarray_format format, unsigned channels,
 	struct texel_format *out);
 
-/* Texture and surface objects: the images, and what they were made from. */
+/* Texture and surface objects: the images, and the descriptions that they were made from. */
 struct texture_object {
 	struct object object;
 	struct texture texture;
@@ -35,7 +35,7 @@ struct surface_object {
 	CUDA_RESOURCE_DESC resource;
 };
 
-/* For compiled code, through struct rt_host: NULL if the handle is not one of a live object. */
+/* Compiled code calls these through struct rt_host.  NULL: not the handle of a live object. */
 const struct texture *texture_find(uint64_t handle);
 const struct surface *surface_find(uint64_t handle);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many copies, prefetches or discards by one call.  What holds for several of them is said once:
- * a list of attributes, and for each the index of the first operation that it is for.  Each is done
- * by the function for one; what fails at one leaves those before it done.
+ * Many copies, prefetches or discards in one call.  Attributes are given once for several
+ * operations: there is a list of attributes, and a list with the index of the first operation of
+ * each.  Each operation is done by the function for a single one.  If one fails, those before it
+ * stay done.
  */
 #include "base/common.h"
 
@@ -14,7 +15,7 @@ API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation locat
 	unsigned int flags, CUstream stream);
 API(cuStreamSynchronize, CUstream stream);
 
-/* A context, and a stream that is no default one: NULL is refused even where it is the thread's. */
+/* Find the context.  The default stream is refused, in the per-thread forms, too. */
 static CUresult enter_batch(const char *call, CUstream stream, unsigned long long flags,
 	struct context **context)
 {
@@ -28,7 +29,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 	return result;
 }
 
-/* Which attributes are for which operations: each list starts behind the one before. */
+/* Check that the operations of each attribute begin behind those of the one before. */
 static CUresult check_starts(const char *call, const size_t *starts, size_t start_count,
 	size_t count)
 {
@@ -52,7 +53,8 @@ static CUresult check_order(const char *call, CUmemcpySrcAccessOrder order, unsi
 			"%s: order %d of access to the source, flags 0x%x", call, (int)order, flags);
 }
 
-/* The program's own memory is read before a copy returns; of the driver's this must wait. */
+/* CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: the source is read before the call returns.  That
+ * holds for memory of the program already; for memory of the driver the call waits. */
 static CUresult end_copy(struct context *context, CUmemcpySrcAccessOrder order, CUdeviceptr from,
 	CUstream stream)
 {
@@ -110,8 +112,8 @@ API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
 		CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, CUstream stream),
 	(to, from, sizes, count, attributes, starts, start_count, stream));
 
-/* The size of the elements that everything is counted in: those of an array, else bytes; 0 if the
- * operands do not fit together. */
+/* The size of the elements in which extents and offsets count: those of an array, else bytes.  0 if
+ * the operands do not fit together. */
 static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
 	const CUmemcpy3DOperand *operands[] = {&op->src, &op->dst};
@@ -131,7 +133,7 @@ static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 	return size > 0 ? size : 1;
 }
 
-/* What is 0 stands for the size of the copy. */
+/* A length of 0 stands for the extent of the copy. */
 static bool plan_pointer(const CUmemcpy3DOperand *operand, const CUDA_MEMCPY3D_BATCH_OP *op,
 	size_t element, size_t *pitch, size_t *height)
 {
@@ -223,7 +225,7 @@ API_PER_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
 	(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long flags, CUstream stream),
 	(count, list, flags, stream));
 
-/* --- Managed memory: there is one memory, so that nothing moves --- */
+/* --- Managed memory: host and device share one memory, so nothing moves --- */
 
 static CUresult check_managed(const char *call, const struct context *context,
 	const CUdeviceptr *addresses, const size_t *sizes, size_t count)
@@ -262,7 +264,7 @@ API(cuMemPrefetchBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count
 		k += k + 1 < start_count && starts[k + 1] == i;
 		result = cuMemPrefetchAsync_v2(addresses[i], sizes[i], places[k], 0, stream);
 	}
-	// A device in the list that there is not is a bad list.
+	// A list with an unknown device is an invalid value, not an invalid device.
 	return result == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : result;
 }
 API_PER_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
@@ -270,7 +272,7 @@ API_PER_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
 		size_t start_count, unsigned long long flags, CUstream stream),
 	(addresses, sizes, count, places, starts, start_count, flags, stream));
 
-/* What is discarded may have any value, so also the one that it has; then it is a prefetch. */
+/* Discarded memory may have any value, so also the one that it has.  What is left is a prefetch. */
 API_ALIAS(cuMemDiscardAndPrefetchBatchAsync, cuMemPrefetchBatchAsync);
 API_ALIAS(cuMemDiscardAndPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync_ptsz);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures as the API sees them; how they work is in capture.c. */
+/* Stream capture: the functions.  stream/capture.c says how it works. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"

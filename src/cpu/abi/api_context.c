@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts: how they begin and end; object/context.c has what every call asks of them.  The primary
- * context always has the same handle, which means something while it is active.  The first use, by a
- * context most often, makes the device (memory, pool, fault handlers), the last one that goes takes
- * it away, so that nothing runs at load time or at exit.
+ * Contexts: how they are created and destroyed.  object/context.c has what every call asks of them.
+ * The primary context always has the same handle, which is valid while the context is active.
  *
- * A context that ends first loses its handle, then its work: without any lock, since a function of
- * the host that it waits for may wait for another thread, which may need a context.
+ * The first user, mostly a context, makes the device: its memory, its worker threads and the
+ * handlers of faults.  The last user removes it, so that nothing runs at load time or at exit.
+ *
+ * A context that is destroyed first loses its handle.  Then its work ends, while no lock is held: a
+ * host function that is still running may wait for another thread, and that thread may need a
+ * context.
  */
 #include "base/common.h"
 
@@ -32,7 +34,7 @@ static struct {
 	uint64_t last_id;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The lock is held.  Each that succeeds is paired with a close_device. */
+/* The lock is held.  Each success is paired with a call of close_device. */
 static bool open_device(void)
 {
 	struct device *device = &state.device;
@@ -90,7 +92,7 @@ static void init_limits(struct context *context)
 	context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = MAX_FETCH;
 }
 
-/* Give a context its handle: that of the primary one, if it is. */
+/* Give a context its handle; the primary context always gets the same one. */
 static bool name_context(struct context *context)
 {
 	if (context->is_primary && state.primary_handle) {
@@ -105,7 +107,7 @@ static bool name_context(struct context *context)
 	return context->handle;
 }
 
-/* From now on nobody finds it. */
+/* Remove the handle: from now on no call finds the context. */
 static void unname_context(const struct context *context)
 {
 	if (context->is_primary && context->handle) {
@@ -148,7 +150,7 @@ fail:
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* It has no handle any more.  Without the lock. */
+/* The context has no handle any more, and the lock is not held. */
 static void context_destroy(struct context *context)
 {
 	context_clear(context);
@@ -209,7 +211,7 @@ API(cuCtxCreate_v3, CUcontext *out, struct CUexecAffinityParam_st *params, int c
 	return result == CUDA_SUCCESS ? create_current(__func__, out, flags, device) : result;
 }
 
-/* Parameters that ask for nothing are what programs of CUDA 13 pass. */
+/* Programs of CUDA 13 pass parameters that ask for nothing. */
 API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned int flags,
 	CUdevice device)
 {
@@ -231,7 +233,7 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 	return create_current(__func__, out, flags, device);
 }
 
-/* Take a context that is no primary one away from everybody.  The lock is held. */
+/* Remove the handle of a context that is not the primary one.  The lock is held. */
 static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
 {
 	struct context *context = handle_get(handle, API_CONTEXT);
@@ -403,7 +405,7 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 		: api_fail(result, "%s: out of memory", __func__);
 }
 
-/* Take the active one away from everybody; NULL if there is none.  The lock is held. */
+/* Remove the primary context if it is active, else return NULL.  The lock is held. */
 static struct context *take_primary(void)
 {
 	struct context *context = state.primary;
@@ -438,7 +440,7 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 }
 API_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
-/* Who has retained it still has to release it. */
+/* Callers that have retained the primary context still have to release it. */
 API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 {
 	CUresult result = api_check_device(__func__, device);

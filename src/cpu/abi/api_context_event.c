@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of all that a context does.  A record is a mark that every stream that has something to do
- * must come to; a wait is one in each stream, and in those that will be created.
+ * Events of a whole context.  To record one puts a mark into every stream that has work; the event
+ * has happened when all of them have come to it.  To wait for one puts a wait into every stream,
+ * and into those that will be created.
  */
 #include "base/common.h"
 
@@ -11,14 +12,14 @@
 #include "cpu/stream/capture.h"
 #include "cpu/stream/event.h"
 
-/* Which streams get an item. */
+/* The streams that get an item. */
 static bool takes(const struct stream *stream, enum work_kind kind)
 {
 	return kind == WORK_RECORD ? queue_oldest(stream) != UINT64_MAX : !stream->is_closing;
 }
 
-/* Put an item about a mark into each stream that takes one; *out is how many there were.  All or,
- * for want of memory, none.  The lock is held. */
+/* Put an item with a mark into each stream that takes one, or into none if memory runs out.  *out
+ * is their number.  The lock is held. */
 static bool append_to_all(struct context *context, enum work_kind kind, struct mark *mark,
 	unsigned *out)
 {
@@ -53,7 +54,7 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct m
 	return ok;
 }
 
-/* With the lock if that succeeds; *spare is a mark then. */
+/* On success the lock is held, and *spare is a mark. */
 static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 	struct context **context, struct event **event, struct mark **spare)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a context can be asked for, and told: its device, version, flags and limits. */
+/* Properties of contexts: device, version, flags, limits and the preferred cache. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"

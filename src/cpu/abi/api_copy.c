@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies and fills.  Every address is a host address, so all copies are one copy of a box, which
- * describe_memory.c checks.  What differs is when a call returns, and what the ends may be.
+ * Copies and fills.  Every address is a host address, so each copy is the copy of a box, which
+ * describe_memory.c checks.  The functions differ in when they return, and in which memory their
+ * operands may be.
  */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
 #include "cpu/stream/describe.h"
 
-/* Sources up to this size are copied before a call returns, so that the program may reuse them. */
+/* A call copies pageable sources up to this size before it returns, so the program may reuse
+ * them. */
 #define STAGE_MAX ((size_t)64 << 20)
 
-/* Of what kind a call is, by its name. */
+/* The kind of a call, as its name says. */
 enum call_kind { CALL_SYNC, CALL_ASYNC };
 
-/* Where an end of a copy is. */
+/* The kind of memory that an operand is in. */
 enum place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
 
 static enum place copy_find_place(struct context *context, uint64_t address)
@@ -236,7 +238,7 @@ API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream)
 API_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
 	(const CUDA_MEMCPY3D *description, CUstream stream), (description, stream));
 
-/* Only fills of memory that the host can see are waited for. */
+/* A fill returns before it is done unless the host can see the memory. */
 static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
 {
 	struct memory_range range;

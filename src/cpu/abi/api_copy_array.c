@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies to and from CUDA arrays by functions of their own, and what old programs call: all said in
- * terms of cuMemcpy3D and of the present functions.
+ * Copies to and from CUDA arrays that have functions of their own, copies between contexts, and the
+ * functions of CUDA 2 and 3.  All of them fill in the description of a present function and call
+ * it.
  */
 #include "base/common.h"
 
@@ -10,7 +11,7 @@
 API(cuMemcpy3D_v2, const CUDA_MEMCPY3D *description);
 API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream);
 
-/* The functions that take an offset and a size in bytes are for arrays of one row. */
+/* Functions that take an offset and a size in bytes are for arrays of one row. */
 static CUresult check_row(const char *call, CUarray handle)
 {
 	struct context *context;

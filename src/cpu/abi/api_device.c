@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What programs ask about the device.  What is the same on every computer is in object/device.c; the
- * rest comes from the operating system.
+ * Properties of the device.  object/device.c has those that are the same on every computer; the
+ * others come from the operating system.
  */
 #include "base/common.h"
 
@@ -151,7 +151,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	return CUDA_SUCCESS;
 }
 
-/* Deprecated since CUDA 5, and still asked for; the layout is that of CUdevprop. */
+/* Deprecated since CUDA 5, but still used.  The layout is that of CUdevprop. */
 API(cuDeviceGetProperties, CUdevprop *out, CUdevice device)
 {
 	static const struct {

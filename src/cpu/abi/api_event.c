@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as the API sees them; how they work is in stream.c. */
+/* Events: the functions.  stream/event.c says how they work. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
 
 #include "cpu/stream/capture.h"
 
-/* For questions about an event: what is known about it. */
+/* The state of an event, for the functions that query it. */
 static CUresult enter_event(const char *call, CUevent handle, struct event_info *out)
 {
 	struct context *context;

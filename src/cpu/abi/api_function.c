@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is known about a kernel: its attributes, its parameters, and how many of its blocks fit on
- * a multiprocessor, which is one or none (see object/device.c).
- */
+/* Attributes and parameters of kernels.  api_occupancy.c says how many of their blocks fit. */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "cpu/exec/launch.h"
+#include "cpu/object/library.h"
 
 static int const_size(const struct ptx_module *module)
 {
@@ -18,7 +16,7 @@ static int const_size(const struct ptx_module *module)
 	return size < INT32_MAX ? (int)size : INT32_MAX;
 }
 
-/* The processor's registers are not a GPU's; say what lets 1024 threads run. */
+/* A processor has no registers like a GPU's.  The answer lets 1024 threads run. */
 static int register_count(const struct ptx_func *func)
 {
 	return func->reg_count < 16 ? 16 : func->reg_count > 64 ? 64 : (int)func->reg_count;
@@ -109,7 +107,7 @@ static CUresult set_dynamic(const char *call, struct function *function, int val
 	return CUDA_SUCCESS;
 }
 
-/* Hints are kept, so that they can be asked for; a cluster of one block is no cluster. */
+/* Hints are kept, so that they can be queried.  A cluster of one block is no cluster. */
 CUresult function_set_attribute(const char *call, struct function *function,
 	CUfunction_attribute attribute, int value)
 {

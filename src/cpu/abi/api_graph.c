@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs as the API sees them: nodes, edges, copies.  What nodes do is in api_graph_node.c. */
+/* Graphs: nodes, edges, copies of graphs.  api_graph_node.c has what nodes do. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
@@ -132,7 +132,7 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 
 /* --- Nodes --- */
 
-/* A list that is being written to a place for `room` entries; NULL to count only. */
+/* A list that is written to an array of `room` entries.  NULL: the entries are only counted. */
 struct list {
 	CUgraphNode *nodes;
 	CUgraphNode *others;      /* the other ends of edges, or NULL */
@@ -161,7 +161,7 @@ static void graph_list_put(struct list *list, CUgraphNode node, CUgraphNode othe
 	}
 }
 
-/* The end of a list: what is left becomes NULL, and *count says how many there are. */
+/* End a list: the entries that are left become NULL, and *count is the length of the list. */
 static CUresult end_list(const char *call, const struct list *list, size_t *count)
 {
 	if (list->is_lossy) {
@@ -330,7 +330,7 @@ API(cuGraphNodeGetDependentNodes, CUgraphNode node, CUgraphNode *nodes, size_t *
 	return get_neighbours(__func__, node, &list, count, false);
 }
 
-/* Both ends of an edge, in a graph. */
+/* Find both ends of an edge in a graph. */
 static CUresult find_ends(const char *call, const struct graph *graph, CUgraphNode from,
 	CUgraphNode to, struct graph_node *ends[2])
 {

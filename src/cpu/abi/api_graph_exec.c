@@ -29,7 +29,7 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 	return CUDA_SUCCESS;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph handle,
 	cuuint64_t flags, CUgraphNode *bad)
 {
@@ -96,7 +96,7 @@ API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long 
 	return instantiate(__func__, out, graph, flags, &bad);
 }
 
-/* The older forms tell the node and a text. */
+/* The older forms report the node and a text. */
 API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *node, char *text,
 	size_t size)
 {
@@ -114,7 +114,7 @@ API_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
 
 /* --- Launching --- */
 
-/* Whether something that a node uses has gone. */
+/* Refuse a node if an object that it uses has been destroyed. */
 static CUresult check_item(const char *call, const struct context *context,
 	const struct node_data *data)
 {
@@ -178,7 +178,7 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 API_PER_THREAD(cuGraphLaunch_ptsz, cuGraphLaunch, (CUgraphExec handle, CUstream stream),
 	(handle, stream));
 
-/* There is nothing to bring to the device. */
+/* There is nothing to upload. */
 API(cuGraphUpload, CUgraphExec handle, CUstream stream)
 {
 	const struct work work = {.kind = WORK_EMPTY};

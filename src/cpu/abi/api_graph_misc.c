@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What else there is about graphs: objects of the program that graphs keep alive, the account of
- * their memory, and pictures of graphs.
+ * Other functions of graphs: objects of the program that graphs keep alive, how much memory graphs
+ * use, and drawings of graphs.
  */
 #include "base/common.h"
 
@@ -77,7 +77,7 @@ API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
 		: fail_references(__func__, count);
 }
 
-/* With the lock. */
+/* The lock is held. */
 static CUresult keep_object(const char *call, struct graph *graph, struct user_object *object,
 	unsigned count, unsigned flags)
 {
@@ -153,7 +153,7 @@ API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsign
 	return result;
 }
 
-/* --- The account of memory --- */
+/* --- Memory that graphs use --- */
 
 static CUresult check_account(const char *call, CUdevice device, const void *value)
 {
@@ -196,13 +196,13 @@ API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribut
 	return result;
 }
 
-/* Nothing is held in reserve. */
+/* Graphs hold no memory in reserve, so there is nothing to trim. */
 API(cuDeviceGraphMemTrim, CUdevice device)
 {
 	return api_check_device(__func__, device);
 }
 
-/* --- Pictures --- */
+/* --- Drawings --- */
 
 static const char *const type_names[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY",
 	"WAIT_EVENT", "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
@@ -231,7 +231,7 @@ static void draw_node(struct str *out, const struct graph_node *node, size_t gra
 	str_add(out, "\"];\n");
 }
 
-/* A graph and its child graphs, numbered as they come. */
+/* A graph and its child graphs, numbered in the order of the drawing. */
 static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
 {
 	const size_t mine = (*graphs)++;

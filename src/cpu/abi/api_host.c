@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's own memory, registered: kernels can use it at its own addresses anyhow, so that
- * registering only keeps account of it, for the calls that ask.  Also what is known of memory that
- * was allocated as pinned.
+ * Registered host memory.  Kernels can use the program's memory at its own addresses anyway, so
+ * registering only keeps a list of ranges for the calls that ask for them.  The functions for the
+ * attributes of pinned memory are here, too.
  */
 #include "base/common.h"
 
@@ -57,7 +57,7 @@ bool host_find(struct context *context, uint64_t address, struct memory_range *o
 	return true;
 }
 
-/* Whether all pages of a range exist. */
+/* True if all pages of a range are mapped. */
 static bool is_mapped(uint64_t start, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory and events between processes of one user: the functions of CUDA 4.1.  A handle says which
- * file of which process it is (share.h).
+ * Memory and events that processes of one user share: the functions of CUDA 4.1.  A handle names a
+ * file of a process (share.h).
  */
 #include "base/common.h"
 
@@ -18,7 +18,7 @@
 _Static_assert(sizeof(struct share_handle) <= sizeof(CUipcMemHandle)
 	&& sizeof(struct share_handle) <= sizeof(CUipcEventHandle), "a handle fits");
 
-/* Whether a handle may be opened here at all. */
+/* Refuse a handle that this process may not open. */
 static CUresult check_handle(const char *call, const struct share_handle *handle)
 {
 	return handle->process != getpid() ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
@@ -62,7 +62,7 @@ API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
 	return CUDA_SUCCESS;
 }
 
-/* Map what a handle stands for; the lock of cuIpcOpenMemHandle is held. */
+/* Map the memory of a handle.  The lock of cuIpcOpenMemHandle is held. */
 static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *context,
 	const struct share_handle *handle)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launching.  describe_kernel.c checks what is asked for, and the stream does the rest.  A kernel
- * that fails poisons its context: the launch has succeeded, and every later call in the context
- * returns the kernel's error and its reason.
+ * Kernel launches.  describe_kernel.c checks the arguments, and the stream does the rest.  A launch
+ * succeeds even if its kernel fails later.  Then every later call in the context returns the error
+ * of the kernel and its reason.
  */
 #include "base/common.h"
 

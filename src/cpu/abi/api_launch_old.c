@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launching as it was before CUDA 4: the shape of the blocks, the dynamic shared memory and the
- * parameters are set one by one, stay with the function, and are used by the next launches.
+ * Launches as they were before CUDA 4.  The block, the dynamic shared memory and the parameters are
+ * set one by one, stay with the function, and apply to its next launches.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
 #include "cpu/exec/launch.h"
+#include "cpu/object/library.h"
 
 #include <string.h>
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries and their kernels, as programs use them.  object/library.c says how a library comes to
- * have modules in contexts.
+ * Libraries and their kernels.  A library is loaded without a context; object/library.c makes a
+ * module of it in each context that uses it.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
 #include "cpu/object/jit_options.h"
+#include "cpu/object/library.h"
 #include "cpu/ptx/image.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ API(cuLibraryUnload, CUlibrary handle)
 		return api_bad_handle(__func__, "library");
 	}
 	for (size_t i = 0; i < library->loaded_count; i++) {
-		// Unless its context is just being ended.
+		// There is none if its context is being destroyed.
 		struct object *object = handle_claim(library->loaded[i].module, API_MODULE);
 		if (object) {
 			context_wait(object->context);
@@ -180,7 +181,7 @@ API(cuLibraryEnumerateKernels, CUkernel *out, unsigned int count, CUlibrary hand
 	return CUDA_SUCCESS;
 }
 
-/* The library as a module of the current context. */
+/* Get the module that the library has in the current context. */
 static CUresult enter_library(const char *call, CUlibrary handle, struct module **out)
 {
 	struct context *context;
@@ -240,7 +241,7 @@ API(cuLibraryGetManaged, CUdeviceptr *out, size_t *size, CUlibrary handle, const
 		__func__, name);
 }
 
-/* Functions that host and device share do not exist where their code is not the same. */
+/* A unified function would need the same code on host and device. */
 API(cuLibraryGetUnifiedFunction, void **out, CUlibrary handle, const char *name)
 {
 	struct library *library;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linking at run time.  What is added is PTX, or a fat binary with PTX in it; what comes out is
- * PTX again (see link.c), checked as loading would check it, so that a program finds its mistakes
- * here.  It ends with a zero, which counts in its size.
+ * Linking at run time.  The inputs are PTX, or fat binaries with PTX in them, and the result is PTX
+ * again (ptx/link.c).  The result is checked as loading would check it, so that a program gets the
+ * errors here.  It ends with a zero, which counts in its size.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
 #include "cpu/object/jit_options.h"
+#include "cpu/object/library.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/image.h"
 #include "cpu/ptx/link.h"
@@ -77,7 +78,7 @@ static CUresult find_link(const char *call, CUlinkState handle, struct link **ou
 	return *out ? CUDA_SUCCESS : api_bad_handle(call, "link");
 }
 
-/* Inputs take options of the compiler only. */
+/* An input takes options of the compiler only. */
 static CUresult check_options(const char *call, unsigned count, const CUjit_option *options,
 	void *const *values)
 {
@@ -158,7 +159,7 @@ static CUresult add_locked(const char *call, struct link *link, const void *data
 	return result;
 }
 
-/* What is added, with all that a program says about it. */
+/* An input, with all that the program says about it. */
 struct addition {
 	CUjitInputType type;
 	const char *name;
@@ -176,7 +177,7 @@ static CUresult check_addition(const char *call, struct link *link, const struct
 	return result == CUDA_SUCCESS ? check_type(call, link, what->type) : result;
 }
 
-/* Add data, or, if there is none, the file of that name. */
+/* Add data, or the file of that name if `data` is NULL. */
 static CUresult link_add_input(const char *call, CUlinkState handle, const struct addition *what,
 	const void *data, size_t size)
 {
@@ -220,7 +221,7 @@ API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
 }
 API_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
 
-/* Whether the result can be loaded. */
+/* Check that the result can be loaded. */
 static bool check_result(const struct str *text, struct ptx_diag *diag)
 {
 	struct ptx_module module;
@@ -286,7 +287,7 @@ API(cuLinkDestroy, CUlinkState handle)
 	if (!link) {
 		return api_bad_handle(__func__, "link");
 	}
-	// Another call may still be at it.
+	// Another thread may still be adding to it.
 	pthread_mutex_lock(&link->lock);
 	pthread_mutex_unlock(&link->lock);
 	link_free(link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Advice about managed memory.  There is one memory for host and device, so that nothing moves and
- * no advice has an effect; it is checked and kept (advice.c), and can be asked for.
+ * Advice about managed memory.  Host and device share one memory, so nothing moves and no advice
+ * has an effect.  Advice is checked and kept (mem/advice.c), so that programs can query it.
  */
 #define _GNU_SOURCE
 #include "base/common.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The place of a device's number. */
+/* The location that the number of a device stands for. */
 static CUresult read_device(const char *call, int device, struct memory_place *out)
 {
 	CUresult result = api_ready(call);
@@ -116,7 +116,7 @@ static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem
 	return change_advice(call, context, address, size, &change);
 }
 
-/* What advice does not need a place for, may come with any. */
+/* Advice that needs no location may come with any. */
 static bool needs_place(CUmem_advise kind)
 {
 	return kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION
@@ -176,7 +176,7 @@ API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
 	CUstream stream),
 	(address, size, location, flags, stream));
 
-/* The devices that access the memory, filled up with CU_DEVICE_INVALID. */
+/* The list of devices that access the memory, filled up with CU_DEVICE_INVALID. */
 static void list_accessors(int *out, size_t count, const struct memory_advice *advice)
 {
 	size_t used = 0;
@@ -191,7 +191,7 @@ static void list_accessors(int *out, size_t count, const struct memory_advice *a
 	}
 }
 
-/* A place in the old form, which knows no NUMA nodes. */
+/* A location in the old form, which has no NUMA nodes. */
 static int device_of(struct memory_place place)
 {
 	return place.type == 0 ? CU_DEVICE_INVALID

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory and addresses apart: blocks of memory are created, addresses are reserved, and blocks are
- * mapped at addresses, at several if a program likes.  A block is a part of one file in memory that
- * all share, or a file of its own if it is to be passed to other processes.
+ * Virtual memory management.  Programs create blocks of memory, reserve ranges of addresses, and
+ * map blocks at addresses, one block at several addresses if they like.  A block is a part of one
+ * file in memory that all blocks share.  A block that other processes can open has a file of its
+ * own.
  *
- * A block has a handle as long as it lives, which the program can get again from an address where
- * it is mapped; it lives until it is released as often as it was retained, and mapped nowhere.
- * None of this needs a context.
+ * A block has one handle for its whole life.  It lives until it has been released as often as it
+ * was created or retained, and is mapped nowhere.  A program can get the handle again from an
+ * address where the block is mapped.  Nothing here needs a context.
  */
 #include "base/common.h"
 
@@ -67,7 +68,7 @@ static void unuse_device(void)
 	device_release();
 }
 
-/* Offsets of the shared file are not used twice, so that a new block is all zero. */
+/* No offset of the shared file is used twice, so that a new block is all zero. */
 static bool open_shared(struct backing *block)
 {
 	uint64_t end;
@@ -92,7 +93,7 @@ static bool open_shared(struct backing *block)
 	return true;
 }
 
-/* Nobody who has it may change its size: the end of a file is the end of a mapping. */
+/* The file is sealed: a process that made it shorter would break the mappings of others. */
 static bool open_own(struct backing *block)
 {
 	block->file = memfd_create("kudzu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -117,7 +118,7 @@ static void backing_close_file(const struct backing *block)
 	if (!backing_is_shared(block) || --state.shared_blocks == 0) {
 		close(block->file);
 	} else {
-		// Give the memory back.  That this fails is unheard of, and only a waste.
+		// Give the memory back.  A failure would only waste it.
 		(void)fallocate(block->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)block->offset, (off_t)block->size);
 	}
@@ -476,7 +477,7 @@ API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
 	return result;
 }
 
-/* What the current context has begun may still use the memory. */
+/* Work that the current context has begun may still use the memory. */
 static void wait_for_current(void)
 {
 	struct context *context = api_current();
@@ -509,7 +510,7 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	return CUDA_SUCCESS;
 }
 
-/* Add what a description grants. */
+/* Add the access that a description grants. */
 static CUresult read_access(const char *call, const CUmemAccessDesc *desc,
 	struct memory_access *access)
 {

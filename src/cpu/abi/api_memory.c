@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory: allocations of every kind.  All of it is memory of this computer, in the range of
- * addresses that memory.c keeps: device, managed and pinned memory differ in name only.
+ * Allocations.  Device, managed and pinned memory differ in name only: all of it is host memory in
+ * the range of addresses that mem/memory.c keeps.
  */
 #include "base/common.h"
 
@@ -110,8 +110,8 @@ API(cuMemAllocHost_v2, void **out, size_t size)
 	return cuMemHostAlloc(out, size, 0);
 }
 
-/* Kernels of other threads may still use what is to be freed.  It is freed in a context that has
- * failed, too, and the answer is that failure. */
+/* Wait first, for kernels of other threads may still use the memory.  In a context that has failed
+ * the memory is freed, too, and the result is that failure. */
 static CUresult memory_release_address(const char *call, CUdeviceptr address, bool is_host)
 {
 	struct context *context;

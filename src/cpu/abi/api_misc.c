@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The driver itself: starting, versions, error names, the profiler that is not there.
- */
+/* The driver itself: start, versions, error names, a profiler that does nothing, and the log. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
@@ -21,7 +19,7 @@ API(cuDriverGetVersion, int *out)
 	return result;
 }
 
-/* What kind of code each domain's row is; only the driver's rows are kept. */
+/* codes.def has the codes of several libraries.  Only the rows of the driver are kept. */
 static const struct error_row {
 	int code;
 	const char *name;
@@ -81,7 +79,7 @@ API(cuGetErrorString, CUresult code, const char **out)
 	return find_error(code, __func__, out, false);
 }
 
-/* NVIDIA's private tables.  NVRTC asks for one, and takes an error for an answer. */
+/* NVIDIA's private tables.  NVRTC asks for one, and accepts an error. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
 	if (!out || !id) {
@@ -91,7 +89,7 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there are no private tables", __func__);
 }
 
-/* There is no profiler; programs that mark what to profile still work. */
+/* There is no profiler.  Programs that start and stop it still work. */
 API(cuProfilerStart, void)
 {
 	struct context *context;
@@ -102,4 +100,39 @@ API(cuProfilerStop, void)
 {
 	struct context *context;
 	return api_enter(__func__, &context);
+}
+
+/* --- The log (object/log.c) --- */
+
+/* These calls leave no reason when they fail, as that would be a line of what they read. */
+API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
+{
+	if (!out || flags != 0) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	*out = log_next();
+	return CUDA_SUCCESS;
+}
+
+API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
+{
+	return buffer && size && *size > 0 && flags == 0
+		&& log_dump(iterator, buffer, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int flags)
+{
+	return path && flags == 0 && log_dump_to_file(iterator, path) ? CUDA_SUCCESS
+		: CUDA_ERROR_INVALID_VALUE;
+}
+
+API(cuLogsRegisterCallback, CUlogsCallback function, void *data, CUlogsCallbackHandle *out)
+{
+	return function ? log_add_callback(function, data, out)
+		: CUDA_ERROR_INVALID_VALUE;
+}
+
+API(cuLogsUnregisterCallback, CUlogsCallbackHandle handle)
+{
+	return log_remove_callback(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -5,10 +5,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "base/alloc.h"
 #include "cpu/object/jit_options.h"
+#include "cpu/object/library.h"
 #include "cpu/ptx/image.h"
 
 static CUresult module_load_image(const char *call, CUmodule *out, const void *data, size_t size,
@@ -57,7 +58,7 @@ API(cuModuleLoadData, CUmodule *out, const void *image)
 	return module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
 }
 
-/* An image as NVIDIA's tools make it: any kind but PTX, which is let in, too. */
+/* For images that NVIDIA's tools have made.  PTX is accepted, too. */
 API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
 {
 	struct jit_options options = {0};
@@ -161,7 +162,7 @@ API(cuModuleGetFunctionCount, unsigned int *out, CUmodule handle)
 	return result;
 }
 
-/* They need not be compiled: that happens at the first launch. */
+/* The kernels are not compiled yet; their first launch does that. */
 API(cuModuleEnumerateFunctions, CUfunction *out, unsigned int count, CUmodule handle)
 {
 	struct module *module;

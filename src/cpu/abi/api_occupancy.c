@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Occupancy: how many blocks of a kernel fit on a multiprocessor, which is one or none, since a
- * worker runs one block at a time (see api_device.c); and how many clusters, which have one block.
+ * Occupancy: how many blocks of a kernel fit on a multiprocessor.  That is one or none, for a
+ * worker runs one block at a time.  A cluster has one block.
  */
 #include "base/common.h"
 
-#include "cpu/abi/api_module.h"
+#include "cpu/abi/api.h"
 
 #include "cpu/exec/launch.h"
 #include "cpu/exec/pool.h"
+#include "cpu/object/library.h"
 
-/* Whether a launch with so much would be accepted. */
+/* Whether a launch with these threads and this shared memory would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {
 	return (unsigned)threads <= function->max_threads

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is known about an address: the allocation, or the registered memory, that holds it.
- */
+/* Attributes of addresses: the allocation, or the registered memory, that holds one. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
@@ -21,8 +19,8 @@ static CUresult find_range(const char *call, CUdeviceptr address, CUresult not_f
 	return api_fail(not_found, "%s: 0x%llx is %s", call, address, where);
 }
 
-/* The same for any thread: addresses are those of the device, and so what is allocated is found
- * without a current context.  What is registered belongs to a context. */
+/* Allocations belong to the device, so any thread finds them, even without a current context.
+ * Registered memory belongs to a context, so it is found in the current one only. */
 static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *found,
 	struct memory_range *range)
 {
@@ -157,7 +155,7 @@ API(cuPointerGetAttribute, void *out, CUpointer_attribute attribute, CUdeviceptr
 		: pointer_get_attribute(__func__, out, attribute, address, &range);
 }
 
-/* The size of an attribute's value. */
+/* The size of the value of an attribute. */
 static size_t attribute_size(CUpointer_attribute attribute)
 {
 	switch ((unsigned)attribute) {
@@ -178,8 +176,8 @@ static size_t attribute_size(CUpointer_attribute attribute)
 	}
 }
 
-/* Unlike the singular form, it answers for any address: where there is nothing to say zeros, and a
- * device that is none. */
+/* Unlike the singular form, this one answers for any address.  For an unknown address the values
+ * are zero, and the device is one that does not exist. */
 API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void **out,
 	CUdeviceptr address)
 {
@@ -212,7 +210,7 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 	return CUDA_SUCCESS;
 }
 
-/* Synchronous memory operations always synchronize, so that this only keeps what was set. */
+/* Synchronous operations on memory always synchronize, so the attribute is only kept. */
 API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
 	struct context *context;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory pools, and memory that comes and goes in the order of a stream.  A pool is a name and an
- * account: memory is taken from the device when it is asked for, and goes back when the stream
- * comes to its end, so that nothing is ever held in reserve and a stale pointer is found out.
+ * Memory pools and stream-ordered allocation.  A pool is a name and an account.  Memory comes from
+ * the device when a program asks for it, and goes back when the stream reaches the free.  Nothing
+ * is held in reserve, so a use after free faults.
  *
- * Pools and their memory belong to the device, not to a context.  One that is destroyed while
- * memory of it is still used, or while a call takes some, stays as an account until that has gone.
+ * Pools and their memory belong to the device, not to a context.  A destroyed pool stays as an
+ * account until no memory of it is used and no call allocates from it.
  */
 #include "base/common.h"
 
@@ -28,7 +28,7 @@ CUmemoryPool mempool_of(const struct memory_range *range)
 		? ((const struct mempool *)range->pool)->handle : NULL;
 }
 
-/* The lock is held.  NULL when there is no memory for its handle. */
+/* The lock is held.  NULL when memory for the handle runs out. */
 static struct mempool *standard_pool(enum mempool_place place)
 {
 	struct mempool *pool = &pools.standard[place];
@@ -39,7 +39,7 @@ static struct mempool *standard_pool(enum mempool_place place)
 	return pool->handle ? pool : NULL;
 }
 
-/* A pool that stays until leave_pool; without a handle, the current one. */
+/* Get a pool, the current one without a handle.  It stays until leave_pool is called. */
 static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct mempool **out)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -59,7 +59,7 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 	return result;
 }
 
-/* Free the destroyed pools of which no memory is left.  The lock is held. */
+/* Free the destroyed pools whose memory has all been freed.  The lock is held. */
 static void sweep(void)
 {
 	struct mempool **link = &pools.gone;
@@ -82,7 +82,7 @@ static void leave_pool(struct mempool *pool)
 	pthread_mutex_unlock(&pools.lock);
 }
 
-/* --- Memory in the order of a stream --- */
+/* --- Stream-ordered allocation --- */
 
 static CUmemPoolProps props_of(const struct mempool *pool)
 {
@@ -124,8 +124,8 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 	return result;
 }
 
-/* The memory is there at once, which is before the stream comes to it.  Of no bytes there is none,
- * and that is no failure. */
+/* Memory is allocated at once, before the stream reaches the call.  Zero bytes are no failure; *out
+ * is 0 then. */
 static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	struct context *context, struct mempool *pool, CUstream stream)
 {
@@ -147,7 +147,7 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 		.flags = (unsigned)pool->handle_type};
 	result = allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-		// What streams will free is room, too.
+		// The streams may be about to free memory.
 		context_wait(context);
 		result = allocate_now(call, out, &wish, pool);
 	}
@@ -344,7 +344,7 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 		(int)attribute);
 }
 
-/* The host has access to its memory and to managed memory. */
+/* The host can access host memory and managed memory. */
 static bool is_hosts(const struct mempool *pool, const CUmemLocation *location)
 {
 	return pool->place != POOL_DEVICE && (location->type == CU_MEM_LOCATION_TYPE_HOST
@@ -356,7 +356,8 @@ static bool is_devices(const CUmemLocation *location)
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
 }
 
-/* Who owns memory can always read and write it.  What the device may do with the host's is kept. */
+/* The owner of memory can always read and write it.  The access of the device to host memory is
+ * kept. */
 static bool may_set(const struct mempool *pool, const CUmemAccessDesc *desc)
 {
 	if (is_devices(&desc->location) && mempool_kind(pool->place) == MEMORY_HOST) {
@@ -407,7 +408,7 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 	return result;
 }
 
-/* --- The pools of places --- */
+/* --- The default and current pools of each location --- */
 
 static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
 	enum mempool_place place, bool is_current)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools between processes.  The file of a pool (object/mempool.c) is its handle.  Behind each
- * allocation in it is a page that is signed when the allocation is exported, and empty again when it
- * is freed.
+ * Memory pools that processes share.  The handle of a pool is the descriptor of its file
+ * (object/mempool.c).  Each allocation in the file is followed by a page.  The page is signed when
+ * the allocation is exported, and cleared when it is freed.
  */
 #include "base/common.h"
 
@@ -96,7 +96,7 @@ static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CU
 	return CUDA_SUCCESS;
 }
 
-/* Threads that have no context may ask. */
+/* This needs no current context. */
 API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
@@ -112,7 +112,7 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 	return result;
 }
 
-/* Whether a pool's file has what another process has exported. */
+/* Check that the file of a pool has an allocation that another process has exported. */
 static bool has_exported(const struct memory *memory, const struct mempool *pool,
 	const struct share_handle *handle)
 {

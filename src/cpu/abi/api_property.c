@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about the device that have plain answers, and what two devices or contexts could do
- * for each other: there is one device, no bus, and nothing to enable.
+ * Questions with fixed answers: the bus, access to peers, affinity and shared memory.  There is one
+ * device, no bus, and nothing to enable between devices or contexts.
  */
 #include "base/common.h"
 
@@ -83,8 +83,8 @@ static CUresult check_operations(const char *call, const void *out,
 	return CUDA_SUCCESS;
 }
 
-/* Memory of the host is the device's own, so the host sees as atomic what PTX has as atomic:
- * PTX ISA 9.7.13: atom and red. */
+/* Host and device share one memory, so the host sees the atomic operations of PTX as atomic.  PTX
+ * ISA 9.7.13: atom and red. */
 API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
 	unsigned int count, CUdevice device)
 {
@@ -148,7 +148,7 @@ static CUresult enter_peer(const char *call, CUcontext peer)
 		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not another live context", call);
 }
 
-/* Contexts of one device need no permission, and there is none to be had. */
+/* Contexts of one device can use all memory, so there is no access to enable. */
 API(cuCtxEnablePeerAccess, CUcontext peer, unsigned int flags)
 {
 	CUresult result = enter_peer(__func__, peer);
@@ -191,7 +191,8 @@ API(cuCtxGetExecAffinity, void *out, CUexecAffinityType type)
 		"%s: the CPU device has no execution affinity", __func__);
 }
 
-/* Shared memory has no banks, and the cache nothing that persists: hints without effect. */
+/* Shared memory has no banks, and the cache has no persisting lines.  These hints have no
+ * effect. */
 API(cuCtxGetSharedMemConfig, CUsharedconfig *out)
 {
 	struct context *context;

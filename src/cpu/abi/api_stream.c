@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams as the API sees them; how they work is in stream.c. */
+/* Streams: the functions.  stream/stream.c says how they work. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
@@ -11,7 +11,7 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	// The only priority is 0, and others become the nearest that there is.
+	// 0 is the only priority.  Any other becomes the nearest one that exists.
 	(void)priority;
 	if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);

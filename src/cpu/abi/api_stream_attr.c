@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attributes of streams, which are hints that the CPU device keeps and need not follow, and the
- * attachment of managed memory, which all streams can use at any time.
+ * Attributes of streams, and the attachment of managed memory to them.  Attributes are hints, which
+ * the device keeps and does not follow.  All streams can use managed memory at any time.
  */
 #include "base/common.h"
 

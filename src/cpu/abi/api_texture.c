@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texture and surface objects.  Their handles are what kernels pass in registers.  An object copies
- * where its array's texels lie: when the array has been destroyed there is no access there, and a
- * kernel that still reads it fails as with any other address.
+ * Texture and surface objects.  Kernels pass their handles in registers.  An object copies the
+ * addresses of its array, not the texels.  A kernel that reads a texture whose array has been
+ * destroyed faults, as it would at any other freed address.
  */
 #include "base/common.h"
 
@@ -23,7 +23,7 @@ static uint32_t layers_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
 	return d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? (uint32_t)d->Depth : 0;
 }
 
-/* Whether [address, address + size) is device memory that may be read as a texture. */
+/* Check that [address, address + size) is device memory that can be a texture. */
 static CUresult texture_check_memory(const char *call, const struct context *context,
 	CUdeviceptr address, size_t size)
 {
@@ -93,7 +93,7 @@ static CUresult use_pitch(const char *call, const struct context *context,
 		+ row);
 }
 
-/* Take the images of an array or a mipmapped one; *descriptor says what it was made as. */
+/* Get the images of an array or a mipmapped array, and the descriptor that it was made with. */
 static CUresult use_arrays(const char *call, struct texture_object *t,
 	const CUDA_ARRAY3D_DESCRIPTOR **descriptor)
 {
@@ -313,7 +313,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 	return result == CUDA_SUCCESS ? add_texture(__func__, context, out, &t) : result;
 }
 
-/* What is documented for a handle of a program that is none. */
+/* The documented error for a handle of no live object. */
 static CUresult bad_object(const char *call, uint64_t handle, enum api_kind kind)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no live %s object", call,
@@ -356,7 +356,7 @@ static CUresult texture_destroy(const char *call, uint64_t handle, enum api_kind
 	if (!object) {
 		return bad_object(call, handle, kind);
 	}
-	// A kernel may be looking at it.
+	// A kernel may be using it.
 	result = context_wait(object->context);
 	texture_free(object);
 	return result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exported functions as a table, which cuGetProcAddress searches, and those of them that we do
- * not have: each answers CUDA_ERROR_NOT_SUPPORTED.  They exist because loaders of the driver give up
- * when the first symbol is missing.  As the table names every function, nothing uses this file.
+ * The table of exported functions, which cuGetProcAddress searches, and stubs for the functions
+ * that the driver does not have.  A stub returns CUDA_ERROR_NOT_SUPPORTED.  The stubs exist because
+ * loaders of the driver give up at the first missing symbol.
  */
 #include "base/common.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments are ignored: the caller takes them off the stack. */
+/* A stub ignores its arguments; the caller removes them from the stack. */
 #define I(name, since)
 #define N(name, since) \
 	API(name, void) \
@@ -25,7 +25,7 @@
 #undef I
 #undef N
 
-/* Under another name for the compiler, so that types, which do not matter here, do not clash. */
+/* The compiler gets other names, so that the types, which do not matter here, cannot clash. */
 #define I(name, since) extern void at_##name(void) __asm__(#name);
 #define N(name, since) I(name, since)
 #include "cpu/abi/exports.def"
@@ -57,7 +57,7 @@ static const struct api_export *find_export(const char *base, int version, const
 	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports), compare_name);
 }
 
-/* The newest version of a function that a program of some CUDA version knows. */
+/* The newest version of a function that a program built for a version of CUDA knows. */
 static const struct api_export *find_version(const char *base, int cuda_version,
 	const char *suffix, bool *exists)
 {

@@ -4,7 +4,7 @@
 
 #include "base/common.h"
 
-/* Every symbol that is exported, sorted by name. */
+/* All exported functions, sorted by name. */
 struct api_export {
 	const char *name;
 	int since;          /* the CUDA version that brought it */
