@@ -14,10 +14,10 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * and where the program runs: kz_module_load_file(&mod, dev, "saxpy.kzb", &err), or kz_module_load
- * with the bytes, if they are part of the program.  Kernels are found there as after a compile: by
- * the names in the source, with their arguments checked.  While Kudzu's major number is 0, a bundle
- * is for the version that wrote it; for another one to load is KZ_VERSION.
+ * Where the program runs, load it with kz_module_load_file(&mod, dev, "saxpy.kzb", &err), or with
+ * kz_module_load if the bytes are part of the program.  Kernels have their names in the source,
+ * and launches check arguments, as after a compile.  While Kudzu's major number is 0, only the
+ * version that wrote a bundle can load it; another one returns KZ_VERSION.
  */
 #include <kudzu/image.h>
 
@@ -26,14 +26,15 @@ extern "C" {
 #endif
 
 /**
- * Write a bundle to a file, which appears whole or not at all.
+ * Write a bundle to a file.  The file appears whole or not at all.
  *
- * A device loads of it the cubin that was made for it, else one of a lower minor number, else PTX,
- * else LTO-IR by nvJitLink; PTX of an old architecture is what every newer device loads.
+ * A device takes from a bundle the cubin that was made for it, else a cubin of a lower minor
+ * number, else PTX, else LTO-IR by way of nvJitLink.  Every newer device can load PTX of an old
+ * architecture.
  *
  * @param images at least one.
- * @param source is compiled, with the default options, where no image suits the device and NVRTC is
- *        there; NULL for none.
+ * @param source CUDA C++ that is compiled with the default options if no image suits the device
+ *        and NVRTC is installed; NULL for none.
  * @return KZ_OK; KZ_INVALID; KZ_IO, KZ_NOT_FOUND, KZ_PERMISSION as the system says; KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_bundle_save(const char *path, kz_image *const *images,

@@ -3,7 +3,7 @@
 #define KUDZU_CACHE_H
 
 /*
- * The cache: what was compiled once is not compiled again, in this process or another one.
+ * The cache: no source is compiled twice, in this process or in another one.
  *
  *	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
  *	char why[1024];
@@ -13,10 +13,11 @@
  *	}
  *	printf("%lld compiles; the next one: %s\n", (long long)figures.compiles, why);
  *
- * Images are kept in memory, and in files below KUDZU_CACHE_DIR, else XDG_CACHE_HOME/kudzu, else
- * ~/.cache/kudzu.  KUDZU_CACHE=0 keeps none on disk; KUDZU_CACHE_SIZE (1G; K, M, G) is how much there
- * may be.  No trouble with the cache is ever an error of a compile.  An image is found again only if
- * all that it depends on is the same: source, options, headers, compiler, and Kudzu itself.
+ * The cache keeps images in memory, and in files below KUDZU_CACHE_DIR, else XDG_CACHE_HOME/kudzu,
+ * else ~/.cache/kudzu.  KUDZU_CACHE=0 turns off the files.  KUDZU_CACHE_SIZE (default 1G; units K,
+ * M, G) limits their size.  A problem with the cache never makes a compile fail.  An image is
+ * found again only if everything that it depends on is the same: source, options, headers,
+ * compiler, and Kudzu itself.
  */
 #include <kudzu/device.h>
 #include <kudzu/image.h>
@@ -29,23 +30,23 @@ extern "C" {
 typedef struct kz_cache_figures {
 	size_t size;             /**< sizeof(kz_cache_figures) */
 	int64_t compiles;        /**< calls of the compiler, failed ones too */
-	int64_t not_cached;      /**< of these: what no key can hold, such as __TIME__ */
-	int64_t memory_hits;     /**< images that were in memory */
-	int64_t memory_count;    /**< images there now */
-	int64_t memory_size;     /**< bytes of these */
-	int64_t disk_hits;       /**< images that were on disk */
-	int64_t disk_absent;     /**< that were not */
-	int64_t disk_damaged;    /**< whose file was damaged, and is gone */
-	int64_t disk_foreign;    /**< whose file another user can write */
-	int64_t disk_other_key;  /**< whose file has another key with the same hash */
-	int64_t disk_failed;     /**< whose file could not be read */
+	int64_t not_cached;      /**< compiles that no key describes, as with __TIME__ */
+	int64_t memory_hits;     /**< images found in memory */
+	int64_t memory_count;    /**< images in memory now */
+	int64_t memory_size;     /**< their size in bytes */
+	int64_t disk_hits;       /**< images found on disk */
+	int64_t disk_absent;     /**< images not found on disk */
+	int64_t disk_damaged;    /**< images whose file was damaged, and was removed */
+	int64_t disk_foreign;    /**< images whose file another user can write */
+	int64_t disk_other_key;  /**< images whose file has another key with the same hash */
+	int64_t disk_failed;     /**< images whose file could not be read */
 	int64_t stored;          /**< images written */
 	int64_t not_stored;      /**< images that could not be written */
-	int64_t evicted;         /**< files removed to keep the size */
-	int64_t size_max;        /**< bytes that may be on disk */
-	int last_errno;          /**< of what failed last on disk; 0: nothing */
-	const char *folder;      /**< on disk; NULL: there is none.  Lives as long as the process */
-	const char *why_off;     /**< why nothing is kept on disk; NULL: it is.  Static */
+	int64_t evicted;         /**< files removed to keep the limit */
+	int64_t size_max;        /**< the limit on disk in bytes */
+	int last_errno;          /**< of the last failure on disk; 0: none */
+	const char *folder;      /**< on disk; NULL: none.  Lives as long as the process */
+	const char *why_off;     /**< why nothing is kept on disk; NULL if it is.  Static */
 	void *reserved[4];
 } kz_cache_figures;
 
@@ -60,13 +61,13 @@ typedef struct kz_cache_entry {
 	const char *kind; /**< "image": of the compiler; "cpu": machine code of the CPU
 			       * device; "outline" and "list": the kernels of a text */
 	const char *name; /**< of the source, "" if unknown */
-	const char *arch; /**< what it was asked to be compiled for, "" if unknown */
+	const char *arch; /**< the architecture that the compile asked for, "" if unknown */
 	int64_t size;     /**< bytes */
-	int64_t used_ns;  /**< when it was last used, to the hour; since 1970 */
+	int64_t used_ns;  /**< last use, in nanoseconds since 1970, exact to the hour */
 } kz_cache_entry;
 
 /**
- * Tell what the cache did in this process.
+ * Report what the cache did in this process.
  *
  * @param out its size set by KZ_CACHE_FIGURES_INIT.
  * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY.
@@ -74,37 +75,40 @@ typedef struct kz_cache_entry {
 KZ_API KZ_NODISCARD kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err);
 
 /**
- * Show every entry on disk, in no order.
+ * List all entries on disk, in no order.
  *
- * @param each called for each; returns 0 to go on, anything else to stop.
- * @param arg passed on to it.
- * @return KZ_OK; KZ_IO if the folder cannot be read; KZ_STATE if there is none; KZ_INVALID;
+ * @param each called for each entry; returns 0 to go on, any other number to stop.
+ * @param arg passed to `each`.
+ * @return KZ_OK; KZ_IO if the folder cannot be read; KZ_STATE if there is no folder; KZ_INVALID;
  *         KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry),
 	void *arg, kz_error *err);
 
 /**
- * Forget everything, on disk and in memory.
+ * Remove all entries, on disk and in memory.
  *
- * Modules and images that somebody has stay.
+ * Modules and images that the program holds stay valid.
  *
- * @param count set to the number of files that are gone; may be NULL.
- * @return KZ_OK, also where there is no folder; KZ_IO if some could not be removed; KZ_NO_MEMORY.
+ * @param count set to the number of files that were removed; may be NULL.
+ * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_cache_clear(int64_t *count, kz_error *err);
 
 /**
- * Say whether a compile would be a hit on disk, and if not, what is different.
+ * Say whether a compile would be a hit on disk, and if not, why.
  *
- * Nothing is compiled.  The first word is "hit", "miss", "off" (with the reason) or "not cached"
- * (with the reason).  A miss names what differs from the entry that is most like it.
+ * This compiles nothing.  The text begins with "hit", "miss", "off" (with the reason) or "not
+ * cached" (with the reason).  A miss names the difference from the most similar entry.
  *
- * @param text the answer, one or more lines, cut to fit; may be NULL if `size` is 0.
+ * @param text host memory for the answer, one or more lines, cut to fit; may be NULL if `size` is
+ *        0.
+ * @param size bytes at `text`.
  * @param dev the device of a kz_module_compile; NULL for a kz_compile.
  * @param source zero-terminated CUDA C++.
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_INVALID for what cannot be compiled either; KZ_NO_COMPILER; KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_INVALID for arguments that a compile refuses, too; KZ_NO_COMPILER;
+ *         KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_cache_why(char *text, size_t size, kz_device *dev,
 	const char *source, const kz_compile_options *options, kz_error *err);

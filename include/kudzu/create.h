@@ -3,7 +3,7 @@
 #define KUDZU_CREATE_H
 
 /*
- * Arrays of numbers in a row, and the identity matrix; computed on the device.
+ * Arrays of evenly spaced numbers, and the identity matrix.  The device computes them.
  *
  *	if (kz_arange(&a, dev, KZ_F32, 0, 10, 0.5, &err)           0, 0.5, ... 9.5
  *	    || kz_linspace(&b, dev, 0, 0, 1, 5, 1, &err)           0, 0.25, 0.5, 0.75, 1
@@ -11,7 +11,7 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * Numbers are captured with their C types: start, stop and step may be integers or floats.
+ * The macros capture numbers with their C types: start, stop and step may be integers or floats.
  */
 #include <kudzu/array.h>
 #include <kudzu/kernel.h>
@@ -23,15 +23,16 @@ extern "C" {
 /**
  * Create the numbers start, start + step, ... before stop; numpy.arange.
  *
- * Integers are exact, up to those of 64 bits.  Else element i is start + i * step in float64, rounded
- * once to the dtype.  There are ceil((stop - start) / step) elements, none if that is negative.
+ * Integers of up to 64 bits are exact.  Otherwise element i is start + i * step in float64,
+ * rounded once to the dtype.  There are ceil((stop - start) / step) elements, none if that is
+ * negative.
  *
- * @param dtype 0 for int64, or float64 if one of the numbers is no integer.
- * @param start KZ_ARG(number); so stop and step.
- * @return KZ_OK; KZ_INVALID for a step of 0, numbers that are not finite, a dtype of integers with
- *         numbers that are none, and bool or struct dtypes; KZ_RANGE for numbers that the dtype
- *         cannot hold, and for more elements than there can be; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
- * Async: returns before the work is done; so all functions here.
+ * @param dtype 0 for int64, or for float64 if one of the numbers is no integer.
+ * @param start KZ_ARG(number), as stop and step.
+ * @return KZ_OK; KZ_INVALID for a step of 0, numbers that are not finite, an integer dtype with
+ *         numbers that are no integers, and bool or struct dtypes; KZ_RANGE for numbers that the
+ *         dtype cannot hold, and for too many elements; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Async: returns before the work is done, as all functions here.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_arg start, kz_arg stop, kz_arg step, kz_error *err);
@@ -39,11 +40,12 @@ KZ_API KZ_NODISCARD kz_status kz_array_arange(kz_array **out, kz_device *dev, kz
 /**
  * Create `count` numbers from start to stop at equal distances; numpy.linspace.
  *
- * They are computed in float64 and rounded to the dtype, for integers down to the next one.
+ * The device computes them in float64 and rounds them to the dtype; for an integer dtype it rounds
+ * down.
  *
  * @param dtype 0 for float64.
- * @param start KZ_ARG(number); so stop.
- * @param endpoint 1 if the last one is stop itself, 0 if stop would come next.
+ * @param start KZ_ARG(number), as stop.
+ * @param endpoint 1 if the last number is stop itself, 0 if stop would be the next one.
  * @return as kz_array_arange.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype,
@@ -52,8 +54,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_linspace(kz_array **out, kz_device *dev, 
 /**
  * Create a matrix of zeros with ones on a diagonal; numpy.eye.
  *
- * @param diagonal 0 for the main one, above 0 for one further right, below for further down; one that
- *        the matrix does not have leaves zeros.
+ * @param diagonal 0 for the main diagonal, positive for one to the right, negative for one below.
+ *        If the matrix does not have it, all elements are 0.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype,
 	int64_t rows, int64_t columns, int64_t diagonal, kz_error *err);

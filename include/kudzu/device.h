@@ -12,8 +12,8 @@
  *	kz_device_close(dev);
  *
  * Any thread may use a device: each call makes the right context current and restores the
- * caller's.  Arrays, buffers, modules and streams hold a reference on their device, so that closing
- * it first is legal.
+ * caller's.  Arrays, buffers, modules and streams hold a reference on their device, so you may
+ * close it first.
  */
 #include <kudzu/error.h>
 
@@ -29,22 +29,22 @@ typedef struct kz_stream kz_stream;
 /**
  * Open a device.
  *
- * Opening a device twice gives the same handle with its count raised.  A device whose context was
- * lost stays lost until all its handles are closed; opening it after that starts afresh, where the
- * driver allows.
+ * A device that is open already gives the same handle with one more reference.  A device whose
+ * context was lost stays lost until all its handles are closed.  After that you can open it again,
+ * where the driver allows it.
  *
  * @param out set to the device, NULL on failure.
- * @param name "cuda" (the first GPU), "cuda:1", "cpu", or NULL: what the environment variable
- *        KUDZU_DEVICE says, else the first usable GPU, else the CPU.
- * @return KZ_OK; KZ_INVALID for a name that is none; KZ_NO_DRIVER or KZ_NO_DEVICE when it is not
- *         there, with what was tried; the driver's own failures.  For NULL, when neither a GPU nor
- *         the CPU can be used, the GPU's failure, with both reasons.
+ * @param name "cuda" (the first GPU), "cuda:1" or "cpu".  NULL takes the device that the
+ *        environment variable KUDZU_DEVICE names, else the first usable GPU, else the CPU.
+ * @return KZ_OK; KZ_INVALID for any other name; KZ_NO_DRIVER or KZ_NO_DEVICE if there is no such
+ *         device, with what was tried; the driver's own failures.  If `name` is NULL and neither a
+ *         GPU nor the CPU can be used: the GPU's failure, with both reasons.
  * Ownership: close it with kz_device_close.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, kz_error *err);
 
 /**
- * Give a device back.  Never fails; work in flight is not waited for.
+ * Close a device.  This never fails, and does not wait for work in flight.
  *
  * @param dev the device, may be NULL.
  */
@@ -70,13 +70,13 @@ typedef struct kz_device_info {
 	int32_t driver_version;        /**< 1000 * major + 10 * minor: 13000 */
 	int32_t multiprocessors;       /**< the CPU device has one for each core */
 	int32_t warp_size;             /**< threads; 32 */
-	int64_t max_threads_per_block; /**< of any kernel; a kernel may have less */
+	int64_t max_threads_per_block; /**< of any kernel; a kernel may allow fewer */
 	int64_t max_block[3];          /**< threads along x, y, z */
 	int64_t max_grid[3];           /**< blocks along x, y, z */
-	int64_t shared_per_block;      /**< without asking */
+	int64_t shared_per_block;      /**< that every kernel can have */
 	int64_t shared_per_block_optin; /**< the most that a kernel can ask for */
 	int64_t constant_memory;       /**< for __constant__ variables of a module */
-	int64_t total_memory;          /**< 0 if the driver cannot tell, as all fields below */
+	int64_t total_memory;          /**< this and all below: 0 if the driver cannot tell */
 	int32_t clock_khz;             /**< of the multiprocessors, at most */
 	int32_t memory_clock_khz;      /**< of the memory, at most */
 	int32_t concurrent_kernels;    /**< 0 or 1 */
@@ -95,8 +95,8 @@ typedef struct kz_device_info {
 /**
  * Fill in what a device can do.
  *
- * @param info its size field says how much of it the caller knows.
- * @return KZ_OK, of a lost device too; KZ_INVALID for a size field that no version had.
+ * @param info its size field says how much of the struct the caller knows.
+ * @return KZ_OK, also for a lost device; KZ_INVALID for a size field that no version had.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_describe(kz_device *dev, kz_device_info *info,
 	kz_error *err);
@@ -119,9 +119,9 @@ KZ_API KZ_NODISCARD kz_status kz_device_memory(kz_device *dev, int64_t *free_siz
 KZ_API KZ_NODISCARD kz_status kz_device_synchronize(kz_device *dev, kz_error *err);
 
 /**
- * Return the device's default stream, on which everything runs that names no other.
+ * Return the device's default stream.  Work that names no stream runs there.
  *
- * It does not synchronise with the driver's legacy NULL stream.
+ * It does not synchronize with the driver's legacy NULL stream.
  * Ownership: borrowed; lives as long as the device.
  */
 KZ_API kz_stream *kz_device_stream(kz_device *dev);
@@ -129,7 +129,7 @@ KZ_API kz_stream *kz_device_stream(kz_device *dev);
 /**
  * Return KZ_OK while the device's context is usable, else report the first cause of its loss.
  *
- * A fault is known from the first call that met it; this one does not ask the driver.
+ * This call does not ask the driver: it knows a fault only after another call has met it.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_check(kz_device *dev, kz_error *err);
 
@@ -140,7 +140,7 @@ KZ_API int kz_cuda_available(void);
 KZ_API int kz_cuda_device_count(void);
 
 /**
- * Open GPU `index` if it is there and works, else the CPU: d2l's try_gpu.
+ * Open GPU `index` if it exists and works, else the CPU: d2l's try_gpu.
  *
  * @param index from 0; a negative one is KZ_INVALID.
  * Ownership: close it with kz_device_close.
@@ -150,10 +150,10 @@ KZ_API KZ_NODISCARD kz_status kz_try_gpu(kz_device **out, int index, kz_error *e
 /**
  * Open all GPUs that work, or the CPU if there is none: d2l's try_all_gpus.
  *
- * Why a GPU was left out is the note of the first device.
+ * If a GPU was left out, kz_device_note of the first device says why.
  *
- * @param out room for `room` handles; the first *count of them are set.
- * @param room handles that fit, at least 1.  More GPUs than that are left alone.
+ * @param out an array of `room` handles; the first *count of them are set.
+ * @param room handles that fit, at least 1.  Further GPUs are not opened.
  * @param count set to the number opened, 0 on failure.
  * Ownership: close each with kz_device_close.
  */

@@ -3,8 +3,8 @@
 #define KUDZU_DIAGNOSTIC_H
 
 /*
- * Diagnostics: a compiler's log as data, for editors and other programs that show errors their own
- * way.  The log is that of an error, of an image or of a module.
+ * Diagnostics: a compiler's log as data, for editors and other programs that show errors in their
+ * own way.  The log is that of an error, of an image or of a module.
  *
  *	if (kz_compile(&image, source, NULL, &err) == KZ_COMPILE
  *	    && kz_diagnostics_create(&list, err.log, NULL) == KZ_OK) {
@@ -21,24 +21,23 @@
 extern "C" {
 #endif
 
-/** How bad it is.  The numbers never change. */
+/** The severity of a diagnostic.  The numbers never change. */
 typedef enum kz_severity {
 	KZ_SEVERITY_ERROR = 1,
 	KZ_SEVERITY_WARNING = 2,
 	KZ_SEVERITY_NOTE = 3 /**< belongs to the error or warning before it, if there is one */
 } kz_severity;
 
-/** One diagnostic.  New fields may come at its end. */
+/** One diagnostic.  Later versions may add fields at the end. */
 typedef struct kz_diagnostic {
 	kz_severity severity; /**< error, warning, note */
 	int32_t line;        /**< from 1; 0 if unknown */
 	int32_t column;      /**< byte of the line, from 1; 0 if unknown */
-	const char *file;    /**< as the compiler was told it, or found it; NULL if unknown */
+	const char *file;    /**< as given to the compiler, or as it found it; NULL if unknown */
 	const char *code;    /**< the compiler's number, "177-D"; NULL if it gave none */
 	const char *message; /**< one line, no period */
 	const char *details; /**< more lines of the message, "argument types are: ..."; NULL if none */
-	const char *excerpt; /**< the line of source; a long one is cut, and says so by "..."; NULL if
-	                          unknown */
+	const char *excerpt; /**< the line of source, with "..." if it is cut; NULL if unknown */
 	const char *hint;    /**< what to do about it; NULL if there is nothing to say */
 } kz_diagnostic;
 
@@ -49,17 +48,21 @@ typedef struct kz_diagnostics kz_diagnostics;
  * Read a log.
  *
  * @param out set to the list, NULL on failure.
- * @param log what kz_error.log, kz_image_log or kz_module_log gave; NULL is as "", a list of none.
+ * @param log kz_error.log, or the result of kz_image_log or kz_module_log.  NULL and "" give an
+ *        empty list.
  * @return KZ_OK; KZ_NO_MEMORY; KZ_INVALID.
- * Ownership: the list holds copies; give it back with kz_diagnostics_release.
+ * Ownership: the list holds copies; release it with kz_diagnostics_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log,
 	kz_error *err);
 
-/** Return how many there are. */
+/** Return the number of diagnostics. */
 KZ_API int64_t kz_diagnostics_count(const kz_diagnostics *list);
 
-/** Return one of them, in the order of the log; NULL beyond the last.  Borrowed from the list. */
+/**
+ * Return diagnostic `index`, in the order of the log; NULL beyond the last.  Borrowed from the
+ * list.
+ */
 KZ_API const kz_diagnostic *kz_diagnostics_get(const kz_diagnostics *list, int64_t index);
 
 /** Free a list.  NULL is fine. */

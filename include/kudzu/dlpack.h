@@ -10,10 +10,10 @@
  *		consume(tensor);        // and call tensor->deleter(tensor) when done
  *	}
  *
- * The structs are those of dlpack.h, which is not needed here: a program includes its own.  GPUs are
- * kDLCUDA, the device `cpu` is kDLCPU.  DLPack knows nothing of the library's streams: what is
- * exported is at rest, and work that the other side still has in flight on what it gives must be
- * done, or the array's streams put behind it.
+ * The structs are those of dlpack.h.  This header does not need it; a program includes its own.
+ * GPUs are kDLCUDA, and the device `cpu` is kDLCPU.  DLPack knows nothing of the library's
+ * streams.  So an export waits until work on the array is done.  Before an import, work of the
+ * other library on the tensor must be done, or the array's streams must wait for it.
  */
 #include <kudzu/array.h>
 
@@ -25,13 +25,12 @@ extern "C" {
 #endif
 
 /**
- * Make a DLPack tensor of an array; it shares the memory and keeps it alive.
- *
- * Waits until earlier work on the array is done.
+ * Make a DLPack tensor of an array.  The tensor shares the memory and keeps it alive.
  *
  * @return KZ_OK; KZ_UNSUPPORTED for a struct dtype and for strides that are no multiple of the
  *         element's size; KZ_NO_MEMORY.
- * Ownership: whoever has the tensor calls its deleter once, from any thread.
+ * Ownership: the holder of the tensor calls its deleter once, from any thread.
+ * Async: waits until earlier work on the array is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array,
 	kz_error *err);
@@ -43,14 +42,16 @@ KZ_API KZ_NODISCARD kz_status kz_dlpack_export_versioned(struct DLManagedTensorV
 /**
  * Make an array of a DLPack tensor.
  *
- * Memory of the device is shared, with whatever strides it has.  Host memory that is not the device's
- * own is copied; so a tensor of kDLCPU fits every device.
+ * The array shares memory of the device, with any strides.  Host memory that does not belong to
+ * the device is copied, so every device accepts a tensor of kDLCPU.
  *
- * @param tensor taken on success: its deleter is called when the last view of the memory is released
- *        and its work has passed, or at once if it was copied.  On failure it stays the caller's.
+ * @param tensor taken on success.  Its deleter is called after the last view of the memory is
+ *        released and its work is done, or at once if the tensor was copied.  On failure the
+ *        caller keeps it.
  * @return KZ_OK; KZ_INVALID for a tensor of another device, or one that contradicts itself;
- *         KZ_UNSUPPORTED for element types that no dtype has and for more than KZ_MAX_DIMS extents;
+ *         KZ_UNSUPPORTED for element types without a dtype and for more than KZ_MAX_DIMS extents;
  *         KZ_RANGE for sizes and strides that overflow; KZ_DEVICE_MEMORY; KZ_NO_MEMORY.
+ * Ownership: release the array with kz_array_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev,
 	struct DLManagedTensor *tensor, kz_error *err);
@@ -58,8 +59,8 @@ KZ_API KZ_NODISCARD kz_status kz_dlpack_import_take(kz_array **out, kz_device *d
 /**
  * Make an array of a tensor of DLPack 1.x; as kz_dlpack_import_take.
  *
- * @return also KZ_VERSION for another major version; KZ_UNSUPPORTED for read-only memory of the
- *         device, which could not be kept from being written.
+ * @return as kz_dlpack_import_take; also KZ_VERSION for another major version; KZ_UNSUPPORTED for
+ *         read-only memory of the device, which the library could not protect from writes.
  */
 KZ_API KZ_NODISCARD kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
 	struct DLManagedTensorVersioned *tensor, kz_error *err);

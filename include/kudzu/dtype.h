@@ -3,8 +3,8 @@
 #define KUDZU_DTYPE_H
 
 /*
- * Element types.  A kz_dtype is a number: built-in types have the fixed ones below, structs that a
- * program registers get numbers from 0x10000.
+ * Element types.  A kz_dtype is a number.  Built-in types have the fixed numbers below.  Structs
+ * that a program registers get numbers from 0x10000 on.
  */
 #include <kudzu/error.h>
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** An element type; fixed numbers for the built-in ones. */
+/** An element type.  The numbers of built-in types never change. */
 typedef uint32_t kz_dtype;
 
 #define KZ_BOOL ((kz_dtype)1) /**< 1 byte, 0 or 1 */
@@ -34,31 +34,31 @@ typedef uint32_t kz_dtype;
 /** The first number of a registered struct. */
 #define KZ_DTYPE_STRUCT ((kz_dtype)0x10000)
 
-/** Return the bytes of one element, 0 for a number that is no dtype.  Any thread. */
+/** Return the size of one element in bytes; 0 for a number that is no dtype.  Any thread. */
 KZ_API int64_t kz_dtype_size(kz_dtype dtype);
 
-/** Return the name of a dtype as numpy has it, "float32"; NULL if it is none.  Static. */
+/** Return numpy's name of a dtype, "float32"; NULL for a number that is no dtype.  Static. */
 KZ_API const char *kz_dtype_name(kz_dtype dtype);
 
-/** Return how a kernel spells a dtype, "float"; NULL if it is none.  Static. */
+/** Return a dtype's type in a kernel, "float"; NULL for a number that is no dtype.  Static. */
 KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
 
 /**
- * Return the type that two types have in common, by numpy's rules (src/ops/promote.c has the table).
+ * Return the common type of two types, by numpy's rules.  docs/arrays.md has the table.
  *
- * bool gives way to all; integers become the smallest integer that holds both, int64 with uint64
- * float64; 8-bit integers fit float16 and bfloat16, 16-bit ones float32, larger ones float64;
- * float16 with bfloat16 is float32.
+ * bool and any type give that type.  Two integers give the smallest integer that holds both, but
+ * int64 and uint64 give float64.  With a float, 8-bit integers fit float16 and bfloat16, 16-bit
+ * ones float32, and larger ones float64.  float16 and bfloat16 give float32.
  *
- * @return the common type; 0 if there is none: for structs but with themselves, and for no dtypes.
+ * @return the common type; 0 for numbers that are no dtypes, and for a struct with any other type.
  */
 KZ_API kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b);
 
 /**
  * Return 1 if a result of one type may go into an array of another: numpy's "same_kind".
  *
- * The kinds are bool, unsigned, signed, float, complex; a type goes into its own kind, however
- * small, and into those behind it.  A struct goes only into itself.
+ * The kinds are bool, unsigned, signed, float, complex, in this order.  A type goes into any type
+ * of its own kind, even a smaller one, and of later kinds.  A struct goes only into itself.
  */
 KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
 
@@ -68,9 +68,8 @@ KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
  * @param out set to the number, from KZ_DTYPE_STRUCT.
  * @param name how kernels spell it, "struct point"; copied.
  * @param size bytes of one element, as sizeof gives it.
- * @return KZ_OK; KZ_INVALID for what is no name, or a built-in type's, a size below 1, or a name known
- *         with another size;
- *         KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_INVALID for a text that is no name, the name of a built-in type, a size below
+ *         1, and a name that is known with another size; KZ_NO_MEMORY.
  * Threads: any.  Registered types live as long as the process.
  */
 KZ_API KZ_NODISCARD kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size,

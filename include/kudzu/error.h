@@ -13,8 +13,8 @@
  *	}
  *	kz_error_clear(&err);
  *
- * A call always runs.  When it fails it fills the error only if that still says KZ_OK: the first
- * failure wins.  When it succeeds it leaves the error alone.
+ * A call always runs.  A call that fails fills in the error only if that still says KZ_OK, so a
+ * chain reports its first failure.  A call that succeeds leaves the error alone.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -76,12 +76,11 @@ typedef enum kz_domain {
 #define KZ_ERROR_STICKY 1u        /**< the device's context is lost; every later call on it fails */
 #define KZ_ERROR_MAYBE_ASYNC 2u   /**< may belong to work that was started earlier */
 #define KZ_ERROR_RETRYABLE 4u     /**< the same call may succeed later */
-#define KZ_ERROR_INFORMATIONAL 8u /**< says how things stand; the caller may ignore it */
+#define KZ_ERROR_INFORMATIONAL 8u /**< reports a state; the caller may ignore it */
 
 /**
- * An error value.  Initialize it with KZ_ERROR_INIT, read its fields freely, free what it holds
- * with kz_error_clear.  Text that is not said to be owned is static and lives as long as the
- * library.
+ * An error value.  Initialize it with KZ_ERROR_INIT, read its fields freely, and free what it holds
+ * with kz_error_clear.  A text without "owned" is static and lives as long as the library.
  */
 typedef struct kz_error {
 	kz_status status;    /**< class of the failure; KZ_OK while nothing has failed */
@@ -117,11 +116,11 @@ KZ_API void kz_error_clear(kz_error *err);
 /**
  * Print an error for a person: what failed, where, and what to do.
  *
- * A compile error prints as gcc does: `name:line:column: error: ...`, the line, a caret; so the
- * whole log follows where there is one.
+ * A compile error prints as gcc does: `name:line:column: error: ...`, the line, a caret.  If the
+ * error has a log, all of it follows.
  *
- * @param err the error; one that says KZ_OK, and NULL, print nothing.
- * @param stream where to; nothing happens for NULL.
+ * @param err the error.  NULL, and an error that says KZ_OK, print nothing.
+ * @param stream where to print; nothing happens for NULL.
  */
 KZ_API void kz_error_print(const kz_error *err, FILE *stream);
 
@@ -129,9 +128,9 @@ KZ_API void kz_error_print(const kz_error *err, FILE *stream);
  * Write what kz_error_print prints into a buffer, as snprintf does.
  *
  * @param err the error, may be NULL.
- * @param buffer where to; NULL to learn the length.
- * @param size bytes that fit, the terminating zero included.
- * @return the bytes that the whole text takes, without the terminating zero.
+ * @param buffer host memory; NULL to learn the length.
+ * @param size bytes at `buffer`, with the terminating zero.
+ * @return the length of the whole text in bytes, without the terminating zero.
  */
 KZ_API size_t kz_error_format(const kz_error *err, char *buffer, size_t size);
 
@@ -142,8 +141,8 @@ KZ_API kz_status kz_error_status(const kz_error *err);
 KZ_API const char *kz_error_message(const kz_error *err);
 
 /*
- * The fields, for callers that cannot read the struct; text is borrowed until the error changes.
- * Each takes NULL and answers as for an error that says KZ_OK.
+ * The fields, for callers that cannot read the struct.  A text is borrowed until the error changes.
+ * For NULL each returns what it returns for an error that says KZ_OK.
  */
 KZ_API kz_domain kz_error_domain(const kz_error *err);       /**< Return err->domain. */
 KZ_API int32_t kz_error_code(const kz_error *err);           /**< Return err->code. */
@@ -157,31 +156,31 @@ KZ_API int32_t kz_error_column(const kz_error *err);         /**< Return err->co
 KZ_API const char *kz_error_log(const kz_error *err);        /**< Return err->log; "" for none. */
 
 /**
- * Allocate an error value, as KZ_ERROR_INIT says, for callers that cannot declare one.
+ * Allocate an error value, initialized by KZ_ERROR_INIT, for callers that cannot declare one.
  *
- * @return the error; NULL when memory runs out, which every function takes.
- * Ownership: give it back with kz_error_release.
+ * @return the error; NULL when memory runs out.  Every function accepts that NULL.
+ * Ownership: release it with kz_error_release.
  */
 KZ_API kz_error *kz_error_create(void);
 
-/** Clear an error of kz_error_create and give it back.  NULL is fine. */
+/** Clear and free an error of kz_error_create.  NULL is fine. */
 KZ_API void kz_error_release(kz_error *err);
 
-/** Return the name of a status, "KZ_INVALID"; "KZ_UNKNOWN" for one that is none.  Static. */
+/** Return the name of a status, "KZ_INVALID"; "KZ_UNKNOWN" for any other number.  Static. */
 KZ_API const char *kz_status_name(kz_status status);
 
 /** Return what a status means in a few words, "invalid argument".  Static. */
 KZ_API const char *kz_status_string(kz_status status);
 
-/** Return the name of a domain, "driver"; "unknown" for one that is none.  Static. */
+/** Return the name of a domain, "driver"; "unknown" for any other number.  Static. */
 KZ_API const char *kz_domain_name(kz_domain domain);
 
 /**
  * Look up a native code in the built-in tables.
  *
  * @param name set to the symbolic name, "CUDA_ERROR_OUT_OF_MEMORY", or NULL if unknown; static.
- * @param text set to what it means in a few words, or NULL if unknown; static.  Either may be NULL.
- * @param domain whose code.
+ * @param text set to its meaning in a few words, or NULL if unknown; static.  Both may be NULL.
+ * @param domain the domain of the code.
  * @param code the native number.
  * @return the status class of the code; KZ_UNKNOWN if the tables do not have it.
  */

@@ -10,31 +10,32 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * The result is, bit for bit, what the operations of ops.h give one after the other, and so are
- * types and shapes: arrays broadcast, C numbers and those in the text adapt to the arrays.  But each
- * array is read once, and nothing in between is written.
+ * The result has the bits, the type and the shape that the operations of ops.h give one after the
+ * other: arrays broadcast, and C numbers and those in the text adapt to the arrays.  But the kernel
+ * reads each array once, and writes no intermediate results.
  *
- * From what binds least to what binds most, as in Python:
+ * The operators, from the one that binds least to the one that binds most, as in Python:
  *
  *	x if c else y     c ? x : y               where(c, x, y)
  *	or ||             and &&                  not
  *	== != < <= > >=                           a < b < c is (a < b) and (b < c)
- *	|                 ^                 &     bits; note: before comparisons, other than in C
+ *	|                 ^                 &     bits; unlike in C, they bind more than comparisons
  *	<< >>             + -               * / // %
  *	- + ~ !           before an operand
  *	**                from right to left; -a**2 is -(a**2)
  *
- * `/` is true division, `//` and `%` round to minus infinity.  `and`, `or` and `not` give bool; both
- * sides are computed.  A constant exponent is taken as numpy takes it: a**2 is square(a), and for
- * floats a**0.5 is sqrt(a) and a**-1 reciprocal(a).
+ * `/` is true division; `//` and `%` round to minus infinity.  `and`, `or` and `not` give bool;
+ * both sides are computed.  As in numpy, a constant exponent can select another operation: a**2 is
+ * square(a), and for floats a**0.5 is sqrt(a) and a**-1 is reciprocal(a).
  *
  * Functions are the operations of ops.h by name: sin(a), maximum(a, b), where(c, x, y); also abs,
- * acos, acosh, arg, asin, asinh, atan, atan2, atanh, bitwise_not, conj, deg2rad, fix, gamma, max, min,
- * mod, pow, rad2deg, round; and the dtypes: float32(a).  Numbers are 7, 0x1F, 0b101, 0o17, 2.5, 1e-3,
- * 2j; names that no variable has are pi, e, inf, nan, True, False, true, false.  Space and lines are
- * free.  The program's locale does not matter.
+ * acos, acosh, arg, asin, asinh, atan, atan2, atanh, bitwise_not, conj, deg2rad, fix, gamma, max,
+ * min, mod, pow, rad2deg, round; and the dtypes: float32(a).  Numbers are 7, 0x1F, 0b101, 0o17,
+ * 2.5, 1e-3, 2j.  The constants pi, e, inf, nan, True, False, true and false yield to variables of
+ * that name.  White space and line breaks do not matter, nor does the program's locale.
  *
- * An error says where in the text: err.line, err.column, and the text with a caret in err.log.
+ * An error has its place in the text in err.line and err.column, and the text with a caret in
+ * err.log.
  */
 #include <kudzu/ops.h>
 
@@ -42,7 +43,7 @@
 extern "C" {
 #endif
 
-/** A variable of an expression: a name, letters of ASCII, digits and _, and a value. */
+/** A variable of an expression: a name of ASCII letters, digits and _, and a value. */
 typedef struct kz_var {
 	const char *name;  /**< as the expression has it */
 	kz_arg value;      /**< KZ_ARG(x): an array or a number */
@@ -64,51 +65,54 @@ KZ_INLINE kz_var kz_var_make(const char *name, kz_arg value)
 /**
  * Compute an expression.
  *
- * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
- *        `into` itself with its count raised.
+ * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ *        array with one more reference, and may be NULL.
  * @param text the expression.
- * @param options as for kz_apply: where the result goes, stream, dtype; NULL for the defaults.
- * @param vars KZ_VARS(a, b, n).  Those that the text does not have are not looked at.
- * @return KZ_OK; KZ_COMPILE for a text that is no expression, names that are unknown and functions
- *         with too many or too few operands; KZ_INVALID for types, shapes, devices or a stream that
- *         do not fit, with what was found, and for more than 192 operations and operands; KZ_RANGE
- *         for a number that does not fit its type; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
- * Ownership: give the result back with kz_array_release.
- * Async: returns before the work is done.  The operands may be released at once.
+ * @param options as for kz_apply: array for the result, stream, dtype; NULL for the defaults.
+ * @param vars KZ_VARS(a, b, n).  Variables that the text does not use are ignored.
+ * @return KZ_OK; KZ_COMPILE for a text that is no expression, for unknown names and for functions
+ *         with too many or too few operands; KZ_INVALID for types, shapes, devices or a stream
+ *         that do not fit, with what was found, and for more than 192 operations and operands;
+ *         KZ_RANGE for a number that does not fit its type; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.  You may release the operands at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_eval(kz_array **out, const char *text,
 	const kz_op_options *options, kz_error *err, kz_vars vars);
 
-/** kz_eval for bindings and computed lists: the variables as an array. */
+/**
+ * Compute an expression with an array of variables, for bindings and computed lists; as kz_eval.
+ */
 KZ_API KZ_NODISCARD kz_status kz_eval_vars(kz_array **out, const char *text,
 	const kz_op_options *options, const kz_var *vars, size_t count, kz_error *err);
 
 /**
- * Compile what kz_eval will need, and launch nothing: a program that begins with this for its
- * expressions and operations (an operation is an expression: "a + b") does not wait later.
+ * Compile the kernel that kz_eval will need, and launch nothing.
+ *
+ * A program that does this at its start for its expressions and operations ("a + b") does not wait
+ * for the compiler later.
  *
  *	kz_eval_prepare(dev, "2*a + b", NULL, &err,
  *		KZ_VARS(KZ_VAR("a", KZ_ARRAY_OF(KZ_F32)), KZ_VAR("b", KZ_ARRAY_OF(KZ_F32))))
  *
- * The kernel is that for arrays without gaps, of one shape, with up to 2^31 - 1 elements.  For others
- * pass arrays themselves, and `into` where the result goes into one: the kernel is then the one for
- * how these lie.  kz_device_kernel_stats counts what was compiled.  Numbers among the variables count
- * by their type alone.
+ * With KZ_ARRAY_OF the kernel is the one for arrays without gaps, of one shape, with up to 2^31 - 1
+ * elements.  For other layouts pass such arrays, and `into` if the result goes into an array.  Of
+ * numbers only the type matters.  kz_device_kernel_stats counts the compiles.
  *
  * @param vars KZ_VARS(...): arrays, KZ_ARRAY_OF(dtype) or numbers.
  * @return as kz_eval.
- * Threads: several may prepare at once.
+ * Threads: any, several at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_eval_prepare(kz_device *dev, const char *text,
 	const kz_op_options *options, kz_error *err, kz_vars vars);
 
-/** Stand for an array without gaps in kz_eval_prepare. */
+/** Make an argument that stands for an array without gaps in kz_eval_prepare. */
 KZ_INLINE kz_arg kz_arg_array_of(kz_dtype dtype)
 {
 	return kz_arg_uint(KZ_ARG_ARRAY_OF, dtype, 0);
 }
 
-/** kz_arg_array_of(), to stand beside KZ_VAR. */
+/** An array without gaps, for kz_eval_prepare; kz_arg_array_of(). */
 #define KZ_ARRAY_OF(dtype) kz_arg_array_of(dtype)
 
 #ifndef __cplusplus
@@ -138,7 +142,7 @@ KZ_VAR_DEFINE(host, const volatile void *)
 KZ_VAR_DEFINE(self, kz_arg)
 #undef KZ_VAR_DEFINE
 
-/** Return what is a variable already, for KZ_VARS. */
+/** Return the variable itself, for KZ_VARS. */
 KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 {
 	(void)name;
@@ -158,8 +162,8 @@ KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 	kz_array *: kz_var_array, const kz_array *: kz_var_array, \
 	kz_arg: kz_var_self, default: kz_var_host)(x, #x)
 /**
- * Capture 0 to 64 C variables with their names: KZ_VARS(a, b, n).  What has no name of its own, and
- * what is a macro, gets one by KZ_VAR: KZ_VARS(a, KZ_VAR("n", 2 * count)).  The list lives until the
+ * Capture 0 to 64 C variables with their names: KZ_VARS(a, b, n).  KZ_VAR gives a name to any
+ * other expression, and to a macro: KZ_VARS(a, KZ_VAR("n", 2 * count)).  The list lives until the
  * end of the enclosing block (in C++: of the full expression).
  */
 #define KZ_VARS(...) KZ_PP_CAT(KZ_VARS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)

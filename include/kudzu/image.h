@@ -3,7 +3,8 @@
 #define KUDZU_IMAGE_H
 
 /*
- * Images: CUDA C source, compiled, but not loaded.  It takes NVRTC; no device and no driver.
+ * Images: compiled CUDA C source that is not loaded.  To compile needs NVRTC, but no device and no
+ * driver.
  *
  *	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
  *	kz_image *image = NULL;
@@ -25,57 +26,57 @@ extern "C" {
 /** A compiled image; opaque and counted. */
 typedef struct kz_image kz_image;
 
-/** What the bytes of an image are.  The numbers never change. */
+/** The kind of code in an image.  The numbers never change. */
 typedef enum kz_image_kind {
 	KZ_IMAGE_NONE = 0,  /**< no image */
-	KZ_IMAGE_PTX = 1,   /**< text: every device that is not older than it loads it */
+	KZ_IMAGE_PTX = 1,   /**< text, for every device of its architecture or a newer one */
 	KZ_IMAGE_CUBIN = 2, /**< machine code of one architecture */
-	KZ_IMAGE_LTOIR = 3  /**< the compiler's own code, for the linker to optimise */
+	KZ_IMAGE_LTOIR = 3  /**< the compiler's intermediate code, which the linker optimizes */
 } kz_image_kind;
 
-/** How much time the compiler may save on the speed of the code.  The numbers never change. */
+/** How much speed of the code to give up for a faster compile.  The numbers never change. */
 typedef enum kz_fast_compile {
 	KZ_FAST_COMPILE_OFF = 0, /**< the fastest code */
-	KZ_FAST_COMPILE_MIN = 1, /**< a little of it is given up */
+	KZ_FAST_COMPILE_MIN = 1, /**< slightly slower code */
 	KZ_FAST_COMPILE_MID = 2,
 	KZ_FAST_COMPILE_MAX = 3  /**< the fastest compile */
 } kz_fast_compile;
 
 /**
- * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the call;
- * lists end with NULL, and a NULL list is an empty one.
+ * How to compile.  Initialize with KZ_COMPILE_OPTIONS_INIT.  All pointers are borrowed for the
+ * call. Lists end with NULL, and a NULL list is empty.
  */
 typedef struct kz_compile_options {
 	size_t size;                      /**< sizeof(kz_compile_options) */
 	const char *name;                 /**< file name in diagnostics; NULL: "kernel.cu" */
 	const char *const *include_dirs;  /**< searched first, in this order */
-	const char *const *header_names;  /**< headers in memory: what `#include` says ... */
+	const char *const *header_names;  /**< headers in memory: their names in `#include` ... */
 	const char *const *header_texts;  /**< ... and their texts, in the same order */
 	const char *const *defines;       /**< "N=4" or "DEBUG" */
 	const char *const *instances;     /**< template instances to make: "scale<float, 4>" */
-	const char *const *nvrtc_options; /**< passed to NVRTC as they are, last; NULL, or none:
+	const char *const *nvrtc_options; /**< passed to NVRTC unchanged, last; if NULL or empty:
 	                                       those of KUDZU_NVRTC_OPTIONS, if that is set */
 	const char *arch;                 /**< "sm_90" makes a cubin, "compute_75" PTX, "lto_90"
-	                                       LTO-IR for the linker; NULL: what suits the device,
-	                                       without one PTX that every device can load; the CPU
-	                                       device takes PTX, so "sm_90" is "compute_90" there */
+	                                       LTO-IR for the linker.  NULL: what suits the device;
+	                                       without a device, PTX that every device can load.
+	                                       The CPU device takes PTX: "sm_90" is "compute_90" */
 	int line_info;                    /**< nonzero: keep source lines for profilers */
-	int debug;                        /**< nonzero: device debugging, no optimisation */
+	int debug;                        /**< nonzero: device debugging, no optimization */
 	int fast_math;                    /**< nonzero: --use_fast_math */
 	int no_prelude;                   /**< nonzero: without the built-in declarations */
-	int fast_compile;                 /**< a kz_fast_compile; old NVRTCs lack it: KZ_VERSION */
+	int fast_compile;                 /**< a kz_fast_compile; KZ_VERSION if NVRTC is too old */
 	const char *std;                  /**< "c++11" to "c++20"; NULL: the compiler's default */
-	int max_registers;                /**< of a thread; 0: no limit but the device's */
-	int relocatable;                  /**< nonzero: the linker gives it functions and variables
-	                                       of other images; always so for "lto_90" */
-	int keep_source;                  /**< nonzero: for line_info and debug, the source is a
-	                                       file: the one that `name` says, if it has this text,
-	                                       else one in the folder "sources" of the cache,
-	                                       which holds 64 MiB: the last that were used */
-	int pch;                          /**< nonzero: the headers that the source begins with are
-	                                       kept as the compiler read them, for the next source of
-	                                       this process that begins with the same; their warnings
-	                                       are told once.  It pays with heavy headers, as CUB's */
+	int max_registers;                /**< per thread; 0: only the device's limit */
+	int relocatable;                  /**< nonzero: may use functions and variables of other
+	                                       images, which the linker adds; always for "lto_90" */
+	int keep_source;                  /**< nonzero: line_info and debug refer to a file with the
+	                                       source.  That is the file called `name`, if it has
+	                                       this text, else one in the folder "sources" of the
+	                                       cache, which keeps the last 64 MiB that were used */
+	int pch;                          /**< nonzero: precompile the headers at the start of the
+	                                       source, for the next source of this process that begins
+	                                       with the same ones.  Their warnings appear once.  Pays
+	                                       for large headers such as CUB's */
 	void *reserved[4];
 } kz_compile_options;
 
@@ -88,40 +89,41 @@ typedef struct kz_compile_options {
 /**
  * Compile CUDA C source.
  *
- * The source is compiled as kz_module_compile does.  Without an architecture in the options it
- * becomes PTX of the oldest one that the compiler knows, "compute_75" with CUDA 13, which all
+ * This compiles as kz_module_compile does.  Without an architecture in the options the source
+ * becomes PTX of the oldest one that the compiler knows ("compute_75" with CUDA 13), which all
  * newer devices load.
  *
  * @param out set to the image, NULL on failure.
- * @param source zero-terminated CUDA C++; NULL is KZ_INVALID, "" is an image without kernels.
+ * @param source zero-terminated CUDA C++.  NULL is KZ_INVALID, and "" gives an image without
+ *        kernels.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_COMPILE with file, line, column and the compiler's log; KZ_NO_COMPILER;
  *         KZ_VERSION for an architecture that the compiler does not know; KZ_NOT_FOUND for a
  *         template instance; KZ_UNSUPPORTED; KZ_INVALID; KZ_NO_MEMORY.
- * Ownership: give it back with kz_image_release.
+ * Ownership: release it with kz_image_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_compile(kz_image **out, const char *source,
 	const kz_compile_options *options, kz_error *err);
 
 /**
- * Make an image of bytes that were compiled before: PTX text or a cubin.
+ * Make an image of compiled bytes: PTX text or a cubin.
  *
  * @param data host memory, copied.
  * @param size bytes; PTX needs no terminating zero.
- * @return KZ_OK; KZ_BAD_IMAGE for what is neither; KZ_INVALID; KZ_NO_MEMORY.
- * Ownership: give it back with kz_image_release.
+ * @return KZ_OK; KZ_BAD_IMAGE for anything else; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: release it with kz_image_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_image_create(kz_image **out, const void *data, int64_t size,
 	kz_error *err);
 
-/** Add a count: one more kz_image_release is needed.  Return the image. */
+/** Add a reference, which needs one more kz_image_release.  Return the image. */
 KZ_API kz_image *kz_image_retain(kz_image *image);
 
-/** Give an image back.  NULL is fine. */
+/** Release an image.  NULL is fine. */
 KZ_API void kz_image_release(kz_image *image);
 
 /**
- * Write the bytes of an image to a file, which appears whole or not at all.
+ * Write the bytes of an image to a file.  The file appears whole or not at all.
  *
  * @return KZ_OK; KZ_IO, KZ_NOT_FOUND, KZ_PERMISSION as the system says; KZ_INVALID.
  */
@@ -133,7 +135,7 @@ KZ_API const void *kz_image_data(const kz_image *image, int64_t *size);
 /** Return the number of bytes. */
 KZ_API int64_t kz_image_size(const kz_image *image);
 
-/** Return what the bytes are. */
+/** Return the kind of code. */
 KZ_API kz_image_kind kz_image_get_kind(const kz_image *image);
 
 /** Return what the image was built for: "sm_90", "compute_89"; "" if unknown.  Borrowed. */
@@ -142,7 +144,7 @@ KZ_API const char *kz_image_arch(const kz_image *image);
 /** Return the compiler's warnings, "" if there were none.  Borrowed. */
 KZ_API const char *kz_image_log(const kz_image *image);
 
-/** Return how many kernels the image is known to have. */
+/** Return the number of kernels that the library knows of. */
 KZ_API int64_t kz_image_kernel_count(const kz_image *image);
 
 /** Return the name of kernel `index`, NULL beyond the last.  Borrowed. */

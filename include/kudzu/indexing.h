@@ -3,7 +3,7 @@
 #define KUDZU_INDEXING_H
 
 /*
- * Elements by their indexes: take, put, and the places of what is not zero.
+ * Elements by their indexes: take, put, and the indexes of nonzero elements.
  *
  *	if (kz_greater(&mask, a, 0.5, &err)
  *	    || kz_array_compress(&some, a, mask, &err)) {      (a[a > 0.5])
@@ -20,32 +20,33 @@ extern "C" {
 
 /** What happens to an index that is out of range. */
 typedef enum kz_index_mode {
-	KZ_INDEX_CHECK = 0, /**< KZ_RANGE, naming the first one; the call waits for the device */
-	KZ_INDEX_WRAP = 1,  /**< modulo the extent */
-	KZ_INDEX_CLIP = 2   /**< the nearest end; negative ones are 0 */
+	KZ_INDEX_CHECK = 0, /**< KZ_RANGE with the first such index; the call waits for the device */
+	KZ_INDEX_WRAP = 1,  /**< it is taken modulo the extent */
+	KZ_INDEX_CLIP = 2   /**< it becomes the nearest end; negative indexes become 0 */
 } kz_index_mode;
 
 /**
  * Take elements, or slices, along an axis: numpy's take.
  *
- * @param indexes integers of any shape; their extents stand in the result for the axis.
- * @param axis from 0, or negative from the end.  A 0-d array is taken as one of shape (1,).
- * @return KZ_OK; KZ_RANGE for an axis or index out of range, and, unless there are no indexes, for an
- *         axis without elements; KZ_INVALID for indexes that are no integers or of another device.
- * Ownership: give the result back with kz_array_release; so for all results below.
+ * @param indexes integers of any shape.  Their extents replace the axis in the result.
+ * @param axis from 0, or negative from the end.  A 0-d array counts as one of shape (1,).
+ * @return KZ_OK; KZ_RANGE for an axis or index out of range, and for an axis without elements
+ *         unless there are no indexes; KZ_INVALID for indexes that are no integers or are on
+ *         another device.
+ * Ownership: release the result with kz_array_release, as all results below.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes,
 	int64_t axis, kz_index_mode mode, kz_error *err);
 
 /**
- * Overwrite elements of an array, which are counted row-major: numpy's put.
+ * Overwrite elements of an array: numpy's put.  Indexes count its elements in row-major order.
+ *
+ * If an index occurs more than once, one of its values stays; which one is unspecified.
  *
  * @param array any array or view whose elements share no memory.
- * @param values elements, repeated if they are fewer than the indexes; their dtype must be able to go
- *        into the array's kind.  At least one, unless there are no indexes.
- * @return as kz_array_take; nothing is written unless all indexes are good.
- *
- * Where an index occurs more than once, one of its values stays; which one is not said.
+ * @param values repeated if there are fewer than indexes.  Their dtype must be able to go into the
+ *        array's kind.  At least one, unless there are no indexes.
+ * @return as kz_array_take.  Nothing is written unless all indexes are valid.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values,
 	kz_index_mode mode, kz_error *err);
@@ -53,16 +54,16 @@ KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, k
 /**
  * Find the elements that are not zero (or not False): numpy's nonzero.
  *
- * @param out set to int64 of shape (ndim, count): row i has the indexes along axis i, the columns
- *        are in row-major order.  A 0-d array is taken as one of shape (1,).
- * Async: waits for the device, which alone knows how many there are.
+ * @param out set to an int64 array of shape (ndim, count).  Row i has the indexes along axis i; the
+ *        columns are in row-major order.  A 0-d array counts as one of shape (1,).
+ * Async: waits for the device, because only the device knows how many there are.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err);
 
 /**
  * Keep the elements where a mask is not zero, as a 1-d array: numpy's array[mask].
  *
- * @param mask of the array's shape, any built-in dtype.
+ * @param mask of the array's shape and any built-in dtype.
  * Async: waits for the device.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask,

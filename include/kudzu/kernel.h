@@ -8,22 +8,22 @@
  *	kz_launch(saxpy, kz_dim(blocks, 1, 1), kz_dim(256, 1, 1), NULL, &err,
  *		KZ_ARGS(2.0f, x, y, n));
  *
- * KZ_ARGS captures values with their C types.  Before the driver is called, their count, kind and
- * size are checked against the kernel's parameters, and grid, block and shared memory against the
- * device.  What converts:
+ * KZ_ARGS captures values with their C types.  Before it calls the driver, the library compares
+ * their count, kind and size with the kernel's parameters, and the grid, the block and the shared
+ * memory with the device.  These values convert:
  *
  *   an integer, bool or enum   to an integer parameter when its value fits (bool: 0 and 1);
  *                              to float or double when exact
  *   a float                    to float and double
  *   a double                   to double; to float only as KZ_F(x)
- *   kz_array *, kz_buffer *    to a pointer: its address; it must live on the kernel's device
+ *   kz_array *, kz_buffer *    to a pointer: its address; it must be on the kernel's device
  *   NULL (nullptr in C++)      to a null pointer
  *   KZ_DEVPTR(x)               to a pointer: an address from elsewhere, not checked
  *   KZ_VALUE(lvalue)           to a struct (or anything else) of the same size, byte for byte
- *   KZ_IN, KZ_OUT, KZ_INOUT    to a pointer: host memory, copied to the device before and back
- *                              after the launch, which then waits for the kernel
+ *   KZ_IN, KZ_OUT, KZ_INOUT    to a pointer: host memory, which is copied to the device before the
+ *                              launch, back after it, or both; the launch then waits
  *
- * Any other pointer is a host pointer and refused.
+ * Any other pointer is a host pointer, and an error.
  */
 #include <kudzu/array.h>
 #include <kudzu/module.h>
@@ -35,11 +35,11 @@
 extern "C" {
 #endif
 
-/** Three extents: of a grid in blocks, of a block in threads. */
+/** Three extents: of a grid in blocks, or of a block in threads. */
 typedef struct kz_dim3 {
-	int64_t x; /**< the fastest, from 1 */
-	int64_t y; /**< from 1 */
-	int64_t z; /**< the slowest, from 1 */
+	int64_t x; /**< at least 1; the innermost */
+	int64_t y; /**< at least 1 */
+	int64_t z; /**< at least 1; the outermost */
 } kz_dim3;
 
 /** Make a kz_dim3. */
@@ -49,7 +49,7 @@ KZ_INLINE kz_dim3 kz_dim(int64_t x, int64_t y, int64_t z)
 	return dim;
 }
 
-/** What a kz_arg holds.  The numbers never change. */
+/** The kind of value in a kz_arg.  The numbers never change. */
 typedef enum kz_arg_kind {
 	KZ_ARG_NONE = 0,
 	KZ_ARG_BOOL = 1,         /**< value.u */
@@ -69,7 +69,7 @@ typedef enum kz_arg_kind {
 	KZ_ARG_ARRAY_OF = 15     /**< value.u: a dtype; for kz_eval_prepare only */
 } kz_arg_kind;
 
-/** One captured argument; what it points to is borrowed for the call. */
+/** One captured argument.  The memory that it points to is borrowed for the call. */
 typedef struct kz_arg {
 	int32_t kind;      /**< kz_arg_kind */
 	int32_t width;     /**< bytes of the C type, for KZ_ARG_BOOL to KZ_ARG_F64; else 0 */
@@ -92,7 +92,7 @@ typedef struct kz_args {
 	size_t count;        /**< 0 to 64 by KZ_ARGS; any number otherwise */
 } kz_args;
 
-/** Make an argument without a value.  Of the functions below KZ_ARG picks one by type. */
+/** Make an argument without a value.  KZ_ARG picks one of the functions below by type. */
 KZ_INLINE kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
 	kz_arg arg = {kind, width, {0}, {0}};
@@ -115,7 +115,7 @@ KZ_INLINE kz_arg kz_arg_uint(kz_arg_kind kind, uint64_t value, int32_t width)
 	return arg;
 }
 
-/** Make any kind that points to `size` bytes; borrowed. */
+/** Make an argument of a kind that points to `size` bytes; borrowed. */
 KZ_INLINE kz_arg kz_arg_pointer(kz_arg_kind kind, const volatile void *value, int64_t size)
 {
 	kz_arg arg = kz_arg_make(kind, 0);
@@ -147,7 +147,7 @@ KZ_ARG_DEFINE_UINT(ullong, unsigned long long)
 #undef KZ_ARG_DEFINE_INT
 #undef KZ_ARG_DEFINE_UINT
 
-/** Make a char, signed or not as the compiler has it. */
+/** Make a char, signed or unsigned as the compiler has it. */
 KZ_INLINE kz_arg kz_arg_char(char value)
 {
 	kz_arg arg = kz_arg_make((char)-1 < 0 ? KZ_ARG_INT : KZ_ARG_UINT, 1);
@@ -171,7 +171,7 @@ KZ_INLINE kz_arg kz_arg_f64(double value)
 	return arg;
 }
 
-/** Make a complex operand of array operations; C's complex numbers are taken as they are. */
+/** Make a complex operand of array operations.  KZ_ARG does this for C's complex numbers. */
 KZ_INLINE kz_arg kz_arg_complex(double real, double imaginary)
 {
 	kz_arg arg = kz_arg_make(KZ_ARG_COMPLEX, 0);
@@ -192,13 +192,13 @@ KZ_INLINE kz_arg kz_arg_buffer(const kz_buffer *value)
 	return kz_arg_pointer(KZ_ARG_BUFFER, value, 0);
 }
 
-/** Make a C pointer, of which launches accept only NULL. */
+/** Make a C pointer.  Launches accept only NULL. */
 KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 {
 	return kz_arg_pointer(KZ_ARG_POINTER, value, 0);
 }
 
-/** Return what is an argument already, for KZ_ARG. */
+/** Return the argument itself, for KZ_ARG. */
 KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 {
 	return value;
@@ -213,11 +213,11 @@ KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 /** Pass a device address (CUdeviceptr, or a pointer) that the library does not know. */
 #define KZ_DEVPTR(x) kz_arg_uint(KZ_ARG_DEVICE_ADDRESS, (uint64_t)(x), 0)
 
-/** Pass host memory that the kernel only reads: copied to the device before the launch. */
+/** Pass host memory that the kernel only reads.  It is copied to the device before the launch. */
 #define KZ_IN(pointer, bytes) kz_arg_pointer(KZ_ARG_IN, pointer, (int64_t)(bytes))
-/** Pass host memory that the kernel fills: copied back after the launch. */
+/** Pass host memory that the kernel fills.  It is copied back after the launch. */
 #define KZ_OUT(pointer, bytes) kz_arg_pointer(KZ_ARG_OUT, pointer, (int64_t)(bytes))
-/** Pass host memory that the kernel changes: copied both ways. */
+/** Pass host memory that the kernel changes.  It is copied both ways. */
 #define KZ_INOUT(pointer, bytes) kz_arg_pointer(KZ_ARG_INOUT, pointer, (int64_t)(bytes))
 
 #ifndef __cplusplus
@@ -253,8 +253,8 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
 	kz_arg: kz_arg_self, default: kz_arg_host)(x)
 /**
- * Capture 0 to 64 values with their C types for kz_launch.  A bit-field has no type of its own:
- * cast it.  The list lives until the end of the enclosing block (in C++: of the full expression).
+ * Capture 0 to 64 values with their C types for kz_launch.  Cast a bit-field: it has no type of its
+ * own.  The list lives until the end of the enclosing block (in C++: of the full expression).
  */
 #define KZ_ARGS(...) KZ_PP_CAT(KZ_ARGS_, KZ_PP_IS_EMPTY(__VA_ARGS__))(__VA_ARGS__)
 #define KZ_ARGS_1(...) ((kz_args){NULL, 0})
@@ -270,9 +270,9 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 typedef struct kz_launch_options {
 	size_t size;          /**< sizeof(kz_launch_options) */
 	kz_stream *stream;    /**< NULL: the device's default stream */
-	int64_t shared_size;  /**< dynamic shared memory in bytes; more than the usual limit is asked
-	                           of the driver for this kernel when the device can give it */
-	int32_t cooperative;  /**< nonzero: all blocks at once, for grid-wide synchronisation */
+	int64_t shared_size;  /**< dynamic shared memory in bytes; the library asks the driver for
+	                           more than the default limit where the device has it */
+	int32_t cooperative;  /**< nonzero: all blocks run at once, for grid-wide synchronization */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_launch_options;
@@ -290,49 +290,51 @@ typedef struct kz_launch_options {
  * @param block threads, likewise.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...).
- * @return KZ_OK; KZ_ARGUMENT when the arguments do not match the kernel's parameters; KZ_LAUNCH when
- *         grid, block or shared memory are beyond the device; KZ_INVALID; the driver's failures, which
- *         may belong to earlier work.
- * Async: returns before the kernel has run, or with KZ_IN, KZ_OUT and KZ_INOUT after.
+ * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters; KZ_LAUNCH if
+ *         the grid, the block or the shared memory exceeds the device's limits; KZ_INVALID; the
+ *         driver's failures, which may belong to earlier work.
+ * Async: returns before the kernel has run.  With KZ_IN, KZ_OUT or KZ_INOUT it returns after that.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, kz_error *err, kz_args args);
 
-/** kz_launch for bindings and computed lists: the arguments as an array. */
+/** Launch a kernel with an array of arguments, for bindings and computed lists; as kz_launch. */
 KZ_API KZ_NODISCARD kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err);
 
 /**
- * Launch a kernel over `count` elements, one thread each, with the block size that the driver
- * suggests for full occupancy without dynamic shared memory.  0 elements launch nothing.  The kernel
- * must check its index.
+ * Launch a kernel over `count` elements, with one thread for each.
  *
+ * The size of a block is what the driver suggests for full occupancy without dynamic shared memory.
+ * The last block may have more threads than elements are left, so the kernel must check its index.
+ *
+ * @param count 0 launches nothing.
  * @return as kz_launch; also KZ_LAUNCH for a negative count.
  * Async: as kz_launch.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 	const kz_launch_options *options, kz_error *err, kz_args args);
 
-/** What a kernel takes.  Sizes in bytes. */
+/** The resources of a kernel.  Sizes in bytes. */
 typedef struct kz_kernel_info {
 	size_t size;                   /**< sizeof(kz_kernel_info); set by KZ_KERNEL_INFO_INIT */
 	int32_t registers;             /**< per thread */
 	int32_t max_threads_per_block; /**< for this kernel */
 	int64_t shared_size;           /**< static shared memory per block */
 	int64_t local_size;            /**< local memory per thread */
-	int64_t constant_size;         /**< constant memory of the user's */
+	int64_t constant_size;         /**< constant memory of the program */
 	int32_t ptx_version;           /**< 10 * major + minor */
-	int32_t binary_version;        /**< of machine code, as ptx_version; on the CPU device that of
-	                                    its compute capability */
-	int64_t param_count;           /**< -1 if nobody can tell */
-	int64_t dynamic_shared_size;   /**< the most of it that a launch can ask for; see
+	int32_t binary_version;        /**< of machine code, as ptx_version; on the CPU device its
+	                                    compute capability */
+	int64_t param_count;           /**< -1 if unknown */
+	int64_t dynamic_shared_size;   /**< the most that a launch can ask for; see
 	                                    kz_launch_options */
 	int32_t cluster_required;      /**< nonzero: it launches only in clusters of blocks */
-	int32_t cluster[3];            /**< those that the source asks for, in blocks; 0: none */
-	int64_t code_size;             /**< machine code that the CPU device made; 0: not told */
-	int32_t width;                 /**< threads that it runs at once, as lanes; 0: not told */
-	int32_t tier;                  /**< 1: the CPU device compiled it with care; 2: in a hurry,
-	                                    since it is very big; 0: not told */
+	int32_t cluster[3];            /**< blocks of a cluster, as the source asks for; 0: none */
+	int64_t code_size;             /**< machine code that the CPU device made; 0: unknown */
+	int32_t width;                 /**< threads that run as one vector on the CPU device; 0: unknown */
+	int32_t tier;                  /**< 1: the CPU device compiled it with all passes; 2: with
+	                                    few, because it is very large; 0: unknown */
 } kz_kernel_info;
 
 #ifdef __cplusplus
@@ -341,20 +343,22 @@ typedef struct kz_kernel_info {
 #define KZ_KERNEL_INFO_INIT {.size = sizeof(kz_kernel_info)}
 #endif
 
-/** Fill in what a kernel takes; `info->size` as for kz_device_describe. */
+/** Fill in the resources of a kernel; `info->size` as for kz_device_describe. */
 KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info,
 	kz_error *err);
 
 /**
- * Ask how many blocks of a kernel run at once on a multiprocessor: times their number, a cooperative
- * grid's limit.
+ * Ask how many blocks of a kernel run at once on a multiprocessor.
  *
- * @param out set to the blocks; 0 if there is no room for one, and on failure.
- * @param share set to the share of the threads that a multiprocessor has room for, 0 to 1; may be NULL.
+ * This number times the number of multiprocessors is the limit of a cooperative grid.
+ *
+ * @param out set to the number of blocks; 0 if not even one fits, and on failure.
+ * @param share set to the threads of these blocks as a share of the most that a multiprocessor can
+ *        have, 0 to 1; may be NULL.
  * @param threads of a block.
  * @param shared_size dynamic shared memory of a block in bytes.
  * @return KZ_OK; KZ_LAUNCH for a block or shared memory that the kernel cannot have; KZ_INVALID;
- *         KZ_UNSUPPORTED by drivers that cannot tell.
+ *         KZ_UNSUPPORTED if the driver cannot tell.
  */
 KZ_API KZ_NODISCARD kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel,
 	int64_t threads, int64_t shared_size, kz_error *err);
@@ -363,8 +367,8 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_occupancy(int64_t *out, double *share, k
 KZ_API const char *kz_kernel_name(const kz_kernel *kernel);
 
 /**
- * Return the kernel with its parameter types, "saxpy(float, const float *, float *, int)"; types
- * that are not known are "? (4 bytes)".  Borrowed from the module.
+ * Return the kernel with its parameter types, "saxpy(float, const float *, float *, int)".  An
+ * unknown type is "? (4 bytes)".  Borrowed from the module.
  */
 KZ_API const char *kz_kernel_signature(const kz_kernel *kernel);
 

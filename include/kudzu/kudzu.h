@@ -11,20 +11,22 @@
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
  *   stream.h    streams and events        view.h     slices and other views of arrays
  *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
- *   pool.h      memory pools, figures     pinned.h   pinned host memory
+ *   pool.h      memory pools, statistics  pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings
  *   custom.h    kernels from a line of C  image.h    compile without a device
- *   diagnostic.h compilers' errors as data  cache.h  figures of the cache, why it misses
+ *   diagnostic.h compilers' errors as data  cache.h  statistics of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *   ffi.h       without a C compiler
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
- * kz_fill, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu, kz_try_all_gpus.  What
- * is created is given back with ..._release (a device with kz_device_close); these take NULL, never
- * fail, and may come in any order.  Functions that only read an object take NULL and answer 0, NULL
- * or "".  Everything is safe to use from any thread; one object is not to be used by two threads at
- * the same time unless its header says so.
+ * kz_fill, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu and
+ * kz_try_all_gpus.
+ *
+ * Release what you create with ..._release (a device with kz_device_close).  These functions take
+ * NULL, never fail, and may come in any order.  A function that only reads an object takes NULL
+ * and returns 0, NULL or "".  Any thread may call.  Two threads must not use one object at the
+ * same time, unless its header says so.
  */
 #include <kudzu/array.h>
 #include <kudzu/bundle.h>

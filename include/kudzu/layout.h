@@ -3,7 +3,7 @@
 #define KUDZU_LAYOUT_H
 
 /*
- * Structs that host and device share: is each member where the other side looks for it?
+ * Structs that host and device share: check that both sides place each member at the same offset.
  *
  *	struct particle { double mass; float position[3]; int id; };
  *	...
@@ -13,7 +13,7 @@
  *	}
  *	member 'id' of 'struct particle': offset 20 on the host, 24 on the device
  *
- * Nothing needs a device: the compiler is asked.
+ * This needs no device: it asks the compiler.
  */
 #include <kudzu/image.h>
 #include <kudzu/preprocessor.h>
@@ -27,7 +27,7 @@ extern "C" {
 
 /** What kind of number a member is.  The numbers never change. */
 typedef enum kz_layout_kind {
-	KZ_LAYOUT_OTHER = 0, /**< a struct, array, pointer, enum or char: only its size is compared */
+	KZ_LAYOUT_OTHER = 0, /**< a struct, array, pointer, enum, char; only its size is compared */
 	KZ_LAYOUT_BOOL = 1,
 	KZ_LAYOUT_INT = 2,
 	KZ_LAYOUT_UINT = 3,
@@ -36,25 +36,26 @@ typedef enum kz_layout_kind {
 
 /** A member, as the host has it. */
 typedef struct kz_layout_member {
-	const char *name;    /**< as the source of the kernel has it */
+	const char *name;    /**< its name in the source of the kernel */
 	size_t offset;       /**< bytes */
 	size_t size;         /**< bytes */
-	kz_layout_kind kind; /**< what numbers it has */
+	kz_layout_kind kind; /**< the kind of number */
 } kz_layout_member;
 
 /** A struct, as the host has it. */
 typedef struct kz_layout {
-	const char *type;    /**< as the source of the kernel calls it */
+	const char *type;    /**< its name in the source of the kernel */
 	size_t size;         /**< bytes */
 	size_t align;        /**< bytes */
 	const kz_layout_member *members; /**< `count` of them, borrowed */
-	size_t count;        /**< of members */
+	size_t count;        /**< number of members */
 } kz_layout;
 
 /**
- * KZ_LAYOUT(type, member, ...): describe a struct with 1 to 63 of its members, by the name that it
- * has in the program and in the source of the kernel.  A bit-field is no member that has an offset.
- * The list of members lives until the end of the enclosing block (in C++: of the full expression).
+ * KZ_LAYOUT(type, member, ...): describe a struct and 1 to 63 of its members, which have the same
+ * names in the program and in the source of the kernel.  A bit-field has no offset and cannot be a
+ * member here.  The list lives until the end of the enclosing block (in C++: of the full
+ * expression).
  */
 #ifndef __cplusplus
 #define KZ_LAYOUT(type, ...) \
@@ -79,17 +80,17 @@ typedef struct kz_layout {
 		KZ_LAYOUT_KIND(type, member)}
 
 /**
- * Compare a struct of the program with the one that a kernel's source declares under the same name:
- * its size and alignment, and of each member given the offset, the size and, for numbers, the kind.
+ * Compare a struct of the program with the struct of the same name in a kernel's source.
  *
- * The source is compiled once more for it, as kz_compile does with these options; the cache of
- * compiled images has the answer the next time.
+ * This compares the size and alignment, and for each given member the offset, the size and, for
+ * numbers, the kind.  It compiles the source once more, as kz_compile does with these options.  The
+ * cache has the answer the next time.
  *
- * @param source of the kernels; it declares the struct or includes what does.
+ * @param source of the kernels, which declares the struct or includes a header that does.
  * @param options as for kz_module_compile; NULL for the defaults.
  * @param layout KZ_LAYOUT(...), or filled in by hand where the names differ.
- * @return KZ_OK; KZ_ARGUMENT where host and device differ, with the member and both values;
- *         KZ_NOT_FOUND if the source has no such type or member; as kz_compile else.
+ * @return KZ_OK; KZ_ARGUMENT if host and device differ, with the member and both values;
+ *         KZ_NOT_FOUND if the source has no such type or member; else as kz_compile.
  */
 KZ_API KZ_NODISCARD kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	kz_layout layout, kz_error *err);

@@ -18,17 +18,17 @@ extern "C" {
 /**
  * Multiply matrices, as numpy's matmul: (..., m, k) by (..., k, n) gives (..., m, n).
  *
- * The extents before the last two broadcast.  A 1-d first operand is a row, a 1-d second one a
- * column, and the result lacks that extent.  The operands come to their common type (kz_dtype_promote);
- * products are added one after the other, in the order of k, halves as float32 that are rounded once.
- * bool gives bool: whether any pair is.
+ * The extents before the last two broadcast.  A 1-d first operand is a row, and a 1-d second one
+ * is a column; the result lacks that extent.  The operands become their common type
+ * (kz_dtype_promote). Products are added one after the other in the order of k; halves as float32,
+ * rounded once.  For bool the result is true where any pair of elements is true.
  *
  * @param a any strides.
- * @param b any strides; a row-major copy is made unless its rows have no gaps.
+ * @param b any strides; if its rows have gaps, a row-major copy is made.
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_INVALID for a 0-d operand, extents that do not fit (both shapes are shown), structs, or
- *         another device.
- * Ownership: give the result back with kz_array_release.
+ * @return KZ_OK; KZ_INVALID for a 0-d operand, structs, another device, and extents that do not
+ *         fit, with both shapes.
+ * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b,

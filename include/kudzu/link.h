@@ -18,10 +18,10 @@
  * What inputs share must be __device__ or __constant__ at file scope, declared extern where it is
  * used, and compiled with `relocatable` in the options.
  *
- * NVIDIA's nvJitLink does it where it is installed, with no device needed; else the linker that
- * is part of the device's driver, which reads no LTO-IR.  The CPU device takes PTX, so there its
- * own driver links PTX to PTX, and nvJitLink turns LTO-IR into PTX first.  PTX cannot call into
- * LTO-IR then: what LTO-IR does not use itself is left out.
+ * NVIDIA's nvJitLink links where it is installed, and needs no device.  Otherwise the linker in
+ * the device's driver does, which cannot read LTO-IR.  The CPU device takes PTX: its driver links
+ * PTX to PTX, after nvJitLink has turned LTO-IR into PTX.  Such PTX has only what the LTO-IR
+ * itself uses, so other PTX cannot call into it.
  */
 #include <kudzu/device.h>
 #include <kudzu/image.h>
@@ -38,12 +38,13 @@ typedef enum kz_linker {
 } kz_linker;
 
 /**
- * One thing to link: an image, or bytes in memory, or a file.  Bytes and files may be PTX, a cubin,
- * LTO-IR, a fat binary, an object of the host with device code in it, or a library of these (.a);
- * of a library only the members are linked that something needs; all if there is nothing else.
+ * One input of the linker: an image, bytes in memory, or a file.  Bytes and files may be PTX, a
+ * cubin, LTO-IR, a fat binary, a host object with device code, or a library of these (.a).  Of a
+ * library the linker takes only the members that something needs, or all if the library is the
+ * only input.
  */
 typedef struct kz_link_input {
-	const char *name;       /**< in messages; the path of a file if there is nothing else */
+	const char *name;       /**< in messages; without image and data, the path of a file */
 	const kz_image *image;  /**< or NULL */
 	const void *data;       /**< host memory, or NULL */
 	int64_t size;           /**< bytes of data */
@@ -54,13 +55,13 @@ typedef struct kz_link_options {
 	size_t size;              /**< sizeof(kz_link_options) */
 	const char *arch;         /**< "sm_90"; NULL: the device's */
 	int linker;               /**< a kz_linker */
-	int max_registers;        /**< of a thread; 0: no limit but the device's */
+	int max_registers;        /**< per thread; 0: only the device's limit */
 	int line_info;            /**< nonzero: keep source lines for profilers */
 	int debug;                /**< nonzero: device debugging */
-	int no_optimization;      /**< nonzero: of the code that is generated while linking */
+	int no_optimization;      /**< nonzero: do not optimize code that the linker generates */
 	int reserved_int;
-	const char *const *nvjitlink_options; /**< passed to nvJitLink as they are, last; a list
-	                                           that ends with NULL */
+	const char *const *nvjitlink_options; /**< passed to nvJitLink unchanged, last; the list
+	                                           ends with NULL */
 	void *reserved[4];
 } kz_link_options;
 
@@ -74,21 +75,24 @@ typedef struct kz_link_options {
  * Link images into one: a cubin, or PTX for the CPU device.
  *
  * @param out set to the image, NULL on failure.
- * @param dev whose architecture it is for; NULL if the options have one, then by nvJitLink.
- * @param inputs borrowed; in this order, which matters for weak symbols only.
+ * @param dev the device to link for.  NULL if the options have an architecture; then nvJitLink
+ *        links.
+ * @param inputs borrowed.  Their order matters for weak symbols only.
  * @param count at least 1.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_LINK for a symbol that is undefined, or defined twice; KZ_VERSION for an input
  *         that has nothing for the architecture, or is newer than the linker; KZ_BAD_IMAGE;
- *         KZ_NO_COMPILER if there is no linker for it; KZ_UNSUPPORTED; KZ_NOT_FOUND and KZ_IO for
+ *         KZ_NO_COMPILER without a suitable linker; KZ_UNSUPPORTED; KZ_NOT_FOUND and KZ_IO for
  *         files; KZ_INVALID; KZ_NO_MEMORY.
- * Ownership: give it back with kz_image_release.
+ * Ownership: release it with kz_image_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs,
 	int64_t count, const kz_link_options *options, kz_error *err);
 
-/** Return which linker made an image: "nvJitLink 13.0", "the driver's linker"; "" if none did.
- * Borrowed. */
+/**
+ * Return the linker that made an image, "nvJitLink 13.0", "the driver's linker"; "" if none.
+ * Borrowed.
+ */
 KZ_API const char *kz_image_linker(const kz_image *image);
 
 #ifdef __cplusplus

@@ -14,10 +14,10 @@
  *	}
  *	kz_buffer_release(buffer);
  *
- * The plain forms return when the host memory may be used again.  The _async forms need a stream,
- * return at once, and the host memory must stay as it is until the stream has passed them; they
- * overlap with other work if it is pinned (pinned.h).
- * Offsets and sizes are in bytes.
+ * The plain forms return when the program may use the host memory again.  The _async forms need a
+ * stream and return at once.  The host memory must then stay unchanged until the stream has passed
+ * the copy.  If it is pinned (pinned.h), the copy overlaps with other work.  Offsets and sizes are
+ * in bytes.
  */
 #include <kudzu/stream.h>
 
@@ -34,14 +34,16 @@ typedef struct kz_buffer kz_buffer;
  * @param size bytes, 0 allowed.
  * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY, with requested, live, reserved
  *         and free bytes in the message.
- * Ownership: give it back with kz_buffer_release.
+ * Ownership: release it with kz_buffer_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size,
 	kz_error *err);
 
 /**
- * kz_buffer_create for use in a stream: what that one, or none, used last is preferred, so that its
- * work need not wait for another's.
+ * Allocate device memory for use in a stream; as kz_buffer_create.
+ *
+ * The pool prefers memory that this stream, or none, used last, so that work need not wait for
+ * another stream.
  *
  * @param stream of `dev`, where the memory is used first; NULL for the default stream.
  */
@@ -49,37 +51,37 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create_on(kz_buffer **out, kz_device *de
 	kz_stream *stream, kz_error *err);
 
 /**
- * Make a buffer of device memory that somebody else has allocated.
+ * Make a buffer of device memory that another library has allocated.
  *
- * @param address in device memory of `dev`, as kernels see it.  Work on it that the library does not
- *        know of must be done, or the streams put behind it.
+ * @param address in device memory of `dev`, as kernels see it.  Work on it that Kudzu does not know
+ *        of must be done, or the streams must wait for it.
  * @param size bytes from there.
- * @param on_release called once, with `user`, when the last view is released and its work has
- *        passed, by the thread that releases it; may be NULL: then nothing is waited for.  Not
- *        called if this function fails.
+ * @param on_release called once, with `user`, after the last view is released and its work is done,
+ *        by the thread that releases it.  May be NULL: then the release does not wait.  Not called
+ *        if this function fails.
  * @return KZ_OK; KZ_INVALID for memory that the driver does not know, or knows as another device's;
  *         KZ_RANGE; KZ_NO_MEMORY.
- * Ownership: give the buffer back with kz_buffer_release; the memory stays the owner's.
+ * Ownership: release the buffer with kz_buffer_release.  The memory still belongs to its owner.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address,
 	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
 
 /**
- * Make a view of part of a buffer; it keeps the memory alive.
+ * Make a view of part of a buffer.  The view keeps the memory alive.
  *
- * @return KZ_OK; KZ_RANGE if it does not lie inside the buffer.
- * Ownership: give it back with kz_buffer_release.
+ * @return KZ_OK; KZ_RANGE if the part is not inside the buffer.
+ * Ownership: release it with kz_buffer_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset,
 	int64_t size, kz_error *err);
 
 /**
- * Give a buffer back.  When its last view is gone the memory returns to the pool, without waiting
- * here: other streams get it behind the work that used it.  NULL is fine.
+ * Release a buffer.  With its last view the memory returns to the pool.  This does not wait: other
+ * streams get the memory behind the work that used it.  NULL is fine.
  */
 KZ_API void kz_buffer_release(kz_buffer *buffer);
 
-/** Return the bytes of a buffer. */
+/** Return the size of a buffer in bytes. */
 KZ_API int64_t kz_buffer_size(const kz_buffer *buffer);
 
 /** Return the device address of a buffer; 0 for one of 0 bytes. */
@@ -92,12 +94,12 @@ KZ_API kz_device *kz_buffer_device(const kz_buffer *buffer);
  * Copy from the host to a buffer, behind all earlier work on it.
  *
  * @param from host memory; may be NULL if size is 0.
- * @return KZ_OK; KZ_RANGE if it does not fit behind `offset`; KZ_INVALID for NULL.
+ * @return KZ_OK; KZ_RANGE if `size` bytes do not fit from `offset` on; KZ_INVALID for NULL.
  */
 KZ_API KZ_NODISCARD kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from,
 	int64_t size, kz_error *err);
 
-/** Copy from a buffer to the host; as kz_copy_htod. */
+/** Copy from a buffer to the host, behind all earlier work on it; as kz_copy_htod. */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from,
 	int64_t offset, kz_error *err);
 
@@ -109,15 +111,24 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *fr
 KZ_API KZ_NODISCARD kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from,
 	int64_t from_offset, int64_t size, kz_error *err);
 
-/** kz_copy_htod in a stream.  Async: the host memory must stay until the stream has passed it. */
+/**
+ * Copy from the host to a buffer in a stream; as kz_copy_htod.
+ *
+ * Async: returns at once.  The host memory must stay unchanged until the stream has passed the
+ * copy.
+ */
 KZ_API KZ_NODISCARD kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from,
 	int64_t size, kz_stream *stream, kz_error *err);
 
-/** kz_copy_dtoh in a stream.  Async: the data is there when the stream has passed it. */
+/**
+ * Copy from a buffer to the host in a stream; as kz_copy_htod.
+ *
+ * Async: returns at once.  The data is complete when the stream has passed the copy.
+ */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from,
 	int64_t offset, kz_stream *stream, kz_error *err);
 
-/** kz_copy_dtod in a stream. */
+/** Copy between buffers of one device in a stream; as kz_copy_dtod. */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from,
 	int64_t from_offset, int64_t size, kz_stream *stream, kz_error *err);
 
@@ -128,9 +139,9 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
  * @param size a multiple of pattern_size.
  * @param pattern host memory, 1, 2, 4 or 8 bytes.
  * @param stream NULL for the default stream.
- * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for another pattern, or what is
- *         no multiple of it; the driver's failures.
- * Async: returns at once; the pattern was copied.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for a pattern of another
+ *         size, and for an offset or size that is no multiple of it; the driver's failures.
+ * Async: returns at once, with a copy of the pattern.
  */
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
 	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err);

@@ -3,7 +3,7 @@
 #define KUDZU_NPY_H
 
 /*
- * Arrays in numpy's files: .npy holds one, .npz several by name.
+ * Arrays in numpy's files: a .npy file holds one, a .npz file several with names.
  *
  *	if (kz_array_load(&a, dev, "in.npy", KZ_F32, &err)
  *	    || kz_array_save(a, "out.npy", &err)) {
@@ -16,10 +16,11 @@
  *	}
  *	kz_npz_close(npz);
  *
- * All versions of the format are read, of either byte order, in C and in Fortran order; what is
- * loaded is row-major and in the byte order of the machine.  What is written numpy reads on any
- * machine; bfloat16 and structs, for which it has no name, become raw elements of their size.
- * A file is written beside the old one and then renamed, so that readers find one or the other.
+ * Kudzu reads all versions of the format, in either byte order, in C and in Fortran order.  A
+ * loaded array is row-major and in the byte order of the machine.  numpy can read the files that
+ * Kudzu writes on any machine.  It has no names for bfloat16 and structs: these become raw
+ * elements of their size. A file is written beside the old one and then renamed, so readers find
+ * the old file or the new one.
  */
 #include <kudzu/array.h>
 
@@ -30,11 +31,12 @@ extern "C" {
 /**
  * Create an array from a .npy file.
  *
- * @param dtype what the elements have to be; 0 for whatever the file has.  A struct, or KZ_BF16,
- *        takes raw and structured elements of its size; 0 refuses these.
- * @return KZ_OK; KZ_NOT_FOUND or KZ_IO when the file cannot be read; KZ_INVALID when it is damaged
- *         or has other elements; KZ_UNSUPPORTED for elements that no dtype has (strings, objects,
+ * @param dtype the dtype that the elements must have; 0 for that of the file.  A struct, or
+ *        KZ_BF16, accepts raw and structured elements of its size; 0 does not.
+ * @return KZ_OK; KZ_NOT_FOUND or KZ_IO if the file cannot be read; KZ_INVALID if it is damaged or
+ *         has other elements; KZ_UNSUPPORTED for elements without a dtype (strings, objects,
  *         dates) and for more than KZ_MAX_DIMS extents; as kz_array_create.
+ * Ownership: release the array with kz_array_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path,
 	kz_dtype dtype, kz_error *err);
@@ -42,8 +44,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_load(kz_array **out, kz_device *dev, cons
 /**
  * Write an array to a .npy file.
  *
- * @return KZ_OK; KZ_IO, KZ_PERMISSION or KZ_NOT_FOUND when it cannot be written: a file of that
- *         name is then as it was.
+ * @return KZ_OK; KZ_IO, KZ_PERMISSION or KZ_NOT_FOUND if it cannot be written; an existing file is
+ *         then unchanged.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_save(kz_array *array, const char *path, kz_error *err);
 
@@ -51,12 +53,12 @@ KZ_API KZ_NODISCARD kz_status kz_array_save(kz_array *array, const char *path, k
  * Create an array from the contents of a .npy file in memory; as kz_array_load.
  *
  * @param data host memory.
- * @param size bytes at `data`; more than the array takes are no harm.
+ * @param size bytes at `data`; may be more than the array needs.
  */
 KZ_API KZ_NODISCARD kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data,
 	int64_t size, kz_dtype dtype, kz_error *err);
 
-/** Return the bytes that an array takes as a .npy file; 0 for NULL. */
+/** Return the size of an array as a .npy file in bytes; 0 for NULL. */
 KZ_API int64_t kz_npy_size(const kz_array *array);
 
 /**
@@ -74,9 +76,9 @@ typedef struct kz_npz kz_npz;
 /**
  * Open a .npz file.
  *
- * @return KZ_OK; KZ_NOT_FOUND or KZ_IO when the file cannot be read; KZ_INVALID when it is no zip
+ * @return KZ_OK; KZ_NOT_FOUND or KZ_IO if the file cannot be read; KZ_INVALID if it is no zip
  *         archive, or a damaged one.
- * Ownership: give it back with kz_npz_close.
+ * Ownership: close it with kz_npz_close.
  * Threads: one at a time.
  */
 KZ_API KZ_NODISCARD kz_status kz_npz_open(kz_npz **out, const char *path, kz_error *err);
@@ -89,23 +91,24 @@ KZ_API KZ_NODISCARD kz_status kz_npz_open(kz_npz **out, const char *path, kz_err
 KZ_API KZ_NODISCARD kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size,
 	kz_error *err);
 
-/** Close a .npz file.  NULL is fine; arrays from it live on. */
+/** Close a .npz file.  NULL is fine.  Arrays from it stay valid. */
 KZ_API void kz_npz_close(kz_npz *npz);
 
-/** Return how many arrays there are. */
+/** Return the number of arrays. */
 KZ_API int64_t kz_npz_count(const kz_npz *npz);
 
-/** Return the name of an array, from 0 in the order of the file; NULL beyond its end.  Borrowed. */
+/** Return the name of array `index`, in the order of the file; NULL beyond the last.  Borrowed. */
 KZ_API const char *kz_npz_name(const kz_npz *npz, int64_t index);
 
 /**
  * Create an array from one in the file; as kz_array_load.
  *
- * Compressed files (numpy.savez_compressed) need zlib, which is found at run time.
+ * Compressed files (numpy.savez_compressed) need zlib, which is loaded at run time.
  *
- * @param name as kz_npz_name has it, without ".npy".
- * @return also KZ_NOT_FOUND for a name that is not there; KZ_UNSUPPORTED for an encrypted or
- *         unknown kind of entry and for a compressed one without zlib.
+ * @param name as kz_npz_name returns it, without ".npy".
+ * @return as kz_array_load; also KZ_NOT_FOUND for an unknown name; KZ_UNSUPPORTED for an entry
+ *         that is encrypted or of an unknown kind, and for a compressed one without zlib.
+ * Ownership: release the array with kz_array_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev,
 	const char *name, kz_dtype dtype, kz_error *err);
@@ -120,7 +123,7 @@ typedef struct kz_npz_item {
  * Write arrays to a .npz file, uncompressed, as numpy.savez does.
  *
  * @param items `count` of them, with different names.
- * @return KZ_OK; KZ_INVALID for a name that is empty or there twice; as kz_array_save.
+ * @return KZ_OK; KZ_INVALID for an empty name or one that occurs twice; as kz_array_save.
  */
 KZ_API KZ_NODISCARD kz_status kz_npz_save(const char *path, const kz_npz_item *items,
 	int64_t count, kz_error *err);

@@ -12,15 +12,17 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * Operands are arrays and C numbers, in any mixture with at least one array.  Arrays broadcast as
- * in numpy, whatever their strides.  The operands are first brought to a common type by numpy's
- * rules (kz_dtype_promote); C numbers adapt to the arrays: 2 and 2.0 leave an array of floats one
- * of floats, 2.5 makes integers float64, and an integer that the array's type cannot hold is
- * KZ_RANGE.  Comparisons give bool.  Every operation rounds as IEEE 754 says, as if it stood alone.
+ * Operands are arrays and C numbers, at least one of them an array.  Arrays broadcast as in numpy,
+ * with any strides.  The operands first become their common type by numpy's rules
+ * (kz_dtype_promote). C numbers adapt to the arrays: with 2 or 2.0 an array of floats stays one of
+ * floats, 2.5 makes integers float64, and an integer that the array's type cannot hold is
+ * KZ_RANGE.  Comparisons give bool.  Every operation rounds as IEEE 754 says, also within an
+ * expression.
  *
- * Where numpy leaves things open: integers wrap; integer division by zero gives 0; a shift by more
- * than the width gives 0 (right, of a negative number: -1); a negative power of an integer is 0, but
- * for 1 and -1.  A float that an integer type cannot hold becomes some number.
+ * Where numpy leaves the result undefined: integers wrap; integer division by zero gives 0; a
+ * shift by the width or more gives 0, but -1 for a negative number shifted right; a negative power
+ * of an integer is 0, except for 1 and -1.  A float that an integer type cannot hold becomes an
+ * unspecified number.
  */
 #include <kudzu/kernel.h>
 
@@ -100,9 +102,9 @@ typedef enum kz_op {
 	KZ_OP_SIGMOID = 67,       /**< 1 / (1 + exp(-a)) */
 	KZ_OP_RELU = 68,          /**< max(a, 0); keeps NaN */
 	KZ_OP_HEAVISIDE = 69,
-	KZ_OP_MAXIMUM = 70,       /**< NaN if either is */
+	KZ_OP_MAXIMUM = 70,       /**< NaN if either operand is */
 	KZ_OP_MINIMUM = 71,
-	KZ_OP_FMAX = 72,          /**< the other one if one is NaN */
+	KZ_OP_FMAX = 72,          /**< the other operand if one is NaN */
 	KZ_OP_FMIN = 73,
 	KZ_OP_CLIP = 74,          /**< min(max(a, b), c) */
 	KZ_OP_WHERE = 75,         /**< a != 0 ? b : c */
@@ -123,16 +125,17 @@ typedef enum kz_op {
 	KZ_OP_INVERT = 90,
 	KZ_OP_LEFT_SHIFT = 91,
 	KZ_OP_RIGHT_SHIFT = 92,
-	KZ_OP_BITWISE_COUNT = 93  /**< how many bits of |a| are 1; a uint8 */
+	KZ_OP_BITWISE_COUNT = 93  /**< number of bits of |a| that are 1; a uint8 */
 } kz_op;
 
 /** How to apply an operation.  Initialize with KZ_OP_OPTIONS_INIT. */
 typedef struct kz_op_options {
 	size_t size;        /**< sizeof(kz_op_options) */
-	kz_array *into;     /**< where the result goes; NULL: a new array.  Its shape is the result's, its
-	                         dtype must be able to hold the result's kind (numpy's same_kind) */
+	kz_array *into;     /**< the array for the result; NULL: a new one.  Its shape must be the
+	                         result's, and its dtype must be able to hold the result's kind
+	                         (numpy's same_kind) */
 	kz_stream *stream;  /**< NULL: the device's default stream */
-	kz_dtype dtype;     /**< of the result, whatever the rules say; 0: what they say */
+	kz_dtype dtype;     /**< of the result, in place of the rules; 0: by the rules */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_op_options;
@@ -146,32 +149,35 @@ typedef struct kz_op_options {
 /**
  * Apply an operation to arrays and numbers.
  *
- * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
- *        `into` itself with its count raised.
+ * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ *        array with one more reference, and may be NULL.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...): as many operands as the operation has, at least one of them an array.
- * @return KZ_OK; KZ_INVALID for a number of operands, types, shapes, devices or a stream that do not
- *         fit, with what was found; KZ_RANGE for a number that the arrays' type cannot hold;
+ * @return KZ_OK; KZ_INVALID for a number of operands, types, shapes, devices or a stream that do
+ *         not fit, with what was found; KZ_RANGE for a number that the arrays' type cannot hold;
  *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
- * Ownership: give the result back with kz_array_release.
- * Async: returns before the work is done.  The operands may be released at once.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.  You may release the operands at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options,
 	kz_error *err, kz_args args);
 
-/** Apply an operation and put the result into an array, which may be an operand: a += b. */
+/**
+ * Apply an operation and put the result into an array, which may be an operand (a += b); as
+ * kz_apply.
+ */
 KZ_API KZ_NODISCARD kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args);
 
-/** Return the name of an operation, "add"; NULL if it is none.  Static. */
+/** Return the name of an operation, "add"; NULL for any other number.  Static. */
 KZ_API const char *kz_op_name(kz_op op);
 
-/** Return how many operands an operation takes; 0 if it is none. */
+/** Return the number of operands of an operation; 0 for any other number. */
 KZ_API int kz_op_arity(kz_op op);
 
 /**
  * Copy an array to a new one of another dtype, in the same order of axes; numpy's astype.
  *
- * Any type becomes any other: complex numbers lose their imaginary part.
+ * Every type converts to every other.  Complex numbers lose their imaginary part.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype,
 	kz_error *err);
@@ -180,7 +186,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_astype(kz_array **out, kz_array *array, k
 KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err);
 
 /**
- * Overwrite the elements of an array by those of another, broadcast to its shape: to[...] = from.
+ * Overwrite the elements of an array with those of another, broadcast to its shape: to[...] = from.
  *
  * @param to any array or view whose elements share no memory; its dtype must be able to hold
  *        `from`'s kind.  It may overlap `from`.
@@ -188,19 +194,19 @@ KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_
 KZ_API KZ_NODISCARD kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err);
 
 /**
- * Overwrite every element of an array by one value: to[...] = value.
+ * Overwrite every element of an array with one value: to[...] = value.
  *
- * @param value a number, KZ_ARG(2.5), or the bytes of an element, KZ_VALUE(point), as structs need it.
+ * @param value a number, KZ_ARG(2.5), or for structs the bytes of an element, KZ_VALUE(point).
  */
 KZ_API KZ_NODISCARD kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err);
 
-/** How many kernels the library generated for a device. */
+/** The number of kernels that the library generated for a device. */
 typedef struct kz_kernel_stats {
 	int64_t compiled_count; /**< compiled, each for one operation, types and class of layout */
-	int64_t hit_count;      /**< found, because an earlier call had compiled them */
+	int64_t hit_count;      /**< found, because an earlier call compiled them */
 } kz_kernel_stats;
 
-/** Report the kernels that were generated for a device; nothing happens without `out`. */
+/** Report the kernels that were generated for a device; nothing happens if `out` is NULL. */
 KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 #define KUDZU_PREPROCESSOR_H
 
 /*
- * What KZ_ARGS, KZ_SHAPE and KZ_LAYOUT need from the C preprocessor, in strict C11: count up to 64
- * arguments, tell none from one, apply a macro to each.  Not an interface of its own.
+ * Macros for KZ_ARGS, KZ_SHAPE and KZ_LAYOUT, in strict C11: count up to 64 arguments, tell none
+ * from one, apply a macro to each.  Programs should not use them.
  */
 #define KZ_PP_CAT(a, b) KZ_PP_CAT_(a, b)
 #define KZ_PP_CAT_(a, b) a##b

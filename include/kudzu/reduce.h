@@ -13,12 +13,12 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * Elements are combined by fixed trees that depend on shapes and strides alone: the result has the
- * same bits in every run and on every device.  Their rounding errors are at most those of numpy's
- * pairwise sums; float16 and bfloat16 are added as float32 and rounded once.
+ * Elements are combined in fixed trees that depend only on shapes and strides, so the result has
+ * the same bits in every run and on every device.  Rounding errors are at most those of numpy's
+ * pairwise sums.  float16 and bfloat16 are added as float32 and rounded once.
  *
- * Without elements the sum is 0, the product 1, any 0, all 1, a mean or variance NaN; extremes are
- * refused.
+ * Without elements the sum is 0, the product 1, any 0, all 1, a mean or variance NaN.  An extreme
+ * without elements is KZ_INVALID.
  */
 #include <kudzu/ops.h>
 
@@ -30,10 +30,10 @@ extern "C" {
 typedef enum kz_reduce_op {
 	KZ_REDUCE_SUM = 1,            /**< integers and bool: int64 or uint64, which wrap */
 	KZ_REDUCE_PROD = 2,
-	KZ_REDUCE_MIN = 3,            /**< NaN if any element is; not of complex numbers */
+	KZ_REDUCE_MIN = 3,            /**< NaN if any element is; not for complex numbers */
 	KZ_REDUCE_MAX = 4,
-	KZ_REDUCE_ARGMIN = 5,         /**< int64: the row-major index among the elements that are
-	                                   reduced, of the first NaN or else the first smallest */
+	KZ_REDUCE_ARGMIN = 5,         /**< int64: the row-major index, among the elements that are
+	                                   reduced, of the first NaN, else of the first smallest */
 	KZ_REDUCE_ARGMAX = 6,
 	KZ_REDUCE_ANY = 7,            /**< bool; NaN counts as true */
 	KZ_REDUCE_ALL = 8,
@@ -44,19 +44,19 @@ typedef enum kz_reduce_op {
 	KZ_REDUCE_COUNT_NONZERO = 13, /**< int64 */
 	KZ_REDUCE_NANSUM = 14,        /**< NaN counts as 0 */
 	KZ_REDUCE_NANPROD = 15,       /**< NaN counts as 1 */
-	KZ_REDUCE_NANMIN = 16,        /**< without NaN, unless there is nothing else */
+	KZ_REDUCE_NANMIN = 16,        /**< ignores NaN, unless all elements are NaN */
 	KZ_REDUCE_NANMAX = 17
 } kz_reduce_op;
 
 /** How to reduce.  Initialize with KZ_REDUCE_OPTIONS_INIT. */
 typedef struct kz_reduce_options {
 	size_t size;        /**< sizeof(kz_reduce_options) */
-	kz_array *into;     /**< where the result goes; NULL: a new array.  Its shape is the result's, its
-	                         dtype must be able to hold the result's kind */
+	kz_array *into;     /**< the array for the result; NULL: a new one.  Its shape must be the
+	                         result's, and its dtype must be able to hold the result's kind */
 	kz_stream *stream;  /**< NULL: the device's default stream */
-	kz_dtype dtype;     /**< that elements become first, and the result has; 0: what the rules say.
-	                         Not for extremes, any, all, counts */
-	int32_t keepdims;   /**< 1: axes that are reduced stay, with extent 1 */
+	kz_dtype dtype;     /**< of the result; elements are converted to it first.  0: by the
+	                         rules.  Not for extremes, any, all, counts */
+	int32_t keepdims;   /**< 1: reduced axes stay, with extent 1 */
 	double ddof;        /**< variances divide by the number of elements minus this */
 	void *reserved[4];
 } kz_reduce_options;
@@ -70,51 +70,51 @@ typedef struct kz_reduce_options {
 /**
  * Reduce an array along axes.
  *
- * @param out set to the result, NULL on failure.  May be NULL if options say `into`; else it is then
- *        `into` itself with its count raised.
+ * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ *        array with one more reference, and may be NULL.
  * @param array of any strides.
  * @param axes KZ_AXES(0, -1), KZ_ALL_AXES for a 0-d result, KZ_AXES() for none.
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for one that is named
- *         twice, for a dtype that the reduction is not for, for extremes of no elements, for `into`
- *         or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
- * Ownership: give the result back with kz_array_release.
- * Async: returns before the work is done.  The array may be released at once.
+ * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for an axis that is
+ *         named twice, a dtype that the reduction does not accept, extremes of no elements, and
+ *         `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.  You may release the array at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array,
 	kz_axes axes, const kz_reduce_options *options, kz_error *err);
 
 /**
- * Reduce all elements to one number, on the host.
+ * Reduce all elements to one number in host memory.
  *
- * On a GPU it takes less time than kz_reduce and kz_array_get: the kernel writes to pinned memory, and
- * no copy follows it.
+ * On a GPU this takes less time than kz_reduce and kz_array_get: the kernel writes to pinned
+ * memory, and no copy follows.
  *
- * @param host set to the result: of the dtype that kz_reduce gives it.
- * @param size bytes at `host`: those of one element of that dtype.
+ * @param host set to the result, which has the dtype that kz_reduce gives it; unchanged on failure.
+ * @param size bytes at `host`; must be the size of that dtype.
  * @param array of any strides and shape.
  * @param options NULL for the defaults; without `into`.
- * @return KZ_OK; KZ_RANGE for a size that is not the dtype's; else as kz_reduce.  `host` is left alone on
- *         failure.
+ * @return KZ_OK; KZ_RANGE for another size; else as kz_reduce.
+ * Async: waits for the result.
  */
 KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op,
 	kz_array *array, const kz_reduce_options *options, kz_error *err);
 
-/** Return the name of a reduction, "sum"; NULL if it is none.  Static. */
+/** Return the name of a reduction, "sum"; NULL for any other number.  Static. */
 KZ_API const char *kz_reduce_name(kz_reduce_op op);
 
 /**
- * Add the products of elements: of two 1-d arrays of one length.
+ * Add the products of the elements of two 1-d arrays of one length.
  *
- * The result is 0-d; its dtype is that of the sum of the common type, so that products of small
- * integers are added as int64 or uint64 (numpy's wrap).  Products are not stored anywhere.
+ * The result is 0-d.  Its dtype is that of a sum of the common type, so products of small integers
+ * are added as int64 or uint64 (in numpy they wrap).  The products themselves are not stored.
  *
- * @param options NULL for the defaults; dtype is what elements become first.
+ * @param options NULL for the defaults.  Elements are converted to their dtype first.
  */
 KZ_API KZ_NODISCARD kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b,
 	const kz_op_options *options, kz_error *err);
 
-/** Add the products of elements of two arrays of one shape, those of `a` conjugated; as kz_dot. */
+/** Add the products of the elements of two arrays of one shape, with `a` conjugated; as kz_dot. */
 KZ_API KZ_NODISCARD kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b,
 	const kz_op_options *options, kz_error *err);
 

@@ -3,7 +3,8 @@
 #define KUDZU_SHAPE_H
 
 /*
- * The extents of arrays, and lists of their axes: plain values, checked where they are used.
+ * The extents of arrays, and lists of axes.  Both are plain values; functions that use them check
+ * them.
  *
  *	kz_shape both;
  *	kz_shape_broadcast(&both, KZ_SHAPE(4, 1), KZ_SHAPE(3), &err);    (4, 3)
@@ -16,14 +17,14 @@
 
 /** The extents of an array, outermost first. */
 typedef struct kz_shape {
-	int64_t ndim;              /**< how many extents; 0 for a single element */
-	int64_t dims[KZ_MAX_DIMS]; /**< the extents; those from ndim on are not looked at */
+	int64_t ndim;              /**< number of extents; 0 for a single element */
+	int64_t dims[KZ_MAX_DIMS]; /**< the extents; those from ndim on are ignored */
 } kz_shape;
 
 /**
  * Make a shape: KZ_SHAPE(4, 4), KZ_SHAPE(n), KZ_SHAPE() for a 0-d array.
  *
- * Extents convert to int64_t.  More than KZ_MAX_DIMS do not compile.
+ * Extents convert to int64_t.  More than KZ_MAX_DIMS of them do not compile.
  */
 #ifdef __cplusplus
 #define KZ_SHAPE(...) kz_shape_capture(__VA_ARGS__)
@@ -45,14 +46,14 @@ constexpr kz_shape kz_shape_capture(T... dims)
 
 /** A list of axes.  Negative ones count from the end: -1 is the last, innermost one. */
 typedef struct kz_axes {
-	int64_t count;              /**< how many; -1 stands for all axes, in order */
-	int64_t items[KZ_MAX_DIMS]; /**< the axes; those from count on are not looked at */
+	int64_t count;              /**< number of axes; -1 stands for all axes, in order */
+	int64_t items[KZ_MAX_DIMS]; /**< the axes; those from count on are ignored */
 } kz_axes;
 
 /**
- * Make a list of axes: KZ_AXES(0, -1); KZ_AXES() has none; KZ_ALL_AXES all that there are.
+ * Make a list of axes: KZ_AXES(0, -1).  KZ_AXES() has none, and KZ_ALL_AXES has all.
  *
- * More than KZ_MAX_DIMS do not compile.
+ * More than KZ_MAX_DIMS of them do not compile.
  */
 #ifdef __cplusplus
 #define KZ_AXES(...) kz_axes_capture(__VA_ARGS__)
@@ -78,8 +79,9 @@ extern "C" {
 #endif
 
 /**
- * Make a shape from a list, for callers without the macro.  A bad one (ndim out of range, or above 0
- * with dims NULL) is refused where it is used.
+ * Make a shape from a list, for callers without the macro.
+ *
+ * A function that uses a bad shape (ndim out of range, or above 0 with dims NULL) refuses it.
  */
 KZ_API kz_shape kz_shape_from(const int64_t *dims, int64_t ndim);
 
@@ -87,11 +89,12 @@ KZ_API kz_shape kz_shape_from(const int64_t *dims, int64_t ndim);
 KZ_API kz_axes kz_axes_from(const int64_t *items, int64_t count);
 
 /**
- * Find the shape that two shapes broadcast to: extents are compared from the last one on, and where
- * one is 1 or missing the other one holds.
+ * Find the shape to which two shapes broadcast.
  *
- * @param out set to the shape; one of no extents on failure.
- * @return KZ_OK; KZ_INVALID when extents differ and none of them is 1, or for a bad shape.
+ * Extents are compared from the last one on.  If one is 1 or missing, the result has the other one.
+ *
+ * @param out set to the shape; on failure to a shape without extents.
+ * @return KZ_OK; KZ_INVALID if two extents differ and neither is 1, and for a bad shape.
  */
 KZ_API KZ_NODISCARD kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b,
 	kz_error *err);

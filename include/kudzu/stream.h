@@ -12,11 +12,12 @@
  *	kz_event_elapsed_ms(&ms, start, stop, &err);
  *
  * Order between streams: everything that touches one buffer or array happens in the order of the
- * calls, whichever streams they name; the library makes the later stream wait for the earlier one
- * by an event.  Work that shares no buffer is free to overlap.
+ * calls, whichever streams they name.  The library makes the later stream wait for the earlier one
+ * by an event.  Work that shares no buffer may overlap.
  *
- * On the CPU device it is the same: streams are queues, whose work threads of the driver do beside the
- * program.  Only where nothing is queued and the work is short may a call do it before it returns.
+ * The same holds on the CPU device: streams are queues, and threads of the driver do their work
+ * beside the program.  If nothing is queued and the work is short, a call may do it before it
+ * returns.
  */
 #include <kudzu/device.h>
 
@@ -30,14 +31,14 @@ typedef struct kz_event kz_event;
 /**
  * Create a stream.
  *
- * @param priority 0 for the usual one; lower numbers are more urgent, clamped to what there is.
- * Ownership: give it back with kz_stream_release.
+ * @param priority 0 is the default; lower numbers are more urgent.  Clamped to the device's range.
+ * Ownership: release it with kz_stream_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority,
 	kz_error *err);
 
 /**
- * Give a stream back.  Work in flight goes on; the default stream and NULL are left alone.
+ * Release a stream.  Work in flight goes on.  Nothing happens for the default stream and NULL.
  */
 KZ_API void kz_stream_release(kz_stream *stream);
 
@@ -58,10 +59,9 @@ KZ_API KZ_NODISCARD kz_status kz_stream_synchronize(kz_stream *stream, kz_error 
 KZ_API KZ_NODISCARD kz_status kz_stream_query(kz_stream *stream, kz_error *err);
 
 /**
- * Let all later work in a stream wait for an event.
+ * Make all later work in a stream wait for an event.
  *
- * @param event of the same or another device of the same driver; one that was never recorded is no
- *        wait.
+ * @param event of any device of the same driver.  One that was never recorded causes no wait.
  * Async: returns at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err);
@@ -69,17 +69,17 @@ KZ_API KZ_NODISCARD kz_status kz_stream_wait(kz_stream *stream, kz_event *event,
 /**
  * Create an event that measures time.
  *
- * Ownership: give it back with kz_event_release.
+ * Ownership: release it with kz_event_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err);
 
-/** Give an event back.  NULL is fine. */
+/** Release an event.  NULL is fine. */
 KZ_API void kz_event_release(kz_event *event);
 
 /**
  * Mark this point of a stream.
  *
- * @param stream NULL for the default stream of the event's device; else one of that device.
+ * @param stream of the event's device; NULL for its default stream.
  * Async: returns at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err);
@@ -95,7 +95,7 @@ KZ_API KZ_NODISCARD kz_status kz_event_query(kz_event *event, kz_error *err);
  *
  * @param out milliseconds.
  * @return KZ_OK; KZ_NOT_READY while either is still in flight; KZ_INVALID if one was never recorded
- *         or they are of two devices.
+ *         or they belong to two devices.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop,
 	kz_error *err);

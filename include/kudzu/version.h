@@ -3,21 +3,23 @@
 #define KUDZU_VERSION_H
 
 /*
- * Which version this is, and what the declarations of all headers have in front.
+ * The version of the library, and the macros that stand in front of all declarations.
  */
 #include <stddef.h>
 
-/** The version of these headers, which the Makefile reads from here: other numbers, other ABI. */
+/**
+ * The major version of these headers.  Another one has another ABI.  The Makefile reads it here.
+ */
 #define KZ_VERSION_MAJOR 0
-/** What is new since the major one; while that is 0, another ABI, too. */
+/** The minor version: new features.  While the major one is 0, another one has another ABI, too. */
 #define KZ_VERSION_MINOR 1
-/** What was repaired since the minor one. */
+/** The patch version: repairs only. */
 #define KZ_VERSION_PATCH 0
 
-/** Marks what the shared library exports. */
+/** Marks a function that the shared library exports. */
 #if defined(__GNUC__)
 #define KZ_API __attribute__((visibility("default")))
-/** Warns of calls whose status nobody looks at. */
+/** Makes the compiler warn of calls whose status nobody reads. */
 #define KZ_NODISCARD __attribute__((warn_unused_result))
 #else
 #define KZ_API
@@ -25,8 +27,8 @@
 #endif
 
 /**
- * Marks functions that are written in the headers.  Programs compile them as part of their own; the
- * library has each under its name too, for callers that have no compiler (ffi.h).
+ * Marks a function that a header defines.  A program compiles it as its own code.  The library
+ * exports it, too, for callers that have no C compiler (ffi.h).
  */
 #if defined(__cplusplus)
 #define KZ_INLINE inline

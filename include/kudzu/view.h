@@ -3,7 +3,7 @@
 #define KUDZU_VIEW_H
 
 /*
- * Views: other looks at an array's memory.
+ * Views: arrays that share the memory of another array.
  *
  *	kz_array *odd = NULL, *columns = NULL;
  *	if (kz_array_slice(&odd, a, KZ_AT(KZ_SLICE(1, KZ_OMIT, 2), -1), &err)    a[1::2, -1]
@@ -13,12 +13,14 @@
  *	kz_array_release(odd);
  *	kz_array_release(columns);
  *
- * A view shares its array's memory and keeps it alive; nothing is copied, unless it is said below, and
- * what is written to one is seen in the other.  All work as numpy's functions of the same names.  Each fails with KZ_RANGE
- * for an axis that the array does not have, naming it and the shape; with KZ_INVALID for NULL and
- * for lists that are no shape or name an axis twice; and with KZ_NO_MEMORY.  *out is NULL then.
+ * A view shares its array's memory and keeps it alive.  Only the functions that say so copy.  A
+ * write to one array is visible in the other.  Each function works as numpy's of the same name.
  *
- * Ownership: give every view back with kz_array_release.
+ * Each returns KZ_RANGE for an axis that the array does not have, with the axis and the shape;
+ * KZ_INVALID for NULL, for a bad shape and for a list that names an axis twice; and KZ_NO_MEMORY.
+ * On failure *out is NULL.
+ *
+ * Ownership: release every view with kz_array_release.
  */
 #include <kudzu/array.h>
 
@@ -29,24 +31,24 @@ extern "C" {
 
 /* Slices */
 
-/** In a slice, for a bound that is left out, as in a[:3] and a[::-1]. */
+/** The value of a bound that a slice leaves out, as in a[:3] and a[::-1]. */
 #define KZ_OMIT INT64_MIN
 
-/** What a kz_slice says of an axis.  The numbers never change. */
+/** What a kz_slice does with an axis.  The numbers never change. */
 typedef enum kz_slice_kind {
 	KZ_SLICE_NONE = 0,
-	KZ_SLICE_RANGE = 1,    /**< the elements from start to before stop, by step */
-	KZ_SLICE_INDEX = 2,    /**< the one at start; the axis goes away */
-	KZ_SLICE_NEWAXIS = 3,  /**< no axis of the array: a new one of extent 1 */
-	KZ_SLICE_ELLIPSIS = 4  /**< as many whole axes as are not named; once at most */
+	KZ_SLICE_RANGE = 1,    /**< takes the elements from start to before stop, by step */
+	KZ_SLICE_INDEX = 2,    /**< takes the element at start, and drops the axis */
+	KZ_SLICE_NEWAXIS = 3,  /**< adds a new axis of extent 1 */
+	KZ_SLICE_ELLIPSIS = 4  /**< takes all axes that the list does not name; at most once */
 } kz_slice_kind;
 
-/** What to take of one axis.  Negative bounds count from its end. */
+/** What to take of one axis.  Negative bounds count from the end of the axis. */
 typedef struct kz_slice {
 	int32_t kind;     /**< kz_slice_kind */
 	int32_t reserved;
-	int64_t start;    /**< the first index, or the only one; KZ_OMIT: the end where `step` begins */
-	int64_t stop;     /**< the first index behind; KZ_OMIT: the other end */
+	int64_t start;    /**< the first or only index; KZ_OMIT: the end where `step` begins */
+	int64_t stop;     /**< the first index that is not taken; KZ_OMIT: to the other end */
 	int64_t step;     /**< not 0 */
 } kz_slice;
 
@@ -63,13 +65,13 @@ KZ_INLINE kz_slice kz_slice_make(kz_slice_kind kind, int64_t start, int64_t stop
 	return slice;
 }
 
-/** Make start:stop:step of Python; KZ_SLICE. */
+/** Make Python's start:stop:step, as KZ_SLICE does. */
 KZ_INLINE kz_slice kz_slice_range(int64_t start, int64_t stop, int64_t step)
 {
 	return kz_slice_make(KZ_SLICE_RANGE, start, stop, step);
 }
 
-/** Make one index, whose axis goes; KZ_INDEX. */
+/** Make an index, which drops its axis, as KZ_INDEX does. */
 KZ_INLINE kz_slice kz_slice_index(int64_t index)
 {
 	return kz_slice_make(KZ_SLICE_INDEX, index, 0, 0);
@@ -87,11 +89,11 @@ KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 #define KZ_SLICE_3(start, stop, step) kz_slice_range(start, stop, step)
 /** A whole axis, ":". */
 #define KZ_ALL kz_slice_range(KZ_OMIT, KZ_OMIT, 1)
-/** One index; in KZ_AT an integer alone says the same. */
+/** One index.  In KZ_AT an integer alone means the same. */
 #define KZ_INDEX(index) kz_slice_index(index)
 /** A new axis of extent 1. */
 #define KZ_NEWAXIS kz_slice_make(KZ_SLICE_NEWAXIS, 0, 0, 0)
-/** All axes that are not named, "...". */
+/** All axes that the list does not name, "...". */
 #define KZ_ELLIPSIS kz_slice_make(KZ_SLICE_ELLIPSIS, 0, 0, 0)
 
 /**
@@ -116,22 +118,22 @@ KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 /**
  * Take part of an array, as a[...] does in Python.
  *
- * @param at KZ_AT(...); axes that it does not name, from the last named one on, stay whole.
- * @return KZ_OK; KZ_RANGE for an index beyond its axis (bounds of ranges are clipped instead);
+ * @param at KZ_AT(...).  Axes behind the last one that it names stay whole.
+ * @return KZ_OK; KZ_RANGE for an index beyond its axis (the bounds of ranges are clipped instead);
  *         KZ_INVALID for a step of 0, more entries than axes, or a second ellipsis.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_slice(kz_array **out, kz_array *array, kz_slices at,
 	kz_error *err);
 
-/* Parts of the array's memory, as they are */
+/* Views of the memory */
 
 /**
- * Make a view of an array's memory.
+ * Make a view with any shape and strides.
  *
  * @param shape of the view.
  * @param strides bytes for each extent; NULL for row-major.
  * @param offset bytes from the first element of `array` to the first of the view; may be negative.
- * @return KZ_OK; KZ_RANGE if any element would lie outside the array's buffer.
+ * @return KZ_OK; KZ_RANGE if an element would be outside the array's buffer.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape,
 	const int64_t *strides, int64_t offset, kz_error *err);
@@ -139,25 +141,30 @@ KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_
 /**
  * View the bytes as elements of another type.
  *
- * Of another size, they must be in a last axis without gaps, which gets longer or shorter.
+ * If the new type has another size, the last axis must be without gaps.  It becomes longer or
+ * shorter.
  *
- * @return KZ_OK; KZ_INVALID for a bad dtype, where the last axis has gaps or is no multiple of the
- *         new size, and where elements would not be at multiples of their size, as devices need it.
+ * @return KZ_OK; KZ_INVALID for a bad dtype, for a last axis that has gaps or is no multiple of
+ *         the new size, and for elements that would not be at multiples of their size, as devices
+ *         need it.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype,
 	kz_error *err);
 
-/** View the real parts of complex numbers, as floats or doubles; all of any other array. */
+/** View the real parts of complex numbers, as floats or doubles.  Other arrays are viewed whole. */
 KZ_API KZ_NODISCARD kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err);
 
-/** View the imaginary parts of complex numbers; of any other array, create zeros. */
+/**
+ * View the imaginary parts of complex numbers.  For other arrays this creates an array of zeros.
+ */
 KZ_API KZ_NODISCARD kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err);
 
 /**
- * Repeat an array along axes of extent 1, and along new ones before its own, up to a shape.
+ * Repeat an array along axes of extent 1, and along new axes before its own, up to a shape.
  *
- * @return KZ_OK; KZ_INVALID when the shapes do not fit, naming both; KZ_RANGE when the size overflows.
- *         The elements of the view share memory, so kz_array_set refuses it.
+ * The elements of the view share memory, so kz_array_set refuses it.
+ *
+ * @return KZ_OK; KZ_INVALID if the shapes do not fit, with both; KZ_RANGE if the size overflows.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_broadcast_to(kz_array **out, kz_array *array, kz_shape shape,
 	kz_error *err);
@@ -165,47 +172,47 @@ KZ_API KZ_NODISCARD kz_status kz_array_broadcast_to(kz_array **out, kz_array *ar
 /**
  * Split an array into equal parts along an axis.
  *
- * @param out room for `count` views.
- * @return KZ_OK; KZ_INVALID when `count` is below 1 or does not divide the extent.  On failure all
- *         of `out` is NULL.
+ * @param out an array of `count` views; all NULL on failure.
+ * @return KZ_OK; KZ_INVALID if `count` is below 1 or does not divide the extent.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array,
 	int64_t axis, kz_error *err);
 
-/** Split as numpy's array_split does: where the parts cannot be equal, the first ones get one more. */
+/** Split as numpy's array_split does: if the parts cannot be equal, the first ones get one more. */
 KZ_API KZ_NODISCARD kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array,
 	int64_t axis, kz_error *err);
 
 /**
  * Split an array before indexes of an axis.
  *
- * @param indexes the bounds between the parts, negative ones from the end; clipped as in slices.
- * @param index_count how many; count - 1.
+ * @param indexes the bounds between the parts; negative ones count from the end; clipped as in
+ *        slices.
+ * @param index_count number of indexes; count - 1.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array,
 	int64_t axis, const int64_t *indexes, int64_t index_count, kz_error *err);
 
 /**
- * Give the elements, in their order, another shape: a view where the strides allow one, else a copy.
+ * Give the elements another shape, in their order: a view where the strides allow one, else a copy.
  *
- * @param shape of as many elements; one extent may be -1 and is what the others leave.
- * @return KZ_OK; KZ_INVALID for another number of elements, naming both shapes; what kz_array_assign
- *         returns, where it copies.
- * Async: a copy is on its way when this returns.
+ * @param shape with the same number of elements.  One extent may be -1: it follows from the others.
+ * @return KZ_OK; KZ_INVALID for another number of elements, with both shapes; where it copies, as
+ *         kz_array_assign.
+ * Async: returns before a copy is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape,
 	kz_error *err);
 
-/** Put the elements in one axis; as kz_array_reshape. */
+/** Give the elements a shape of one axis; as kz_array_reshape. */
 KZ_API KZ_NODISCARD kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err);
 
-/** Do what kz_array_reshape does if it takes no copy; KZ_INVALID if it does. */
+/** Do what kz_array_reshape does without a copy; KZ_INVALID if it would need one. */
 KZ_API KZ_NODISCARD kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 	kz_error *err);
 
 /**
- * Have the elements row-major without gaps, as kernels like them: the array itself, its count raised,
- * if it is; else a copy.
+ * Get the elements in row-major order without gaps, as kernels expect them: the array itself with
+ * one more reference if it is such, else a copy.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err);
 
@@ -214,7 +221,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_contiguous(kz_array **out, kz_array *arra
 /**
  * Put the axes in another order.
  *
- * @param order each of the array's axes once; KZ_AXES() reverses them: the matrix transpose.
+ * @param order each of the array's axes once.  KZ_AXES() reverses them, which transposes a matrix.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_transpose(kz_array **out, kz_array *array, kz_axes order,
 	kz_error *err);
@@ -223,31 +230,38 @@ KZ_API KZ_NODISCARD kz_status kz_array_transpose(kz_array **out, kz_array *array
 KZ_API KZ_NODISCARD kz_status kz_array_swapaxes(kz_array **out, kz_array *array, int64_t a,
 	int64_t b, kz_error *err);
 
-/** Move axes to other places, as many as there are in `from` and `to`; the others keep their order. */
+/** Move the axes `from` to the places `to`.  The other axes keep their order. */
 KZ_API KZ_NODISCARD kz_status kz_array_moveaxis(kz_array **out, kz_array *array, kz_axes from,
 	kz_axes to, kz_error *err);
 
-/** Reverse the elements along axes; KZ_ALL_AXES for all. */
+/** Reverse the elements along axes. */
 KZ_API KZ_NODISCARD kz_status kz_array_flip(kz_array **out, kz_array *array, kz_axes axes,
 	kz_error *err);
 
 /**
  * Drop axes of extent 1.
  *
- * @param axes KZ_ALL_AXES drops those that have it; of a list each must: KZ_INVALID if not.
+ * @param axes KZ_ALL_AXES drops all axes of extent 1.  In a list each axis must have it, else
+ *        KZ_INVALID.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_squeeze(kz_array **out, kz_array *array, kz_axes axes,
 	kz_error *err);
 
-/** Add axes of extent 1. @param axes where they are in the result. */
+/**
+ * Add axes of extent 1.
+ *
+ * @param axes their places in the result.
+ */
 KZ_API KZ_NODISCARD kz_status kz_array_expand(kz_array **out, kz_array *array, kz_axes axes,
 	kz_error *err);
 
 /**
  * View the elements whose indexes along two axes differ by `offset`.
  *
+ * The diagonal becomes the last axis of the view, in place of both.
+ *
  * @param offset index along `b` less index along `a`: 0 for the main diagonal.
- * @return KZ_OK; KZ_INVALID if a and b are one axis.  The diagonal is the last axis, in place of both.
+ * @return KZ_OK; KZ_INVALID if a and b are the same axis.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_diagonal(kz_array **out, kz_array *array, int64_t offset,
 	int64_t a, int64_t b, kz_error *err);
