@@ -42,7 +42,6 @@ enum {
 	NAME_SIZE = HASH_TEXT_SIZE + 4,
 };
 #define DEFAULT_SIZE_MAX (INT64_C(1) << 30)
-#define ENTRY_MAX (INT64_C(1) << 30)
 #define LOCK_NAME "lock"
 #define MAGIC "KUDZU\r\n" /* with its zero */
 
@@ -66,7 +65,7 @@ struct store_head {
 	uint32_t zero;
 	uint64_t key_size;
 	uint64_t value_size;
-	struct hash hash; /* of all before it, the key and the value */
+	struct hash hash; /* see store_hash */
 };
 
 /* Opening */
@@ -228,54 +227,59 @@ static bool store_is_entry_name(const char *name)
 		&& name[DIGITS + 3] <= '9';
 }
 
-static struct hash store_hash(const struct store_head *head, const struct iovec *parts, int count)
+/* The hash in a head.  The key is in it by its own hash, which whoever asks for an entry has. */
+static struct hash store_hash(const struct store_head *head, struct hash key, const void *value)
 {
 	struct hash_state state;
 	hash_begin(&state);
 	hash_add(&state, head, offsetof(struct store_head, hash));
-	for (int i = 0; i < count; i++) {
-		hash_add(&state, parts[i].iov_base, parts[i].iov_len);
-	}
+	hash_add(&state, &key, sizeof(key));
+	hash_add(&state, value, head->value_size);
 	return hash_end(&state);
 }
 
-/* Reading */
-
-/* The head of a file; false if it is none for a file of this size. */
-static bool store_read_head(struct store_head *head, int fd, int64_t file_size)
+/* It is one, for a file of this size, which is no less than its own. */
+static bool store_check_head(const struct store_head *head, int64_t file_size)
 {
-	if (file_size < (int64_t)sizeof(*head) || file_size > ENTRY_MAX
-		|| pread(fd, head, sizeof(*head), 0) != sizeof(*head)) {
-		return false;
-	}
 	uint64_t rest = (uint64_t)file_size - sizeof(*head);
 	return memcmp(head->magic, MAGIC, sizeof(head->magic)) == 0 && head->version == VERSION
 		&& head->zero == 0 && head->key_size <= rest
 		&& head->value_size == rest - head->key_size;
 }
 
-/* `key` and `value` have room for what the head says. */
-static enum store_result store_read(const struct store_head *head, int fd, char *key, char *value,
-	const struct store_key *wanted)
+/* Reading */
+
+static bool store_key_equal(const struct store_key *key, const char *bytes)
 {
-	struct iovec parts[] = {{key, head->key_size}, {value, head->value_size}};
-	if (preadv(fd, parts, 2, sizeof(*head)) != (ssize_t)(head->key_size + head->value_size)) {
+	bool equal = true;
+	for (int i = 0; i < STORE_PIECES && equal; i++) {
+		size_t size = key->pieces[i].size;
+		equal = size == 0 || memcmp(bytes, key->pieces[i].data, size) == 0;
+		bytes += size;
+	}
+	return equal;
+}
+
+/* `key` and `value` have room for all that comes after the head, if the key is as long as that. */
+static enum store_result store_read(int fd, int64_t file_size, const struct store_key *wanted,
+	char *key, char *value)
+{
+	struct store_head head;
+	size_t size = (size_t)file_size - sizeof(head) - wanted->size;
+	struct iovec parts[] = {{&head, sizeof(head)}, {key, wanted->size}, {value, size}};
+	if (preadv(fd, parts, 3, 0) != file_size) {
 		return STORE_FAILED;
 	}
-	if (!hash_equal(head->hash, store_hash(head, parts, 2))) {
+	if (!store_check_head(&head, file_size)) {
 		return STORE_DAMAGED;
 	}
-	if (head->key_size != wanted->size) {
+	if (head.key_size != wanted->size) {
 		return STORE_OTHER_KEY;
 	}
-	for (int i = 0; i < STORE_PIECES; i++) {
-		if (wanted->pieces[i].size > 0
-			&& memcmp(key, wanted->pieces[i].data, wanted->pieces[i].size) != 0) {
-			return STORE_OTHER_KEY;
-		}
-		key += wanted->pieces[i].size;
-	}
-	return STORE_HIT;
+	bool equal = store_key_equal(wanted, key);
+	struct hash key_hash = equal ? wanted->hash : hash_of(key, wanted->size);
+	return !hash_equal(head.hash, store_hash(&head, key_hash, value)) ? STORE_DAMAGED
+		: equal ? STORE_HIT : STORE_OTHER_KEY;
 }
 
 /* What it means that there is no such file to read. */
@@ -301,7 +305,6 @@ static enum store_result store_load(struct store *store, const struct store_key 
 	char **value, size_t *size)
 {
 	char name[NAME_SIZE];
-	struct store_head head;
 	struct stat st;
 	int folder = store_enter(store, STORE_FOLDER_READ);
 	store_name(name, wanted->hash);
@@ -311,16 +314,17 @@ static enum store_result store_load(struct store *store, const struct store_key 
 		return store_off(store) ? STORE_IS_OFF : store_open_result(errno);
 	}
 	enum store_result result = STORE_DAMAGED;
-	if (store_read_head(&head, fd, st.st_size)) {
-		char *key = mem_alloc(head.key_size + 1);
-		*size = head.value_size;
+	const int64_t least = (int64_t)(sizeof(struct store_head) + wanted->size);
+	if (st.st_size >= least && st.st_size <= store->size_max / 2) {
+		char *key = mem_alloc(wanted->size + 1);
+		*size = (size_t)(st.st_size - least);
 		*value = mem_alloc(*size + 1);
 		result = STORE_FAILED;
 		errno = ENOMEM;
 		if (key && *value) {
 			mem_expect(*value, *size);
 			(*value)[*size] = '\0';
-			result = store_read(&head, fd, key, *value, wanted);
+			result = store_read(fd, st.st_size, wanted, key, *value);
 		}
 		mem_free(key);
 	}
@@ -482,7 +486,7 @@ static bool store_save(struct store *store, const struct store_key *key, const v
 	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
 	char name[NAME_SIZE];
 	size_t total;
-	if (!size_add(&total, sizeof(head) + key->size, size) || total > ENTRY_MAX
+	if (!size_add(&total, sizeof(head) + key->size, size) || total > INT32_MAX
 		|| (int64_t)total > store->size_max / 2) {
 		errno = EFBIG;
 		return false;
@@ -492,7 +496,7 @@ static bool store_save(struct store *store, const struct store_key *key, const v
 	}
 	parts[STORE_PIECES + 1] = (struct iovec){(void *)value, size};
 	memcpy(head.magic, MAGIC, sizeof(head.magic));
-	head.hash = store_hash(&head, parts + 1, countof(parts) - 1);
+	head.hash = store_hash(&head, key->hash, value);
 	store_name(name, key->hash);
 	int folder = store_enter(store, STORE_FOLDER_MAKE);
 	bool ok = folder >= 0 && store_make_room(store, folder, (int64_t)total)
@@ -536,7 +540,9 @@ static bool store_show(void *arg, int folder, const char *name)
 	struct stat st;
 	bool going = true;
 	int fd = store_is_entry_name(name) ? store_folder_file(folder, name, O_RDONLY, &st) : -1;
-	if (fd >= 0 && store_read_head(&head, fd, st.st_size)) {
+	if (fd >= 0 && st.st_size >= (off_t)sizeof(head)
+		&& pread(fd, &head, sizeof(head), 0) == sizeof(head)
+		&& store_check_head(&head, st.st_size)) {
 		char *key = mem_alloc(head.key_size + 1);
 		if (key && pread(fd, key, head.key_size, sizeof(head)) == (ssize_t)head.key_size) {
 			struct store_entry entry = {key, head.key_size, (int64_t)head.value_size,
