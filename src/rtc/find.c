@@ -47,12 +47,12 @@ void find_note(struct find *find, const char *path, const char *why)
 }
 
 /* Whether the search is over, by success or for want of memory. */
-static bool is_done(const struct find *find)
+static bool find_is_done(const struct find *find)
 {
 	return find->found || find->no_memory || find->log.failed;
 }
 
-static void try_library(struct find *find, const char *path)
+static void find_try_library(struct find *find, const char *path)
 {
 	char why[512];
 	if (find->look_only) {
@@ -73,18 +73,18 @@ static void try_library(struct find *find, const char *path)
 
 /* The libraries of one folder that may be it, best first: libnvrtc.so.13 before .12 before none;
  * NVIDIA's other build, libnvrtc.alt.so, does not match. */
-static int version_compare(const void *a, const void *b)
+static int find_compare_versions(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)b, *(const char *const *)a);
 }
 
-static void newest_first(glob_t *found)
+static void find_newest_first(glob_t *found)
 {
-	qsort(found->gl_pathv, found->gl_pathc, sizeof(*found->gl_pathv), version_compare);
+	qsort(found->gl_pathv, found->gl_pathc, sizeof(*found->gl_pathv), find_compare_versions);
 }
 
 /* Try the libraries that match a pattern, newest first. */
-static void try_pattern(struct find *find, const char *pattern)
+static void find_try_pattern(struct find *find, const char *pattern)
 {
 	glob_t found = {0};
 	int result = glob(pattern, 0, NULL, &found);
@@ -93,16 +93,16 @@ static void try_pattern(struct find *find, const char *pattern)
 	} else if (result != 0) {
 		find_note(find, pattern, "no such file");
 	} else {
-		newest_first(&found);
-		for (size_t i = 0; i < found.gl_pathc && !is_done(find); i++) {
-			try_library(find, found.gl_pathv[i]);
+		find_newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !find_is_done(find); i++) {
+			find_try_library(find, found.gl_pathv[i]);
 		}
 	}
 	globfree(&found);
 }
 
 /* A path as a pattern that matches it alone. */
-static void add_escaped(struct str *out, const char *path)
+static void find_add_escaped(struct str *out, const char *path)
 {
 	for (; *path; path++) {
 		str_add(out, strchr("*?[\\", *path) ? "\\" : "");
@@ -111,16 +111,16 @@ static void add_escaped(struct str *out, const char *path)
 }
 
 /* Try each place, a pattern, below a root, a path. */
-static void try_root(struct find *find, const char *root, const char *const *places)
+static void find_try_root(struct find *find, const char *root, const char *const *places)
 {
-	for (; *places && !is_done(find); places++) {
+	for (; *places && !find_is_done(find); places++) {
 		struct str pattern = STR_INIT;
-		add_escaped(&pattern, root);
+		find_add_escaped(&pattern, root);
 		str_addf(&pattern, "%s/%s*", *places, find->what->file);
 		if (pattern.failed) {
 			find->no_memory = true;
 		} else {
-			try_pattern(find, pattern.data);
+			find_try_pattern(find, pattern.data);
 		}
 		str_free(&pattern);
 	}
@@ -129,46 +129,46 @@ static void try_root(struct find *find, const char *root, const char *const *pla
 void find_in(struct find *find, const char *named)
 {
 	if (file_is_folder(named)) {
-		try_root(find, named, named_places);
+		find_try_root(find, named, named_places);
 	} else {
-		try_library(find, named);
+		find_try_library(find, named);
 	}
 }
 
-static void try_toolkits(struct find *find)
+static void find_try_toolkits(struct find *find)
 {
 	const char *const variables[] = {"CUDA_PATH", "CUDA_HOME"};
-	for (size_t i = 0; i < countof(variables) && !is_done(find); i++) {
+	for (size_t i = 0; i < countof(variables) && !find_is_done(find); i++) {
 		const char *root = env_get(variables[i]);
 		if (root && root[0]) {
-			try_root(find, root, toolkit_places);
+			find_try_root(find, root, toolkit_places);
 		}
 	}
-	if (!is_done(find)) {
-		try_root(find, "/usr/local/cuda", toolkit_places);
+	if (!find_is_done(find)) {
+		find_try_root(find, "/usr/local/cuda", toolkit_places);
 	}
 	glob_t found = {0};
-	if (!is_done(find) && glob("/usr/local/cuda-*", 0, NULL, &found) == 0) {
-		newest_first(&found);
-		for (size_t i = 0; i < found.gl_pathc && !is_done(find); i++) {
-			try_root(find, found.gl_pathv[i], toolkit_places);
+	if (!find_is_done(find) && glob("/usr/local/cuda-*", 0, NULL, &found) == 0) {
+		find_newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !find_is_done(find); i++) {
+			find_try_root(find, found.gl_pathv[i], toolkit_places);
 		}
 	}
 	globfree(&found);
 }
 
-static void try_wheels(struct find *find)
+static void find_try_wheels(struct find *find)
 {
 	static const struct {
 		const char *variable;
 		const char *below;
 	} environments[] = {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}};
-	for (size_t i = 0; i < countof(environments) && !is_done(find); i++) {
+	for (size_t i = 0; i < countof(environments) && !find_is_done(find); i++) {
 		const char *folder = env_get(environments[i].variable);
 		char root[PATH_MAX];
 		if (folder && folder[0]) {
 			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
-			try_root(find, root, environment_places);
+			find_try_root(find, root, environment_places);
 		}
 	}
 }
@@ -181,12 +181,12 @@ void find_library(struct find *find)
 		find_in(find, named);
 		return;
 	}
-	try_toolkits(find);
-	if (!is_done(find)) {
-		try_wheels(find);
+	find_try_toolkits(find);
+	if (!find_is_done(find)) {
+		find_try_wheels(find);
 	}
-	for (const char *const *name = find->what->sonames; *name && !is_done(find); name++) {
-		try_library(find, *name);
+	for (const char *const *name = find->what->sonames; *name && !find_is_done(find); name++) {
+		find_try_library(find, *name);
 	}
 }
 

@@ -67,7 +67,7 @@ static const struct find_what what = {
 };
 
 /* Look beside the NVRTC that the user names, unless nvJitLink is named itself. */
-static void find_beside_nvrtc(struct find *find)
+static void nvjitlink_look_beside_nvrtc(struct find *find)
 {
 	const char *named = env_get(what.variable);
 	const char *nvrtc = env_get("KUDZU_NVRTC");
@@ -92,7 +92,7 @@ static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 	}
 	kz_status st = KZ_OK;
 	str_add(&find.log, "nvJitLink was looked for in:\n");
-	find_beside_nvrtc(&find);
+	nvjitlink_look_beside_nvrtc(&find);
 	if (!find.found && !find.no_memory) {
 		find_library(&find);
 	}

@@ -68,13 +68,13 @@ static void nvrtc_free(struct nvrtc *nvrtc)
 	}
 }
 
-static int int_compare(const void *a, const void *b)
+static int nvrtc_compare_archs(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
 
 /* Older libraries cannot say what they support: the table stays empty. */
-static void ask_archs(struct nvrtc *nvrtc)
+static void nvrtc_ask_archs(struct nvrtc *nvrtc)
 {
 	int count = 0;
 	if (nvrtc->GetNumSupportedArchs && nvrtc->GetSupportedArchs
@@ -82,12 +82,12 @@ static void ask_archs(struct nvrtc *nvrtc)
 	    && (size_t)count <= countof(nvrtc->archs)
 	    && nvrtc->GetSupportedArchs(nvrtc->archs) == 0) {
 		nvrtc->arch_count = count;
-		qsort(nvrtc->archs, (size_t)count, sizeof(nvrtc->archs[0]), int_compare);
+		qsort(nvrtc->archs, (size_t)count, sizeof(nvrtc->archs[0]), nvrtc_compare_archs);
 	}
 }
 
 /* Load the builtins from beside a library; they are named by the exact version. */
-static bool builtins_beside(struct find *find, struct nvrtc *nvrtc, const char *library)
+static bool nvrtc_builtins_beside(struct find *find, struct nvrtc *nvrtc, const char *library)
 {
 	char name[64];
 	char why[512];
@@ -109,7 +109,7 @@ static bool builtins_beside(struct find *find, struct nvrtc *nvrtc, const char *
 
 /* What the library at `path` is, where it lies and where its links lead.  Without builtins here
  * libnvrtc may still find them by itself; else the first compile will say so. */
-static void look_at_library(struct find *find, struct candidate *candidate, const char *path)
+static void nvrtc_look_at_library(struct find *find, struct candidate *candidate, const char *path)
 {
 	struct nvrtc *nvrtc = candidate->nvrtc;
 	candidate->real_path = dl_path((const void *)(uintptr_t)nvrtc->Version);
@@ -119,13 +119,13 @@ static void look_at_library(struct find *find, struct candidate *candidate, cons
 		find->no_memory = true;
 		return;
 	}
-	ask_archs(nvrtc);
-	if (!builtins_beside(find, nvrtc, nvrtc->path) && !find->no_memory) {
-		builtins_beside(find, nvrtc, candidate->real_path);
+	nvrtc_ask_archs(nvrtc);
+	if (!nvrtc_builtins_beside(find, nvrtc, nvrtc->path) && !find->no_memory) {
+		nvrtc_builtins_beside(find, nvrtc, candidate->real_path);
 	}
 }
 
-static bool take_library(struct find *find, void *object, const char *path)
+static bool nvrtc_take_library(struct find *find, void *object, const char *path)
 {
 	struct candidate *candidate = find->arg;
 	struct nvrtc *nvrtc = candidate->nvrtc;
@@ -138,18 +138,18 @@ static bool take_library(struct find *find, void *object, const char *path)
 		find_note(find, path, "nvrtcVersion fails");
 		return false;
 	}
-	look_at_library(find, candidate, path);
+	nvrtc_look_at_library(find, candidate, path);
 	return true;
 }
 
 static const char *const sonames[] = {
 	"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL,
 };
-static const struct find_what what = {"libnvrtc.so", "KUDZU_NVRTC", sonames, take_library};
+static const struct find_what what = {"libnvrtc.so", "KUDZU_NVRTC", sonames, nvrtc_take_library};
 
 /* Toolkits have several names for one folder: that it is known takes less to see than where its links
  * lead. */
-static bool has_include(const struct nvrtc *nvrtc, const char *folder)
+static bool nvrtc_has_include(const struct nvrtc *nvrtc, const char *folder)
 {
 	bool has = false;
 	for (size_t i = 0; i < nvrtc->include_count && !has; i++) {
@@ -158,10 +158,10 @@ static bool has_include(const struct nvrtc *nvrtc, const char *folder)
 	return has;
 }
 
-static bool add_include(struct nvrtc *nvrtc, const char *folder)
+static bool nvrtc_add_include(struct nvrtc *nvrtc, const char *folder)
 {
 	char real[PATH_MAX];
-	if (has_include(nvrtc, folder) || !realpath(folder, real)) {
+	if (nvrtc_has_include(nvrtc, folder) || !realpath(folder, real)) {
 		return true;
 	}
 	char **grown = mem_realloc(nvrtc->include_dirs,
@@ -178,7 +178,7 @@ static bool add_include(struct nvrtc *nvrtc, const char *folder)
 }
 
 /* A folder counts if something of CUDA is in it: /usr/include alone would do harm. */
-static bool add_cuda_include(struct nvrtc *nvrtc, const char *folder)
+static bool nvrtc_add_cuda_include(struct nvrtc *nvrtc, const char *folder)
 {
 	static const char *const marks[] = {
 		"cuda_fp16.h", "cooperative_groups.h", "curand_kernel.h", "cuda/std/cstdint",
@@ -189,7 +189,7 @@ static bool add_cuda_include(struct nvrtc *nvrtc, const char *folder)
 	for (size_t i = file_is_folder(folder) ? 0 : countof(marks);
 	     i < countof(marks) && ok && !marked; i++) {
 		char *path = file_join(folder, marks[i]);
-		ok = path != NULL;
+		ok = path;
 		marked = path && file_is_regular(path);
 		mem_free(path);
 	}
@@ -197,22 +197,22 @@ static bool add_cuda_include(struct nvrtc *nvrtc, const char *folder)
 		return ok;
 	}
 	char *cccl = file_join(folder, "cccl");
-	ok = cccl && add_include(nvrtc, folder)
-	     && (!file_is_folder(cccl) || add_include(nvrtc, cccl));
+	ok = cccl && nvrtc_add_include(nvrtc, folder)
+	     && (!file_is_folder(cccl) || nvrtc_add_include(nvrtc, cccl));
 	mem_free(cccl);
 	return ok;
 }
 
 /* KUDZU_CUDA_INCLUDE is a list of folders, as PATH is; they are taken as they are. */
-static bool add_named_includes(struct nvrtc *nvrtc, const char *list)
+static bool nvrtc_add_named_includes(struct nvrtc *nvrtc, const char *list)
 {
 	bool ok = true;
 	while (*list && ok) {
 		size_t len = strcspn(list, ":");
 		char *folder = mem_strndup(list, len);
 		char *cccl = folder ? file_join(folder, "cccl") : NULL;
-		ok = cccl && (len == 0 || add_include(nvrtc, folder))
-		     && (!file_is_folder(cccl) || add_include(nvrtc, cccl));
+		ok = cccl && (len == 0 || nvrtc_add_include(nvrtc, folder))
+		     && (!file_is_folder(cccl) || nvrtc_add_include(nvrtc, cccl));
 		mem_free(cccl);
 		mem_free(folder);
 		list += len + (list[len] == ':');
@@ -222,20 +222,20 @@ static bool add_named_includes(struct nvrtc *nvrtc, const char *list)
 
 /* Seen from the folder of a library: a toolkit, an environment, the wheels beside it, or Debian's
  * /usr/lib/x86_64-linux-gnu. */
-static bool find_includes_from(struct nvrtc *nvrtc, const char *library)
+static bool nvrtc_find_includes_from(struct nvrtc *nvrtc, const char *library)
 {
 	static const char *const places[] = {
 		"../include", "../targets/" FIND_TARGET "/include", "../../cuda_runtime/include",
 		"../../cuda_cccl/include", "../../curand/include", "../../include",
 	};
 	char *folder = file_folder(library);
-	bool ok = folder != NULL;
+	bool ok = folder;
 	for (size_t i = 0; i < countof(places) && ok; i++) {
 		if (i + 1 == countof(places) && nvrtc->include_count > 0) {
 			break;
 		}
 		char *place = file_join(folder, places[i]);
-		ok = place && add_cuda_include(nvrtc, place);
+		ok = place && nvrtc_add_cuda_include(nvrtc, place);
 		mem_free(place);
 	}
 	mem_free(folder);
@@ -244,20 +244,20 @@ static bool find_includes_from(struct nvrtc *nvrtc, const char *library)
 
 /* They are beside the library as a rule, else where its links lead, which takes a look at each name on
  * the way. */
-static bool find_includes(struct nvrtc *nvrtc)
+static bool nvrtc_find_includes(struct nvrtc *nvrtc)
 {
 	char real[PATH_MAX];
 	const char *named = env_get("KUDZU_CUDA_INCLUDE");
 	if (named && named[0]) {
-		return add_named_includes(nvrtc, named);
+		return nvrtc_add_named_includes(nvrtc, named);
 	}
-	return find_includes_from(nvrtc, nvrtc->path)
+	return nvrtc_find_includes_from(nvrtc, nvrtc->path)
 	       && (nvrtc->include_count > 0 || !realpath(nvrtc->path, real)
-		   || find_includes_from(nvrtc, real));
+		   || nvrtc_find_includes_from(nvrtc, real));
 }
 
 /* The number in cuda.h: 13000 is 13.0.  Looked for by line, for the file is a megabyte. */
-static int header_number(const char *path)
+static int nvrtc_header_number(const char *path)
 {
 	static const char define[] = "#define CUDA_VERSION ";
 	int number = 0;
@@ -274,11 +274,11 @@ static int header_number(const char *path)
 	return number;
 }
 
-static bool find_header_version(struct nvrtc *nvrtc)
+static bool nvrtc_find_header_version(struct nvrtc *nvrtc)
 {
 	for (size_t i = 0; i < nvrtc->include_count; i++) {
 		char *path = file_join(nvrtc->include_dirs[i], "cuda.h");
-		int number = path ? header_number(path) : 0;
+		int number = path ? nvrtc_header_number(path) : 0;
 		mem_free(path);
 		if (!path) {
 			return false;
@@ -287,7 +287,7 @@ static bool find_header_version(struct nvrtc *nvrtc)
 			char text[32];
 			snprintf(text, sizeof(text), "%d.%d", number / 1000, number % 1000 / 10);
 			nvrtc->header_version = mem_strdup(text);
-			return nvrtc->header_version != NULL;
+			return nvrtc->header_version;
 		}
 	}
 	return true;
@@ -300,24 +300,24 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	if (!candidate.nvrtc) {
 		return error_no_memory(err);
 	}
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 	str_add(&find.log, "NVRTC was looked for in:\n");
 	find_library(&find);
 	find.no_memory |= find.log.failed;
 	if (find.found && !find.no_memory
-	    && (!find_includes(candidate.nvrtc)
-		|| !find_header_version(candidate.nvrtc))) {
+	    && (!nvrtc_find_includes(candidate.nvrtc)
+		|| !nvrtc_find_header_version(candidate.nvrtc))) {
 		find.no_memory = true;
 	}
 	if (find.found && !find.no_memory) {
 		*out = candidate.nvrtc;
 	} else {
-		status = find_failed(&find, "NVRTC", "runtime compiler", hint_missing, err);
+		st = find_failed(&find, "NVRTC", "runtime compiler", hint_missing, err);
 		nvrtc_free(candidate.nvrtc);
 	}
 	str_free(&find.log);
 	mem_free(candidate.real_path);
-	return status;
+	return st;
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -337,7 +337,7 @@ bool nvrtc_locate(struct nvrtc_place *out)
 	struct find find = {.what = &what, .look_only = true, .log = STR_INIT};
 	find_library(&find);
 	nvrtc.path = find.path;
-	bool ok = find.path && !find.no_memory && find_includes(&nvrtc);
+	bool ok = find.path && !find.no_memory && nvrtc_find_includes(&nvrtc);
 	*out = (struct nvrtc_place){nvrtc.path, nvrtc.include_dirs, nvrtc.include_count};
 	if (!ok) {
 		nvrtc_place_free(out);
@@ -358,13 +358,13 @@ void nvrtc_place_free(struct nvrtc_place *place)
 
 kz_status nvrtc_open(const struct nvrtc **out, kz_error *err)
 {
-	kz_status status = KZ_OK;
+	kz_status st = KZ_OK;
 
 	pthread_mutex_lock(&mutex);
 	if (!loaded) {
-		status = nvrtc_load(&loaded, err);
+		st = nvrtc_load(&loaded, err);
 	}
 	*out = loaded;
 	pthread_mutex_unlock(&mutex);
-	return status;
+	return st;
 }
