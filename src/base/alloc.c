@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap, with a hook for tests.  `passes` counts down with every request while it is armed; the
- * request that finds it at zero fails, and disarms it.  `room` is what requests may still take.
+ * The heap, with two hooks by which tests let requests fail.  While `passes` is not negative, each
+ * request counts it down; the one that finds zero fails and disarms it.  `room` is how many bytes
+ * requests may still take.
  */
 #include "base/alloc.h"
 

@@ -15,13 +15,14 @@ char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t len);
 void mem_free(void *memory);
 
-/* All of it is written next: much that is new comes as pages in one call, in two thirds of the time. */
+/* Say that all of this memory is written next.  The kernel then maps many new pages in one call,
+ * which is faster than a page fault for each. */
 void mem_expect(void *memory, size_t size);
 
 /* Tests: let n requests pass, fail the one after them, then pass again; negative: never fail. */
 void mem_fail_after(long n);
-/* Tests: let requests of so many bytes in all pass, whatever is given back meanwhile, and fail what
- * goes beyond; negative: no bound. */
+/* Tests: let requests of so many bytes in all pass and fail what goes beyond; memory that is freed
+ * does not count back.  Negative: no bound. */
 void mem_fail_beyond(long bytes);
 /* Tests: whether a request has failed since the last call of either. */
 bool mem_has_failed(void);

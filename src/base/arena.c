@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first block is small: clearing a big one is what an arena of a few things would cost most. */
+/* The first block is small, for most arenas hold little and all of a block is cleared. */
 enum { ARENA_ALIGN = 16, ARENA_BLOCK = 16384, ARENA_FIRST = ARENA_BLOCK / 4 };
 
 struct arena_block {
@@ -120,7 +120,7 @@ struct arena_mark arena_mark(const struct arena *arena)
 	return (struct arena_mark){head, head ? head->next : NULL, head ? head->used : 0};
 }
 
-/* Free the blocks from *at up to `end`, but for one that can be the spare one. */
+/* Free the blocks from *at up to `end`.  One of the usual size is kept as the spare block. */
 static void arena_free_until(
 	struct arena *arena, struct arena_block **at, const struct arena_block *end)
 {
@@ -137,7 +137,8 @@ static void arena_free_until(
 	}
 }
 
-/* New blocks are in front of the old head, and large ones behind whichever was the head then. */
+/* Blocks that were added since the mark stand in front of its head; large ones stand right
+ * behind the block that was the head at that time. */
 void arena_reset(struct arena *arena, const struct arena_mark *mark)
 {
 	struct arena_block *head = mark->head;

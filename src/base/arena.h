@@ -7,7 +7,7 @@
 
 struct arena {
 	struct arena_block *head;
-	struct arena_block *spare; /* cleared: for who resets an arena again and again */
+	struct arena_block *spare; /* a cleared block for the next request */
 };
 
 #define ARENA_INIT                                                                                 \
@@ -21,7 +21,7 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3);
 void arena_free(struct arena *arena);
 
-/* What has been allocated so far, and back to it: all since then is freed. */
+/* arena_mark notes what has been allocated so far.  arena_reset frees all that came after it. */
 struct arena_mark {
 	struct arena_block *head, *next;
 	size_t used;

@@ -18,8 +18,8 @@ static inline unsigned cores_available(void)
 	return count > 0 ? (unsigned)count : 1;
 }
 
-/* As the C library knows: to ask the processor takes microseconds in a virtual machine, and what
- * compilers have for it asks in every process that loads the library. */
+/* The C library knows the answer already.  CPUID is slow in a virtual machine, and the builtins of
+ * compilers run it in every process that loads the library. */
 static inline bool cores_have_avx2(void)
 {
 #ifdef CPU_FEATURE_ACTIVE

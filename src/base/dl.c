@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared objects found at run time.  RTLD_LOCAL: what we load must not answer for others. */
+/* Shared objects found at run time.  They are opened with RTLD_LOCAL, so that their symbols do
+ * not take the place of other libraries'. */
 #include "base/dl.h"
 
 #include "base/alloc.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The program is the first object; one that needs no loader has none. */
+/* The first object is the program; it names a loader unless it was linked with -static. */
 static int dl_needs_loader(struct dl_phdr_info *info, size_t info_size, void *data)
 {
 	(void)info_size;
@@ -24,8 +25,8 @@ static int dl_needs_loader(struct dl_phdr_info *info, size_t info_size, void *da
 }
 
 /*
- * A program that was linked with -static has a C library inside, and what it loads brings another
- * one, which is not set up: the objects that we load crash while they are loaded.
+ * A program that was linked with -static has a C library inside.  An object that it loads brings a
+ * second one, which nobody sets up, and crashes while it is loaded.
  */
 static bool dl_is_static_program(void)
 {
@@ -61,8 +62,8 @@ void dl_close(void *object)
 	}
 }
 
-/* Whether an object has an address.  dl_iterate_phdr calls what asks this for every object, until that
- * returns 1. */
+/* Whether an object holds an address.  dl_iterate_phdr calls its callback for one object after
+ * the other until the callback returns 1. */
 static bool dl_holds(const struct dl_phdr_info *info, uintptr_t address)
 {
 	bool is_here = false;
@@ -74,7 +75,8 @@ static bool dl_holds(const struct dl_phdr_info *info, uintptr_t address)
 	return is_here;
 }
 
-/* The loader knows the program by no name, and argv[0] need not be a path: ask the kernel. */
+/* The loader has no name for the program, and argv[0] need not be a path, so the kernel is
+ * asked. */
 static char *dl_program_path(void)
 {
 	char path[PATH_MAX];
@@ -99,7 +101,7 @@ static int dl_search_name(struct dl_phdr_info *info, size_t info_size, void *dat
 	return is_here;
 }
 
-/* Not by dladdr, which looks through all symbols of the object for the one that is nearest. */
+/* dladdr would search all symbols of the object for the nearest one. */
 char *dl_path(const void *address)
 {
 	char path[PATH_MAX];
@@ -164,7 +166,7 @@ size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address)
 	return search.size;
 }
 
-/* An object file, and its first bytes, where all that is looked for lies as a rule. */
+/* An object file and its first bytes, which usually have all that is looked for. */
 struct object_file {
 	int fd;
 	size_t size; /* of `first` */

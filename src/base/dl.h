@@ -10,21 +10,21 @@ void *dl_open(const char *path, char *why, size_t why_size);
 /* The address of a symbol, NULL if the object lacks it. */
 void *dl_symbol(void *object, const char *name);
 void dl_close(void *object); /* NULL is fine */
-/* The absolute path of the object, or program, that holds an address; freed with mem_free, NULL if
- * unknown. */
+/* The absolute path of the library or program that holds an address, freed with mem_free; NULL
+ * if it is not known. */
 char *dl_path(const void *address);
 
 /*
- * The GNU build id of the object, or program, that holds an address: other code has another one.
- * Its size, at most DL_BUILD_ID_SIZE; 0 if there is none.
+ * The GNU build id of the library or program that holds an address.  Different code has a different
+ * id.  Returns its size, at most DL_BUILD_ID_SIZE; 0 if there is none.
  */
 #define DL_BUILD_ID_SIZE 64
 size_t dl_build_id(uint8_t out[DL_BUILD_ID_SIZE], const void *address);
-/* The same of a file, which is not loaded; 0 also if it cannot be read. */
+/* The build id of a file, which is not loaded; 0 also if the file cannot be read. */
 size_t dl_file_id(uint8_t out[DL_BUILD_ID_SIZE], const char *path);
 
-/* Fill a table of function pointers: one row per symbol, `slot` is an offset in the table.  A
- * missing symbol leaves NULL; the first missing one that is needed is returned, else NULL. */
+/* Fill a table of function pointers.  Each row is a symbol and its offset in the table.  A
+ * symbol that is missing leaves NULL.  Returns the first missing symbol that is needed, or NULL. */
 struct dl_row {
 	const char *symbol;
 	size_t slot;

@@ -5,15 +5,15 @@
 /*
  * Environment variables, read safely.
  *
- * Whoever starts a program chooses its environment.  A privileged program has rights that its caller
- * lacks: it is setuid, setgid or has file capabilities.  In such a program no variable may say what is
- * loaded, read or written, so here all of them are unset.  No other file of the library or the driver
- * calls getenv; .ci/check-env sees to that.
+ * Whoever starts a program chooses its environment.  A privileged program has rights that its
+ * caller lacks: it is setuid, setgid or has file capabilities.  In such a program no variable may
+ * say what is loaded, read or written, so here all of them are unset.  No other file of the library
+ * or the driver calls getenv; .ci/check-env sees to that.
  */
 #include "base/common.h"
 
-/* Whether the kernel gave this process rights that its caller lacks (AT_SECURE).  The kernel decides
- * when the program starts; what the process does to its ids later changes nothing. */
+/* Whether the kernel gave this process rights that its caller lacks (AT_SECURE).  The kernel
+ * decides when the program starts; what the process does to its ids later changes nothing. */
 bool env_is_privileged(void);
 
 /* The value of a variable; NULL if it is not set or the process is privileged. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fill in a kz_error.  Everything goes through error_fill, which keeps the first failure and makes
- * the message one line of whole UTF-8 characters, whatever a name or a path in it contains.
+ * Fill in a kz_error.  The first failure is kept.  Its message is one line of whole UTF-8
+ * characters, whatever a name or a path in it contains.
  */
 #include "base/error.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Cut a message that did not fit before a character, and say so. */
+/* End a message that did not fit with "...", and do not cut through a character. */
 static void error_cut_message(char *message, size_t size)
 {
 	size_t end = size - sizeof("...");
@@ -35,7 +35,7 @@ static void error_write_message(char *message, size_t size, const char *format, 
 	}
 }
 
-/* `err` is clean; everything but the message. */
+/* Set all of a clean error but its message. */
 static void error_fill(kz_error *err, kz_status status, kz_domain domain, int code,
 	const char *name, const char *call, uint32_t flags)
 {

@@ -4,8 +4,8 @@
 
 /*
  * Fill in a kz_error.  Each function returns the status that it was given, so that a failing call
- * can end with `return error_set(err, KZ_INVALID, "...")`.  err may be NULL; an error that already
- * says something keeps it: the first failure wins.
+ * can end with `return error_set(err, KZ_INVALID, "...")`.  err may be NULL.  The first failure
+ * wins: an error that already has one keeps it.
  */
 #include "base/common.h"
 
@@ -30,9 +30,9 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
 	printf_like(8, 9);
 
 /*
- * Add to the failure that was just set.  Since the first failure wins, call these only through a
- * kz_error that this very call found clean: `bool mine = error_is_clean(err);` before, then
- * `if (mine) error_add_...`.  error_take_log takes a text from mem_alloc, whatever happens.
+ * Add to the failure that was just set.  The error may hold an earlier failure, to which nothing
+ * may be added: ask `bool mine = error_is_clean(err);` before, then `if (mine) error_add_...`.
+ * error_take_log owns its text, which comes from mem_alloc, in any case.
  */
 bool error_is_clean(const kz_error *err); /* false for NULL */
 void error_add_hint(kz_error *err, const char *hint);

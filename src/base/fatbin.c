@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fat binaries.  One is a header and a list of entries, each with a header of its own that says
- * what it is (PTX, a cubin, LTO code), for which architecture, and how it is compressed: not at
- * all, with LZ4, or, by nvcc since 12.4, with Zstandard, whose library is opened when the first
- * such entry comes.
+ * Fat binaries.  A fat binary is a header and a list of entries.  The header of an entry says what
+ * it is (PTX, a cubin, LTO code), for which architecture, and how it is compressed: not at all,
+ * with LZ4 or, since nvcc 12.4, with Zstandard.  libzstd is opened when the first such entry comes.
  *
- * NVIDIA does not document the format; this is what the fatbinary of CUDA 13 writes.  Nothing in
- * the headers is believed: sizes are checked against what holds them.
+ * NVIDIA does not document the format; this is what fatbinary of CUDA 13 writes.  Headers are not
+ * trusted: each size is checked against what holds it.
  */
 #include "base/fatbin.h"
 
@@ -48,7 +47,7 @@ struct entry_header {
 	uint32_t name_size;
 	uint64_t flags;
 	uint64_t reserved;
-	uint64_t text_size;       /* when it is not compressed any more */
+	uint64_t text_size;       /* after decompression */
 };
 _Static_assert(sizeof(struct entry_header) == 64, "as fatbinary writes it");
 

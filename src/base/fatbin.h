@@ -28,7 +28,7 @@ enum fatbin_result {
 struct fatbin {
 	const uint8_t *next;   /* the next entry; at the end, what follows the fat binary */
 	size_t left;           /* bytes of entries */
-	char why[256];         /* the reason of what is neither OK nor END */
+	char why[256];         /* the reason for a result other than OK and END */
 };
 
 struct fatbin_entry {
@@ -39,7 +39,7 @@ struct fatbin_entry {
 	const uint8_t *data;   /* as it is stored */
 	size_t size;
 	size_t used;           /* of that, compressed bytes */
-	size_t text_size;      /* when it is not compressed any more */
+	size_t text_size;      /* after decompression */
 	bool has_lz4;
 	bool has_zstd;
 };

@@ -73,7 +73,7 @@ kz_status file_read(char **data, size_t *size, const char *path, kz_error *err)
 
 /* Replacing */
 
-/* Nobody else makes the same name: processes differ in the first number, calls in the second. */
+/* The name is unique: processes differ in the first number, calls of one process in the second. */
 static char *file_temporary_name(const char *path)
 {
 	static atomic_uint calls;

@@ -10,10 +10,10 @@
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err);
 
 /*
- * Replace a file in one step: what is added goes to a file beside it, which takes its name at the
- * end.  So a reader finds the old one or the new one, whole, and a failure leaves the old one.
- * After file_begin has succeeded one of file_commit and file_abandon must end it; a commit that
- * fails has ended it, too.
+ * Replace a file in one step.  What is added goes to a second file beside it, which is renamed at
+ * the end.  So a reader finds the old file or the new one, whole, and a failure leaves the old one.
+ * After file_begin has succeeded, call file_commit or file_abandon once; a commit that fails
+ * abandons.
  */
 struct file_writer {
 	int fd;
@@ -28,7 +28,7 @@ void file_abandon(struct file_writer *file);
 
 bool file_is_regular(const char *path);
 bool file_is_folder(const char *path);
-/* Whether two names lead to one file or folder, which is there. */
+/* Whether two names lead to the same file or folder; false if there is none. */
 bool file_is_same(const char *one, const char *other);
 /* "folder/name", freed with mem_free; NULL when memory runs out. */
 char *file_join(const char *folder, const char *name);

@@ -22,7 +22,8 @@ static uint64_t map_mix(uint64_t hash, uint64_t bytes)
 	return hash ^ hash >> 32;
 }
 
-/* The keys are short names: eight bytes at a time, and what is left as two pieces that may overlap. */
+/* Keys are short names.  They are read eight bytes at a time, and the rest as two pieces that may
+ * overlap. */
 static uint64_t map_hash(const char *key, size_t len)
 {
 	uint64_t hash = map_mix(0, len), bytes;

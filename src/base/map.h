@@ -20,8 +20,8 @@ void *map_get(const struct map *map, const char *key); /* NULL if it is not ther
 void *map_getn(const struct map *map, const char *key, size_t len);
 /* Add or replace; the value is not NULL.  False when memory runs out. */
 bool map_put(struct map *map, const char *key, void *value);
-/* Forget all keys, and keep the memory for others.  False where it is not worth that: there is
- * none, or as much as takes long to clear. */
+/* Forget all keys and keep the memory for the next ones.  False, and nothing is changed, if
+ * there is no memory, or so much that clearing it would take long. */
 bool map_clear(struct map *map);
 void map_free(struct map *map); /* the slots, not the keys and values */
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Twice as much as before, or some more than a long text needs: twice that would be new pages.  Apart,
- * for most that is added fits. */
+/* Double the memory, or take an eighth more than a long text needs, whichever is more.  It is
+ * not inlined, because most text fits. */
 __attribute__((noinline)) static bool str_grow(struct str *s, size_t need)
 {
 	size_t cap, twice;
@@ -72,7 +72,7 @@ void str_addf(struct str *s, const char *format, ...)
 	va_end(args);
 }
 
-/* Into the room that there is; only what does not fit is formatted twice. */
+/* Format into the memory that there is, and once more if the text did not fit. */
 void str_addv(struct str *s, const char *format, va_list args)
 {
 	va_list again;
@@ -109,7 +109,7 @@ void str_addi(struct str *s, int64_t number)
 	str_addn(s, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-/* What newlocale gives for "C" is static in glibc; elsewhere it may fail, and the program's stays. */
+/* In glibc newlocale never fails for "C".  Where it does, the program's locale stays. */
 struct locales {
 	locale_t c;
 	locale_t before;
@@ -214,7 +214,7 @@ char *str_take(struct str *s)
 
 #define NEAR_MAX 128 /* longer words are compared by their beginning */
 
-/* One row of the table at a time. */
+/* The table of the algorithm of Wagner and Fischer, of which one row is kept. */
 size_t str_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NEAR_MAX + 1];

@@ -3,8 +3,9 @@
 #define BASE_STR_H
 
 /*
- * A growing string, always zero-terminated once something was added.  When memory runs out it
- * remembers that and ignores what follows: add as often as you like, look at `failed` once.
+ * A growing string, zero-terminated once something was added.  When memory runs out it sets
+ * `failed` and ignores what follows, so callers add as often as they like and look at `failed`
+ * once.
  */
 #include "base/common.h"
 
@@ -25,7 +26,7 @@ struct str {
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t len);
 void str_addc(struct str *s, char c);
-void str_addi(struct str *s, int64_t number); /* in decimal: a tenth of what str_addf takes */
+void str_addi(struct str *s, int64_t number); /* in decimal, faster than str_addf */
 void str_addf(struct str *s, const char *format, ...) printf_like(2, 3);
 void str_addv(struct str *s, const char *format, va_list args) printf_like(2, 0);
 /* snprintf, with numbers as in the C locale, whatever the program's is. */
@@ -33,11 +34,11 @@ int str_format(char *out, size_t size, const char *format, ...) printf_like(3, 4
 int str_formatv(char *out, size_t size, const char *format, va_list args) printf_like(3, 0);
 /* strtod, likewise. */
 double str_number(const char *text, char **end);
-/* The same for what users write: false unless the text begins with a digit or a point, for strtod takes
- * blanks, signs and names. */
+/* The same for what users write: false unless the text begins with a digit or a point, for
+ * strtod takes blanks, signs and names. */
 bool str_plain_number(double *out, const char *text, const char **end);
-/* A number of bytes as users write it, "512" or "1.5G": K, M, G and T, of either case, are powers of 1024.
- * False for other text, and for less than 1 or more than 2^62. */
+/* A number of bytes as users write it, "512" or "1.5G": K, M, G and T, of either case, are
+ * powers of 1024.  False for other text, and for less than 1 or more than 2^62. */
 bool str_size(int64_t *out, const char *text);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);

@@ -2,18 +2,16 @@
 /*
  * Which files may be run or loaded that nobody has named.
  *
- * The library looks beside itself for the driver of the CPU device, for LLVM's part of that, and for the
- * command.  The folder may be one in which others can put files, as /tmp is.  So a file is trusted only
- * if nobody else may have written it: its owner must be root, the user that the process runs as, or the
- * owner of the program or library that asks, and nobody else may write the file or its folder.  The
- * folders above are treated alike, except that others may write one that has the sticky bit: there they
- * cannot rename what is not theirs.
+ * The library looks beside itself for the driver of the CPU device, for LLVM's part of that driver,
+ * and for the command.  That folder may be one in which others can put files, as /tmp is.  So a
+ * file is trusted only if nobody else may have written it.  The file and its folder must belong to
+ * root, to the user that the process runs as, or to the owner of the program or library that asks,
+ * and nobody else may write them.  The same holds for the folders above, but others may write a
+ * sticky one: there they cannot rename what is not theirs.
  *
- * A group may write where it may write the program or library that asks.  Whoever builds with umask 002
- * has such files; and who may write the program needs no other way in.
- *
- * A privileged process (base/env.h) runs as a user who must not direct it, so there the owners are root
- * and the owner of the program, and no group may write.
+ * A group may write where it may write the program or library that asks, as after a build with
+ * umask 002: it has a way in already.  A privileged process (base/env.h) runs as a user who must
+ * not direct it; it trusts root and the owner of the program, and no group.
  */
 #include "base/trust.h"
 
@@ -96,7 +94,8 @@ static bool trust_allows(const struct trust *trust, const char *path, bool may_b
 	return false;
 }
 
-/* The same for the folder of a file and all folders above it.  `path` is a real path, which is cut. */
+/* The same for the folder of a file and all folders above it.  `path` is a real path, which is
+ * cut. */
 static bool trust_allows_folders(const struct trust *trust, char *path, struct str *why)
 {
 	char *end = strrchr(path, '/');

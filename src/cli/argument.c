@@ -9,8 +9,8 @@
  *
  *	FILL: arange, random, random:SEED, eye, a number, or as many numbers as there are elements
  *
- * Parsing allocates nothing: the numbers stay text, are checked here, and are read again when the
- * array is filled.  What is wrong is told with its place, for a caret.
+ * Parsing allocates nothing.  It checks the numbers and leaves them as text, which is read again
+ * when the array is filled.  A mistake is reported with its place, for a caret.
  */
 #include "cli/argument.h"
 
@@ -32,7 +32,7 @@ static const struct {
 	{"bf16", KZ_BF16}, {"f32", KZ_F32}, {"f64", KZ_F64}, {"c64", KZ_C64}, {"c128", KZ_C128},
 };
 
-/* What others call them. */
+/* Names that other languages and libraries have for types. */
 static const struct {
 	const char *name;
 	const char *ours;
@@ -47,7 +47,7 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* The text that is read, and where to say what is wrong. */
+/* The text that is read, and where a mistake is reported. */
 struct reader {
 	const char *text;
 	struct argument_fault *fault;
@@ -109,7 +109,7 @@ static bool argument_read_type(struct argument *out, struct reader *reader, size
 		argument_shown(length), text);
 }
 
-/* Numbers with commas between them; only their form is looked at. */
+/* Check numbers with commas between them, and count them. */
 static bool argument_read_list(
 	struct argument *out, struct reader *reader, const char *at, int64_t *count)
 {
@@ -248,7 +248,7 @@ static bool argument_read_file(struct argument *out, struct reader *reader)
 		|| argument_fail(reader, out->values, 0, "expected a file behind '@'");
 }
 
-/* A number that says no type. */
+/* A number without a type. */
 static bool argument_read_number(struct argument *out, struct reader *reader)
 {
 	const char *text = reader->text;
@@ -292,7 +292,7 @@ bool argument_parse(struct argument *out, const char *text, struct argument_faul
 	return argument_read_number(out, &reader);
 }
 
-/* splitmix64, public domain: as good as this needs, and the same everywhere. */
+/* splitmix64, which is in the public domain: it gives the same numbers everywhere. */
 static uint64_t argument_next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -319,7 +319,7 @@ static void argument_fill_list(const struct argument *argument, char *out, size_
 	const char *at = argument->values;
 	size_t length;
 	for (int64_t i = 0; i < argument->count; i++, out += size) {
-		/* It was a list when it was parsed. */
+		/* The parser has checked it. */
 		(void)numeral_read(out, argument->dtype, at, &length, NULL, 0);
 		at += length + (at[length] == ',');
 	}

@@ -48,7 +48,7 @@ bool argument_parse(struct argument *out, const char *text, struct argument_faul
 /* The elements of an array, or the values of a scalar: count of them, row-major. */
 void argument_fill(const struct argument *argument, void *out);
 
-/* The element type that is called so ("f32"), 0 if none is; and what a type is called here. */
+/* The element type of a name such as "f32", 0 if there is none; and the name of a type. */
 kz_dtype argument_dtype(const char *name, size_t length);
 const char *argument_dtype_name(kz_dtype dtype);
 

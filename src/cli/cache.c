@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu cache: shows what is in the cache on disk, empties it, and tells why a compile is not a hit.
+ * kudzu cache: shows what is in the cache on disk, empties it, and tells why a compile is not a
+ * hit.
  */
 #include "cli/cli.h"
 #include "cli/report.h"
@@ -106,7 +107,7 @@ static int cache_clear_main(void)
 	return CLI_OK;
 }
 
-/* What the words after `why` say; NULL if they make no sense. */
+/* Read the words after `why`; NULL if they make no sense. */
 static const char *cache_read_question(struct source_options *question, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -136,7 +137,7 @@ static bool cache_is_hit(const char *answer)
 	return strncmp(answer, "hit", 3) == 0;
 }
 
-/* How many lines it has: the fewer, the less is different. */
+/* The number of lines of an answer: fewer lines mean fewer differences. */
 static int cache_lines_of(const char *answer)
 {
 	int lines = 0;
@@ -146,8 +147,8 @@ static int cache_lines_of(const char *answer)
 	return lines;
 }
 
-/* Without a name both are asked about: the file's, as the command `compile` gives, and none, as programs
- * do; what is there counts, else what is more like it. */
+/* A source that a program compiles may have no name; the command `compile` gives it that of the
+ * file.  So without a name both are tried.  A hit wins, else the answer with fewer differences. */
 static int cache_why(const struct source_options *question, const char *source, const char *file)
 {
 	kz_error err = KZ_ERROR_INIT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu compile: compiles files and leaves what comes out in the cache, where the programs that run
- * them find it; or writes it to a file.
+ * kudzu compile: compiles files into the cache, where the programs that run them find the images;
+ * or writes an image to a file.
  *
- * Several files are compiled by kz_warm_up, in several processes.  It tells of one failure, and a
- * user wants to see all: so each file is compiled once more here, which for the good ones takes what
- * is in the cache, and for the bad ones is the price of their messages.
+ * kz_warm_up compiles several files in several processes, but reports one failure only.  A user
+ * wants to see all of them, so each file is then compiled here too.  Good files come from the
+ * cache; bad ones are compiled twice, for their messages.
  */
 #include "cli/cli.h"
 #include "cli/report.h"
@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #define MAX_JOBS 1024
 
@@ -46,7 +48,7 @@ static bool compile_read_jobs(struct task *task, const char *text)
 	return true;
 }
 
-/* False, after saying why, for words that are no options. */
+/* False after a message if a word is no option. */
 static bool compile_read_words(struct task *task, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -71,7 +73,7 @@ static bool compile_read_words(struct task *task, int argc, char **argv)
 	return true;
 }
 
-/* What an output is to be, by its name: its architecture begins so. */
+/* How the name of an architecture begins, by the ending of the output's name. */
 static const char *compile_prefix_of(const char *output)
 {
 	static const struct {
@@ -87,7 +89,8 @@ static const char *compile_prefix_of(const char *output)
 	return NULL;
 }
 
-/* The architecture that suits the output: that of --arch, of this kind.  False: there is none. */
+/* Choose an architecture of the kind that the output needs; --arch may give it.  False if there
+ * is none. */
 static bool compile_choose_arch(struct task *task)
 {
 	const char *prefix = compile_prefix_of(task->output);
@@ -99,13 +102,13 @@ static bool compile_choose_arch(struct task *task)
 		return true;
 	}
 	if (prefix && !arch && strcmp(prefix, "lto_") == 0) {
-		/* As PTX, the oldest: the linker makes newer code of it. */
+		/* The oldest as PTX: the linker makes newer code of it. */
 		task->source.compile.arch = "lto_75";
 	}
 	return task->source.compile.arch || (prefix && strcmp(prefix, "compute_") == 0);
 }
 
-/* Whether the options go together; says what does not. */
+/* Whether the options go together; if not, a message says which do not. */
 static bool compile_check_task(struct task *task)
 {
 	const char *problem = NULL;
@@ -166,7 +169,8 @@ static bool compile_file(const struct task *task, kz_device *dev, int index)
 	return ok;
 }
 
-/* Into the cache, several at a time.  What fails here fails again below, and is told there. */
+/* Compile into the cache, several files at a time.  A file that fails here fails again below,
+ * where its errors are printed. */
 static void compile_warm_up(const struct task *task, kz_device *dev)
 {
 	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
@@ -187,7 +191,7 @@ static void compile_warm_up(const struct task *task, kz_device *dev)
 
 static bool compile_open_sources(struct task *task)
 {
-	bool ok = true; /* what can be read is compiled in any case */
+	bool ok = true; /* files that can be read are compiled in any case */
 	for (int i = 0; i < task->count; i++) {
 		ok = source_open(&task->sources[i], "compile", task->files[i]) && ok;
 		task->each[i] = task->source.compile;
@@ -234,4 +238,18 @@ int compile_main(int argc, char **argv)
 	free(task.sources);
 	free(task.each);
 	return status;
+}
+
+/* kudzu worker: compiles for a program that warms up; see kudzu/warm.h. */
+int worker_main(int argc, char **argv)
+{
+	struct stat input;
+	(void)argc;
+	(void)argv;
+	if (fstat(0, &input) != 0 || !S_ISSOCK(input.st_mode)) {
+		fprintf(stderr, "kudzu worker: is started by kz_warm_up, with a socket as its "
+			"input\n");
+		return CLI_USAGE;
+	}
+	return kz_warm_up_serve(0) ? CLI_FAILED : CLI_OK;
 }

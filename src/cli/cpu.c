@@ -3,9 +3,10 @@
  * kudzu cpu: becomes another program, for which the CPU device's driver is the CUDA driver.
  *
  * `make` and `make install` put the driver under NVIDIA's names into a folder beside it,
- * kudzu-cpu/libcuda.so.1.  This command puts that folder in front of LD_LIBRARY_PATH, and makes nothing
- * that would have to be removed.  It opens the CPU device to learn which driver the library takes, so
- * there is one rule for where that is looked for, and for whose files are trusted (src/drv/drv.c).
+ * kudzu-cpu/libcuda.so.1.  This command puts that folder in front of LD_LIBRARY_PATH, and makes
+ * nothing that would have to be removed.  It opens the CPU device to learn which driver the library
+ * takes, so there is one rule for where that is looked for, and for whose files are trusted
+ * (src/drv/drv.c).
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
@@ -36,7 +37,7 @@ static char *cpu_driver_path(void)
 		kz_error_clear(&err);
 		return NULL;
 	}
-	/* It is loaded: this finds it by its soname. */
+	/* The library has loaded it; this finds it by its soname. */
 	void *driver = dlopen(SONAME, RTLD_NOLOAD | RTLD_LAZY);
 	struct link_map *map = NULL;
 	char *path = driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu doctor: prints what kz_diagnose finds, one line each with the texts aligned, what failed
- * followed by the reasons and the remedy; then the verdict, which is the exit status too.  With
- * --json the same for programs.
+ * kudzu doctor: prints the findings of kz_diagnose, a line for each, and below a problem its log
+ * and what to do.  The last line says whether kernels can run, and so does the exit status.  --json
+ * prints the same for programs.
  */
 #include "cli/cli.h"
 #include "cli/report.h"
@@ -40,7 +40,7 @@ static void doctor_print_mark(kz_verdict verdict, bool colour)
 	printf("%s%s%s", colour ? look->colour : "", look->mark, colour ? "\033[0m" : "");
 }
 
-/* The lines of a log below the text that they explain. */
+/* Print the lines of a log below the text that they explain. */
 static void doctor_print_log(const char *log, int width)
 {
 	while (*log) {

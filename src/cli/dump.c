@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu dump: what the CPU device makes of a file's kernels: PTX, LLVM's code, assembly.
+ * kudzu dump: prints the PTX, the LLVM IR or the assembly of a file's kernels on the CPU device.
  *
- * The driver writes the last two itself, for who sets KUDZU_CPU_DUMP to a folder.  So there is a
- * folder for the time of the command; the kernels are asked for, which compiles them, and the files
- * are printed.
+ * The driver writes IR and assembly into the folder that KUDZU_CPU_DUMP names.  So this command
+ * makes a temporary folder, looks up the kernels, which compiles them, and prints the files.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
@@ -23,7 +22,8 @@
 
 static char name[] = "kudzu dump"; /* getopt's messages begin with it */
 
-/* A stage, and how the driver's files for it end; NULL: PTX is not the driver's. */
+/* A stage and the ending of the driver's files for it; NULL for PTX, which the driver does not
+ * write. */
 static const struct stage {
 	const char *name;
 	const char *suffix;
@@ -34,7 +34,7 @@ struct dump {
 	const char *kernel; /* NULL: all */
 	struct source_options source;
 	char folder[PATH_MAX]; /* empty: there is none */
-	FILE *out;             /* in memory: who reads us may end us, and the folder must go first */
+	FILE *out;             /* in memory: a closed pipe would end us before the folder is gone */
 };
 
 static bool dump_read_stage(struct dump *dump, const char *text)
@@ -107,7 +107,7 @@ static void dump_remove_folder(struct dump *dump)
 	(void)rmdir(dump->folder);
 }
 
-/* The driver cuts what is longer. */
+/* The driver cuts longer names. */
 static bool dump_print_file(const struct dump *dump, const char *symbol)
 {
 	char path[PATH_MAX + 256];

@@ -2,8 +2,8 @@
 /*
  * The program `kudzu`: finds the command in a table and runs it.
  *
- * A command sees its own words only.  How many those may be, --help and `kudzu help COMMAND` are
- * dealt with here, from the table, so that no command can forget them.
+ * A command sees its own words only.  --help, `kudzu help COMMAND` and too many words are handled
+ * here, from the table, so that no command can forget them.
  */
 #include "cli/cli.h"
 
@@ -21,7 +21,7 @@ static cli_command help_main;
 static const struct command {
 	const char *name;
 	cli_command *run;
-	int max_arguments; /* ANY_NUMBER: they are another program's, behind its name */
+	int max_arguments; /* ANY_NUMBER: they belong to the program that it names */
 	const char *synopsis;
 	const char *summary;
 	const char *details;
@@ -210,7 +210,7 @@ static int main_dispatch(int argc, char **argv)
 	};
 	static char name[] = "kudzu";
 	argv[0] = name; /* getopt's messages begin with it */
-	/* "+": stop at the command, what follows is its own. */
+	/* "+": stop at the command; the words behind it are its own. */
 	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
 	case 'h':
 		return main_print_help();
@@ -231,7 +231,7 @@ static int main_dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int status = main_dispatch(argc, argv);
-	/* An answer that did not get out is no answer: `kudzu doctor >/dev/full`. */
+	/* Output that could not be written is a failure, as in `kudzu doctor >/dev/full`. */
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("kudzu: standard output");
 		return status == CLI_OK ? CLI_FAILED : status;

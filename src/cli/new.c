@@ -2,8 +2,8 @@
 /*
  * kudzu new: a folder with a small C project that uses the library.
  *
- * The files of src/cli/template are in this program as they are; the assembler includes them.  All
- * that changes is the word @NAME@.
+ * The assembler includes the files of src/cli/template into this program.  They are written as they
+ * are, with the project's name in the place of @NAME@.
  */
 #include "cli/cli.h"
 
@@ -38,7 +38,7 @@ static const struct template {
 #undef X
 };
 
-/* What the Makefile calls by that name already. */
+/* Names that the project's Makefile uses already. */
 static bool new_is_taken(const char *name)
 {
 	static const char *const taken[] = {"run", "clean", "Makefile", "main.c", "kernel.cu",
@@ -51,7 +51,8 @@ static bool new_is_taken(const char *name)
 	return false;
 }
 
-/* The program's name, the last part of the folder's; NULL, after saying why, if it cannot be one. */
+/* The program's name, which is the last part of the folder's; NULL after a message if it is
+ * none. */
 static const char *new_check_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

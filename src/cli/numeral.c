@@ -2,9 +2,9 @@
 /*
  * Numbers in texts, and as the elements of arrays.
  *
- * Integers are read as a sign and 64 bits, so that all of int64 and uint64 are exact.  float16 and
- * bfloat16 are made of a double by the one rule that both have: a mantissa of so many bits, rounded
- * to even, below an exponent with such a bias.
+ * Integers are read as a sign and 64 bits, so that all of int64 and uint64 are exact.  One function
+ * rounds a double to float16 or bfloat16, which differ in the bits of the mantissa and the bias of
+ * the exponent.
  */
 #include "cli/numeral.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What integers of a type can be. */
+/* The range of an integer type. */
 static const struct {
 	int64_t min;
 	uint64_t max;
@@ -64,7 +64,8 @@ static uint16_t numeral_narrow(double value, int mantissa, int bias)
 	} else if (exponent > bias + 1) {
 		bits = infinite;
 	} else {
-		/* A mantissa that is rounded up to the next power of two carries into the exponent. */
+		/* A mantissa that is rounded up to the next power of two carries into the
+		 * exponent. */
 		bits = (uint32_t)(exponent + bias - 2) << mantissa;
 		bits += (uint32_t)nearbyint(ldexp(value, mantissa + 1 - exponent));
 	}
@@ -107,7 +108,7 @@ static bool numeral_is_beyond(kz_dtype dtype, double value, float single)
 			|| ((dtype == KZ_F32 || dtype == KZ_C64) && isinf(single)));
 }
 
-/* How much of a text looks like a number, for messages. */
+/* The length of what looks like a number, for messages. */
 static size_t numeral_word_length(const char *text)
 {
 	size_t length = strcspn(text, ",");
@@ -140,7 +141,7 @@ static bool numeral_does_not_fit(
 	return false;
 }
 
-/* Only what begins as a number: strtod would skip blanks. */
+/* The text must begin with a number: strtod would skip blanks. */
 static bool numeral_read_real(double *value, float *single, const char *text, const char **end)
 {
 	char *stop = NULL;

@@ -12,9 +12,9 @@
 #define NUMERAL_MAX_SIZE 16
 
 /*
- * Read a number from the beginning of a text as an element of that type; *length is how much of the
- * text it takes.  False, with the reason, which ends in no period, for what is no number, or does not
- * fit the type.  *length is then what the reason is about.
+ * Read a number from the beginning of a text as an element of a type; *length is how many bytes of
+ * the text it takes.  False if it is no number or does not fit the type: then *length is the part
+ * of the text that the reason is about.
  */
 bool numeral_read(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
 	size_t why_size);
@@ -25,7 +25,7 @@ void numeral_store(void *out, kz_dtype dtype, uint64_t value);
 void numeral_store_fraction(void *out, kz_dtype dtype, uint64_t bits);
 
 bool numeral_is_integer(kz_dtype dtype);
-/* The largest integer that the type holds, as do all below it down to 0; beyond UINT64_MAX that. */
+/* The largest n for which a type holds all integers from 0 to n; at most UINT64_MAX. */
 uint64_t numeral_max(kz_dtype dtype);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The parameters of a kernel.
  *
- * The types are the compiler's, who also says how many there are.  The names are only in the source:
- * behind each __global__ there is a name and a list in parentheses; where the name is the kernel's,
- * and the list is as long as the compiler's, the last word of each item is a name.  This is no
- * parser; a wrong guess makes a poor name and no more.
+ * The compiler gives the types and their number.  Names are in the source only.  Behind each
+ * __global__ stand a name and a list in parentheses.  If the name is the kernel's and the list has
+ * the right length, the last word of each item is the parameter's name.  This is no parser, and a
+ * wrong guess does no harm.
  */
 #include "cli/parameters.h"
 
@@ -60,8 +60,8 @@ static const char *parameters_skip_dead(const char *at)
 	return *end == '"' ? end + 1 : end;
 }
 
-/* Split what is between parentheses, the opening one read, at its commas; `end` is set to the closing
- * one.  SIZE_MAX if that is missing, or there are too many. */
+/* Split a list at its commas.  `at` is behind the opening parenthesis, and `end` is set to the
+ * closing one.  SIZE_MAX if that is missing or there are too many pieces. */
 static size_t parameters_split(
 	struct piece pieces[PARAMETERS_MAX], const char *at, const char **end)
 {

@@ -2,8 +2,8 @@
 /*
  * What commands say on standard error.
  *
- * The library formats errors; colours are put in here, line by line: the place of a diagnostic is
- * bold, its kind red, magenta or cyan, and its caret green, as gcc has them.
+ * The library formats errors, and this file adds gcc's colours line by line: the place of a
+ * diagnostic is bold, its kind red, magenta or cyan, and its caret green.
  */
 #define _GNU_SOURCE
 #include "cli/report.h"
@@ -149,7 +149,8 @@ int report_status(const kz_error *err)
 	case KZ_DEVICE_MEMORY:
 		return CLI_USAGE;
 	case KZ_LAUNCH:
-		/* What the library refuses; the driver's own are failures of the kernel. */
+		/* The library refused the launch; a failure that the driver reports is the
+		 * kernel's. */
 		return err->domain == KZ_DOMAIN_LIBRARY ? CLI_USAGE : CLI_FAILED;
 	default:
 		return CLI_FAILED;

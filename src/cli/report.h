@@ -7,11 +7,11 @@
 
 #include <stdbool.h>
 
-/* Whether what goes to this file of the process may have colours: a terminal, and no NO_COLOR. */
+/* Whether a descriptor is a terminal that may get colours: NO_COLOR is not set. */
 bool report_wants_colour(int fd);
 
-/* Print an error, or a log of the compiler's, on standard error; on a terminal coloured as gcc does.
- * One write, so that the errors of two processes do not mix. */
+/* Print an error, or a log of the compiler, on standard error, on a terminal in gcc's colours.
+ * It is one write, so that the errors of two processes do not mix. */
 void report_error(const kz_error *err);
 void report_log(const char *log);
 

@@ -2,8 +2,9 @@
 /*
  * kudzu run: launches a kernel of a file, with arguments from the command line.
  *
- * All words are read first, so that a slip of the pen costs no compile.  Then, once, or with --watch
- * again for each change of the file: open the device, compile, make the arguments, launch, print.
+ * All words are read first, so that a typing mistake costs no compile.  Then the command opens the
+ * device, compiles, makes the arguments, launches and prints; with --watch it does so after each
+ * change of the file.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"
@@ -173,7 +174,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 
 /* One run */
 
-/* Tells what is wrong; for an argument, with its word. */
+/* Print an error; one about an argument with the word that it comes from. */
 static int run_fail(const struct run *run, kz_error *err)
 {
 	size_t index = 0;
@@ -191,7 +192,7 @@ static int run_fail(const struct run *run, kz_error *err)
 	return status;
 }
 
-/* Of an access that --check has found; false for any other failure. */
+/* Print an access that --check has found; false for any other failure. */
 static bool run_fail_access(const struct run *run, const struct run_values *values,
 	const struct parameters *parameters, const struct source *source, kz_error *err)
 {
@@ -205,7 +206,7 @@ static bool run_fail_access(const struct run *run, const struct run_values *valu
 	return true;
 }
 
-/* Where nothing is said: a thread for each element of the largest array. */
+/* Without --grid and --block there is a thread for each element of the largest array. */
 static void run_choose_extents(struct run *run, kz_kernel *kernel, const struct run_values *values)
 {
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
@@ -221,7 +222,7 @@ static void run_choose_extents(struct run *run, kz_kernel *kernel, const struct 
 	}
 }
 
-/* Not before the launch has been accepted: what is wrong with it is said in one line. */
+/* Called once the launch has been accepted: a refusal is printed in one line. */
 static void run_show_extents(const struct run *run, const struct run_values *values)
 {
 	if (!run->is_rehearsal && run_values_count(values) > 0
@@ -362,7 +363,8 @@ static int run_source(struct run *run, const struct source *source)
 	return status;
 }
 
-/* With --check twice: what is before the arrays is guarded in a launch of which nothing is shown. */
+/* --check launches twice.  The first launch guards what is before the arrays, and its output is
+ * not shown. */
 static int run_once(struct run *run)
 {
 	struct source source;

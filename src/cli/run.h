@@ -54,19 +54,19 @@ int64_t run_values_count(const struct run_values *values);
 kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
 	kz_error *err);
 
-/* --check, see run_guard.c.  Begin with the first launch, of which nothing is printed, and go on with
- * the second; what the first gives is for the second. */
+/* --check, see run_guard.c.  run_guard_begin is for the first launch, of which nothing is
+ * printed; what it returns is for the second. */
 int run_guard_begin(void);
 void run_guard_next(int output);
-/* Whether a device finds what is wrong by itself. */
+/* Whether the device itself finds accesses out of bounds. */
 bool run_guard_is_exact(const kz_device *dev);
-/* For one that does not: put zones around an array, and see whether the kernel has written there:
+/* For other devices: put zones around an array, and look whether the kernel has written there;
  * KZ_FAULT if it has. */
 kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_error *err);
 kz_status run_guard_check(const struct run_values *values, const struct parameters *parameters,
 	kz_error *err);
-/* What a failure of the device means in terms of the arguments, as text that is freed with free; NULL
- * for one that is no access out of bounds. */
+/* Explain a failure of the device by the arguments, as text that is freed with free; NULL if it
+ * is no access out of bounds. */
 char *run_guard_explain(const struct run_values *values, const struct parameters *parameters,
 	const struct source *source, const kz_error *err);
 

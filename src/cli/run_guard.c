@@ -2,14 +2,15 @@
 /*
  * kudzu run --check: accesses outside of the arrays.
  *
- * The CPU device can place an allocation so that the first byte behind it traps, or the first byte
- * before it (KUDZU_CPU_GUARD), and tells which thread of which line that was.  So the kernel is
- * launched twice, with arrays and module made anew; the first time is for what is before them, and
- * its output is thrown away.  Each array is an allocation of its own (KUDZU_POOL=0).
+ * By KUDZU_CPU_GUARD the CPU device places allocations so that an access to the first byte behind
+ * them traps, or to the last byte before them; it then names the thread and the line.  So the
+ * kernel is launched twice, each time with new arrays and a new module.  The first launch finds
+ * accesses before the arrays, and its output is thrown away.  KUDZU_POOL=0 makes each array an
+ * allocation of its own.
  *
- * On other devices only writes are seen: every array lies between two zones of a known pattern, which
- * are looked at after the launch.  As float and double it is a tiny number, which almost any
- * operation changes.
+ * On other devices only writes are found.  Each array lies between two zones of a known pattern,
+ * which are compared after the launch.  As float and double the pattern is a tiny number, which
+ * almost any operation changes.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"
@@ -90,7 +91,7 @@ static int64_t guard_changed_at(const unsigned char *zone)
 	return -1;
 }
 
-/* Says that element `at`, counted from the first one, was written. */
+/* The error for a write to element `at`, counted from the first one. */
 static kz_status guard_report(size_t index, const char *name, kz_array *array, int64_t at,
 	kz_error *err)
 {
@@ -133,7 +134,7 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
 	return st;
 }
 
-/* What the CPU device says */
+/* The log of the CPU device */
 
 /* The number behind a word of its log; 0 if the word is not there. */
 static uint64_t guard_number_behind(const char *log, const char *word)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu run: what it prints: parameters with an example, arrays, times.
+ * The output of `kudzu run`: parameters with an example, arrays, times.
  *
- * The example is a call that works as it stands: one block of 256 threads, arrays of as many
- * elements, and 16 for every integer, which is the side of a square of that size.  Structs get zeros,
- * room enough for all but huge ones.
+ * The example is a call that works as it stands.  It has one block of 256 threads, arrays of 256
+ * elements, and 16 for every integer, which is the side of a square of 256.  Structs are arrays of
+ * zeros, long enough for all but huge ones.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"
@@ -20,7 +20,7 @@ enum { EXAMPLE_COUNT = 256, EXAMPLE_NUMBER = 16, STRUCT_SIZE = 256 };
 
 /* Parameters */
 
-/* What types are called here; a pointer's type is without its star. */
+/* The names of types; that of a pointer is without its star. */
 static const struct {
 	const char *type;
 	const char *ours;
@@ -53,8 +53,8 @@ static bool show_is_input(const char *type)
 	return strncmp(type, "const ", 6) == 0 && strchr(type, '*');
 }
 
-/* Of a pointer's type without its star.  What a kernel may write is 0, unless there is nothing else
- * to read. */
+/* The example for a pointer, whose type is without its star.  An array that the kernel may write
+ * is 0, unless there is nothing else to read. */
 static void show_pointer_example(
 	char *out, size_t size, const char *type, size_t length, bool inputs)
 {
@@ -72,7 +72,7 @@ static void show_pointer_example(
 	}
 }
 
-/* An argument that such a parameter takes; "?" for one that nobody can guess. */
+/* An argument for a parameter; "?" if none can be guessed. */
 static void show_example(char *out, size_t size, const char *type, bool inputs)
 {
 	size_t length = strlen(type);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kudzu run: what the words of the command line say, on the device, and a launch with it.
+ * kudzu run: makes the arguments of the command line on the device, and launches the kernel with
+ * them.
  *
- * Elements are computed here and copied: a kernel that fills an array would have to be compiled.
+ * Elements are computed here and copied, because a kernel that fills an array would have to be
+ * compiled.
  */
 #include "cli/run.h"
 
@@ -46,7 +48,7 @@ static kz_arg values_arg_of(kz_dtype dtype, const char *element)
 	return kz_arg_uint(dtype == KZ_BOOL ? KZ_ARG_BOOL : KZ_ARG_UINT, bits, width);
 }
 
-/* What a number without a type is, for a parameter of this type. */
+/* The type of a number that has none, for a parameter of this type. */
 static kz_dtype values_dtype_for(const char *text, const char *type)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files with kernels.  What a file is, it says itself: images begin with a magic number, PTX with
- * .version behind comments; all else is CUDA C++.
+ * Files with kernels.  The text decides what a file is: an image has a zero byte, PTX begins with
+ * .version behind comments, and the rest is CUDA C++.
  */
 #include "cli/source.h"
 
@@ -72,7 +72,8 @@ static bool source_is_ptx(const char *text)
 
 static bool source_is_image(const struct source *source)
 {
-	/* No text has a zero byte: whatever that is, the library says more of it than the compiler. */
+	/* No source has a zero byte, and the library explains a bad image better than the
+	 * compiler. */
 	return source_is_ptx(source->data) || memchr(source->data, 0, source->size);
 }
 

@@ -19,7 +19,7 @@ struct source {
 	bool is_image; /* PTX, a cubin, a fat binary, ...; else CUDA C++ */
 };
 
-/* Read a file; false after telling, with "kudzu COMMAND", why it cannot be read. */
+/* Read a file; false after a message that begins with "kudzu COMMAND". */
 bool source_open(struct source *out, const char *command, const char *path);
 const char *source_name(const struct source *source); /* as compilers call it */
 void source_close(struct source *source);
@@ -37,7 +37,8 @@ void source_options_finish(struct source_options *options);
 /* Take -I, -D, --arch (a) or --std (s); false for any other option. */
 bool source_options_take(struct source_options *options, int option, char *value);
 
-/* Have it on a device: compiled, or loaded.  `instance` is a template's that it must have, or NULL. */
+/* Compile or load it for a device.  `instance` is an instance of a template that it must have,
+ * or NULL. */
 kz_status source_load(kz_module **out, kz_device *dev, const struct source *source,
 	const struct source_options *options, const char *instance, kz_error *err);
 

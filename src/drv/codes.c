@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of native codes, and the one place that turns such a code into an error value.  The
- * vendor's own functions for names and texts are never asked: they may be missing or may fail,
- * just when something has failed.
+ * vendors' own functions for names and texts are not used, since they may be missing or fail just
+ * when something else has failed.
  */
 #include "base/common.h"
 

@@ -2,10 +2,10 @@
 /*
  * Loading a provider: find the object, fill the table, initialize the driver, count its devices.
  *
- * A provider that works is kept for the life of the process, in a list with the name that it was
- * asked for under; one that does not is tried afresh by the next drv_open, so that what a user
- * repairs takes effect.  An object is closed only if its cuInit has not begun to work: drivers do
- * not survive dlclose.
+ * A provider that works stays in a list, under the name that it was opened by, until the process
+ * ends.  One that does not work is tried again by the next drv_open, so that a repair takes effect.
+ * An object is closed only if its cuInit was never called or is a stub's, because drivers do not
+ * survive dlclose.
  */
 #include "base/common.h"
 
@@ -138,9 +138,10 @@ static char *drv_log_line_before(char *log, char *end)
 }
 
 /*
- * Cut a log to what the last call that failed has said.  The log is the process's: in front of that
- * it has lines of other threads, and of calls whose failure did not matter to anybody.  One call's
- * lines have the same stamp (times are in milliseconds); ours have no stamp, and are one per call.
+ * Cut a log to the lines of the last call that failed.  The log belongs to the process, so earlier
+ * lines are of other threads, or of calls whose failure mattered to nobody.  In NVIDIA's log the
+ * lines of one call have the same stamp, a time in milliseconds; our driver writes one line per
+ * call, without a stamp.
  */
 static void drv_log_keep_newest(char *log)
 {
@@ -157,7 +158,8 @@ static void drv_log_keep_newest(char *log)
 	memmove(log, start, (size_t)(end - start) + 1);
 }
 
-/* What the driver has logged about the last failure since *mark; NULL if nothing.  From mem_alloc. */
+/* What the driver has logged about the last failure since *mark; NULL if nothing.  From
+ * mem_alloc. */
 static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
@@ -200,7 +202,8 @@ static kz_status drv_init(struct drv *drv, kz_error *err)
 	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
 	error_take_log(mine ? err : NULL, log);
 	if (code == CUDA_ERROR_STUB_LIBRARY) {
-		/* Its soname is that of the driver: left open, it would answer for the real one. */
+		/* It has the soname of the driver: if it stayed open, the loader would take it
+		 * for that. */
 		dl_close(drv->object);
 	}
 	return st;
@@ -240,13 +243,13 @@ static void drv_release(struct provider *provider)
 struct search {
 	char *names[2];
 	size_t count;
-	bool is_named;    /* by the user, or for the loader to find; else the file has to be trusted */
-	kz_error refused; /* why a file is not */
+	bool is_named;    /* by the user, or left to the loader; other files must be trusted */
+	kz_error refused; /* why a file is not trusted */
 	struct str reasons;
 };
 
-/* Open one name.  That it cannot be opened is not a failure yet: *out is NULL, and the reasons have a line
- * more. */
+/* Open one name.  If that does not work, *out is NULL and the reason is added; it is no failure
+ * yet. */
 static kz_status drv_open_name(void **out, struct search *search, const char *name, kz_error *err)
 {
 	char text[512];
@@ -301,7 +304,7 @@ static kz_status drv_try_name(struct drv **out, enum drv_provider kind, const ch
 	return KZ_OK;
 }
 
-/* False when memory runs out, as of what follows. */
+/* False when memory runs out. */
 static bool drv_search_add(struct search *search, char *name)
 {
 	search->names[search->count++] = name;
@@ -415,8 +418,8 @@ static kz_status drv_fail_missing(const struct drv *drv, const char *call, kz_er
 	return KZ_VERSION;
 }
 
-/* The place in the source that the CPU device names at the end of what it says of a kernel:
- * "kernel 'f': ...; block (0,0,0), thread (1,0,0); k.cu:7". */
+/* Take the place in the source from the line that the CPU device logs of a kernel, which ends
+ * with it: "kernel 'f': ...; block (0,0,0), thread (1,0,0); k.cu:7". */
 static void drv_add_place(kz_error *err, const char *log)
 {
 	const char *end = log + strcspn(log, "\n");
@@ -440,7 +443,7 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 	bool mine = error_is_clean(err);
 	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
 	if (drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
-		/* Taken also where nobody wants it, else the next failure would get it. */
+		/* It is taken even if nobody wants it: else the next failure would get it. */
 		char *log = drv_log_take(drv);
 		if (mine && st == KZ_FAULT && log) {
 			drv_add_place(err, log);

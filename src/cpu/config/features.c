@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Features of processors, by LLVM's names for them.  Each level has those of the one before; what
- * no level names is used at the level "native" only.
+ * Features of processors, by LLVM's names for them.  A level has the features of all levels before
+ * it.  A feature that no level names is used at the level "native" only.
  */
 #include "cpu/config/features.h"
 
@@ -67,9 +67,9 @@ void features_limit(struct str *out, const char *host, enum features_level level
 }
 
 #ifdef __x86_64__
-/* What CPUID says of instructions, and which registers the operating system saves.  In a virtual
- * machine each question takes 5 us: how many leaves there are is asked once, and of the extended ones
- * never, for every processor of 64 bits has that one. */
+/* What CPUID says of instructions, and which registers the operating system saves.  CPUID is
+ * slow in a virtual machine, so the number of leaves is asked once.  That of extended leaves is
+ * not asked: every processor of 64 bits has the one that is used. */
 enum { LEAVES = 6 };
 static uint64_t words[2 * LEAVES + 1];
 

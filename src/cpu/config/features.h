@@ -2,8 +2,8 @@
 #ifndef CPU_CONFIG_FEATURES_H
 #define CPU_CONFIG_FEATURES_H
 
-/* Which instructions of the processor compiled code may use: all, or, by KUDZU_CPU_FEATURES, those
- * of older ones. */
+/* Which instructions compiled code may use: all that the processor has, or only those of an
+ * older one, as KUDZU_CPU_FEATURES says. */
 #include "base/str.h"
 
 /* The values of the setting. */
@@ -17,16 +17,18 @@ enum features_level {
 	FEATURES_COUNT
 };
 
-/* As users write them.  False: no such level, or not for this kind of processor. */
+/* Read a level as users write it.  False if there is none of that name for this kind of
+ * processor. */
 bool features_parse(const char *text, uint64_t *out);
 
 /* The processor's features as LLVM spells them, "+avx,-avx2", without those above the level. */
 void features_limit(struct str *out, const char *host, enum features_level level);
 
-/* Whether there is an instruction that multiplies, adds, and rounds once. */
+/* Whether a level has, on this processor, fused multiply-add. */
 bool features_fuse(enum features_level level);
 
-/* The processor's features and the level, for keys: other bytes if compiled code may differ. */
+/* Add the processor's features and the level to a key: the bytes differ if compiled code may
+ * differ. */
 void features_describe(struct str *out, enum features_level level);
 
 #endif

@@ -17,17 +17,17 @@ enum setting {
 #define SETTINGS_MAX_THREADS 1024
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
 
-/* Where allocations lie in their pages, so that what is beside them traps at the first byte. */
+/* At which end of its pages an allocation lies, so that an access beyond that end traps at once. */
 enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };
 
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
 
-/* KUDZU_CPU_DUMP, NULL if it is not set: where to write what becomes of kernels.  Then nothing may
- * come from the cache, whose entries have no IR. */
+/* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If
+ * it is, kernels may not come from the cache, whose entries have no IR. */
 const char *settings_dump_folder(void);
 
-/* Whether all of them make sense; if not, why not, in a line.  cuInit asks. */
+/* Whether all settings make sense; if not, the reason as one line.  cuInit calls it. */
 bool settings_check(char *why, size_t size);
 
 #endif
