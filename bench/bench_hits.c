@@ -4,7 +4,7 @@
  *
  *	bench_hits
  *
- * In each round a process compiles texts of 4 KB that nobody has seen, and a second process compiles
+ * In each round a process compiles texts of 8 KB that nobody has seen, and a second process compiles
  * the same texts: from disk.  A sample is the median of a round, of what kz_compile takes until there
  * is an image, in time of the processor: others may be at work, and nothing waits here.  The first
  * compile of a process looks for NVRTC and its headers, too; it is a figure of its own.
@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 enum { TEXTS = 15, ROUNDS = 9, MEMORY_ROUNDS = 41, MEMORY_LOOPS = 1000, NVCC_ROUNDS = 5,
-	TEXT_SIZE = 4096 };
+	TEXT_SIZE = 8192 };
 
 static const char *const kinds[] = {"no header", "cuda_fp16.h", "cub/block/block_reduce.cuh"};
 /* Compiles of one round, and how many rounds: one with CUB takes over a second. */
 static const int texts[] = {TEXTS, TEXTS, 3}, rounds[] = {ROUNDS, ROUNDS, 3};
 
-/* 4 KB: an include, a number, comments, a kernel. */
+/* 8 KB: an include, a number, comments, a kernel. */
 static void write_text(char text[TEXT_SIZE + 1], int kind, int number)
 {
 	static const char kernel[] = "extern \"C\" __global__ void k(int *p) { *p = N; }\n";

@@ -3,10 +3,10 @@
  * rtc_compile behind the store.
  *
  * A cache can only be right or absent here: whatever it cannot do (no folder, no memory for a key,
- * an entry that is damaged) ends in a plain compile.  Two things keep it right.  Files are looked at
- * again after a compile that read some: if the key has changed meanwhile, nobody knows which of them
- * the compiler saw, and nothing is stored.  And the paths of include folders, which are no part of
- * the key as a rule, become one where the compiler's warnings name them.
+ * an entry that is damaged) ends in a plain compile.  Two things keep it right.  NVRTC reads headers
+ * itself; so nothing is stored if stat says after a compile that a file has changed since it was hashed,
+ * even if it has its old content again.  And the paths of include folders, which are no part of the key
+ * as a rule, become one where the compiler's warnings name them.
  */
 #include "base/common.h"
 
@@ -21,56 +21,73 @@
 
 static struct {
 	_Atomic int64_t compiles, disk_hits, unpackable, not_cached;
-} counts;
+} cache_counters;
 
 void cache_counts(struct cache_counts *out)
 {
 	*out = (struct cache_counts){
-		.compiles = atomic_load(&counts.compiles),
-		.disk_hits = atomic_load(&counts.disk_hits),
-		.unpackable = atomic_load(&counts.unpackable),
-		.not_cached = atomic_load(&counts.not_cached),
+		.compiles = atomic_load(&cache_counters.compiles),
+		.disk_hits = atomic_load(&cache_counters.disk_hits),
+		.unpackable = atomic_load(&cache_counters.unpackable),
+		.not_cached = atomic_load(&cache_counters.not_cached),
 	};
 }
 
-static bool load(struct rtc_image *out, struct store *store, const struct key *key)
+bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_request *request,
+	struct store *store)
 {
-	char *value = NULL;
-	size_t size;
+	struct str *bytes = &key->bytes;
+	*value = NULL;
 	if (key->is_unnamed) {
 		return false;
 	}
-	struct store_key pieces = key_pieces(&key->bytes);
-	if (store_find(store, &pieces, &value, &size) != STORE_HIT) {
+	if (store_get(store, bytes->data, bytes->len, value, size) == STORE_HIT) {
+		return true;
+	}
+	if (key->has_paths || !key->deps || request->include_count == 0) {
+		return false;
+	}
+	size_t before = bytes->len;
+	key_add_paths(bytes, request);
+	key->has_paths = !bytes->failed
+		&& store_get(store, bytes->data, bytes->len, value, size) == STORE_HIT;
+	if (!key->has_paths) {
+		bytes->len = before;
+	}
+	return key->has_paths;
+}
+
+static bool cache_load(struct rtc_image *out, struct key *key, const struct rtc_request *request,
+	struct store *store)
+{
+	char *value;
+	size_t size;
+	if (!cache_find(&value, &size, key, request, store)) {
 		return false;
 	}
 	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
-	atomic_fetch_add(ok ? &counts.disk_hits : &counts.unpackable, 1);
+	atomic_fetch_add(ok ? &cache_counters.disk_hits : &cache_counters.unpackable, 1);
 	return ok;
 }
 
-static void save(struct store *store, const struct key *key, const struct rtc_image *image)
+static void cache_save(struct store *store, const struct str *key, const struct rtc_image *image)
 {
 	struct str value = STR_INIT;
-	if (key->is_unnamed) {
-		return;
-	}
 	pack_image(&value, image);
-	if (!value.failed) {
-		struct store_key pieces = key_pieces(&key->bytes);
-		store_keep(store, &pieces, value.data, value.len);
+	if (!value.failed && !key->failed) {
+		(void)store_put(store, key->data, key->len, value.data, value.len);
 	}
 	str_free(&value);
 }
 
-static kz_status compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+static kz_status cache_run(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
 {
-	atomic_fetch_add(&counts.compiles, 1);
+	atomic_fetch_add(&cache_counters.compiles, 1);
 	return pch_compile(out, request, err);
 }
 
 /* Whether the compiler's words name a folder of the caller's. */
-static bool log_has_paths(const struct rtc_image *image, const struct rtc_request *request)
+static bool cache_log_has_paths(const struct rtc_image *image, const struct rtc_request *request)
 {
 	for (size_t i = 0; i < request->include_count && image->log; i++) {
 		if (strstr(image->log, request->include_dirs[i])) {
@@ -80,83 +97,53 @@ static bool log_has_paths(const struct rtc_image *image, const struct rtc_reques
 	return false;
 }
 
-/* Replace the key by that of the same compile as things are now; false if there is none. */
-static bool remake(struct key *key, const struct rtc_request *request,
-	const struct key_bytes *begun, const struct compiler *compiler, bool paths)
-{
-	key_free(key);
-	return key_make(key, request, begun, compiler, paths) && !key->why_not;
-}
-
-/* Find the image under either form of the key, and leave that form in *key. */
-static bool find(struct rtc_image *out, struct key *key, struct store *store,
-	const struct rtc_request *request, const struct key_bytes *begun,
-	const struct compiler *compiler)
-{
-	if (load(out, store, key)) {
-		return true;
-	}
-	if (key->has_paths || request->include_count == 0 || !key->on_disk) {
-		return false;
-	}
-	struct key with_paths;
-	if (key_make(&with_paths, request, begun, compiler, true) && !with_paths.why_not
-	    && load(out, store, &with_paths)) {
-		key_free(key);
-		*key = with_paths;
-		return true;
-	}
-	key_free(&with_paths);
-	return false;
-}
-
 /* Compile, and keep the image if it is known what was compiled. */
-static kz_status make(struct rtc_image *out, struct key *key, struct store *store,
-	const struct rtc_request *request, const struct key_bytes *begun,
-	const struct compiler *compiler, kz_error *err)
+static kz_status cache_make(struct rtc_image *out, bool *is_known, struct key *key,
+	const struct rtc_request *request, const struct compiler *compiler, struct store *store,
+	kz_error *err)
 {
-	kz_status status = compile(out, request, err);
-	if (status) {
-		key_free(key);
-		return status;
+	kz_status st = cache_run(out, request, err);
+	if (st) {
+		return st;
 	}
-	struct hash before = key_hash(&key->bytes);
-	bool known = !key->on_disk || (remake(key, request, begun, compiler, key->has_paths)
-		&& hash_equal(before, key_hash(&key->bytes)));
-	known = known && compiler_was_used(compiler);
-	if (known && !key->has_paths && log_has_paths(out, request)) {
-		known = remake(key, request, begun, compiler, true);
+	*is_known = compiler_was_used(compiler)
+		&& (!key->deps || (key->deps->is_rested && deps_hold(key->deps, true)));
+	if (*is_known && !key->has_paths && cache_log_has_paths(out, request)) {
+		key_add_paths(&key->bytes, request);
 	}
-	if (known) {
-		save(store, key, out);
-	} else {
-		key_free(key);
+	if (*is_known && !key->is_unnamed) {
+		cache_save(store, &key->bytes, out);
 	}
 	return KZ_OK;
 }
 
-kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	const struct key_bytes *begun, kz_error *err)
+kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
+	const struct rtc_request *request, kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = store_default();
-	*key = (struct key){.bytes = {.own = STR_INIT}};
+	struct key key = {.bytes = STR_INIT};
+	kz_status st = KZ_OK;
+	*deps = NULL;
+	*is_known = false;
 	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
-	    || !key_make(key, request, begun, compiler, false) || key->why_not) {
-		bool opaque = key->why_not;
-		atomic_fetch_add(&counts.not_cached, opaque);
-		key_free(key);
-		return compile(out, request, err);
+	    || !key_make(&key, request, compiler) || key.why_not) {
+		atomic_fetch_add(&cache_counters.not_cached, key.why_not ? 1 : 0);
+		key_free(&key);
+		return cache_run(out, request, err);
 	}
-	key->is_found = find(out, key, store, request, begun, compiler);
-	if (key->is_found) {
-		return KZ_OK;
+	if (cache_load(out, &key, request, store)) {
+		*is_known = !key.deps || key.deps->is_rested;
+	} else {
+		struct store_lock *lock = store_lock(store, key.bytes.data, key.bytes.len);
+		if (lock && cache_load(out, &key, request, store)) {
+			*is_known = !key.deps || key.deps->is_rested;
+		} else {
+			st = cache_make(out, is_known, &key, request, compiler, store, err);
+		}
+		store_unlock(lock);
 	}
-	struct store_key pieces = key_pieces(&key->bytes);
-	struct store_lock *lock = store_lock_for(store, &pieces);
-	key->is_found = lock && find(out, key, store, request, begun, compiler);
-	kz_status status = key->is_found ? KZ_OK
-		: make(out, key, store, request, begun, compiler, err);
-	store_unlock(lock);
-	return status;
+	*deps = st ? NULL : deps_retain(key.deps);
+	key_free(&key);
+	return st;
 }

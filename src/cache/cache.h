@@ -3,16 +3,16 @@
 #define CACHE_CACHE_H
 
 /* rtc_compile behind a folder of what was compiled before. */
-#include "rtc/compile.h"
+#include "base/store.h"
 #include "cache/key.h"
 
 /*
- * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No
- * trouble with the cache is an error.  *key, which the caller frees, is that of the image; its
- * bytes are empty where there is none; for `begun` see key_make.
+ * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No trouble
+ * with the cache is an error.  *is_known says whether the image stays right for this request as long as
+ * *deps hold, which the caller gives back; NULL: as long as the process lives.
  */
-kz_status cache_compile(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	const struct key_bytes *begun, kz_error *err);
+kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
+	const struct rtc_request *request, kz_error *err);
 
 struct cache_counts {
 	int64_t compiles;    /* by NVRTC, failed ones too */
@@ -21,5 +21,10 @@ struct cache_counts {
 	int64_t not_cached;  /* compiles whose output no key can hold */
 };
 void cache_counts(struct cache_counts *out);
+
+/* Look in the store under both forms of a key, without and with the include folders, and leave the one
+ * that is there in *key; the packed image in *value, freed with mem_free.  False: it has neither. */
+bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_request *request,
+	struct store *store);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 struct compiler {
-	char identity[160];              /* one line: sizes and hashes of its files */
+	char identity[HASH_TEXT_SIZE];   /* a hash of its files */
 	const char *path;
 	const char *const *include_dirs; /* of CUDA's headers */
 	size_t include_count;
@@ -16,7 +16,8 @@ struct compiler {
 /* Found once per process, and as a rule without loading NVRTC.  As nvrtc_open. */
 kz_status compiler_get(const struct compiler **out, kz_error *err);
 
-/* Whether it is the one that has compiled: the file may have been one that does not load. */
+/* Whether it is the one that has compiled, and its files are those that were read: the first file may
+ * have been one that does not load. */
 bool compiler_was_used(const struct compiler *compiler);
 
 #endif

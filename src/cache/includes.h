@@ -2,7 +2,7 @@
 #ifndef CACHE_INCLUDES_H
 #define CACHE_INCLUDES_H
 
-/* What a source text asks the preprocessor for, without preprocessing it. */
+/* What source texts ask the preprocessor for, without preprocessing them. */
 #include "base/str.h"
 
 struct includes {
@@ -14,11 +14,13 @@ struct includes {
 };
 
 /*
- * Find them.  What #if leaves out is found too, and what is in comments and strings: this is for
- * knowing all that a compile may read, never less.  False when memory runs out; then nothing is left
- * in *out.
+ * Find them, and add them to what *out has.  What #if leaves out is found too, and what is in comments
+ * and strings: this is for knowing all that a compile may read, never less.  False when memory runs out.
  */
 bool includes_scan(struct includes *out, const char *text, size_t size);
 void includes_free(struct includes *includes);
+
+/* Why nobody can know what a compile of these texts reads, or gives; static.  NULL: it can be known. */
+const char *includes_why_not(const struct includes *includes);
 
 #endif

@@ -3,12 +3,12 @@
  * The key of a compile.
  *
  * It is a list of parts: a name, a zero, the number of bytes, the bytes.  The source and the options
- * are in it as they are, headers by their hash: a key says for itself what it is about, which is
- * what `kudzu cache why` lives on.
+ * are in it as they are, headers by their hash: a key says for itself what it is about, and `kudzu
+ * cache why` compares keys part by part.
  *
  * Paths of include folders are left out as long as none can get into the output, so that a project
  * that moves finds its images again.  Where they can (debug information, __FILE__), or did (in a
- * warning), they are the last part.  The request comes first, as the table of images in memory has it.
+ * warning), they are the last part.
  */
 #include "base/common.h"
 
@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
-#include "cache/reach.h"
+#include "base/hash.h"
 
 #include <kudzu/version.h>
 
@@ -25,48 +25,31 @@
 #include <unistd.h>
 
 /* Change it with the meaning of a part. */
-#define FORMAT "1"
+#define FORMAT "2"
 
-/* What most keys, and requests, have besides a source; and from where on a source is a long one. */
-enum { ROOM = 1024, REQUEST_ROOM = 256, LONG_SOURCE = 32768 };
-
-/* A new field must get into the key, too: see add_request.  pch_folder is called by a key. */
+/* A new field must get into the key, too: see key_add_request.  pch_folder is called by a key. */
 _Static_assert(sizeof(struct rtc_request) == 152, "add the new field of struct rtc_request");
 
-static void add_head(struct str *out, const char *name, uint64_t size)
+static void key_add_part(struct str *out, const char *name, const void *data, uint64_t size)
 {
 	str_addn(out, name, strlen(name) + 1);
 	str_addn(out, (const char *)&size, sizeof(size));
-}
-
-static void add_part(struct str *out, const char *name, const void *data, uint64_t size)
-{
-	add_head(out, name, size);
 	str_addn(out, data, (size_t)size);
 }
 
-/* One that is another's: all but its bytes, which belong here. */
-static void add_apart(struct key_bytes *out, const char *name, const char *data, uint64_t size)
+static void key_add_text(struct str *out, const char *name, const char *text)
 {
-	add_head(&out->own, name, size);
-	out->source = data;
-	out->source_size = (size_t)size;
-	out->source_at = out->own.len;
-}
-
-static void add_text(struct str *out, const char *name, const char *text)
-{
-	add_part(out, name, text, strlen(text));
+	key_add_part(out, name, text, strlen(text));
 }
 
 /* A part that is written piece by piece: begin it, add, end it. */
-static size_t begin_part(struct str *out, const char *name)
+static size_t key_begin_part(struct str *out, const char *name)
 {
-	add_part(out, name, "", 0);
+	key_add_part(out, name, "", 0);
 	return out->len;
 }
 
-static void end_part(struct str *out, size_t begin)
+static void key_end_part(struct str *out, size_t begin)
 {
 	uint64_t size = out->len - begin;
 	if (!out->failed) {
@@ -75,18 +58,18 @@ static void end_part(struct str *out, size_t begin)
 }
 
 /* Texts, each with its zero. */
-static void add_list(struct str *out, const char *name, const char *const *texts, size_t count)
+static void key_add_list(struct str *out, const char *name, const char *const *texts, size_t count)
 {
-	size_t begin = begin_part(out, name);
+	size_t begin = key_begin_part(out, name);
 	for (size_t i = 0; i < count; i++) {
 		str_addn(out, texts[i], strlen(texts[i]) + 1);
 	}
-	end_part(out, begin);
+	key_end_part(out, begin);
 }
 
-static void add_options(struct str *out, const struct rtc_request *request)
+static void key_add_options(struct str *out, const struct rtc_request *request)
 {
-	size_t begin = begin_part(out, "options");
+	size_t begin = key_begin_part(out, "options");
 	str_add(out, request->line_info ? "line info, " : "");
 	str_add(out, request->debug ? "debug, " : "");
 	str_add(out, request->fast_math ? "fast math, " : "");
@@ -103,12 +86,12 @@ static void add_options(struct str *out, const struct rtc_request *request)
 	for (size_t i = 0; i < request->option_count; i++) {
 		str_addn(out, request->options[i], strlen(request->options[i]) + 1);
 	}
-	end_part(out, begin);
+	key_end_part(out, begin);
 }
 
-static void add_arch(struct str *out, const struct rtc_request *request)
+static void key_add_arch(struct str *out, const struct rtc_request *request)
 {
-	size_t begin = begin_part(out, "architecture");
+	size_t begin = key_begin_part(out, "architecture");
 	if (request->arch) {
 		str_add(out, request->arch);
 	} else {
@@ -116,12 +99,12 @@ static void add_arch(struct str *out, const struct rtc_request *request)
 		str_addi(out, request->device_cc);
 	}
 	str_add(out, request->ptx_only ? ", PTX" : "");
-	end_part(out, begin);
+	key_end_part(out, begin);
 }
 
-static void add_memory_headers(struct str *out, const struct rtc_request *request)
+static void key_add_memory_headers(struct str *out, const struct rtc_request *request)
 {
-	size_t begin = begin_part(out, "headers in memory");
+	size_t begin = key_begin_part(out, "headers in memory");
 	for (size_t i = 0; i < request->header_count; i++) {
 		const char *name = request->header_names[i];
 		size_t size = strlen(request->header_texts[i]);
@@ -130,105 +113,44 @@ static void add_memory_headers(struct str *out, const struct rtc_request *reques
 		str_addn(out, (const char *)&size, sizeof(size));
 		str_addn(out, (const char *)&hash, sizeof(hash));
 	}
-	end_part(out, begin);
+	key_end_part(out, begin);
 }
 
-/* Memory for a source and more, at once: else it would come in steps. */
-static void reserve(struct str *out, size_t size, size_t more)
+static void key_add_request(struct str *out, const struct rtc_request *request)
 {
-	char *data = mem_alloc(size + more);
-	if (data) {
-		mem_expect(data, size);
-		*out = (struct str){data, 0, size + more, false};
-	}
+	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
+	key_add_text(out, "name", request->name ? request->name : "kernel.cu");
+	key_add_text(out, "source", request->source);
+	key_add_arch(out, request);
+	key_add_options(out, request);
+	key_add_list(out, "defines", request->defines, request->define_count);
+	key_add_list(out, "instances", request->instances, request->instance_count);
+	key_add_memory_headers(out, request);
 }
 
-/* A request; its source only up to that size. */
-static void add_request(struct key_bytes *out, const struct rtc_request *request, size_t most,
-	size_t room)
-{
-	struct str *own = &out->own;
-	size_t size = strlen(request->source);
-	bool is_apart = size > most;
-	reserve(own, is_apart ? 0 : size, room);
-	str_addn(own, KEY_KIND, sizeof(KEY_KIND));
-	add_text(own, "name", request->name ? request->name : "kernel.cu");
-	if (is_apart) {
-		add_apart(out, "source", request->source, size);
-	} else {
-		add_part(own, "source", request->source, size);
-	}
-	add_arch(own, request);
-	add_options(own, request);
-	add_list(own, "defines", request->defines, request->define_count);
-	add_list(own, "instances", request->instances, request->instance_count);
-	add_memory_headers(own, request);
-}
-
-bool key_begin(struct key_bytes *out, const struct rtc_request *request)
-{
-	*out = (struct key_bytes){.own = STR_INIT};
-	add_request(out, request, LONG_SOURCE, REQUEST_ROOM);
-	return !out->own.failed;
-}
-
-struct store_key key_pieces(const struct key_bytes *bytes)
-{
-	const struct str *own = &bytes->own;
-	if (!bytes->source) {
-		return store_whole_key(own->data, own->len);
-	}
-	struct store_key key = {{
-		{own->data, bytes->source_at},
-		{bytes->source, bytes->source_size},
-		{own->data + bytes->source_at, own->len - bytes->source_at},
-	}, 0, {0}};
-	store_key_finish(&key);
-	return key;
-}
-
-struct hash key_hash(const struct key_bytes *bytes)
-{
-	return bytes->source ? key_pieces(bytes).hash : hash_of(bytes->own.data, bytes->own.len);
-}
-
-bool key_bytes_equal(const struct key_bytes *a, const struct key_bytes *b)
-{
-	return a->own.len == b->own.len && memcmp(a->own.data, b->own.data, a->own.len) == 0
-		&& (a->source == b->source || (a->source_size == b->source_size
-			&& a->source_at == b->source_at
-			&& memcmp(a->source, b->source, a->source_size) == 0));
-}
-
-/* Which build of this library.  False: it has no build id, and cannot be told from others. */
-static bool add_code(struct str *out)
+/* The version of Kudzu, and the code itself: its build id.  False if it has none. */
+static bool key_add_code(struct str *out)
 {
 	static const char version[] = {KZ_VERSION_MAJOR, KZ_VERSION_MINOR, KZ_VERSION_PATCH};
 	uint8_t id[DL_BUILD_ID_SIZE];
 	size_t size = dl_build_id(id, FORMAT);
-	size_t begin = begin_part(out, "kudzu");
+	size_t begin = key_begin_part(out, "kudzu");
 	str_addn(out, version, sizeof(version));
 	str_addn(out, (const char *)id, size);
-	end_part(out, begin);
+	key_end_part(out, begin);
 	return size > 0;
 }
 
-static void add_files(struct str *out, const struct reach *reach)
+static void key_add_files(struct str *out, const struct deps *deps)
 {
-	size_t begin = begin_part(out, "headers");
-	for (size_t i = 0; i < reach->count; i++) {
-		const struct reach_file *file = &reach->files[i];
-		str_addn(out, file->label, strlen(file->label) + 1);
-		str_addn(out, (const char *)&file->size, sizeof(file->size));
-		str_addn(out, (const char *)&file->hash, sizeof(file->hash));
-	}
-	end_part(out, begin);
-	add_part(out, "CUDA headers", &reach->cuda, reach->cuda_count ? sizeof(reach->cuda) : 0);
+	const struct deps_head *head = deps ? &deps->head : &(const struct deps_head){.cuda_count = 0};
+	key_add_part(out, "headers", deps ? deps_files(deps) : "", head->files_size);
+	key_add_part(out, "CUDA headers", &head->cuda, head->cuda_count ? sizeof(head->cuda) : 0);
 }
 
-static void add_paths(struct str *out, const struct rtc_request *request)
+void key_add_paths(struct str *out, const struct rtc_request *request)
 {
-	size_t begin = begin_part(out, "include folders");
+	size_t begin = key_begin_part(out, "include folders");
 	char *cwd = getcwd(NULL, 0); /* relative paths begin there */
 	str_add(out, cwd ? cwd : "?");
 	str_addc(out, '\0');
@@ -236,55 +158,52 @@ static void add_paths(struct str *out, const struct rtc_request *request)
 	for (size_t i = 0; i < request->include_count; i++) {
 		str_addn(out, request->include_dirs[i], strlen(request->include_dirs[i]) + 1);
 	}
-	end_part(out, begin);
+	key_end_part(out, begin);
 }
 
-/* All but the request. */
-static void add_surroundings(struct key *out, const struct rtc_request *request,
-	const struct compiler *compiler, const struct reach *reach)
+bool key_of_request(struct str *out, const struct rtc_request *request)
 {
-	struct str *text = &out->bytes.own;
-	add_text(text, "format", FORMAT);
-	out->is_unnamed = !add_code(text);
-	add_text(text, "compiler", compiler->identity);
-	add_list(text, "CUDA folders", compiler->include_dirs, compiler->include_count);
-	add_files(text, reach);
+	*out = (struct str)STR_INIT;
+	key_add_request(out, request);
+	if (request->include_count > 0 || request->line_info || request->debug) {
+		key_add_paths(out, request);
+	}
+	return !out->failed;
+}
+
+bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler)
+{
+	struct deps_result found;
+	*out = (struct key){.bytes = STR_INIT};
+	if (!deps_find(&found, request, compiler)) {
+		return false;
+	}
+	out->deps = found.deps;
+	out->why_not = found.why_not;
+	out->has_paths = request->line_info || request->debug
+		|| (found.has_place && request->include_count > 0);
+	struct str *bytes = &out->bytes;
+	key_add_request(bytes, request);
+	key_add_text(bytes, "format", FORMAT);
+	out->is_unnamed = !key_add_code(bytes);
+	key_add_text(bytes, "compiler", compiler->identity);
+	key_add_list(bytes, "CUDA folders", compiler->include_dirs, compiler->include_count);
+	key_add_files(bytes, found.deps);
 	if (out->has_paths) {
-		add_paths(text, request);
+		key_add_paths(bytes, request);
 	}
-}
-
-bool key_make(struct key *out, const struct rtc_request *request, const struct key_bytes *begun,
-	const struct compiler *compiler, bool paths)
-{
-	struct reach reach;
-	*out = (struct key){.bytes = {.own = STR_INIT}};
-	reach_find(&reach, request, compiler->include_dirs, compiler->include_count);
-	out->why_not = reach.why_not;
-	out->on_disk = reach.on_disk;
-	out->has_paths = paths || request->line_info || request->debug
-		|| (reach.has_place && request->include_count > 0);
-	if (begun) {
-		out->bytes = *begun;
-		out->bytes.own = (struct str)STR_INIT;
-		reserve(&out->bytes.own, begun->own.len, ROOM);
-		str_addn(&out->bytes.own, begun->own.data, begun->own.len);
-	} else {
-		add_request(&out->bytes, request, SIZE_MAX, ROOM);
-	}
-	add_surroundings(out, request, compiler, &reach);
-	bool ok = !reach.no_memory && !out->bytes.own.failed;
-	reach_free(&reach);
-	if (!ok) {
+	if (bytes->failed) {
 		key_free(out);
+		return false;
 	}
-	return ok;
+	return true;
 }
 
 void key_free(struct key *key)
 {
-	str_free(&key->bytes.own);
-	key->bytes = (struct key_bytes){.own = STR_INIT};
+	str_free(&key->bytes);
+	deps_release(key->deps);
+	key->deps = NULL;
 }
 
 bool key_next(struct key_part *out, size_t *at, const void *key, size_t size)

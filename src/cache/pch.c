@@ -124,9 +124,10 @@ static char *pch_subfolder(const char *name)
 /* Only the #include lines of a source; "" if there are none that one can tell. */
 static char *pch_include_lines(const char *source)
 {
-	struct includes includes;
+	struct includes includes = {.names = STR_INIT};
 	struct str text = STR_INIT;
 	if (!includes_scan(&includes, source, strlen(source))) {
+		includes_free(&includes);
 		return NULL;
 	}
 	for (size_t at = 0; at < includes.names.len && !includes.has_macro;) {
@@ -148,9 +149,14 @@ static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *req
 	char *lines = nvrtc->GetPCHCreateStatus ? pch_include_lines(request->source) : NULL;
 	headers.source = lines;
 	if (lines && *lines && compiler_get(&compiler, NULL) == KZ_OK
-	    && key_make(&key, &headers, NULL, compiler, true)) {
-		if (!key.why_not) {
-			hash_text(name, key_hash(&key.bytes));
+	    && key_make(&key, &headers, compiler)) {
+		key_add_paths(&key.bytes, &headers);
+		if (!key.why_not && !key.bytes.failed) {
+			/* With the times of the files: NVRTC may have read what they were for a moment. */
+			const struct deps_head none = {.cuda_count = 0};
+			const struct deps_head *head = key.deps ? &key.deps->head : &none;
+			str_addn(&key.bytes, (const char *)head, sizeof(*head));
+			hash_text(name, hash_of(key.bytes.data, key.bytes.len));
 		}
 		key_free(&key);
 	}

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "module/compiled.h"
 #include "cache/cache.h"
+#include "module/image_cache.h"
 #include "rtc/keep.h"
 
 #include <kudzu/cache.h>
@@ -21,7 +21,7 @@
 kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 {
 	struct store_stats disk = {0};
-	struct compiled_counts memory;
+	struct image_cache_counts memory;
 	struct cache_counts counts;
 	kz_status st = object_check(out, "kz_cache_figures", err);
 	if (st) {
@@ -36,7 +36,7 @@ kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 		return error_no_memory(err);
 	}
 	store_stats(store, &disk);
-	compiled_counts(&memory);
+	image_cache_counts(&memory);
 	cache_counts(&counts);
 	*out = (kz_cache_figures){
 		.size = sizeof(*out),
@@ -138,7 +138,7 @@ kz_status kz_cache_clear(int64_t *count, kz_error *err)
 {
 	int64_t removed = 0;
 	struct store *store = store_default();
-	compiled_clear();
+	image_cache_clear();
 	if (!store) {
 		return error_no_memory(err);
 	}
@@ -169,7 +169,7 @@ static int count_differences(const struct key *key, const void *other, size_t ot
 {
 	struct key_part mine, theirs;
 	int count = 0;
-	for (size_t at = 0; key_next(&mine, &at, key->bytes.own.data, key->bytes.own.len);) {
+	for (size_t at = 0; key_next(&mine, &at, key->bytes.data, key->bytes.len);) {
 		bool same = key_find(&theirs, other, other_size, mine.name)
 			&& parts_equal(&mine, &theirs);
 		count += same ? 0 : strcmp(mine.name, "source") == 0 ? 4 : 1;
@@ -278,7 +278,7 @@ static void cache_explain_part(struct str *out, const struct key_part *mine,
 static void explain_all(struct str *out, const struct comparison *comparison)
 {
 	const struct str *nearest = &comparison->nearest;
-	const struct str *bytes = &comparison->key->bytes.own;
+	const struct str *bytes = &comparison->key->bytes;
 	struct key_part mine, theirs;
 	if (!nearest->len) {
 		str_add(out, "miss: there is no compiled image on disk\n");
@@ -299,19 +299,19 @@ static void explain_all(struct str *out, const struct comparison *comparison)
 }
 
 /* The answer for a key; false when memory runs out. */
-static bool cache_answer(struct str *out, struct store *store, const struct key *key)
+static bool cache_answer(struct str *out, struct store *store, struct key *key,
+	const struct rtc_request *request)
 {
 	char *value = NULL;
 	size_t size;
 	struct comparison comparison = {.key = key, .nearest = STR_INIT};
-	struct store_key pieces = key_pieces(&key->bytes);
 	if (key->is_unnamed) {
 		str_add(out, "not cached: this build of Kudzu has no build id\n");
 	} else if (key->why_not) {
 		str_addf(out, "not cached: %s\n", key->why_not);
 	} else if (store_off(store)) {
 		str_addf(out, "off: %s\n", store_off(store));
-	} else if (store_find(store, &pieces, &value, &size) == STORE_HIT) {
+	} else if (cache_find(&value, &size, key, request, store)) {
 		str_add(out, "hit\n");
 	} else {
 		store_walk(store, cache_compare_entry, &comparison);
@@ -327,25 +327,12 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 {
 	const struct compiler *compiler;
 	struct store *store = store_default();
-	struct key key = {.bytes = {.own = STR_INIT}};
+	struct key key = {.bytes = STR_INIT};
 	kz_status st;
 	if ((st = rtc_request_check(request, err)) || (st = compiler_get(&compiler, err))) {
 		return st;
 	}
-	bool ok = store && key_make(&key, request, NULL, compiler, false)
-		&& cache_answer(out, store, &key);
-	if (ok && !key.has_paths && key.on_disk && strncmp(out->data, "miss", 4) == 0) {
-		/* It may be under the key with the folders. */
-		struct str other = STR_INIT;
-		key_free(&key);
-		ok = key_make(&key, request, NULL, compiler, true)
-			&& cache_answer(&other, store, &key);
-		if (ok && strncmp(other.data, "hit", 3) == 0) {
-			str_clear(out);
-			str_add(out, other.data);
-		}
-		str_free(&other);
-	}
+	bool ok = store && key_make(&key, request, compiler) && cache_answer(out, store, &key, request);
 	key_free(&key);
 	return ok && !out->failed ? KZ_OK : error_no_memory(err);
 }

@@ -2,15 +2,14 @@
 /*
  * Source -> image: kz_compile, and what the other ways of compiling share.
  *
- * The caller's options and the environment become a struct rtc_request, which has all that a
- * compile depends on.  compiled.c then finds the image of that request, or has it made.
+ * The options of the caller and the environment become a struct rtc_request, which says all that a
+ * compile depends on.  image_cache.c then finds the image of the request, or has it made.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "module/compiled.h"
-#include "module/module.h"
+#include "module/image_cache.h"
 #include "rtc/keep.h"
 
 #include <pthread.h>
@@ -137,7 +136,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 		}
 		request.name = kept;
 	}
-	st = compiled_get(out, &request, err);
+	st = image_cache_get(out, &request, err);
 	mem_free(kept);
 	return st;
 }

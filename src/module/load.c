@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "module/compiled.h"
 #include "rtc/compat.h"
 #include "rtc/ptx_text.h"
 
@@ -74,7 +73,7 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 	case RTC_UNKNOWN:
 		return refuse_unknown(name, err);
 	default:
-		return compiled_load(out, data, size, err);
+		return kz_image_create(out, data, (int64_t)size, err);
 	}
 }
 

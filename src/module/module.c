@@ -10,9 +10,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
 #include "base/str.h"
-#include "module/load.h"
 #include "module/module.h"
 
 #include <stdlib.h>
@@ -118,7 +116,7 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	return st;
 }
 
-static kz_status create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *err)
 {
 	struct device_scope scope;
@@ -142,92 +140,6 @@ static kz_status create(struct kz_module **out, struct kz_device *dev, struct kz
 	}
 	*out = mod;
 	return KZ_OK;
-}
-
-/* One that the driver refuses for its version is made another. */
-kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *err)
-{
-	kz_error refusal = KZ_ERROR_INIT;
-	struct kz_image *other = NULL;
-	kz_status st = KZ_OK;
-	if (image->rtc.is_lto) {
-		st = load_linked(&other, dev, "LTO-IR", image->rtc.data, image->rtc.size, err);
-		if (st == KZ_OK) {
-			st = create(out, dev, other, err);
-		}
-		kz_image_release(other);
-		return st;
-	}
-	st = create(out, dev, image, &refusal);
-	if (st && load_repair(&other, dev, image, &refusal)) {
-		kz_error_clear(&refusal);
-		st = create(out, dev, other, &refusal);
-	}
-	if (st) {
-		st = refusal.status;
-		(void)error_copy(err, &refusal);
-		kz_error_clear(&refusal);
-	}
-	kz_image_release(other);
-	return st;
-}
-
-/* Load bytes that came from somewhere. */
-static kz_status load_named(struct kz_module **out, struct kz_device *dev, const char *name,
-	const void *data, size_t size, kz_error *err)
-{
-	struct kz_image *image = NULL;
-	kz_status st = load_bytes(&image, dev, name, data, size, err);
-	if (st == KZ_OK) {
-		st = module_create(out, dev, image, err);
-	}
-	kz_image_release(image);
-	return st;
-}
-
-kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
-	kz_error *err)
-{
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(data, "an image", err))) {
-		return st;
-	}
-	if (size <= 0) {
-		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
-			(long long)size);
-	}
-	return load_named(out, dev, "image", data, (size_t)size, err);
-}
-
-kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
-{
-	char *data = NULL;
-	size_t size = 0;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(path, "the path of a file", err))
-	    || (st = file_read(&data, &size, path, err))) {
-		return st;
-	}
-	st = size > 0 ? load_named(out, dev, path, data, size, err)
-		: error_set(err, KZ_BAD_IMAGE, "'%s' is empty, expected an image", path);
-	mem_free(data);
-	return st;
-}
-
-kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
-{
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(image, "an image", err))) {
-		return st;
-	}
-	return module_create(out, dev, image, err);
 }
 
 /* The driver's word on one parameter; *found is false past the last one. */

@@ -35,6 +35,7 @@ struct kz_image {
 	atomic_int refs;
 	struct rtc_image rtc;
 	char linker[48];            /* which linker made it; "" if none did */
+	struct image_entry *entry;  /* where image_cache.c has it, under its lock; NULL: nowhere */
 };
 
 struct kz_module {
@@ -45,10 +46,9 @@ struct kz_module {
 	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for it */
 	pthread_mutex_t lock;       /* guards them */
 	bool is_the_devices;        /* it holds no count on its device */
-	bool is_shared;             /* it is in the table of loaded.c; each user's count is one on the
-	                               device, too */
-	struct kz_module *next_loaded;
-	uint64_t last_use;          /* by the table's clock */
+	bool is_shared;             /* it is in the table of image_cache.c; each user's count is one on
+	                               the device, too */
+	struct kz_module *next_shared; /* of the same image, under the lock of that table */
 };
 
 /* image.c */
@@ -62,14 +62,20 @@ struct kz_module *module_retain(struct kz_module *mod);
 /* Give back the caller's count on the device, which from now on outlives the module; module_drop ends
  * it. */
 void module_forget_device(struct kz_module *mod);
-/* Load an image; the caller has the module alone. */
-kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+/* Load an image as it is; the caller has the module alone. */
+kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *err);
-/* Give a count of the table of loaded modules to a module that its caller has alone. */
+/* Give a count of the table of images to a module that its caller has alone. */
 void module_share(struct kz_module *mod);
 /* Give back a count that holds none on the device: the table's, or one after
  * module_forget_device.  NULL is fine. */
 void module_drop(struct kz_module *mod);
+
+/* module_load.c */
+
+/* Load an image, or what the driver takes that can be made of it; the caller has the module alone. */
+kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
+	kz_error *err);
 
 /* compile_source.c */
 

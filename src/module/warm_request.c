@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
-#include "module/compiled.h"
+#include "module/image_cache.h"
 #include "cache/cache.h"
 #include "module/warm.h"
 

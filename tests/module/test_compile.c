@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "module/compiled.h"
+#include "module/image_cache.h"
 #include "support/store_folder.h"
 #include "support/support.h"
 #include "support/suite.h"
@@ -343,7 +343,7 @@ START_TEST(want_of_memory_leaves_nothing)
 	for (n = 0; n < 5000; n++) {
 		kz_image *image = NULL;
 		kz_module *mod = NULL;
-		compiled_clear();
+		image_cache_clear();
 		mem_fail_after(n);
 		kz_status st = kz_compile(&image, doublify, NULL, &err);
 		if (st == KZ_OK) {

@@ -292,22 +292,6 @@ START_TEST(bytes_that_are_nearly_the_same_are_another_image)
 }
 END_TEST
 
-START_TEST(bytes_that_were_loaded_before_are_the_same_image)
-{
-	kz_module *modules[2];
-	kz_device *dev = support_open(0);
-	char ptx[2048];
-	write_constant(ptx, '1');
-	for (int i = 0; i < 2; i++) {
-		ok(kz_module_load(&modules[i], dev, ptx, (int64_t)strlen(ptx), &err));
-	}
-	ck_assert_ptr_eq(kz_module_image(modules[0], NULL), kz_module_image(modules[1], NULL));
-	kz_module_release(modules[0]);
-	kz_module_release(modules[1]);
-	support_close(dev);
-}
-END_TEST
-
 START_TEST(every_failing_allocation_of_a_load_becomes_an_error)
 {
 	static const char *const files[] = {"zstd", "plain"};
@@ -346,7 +330,6 @@ SUITE(load)
 	tcase_add_test(tc, files_that_are_no_images_are_refused);
 	tcase_add_test(tc, a_cubin_for_the_cpu_device_is_refused_by_name);
 	tcase_add_test(tc, bytes_that_are_nearly_the_same_are_another_image);
-	tcase_add_test(tc, bytes_that_were_loaded_before_are_the_same_image);
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("versions");

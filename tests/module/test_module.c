@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "module/compiled.h"
+#include "module/image_cache.h"
 #include "support/support.h"
 #include "support/suite.h"
 
@@ -225,7 +225,7 @@ START_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
 	setup(_i);
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	kz_module_release(mod);
-	compiled_clear(); /* what comes from disk, where there is a cache, knows it as well */
+	image_cache_clear(); /* what comes from disk, where there is a cache, knows it as well */
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	for (size_t i = 0; i < countof(rows); i++) {
 		ck_assert_int_eq(kz_module_kernel(&kernel, mod, rows[i].name, &err), KZ_NOT_FOUND);
@@ -459,7 +459,7 @@ START_TEST(every_failing_allocation_is_an_error_or_done_without)
 	long n;
 	setup(_i);
 	for (n = 0; failed && n < 10000; n++) {
-		compiled_clear();
+		image_cache_clear();
 		mem_fail_after(n);
 		kz_status st = kz_module_compile(&mod, dev, two_kernels, NULL, &err);
 		st = st ? st : kz_module_kernel(&kernel, mod, "halve", &err);

@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "module/compiled.h"
+#include "module/image_cache.h"
 #include "support/support.h"
 #include "support/suite.h"
 
@@ -54,7 +54,7 @@ START_TEST(hero_survives_every_failing_allocation)
 	long n;
 	support_select(_i);
 	for (n = 0; n < 5000; n++) {
-		compiled_clear();
+		image_cache_clear();
 		mem_fail_after(n);
 		status = run_hero(said, sizeof(said));
 		bool failed = mem_has_failed();
