@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/store_folder.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,21 +71,6 @@ struct store_head {
 
 /* Opening */
 
-/* "512", "100M": false if it is something else, or does not fit. */
-static bool store_parse_size(const char *text, int64_t *size)
-{
-	static const char units[] = "KMGT";
-	char *end;
-	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	if (end == text || errno || value <= 0) {
-		return false;
-	}
-	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-	int64_t factor = unit ? INT64_C(1) << (10 * (unit - units + 1)) : 1;
-	return (unit ? end[1] : end[0]) == '\0' && size64_mul(size, value, factor);
-}
-
 static void store_turn_off(struct store *store, const char *reason)
 {
 	if (!atomic_flag_test_and_set(&store->has_reason)) {
@@ -130,7 +116,7 @@ bool store_open(struct store **out, const struct store_options *options)
 	store->size_max = DEFAULT_SIZE_MAX;
 	if (options && options->size_max > 0) {
 		store->size_max = options->size_max;
-	} else if (size && size[0] && !store_parse_size(size, &store->size_max)) {
+	} else if (size && size[0] && !str_size(&store->size_max, size)) {
 		why = "KUDZU_CACHE_SIZE is no size: expected a number above 0, and K, M or G";
 	}
 	if (!why && !wanted && on && strcmp(on, "0") == 0) {
