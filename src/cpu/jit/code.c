@@ -61,16 +61,16 @@ void code_refuse(bool all)
 }
 
 /* Whether the file has these bytes. */
-static bool has(const struct loader *l, uint64_t offset, uint64_t size)
+static bool code_has(const struct loader *l, uint64_t offset, uint64_t size)
 {
 	return offset <= l->size && size <= l->size - offset;
 }
 
-static bool read_header(struct loader *l)
+static bool code_read_header(struct loader *l)
 {
 	static const uint8_t ident[] = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB};
 	Elf64_Ehdr header;
-	if (!has(l, 0, sizeof(header))) {
+	if (!code_has(l, 0, sizeof(header))) {
 		return false;
 	}
 	memcpy(&header, l->bytes, sizeof(header));
@@ -78,26 +78,26 @@ static bool read_header(struct loader *l)
 	size_t size = header.e_shnum * sizeof(l->sections[0]);
 	if (memcmp(header.e_ident, ident, sizeof(ident)) != 0 || header.e_type != ET_REL
 	    || header.e_machine != EM_X86_64 || header.e_shentsize != sizeof(l->sections[0])
-	    || l->section_count > MOST_SECTIONS || !has(l, header.e_shoff, size)) {
+	    || l->section_count > MOST_SECTIONS || !code_has(l, header.e_shoff, size)) {
 		return false;
 	}
 	memcpy(l->sections, l->bytes + header.e_shoff, size);
 	return true;
 }
 
-static bool read_symbols(struct loader *l)
+static bool code_read_symbols(struct loader *l)
 {
 	for (size_t i = 0; i < l->section_count; i++) {
 		const Elf64_Shdr *section = &l->sections[i];
 		if (section->sh_type != SHT_SYMTAB) {
 			continue;
 		}
-		if (section->sh_link >= l->section_count || !has(l, section->sh_offset,
+		if (section->sh_link >= l->section_count || !code_has(l, section->sh_offset,
 			section->sh_size)) {
 			return false;
 		}
 		const Elf64_Shdr *names = &l->sections[section->sh_link];
-		if (names->sh_size == 0 || !has(l, names->sh_offset, names->sh_size)) {
+		if (names->sh_size == 0 || !code_has(l, names->sh_offset, names->sh_size)) {
 			return false;
 		}
 		l->symbols = *section;
@@ -109,7 +109,7 @@ static bool read_symbols(struct loader *l)
 	return false;
 }
 
-static bool get_symbol(const struct loader *l, Elf64_Sym *out, uint64_t index)
+static bool code_get_symbol(const struct loader *l, Elf64_Sym *out, uint64_t index)
 {
 	if (index >= l->symbol_count) {
 		return false;
@@ -118,19 +118,19 @@ static bool get_symbol(const struct loader *l, Elf64_Sym *out, uint64_t index)
 	return true;
 }
 
-static const char *name_of(const struct loader *l, const Elf64_Sym *symbol)
+static const char *code_name_of(const struct loader *l, const Elf64_Sym *symbol)
 {
 	return symbol->st_name < l->names_size ? l->names + symbol->st_name : "";
 }
 
 /* Code and constants; what could be written to is not ours. */
-static bool place_section(struct loader *l, size_t i)
+static bool code_place_section(struct loader *l, size_t i)
 {
 	const Elf64_Shdr *section = &l->sections[i];
 	uint64_t align = section->sh_addralign > 0 ? section->sh_addralign : 1;
 	if (section->sh_type != SHT_PROGBITS || (section->sh_flags & (SHF_WRITE | SHF_TLS)) != 0
 	    || align > 4096 || (align & (align - 1)) != 0
-	    || !has(l, section->sh_offset, section->sh_size)) {
+	    || !code_has(l, section->sh_offset, section->sh_size)) {
 		return false;
 	}
 	l->places[i] = (l->total + align - 1) & ~(align - 1);
@@ -141,13 +141,13 @@ static bool place_section(struct loader *l, size_t i)
 	return l->total < most_bytes;
 }
 
-static bool place_sections(struct loader *l)
+static bool code_place_sections(struct loader *l)
 {
 	l->total = 1; /* so that 0 is no place */
 	for (size_t i = 0; i < l->section_count; i++) {
 		const Elf64_Shdr *section = &l->sections[i];
 		if ((section->sh_flags & SHF_ALLOC) != 0 && section->sh_size > 0
-		    && !place_section(l, i)) {
+		    && !code_place_section(l, i)) {
 			return false;
 		}
 	}
@@ -156,7 +156,7 @@ static bool place_sections(struct loader *l)
 	return true;
 }
 
-static bool copy_sections(struct loader *l)
+static bool code_copy_sections(struct loader *l)
 {
 	void *memory = mmap(NULL, l->total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		-1, 0);
@@ -178,7 +178,7 @@ static bool copy_sections(struct loader *l)
 }
 
 /* The place of a symbol in the mapping; 0 if it has none. */
-static uint64_t place_of(const struct loader *l, const Elf64_Sym *symbol)
+static uint64_t code_place_of(const struct loader *l, const Elf64_Sym *symbol)
 {
 	size_t i = symbol->st_shndx;
 	bool is_placed = i < l->section_count && l->places[i] != 0
@@ -187,18 +187,18 @@ static uint64_t place_of(const struct loader *l, const Elf64_Sym *symbol)
 }
 
 /* The slot of a symbol in the GOT; GOT_SIZE if it has none. */
-static uint64_t slot_of(const struct loader *l, const Elf64_Sym *symbol)
+static uint64_t code_slot_of(const struct loader *l, const Elf64_Sym *symbol)
 {
 	size_t i = 0;
 	while (i < JIT_CALLEE_COUNT && (symbol->st_shndx != SHN_UNDEF
-		|| strcmp(name_of(l, symbol), code_callees[i].name) != 0)) {
+		|| strcmp(code_name_of(l, symbol), code_callees[i].name) != 0)) {
 		i++;
 	}
 	return i * sizeof(uint64_t);
 }
 
 /* The psABI's letters: A is the addend, P the place to fill in, S the symbol's, G its slot. */
-static bool relocate(struct loader *l, size_t target, const Elf64_Rela *rela)
+static bool code_relocate(struct loader *l, size_t target, const Elf64_Rela *rela)
 {
 	Elf64_Sym symbol;
 	uint64_t value = (uint64_t)rela->r_addend;
@@ -206,7 +206,7 @@ static bool relocate(struct loader *l, size_t target, const Elf64_Rela *rela)
 	uint64_t p = l->places[target] + rela->r_offset;
 	uint64_t s, g;
 	if (size < sizeof(value) || rela->r_offset > size - sizeof(value)
-	    || !get_symbol(l, &symbol, ELF64_R_SYM(rela->r_info))) {
+	    || !code_get_symbol(l, &symbol, ELF64_R_SYM(rela->r_info))) {
 		return false;
 	}
 	switch (ELF64_R_TYPE(rela->r_info)) {
@@ -214,14 +214,14 @@ static bool relocate(struct loader *l, size_t target, const Elf64_Rela *rela)
 		value += l->got - p;
 		break;
 	case R_X86_64_GOTOFF64:
-		s = place_of(l, &symbol);
+		s = code_place_of(l, &symbol);
 		if (s == 0) {
 			return false;
 		}
 		value += s - l->got;
 		break;
 	case R_X86_64_GOT64:
-		g = slot_of(l, &symbol);
+		g = code_slot_of(l, &symbol);
 		if (g == GOT_SIZE) {
 			return false;
 		}
@@ -234,40 +234,41 @@ static bool relocate(struct loader *l, size_t target, const Elf64_Rela *rela)
 	return true;
 }
 
-static bool relocate_section(struct loader *l, const Elf64_Shdr *section)
+static bool code_relocate_section(struct loader *l, const Elf64_Shdr *section)
 {
 	Elf64_Rela rela;
-	if (!has(l, section->sh_offset, section->sh_size)) {
+	if (!code_has(l, section->sh_offset, section->sh_size)) {
 		return false;
 	}
 	for (uint64_t at = 0; at + sizeof(rela) <= section->sh_size; at += sizeof(rela)) {
 		memcpy(&rela, l->bytes + section->sh_offset + at, sizeof(rela));
-		if (!relocate(l, section->sh_info, &rela)) {
+		if (!code_relocate(l, section->sh_info, &rela)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool relocate_all(struct loader *l)
+static bool code_relocate_all(struct loader *l)
 {
 	for (size_t i = 0; i < l->section_count; i++) {
 		const Elf64_Shdr *section = &l->sections[i];
 		bool is_for_us = (section->sh_type == SHT_RELA || section->sh_type == SHT_REL)
 			&& section->sh_info < l->section_count && l->places[section->sh_info] != 0;
-		if (is_for_us && (section->sh_type == SHT_REL || !relocate_section(l, section))) {
+		if (is_for_us
+			&& (section->sh_type == SHT_REL || !code_relocate_section(l, section))) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool find_entry(const struct loader *l, uintptr_t *out, const char *name)
+static bool code_find_entry(const struct loader *l, uintptr_t *out, const char *name)
 {
 	Elf64_Sym symbol;
-	for (uint64_t i = 0; get_symbol(l, &symbol, i); i++) {
-		uint64_t place = place_of(l, &symbol);
-		if (place != 0 && strcmp(name_of(l, &symbol), name) == 0) {
+	for (uint64_t i = 0; code_get_symbol(l, &symbol, i); i++) {
+		uint64_t place = code_place_of(l, &symbol);
+		if (place != 0 && strcmp(code_name_of(l, &symbol), name) == 0) {
 			const Elf64_Shdr *section = &l->sections[symbol.st_shndx];
 			*out = (uintptr_t)l->memory + place;
 			return (section->sh_flags & SHF_EXECINSTR) != 0
@@ -281,9 +282,9 @@ bool code_load(struct code *out, const void *object, size_t size, const char *sy
 {
 	struct loader l = {.bytes = object, .size = size};
 	*out = (struct code){.memory = NULL};
-	bool ok = is_known && !refuses_all && read_header(&l) && read_symbols(&l)
-		&& place_sections(&l) && copy_sections(&l) && relocate_all(&l)
-		&& find_entry(&l, &out->entry, symbol)
+	bool ok = is_known && !refuses_all && code_read_header(&l) && code_read_symbols(&l)
+		&& code_place_sections(&l) && code_copy_sections(&l) && code_relocate_all(&l)
+		&& code_find_entry(&l, &out->entry, symbol)
 		&& mprotect(l.memory, l.total, PROT_READ | PROT_EXEC) == 0;
 	out->memory = l.memory;
 	out->size = l.total;

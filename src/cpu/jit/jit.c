@@ -82,13 +82,13 @@ const char *jit_llvm_version(struct ptx_diag *diag)
 	return calls ? calls->version : NULL;
 }
 
-static enum features_level level(void)
+static enum features_level jit_features_level(void)
 {
 	return (enum features_level)settings_get(SETTING_FEATURES, FEATURES_NATIVE);
 }
 
 /* When the first kernel is compiled: a module whose kernels were kept needs none of it. */
-static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
+static bool jit_start_llvm(struct jit *jit, struct ptx_diag *diag)
 {
 	struct str features = STR_INIT;
 	if (jit->llvm) {
@@ -101,7 +101,7 @@ static bool start_llvm(struct jit *jit, struct ptx_diag *diag)
 	if (faked_features) {
 		str_add(&features, faked_features);
 	} else {
-		features_limit(&features, jit->calls->host_features(), level());
+		features_limit(&features, jit->calls->host_features(), jit_features_level());
 	}
 	bool ok = features.failed ? ptx_no_memory(diag)
 		: jit->calls->create(&jit->llvm, features.data ? features.data : "", code_callees,
@@ -141,7 +141,7 @@ void jit_release(struct jit *jit)
 }
 
 /* Whether a kernel ends by itself after so many instructions as it has. */
-static bool is_straight(const struct ptx_module *module, const struct ptx_func *func)
+static bool jit_is_straight(const struct ptx_module *module, const struct ptx_func *func)
 {
 	if (func->has_loop) {
 		return false;
@@ -155,7 +155,7 @@ static bool is_straight(const struct ptx_module *module, const struct ptx_func *
 }
 
 /* Those of brx.idx count twice. */
-static bool has_many_edges(const struct ptx_func *func)
+static bool jit_has_many_edges(const struct ptx_func *func)
 {
 	size_t edges = 0;
 	for (size_t i = 0; i < func->block_count; i++) {
@@ -166,7 +166,7 @@ static bool has_many_edges(const struct ptx_func *func)
 }
 
 /* Processors of before 2013 have no fused multiply-add. */
-static bool has_many_calls(const struct ptx_func *func)
+static bool jit_has_many_calls(const struct ptx_func *func)
 {
 	size_t calls = 0;
 	for (size_t i = 0; i < func->inst_count; i++) {
@@ -174,40 +174,42 @@ static bool has_many_calls(const struct ptx_func *func)
 		calls += op == PTX_OP_FMA || op == PTX_OP_FMAD || op == PTX_OP_FMA_MIXED;
 		calls += op == PTX_OP_FMA_X2 ? 2 : 0;
 	}
-	return calls >= MANY_CALLS && !features_fuse(level());
+	return calls >= MANY_CALLS && !features_fuse(jit_features_level());
 }
 
 /* A kernel that is compiled as quickly as can be, for one lane at a time. */
-static bool is_huge(const struct ptx_func *func)
+static bool jit_is_huge(const struct ptx_func *func)
 {
-	return func->inst_count >= HUGE_KERNEL || has_many_edges(func);
+	return func->inst_count >= HUGE_KERNEL || jit_has_many_edges(func);
 }
 
 /* Whether a kernel is for blocks of one thread, as it says itself. */
-static bool is_for_one_thread(const struct ptx_func *func)
+static bool jit_is_for_one_thread(const struct ptx_func *func)
 {
 	const uint32_t block[] = {1, 1, 1};
 	return memcmp(func->max_ntid, block, sizeof(block)) == 0
 		|| memcmp(func->req_ntid, block, sizeof(block)) == 0;
 }
 
-static uint32_t width_for(const struct jit *jit, const struct ptx_func *func)
+static uint32_t jit_width_for(const struct jit *jit, const struct ptx_func *func)
 {
-	return is_huge(func) || is_for_one_thread(func) || has_many_calls(func) ? 1 : jit->width;
+	return jit_is_huge(func) || jit_is_for_one_thread(func) || jit_has_many_calls(func)
+		? 1
+		: jit->width;
 }
 
 /* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */
-static void write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *func)
+static void jit_write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *func)
 {
 	snprintf(symbol, SYMBOL_SIZE, "kudzu_kernel_%zu", func->index);
 }
 
-static bool load_object(struct jit_kernel *out, struct jit *jit, const void *object, size_t size,
-	const struct ptx_func *func, struct ptx_diag *diag)
+static bool jit_load_object(struct jit_kernel *out, struct jit *jit, const void *object,
+	size_t size, const struct ptx_func *func, struct ptx_diag *diag)
 {
 	uintptr_t address;
 	char symbol[SYMBOL_SIZE];
-	write_symbol(symbol, func);
+	jit_write_symbol(symbol, func);
 	struct loaded *loaded = mem_zalloc(1, sizeof(*loaded));
 	if (!loaded) {
 		return ptx_no_memory(diag);
@@ -220,7 +222,7 @@ static bool load_object(struct jit_kernel *out, struct jit *jit, const void *obj
 		jit->loaded = loaded;
 	} else {
 		mem_free(loaded);
-		ok = start_llvm(jit, diag)
+		ok = jit_start_llvm(jit, diag)
 			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);
 	}
 	out->run = ok ? (rt_kernel *)address : NULL;
@@ -228,7 +230,7 @@ static bool load_object(struct jit_kernel *out, struct jit *jit, const void *obj
 }
 
 /* Load the object that LLVM has made, and keep it.  Takes it. */
-static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
+static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_object *object,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	const struct kernel_cache_entry entry = {.width = out->width,
@@ -236,7 +238,7 @@ static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_obje
 		.is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
 		.size = object->size, .maker = jit->calls->address};
 	made_count++;
-	bool ok = load_object(out, jit, entry.object, entry.size, func, diag);
+	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, diag);
 	if (ok) {
 		kernel_cache_put(jit->key, &entry);
 	}
@@ -244,27 +246,36 @@ static bool take_object(struct jit_kernel *out, struct jit *jit, struct jit_obje
 	return ok;
 }
 
-static enum jit_outcome compile_width(struct jit_kernel *out, struct jit *jit,
+static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *jit,
 	const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
 {
 	char symbol[SYMBOL_SIZE];
-	write_symbol(symbol, func);
+	jit_write_symbol(symbol, func);
 	struct jit_object object;
-	struct jit_order order = {.module = jit->module, .func = func, .symbol = symbol,
-		.width = width, .class = jit->class, .has_loop = func->has_loop, .is_huge = is_huge(func),
-		.is_tangled = has_many_edges(func), .is_traced = jit->is_traced};
-	order.is_vector = order.has_loop && !order.is_huge && is_for_one_thread(func);
+	struct jit_order order = {.module = jit->module,
+		.func = func,
+		.symbol = symbol,
+		.width = width,
+		.class = jit->class,
+		.has_loop = func->has_loop,
+		.is_huge = jit_is_huge(func),
+		.is_tangled = jit_has_many_edges(func),
+		.is_traced = jit->is_traced};
+	order.is_vector = order.has_loop && !order.is_huge && jit_is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
-	*out = (struct jit_kernel){.width = width, .is_straight = is_straight(jit->module, func),
-		.in_order = yield_is_needed(func), .is_quick = object.is_quick,
+	*out = (struct jit_kernel){.width = width,
+		.is_straight = jit_is_straight(jit->module, func),
+		.in_order = yield_is_needed(func),
+		.is_quick = object.is_quick,
 		.frame_size = object.frame_size,
-		.emit_ms = object.emit_ms, .compile_ms = object.compile_ms};
+		.emit_ms = object.emit_ms,
+		.compile_ms = object.compile_ms};
 	return outcome != JIT_MADE ? outcome
-		: take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
+		: jit_take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
 }
 
 /* Whether there is memory enough to compile a kernel: half of what the device may have. */
-static bool fits_memory(const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+static bool jit_fits_memory(const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
 {
 	size_t each = width > 1 ? WIDE_BYTES : HUGE_BYTES;
 	size_t need = func->inst_count < SIZE_MAX / each ? func->inst_count * each : SIZE_MAX;
@@ -278,21 +289,21 @@ static bool fits_memory(const struct ptx_func *func, uint32_t width, struct ptx_
 	return false;
 }
 
-static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag)
 {
-	if (!start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
+	if (!jit_start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
 		|| !cfg_build(jit->module, func, diag)))) {
 		return false;
 	}
-	uint32_t width = width_for(jit, func);
-	if (!fits_memory(func, width, diag)) {
+	uint32_t width = jit_width_for(jit, func);
+	if (!jit_fits_memory(func, width, diag)) {
 		return false;
 	}
-	enum jit_outcome outcome = compile_width(out, jit, func, width, diag);
+	enum jit_outcome outcome = jit_compile_width(out, jit, func, width, diag);
 	if (width > 1 && (outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP)) {
 		/* The registers of 32 lanes are 32 times as large. */
-		outcome = compile_width(out, jit, func, 1, diag);
+		outcome = jit_compile_width(out, jit, func, 1, diag);
 	}
 	if (outcome == JIT_TOO_DEEP) {
 		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " JIT_MOST_STACK
@@ -303,7 +314,7 @@ static bool compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 
 /* What of the code generator decides on the code, known without loading it: its build id, and what
  * the processor can do.  That of LLVM is in what is entry. */
-static void describe_generator(struct str *out)
+static void jit_describe_generator(struct str *out)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
 	size_t size = jit_open_id(id);
@@ -311,11 +322,11 @@ static void describe_generator(struct str *out)
 	if (faked_features) {
 		str_add(out, faked_features);
 	} else {
-		features_describe(out, level());
+		features_describe(out, jit_features_level());
 	}
 }
 
-static bool find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
+static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
 {
 	struct kernel_cache_entry entry;
 	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
@@ -326,7 +337,7 @@ static bool find_cached(struct jit_kernel *out, struct jit *jit, const struct pt
 	*out = (struct jit_kernel){.width = entry.width, .is_straight = entry.is_straight,
 		.in_order = entry.in_order, .is_quick = entry.is_quick,
 		.frame_size = entry.frame_size, .is_kept = true};
-	bool ok = load_object(out, jit, entry.object, entry.size, func, &diag);
+	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, &diag);
 	out->load_ms = jit_now_ms() - start;
 	mem_free(entry.memory);
 	return ok;
@@ -338,15 +349,16 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct str key = STR_INIT, generator = STR_INIT;
 	jit->class = class;
 	if (kernel_cache_is_on()) {
-		describe_generator(&generator);
+		jit_describe_generator(&generator);
 		str_add(&generator, jit->is_traced ? "traced" : "");
 		kernel_cache_key(&key, jit->module, func, jit->width, jit->class, &generator);
 	}
 	jit->key = &key;
-	bool ok = find_cached(out, jit, func);
+	bool ok = jit_find_cached(out, jit, func);
 	if (!ok) {
 		struct store_lock *lock = kernel_cache_lock(&key);
-		ok = (lock && find_cached(out, jit, func)) || compile(out, jit, func, diag);
+		ok = (lock && jit_find_cached(out, jit, func))
+			|| jit_compile_kernel(out, jit, func, diag);
 		kernel_cache_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;

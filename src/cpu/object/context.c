@@ -32,18 +32,18 @@ static _Thread_local struct {
 /* --- Whether the driver can be used --- */
 
 /* In a child process. */
-static void on_fork(void)
+static void context_on_fork(void)
 {
 	atomic_store(&forked, true);
 	api_log_forget_lock();
 }
 
-static void watch_forks(void)
+static void context_watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, on_fork);
+	pthread_atfork(NULL, NULL, context_on_fork);
 }
 
-static CUresult fail_forked(const char *call)
+static CUresult context_fail_forked(const char *call)
 {
 	return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: this process was forked from one that had"
 		" called cuInit; only that one can use the driver", call);
@@ -52,7 +52,7 @@ static CUresult fail_forked(const char *call)
 CUresult api_ready(const char *call)
 {
 	if (unlikely(atomic_load_explicit(&forked, memory_order_relaxed))) {
-		return fail_forked(call);
+		return context_fail_forked(call);
 	}
 	if (!atomic_load_explicit(&initialized, memory_order_acquire)) {
 		return api_fail(CUDA_ERROR_NOT_INITIALIZED, "%s: cuInit has not been called", call);
@@ -69,13 +69,13 @@ CUresult api_start(const char *call)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	if (atomic_load(&forked)) {
-		return fail_forked(call);
+		return context_fail_forked(call);
 	}
 	char why[160];
 	if (!settings_check(why, sizeof(why))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, why);
 	}
-	pthread_once(&once, watch_forks);
+	pthread_once(&once, context_watch_forks);
 	atomic_store_explicit(&initialized, true, memory_order_release);
 	return CUDA_SUCCESS;
 }
@@ -93,7 +93,7 @@ CUresult api_enter_release(const char *call, struct context **out)
 			call);
 	}
 	*out = handle_get(thread.stack[thread.depth - 1], API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+	return *out ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		"%s: this thread's current context was destroyed", call);
 }
 
@@ -124,7 +124,7 @@ CUresult context_bad_handle(const char *call, CUcontext handle)
 
 CUresult context_find(const char *call, CUcontext handle, struct context **out)
 {
-	if (handle == NULL) {
+	if (!handle) {
 		return api_enter_release(call, out);
 	}
 	CUresult result = api_ready(call);
@@ -132,7 +132,7 @@ CUresult context_find(const char *call, CUcontext handle, struct context **out)
 		return result;
 	}
 	*out = handle_get(handle, API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : context_bad_handle(call, handle);
+	return *out ? CUDA_SUCCESS : context_bad_handle(call, handle);
 }
 
 CUresult context_check_stack(const char *call)
@@ -156,7 +156,7 @@ bool context_pop(CUcontext *out)
 		return false;
 	}
 	thread.depth--;
-	if (out != NULL) {
+	if (out) {
 		*out = thread.stack[thread.depth];
 	}
 	return true;
@@ -188,14 +188,14 @@ bool context_open_heap(struct context *context)
 	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
 		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
 	pthread_mutex_lock(&context->lock);
-	if (context->host.heap == NULL) {
+	if (!context->host.heap) {
 		uint64_t base = memory_alloc(memory, &wish);
 		context->host.heap = base != 0 ? heap_create(base, wish.size) : NULL;
-		if (base != 0 && context->host.heap == NULL) {
+		if (base != 0 && !context->host.heap) {
 			memory_free(memory, base, MEMORY_MODULE);
 		}
 	}
-	bool ok = context->host.heap != NULL;
+	bool ok = context->host.heap;
 	pthread_mutex_unlock(&context->lock);
 	return ok;
 }

@@ -27,7 +27,7 @@
 /* --- Names --- */
 
 /* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
-static const char *add_part(char *out, size_t size, const char *part)
+static const char *function_add_part(char *out, size_t size, const char *part)
 {
 	const char *digits = part + (*part == 'L'); /* static */
 	char *text;
@@ -47,18 +47,18 @@ static const char *add_part(char *out, size_t size, const char *part)
  * functions at namespace scope, so this little of the C++ ABI is enough; where it is not, the
  * symbol itself.
  */
-static void write_name(char *out, size_t size, const char *symbol)
+static void function_write_name(char *out, size_t size, const char *symbol)
 {
 	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
-	bool nested = next != NULL && *next == 'N';
+	bool nested = next && *next == 'N';
 	out[0] = '\0';
-	if (next != NULL) {
-		next = add_part(out, size, next + nested);
+	if (next) {
+		next = function_add_part(out, size, next + nested);
 	}
-	while (nested && next != NULL && *next != 'E' && *next != 'I') {
-		next = add_part(out, size, next);
+	while (nested && next && *next != 'E' && *next != 'I') {
+		next = function_add_part(out, size, next);
 	}
-	if (next == NULL) {
+	if (!next) {
 		snprintf(out, size, "%s", symbol);
 	} else if (*next == 'I') {
 		size_t len = strlen(out);
@@ -88,12 +88,12 @@ unsigned function_max_threads(const struct ptx_func *func)
 void kernel_inherit(struct function *function)
 {
 	struct module *plan = function->module->plan;
-	if (plan == NULL) {
+	if (!plan) {
 		return;
 	}
 	pthread_mutex_lock(&plan->lock);
 	const struct function *kernel = plan->functions[function->place];
-	if (kernel != NULL) {
+	if (kernel) {
 		function->max_dynamic = kernel->max_dynamic;
 		function->carveout = kernel->carveout;
 		function->hints[0] = kernel->hints[0];
@@ -102,7 +102,7 @@ void kernel_inherit(struct function *function)
 	pthread_mutex_unlock(&plan->lock);
 }
 
-static bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
+static bool function_fits(const struct ptx_func *func, struct ptx_diag *diag)
 {
 	return (func->param_size <= LAUNCH_MAX_PARAMS && func->shared_size <= LAUNCH_MAX_SHARED)
 		|| ptx_fail(diag, func->line, 0, "kernel '%s' has %zu bytes of parameters"
@@ -114,31 +114,31 @@ static bool kernel_fits(const struct ptx_func *func, struct ptx_diag *diag)
 bool kernel_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	return parse_kernel(module, func, diag) && check_function(module, func, diag)
-		&& flatten_function(module, func, diag) && kernel_fits(func, diag);
+		&& flatten_function(module, func, diag) && function_fits(func, diag);
 }
 
-static bool create(struct module *module, size_t place, struct ptx_diag *diag)
+static bool function_create(struct module *module, size_t place, struct ptx_diag *diag)
 {
 	struct ptx_func *func = module->kernels[place];
-	if (!kernel_fits(func, diag)) {
+	if (!function_fits(func, diag)) {
 		return false;
 	}
 	struct function *function = mem_zalloc(1, sizeof(*function));
-	if (function == NULL) {
+	if (!function) {
 		return ptx_no_memory(diag);
 	}
 	int left = LAUNCH_DEFAULT_SHARED - (int)func->shared_size;
 	function->module = module;
 	function->place = place;
 	function->ptx = func;
-	write_name(function->name, sizeof(function->name), func->name);
+	function_write_name(function->name, sizeof(function->name), func->name);
 	function->max_threads = function_max_threads(func);
 	function->max_dynamic = left > 0 ? left : 0;
 	function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
 	kernel_inherit(function);
-	function->handle = handle_create(module->object.context != NULL ? API_FUNCTION
+	function->handle = handle_create(module->object.context ? API_FUNCTION
 		: API_KERNEL, function);
-	if (function->handle == NULL) {
+	if (!function->handle) {
 		mem_free(function);
 		return ptx_no_memory(diag);
 	}
@@ -163,15 +163,15 @@ bool kernels_create(struct module *module, struct ptx_diag *diag)
 	module->function_count = count;
 	bool ok = true;
 	for (size_t i = 0; ok && i < count; i++) {
-		ok = module->kernels[i]->late || create(module, i, diag);
+		ok = module->kernels[i]->late || function_create(module, i, diag);
 	}
 	return ok;
 }
 
-static void free_variants(struct function *function)
+static void function_free_variants(struct function *function)
 {
 	struct variant *variant = atomic_load(&function->variants);
-	while (variant != NULL) {
+	while (variant) {
 		struct variant *next = variant->next;
 		mem_free(variant);
 		variant = next;
@@ -182,10 +182,10 @@ void kernels_free(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
 		struct function *function = module->functions[i];
-		if (function != NULL) {
+		if (function) {
 			handle_release(function->handle);
 			mem_free(function->old.params);
-			free_variants(function);
+			function_free_variants(function);
 			mem_free(function);
 		}
 	}
@@ -201,7 +201,7 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 	pthread_mutex_lock(&module->lock);
 	bool ok = module->functions[place]
 		|| (kernel_parse(&module->ptx, module->kernels[place], &diag)
-			&& create(module, place, &diag));
+			&& function_create(module, place, &diag));
 	*out = module->functions[place];
 	pthread_mutex_unlock(&module->lock);
 	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
@@ -230,7 +230,7 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 /* --- Code --- */
 
 /* Most blocks are whole rows of warps, of those that nobody has seen. */
-static unsigned likely_class(const struct ptx_func *func)
+static unsigned function_likely_class(const struct ptx_func *func)
 {
 	if (func->req_ntid[0] == 0) {
 		return BLOCK_CLASS_ROWS;
@@ -239,15 +239,15 @@ static unsigned likely_class(const struct ptx_func *func)
 		: block_class_of(func->req_ntid);
 }
 
-static bool compile_locked(struct function *function, struct ptx_diag *diag)
+static bool function_compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
 	if (atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
 		return true;
 	}
-	function->class = likely_class(function->ptx);
+	function->class = function_likely_class(function->ptx);
 	function->may_team = team_is_possible(function->ptx);
-	bool ok = (module->jit != NULL || jit_create(&module->jit, &module->ptx, diag))
+	bool ok = (module->jit || jit_create(&module->jit, &module->ptx, diag))
 		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
 	if (ok) {
 		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
@@ -257,11 +257,11 @@ static bool compile_locked(struct function *function, struct ptx_diag *diag)
 }
 
 /* What nearly every launch can go without: the place for errors is cleared here alone. */
-static CUresult compile_first(const char *call, struct function *function)
+static CUresult function_compile_first(const char *call, struct function *function)
 {
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&function->module->lock);
-	bool ok = compile_locked(function, &diag);
+	bool ok = function_compile_locked(function, &diag);
 	pthread_mutex_unlock(&function->module->lock);
 	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
 }
@@ -269,26 +269,26 @@ static CUresult compile_first(const char *call, struct function *function)
 CUresult function_compile(const char *call, struct function *function)
 {
 	return likely(atomic_load_explicit(&function->is_compiled, memory_order_acquire))
-		? CUDA_SUCCESS : compile_first(call, function);
+		? CUDA_SUCCESS : function_compile_first(call, function);
 }
 
-static const struct jit_kernel *find_variant(struct function *function, unsigned class)
+static const struct jit_kernel *function_find_variant(struct function *function, unsigned class)
 {
 	const struct variant *variant = atomic_load_explicit(&function->variants,
 		memory_order_acquire);
-	while (variant != NULL && variant->class != class) {
+	while (variant && variant->class != class) {
 		variant = variant->next;
 	}
-	return variant != NULL ? &variant->kernel : NULL;
+	return variant ? &variant->kernel : NULL;
 }
 
-static const struct jit_kernel *make_variant(struct function *function, unsigned class,
+static const struct jit_kernel *function_make_variant(struct function *function, unsigned class,
 	struct ptx_diag *diag)
 {
-	const struct jit_kernel *found = find_variant(function, class);
-	struct variant *variant = found == NULL ? mem_zalloc(1, sizeof(*variant)) : NULL;
-	if (variant == NULL) {
-		if (found == NULL) {
+	const struct jit_kernel *found = function_find_variant(function, class);
+	struct variant *variant = !found ? mem_zalloc(1, sizeof(*variant)) : NULL;
+	if (!variant) {
+		if (!found) {
 			ptx_no_memory(diag);
 		}
 		return found;
@@ -303,14 +303,14 @@ static const struct jit_kernel *make_variant(struct function *function, unsigned
 	return &variant->kernel;
 }
 
-static CUresult compile_variant(const char *call, struct function *function, unsigned class,
-	const struct jit_kernel **out)
+static CUresult function_compile_variant(
+	const char *call, struct function *function, unsigned class, const struct jit_kernel **out)
 {
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&function->module->lock);
-	*out = make_variant(function, class, &diag);
+	*out = function_make_variant(function, class, &diag);
 	pthread_mutex_unlock(&function->module->lock);
-	return *out != NULL ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+	return *out ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
 }
 
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
@@ -322,8 +322,8 @@ CUresult function_code(const char *call, struct function *function, const uint32
 	}
 	unsigned class = function->may_team ? team_class_of(block)
 		: block_class_of(block);
-	if (class == function->class || (*out = find_variant(function, class)) != NULL) {
+	if (class == function->class || (*out = function_find_variant(function, class))) {
 		return CUDA_SUCCESS;
 	}
-	return compile_variant(call, function, class, out);
+	return function_compile_variant(call, function, class, out);
 }

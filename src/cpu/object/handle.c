@@ -37,36 +37,36 @@ static uint32_t slot_count;
 static uint32_t free_first = NO_SLOT;
 static uint32_t free_last = NO_SLOT;
 
-static struct handle_slot *slot_at(uint32_t index)
+static struct handle_slot *handle_slot_at(uint32_t index)
 {
 	struct handle_slot *chunk = atomic_load_explicit(&chunks[index / CHUNK_SLOTS],
 		memory_order_acquire);
-	return chunk != NULL ? &chunk[index % CHUNK_SLOTS] : NULL;
+	return chunk ? &chunk[index % CHUNK_SLOTS] : NULL;
 }
 
-static void append_free(uint32_t index)
+static void handle_append_free(uint32_t index)
 {
-	slot_at(index)->next_free = NO_SLOT;
+	handle_slot_at(index)->next_free = NO_SLOT;
 	if (free_last == NO_SLOT) {
 		free_first = index;
 	} else {
-		slot_at(free_last)->next_free = index;
+		handle_slot_at(free_last)->next_free = index;
 	}
 	free_last = index;
 }
 
-static bool add_chunk(void)
+static bool handle_add_chunk(void)
 {
 	struct handle_slot *chunk = NULL;
 	if (slot_count < CHUNKS * CHUNK_SLOTS) {
 		chunk = mem_zalloc(CHUNK_SLOTS, sizeof(*chunk));
 	}
-	if (chunk == NULL) {
+	if (!chunk) {
 		return false;
 	}
 	atomic_store_explicit(&chunks[slot_count / CHUNK_SLOTS], chunk, memory_order_release);
 	for (uint32_t i = 0; i < CHUNK_SLOTS; i++) {
-		append_free(slot_count++);
+		handle_append_free(slot_count++);
 	}
 	return true;
 }
@@ -75,9 +75,9 @@ void *handle_create(enum api_kind kind, void *object)
 {
 	uint64_t handle = 0;
 	pthread_mutex_lock(&lock);
-	if (free_first != NO_SLOT || add_chunk()) {
+	if (free_first != NO_SLOT || handle_add_chunk()) {
 		uint32_t index = free_first;
-		struct handle_slot *slot = slot_at(index);
+		struct handle_slot *slot = handle_slot_at(index);
 		free_first = slot->next_free;
 		free_last = free_first == NO_SLOT ? NO_SLOT : free_last;
 		uint32_t tag = (uint32_t)kind << GENERATION_BITS | slot->generation;
@@ -97,8 +97,8 @@ void *handle_get(const void *handle, enum api_kind kind)
 	if (tag >> GENERATION_BITS != (uint64_t)kind) {
 		return NULL;
 	}
-	struct handle_slot *slot = slot_at(number & ((1u << INDEX_BITS) - 1));
-	if (slot == NULL || atomic_load_explicit(&slot->tag, memory_order_acquire) != tag) {
+	struct handle_slot *slot = handle_slot_at(number & ((1u << INDEX_BITS) - 1));
+	if (!slot || atomic_load_explicit(&slot->tag, memory_order_acquire) != tag) {
 		return NULL;
 	}
 	// The slot may have been freed and used again since then.
@@ -115,34 +115,34 @@ bool handle_is_past(const void *handle, enum api_kind kind)
 		return false;
 	}
 	pthread_mutex_lock(&lock);
-	const struct handle_slot *slot = slot_at(index);
+	const struct handle_slot *slot = handle_slot_at(index);
 	uint32_t generation = tag & ((1u << GENERATION_BITS) - 1);
 	// Suspended, or of an earlier generation, which nobody has counted around.
-	bool is_past = slot != NULL && generation <= slot->generation
+	bool is_past = slot && generation <= slot->generation
 		&& atomic_load_explicit(&slot->tag, memory_order_relaxed) != tag;
 	pthread_mutex_unlock(&lock);
 	return is_past;
 }
 
 /* The object of a handle that nobody has claimed.  The lock is held, without which none ends it. */
-static void *get_unclaimed(const void *handle, enum api_kind kind)
+static void *handle_get_unclaimed(const void *handle, enum api_kind kind)
 {
 	const uint32_t index = (uintptr_t)handle & ((1u << INDEX_BITS) - 1);
 	void *object = handle_get(handle, kind);
-	return object != NULL && !slot_at(index)->is_claimed ? object : NULL;
+	return object && !handle_slot_at(index)->is_claimed ? object : NULL;
 }
 
-static void claim(const void *handle)
+static void handle_mark_claimed(const void *handle)
 {
-	slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1))->is_claimed = true;
+	handle_slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1))->is_claimed = true;
 }
 
 void *handle_claim(const void *handle, enum api_kind kind)
 {
 	pthread_mutex_lock(&lock);
-	void *object = get_unclaimed(handle, kind);
-	if (object != NULL) {
-		claim(handle);
+	void *object = handle_get_unclaimed(handle, kind);
+	if (object) {
+		handle_mark_claimed(handle);
 	}
 	pthread_mutex_unlock(&lock);
 	return object;
@@ -151,10 +151,10 @@ void *handle_claim(const void *handle, enum api_kind kind)
 struct object *object_claim(const void *handle, enum api_kind kind, bool *is_part)
 {
 	pthread_mutex_lock(&lock);
-	struct object *object = get_unclaimed(handle, kind);
-	*is_part = object != NULL && object->is_part;
-	if (object != NULL && !*is_part) {
-		claim(handle);
+	struct object *object = handle_get_unclaimed(handle, kind);
+	*is_part = object && object->is_part;
+	if (object && !*is_part) {
+		handle_mark_claimed(handle);
 	}
 	pthread_mutex_unlock(&lock);
 	return *is_part ? NULL : object;
@@ -162,13 +162,13 @@ struct object *object_claim(const void *handle, enum api_kind kind, bool *is_par
 
 void handle_suspend(void *handle)
 {
-	struct handle_slot *slot = slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
+	struct handle_slot *slot = handle_slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
 	atomic_store_explicit(&slot->tag, 0, memory_order_release);
 }
 
 void handle_resume(void *handle, void *object)
 {
-	struct handle_slot *slot = slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
+	struct handle_slot *slot = handle_slot_at((uintptr_t)handle & ((1u << INDEX_BITS) - 1));
 	atomic_store_explicit(&slot->object, object, memory_order_release);
 	atomic_store_explicit(&slot->tag, (unsigned)((uintptr_t)handle >> INDEX_BITS),
 		memory_order_release);
@@ -176,14 +176,14 @@ void handle_resume(void *handle, void *object)
 
 void handle_release(void *handle)
 {
-	if (handle == NULL) {
+	if (!handle) {
 		return;
 	}
 	uint32_t index = (uintptr_t)handle & ((1u << INDEX_BITS) - 1);
 	pthread_mutex_lock(&lock);
-	struct handle_slot *slot = slot_at(index);
+	struct handle_slot *slot = handle_slot_at(index);
 	atomic_store_explicit(&slot->tag, 0, memory_order_release);
 	slot->generation = (slot->generation + 1) & ((1u << GENERATION_BITS) - 1);
-	append_free(index);
+	handle_append_free(index);
 	pthread_mutex_unlock(&lock);
 }

@@ -24,26 +24,26 @@ void jit_options_start(struct jit_options *options)
 void jit_options_stop(struct jit_options *options)
 {
 	options->spent_ms += (float)(clock_now_ns() - options->started_ns) / 1e6f;
-	if (options->wall_time != NULL) {
+	if (options->wall_time) {
 		memcpy(options->wall_time, &options->spent_ms, sizeof(options->spent_ms));
 	}
 }
 
 void log_buffer_add(struct log_buffer *log, const char *text)
 {
-	size_t left = log->text != NULL ? log->room - log->used : 0;
+	size_t left = log->text ? log->room - log->used : 0;
 	if (left > 0) {
 		int full = snprintf(log->text + log->used, left, "%s", text);
 		log->used += full < 0 ? 0 : (size_t)full < left ? (size_t)full : left - 1;
 	}
-	if (log->size != NULL) {
+	if (log->size) {
 		*log->size = (void *)(uintptr_t)log->used;
 	}
 }
 
 static void log_buffer_start(struct log_buffer *log)
 {
-	log->room = log->size != NULL ? (uintptr_t)*log->size : 0;
+	log->room = log->size ? (uintptr_t)*log->size : 0;
 	log_buffer_add(log, "");
 }
 
@@ -51,7 +51,7 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 	const CUjit_option *options, void **values)
 {
 	memset(out, 0, sizeof(*out));
-	if (count > 0 && (options == NULL || values == NULL)) {
+	if (count > 0 && (!options || !values)) {
 		return api_null(call, "the options");
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -108,7 +108,7 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 	}
 	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
 		diag->line, diag->message);
-	if (options != NULL) {
+	if (options) {
 		log_buffer_add(&options->error, text);
 		log_buffer_add(&options->error,
 			"\nptxas fatal   : Ptx assembly aborted due to errors\n");
@@ -134,19 +134,19 @@ CUresult read_image(const char *call, const char *path, char **data, size_t *siz
 {
 	kz_error err = KZ_ERROR_INIT;
 	*data = NULL;
-	if (path == NULL) {
+	if (!path) {
 		return api_null(call, "the file's name");
 	}
-	kz_status status = file_read(data, size, path, &err);
-	if (status == KZ_OK && image_is_pointer(*data, *size)) {
+	kz_status st = file_read(data, size, path, &err);
+	if (st == KZ_OK && image_is_pointer(*data, *size)) {
 		mem_free(*data);
 		*data = NULL;
 		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: %s holds a pointer to an image", call,
 			path);
 	}
-	if (status == KZ_OK) {
+	if (st == KZ_OK) {
 		return CUDA_SUCCESS;
 	}
-	return api_fail(status == KZ_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+	return api_fail(st == KZ_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
 		: CUDA_ERROR_FILE_NOT_FOUND, "%s: %s", call, err.message);
 }

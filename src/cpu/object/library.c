@@ -21,7 +21,7 @@
 void library_free(struct library *library)
 {
 	handle_release(library->handle);
-	if (library->plan != NULL) {
+	if (library->plan) {
 		module_release(library->plan);
 	}
 	pthread_mutex_destroy(&library->lock);
@@ -35,14 +35,14 @@ CUresult library_create(const char *call, const struct image *image,
 {
 	struct library *library = mem_zalloc(1, sizeof(*library));
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-	if (library == NULL) {
+	if (!library) {
 		return api_fail(result, "%s: host memory has run out", call);
 	}
 	pthread_mutex_init(&library->lock, NULL);
 	library->text = mem_strndup(image->text, image->size);
 	library->size = image->size;
-	library->handle = library->text != NULL ? handle_create(API_LIBRARY, library) : NULL;
-	if (library->handle == NULL) {
+	library->handle = library->text ? handle_create(API_LIBRARY, library) : NULL;
+	if (!library->handle) {
 		api_log("%s: host memory has run out", call);
 	} else {
 		result = module_create(call, NULL, library->text, library->size, options,
@@ -58,27 +58,27 @@ CUresult library_create(const char *call, const struct image *image,
 }
 
 /* Hand what was set for the kernels on to their functions, those read later included. */
-static void inherit(struct module *module, struct module *plan)
+static void library_inherit(struct module *module, struct module *plan)
 {
 	module->plan = plan;
 	for (size_t i = 0; i < module->function_count; i++) {
-		if (module->functions[i] != NULL) {
+		if (module->functions[i]) {
 			kernel_inherit(module->functions[i]);
 		}
 	}
 }
 
 /* The place to keep the module of a context: one whose module is gone, else a new one. */
-static struct loaded *take_place(struct library *library)
+static struct loaded *library_take_place(struct library *library)
 {
 	for (size_t i = 0; i < library->loaded_count; i++) {
-		if (handle_get(library->loaded[i].module, API_MODULE) == NULL) {
+		if (!handle_get(library->loaded[i].module, API_MODULE)) {
 			return &library->loaded[i];
 		}
 	}
 	size_t count = library->loaded_count + 1;
 	struct loaded *loaded = mem_realloc(library->loaded, count * sizeof(*loaded));
-	if (loaded == NULL) {
+	if (!loaded) {
 		return NULL;
 	}
 	library->loaded = loaded;
@@ -87,24 +87,24 @@ static struct loaded *take_place(struct library *library)
 	return &loaded[count - 1];
 }
 
-static CUresult load_locked(const char *call, struct library *library, struct context *context,
-	struct module **out)
+static CUresult library_load_locked(
+	const char *call, struct library *library, struct context *context, struct module **out)
 {
 	struct jit_options none = {.wall_time = NULL};
 	for (size_t i = 0; i < library->loaded_count; i++) {
 		*out = handle_get(library->loaded[i].module, API_MODULE);
-		if (*out != NULL && library->loaded[i].context == context->id) {
+		if (*out && library->loaded[i].context == context->id) {
 			return CUDA_SUCCESS;
 		}
 	}
-	struct loaded *place = take_place(library);
-	if (place == NULL) {
+	struct loaded *place = library_take_place(library);
+	if (!place) {
 		return api_no_memory(call);
 	}
 	CUresult result = module_create(call, context, library->text, library->size, &none, out);
 	if (result == CUDA_SUCCESS) {
 		(*out)->object.is_part = true;
-		inherit(*out, library->plan);
+		library_inherit(*out, library->plan);
 		*place = (struct loaded){context->id, (*out)->object.handle};
 	}
 	return result;
@@ -114,14 +114,14 @@ CUresult library_module(const char *call, struct library *library, struct contex
 	struct module **out)
 {
 	pthread_mutex_lock(&library->lock);
-	CUresult result = load_locked(call, library, context, out);
+	CUresult result = library_load_locked(call, library, context, out);
 	pthread_mutex_unlock(&library->lock);
 	return result;
 }
 
 /* What a library's kernel is in a context. */
-static CUresult kernel_function(const char *call, struct context *context, struct function *kernel,
-	struct function **out)
+static CUresult library_kernel_function(
+	const char *call, struct context *context, struct function *kernel, struct function **out)
 {
 	struct module *module;
 	CUresult result = library_module(call, kernel->module->library, context, &module);
@@ -132,11 +132,11 @@ CUresult function_look_up(const char *call, struct context *context, const void 
 	struct function **out)
 {
 	*out = handle_get(handle, API_FUNCTION);
-	if (likely(*out != NULL)) {
+	if (likely(*out)) {
 		return CUDA_SUCCESS;
 	}
 	struct function *kernel = handle_get(handle, API_KERNEL);
-	return kernel != NULL ? kernel_function(call, context, kernel, out)
+	return kernel ? library_kernel_function(call, context, kernel, out)
 		: api_bad_handle(call, "kernel");
 }
 

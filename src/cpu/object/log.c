@@ -43,7 +43,7 @@ void api_log_forget_lock(void)
 }
 
 /* Without the lock.  A callback may remove itself, or another one. */
-static void tell_callbacks(const char *line)
+static void log_tell_callbacks(const char *line)
 {
 	static _Thread_local bool is_telling;
 	struct callback now[CALLBACKS];
@@ -59,7 +59,7 @@ static void tell_callbacks(const char *line)
 		char message[LOG_LINE];
 		size_t len = strlen(line);
 		memcpy(message, line, len + 1);
-		if (now[i].function != NULL) {
+		if (now[i].function) {
 			now[i].function(now[i].data, CU_LOG_LEVEL_ERROR, message, len);
 		}
 	}
@@ -78,7 +78,7 @@ void api_log(const char *format, ...)
 	strcpy(ring.lines[ring.next++ % LOG_LINES], line);
 	pthread_mutex_unlock(&ring.lock);
 	if (atomic_load_explicit(&has_callbacks, memory_order_acquire)) {
-		tell_callbacks(line);
+		log_tell_callbacks(line);
 	}
 }
 
@@ -91,7 +91,7 @@ CUlogIterator log_next(void)
 }
 
 /* The first line to dump, so that all from there on fit; the newest ones matter most. */
-static CUlogIterator first_that_fits(CUlogIterator from, size_t size)
+static CUlogIterator log_first_that_fits(CUlogIterator from, size_t size)
 {
 	CUlogIterator first = ring.next;
 	size_t used = 1;
@@ -110,11 +110,11 @@ bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size)
 {
 	pthread_mutex_lock(&ring.lock);
 	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
-	CUlogIterator from = iterator != NULL ? *iterator : oldest;
+	CUlogIterator from = iterator ? *iterator : oldest;
 	if (from > ring.next || from < oldest) {
 		from = oldest;
 	}
-	CUlogIterator first = first_that_fits(from, *size);
+	CUlogIterator first = log_first_that_fits(from, *size);
 	bool none_fits = first == ring.next && from != ring.next;
 	size_t used = 0;
 	for (; first != ring.next; first++) {
@@ -126,7 +126,7 @@ bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size)
 	}
 	buffer[used] = '\0';
 	*size = used;
-	if (iterator != NULL) {
+	if (iterator) {
 		*iterator = ring.next;
 	}
 	pthread_mutex_unlock(&ring.lock);
@@ -138,12 +138,12 @@ bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size)
 bool log_dump_to_file(CUlogIterator *iterator, const char *path)
 {
 	FILE *file = fopen(path, "we");
-	if (file == NULL) {
+	if (!file) {
 		return false;
 	}
 	pthread_mutex_lock(&ring.lock);
 	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
-	CUlogIterator from = iterator != NULL ? *iterator : 0;
+	CUlogIterator from = iterator ? *iterator : 0;
 	if (from > ring.next || from < oldest) {
 		fprintf(file, "(older lines are lost)\n");
 		from = oldest;
@@ -155,7 +155,7 @@ bool log_dump_to_file(CUlogIterator *iterator, const char *path)
 	pthread_mutex_unlock(&ring.lock);
 	bool ok = !ferror(file);
 	ok = fclose(file) == 0 && ok;
-	if (ok && iterator != NULL) {
+	if (ok && iterator) {
 		*iterator = end;
 	}
 	return ok;
@@ -167,12 +167,12 @@ CUresult log_add_callback(CUlogsCallback function, void *data, CUlogsCallbackHan
 	pthread_mutex_lock(&ring.lock);
 	for (size_t i = 0; i < CALLBACKS && result != CUDA_SUCCESS; i++) {
 		struct callback *callback = &ring.callbacks[i];
-		void *handle = callback->function == NULL
+		void *handle = !callback->function
 			? handle_create(API_LOG_CALLBACK, callback) : NULL;
-		if (handle != NULL) {
+		if (handle) {
 			*callback = (struct callback){function, data, handle};
 			result = CUDA_SUCCESS;
-			if (out != NULL) {
+			if (out) {
 				*out = handle;
 			}
 		}
@@ -186,10 +186,10 @@ bool log_remove_callback(CUlogsCallbackHandle handle)
 {
 	pthread_mutex_lock(&ring.lock);
 	struct callback *callback = handle_get(handle, API_LOG_CALLBACK);
-	if (callback != NULL) {
+	if (callback) {
 		handle_release(handle);
 		*callback = (struct callback){0};
 	}
 	pthread_mutex_unlock(&ring.lock);
-	return callback != NULL;
+	return callback;
 }

@@ -24,7 +24,7 @@ static inline CUresult api_null(const char *call, const char *what)
 /* For results: fail like the call so far, or because there is no place for the result. */
 static inline CUresult api_need(CUresult so_far, const char *call, const void *out)
 {
-	return so_far == CUDA_SUCCESS && out == NULL ? api_null(call, "the result") : so_far;
+	return so_far == CUDA_SUCCESS && !out ? api_null(call, "the result") : so_far;
 }
 
 /* Memory of the process has run out, not of the device. */

@@ -25,7 +25,7 @@ enum memory_kind mempool_kind(enum mempool_place place)
 CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
 	enum mempool_place *out)
 {
-	if (location == NULL) {
+	if (!location) {
 		return api_null(call, "the location");
 	}
 	const bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -65,7 +65,7 @@ CUresult mempool_find(const char *call, CUmemoryPool handle, struct mempool **ou
 		return result;
 	}
 	*out = handle_get(handle, API_POOL);
-	return *out != NULL ? CUDA_SUCCESS
+	return *out ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
 }
 
@@ -83,7 +83,7 @@ void mempool_set_up(struct mempool *pool, enum mempool_place place, int node)
 struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 {
 	struct mempool *pool = mem_zalloc(1, sizeof(*pool));
-	if (pool == NULL) {
+	if (!pool) {
 		if (type != CU_MEM_HANDLE_TYPE_NONE) {
 			close(file);
 		}
@@ -93,7 +93,7 @@ struct mempool *mempool_create(CUmemAllocationHandleType type, int file)
 	pool->file = file;
 	mempool_set_up(pool, POOL_DEVICE, 0);
 	pool->handle = handle_create(API_POOL, pool);
-	if (pool->handle == NULL) {
+	if (!pool->handle) {
 		mempool_free(pool);
 		return NULL;
 	}
@@ -121,7 +121,7 @@ struct mempool *mempool_create_shared(void)
 		return NULL;
 	}
 	struct mempool *pool = mempool_create(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, file);
-	if (pool != NULL) {
+	if (pool) {
 		pool->token = token;
 		atomic_init(&pool->end, page);
 	}
@@ -136,7 +136,7 @@ struct share *mempool_extend(struct memory *memory, struct mempool *pool, size_t
 	// What cannot succeed is not to use up the offsets.
 	struct share *share = size <= memory_usage(memory).limit ? mem_zalloc(1, sizeof(*share))
 		: NULL;
-	if (share == NULL) {
+	if (!share) {
 		return NULL;
 	}
 	share->kind = SHARE_POOL;

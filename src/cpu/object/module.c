@@ -34,10 +34,10 @@
 enum { BIG_TEXT = 64 << 10 };
 
 /* Where the program says that an extern variable is, NULL if it says nothing. */
-static void *find_symbol(const struct jit_options *options, const char *name)
+static void *module_find_symbol(const struct jit_options *options, const char *name)
 {
 	for (size_t i = 0; i < options->symbol_count; i++) {
-		if (options->symbol_names[i] != NULL
+		if (options->symbol_names[i]
 		    && strcmp(options->symbol_names[i], name) == 0) {
 			return options->symbol_addresses[i];
 		}
@@ -46,13 +46,13 @@ static void *find_symbol(const struct jit_options *options, const char *name)
 }
 
 /* Managed variables are memory of their own, which programs may advise about. */
-static bool is_apart(const struct ptx_var *var)
+static bool module_is_apart(const struct ptx_var *var)
 {
 	return var->is_managed && !var->is_extern && var->size > 0;
 }
 
 /* Give every other variable its place in one allocation, of the size and alignment in *wish. */
-static bool place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
+static bool module_place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
 	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t *size = &wish->size;
@@ -60,14 +60,14 @@ static bool place_vars(struct module *module, size_t *offsets, struct memory_ran
 		const struct ptx_var *var = module->ptx.vars[i];
 		size_t align = var->align > VAR_ALIGN ? var->align : VAR_ALIGN;
 		if (var->is_extern) {
-			module->globals[i] = find_symbol(options, var->name);
-			if (module->globals[i] != NULL) {
+			module->globals[i] = module_find_symbol(options, var->name);
+			if (module->globals[i]) {
 				continue;
 			}
 			return ptx_fail(diag, var->line, 0, "variable '%s' is declared here and"
 				" defined nowhere", var->name);
 		}
-		if (is_apart(var)) {
+		if (module_is_apart(var)) {
 			continue;
 		}
 		if (*size > SIZE_MAX - align) {
@@ -82,22 +82,22 @@ static bool place_vars(struct module *module, size_t *offsets, struct memory_ran
 	return true;
 }
 
-static void init_var(const struct module *module, const struct ptx_var *var)
+static void module_init_var(const struct module *module, const struct ptx_var *var)
 {
 	uint8_t *at = module->globals[var->index];
-	if (var->init != NULL) {
+	if (var->init) {
 		memcpy(at, var->init, var->size);
 	}
 	for (size_t i = 0; i < var->reloc_count; i++) {
 		const struct ptx_reloc *reloc = &var->relocs[i];
-		uint64_t value = (uint64_t)reloc->addend + (reloc->func != NULL
+		uint64_t value = (uint64_t)reloc->addend + (reloc->func
 			? reloc->func->address : (uintptr_t)module->globals[reloc->var->index]);
 		value >>= reloc->shift;
 		memcpy(at + reloc->offset, &value, reloc->size);
 	}
 }
 
-static bool alloc_vars(struct module *module, const struct memory_range *wish,
+static bool module_alloc_vars(struct module *module, const struct memory_range *wish,
 	struct context *context, struct ptx_diag *diag)
 {
 	struct memory *memory = context->device->memory;
@@ -105,8 +105,8 @@ static bool alloc_vars(struct module *module, const struct memory_range *wish,
 		const struct ptx_var *var = module->ptx.vars[i];
 		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
 			.is_var = true, .size = var->size, .align = var->align};
-		uint64_t address = is_apart(var) ? memory_alloc(memory, &apart) : 0;
-		if (is_apart(var) && address == 0) {
+		uint64_t address = module_is_apart(var) ? memory_alloc(memory, &apart) : 0;
+		if (module_is_apart(var) && address == 0) {
 			return ptx_no_memory(diag);
 		}
 		module->globals[i] = address != 0 ? (uint8_t *)(uintptr_t)address
@@ -116,7 +116,7 @@ static bool alloc_vars(struct module *module, const struct memory_range *wish,
 	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
 }
 
-static bool create_vars(struct module *module, struct context *context,
+static bool module_create_vars(struct module *module, struct context *context,
 	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t count = module->ptx.var_count;
@@ -126,17 +126,17 @@ static bool create_vars(struct module *module, struct context *context,
 	}
 	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
 	module->globals = mem_zalloc(count, sizeof(*module->globals));
-	bool ok = offsets != NULL && module->globals != NULL ? true : ptx_no_memory(diag);
-	ok = ok && place_vars(module, offsets, &wish, options, diag)
-		&& alloc_vars(module, &wish, context, diag);
+	bool ok = offsets && module->globals ? true : ptx_no_memory(diag);
+	ok = ok && module_place_vars(module, offsets, &wish, options, diag)
+		&& module_alloc_vars(module, &wish, context, diag);
 	for (size_t i = 0; ok && i < count; i++) {
-		if (module->globals[i] == NULL) {
+		if (!module->globals[i]) {
 			module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
 		}
 	}
 	for (size_t i = 0; ok && i < count; i++) {
 		if (!module->ptx.vars[i]->is_extern) {
-			init_var(module, module->ptx.vars[i]);
+			module_init_var(module, module->ptx.vars[i]);
 		}
 	}
 	mem_free(offsets);
@@ -154,17 +154,17 @@ void module_release(struct module *module)
 	mem_free(module);
 }
 
-static void free_vars(struct module *module)
+static void module_free_vars(struct module *module)
 {
-	if (module->object.context == NULL) {
+	if (!module->object.context) {
 		return;
 	}
 	struct memory *memory = module->object.context->device->memory;
 	if (module->memory != 0) {
 		memory_free(memory, module->memory, MEMORY_MODULE);
 	}
-	for (size_t i = 0; module->globals != NULL && i < module->ptx.var_count; i++) {
-		if (is_apart(module->ptx.vars[i]) && module->globals[i] != NULL) {
+	for (size_t i = 0; module->globals && i < module->ptx.var_count; i++) {
+		if (module_is_apart(module->ptx.vars[i]) && module->globals[i]) {
 			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
 		}
 	}
@@ -173,7 +173,7 @@ static void free_vars(struct module *module)
 void module_free(struct object *object)
 {
 	struct module *module = (struct module *)object;
-	free_vars(module);
+	module_free_vars(module);
 	object_remove(object);
 	module_release(module);
 }
@@ -239,19 +239,19 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	struct ptx_diag diag = {0};
 	struct module *module = mem_zalloc(1, sizeof(*module));
 	*out = NULL;
-	if (module == NULL) {
+	if (!module) {
 		return api_no_memory(call);
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
 	bool ok = module_read(module, text, size, &diag)
-		&& (context == NULL || create_vars(module, context, options, &diag));
-	if (ok && context != NULL && !object_add(&module->object, context, API_MODULE,
+		&& (!context || module_create_vars(module, context, options, &diag));
+	if (ok && context && !object_add(&module->object, context, API_MODULE,
 			module_free)) {
 		ok = ptx_no_memory(&diag);
 	}
 	if (!ok) {
-		free_vars(module);
+		module_free_vars(module);
 		module_release(module);
 		return fail_ptx(call, &diag, options);
 	}
@@ -266,10 +266,10 @@ CUresult module_global(const char *call, struct module *module, const char *name
 		if (strcmp(module->ptx.vars[i]->name, name) != 0) {
 			continue;
 		}
-		if (out != NULL) {
+		if (out) {
 			*out = (uintptr_t)module->globals[i];
 		}
-		if (size != NULL) {
+		if (size) {
 			*size = module->ptx.vars[i]->size;
 		}
 		return CUDA_SUCCESS;

@@ -15,7 +15,7 @@ bool object_add(struct object *object, struct context *context, enum api_kind ki
 	object_destructor *destroy)
 {
 	object->handle = handle_create(kind, object);
-	if (object->handle == NULL) {
+	if (!object->handle) {
 		return false;
 	}
 	object->kind = kind;
@@ -24,7 +24,7 @@ bool object_add(struct object *object, struct context *context, enum api_kind ki
 	pthread_mutex_lock(&context->lock);
 	object->next = context->objects;
 	object->link = &context->objects;
-	if (object->next != NULL) {
+	if (object->next) {
 		object->next->link = &object->next;
 	}
 	context->objects = object;
@@ -37,7 +37,7 @@ void object_remove(struct object *object)
 	void *handle = object->handle;
 	pthread_mutex_lock(&object->context->lock);
 	*object->link = object->next;
-	if (object->next != NULL) {
+	if (object->next) {
 		object->next->link = object->link;
 	}
 	pthread_cond_broadcast(&object->context->has_fewer);
@@ -49,19 +49,19 @@ bool object_newest(struct context *context, void **handle, enum api_kind *kind)
 {
 	pthread_mutex_lock(&context->lock);
 	const struct object *object = context->objects;
-	if (object != NULL) {
+	if (object) {
 		*handle = object->handle;
 		*kind = object->kind;
 	}
 	pthread_mutex_unlock(&context->lock);
-	return object != NULL;
+	return object;
 }
 
 /* Another thread ends the newest object. */
-static void wait_for_end(struct context *context, const void *handle)
+static void object_wait_for_end(struct context *context, const void *handle)
 {
 	pthread_mutex_lock(&context->lock);
-	while (context->objects != NULL && context->objects->handle == handle) {
+	while (context->objects && context->objects->handle == handle) {
 		pthread_cond_wait(&context->has_fewer, &context->lock);
 	}
 	pthread_mutex_unlock(&context->lock);
@@ -71,9 +71,9 @@ void object_end(struct context *context, void *handle, enum api_kind kind)
 {
 	// Parts are older than what they are a part of, and gone with it.
 	struct object *object = handle_claim(handle, kind);
-	if (object != NULL) {
+	if (object) {
 		object->destroy(object);
 	} else {
-		wait_for_end(context, handle);
+		object_wait_for_end(context, handle);
 	}
 }

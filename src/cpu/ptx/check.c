@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_float(enum ptx_type type)
+static bool check_is_float(enum ptx_type type)
 {
 	return ptx_type_class(type) == 'f';
 }
@@ -28,10 +28,10 @@ static bool check_cvt(struct checker *c)
 		has_float |= ptx_has(&inst->mods, float_mods[i]);
 		has_int |= ptx_has(&inst->mods, int_mods[i]);
 	}
-	bool needs_float = is_float(to) && (!is_float(from) || to_bits < from_bits
+	bool needs_float = check_is_float(to) && (!check_is_float(from) || to_bits < from_bits
 		|| (to_bits == from_bits && to != from));
-	bool needs_int = !is_float(to) && is_float(from);
-	bool may_int = needs_int || (is_float(to) && to == from);
+	bool needs_int = !check_is_float(to) && check_is_float(from);
+	bool may_int = needs_int || (check_is_float(to) && to == from);
 	if (needs_float && !has_float) {
 		return check_fail(c, "'%.60s' needs .rn or .rz or .rm or .rp", inst->text);
 	}
@@ -104,7 +104,7 @@ static bool check_minmax(struct checker *c)
 		|| check_fail(c, "'%.60s' needs .xorsign and .abs together", inst->text);
 }
 
-static bool check_barrier(struct checker *c, size_t index)
+static bool check_barrier_operands(struct checker *c, size_t index)
 {
 	const struct ptx_operand *id = &c->inst->operands[index];
 	const struct ptx_operand *threads = id + 1;
@@ -247,12 +247,12 @@ static bool check_rules(struct checker *c)
 	case PTX_OP_BAR_ARRIVE:
 	case PTX_OP_BARRIER_SYNC:
 	case PTX_OP_BARRIER_ARRIVE:
-		return check_barrier(c, 0);
+		return check_barrier_operands(c, 0);
 	case PTX_OP_BAR_RED_PRED:
 	case PTX_OP_BAR_RED_POPC:
 	case PTX_OP_BARRIER_RED_PRED:
 	case PTX_OP_BARRIER_RED_POPC:
-		return check_barrier(c, 1);
+		return check_barrier_operands(c, 1);
 	case PTX_OP_ALLOCA:
 		return check_alloca(c);
 	case PTX_OP_CP_ASYNC:
@@ -281,7 +281,7 @@ static bool check_rules(struct checker *c)
 }
 
 /* An instruction that we do not run, with what the user knows it by: "(k.cu:7)". */
-static bool refuse(const struct ptx_module *module, const struct ptx_inst *inst,
+static bool check_refuse(const struct ptx_module *module, const struct ptx_inst *inst,
 	struct ptx_diag *diag)
 {
 	char source[96] = "";
@@ -302,13 +302,14 @@ static bool check_inst(const struct ptx_module *module, const struct ptx_func *f
 {
 	struct checker c = {func, inst, diag};
 	if (ptx_rows[inst->op].unsupported) {
-		return refuse(module, inst, diag);
+		return check_refuse(module, inst, diag);
 	}
 	return check_operands(&c) && check_rules(&c);
 }
 
 /* Keep the first thing that is not supported in a function. */
-static bool keep_refusal(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+static bool check_keep_refusal(
+	struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	if (!func->refusal) {
 		func->refusal = arena_alloc(&module->arena, 1, sizeof(*func->refusal));
@@ -327,7 +328,8 @@ bool check_function(struct ptx_module *module, struct ptx_func *func, struct ptx
 		if (check_inst(module, func, &func->insts[i], diag)) {
 			continue;
 		}
-		if (func->is_entry || !diag->unsupported || !keep_refusal(module, func, diag)) {
+		if (func->is_entry || !diag->unsupported
+			|| !check_keep_refusal(module, func, diag)) {
 			return false;
 		}
 	}

@@ -8,7 +8,7 @@
 
 #include "cpu/ptx/checker.h"
 
-static bool fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char *why,
+static bool check_call_fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char *why,
 	const char *what)
 {
 	return ptx_fail(diag, inst->line, inst->column, "'%.60s': %s '%.80s'", inst->text, why,
@@ -16,7 +16,7 @@ static bool fail(const struct ptx_inst *inst, struct ptx_diag *diag, const char 
 }
 
 /* An argument, or a result, for a parameter. */
-static bool fits(const struct ptx_func *func, const struct ptx_operand *o,
+static bool check_call_fits(const struct ptx_func *func, const struct ptx_operand *o,
 	const struct ptx_var *wanted, bool is_result)
 {
 	size_t size = wanted->size;
@@ -42,7 +42,7 @@ static bool fits(const struct ptx_func *func, const struct ptx_operand *o,
 	}
 }
 
-static bool check_list(const struct ptx_func *func, const struct ptx_inst *inst,
+static bool check_call_list(const struct ptx_func *func, const struct ptx_inst *inst,
 	const struct ptx_operand *list, struct ptx_var *const *wanted, size_t count,
 	struct ptx_diag *diag)
 {
@@ -53,7 +53,7 @@ static bool check_list(const struct ptx_func *func, const struct ptx_inst *inst,
 			list->count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!fits(func, &list->elements[i], wanted[i], is_result)) {
+		if (!check_call_fits(func, &list->elements[i], wanted[i], is_result)) {
 			return ptx_fail(diag, inst->line, inst->column,
 				"'%.60s': %s %zu is none for '%.60s', which has %zu byte%s",
 				inst->text, is_result ? "result" : "argument", i + 1,
@@ -71,11 +71,13 @@ bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct
 		enum ptx_type type = func->regs[callee->reg].type;
 		if (ptx_type_bits(type) != 64 || ptx_type_class(type) == 'f' || callee->negated
 		    || callee->minus) {
-			return fail(inst, diag, "expected a function or a 64-bit register, got",
+			return check_call_fail(inst, diag,
+				"expected a function or a 64-bit register, got",
 				func->regs[callee->reg].name);
 		}
 		if (inst->operand_count < 4 || inst->operands[3].kind != PTX_FUNC) {
-			return fail(inst, diag, "needs the prototype of what is called through",
+			return check_call_fail(inst, diag,
+				"needs the prototype of what is called through",
 				func->regs[callee->reg].name);
 		}
 		wanted = inst->operands[3].func;
@@ -84,10 +86,10 @@ bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct
 			"'%.60s': expected a function to call", inst->text);
 	}
 	if (wanted->is_entry) {
-		return fail(inst, diag, "calls the kernel", wanted->name);
+		return check_call_fail(inst, diag, "calls the kernel", wanted->name);
 	}
-	return check_list(func, inst, &inst->operands[1], wanted->returns, wanted->return_count,
-			diag)
-		&& check_list(func, inst, &inst->operands[2], wanted->params, wanted->param_count,
-			diag);
+	return check_call_list(
+		       func, inst, &inst->operands[1], wanted->returns, wanted->return_count, diag)
+		&& check_call_list(
+			func, inst, &inst->operands[2], wanted->params, wanted->param_count, diag);
 }

@@ -9,9 +9,11 @@
  */
 #include "base/common.h"
 
+#include "base/str.h"
 #include "cpu/ptx/checker.h"
 #include "cpu/ptx/ptx_mma.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +28,64 @@ struct want {
 	size_t number; /* from 1 */
 };
 
-static bool fail_operand(struct checker *c, const struct want *w, const struct ptx_operand *o,
+bool check_fail(struct checker *c, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return ptx_fail(c->diag, c->inst->line, c->inst->column, "%s", text);
+}
+
+/* What an operand is, in words. */
+static void check_describe(struct checker *c, const struct ptx_operand *o, char text[static 96])
+{
+	static const char *const sregs[] = {
+#define X(name, spelling, type) spelling,
+		PTX_SREGS(X)
+#undef X
+	};
+	const size_t size = 96;
+	const struct ptx_reg *regs = c->func->regs;
+	switch (o->kind) {
+	case PTX_REG:
+		snprintf(text, size, "%s%.60s (%s)", o->negated ? "!" : o->minus ? "-" : "",
+			regs[o->reg].name,
+			ptx_type_name(regs[o->reg].type));
+		break;
+	case PTX_PAIR:
+		snprintf(text, size, "%.40s|%.40s", regs[o->reg].name, regs[o->reg2].name);
+		break;
+	case PTX_INT:
+		snprintf(text, size, "%lld", (long long)o->value);
+		break;
+	case PTX_FLOAT:
+		str_format(text, size, "the floating-point constant %g", o->real);
+		break;
+	case PTX_SREG:
+		snprintf(text, size, "special register %s", sregs[o->sreg]);
+		break;
+	case PTX_ADDRESS:
+		snprintf(text, size, "%s%.60s", o->bracketed ? "memory at " : "variable ",
+			o->var ? o->var->name : o->has_base ? regs[o->reg].name : "a number");
+		break;
+	case PTX_LABEL:
+		snprintf(text, size, "label %.60s", o->label);
+		break;
+	case PTX_FUNC:
+		snprintf(text, size, "function %.60s", o->func->name);
+		break;
+	case PTX_VECTOR:
+		snprintf(text, size, "a list of %zu", o->count);
+		break;
+	case PTX_SINK:
+		snprintf(text, size, "_");
+		break;
+	}
+}
+
+static bool check_fail_operand(struct checker *c, const struct want *w, const struct ptx_operand *o,
 	const char *expected)
 {
 	char got[96];
@@ -35,12 +94,12 @@ static bool fail_operand(struct checker *c, const struct want *w, const struct p
 		c->inst->text, expected, got);
 }
 
-static bool is_integer_class(char class)
+static bool check_is_integer(char class)
 {
 	return class == 'u' || class == 's' || class == 'b';
 }
 
-static bool type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
+static bool check_type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
 {
 	char w = ptx_type_class(wanted), r = ptx_type_class(reg);
 	if (wanted == reg) {
@@ -51,8 +110,8 @@ static bool type_fits(enum ptx_type wanted, enum ptx_type reg, bool wider)
 	}
 	bool size = ptx_type_bits(wanted) == ptx_type_bits(reg)
 		|| (wider && ptx_type_bits(reg) > ptx_type_bits(wanted));
-	r = r == 'h' && is_integer_class(w) ? 'b' : r;
-	return size && (w == 'b' || r == 'b' || (is_integer_class(w) && is_integer_class(r)));
+	r = r == 'h' && check_is_integer(w) ? 'b' : r;
+	return size && (w == 'b' || r == 'b' || (check_is_integer(w) && check_is_integer(r)));
 }
 
 static bool check_reg(struct checker *c, const struct want *w, const struct ptx_operand *o,
@@ -61,29 +120,29 @@ static bool check_reg(struct checker *c, const struct want *w, const struct ptx_
 	bool may_negate = w->letter == 'q' || (type == PTX_PRED && strchr("az", w->letter));
 	char expected[64];
 	if (o->select[0] && !w->selects) {
-		return fail_operand(c, w, o, "a register without '.b' or '.h'");
+		return check_fail_operand(c, w, o, "a register without '.b' or '.h'");
 	}
 	if (o->minus && !w->minus) {
-		return fail_operand(c, w, o, "a register without '-'");
+		return check_fail_operand(c, w, o, "a register without '-'");
 	}
 	if (o->kind == PTX_REG && (!o->negated || may_negate)
-	    && type_fits(type, c->func->regs[o->reg].type, w->wider)) {
+	    && check_type_fits(type, c->func->regs[o->reg].type, w->wider)) {
 		return true;
 	}
-	bool source = strchr("asycgk", w->letter) != NULL;
+	bool source = strchr("asycgk", w->letter);
 	const char *name = ptx_type_name(type); /* an f32, an s64, a u32 */
 	snprintf(expected, sizeof(expected), "%s %s%s register%s",
 		name[0] == 'f' || name[0] == 's' ? "an" : "a", name,
 		w->wider && ptx_type_class(type) != 'f' ? " or wider" : "",
 		source ? " or constant" : "");
-	return fail_operand(c, w, o, expected);
+	return check_fail_operand(c, w, o, expected);
 }
 
-static bool constant_fits(const struct ptx_operand *o, enum ptx_type type)
+static bool check_constant_fits(const struct ptx_operand *o, enum ptx_type type)
 {
 	char class = ptx_type_class(type);
 	if (o->kind == PTX_INT) {
-		return class == 'p' || is_integer_class(class);
+		return class == 'p' || check_is_integer(class);
 	}
 	if (class == 'b') {
 		return o->real_width == ptx_type_bits(type);
@@ -96,7 +155,7 @@ static bool check_source(struct checker *c, const struct want *w, const struct p
 	enum ptx_type type)
 {
 	bool constant = o->kind == PTX_INT || o->kind == PTX_FLOAT;
-	return (constant && constant_fits(o, type)) || check_reg(c, w, o, type);
+	return (constant && check_constant_fits(o, type)) || check_reg(c, w, o, type);
 }
 
 size_t checker_vector(const struct ptx_inst *inst)
@@ -119,7 +178,7 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 	}
 	if (o->kind != PTX_VECTOR || o->count != count) {
 		snprintf(expected, sizeof(expected), "{ } with %zu elements", count);
-		return fail_operand(c, w, o, expected);
+		return check_fail_operand(c, w, o, expected);
 	}
 	bool is_access = c->inst->op == PTX_OP_LD || c->inst->op == PTX_OP_ST;
 	size_t most = is_access ? 32 : 16;
@@ -162,7 +221,8 @@ static bool check_texels(struct checker *c, const struct want *w, const struct p
 			is_pair ? "type f16x2" : ".v2");
 	}
 	if (o->kind != PTX_VECTOR || (o->count != count && o->count != count + 1)) {
-		return fail_operand(c, w, o, is_pair ? "{ } with 2 elements" : "{ } with 4 elements");
+		return check_fail_operand(
+			c, w, o, is_pair ? "{ } with 2 elements" : "{ } with 4 elements");
 	}
 	for (size_t i = 0; i < o->count; i++) {
 		if (o->elements[i].kind != PTX_SINK
@@ -177,8 +237,8 @@ static bool check_texels(struct checker *c, const struct want *w, const struct p
 static bool check_object(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
 	return (o->kind == PTX_ADDRESS && o->bracketed && o->has_base && !o->var && o->value == 0
-		&& type_fits(PTX_U64, c->func->regs[o->reg].type, false))
-		|| fail_operand(c, w, o, "[ ] with a 64-bit register that holds an object");
+		&& check_type_fits(PTX_U64, c->func->regs[o->reg].type, false))
+		|| check_fail_operand(c, w, o, "[ ] with a 64-bit register that holds an object");
 }
 
 static bool check_coordinates(struct checker *c, const struct want *w, const struct ptx_operand *o)
@@ -191,7 +251,7 @@ static bool check_coordinates(struct checker *c, const struct want *w, const str
 	char expected[48];
 	if (count < geometry->elements || count > most) {
 		snprintf(expected, sizeof(expected), "{ } with %zu coordinates", most);
-		return fail_operand(c, w, o, expected);
+		return check_fail_operand(c, w, o, expected);
 	}
 	if (!geometry->is_layered) {
 		return check_elements(c, w, o, type);
@@ -208,12 +268,12 @@ static bool check_steps(struct checker *c, const struct want *w, const struct pt
 	bool is_offset = w->letter == 'k';
 	size_t count = o->kind == PTX_VECTOR ? o->count : 1;
 	char expected[48];
-	if (is_offset && strstr(geometry->part, "cube") != NULL) {
+	if (is_offset && strstr(geometry->part, "cube")) {
 		return check_fail(c, "'%.60s' cannot have offsets", c->inst->text);
 	}
 	if (count < geometry->dimensions || count > 4) {
 		snprintf(expected, sizeof(expected), "{ } with %u elements", geometry->dimensions);
-		return fail_operand(c, w, o, expected);
+		return check_fail_operand(c, w, o, expected);
 	}
 	return check_elements(c, w, o, is_offset ? PTX_S32 : PTX_F32);
 }
@@ -238,15 +298,15 @@ static bool check_parts(struct checker *c, const struct want *w, const struct pt
 			}
 		}
 	}
-	return known || fail_operand(c, w, o, "parts that make up the type");
+	return known || check_fail_operand(c, w, o, "parts that make up the type");
 }
 
 /* PTX ISA 10: %tid and its like had 16 bits and %gridid 32, and may still be read so. */
-static bool is_old_width(enum ptx_type type, enum ptx_sreg sreg)
+static bool check_is_old_width(enum ptx_type type, enum ptx_sreg sreg)
 {
 	bool half = sreg <= PTX_SREG_NCTAID_Z || (sreg >= PTX_SREG_TID_W && sreg <= PTX_SREG_NCTAID_W);
-	return (half && type_fits(PTX_U16, type, false))
-		|| (sreg == PTX_SREG_GRIDID && type_fits(PTX_U32, type, false));
+	return (half && check_type_fits(PTX_U16, type, false))
+		|| (sreg == PTX_SREG_GRIDID && check_type_fits(PTX_U32, type, false));
 }
 
 /* What mov and cvta read. */
@@ -258,14 +318,14 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 #undef X
 	};
 	unsigned bits = ptx_type_bits(w->type);
-	bool address = is_integer_class(ptx_type_class(w->type)) && (bits == 32 || bits == 64);
+	bool address = check_is_integer(ptx_type_class(w->type)) && (bits == 32 || bits == 64);
 	bool is_mov = c->inst->op == PTX_OP_MOV;
 	if (o->kind == PTX_ADDRESS && !o->bracketed && address) {
 		return bits == 64 || !o->var || o->var->space == PTX_SHARED
-			|| fail_operand(c, w, o, "a 64-bit type for an address");
+			|| check_fail_operand(c, w, o, "a 64-bit type for an address");
 	}
-	if (o->kind == PTX_SREG && is_mov && (type_fits(w->type, sreg_types[o->sreg], false)
-		|| is_old_width(w->type, o->sreg))) {
+	if (o->kind == PTX_SREG && is_mov && (check_type_fits(w->type, sreg_types[o->sreg], false)
+		|| check_is_old_width(w->type, o->sreg))) {
 		return true;
 	}
 	if (o->kind == PTX_FUNC && is_mov && address) {
@@ -274,7 +334,7 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 				"the address of kernel '%.80s' is not supported by the CPU device",
 				o->func->name);
 		}
-		return bits == 64 || fail_operand(c, w, o, "a 64-bit type for an address");
+		return bits == 64 || check_fail_operand(c, w, o, "a 64-bit type for an address");
 	}
 	if (o->kind == PTX_VECTOR && is_mov) {
 		return check_parts(c, w, o);
@@ -282,7 +342,7 @@ static bool check_movable(struct checker *c, const struct want *w, const struct 
 	return check_source(c, w, o, w->type);
 }
 
-static bool is_own_parameter(const struct ptx_func *func, const struct ptx_var *var)
+static bool check_is_own_parameter(const struct ptx_func *func, const struct ptx_var *var)
 {
 	for (size_t i = 0; i < func->param_count; i++) {
 		if (func->params[i] == var) {
@@ -307,7 +367,7 @@ static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 			inst->text);
 	}
 	size_t size = ptx_type_size(inst->types[0]) * checker_vector(inst);
-	if (inst->op == PTX_OP_ST && c->func->is_entry && is_own_parameter(c->func, var)) {
+	if (inst->op == PTX_OP_ST && c->func->is_entry && check_is_own_parameter(c->func, var)) {
 		return check_fail(c, "'%.60s' writes to the parameter '%.60s'", inst->text,
 			var->name);
 	}
@@ -321,7 +381,7 @@ static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 
 /* An instruction without a state space takes that of the variable it names, as ptxas has it, if it
  * could have named that itself. */
-static bool takes_space(const struct ptx_inst *inst, enum ptx_space space)
+static bool check_takes_space(const struct ptx_inst *inst, enum ptx_space space)
 {
 	static const char letters[] = {[PTX_CONST] = 'c', [PTX_GLOBAL] = 'g', [PTX_LOCAL] = 'l',
 		[PTX_SHARED] = 's'};
@@ -330,13 +390,13 @@ static bool takes_space(const struct ptx_inst *inst, enum ptx_space space)
 		|| (spaces && memchr(spaces, letters[space], strcspn(spaces, " "))));
 }
 
-static bool check_memory(struct checker *c, const struct want *w, const struct ptx_operand *o)
+static bool check_address(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
 	enum ptx_space space = w->letter == 'S' ? PTX_SHARED : c->inst->space;
 	if (o->kind != PTX_ADDRESS || !o->bracketed) {
-		return fail_operand(c, w, o, "memory [ ]");
+		return check_fail_operand(c, w, o, "memory [ ]");
 	}
-	bool generic = space == PTX_GENERIC && o->var && takes_space(c->inst, o->var->space);
+	bool generic = space == PTX_GENERIC && o->var && check_takes_space(c->inst, o->var->space);
 	if (o->var && o->var->space != space && !generic) {
 		return check_fail(c, "'%.60s' cannot reach '%.80s',"
 			" which is in another state space", c->inst->text, o->var->name);
@@ -344,9 +404,9 @@ static bool check_memory(struct checker *c, const struct want *w, const struct p
 	if (o->has_base) {
 		enum ptx_type type = c->func->regs[o->reg].type;
 		bool narrow = space == PTX_SHARED;
-		if (!type_fits(PTX_U64, type, false)
-		    && !(narrow && type_fits(PTX_U32, type, false))) {
-			return fail_operand(c, w, o, "a 64-bit address");
+		if (!check_type_fits(PTX_U64, type, false)
+		    && !(narrow && check_type_fits(PTX_U32, type, false))) {
+			return check_fail_operand(c, w, o, "a 64-bit address");
 		}
 	}
 	return space != PTX_PARAM || check_parameter(c, o);
@@ -358,7 +418,7 @@ static bool check_labels(struct checker *c, const struct want *w, const struct p
 	for (size_t i = 0; ok && i < o->count; i++) {
 		ok = o->elements[i].kind == PTX_LABEL;
 	}
-	return ok || fail_operand(c, w, o, "a .branchtargets list");
+	return ok || check_fail_operand(c, w, o, "a .branchtargets list");
 }
 
 static bool check_pair(struct checker *c, const struct want *w, const struct ptx_operand *o)
@@ -368,7 +428,7 @@ static bool check_pair(struct checker *c, const struct want *w, const struct ptx
 		return check_reg(c, w, o, PTX_PRED);
 	}
 	return (regs[o->reg].type == PTX_PRED && regs[o->reg2].type == PTX_PRED)
-		|| fail_operand(c, w, o, "predicate registers");
+		|| check_fail_operand(c, w, o, "predicate registers");
 }
 
 /* d|p, where d may be a sink. */
@@ -378,8 +438,8 @@ static bool check_result_pair(struct checker *c, const struct want *w,
 	const struct ptx_reg *regs = c->func->regs;
 	return (o->kind == PTX_PAIR && regs[o->reg2].type == PTX_PRED
 		&& (strcmp(regs[o->reg].name, "_") == 0
-		    || type_fits(w->type, regs[o->reg].type, false)))
-		|| fail_operand(c, w, o, "a register and a predicate d|p");
+		    || check_type_fits(w->type, regs[o->reg].type, false)))
+		|| check_fail_operand(c, w, o, "a register and a predicate d|p");
 }
 
 /* d or d|p. */
@@ -401,7 +461,7 @@ static bool check_fragment(struct checker *c, const struct want *w, const struct
 		char expected[48];
 		snprintf(expected, sizeof(expected), "{ } with %zu element%s", count,
 			count > 1 ? "s" : "");
-		return fail_operand(c, w, o, expected);
+		return check_fail_operand(c, w, o, expected);
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct ptx_operand *element = list ? &o->elements[i] : o;
@@ -423,7 +483,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'a':
 		/* PTX ISA 9.7.9: cvt reads special registers, as mov does */
 		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG
-			&& is_integer_class(ptx_type_class(w->type)))
+			&& check_is_integer(ptx_type_class(w->type)))
 			|| check_source(c, w, o, w->type);
 	case 'V':
 	case 's':
@@ -443,7 +503,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 		return check_both(c, w, o);
 	case 'm':
 	case 'S':
-		return check_memory(c, w, o);
+		return check_address(c, w, o);
 	case 'G':
 	case 'H':
 		return check_fragment(c, w, o);
@@ -460,7 +520,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'k':
 		return check_steps(c, w, o);
 	case 'l':
-		return o->kind == PTX_LABEL || fail_operand(c, w, o, "a label");
+		return o->kind == PTX_LABEL || check_fail_operand(c, w, o, "a label");
 	case 't':
 		return check_labels(c, w, o);
 	case 'f':
@@ -469,12 +529,12 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'O':
 		return true; /* check_call */
 	default: /* i */
-		return o->kind == PTX_INT || fail_operand(c, w, o, "an integer constant");
+		return o->kind == PTX_INT || check_fail_operand(c, w, o, "an integer constant");
 	}
 }
 
 /* What a letter behind that of the kind says; false if it is the next operand's. */
-static bool qualify(struct want *w, char letter, const struct ptx_inst *inst)
+static bool check_qualify(struct want *w, char letter, const struct ptx_inst *inst)
 {
 	switch (letter) {
 	case '0':
@@ -502,7 +562,7 @@ static bool qualify(struct want *w, char letter, const struct ptx_inst *inst)
 }
 
 /* The next operand of a row. */
-static bool next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
+static bool check_next_want(struct want *w, const char **operands, const struct ptx_inst *inst)
 {
 	const char *p = *operands + (**operands == '!');
 	bool optional = *p == '?';
@@ -511,7 +571,7 @@ static bool next_want(struct want *w, const char **operands, const struct ptx_in
 		return false;
 	}
 	*w = (struct want){.optional = optional, .letter = *p++, .type = inst->types[0]};
-	while (qualify(w, *p, inst)) {
+	while (check_qualify(w, *p, inst)) {
 		p++;
 	}
 	*operands = p;
@@ -527,7 +587,7 @@ bool check_operands(struct checker *c)
 	const char *operands = ptx_rows[inst->op].operands;
 	struct want wants[MAX_WANTS];
 	size_t count = 0, least = 0, last = 0;
-	while (count < MAX_WANTS && next_want(&wants[count], &operands, inst)) {
+	while (count < MAX_WANTS && check_next_want(&wants[count], &operands, inst)) {
 		least += !wants[count].optional;
 		last = wants[count].optional ? count : last;
 		count++;
@@ -535,7 +595,7 @@ bool check_operands(struct checker *c)
 	/* of an instruction that takes a cache policy it is the last operand that may be absent */
 	bool hint = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
 	bool policy = least < count && (hint || inst->operand_count != least)
-		&& strstr(ptx_rows[inst->op].mods, "L2::cache_hint") != NULL;
+		&& strstr(ptx_rows[inst->op].mods, "L2::cache_hint");
 	size_t most = count - (policy && !hint);
 	least += policy && hint;
 	if (inst->operand_count < least || inst->operand_count > most) {

@@ -11,15 +11,13 @@ struct checker {
 	struct ptx_diag *diag;
 };
 
-/* check_text.c.  Always false. */
+/* check_operand.c: all operands against the row of ptx.def. */
+bool check_operands(struct checker *c);
+/* Say what is wrong with the instruction at hand; always false. */
 bool check_fail(struct checker *c, const char *format, ...) printf_like(2, 3);
-/* What an operand is. */
-void check_describe(struct checker *c, const struct ptx_operand *o, char text[static 96]);
 /* Elements that .v2 .v4 .v8 ask for; 1 without. */
 size_t checker_vector(const struct ptx_inst *inst);
 
-/* check_operand.c: all operands against the row of ptx.def. */
-bool check_operands(struct checker *c);
 /* check_call.c: a call against the callee's parameters. */
 bool check_call(const struct ptx_func *func, const struct ptx_inst *inst, struct ptx_diag *diag);
 

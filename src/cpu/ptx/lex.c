@@ -29,82 +29,82 @@ static const uint8_t classes[256] = {
 	['$'] = START, ['%'] = PERCENT, ['.'] = DOT,
 };
 
-static bool is_one_of(char c, unsigned set)
+static bool lex_is_one_of(char c, unsigned set)
 {
 	return (classes[(uint8_t)c] & set) != 0;
 }
 
-static bool is_digit(char c)
+static bool lex_is_digit(char c)
 {
-	return is_one_of(c, DIGIT);
+	return lex_is_one_of(c, DIGIT);
 }
 
-static bool is_word_start(char c)
+static bool lex_is_word_start(char c)
 {
-	return is_one_of(c, START | DOT | PERCENT);
+	return lex_is_one_of(c, START | DOT | PERCENT);
 }
 
-static bool is_word(char c)
+static bool lex_is_word(char c)
 {
-	return is_one_of(c, START | DOT | DIGIT);
+	return lex_is_one_of(c, START | DOT | DIGIT);
 }
 
 /* -1 if it is no digit; any base up to 16. */
-static int digit_value(char c)
+static int lex_digit_value(char c)
 {
 	char lower = c | 0x20;
-	return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+	return lex_is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-static int column_of(const struct lexer *lexer, const char *at)
+static int lex_column_of(const struct lexer *lexer, const char *at)
 {
 	ptrdiff_t column = at - lexer->line_start;
 	return column < INT32_MAX ? (int)column + 1 : INT32_MAX;
 }
 
-static char peek(const struct lexer *lexer, size_t ahead)
+static char lex_peek(const struct lexer *lexer, size_t ahead)
 {
 	return (size_t)(lexer->end - lexer->next) > ahead ? lexer->next[ahead] : '\0';
 }
 
-static void new_line(struct lexer *lexer)
+static void lex_new_line(struct lexer *lexer)
 {
 	lexer->line += lexer->line < INT32_MAX;
 	lexer->line_start = lexer->next;
 }
 
-static bool skip_comment(struct lexer *lexer, struct ptx_diag *diag)
+static bool lex_skip_comment(struct lexer *lexer, struct ptx_diag *diag)
 {
-	int line = lexer->line, column = column_of(lexer, lexer->next);
+	int line = lexer->line, column = lex_column_of(lexer, lexer->next);
 	for (lexer->next += 2; lexer->next < lexer->end; lexer->next++) {
-		if (lexer->next[0] == '*' && peek(lexer, 1) == '/') {
+		if (lexer->next[0] == '*' && lex_peek(lexer, 1) == '/') {
 			lexer->next += 2;
 			return true;
 		}
 		if (lexer->next[0] == '\n') {
 			lexer->next++;
-			new_line(lexer);
+			lex_new_line(lexer);
 			lexer->next--;
 		}
 	}
 	return ptx_fail(diag, line, column, "comment without end");
 }
 
-static bool skip_space(struct lexer *lexer, struct ptx_diag *diag)
+static bool lex_skip_space(struct lexer *lexer, struct ptx_diag *diag)
 {
 	while (lexer->next < lexer->end) {
 		char c = *lexer->next;
 		if (c == '\n') {
 			lexer->next++;
-			new_line(lexer);
-		} else if (is_one_of(c, SPACE)) {
+			lex_new_line(lexer);
+		} else if (lex_is_one_of(c, SPACE)) {
 			lexer->next++;
-		} else if (c == '/' && peek(lexer, 1) == '/') {
+		} else if (c == '/' && lex_peek(lexer, 1) == '/') {
 			const char *end = memchr(lexer->next, '\n',
 				(size_t)(lexer->end - lexer->next));
 			lexer->next = end ? end : lexer->end;
-		} else if (c == '/' && peek(lexer, 1) == '*') {
-			if (!skip_comment(lexer, diag)) {
+		} else if (c == '/' && lex_peek(lexer, 1) == '*') {
+			if (!lex_skip_comment(lexer, diag)) {
 				return false;
 			}
 		} else {
@@ -121,10 +121,10 @@ static void lex_word(struct lexer *lexer)
 	unsigned inside = *lexer->next == '.' ? START | DIGIT : START | DIGIT | DOT;
 	bool goes_on = true;
 	while (goes_on) {
-		while (at < end && is_one_of(*at, inside)) {
+		while (at < end && lex_is_one_of(*at, inside)) {
 			at++;
 		}
-		goes_on = end - at > 2 && at[0] == ':' && at[1] == ':' && is_word(at[2]);
+		goes_on = end - at > 2 && at[0] == ':' && at[1] == ':' && lex_is_word(at[2]);
 		at += goes_on ? 2 : 0;
 	}
 	lexer->next = at;
@@ -137,7 +137,7 @@ static bool lex_digits(struct lexer *lexer, unsigned base, uint64_t *value)
 	bool fits = true;
 	*value = 0;
 	for (; lexer->next < lexer->end; lexer->next++) {
-		int digit = digit_value(*lexer->next);
+		int digit = lex_digit_value(*lexer->next);
 		if (digit < 0 || (unsigned)digit >= base) {
 			break;
 		}
@@ -174,18 +174,18 @@ static bool lex_decimal(struct lexer *lexer, struct token *out)
 {
 	char copy[MAX_DECIMAL];
 	const char *p = out->text;
-	while (p < lexer->end && is_digit(*p)) {
+	while (p < lexer->end && lex_is_digit(*p)) {
 		p++;
 	}
 	if (p < lexer->end && *p == '.') {
-		for (p++; p < lexer->end && is_digit(*p); p++) {
+		for (p++; p < lexer->end && lex_is_digit(*p); p++) {
 		}
 	}
 	if (p < lexer->end && (*p | 0x20) == 'e') {
 		const char *digits = p + 1;
 		digits += digits < lexer->end && (*digits == '+' || *digits == '-');
-		if (digits < lexer->end && is_digit(*digits)) {
-			for (p = digits; p < lexer->end && is_digit(*p); p++) {
+		if (digits < lexer->end && lex_is_digit(*digits)) {
+			for (p = digits; p < lexer->end && lex_is_digit(*p); p++) {
 			}
 		}
 	}
@@ -209,42 +209,42 @@ static bool lex_decimal(struct lexer *lexer, struct token *out)
 
 static bool lex_integer(struct lexer *lexer, struct token *out)
 {
-	char c = peek(lexer, 0) == '0' ? peek(lexer, 1) | 0x20 : '\0';
-	unsigned base = c == 'x' ? 16 : c == 'b' ? 2 : peek(lexer, 0) == '0' ? 8 : 10;
+	char c = lex_peek(lexer, 0) == '0' ? lex_peek(lexer, 1) | 0x20 : '\0';
+	unsigned base = c == 'x' ? 16 : c == 'b' ? 2 : lex_peek(lexer, 0) == '0' ? 8 : 10;
 	lexer->next += c == 'x' || c == 'b' ? 2 : 0;
 	out->kind = TOKEN_INT;
 	if (!lex_digits(lexer, base, &out->value)) {
 		return false;
 	}
-	lexer->next += peek(lexer, 0) == 'U';
+	lexer->next += lex_peek(lexer, 0) == 'U';
 	return true;
 }
 
 /* Whether the digits ahead go on as 1.5 or 1e5 does. */
-static bool looks_decimal(const struct lexer *lexer)
+static bool lex_looks_decimal(const struct lexer *lexer)
 {
 	size_t i = 0;
-	while (is_digit(peek(lexer, i))) {
+	while (lex_is_digit(lex_peek(lexer, i))) {
 		i++;
 	}
-	char sign = peek(lexer, i + 1);
-	return peek(lexer, i) == '.' || ((peek(lexer, i) | 0x20) == 'e'
-		&& (is_digit(sign) || sign == '+' || sign == '-'));
+	char sign = lex_peek(lexer, i + 1);
+	return lex_peek(lexer, i) == '.' || ((lex_peek(lexer, i) | 0x20) == 'e'
+		&& (lex_is_digit(sign) || sign == '+' || sign == '-'));
 }
 
 static bool lex_number(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 {
-	char second = peek(lexer, 1) | 0x20;
+	char second = lex_peek(lexer, 1) | 0x20;
 	bool ok;
 	if (*lexer->next == '0' && (second == 'f' || second == 'd')) {
 		ok = lex_bits(lexer, out);
-	} else if (looks_decimal(lexer)) {
+	} else if (lex_looks_decimal(lexer)) {
 		ok = lex_decimal(lexer, out);
 	} else {
 		ok = lex_integer(lexer, out);
 	}
-	if (!ok || is_word(peek(lexer, 0))) {
-		while (is_word(peek(lexer, 0))) {
+	if (!ok || lex_is_word(lex_peek(lexer, 0))) {
+		while (lex_is_word(lex_peek(lexer, 0))) {
 			lexer->next++;
 		}
 		size_t len = (size_t)(lexer->next - out->text);
@@ -259,12 +259,12 @@ static bool lex_string(struct lexer *lexer, struct token *out, struct ptx_diag *
 	const char *first = ++lexer->next;
 	while (lexer->next < lexer->end && *lexer->next != '"' && *lexer->next != '\n') {
 		if (*lexer->next == '\0') {
-			return ptx_fail(diag, lexer->line, column_of(lexer, lexer->next),
+			return ptx_fail(diag, lexer->line, lex_column_of(lexer, lexer->next),
 				"unexpected character '\\x00'");
 		}
 		lexer->next++;
 	}
-	if (peek(lexer, 0) != '"') {
+	if (lex_peek(lexer, 0) != '"') {
 		return ptx_fail(diag, out->line, out->column, "string without end");
 	}
 	out->kind = TOKEN_STRING;
@@ -287,11 +287,11 @@ static bool lex_other(struct lexer *lexer, struct token *out, struct ptx_diag *d
 
 bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 {
-	if (!skip_space(lexer, diag)) {
+	if (!lex_skip_space(lexer, diag)) {
 		return false;
 	}
 	*out = (struct token){.kind = TOKEN_END, .text = lexer->next, .line = lexer->line,
-		.column = column_of(lexer, lexer->next)};
+		.column = lex_column_of(lexer, lexer->next)};
 	if (lexer->next == lexer->end) {
 		return true;
 	}
@@ -299,8 +299,8 @@ bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 	if (c == '"') {
 		return lex_string(lexer, out, diag);
 	}
-	bool is_number = is_digit(c) || (c == '.' && is_digit(peek(lexer, 1)));
-	if (!is_number && is_word_start(c)) {
+	bool is_number = lex_is_digit(c) || (c == '.' && lex_is_digit(lex_peek(lexer, 1)));
+	if (!is_number && lex_is_word_start(c)) {
 		out->kind = TOKEN_WORD;
 		lex_word(lexer);
 	} else if (is_number) {
@@ -315,7 +315,7 @@ bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
 }
 
 /* What a block is skipped to: it may end there, or is to be read as tokens, or as lines. */
-static bool is_mark(char c)
+static bool lex_is_mark(char c)
 {
 	return c == '\n' || c == '{' || c == '}' || c == '"' || c == '/';
 }
@@ -325,7 +325,7 @@ typedef uint8_t block __attribute__((vector_size(16)));
 enum { BLOCK = sizeof(block) };
 
 /* The next { } " / or end of a line. */
-static const char *find_mark(const char *at, const char *end)
+static const char *lex_find_mark(const char *at, const char *end)
 {
 	for (; end - at >= BLOCK; at += BLOCK) {
 		block bytes;
@@ -339,7 +339,7 @@ static const char *find_mark(const char *at, const char *end)
 			return at + 8 * half + __builtin_ctzll(le64toh(found[half])) / 8;
 		}
 	}
-	while (at < end && !is_mark(*at)) {
+	while (at < end && !lex_is_mark(*at)) {
 		at++;
 	}
 	return at;
@@ -351,8 +351,8 @@ bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag)
 	size_t depth = 1;
 	bool ok = true;
 	while (ok && depth > 0) {
-		lexer->next = find_mark(lexer->next, lexer->end);
-		char c = peek(lexer, 0);
+		lexer->next = lex_find_mark(lexer->next, lexer->end);
+		char c = lex_peek(lexer, 0);
 		if (c == '"' || c == '/') {
 			ok = lex_next(lexer, &token, diag); /* or what follows a comment */
 			depth += ok && token.kind == TOKEN_PUNCT && token.text[0] == '{';
@@ -364,7 +364,7 @@ bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag)
 		depth += c == '{';
 		depth -= c == '}';
 		if (c == '\n') {
-			new_line(lexer);
+			lex_new_line(lexer);
 		}
 	}
 	return ok;

@@ -25,25 +25,25 @@ static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfai
 struct linker *linker_create(void)
 {
 	struct linker *linker = mem_zalloc(1, sizeof(*linker));
-	if (linker != NULL) {
+	if (linker) {
 		linker->last = &linker->inputs;
 	}
 	return linker;
 }
 
-static void drop_inputs(struct input *input)
+static void link_drop_inputs(struct input *input)
 {
-	for (; input != NULL; input = input->next) {
+	for (; input; input = input->next) {
 		map_free(&input->names);
 	}
 }
 
 void linker_release(struct linker *linker)
 {
-	if (linker == NULL) {
+	if (!linker) {
 		return;
 	}
-	drop_inputs(linker->inputs);
+	link_drop_inputs(linker->inputs);
 	map_free(&linker->globals);
 	arena_free(&linker->arena);
 	mem_free(linker);
@@ -55,14 +55,14 @@ size_t linker_count(const struct linker *linker)
 }
 
 /* Find out what the shared names of a new input mean; none may be strong twice. */
-static enum link_status check_names(struct linker *linker, struct input *input,
+static enum link_status link_check_names(struct linker *linker, struct input *input,
 	struct str *errors)
 {
 	enum link_status status = LINK_OK;
-	for (struct item *item = input->items; item != NULL; item = item->next) {
-		for (struct name *name = item->names; name != NULL; name = name->next) {
+	for (struct item *item = input->items; item; item = item->next) {
+		for (struct name *name = item->names; name; name = name->next) {
 			const struct global *old = map_get(&linker->globals, name->text);
-			if (item->linkage == LINK_STRONG && old != NULL && old->chosen != NULL
+			if (item->linkage == LINK_STRONG && old && old->chosen
 			    && old->chosen->linkage == LINK_STRONG) {
 				str_addf(errors, "error   : Multiple definition of '%s' in '%s',"
 					" first defined in '%s'\n", name->text, input->name,
@@ -74,22 +74,22 @@ static enum link_status check_names(struct linker *linker, struct input *input,
 	return status;
 }
 
-static bool publish_names(struct linker *linker, struct input *input)
+static bool link_publish_names(struct linker *linker, struct input *input)
 {
-	for (struct item *item = input->items; item != NULL; item = item->next) {
-		for (struct name *name = item->names; name != NULL; name = name->next) {
+	for (struct item *item = input->items; item; item = item->next) {
+		for (struct name *name = item->names; name; name = name->next) {
 			struct global *global = map_get(&linker->globals, name->text);
 			if (item->linkage == LINK_LOCAL) {
 				continue;
 			}
-			if (global == NULL) {
+			if (!global) {
 				global = arena_alloc(&linker->arena, 1, sizeof(*global));
-				if (global == NULL
+				if (!global
 				    || !map_put(&linker->globals, name->text, global)) {
 					return false;
 				}
 			}
-			if (item->linkage >= LINK_WEAK && (global->chosen == NULL
+			if (item->linkage >= LINK_WEAK && (!global->chosen
 				|| item->linkage > global->chosen->linkage)) {
 				global->chosen = item;
 				global->input = input;
@@ -99,19 +99,19 @@ static bool publish_names(struct linker *linker, struct input *input)
 	return true;
 }
 
-static enum link_status scan_input(struct linker *linker, struct input *input,
+static enum link_status link_scan_input(struct linker *linker, struct input *input,
 	struct ptx_diag *diag, struct str *errors)
 {
 	if (!link_scan(linker, input, diag)) {
 		return diag->no_memory ? LINK_NO_MEMORY : LINK_BAD_PTX;
 	}
-	enum link_status status = check_names(linker, input, errors);
+	enum link_status status = link_check_names(linker, input, errors);
 	return status != LINK_OK ? status
-		: publish_names(linker, input) ? LINK_OK : LINK_NO_MEMORY;
+		: link_publish_names(linker, input) ? LINK_OK : LINK_NO_MEMORY;
 }
 
 /* It must be PTX by itself; what its extern names mean is not asked yet. */
-static bool is_ptx(const char *text, size_t size, struct ptx_diag *diag)
+static bool link_is_ptx(const char *text, size_t size, struct ptx_diag *diag)
 {
 	struct ptx_module module;
 	bool ok = parse_module(&module, text, size, diag);
@@ -124,22 +124,22 @@ static bool is_ptx(const char *text, size_t size, struct ptx_diag *diag)
 enum link_status linker_add(struct linker *linker, const char *text, size_t size,
 	const char *name, struct ptx_diag *diag, struct str *errors)
 {
-	if (!is_ptx(text, size, diag)) {
+	if (!link_is_ptx(text, size, diag)) {
 		return diag->no_memory ? LINK_NO_MEMORY : LINK_BAD_PTX;
 	}
 	struct input *input = arena_alloc(&linker->arena, 1, sizeof(*input));
-	if (input == NULL) {
+	if (!input) {
 		return LINK_NO_MEMORY;
 	}
 	input->text = arena_strndup(&linker->arena, text, size);
 	input->size = size;
 	input->index = linker->count + 1;
-	input->name = name != NULL ? arena_strndup(&linker->arena, name, strlen(name))
+	input->name = name ? arena_strndup(&linker->arena, name, strlen(name))
 		: arena_printf(&linker->arena, "input %zu", input->index);
 	input->last = &input->items;
 	enum link_status status = LINK_NO_MEMORY;
-	if (input->text != NULL && input->name != NULL) {
-		status = scan_input(linker, input, diag, errors);
+	if (input->text && input->name) {
+		status = link_scan_input(linker, input, diag, errors);
 	}
 	if (status != LINK_OK) {
 		map_free(&input->names);
@@ -151,7 +151,7 @@ enum link_status linker_add(struct linker *linker, const char *text, size_t size
 	return LINK_OK;
 }
 
-static bool is_builtin(const char *name)
+static bool link_is_builtin(const char *name)
 {
 	for (size_t i = 0; i < countof(builtins); i++) {
 		if (strcmp(name, builtins[i]) == 0) {
@@ -162,24 +162,24 @@ static bool is_builtin(const char *name)
 }
 
 /* Whether an extern name is used in its input, and defined nowhere. */
-static bool is_undefined(const struct linker *linker, const struct input *input,
+static bool link_is_undefined(const struct linker *linker, const struct input *input,
 	const struct name *name)
 {
 	const struct name *main = map_get(&input->names, name->text);
 	const struct global *global = map_get(&linker->globals, name->text);
-	return main == name && main->uses > main->declarations && global->chosen == NULL
-		&& !is_builtin(name->text);
+	return main == name && main->uses > main->declarations && !global->chosen
+		&& !link_is_builtin(name->text);
 }
 
-static enum link_status check_undefined(struct linker *linker, struct str *errors)
+static enum link_status link_check_undefined(struct linker *linker, struct str *errors)
 {
 	enum link_status status = LINK_OK;
-	for (struct input *input = linker->inputs; input != NULL; input = input->next) {
-		for (struct item *item = input->items; item != NULL; item = item->next) {
+	for (struct input *input = linker->inputs; input; input = input->next) {
+		for (struct item *item = input->items; item; item = item->next) {
 			struct name *name = item->linkage == LINK_EXTERN && !item->is_shared
 				? item->names : NULL;
-			for (; name != NULL; name = name->next) {
-				if (is_undefined(linker, input, name)) {
+			for (; name; name = name->next) {
+				if (link_is_undefined(linker, input, name)) {
 					str_addf(errors, "error   : Undefined reference to '%s'"
 						" in '%s'\n", name->text, input->name);
 					status = LINK_BAD_SYMBOL;
@@ -191,32 +191,33 @@ static enum link_status check_undefined(struct linker *linker, struct str *error
 }
 
 /* Whether another input has the name, in whatever sense. */
-static bool is_elsewhere(const struct linker *linker, const struct input *input, const char *name)
+static bool link_is_elsewhere(
+	const struct linker *linker, const struct input *input, const char *name)
 {
-	for (const struct input *other = linker->inputs; other != NULL; other = other->next) {
-		if (other != input && map_get(&other->names, name) != NULL) {
+	for (const struct input *other = linker->inputs; other; other = other->next) {
+		if (other != input && map_get(&other->names, name)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool rename_locals(struct linker *linker)
+static bool link_rename_locals(struct linker *linker)
 {
 	uint64_t first_file = 0;
-	for (struct input *input = linker->inputs; input != NULL; input = input->next) {
+	for (struct input *input = linker->inputs; input; input = input->next) {
 		input->first_file = first_file;
 		first_file += input->file_count;
-		for (struct item *item = input->items; item != NULL; item = item->next) {
+		for (struct item *item = input->items; item; item = item->next) {
 			struct name *name = item->linkage == LINK_LOCAL ? item->names : NULL;
-			for (; name != NULL; name = name->next) {
+			for (; name; name = name->next) {
 				struct name *main = map_get(&input->names, name->text);
-				if (!is_elsewhere(linker, input, name->text)) {
+				if (!link_is_elsewhere(linker, input, name->text)) {
 					continue;
 				}
 				main->renamed = arena_printf(&linker->arena, "%s__in%zu", name->text,
 					input->index);
-				if (main->renamed == NULL) {
+				if (!main->renamed) {
 					return false;
 				}
 			}
@@ -226,7 +227,7 @@ static bool rename_locals(struct linker *linker)
 }
 
 /* Write a part of the text with the names as they are called now, and files renumbered. */
-static void write_text(struct str *out, const struct input *input, const char *from,
+static void link_write_text(struct str *out, const struct input *input, const char *from,
 	const char *to)
 {
 	struct lexer lexer;
@@ -237,13 +238,13 @@ static void write_text(struct str *out, const struct input *input, const char *f
 	while (lex_next(&lexer, &token, &ignored) && token.kind != TOKEN_END) {
 		const struct name *name = link_is_name(&token)
 			? map_getn(&input->names, token.text, token.len) : NULL;
-		bool changed = (name != NULL && name->renamed != NULL)
+		bool changed = (name && name->renamed)
 			|| (is_file && token.kind == TOKEN_INT);
 		if (changed) {
 			str_addn(out, from, (size_t)(token.text - from));
 			from = token.text + token.len;
 		}
-		if (changed && name != NULL) {
+		if (changed && name) {
 			str_add(out, name->renamed);
 		} else if (changed) {
 			unsigned long long number = input->first_file;
@@ -256,10 +257,10 @@ static void write_text(struct str *out, const struct input *input, const char *f
 }
 
 /* Whether all names of an item have been written before; afterwards they have. */
-static bool mark_emitted(struct linker *linker, const struct item *item)
+static bool link_mark_emitted(struct linker *linker, const struct item *item)
 {
 	bool all = true;
-	for (const struct name *name = item->names; name != NULL; name = name->next) {
+	for (const struct name *name = item->names; name; name = name->next) {
 		struct global *global = map_get(&linker->globals, name->text);
 		all = all && global->is_emitted;
 		global->is_emitted = true;
@@ -268,7 +269,8 @@ static bool mark_emitted(struct linker *linker, const struct item *item)
 }
 
 /* A definition that another one is preferred to, or a declaration. */
-static void write_declaration(struct str *out, const struct input *input, const struct item *item)
+static void link_write_declaration(
+	struct str *out, const struct input *input, const struct item *item)
 {
 	struct lexer lexer;
 	struct token token;
@@ -282,40 +284,40 @@ static void write_declaration(struct str *out, const struct input *input, const 
 		start = token.text + token.len;
 	}
 	str_add(out, ".extern");
-	write_text(out, input, start, item->head_end);
+	link_write_text(out, input, start, item->head_end);
 	str_add(out, ";\n");
 }
 
-static void write_item(struct linker *linker, struct str *out, const struct input *input,
+static void link_write_item(struct linker *linker, struct str *out, const struct input *input,
 	const struct item *item)
 {
-	const struct global *global = item->names != NULL && item->linkage != LINK_LOCAL
+	const struct global *global = item->names && item->linkage != LINK_LOCAL
 		? map_get(&linker->globals, item->names->text) : NULL;
-	if (global == NULL || global->chosen == item) {
-		if (global != NULL) {
-			mark_emitted(linker, item);
+	if (!global || global->chosen == item) {
+		if (global) {
+			link_mark_emitted(linker, item);
 		}
-		write_text(out, input, item->start, item->end);
-	} else if (!item->is_alias && !mark_emitted(linker, item)) {
-		write_declaration(out, input, item);
+		link_write_text(out, input, item->start, item->end);
+	} else if (!item->is_alias && !link_mark_emitted(linker, item)) {
+		link_write_declaration(out, input, item);
 	}
 }
 
 enum link_status linker_finish(struct linker *linker, struct str *out, struct str *errors)
 {
-	enum link_status status = check_undefined(linker, errors);
+	enum link_status status = link_check_undefined(linker, errors);
 	if (status != LINK_OK) {
 		return status;
 	}
-	if (!rename_locals(linker)) {
+	if (!link_rename_locals(linker)) {
 		return LINK_NO_MEMORY;
 	}
 	str_addf(out, ".version %d.%d\n.target %.*s\n.address_size 64\n", linker->version_major,
 		linker->version_minor, (int)linker->target_len, linker->target_text);
-	for (struct input *input = linker->inputs; input != NULL; input = input->next) {
+	for (struct input *input = linker->inputs; input; input = input->next) {
 		str_addf(out, "\n// input %zu\n", input->index);
-		for (struct item *item = input->items; item != NULL; item = item->next) {
-			write_item(linker, out, input, item);
+		for (struct item *item = input->items; item; item = item->next) {
+			link_write_item(linker, out, input, item);
 		}
 	}
 	return out->failed ? LINK_NO_MEMORY : LINK_OK;

@@ -19,7 +19,7 @@ enum {
 };
 
 /* .maxntid 16, 16, 1: what is left out is 1 */
-static void take_ntid(struct parser *p, uint32_t ntid[3])
+static void parse_ntid(struct parser *p, uint32_t ntid[3])
 {
 	ntid[0] = ntid[1] = ntid[2] = 1;
 	size_t i = 0;
@@ -54,9 +54,9 @@ static void parse_tuning(struct parser *p, struct ptx_func *func)
 			advance(p);
 			take_int(p);
 		} else if (accept(p, ".maxntid")) {
-			take_ntid(p, func->max_ntid);
+			parse_ntid(p, func->max_ntid);
 		} else if (accept(p, ".reqntid")) {
-			take_ntid(p, func->req_ntid);
+			parse_ntid(p, func->req_ntid);
 		} else if (!accept(p, ".noreturn") && !parse_common(p)) {
 			fail_expected(p, "'{', ';' or a performance directive");
 		}
@@ -64,7 +64,7 @@ static void parse_tuning(struct parser *p, struct ptx_func *func)
 }
 
 /* Round up, and add; false when that does not fit. */
-static bool place(size_t *end, struct ptx_var *var)
+static bool parse_place(size_t *end, struct ptx_var *var)
 {
 	size_t start;
 	if (!size_add(&start, *end, var->align - 1)) {
@@ -75,7 +75,7 @@ static bool place(size_t *end, struct ptx_var *var)
 }
 
 /* Offsets of the body's variables, in order of declaration; dynamic shared memory comes last. */
-static void lay_out(struct parser *p, struct ptx_func *func)
+static void parse_lay_out(struct parser *p, struct ptx_func *func)
 {
 	bool ok = true;
 	size_t dynamic_align = DYNAMIC_ALIGN;
@@ -83,10 +83,10 @@ static void lay_out(struct parser *p, struct ptx_func *func)
 	for (size_t i = 0; i < func->var_count; i++) {
 		struct ptx_var *var = func->vars[i];
 		if (var->space != PTX_SHARED) {
-			ok = ok && place(&func->local_size, var);
+			ok = ok && parse_place(&func->local_size, var);
 			local_align = var->align > local_align ? var->align : local_align;
 		} else if (!ptx_is_dynamic(var)) {
-			ok = ok && place(&func->shared_size, var);
+			ok = ok && parse_place(&func->shared_size, var);
 		} else {
 			func->uses_dynamic_shared = true;
 			dynamic_align = var->align > dynamic_align ? var->align : dynamic_align;
@@ -119,13 +119,13 @@ static void parse_definition(struct parser *p, struct ptx_func *func)
 	func->labels = list_keep(p, &p->labels, sizeof(*func->labels), &func->label_count);
 	func->vars = list_keep(p, &p->func_vars, sizeof(*func->vars), &func->var_count);
 	if (!p->failed) {
-		lay_out(p, func);
+		parse_lay_out(p, func);
 	}
 	p->func = NULL;
 }
 
 /* A function by name: a new one, or the one that was declared before without a body. */
-static struct ptx_func *function_add(struct parser *p, const char *name)
+static struct ptx_func *parse_add_function(struct parser *p, const char *name)
 {
 	const struct symbol *old = name ? map_get(&p->global->names, name) : NULL;
 	if (p->kernel) {
@@ -145,7 +145,7 @@ static struct ptx_func *function_add(struct parser *p, const char *name)
 }
 
 /* What kernels have no part in, if each can be read by itself. */
-static size_t count_global(const struct parser *p)
+static size_t parse_count_global(const struct parser *p)
 {
 	return p->vars.count + p->shared.count + p->files.count;
 }
@@ -154,7 +154,7 @@ static size_t count_global(const struct parser *p)
 static void parse_function(struct parser *p, bool is_entry)
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
-	size_t return_size, before = count_global(p);
+	size_t return_size, before = parse_count_global(p);
 	const struct scope *last = p->newest;
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
@@ -162,7 +162,7 @@ static void parse_function(struct parser *p, bool is_entry)
 	}
 	from.line = p->token.line;
 	from.name = take_name(p);
-	struct ptx_func *old = function_add(p, from.name);
+	struct ptx_func *old = parse_add_function(p, from.name);
 	if (at(p, "(")) {
 		from.params = parse_params(p, &from.param_count, &from.param_size);
 	}
@@ -187,7 +187,7 @@ static void parse_function(struct parser *p, bool is_entry)
 	p->regs.count = 0; /* those of a declaration's parameters */
 	scope_leave(p);
 	scope_free(p, last);
-	p->module->is_separable &= !is_entry || count_global(p) == before;
+	p->module->is_separable &= !is_entry || parse_count_global(p) == before;
 }
 
 /* Behind .entry: read the name, and pass over the rest. */
@@ -199,7 +199,7 @@ static void parse_late(struct parser *p)
 	}
 	*late = (struct ptx_late){p->lexer, p->token};
 	const char *name = take_name(p);
-	struct ptx_func *func = function_add(p, name);
+	struct ptx_func *func = parse_add_function(p, name);
 	while (!at_end(p) && !at(p, "{") && !at(p, ";")) {
 		advance(p);
 	}
@@ -321,7 +321,7 @@ static void parse_alias(struct parser *p)
 	}
 }
 
-static bool same_sizes(struct ptx_var *const *a, struct ptx_var *const *b, size_t count)
+static bool parse_same_sizes(struct ptx_var *const *a, struct ptx_var *const *b, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (a[i]->size != b[i]->size || a[i]->align != b[i]->align
@@ -333,7 +333,7 @@ static bool same_sizes(struct ptx_var *const *a, struct ptx_var *const *b, size_
 }
 
 /* A function that was declared gets the body of another one. */
-static void settle_alias(struct parser *p, const struct alias *alias)
+static void parse_settle_alias(struct parser *p, const struct alias *alias)
 {
 	const struct symbol *name = map_get(&p->global->names, alias->name);
 	const struct symbol *target = map_get(&p->global->names, alias->target);
@@ -350,8 +350,8 @@ static void settle_alias(struct parser *p, const struct alias *alias)
 	struct ptx_func *to = name->func;
 	const struct ptx_func *from = target->func;
 	if (to->param_count != from->param_count || to->return_count != from->return_count
-	    || !same_sizes(to->params, from->params, to->param_count)
-	    || !same_sizes(to->returns, from->returns, to->return_count)) {
+	    || !parse_same_sizes(to->params, from->params, to->param_count)
+	    || !parse_same_sizes(to->returns, from->returns, to->return_count)) {
 		parser_fail_at(p, alias->line, 1, "'%.80s' and '%.80s' have different parameters",
 			alias->name, alias->target);
 		return;
@@ -384,11 +384,11 @@ static void parse_top(struct parser *p)
 	}
 	const struct alias *aliases = p->aliases.data;
 	for (size_t i = 0; i < p->aliases.count && !p->failed; i++) {
-		settle_alias(p, &aliases[i]);
+		parse_settle_alias(p, &aliases[i]);
 	}
 }
 
-static void add_special_registers(struct parser *p)
+static void parse_add_special_registers(struct parser *p)
 {
 	static const char *const names[] = {
 #define X(name, spelling, type) spelling,
@@ -423,7 +423,7 @@ static bool parse_text(struct ptx_module *out, const char *text, size_t size, st
 	scope_enter(p);
 	p->global = p->scope;
 	if (!p->failed) {
-		add_special_registers(p);
+		parse_add_special_registers(p);
 	}
 	advance(p);
 	parse_version(p);

@@ -17,7 +17,7 @@ enum { MAX_TARGETS = 1 << 16 }; /* of ranges */
 enum { MAX_FILES = 1 << 16 };
 
 /* Remember the labels among operands that have come to their final address. */
-static void add_fixups(struct parser *p, struct ptx_operand *operands, size_t count,
+static void parse_add_fixups(struct parser *p, struct ptx_operand *operands, size_t count,
 	bool is_branch)
 {
 	for (size_t i = 0; i < count && !p->failed; i++) {
@@ -31,7 +31,7 @@ static void add_fixups(struct parser *p, struct ptx_operand *operands, size_t co
 }
 
 /* The opcode at hand, from memory if this text was met before. */
-static const struct ptx_inst *find_opcode(struct parser *p, const struct token *word)
+static const struct ptx_inst *parse_opcode(struct parser *p, const struct token *word)
 {
 	struct ptx_inst *inst = map_getn(&p->opcodes, word->text, word->len);
 	if (inst) {
@@ -88,17 +88,17 @@ static void parse_operands(struct parser *p, struct ptx_inst *inst)
 		if (inst->op == PTX_OP_CALL) {
 			call_arrange(p, inst);
 		}
-		add_fixups(p, inst->operands, inst->operand_count,
+		parse_add_fixups(p, inst->operands, inst->operand_count,
 			inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (operands[i].kind == PTX_VECTOR) {
-			add_fixups(p, operands[i].elements, operands[i].count, false);
+			parse_add_fixups(p, operands[i].elements, operands[i].count, false);
 		}
 	}
 }
 
-static void parse_guard(struct parser *p, struct ptx_inst *inst)
+static void parse_predicate(struct parser *p, struct ptx_inst *inst)
 {
 	struct ptx_operand guard = {.kind = PTX_SINK};
 	inst->has_guard = true;
@@ -125,7 +125,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 			word->text + 6);
 		scalar.len -= 3;
 	}
-	const struct ptx_inst *opcode = scalar.text ? find_opcode(p, &scalar) : NULL;
+	const struct ptx_inst *opcode = scalar.text ? parse_opcode(p, &scalar) : NULL;
 	if (!opcode) {
 		parser_no_memory(p);
 		return;
@@ -204,7 +204,7 @@ static void parse_label(struct parser *p, const struct token *word)
 		if (symbol && targets) {
 			symbol->targets = targets;
 			parse_targets(p, targets);
-			add_fixups(p, targets->elements, targets->count, true);
+			parse_add_fixups(p, targets->elements, targets->count, true);
 		}
 		return;
 	}
@@ -346,7 +346,7 @@ static void parse_statement(struct parser *p)
 {
 	struct ptx_inst guard = {.has_guard = false};
 	if (accept(p, "@")) {
-		parse_guard(p, &guard);
+		parse_predicate(p, &guard);
 	}
 	struct token word = p->token;
 	if (word.kind != TOKEN_WORD || word.text[0] == '.') {
@@ -362,7 +362,7 @@ static void parse_statement(struct parser *p)
 }
 
 /* Labels that were used before they came. */
-static void settle(struct parser *p, const struct fixup *fixup)
+static void parse_settle_label(struct parser *p, const struct fixup *fixup)
 {
 	struct ptx_operand *operand = fixup->operand;
 	const struct symbol *symbol = symbol_find(p, fixup->scope, operand->label,
@@ -383,7 +383,7 @@ static void settle(struct parser *p, const struct fixup *fixup)
 }
 
 /* A body that runs, or jumps, past its last instruction returns. */
-static void add_return(struct parser *p)
+static void parse_add_return(struct parser *p)
 {
 	const struct ptx_label *labels = p->labels.data;
 	const struct ptx_inst *insts = p->insts.data;
@@ -393,7 +393,7 @@ static void add_return(struct parser *p)
 	struct token ret = p->token;
 	ret.text = "ret";
 	ret.len = 3;
-	const struct ptx_inst *opcode = ends && !jumps ? NULL : find_opcode(p, &ret);
+	const struct ptx_inst *opcode = ends && !jumps ? NULL : parse_opcode(p, &ret);
 	struct ptx_inst *slot = opcode ? list_add(p, &p->insts, sizeof(*slot)) : NULL;
 	if (slot) {
 		*slot = *opcode;
@@ -419,10 +419,10 @@ void parse_body(struct parser *p)
 			parse_statement(p);
 		}
 	}
-	add_return(p);
+	parse_add_return(p);
 	const struct fixup *fixups = p->fixups.data;
 	for (size_t i = 0; i < p->fixups.count && !p->failed; i++) {
-		settle(p, &fixups[i]);
+		parse_settle_label(p, &fixups[i]);
 	}
 	p->fixups.count = 0;
 }

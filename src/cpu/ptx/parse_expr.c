@@ -31,10 +31,10 @@ static const struct {
 	[GT] = {">", 7}, [AND] = {"&", 5}, [XOR] = {"^", 4}, [OR] = {"|", 3}
 };
 
-static void parse_level(struct parser *p, struct constant *out, int level, int depth);
+static void expr_parse_level(struct parser *p, struct constant *out, int level, int depth);
 
 /* The operator at hand, the number of operators if there is none. */
-static size_t operator_at(const struct parser *p)
+static size_t expr_operator_at(const struct parser *p)
 {
 	bool percent = p->token.kind == TOKEN_WORD && token_is(&p->token, "%");
 	size_t room = (size_t)(p->lexer.end - p->token.text);
@@ -65,7 +65,7 @@ bool at_constant(const struct parser *p)
 }
 
 /* What only integers, or only numbers with more bits than 0f gives, can do. */
-static void refuse(struct parser *p, const struct constant *value, bool integer)
+static void expr_refuse(struct parser *p, const struct constant *value, bool integer)
 {
 	if (integer && value->is_real) {
 		parser_fail(p, "expected an integer in a constant expression, got %g", value->real);
@@ -74,57 +74,57 @@ static void refuse(struct parser *p, const struct constant *value, bool integer)
 	}
 }
 
-static bool is_true(const struct constant *value)
+static bool expr_is_true(const struct constant *value)
 {
 	return value->is_real ? value->real != 0 : value->value != 0;
 }
 
-static struct constant integer(uint64_t value, bool is_unsigned)
+static struct constant expr_integer(uint64_t value, bool is_unsigned)
 {
 	return (struct constant){.value = (int64_t)value, .is_unsigned = is_unsigned};
 }
 
-static struct constant real(double value)
+static struct constant expr_real(double value)
 {
 	struct constant out = {.is_real = true, .real = value};
 	memcpy(&out.real_bits, &value, sizeof(value));
 	return out;
 }
 
-static double to_real(const struct constant *value)
+static double expr_to_real(const struct constant *value)
 {
 	return value->is_real ? value->real : value->is_unsigned
 		? (double)(uint64_t)value->value : (double)value->value;
 }
 
-static struct constant apply_real(enum operation op, double a, double b)
+static struct constant expr_apply_real(enum operation op, double a, double b)
 {
 	switch (op) {
 	case MUL:
-		return real(a * b);
+		return expr_real(a * b);
 	case DIV:
-		return real(a / b);
+		return expr_real(a / b);
 	case PLUS:
-		return real(a + b);
+		return expr_real(a + b);
 	case MINUS:
-		return real(a - b);
+		return expr_real(a - b);
 	case LT:
-		return integer(a < b, false);
+		return expr_integer(a < b, false);
 	case GT:
-		return integer(a > b, false);
+		return expr_integer(a > b, false);
 	case LE:
-		return integer(a <= b, false);
+		return expr_integer(a <= b, false);
 	case GE:
-		return integer(a >= b, false);
+		return expr_integer(a >= b, false);
 	case EQ:
-		return integer(a == b, false);
+		return expr_integer(a == b, false);
 	default:
-		return integer(a != b, false);
+		return expr_integer(a != b, false);
 	}
 }
 
 /* b is not 0; the one quotient that does not fit wraps around. */
-static uint64_t divide(uint64_t a, uint64_t b, bool is_unsigned)
+static uint64_t expr_divide(uint64_t a, uint64_t b, bool is_unsigned)
 {
 	if (is_unsigned) {
 		return a / b;
@@ -132,7 +132,7 @@ static uint64_t divide(uint64_t a, uint64_t b, bool is_unsigned)
 	return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static uint64_t shift(uint64_t a, uint64_t count, bool left, bool is_unsigned)
+static uint64_t expr_shift(uint64_t a, uint64_t count, bool left, bool is_unsigned)
 {
 	bool fill = !left && !is_unsigned && (int64_t)a < 0;
 	if (count > 63) {
@@ -141,79 +141,80 @@ static uint64_t shift(uint64_t a, uint64_t count, bool left, bool is_unsigned)
 	return left ? a << count : fill ? ~(~a >> count) : a >> count;
 }
 
-static bool less(uint64_t a, uint64_t b, bool is_unsigned)
+static bool expr_less(uint64_t a, uint64_t b, bool is_unsigned)
 {
 	return is_unsigned ? a < b : (int64_t)a < (int64_t)b;
 }
 
-static struct constant apply_integer(enum operation op, const struct constant *left,
+static struct constant expr_apply_integer(enum operation op, const struct constant *left,
 	const struct constant *right)
 {
 	uint64_t a = (uint64_t)left->value, b = (uint64_t)right->value;
 	bool is_unsigned = left->is_unsigned || right->is_unsigned;
 	switch (op) {
 	case MUL:
-		return integer(a * b, is_unsigned);
+		return expr_integer(a * b, is_unsigned);
 	case DIV:
-		return integer(divide(a, b, is_unsigned), is_unsigned);
+		return expr_integer(expr_divide(a, b, is_unsigned), is_unsigned);
 	case REM:
-		return integer(a % b, false);
+		return expr_integer(a % b, false);
 	case PLUS:
-		return integer(a + b, is_unsigned);
+		return expr_integer(a + b, is_unsigned);
 	case MINUS:
-		return integer(a - b, is_unsigned);
+		return expr_integer(a - b, is_unsigned);
 	case SHL:
 	case SHR:
-		return integer(shift(a, b, op == SHL, left->is_unsigned), left->is_unsigned);
+		return expr_integer(
+			expr_shift(a, b, op == SHL, left->is_unsigned), left->is_unsigned);
 	case LT:
-		return integer(less(a, b, is_unsigned), false);
+		return expr_integer(expr_less(a, b, is_unsigned), false);
 	case GT:
-		return integer(less(b, a, is_unsigned), false);
+		return expr_integer(expr_less(b, a, is_unsigned), false);
 	case LE:
-		return integer(!less(b, a, is_unsigned), false);
+		return expr_integer(!expr_less(b, a, is_unsigned), false);
 	case GE:
-		return integer(!less(a, b, is_unsigned), false);
+		return expr_integer(!expr_less(a, b, is_unsigned), false);
 	case EQ:
-		return integer(a == b, false);
+		return expr_integer(a == b, false);
 	case NE:
-		return integer(a != b, false);
+		return expr_integer(a != b, false);
 	case AND:
-		return integer(a & b, true);
+		return expr_integer(a & b, true);
 	case XOR:
-		return integer(a ^ b, true);
+		return expr_integer(a ^ b, true);
 	case OR:
-		return integer(a | b, true);
+		return expr_integer(a | b, true);
 	case LAND:
-		return integer(a && b, false);
+		return expr_integer(a && b, false);
 	default:
-		return integer(a || b, false);
+		return expr_integer(a || b, false);
 	}
 }
 
-static void apply(struct parser *p, enum operation op, struct constant *left,
+static void expr_apply(struct parser *p, enum operation op, struct constant *left,
 	const struct constant *right)
 {
 	bool whole = op == SHL || op == SHR || op == REM || op == AND || op == XOR || op == OR
 		|| op == LAND || op == LOR;
-	refuse(p, left, whole);
-	refuse(p, right, whole);
+	expr_refuse(p, left, whole);
+	expr_refuse(p, right, whole);
 	if (left->is_real || right->is_real) {
-		*left = apply_real(op, to_real(left), to_real(right));
+		*left = expr_apply_real(op, expr_to_real(left), expr_to_real(right));
 		return;
 	}
 	if (right->value == 0 && (op == DIV || op == REM)) {
 		parser_fail(p, "division by zero in a constant expression");
 		return;
 	}
-	*left = apply_integer(op, left, right);
+	*left = expr_apply_integer(op, left, right);
 }
 
 /* A number, a parenthesis, or (.s64) in front of one. */
-static void parse_primary(struct parser *p, struct constant *out, int depth)
+static void expr_parse_primary(struct parser *p, struct constant *out, int depth)
 {
 	const struct token token = p->token;
 	if (accept(p, "WARP_SZ")) {
-		*out = integer(32, false);
+		*out = expr_integer(32, false);
 	} else if (token.kind == TOKEN_FLOAT) {
 		*out = (struct constant){.is_real = true, .real = token.real,
 			.real_bits = token.real_bits, .real_width = token.real_width};
@@ -222,92 +223,92 @@ static void parse_primary(struct parser *p, struct constant *out, int depth)
 		bool is_unsigned = at(p, ".u64");
 		if (accept(p, ".s64") || accept(p, ".u64")) {
 			expect(p, ")");
-			parse_level(p, out, UNARY, depth + 1);
-			refuse(p, out, true);
+			expr_parse_level(p, out, UNARY, depth + 1);
+			expr_refuse(p, out, true);
 			out->is_unsigned = is_unsigned;
 		} else {
-			parse_level(p, out, 0, depth + 1);
+			expr_parse_level(p, out, 0, depth + 1);
 			expect(p, ")");
 		}
 	} else {
 		bool is_unsigned = token.value > INT64_MAX
 			|| (token.len > 0 && token.text[token.len - 1] == 'U');
-		*out = integer(take_int(p), is_unsigned);
+		*out = expr_integer(take_int(p), is_unsigned);
 	}
 }
 
-static void parse_unary(struct parser *p, struct constant *out, int depth)
+static void expr_parse_unary(struct parser *p, struct constant *out, int depth)
 {
 	if (accept(p, "-")) {
-		parse_level(p, out, UNARY, depth + 1);
+		expr_parse_level(p, out, UNARY, depth + 1);
 		out->real = -out->real;
 		out->real_bits ^= (uint64_t)1 << (out->real_width == 32 ? 31 : 63);
 		out->value = (int64_t)(0 - (uint64_t)out->value);
 	} else if (accept(p, "+")) {
-		parse_level(p, out, UNARY, depth + 1);
+		expr_parse_level(p, out, UNARY, depth + 1);
 	} else if (accept(p, "~")) {
-		parse_level(p, out, UNARY, depth + 1);
-		refuse(p, out, true);
-		*out = integer(~(uint64_t)out->value, true);
+		expr_parse_level(p, out, UNARY, depth + 1);
+		expr_refuse(p, out, true);
+		*out = expr_integer(~(uint64_t)out->value, true);
 	} else if (accept(p, "!")) {
-		parse_level(p, out, UNARY, depth + 1);
-		refuse(p, out, true);
-		*out = integer(!is_true(out), false);
+		expr_parse_level(p, out, UNARY, depth + 1);
+		expr_refuse(p, out, true);
+		*out = expr_integer(!expr_is_true(out), false);
 	} else {
-		parse_primary(p, out, depth);
+		expr_parse_primary(p, out, depth);
 	}
 }
 
 /* Behind the '?'. */
-static void parse_choice(struct parser *p, struct constant *out, int depth)
+static void expr_parse_choice(struct parser *p, struct constant *out, int depth)
 {
 	struct constant yes, no;
-	refuse(p, out, true);
-	parse_level(p, &yes, 0, depth + 1);
+	expr_refuse(p, out, true);
+	expr_parse_level(p, &yes, 0, depth + 1);
 	expect(p, ":");
-	parse_level(p, &no, 0, depth + 1);
+	expr_parse_level(p, &no, 0, depth + 1);
 	bool is_unsigned = yes.is_unsigned || no.is_unsigned;
 	bool is_real = yes.is_real || no.is_real;
-	*out = is_true(out) ? yes : no;
+	*out = expr_is_true(out) ? yes : no;
 	out->is_unsigned = is_unsigned;
 	if (is_real && !out->is_real) {
-		*out = real(to_real(out));
+		*out = expr_real(expr_to_real(out));
 	}
 }
 
-static void parse_level(struct parser *p, struct constant *out, int level, int depth)
+static void expr_parse_level(struct parser *p, struct constant *out, int level, int depth)
 {
-	*out = integer(0, false);
+	*out = expr_integer(0, false);
 	if (depth > MAX_DEPTH) {
 		parser_fail(p, "a constant expression is nested too deeply");
 		return;
 	}
-	parse_unary(p, out, depth);
-	size_t op = operator_at(p);
+	expr_parse_unary(p, out, depth);
+	size_t op = expr_operator_at(p);
 	while (level < UNARY && op < countof(operators) && operators[op].level >= level
 	       && !p->failed) {
 		struct constant right;
 		for (size_t i = strlen(operators[op].text); i > 0; i--) {
 			advance(p);
 		}
-		parse_level(p, &right, operators[op].level + 1, depth + 1);
-		apply(p, (enum operation)op, out, &right);
-		op = operator_at(p);
+		expr_parse_level(p, &right, operators[op].level + 1, depth + 1);
+		expr_apply(p, (enum operation)op, out, &right);
+		op = expr_operator_at(p);
 	}
 	if (level == 0 && accept(p, "?")) {
-		parse_choice(p, out, depth);
+		expr_parse_choice(p, out, depth);
 	}
 }
 
 void parse_constant(struct parser *p, struct constant *out)
 {
-	parse_level(p, out, 0, 0);
+	expr_parse_level(p, out, 0, 0);
 }
 
 int64_t take_offset(struct parser *p)
 {
 	struct constant value;
-	parse_level(p, &value, operators[MUL].level, 0);
-	refuse(p, &value, true);
+	expr_parse_level(p, &value, operators[MUL].level, 0);
+	expr_refuse(p, &value, true);
 	return value.value;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The variable itself, or this function's copy of a shared one of the module. */
-static struct ptx_var *own_variable(struct parser *p, struct ptx_var *var)
+static struct ptx_var *parse_own_variable(struct parser *p, struct ptx_var *var)
 {
 	const struct symbol *module = map_get(&p->global->names, var->name);
 	if (var->space != PTX_SHARED || !module || module->var != var) {
@@ -41,7 +41,8 @@ void name_later(struct parser *p, struct ptx_operand *out, const struct token *w
 }
 
 /* V: what {V.x, V.y} is */
-static void name_vector(struct parser *p, struct ptx_operand *out, const struct ptx_operand *vector)
+static void parse_vector_name(
+	struct parser *p, struct ptx_operand *out, const struct ptx_operand *vector)
 {
 	out->kind = PTX_VECTOR;
 	out->elements = parser_alloc(p, vector->count + 1, sizeof(*out->elements));
@@ -80,10 +81,10 @@ void parse_name(struct parser *p, struct ptx_operand *out)
 		out->func = symbol->func;
 		p->module->is_separable &= p->op != PTX_OP_MOV;
 	} else if (symbol->kind == SYMBOL_VECTOR) {
-		name_vector(p, out, symbol->targets);
+		parse_vector_name(p, out, symbol->targets);
 	} else {
 		out->kind = PTX_ADDRESS;
-		out->var = own_variable(p, symbol->var);
+		out->var = parse_own_variable(p, symbol->var);
 	}
 }
 
@@ -191,7 +192,7 @@ static void parse_minus(struct parser *p, struct ptx_operand *out)
 	out->minus = true;
 }
 
-static void parse_number(struct parser *p, struct ptx_operand *out)
+static void parse_constant_operand(struct parser *p, struct ptx_operand *out)
 {
 	struct constant constant;
 	parse_constant(p, &constant);
@@ -218,7 +219,7 @@ static void parse_index(struct parser *p, struct ptx_operand *out)
 static void parse_simple(struct parser *p, struct ptx_operand *out)
 {
 	if (at_constant(p)) {
-		parse_number(p, out);
+		parse_constant_operand(p, out);
 	} else if (accept(p, "-")) {
 		parse_minus(p, out);
 	} else if (accept(p, "!")) {

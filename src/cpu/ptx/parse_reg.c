@@ -15,7 +15,7 @@ enum { MAX_VECTORS = 1 << 12 }; /* V<100>: these are made at once */
 static const char elements[2][4] = {{'x', 'y', 'z', 'w'}, {'r', 'g', 'b', 'a'}};
 
 /* A new register under that name. */
-static void register_add(struct parser *p, const char *name, enum ptx_type type)
+static void reg_add(struct parser *p, const char *name, enum ptx_type type)
 {
 	struct symbol *symbol = symbol_add(p, p->scope, name, SYMBOL_REG);
 	struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
@@ -26,7 +26,7 @@ static void register_add(struct parser *p, const char *name, enum ptx_type type)
 }
 
 /* A symbol for operands that the caller fills in. */
-static struct ptx_operand *vector_add(struct parser *p, struct scope *scope, const char *name,
+static struct ptx_operand *reg_add_vector(struct parser *p, struct scope *scope, const char *name,
 	size_t count)
 {
 	struct symbol *symbol = symbol_add(p, scope, name, SYMBOL_VECTOR);
@@ -41,9 +41,9 @@ static struct ptx_operand *vector_add(struct parser *p, struct scope *scope, con
 }
 
 /* V with V.x, which is V.r, too. */
-static void declare_vector(struct parser *p, const char *name, enum ptx_type type, size_t count)
+static void reg_declare_vector(struct parser *p, const char *name, enum ptx_type type, size_t count)
 {
-	struct ptx_operand *parts = vector_add(p, p->scope, name, count);
+	struct ptx_operand *parts = reg_add_vector(p, p->scope, name, count);
 	for (size_t i = 0; parts && !p->failed && i < count; i++) {
 		const char *names[2];
 		for (size_t j = 0; j < 2; j++) {
@@ -53,7 +53,7 @@ static void declare_vector(struct parser *p, const char *name, enum ptx_type typ
 			parser_no_memory(p);
 			return;
 		}
-		register_add(p, names[0], type);
+		reg_add(p, names[0], type);
 		struct symbol *color = symbol_add(p, p->scope, names[1], SYMBOL_REG);
 		if (color) {
 			color->index = (unsigned)(p->regs.count - 1);
@@ -62,7 +62,7 @@ static void declare_vector(struct parser *p, const char *name, enum ptx_type typ
 	}
 }
 
-static void declare_vectors(struct parser *p, const char *name, enum ptx_type type, size_t size,
+static void reg_declare_vectors(struct parser *p, const char *name, enum ptx_type type, size_t size,
 	uint64_t count)
 {
 	if (count > MAX_VECTORS) {
@@ -75,12 +75,13 @@ static void declare_vectors(struct parser *p, const char *name, enum ptx_type ty
 			parser_no_memory(p);
 			return;
 		}
-		declare_vector(p, full, type, size);
+		reg_declare_vector(p, full, type, size);
 	}
 }
 
 /* %r<100>: see parser.c */
-static void declare_range(struct parser *p, const char *name, enum ptx_type type, uint64_t count)
+static void reg_declare_range(
+	struct parser *p, const char *name, enum ptx_type type, uint64_t count)
 {
 	size_t len = strlen(name);
 	char *key = parser_alloc(p, len + 2, 1);
@@ -115,13 +116,13 @@ void parse_registers(struct parser *p)
 			return;
 		}
 		if (vector == 1 && is_range) {
-			declare_range(p, name, type, count);
+			reg_declare_range(p, name, type, count);
 		} else if (vector == 1) {
-			register_add(p, name, type);
+			reg_add(p, name, type);
 		} else if (is_range) {
-			declare_vectors(p, name, type, vector, count);
+			reg_declare_vectors(p, name, type, vector, count);
 		} else {
-			declare_vector(p, name, type, vector);
+			reg_declare_vector(p, name, type, vector);
 		}
 	} while (accept(p, ","));
 	expect(p, ";");
@@ -138,7 +139,7 @@ void add_special_vectors(struct parser *p)
 		{"%cluster_ctaid", PTX_SREG_CLUSTER_CTAID_X},
 		{"%cluster_nctaid", PTX_SREG_CLUSTER_NCTAID_X}};
 	for (size_t i = 0; i < countof(vectors); i++) {
-		struct ptx_operand *parts = vector_add(p, p->global, vectors[i].name, 4);
+		struct ptx_operand *parts = reg_add_vector(p, p->global, vectors[i].name, 4);
 		for (unsigned j = 0; parts && j < 3; j++) {
 			parts[j].kind = PTX_SREG;
 			parts[j].sreg = (enum ptx_sreg)(vectors[i].first + j);
@@ -149,8 +150,8 @@ void add_special_vectors(struct parser *p)
 	}
 }
 
-static void add_move(struct parser *p, const struct ptx_inst *inst, const struct ptx_operand *to,
-	const struct ptx_operand *from)
+static void reg_add_move(struct parser *p, const struct ptx_inst *inst,
+	const struct ptx_operand *to, const struct ptx_operand *from)
 {
 	struct ptx_inst *slot = list_add(p, &p->insts, sizeof(*slot));
 	struct ptx_operand *operands = parser_alloc(p, 2, sizeof(*operands));
@@ -189,11 +190,11 @@ void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count
 		*reg = (struct ptx_reg){"(vector)", inst->types[0]};
 		between[i] = (struct ptx_operand){.kind = PTX_REG,
 			.reg = (unsigned)(p->regs.count - 1)};
-		add_move(p, inst, &between[i], &from->elements[i]);
+		reg_add_move(p, inst, &between[i], &from->elements[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (to->elements[i].kind != PTX_SINK) {
-			add_move(p, inst, &to->elements[i], &between[i]);
+			reg_add_move(p, inst, &to->elements[i], &between[i]);
 		}
 	}
 }

@@ -33,7 +33,7 @@ struct shape {
 	bool is_open; /* the first is [] */
 };
 
-static size_t take_align(struct parser *p)
+static size_t var_take_align(struct parser *p)
 {
 	int line = p->token.line, column = p->token.column;
 	uint64_t align = take_int(p);
@@ -47,18 +47,18 @@ static size_t take_align(struct parser *p)
 }
 
 /* .ptr .global .align 16: what a pointer parameter points at; nothing that we use. */
-static void parse_pointee(struct parser *p)
+static void var_parse_pointee(struct parser *p)
 {
 	static const char *const spaces[] = {".const", ".global", ".local", ".shared", ".generic"};
 	for (size_t i = 0; i < countof(spaces) && !accept(p, spaces[i]); i++) {
 	}
 	if (accept(p, ".align")) {
-		take_align(p);
+		var_take_align(p);
 	}
 }
 
 /* .attribute(.managed), .attribute(.unified(1, 2)) */
-static void parse_attribute(struct parser *p, struct declaration *d)
+static void var_parse_attribute(struct parser *p, struct declaration *d)
 {
 	expect(p, "(");
 	for (size_t depth = 1; depth > 0 && !at_end(p);) {
@@ -72,15 +72,15 @@ static void parse_attribute(struct parser *p, struct declaration *d)
 	}
 }
 
-static void parse_qualifiers(struct parser *p, struct declaration *d)
+static void var_parse_qualifiers(struct parser *p, struct declaration *d)
 {
 	while (at_directive(p)) {
 		if (accept(p, ".align")) {
-			d->align = take_align(p);
+			d->align = var_take_align(p);
 		} else if (accept(p, ".ptr")) {
-			parse_pointee(p);
+			var_parse_pointee(p);
 		} else if (accept(p, ".attribute")) {
-			parse_attribute(p, d);
+			var_parse_attribute(p, d);
 		} else if (accept(p, ".v2")) {
 			d->vector = 2;
 		} else if (accept(p, ".v4")) {
@@ -103,7 +103,7 @@ static void parse_qualifiers(struct parser *p, struct declaration *d)
 
 /* How many elements the first dimension of `x[][4] = { ... }` has: a look ahead at the commas
  * behind the '='.  A failure of the lexer is left to the parser, which comes to the same place. */
-static size_t count_open(struct lexer lexer, size_t inner)
+static size_t var_count_open(struct lexer lexer, size_t inner)
 {
 	struct token token = {.kind = TOKEN_END};
 	struct ptx_diag ignored;
@@ -126,7 +126,7 @@ static size_t count_open(struct lexer lexer, size_t inner)
 	return nested || inner == 0 ? items : items / inner + (items % inner != 0);
 }
 
-static void parse_dims(struct parser *p, struct shape *shape)
+static void var_parse_dims(struct parser *p, struct shape *shape)
 {
 	while (accept(p, "[")) {
 		if (shape->count == MAX_DIMS) {
@@ -144,7 +144,7 @@ static void parse_dims(struct parser *p, struct shape *shape)
 }
 
 /* Bytes of the dimensions from `first` on; *ok is cleared when they do not fit. */
-static size_t shape_size(const struct shape *shape, size_t first, size_t element, bool *ok)
+static size_t var_shape_size(const struct shape *shape, size_t first, size_t element, bool *ok)
 {
 	size_t size = element;
 	for (size_t i = first; i < shape->count; i++) {
@@ -155,7 +155,7 @@ static size_t shape_size(const struct shape *shape, size_t first, size_t element
 }
 
 /* The bits of a float of that type; exact ones as they are. */
-static uint64_t float_bits(const struct constant *constant, unsigned bits)
+static uint64_t var_float_bits(const struct constant *constant, unsigned bits)
 {
 	double real = constant->is_real ? constant->real : constant->is_unsigned
 		? (double)(uint64_t)constant->value : (double)constant->value;
@@ -172,7 +172,7 @@ static uint64_t float_bits(const struct constant *constant, unsigned bits)
 }
 
 /* A number, as the bits that an element of the type has. */
-static uint64_t take_value(struct parser *p, enum ptx_type type)
+static uint64_t var_take_value(struct parser *p, enum ptx_type type)
 {
 	int line = p->token.line, column = p->token.column;
 	unsigned bits = ptx_type_bits(type);
@@ -193,11 +193,11 @@ static uint64_t take_value(struct parser *p, enum ptx_type type)
 			"expected an initializer of the variable's type, got %s",
 			constant.is_real ? "a floating-point constant" : "an integer");
 	}
-	return float_bits(&constant, bits);
+	return var_float_bits(&constant, bits);
 }
 
 /* name, name+8, generic(name)+8: `shift` and `size` say which part of it. */
-static void parse_address(struct parser *p, size_t offset, unsigned shift, unsigned size)
+static void var_parse_address(struct parser *p, size_t offset, unsigned shift, unsigned size)
 {
 	bool generic = accept(p, "generic");
 	if (generic) {
@@ -226,18 +226,18 @@ static void parse_address(struct parser *p, size_t offset, unsigned shift, unsig
 }
 
 /* 0xff00(name): behind the mask, one byte of an address. */
-static void parse_masked(struct parser *p, struct ptx_var *var, size_t offset, uint64_t mask)
+static void var_parse_masked(struct parser *p, struct ptx_var *var, size_t offset, uint64_t mask)
 {
 	unsigned shift = mask ? (unsigned)__builtin_ctzll(mask) : 0;
 	if (mask >> shift != 0xff || shift % 8 != 0 || ptx_type_size(var->type) != 1) {
 		parser_fail(p, "a mask takes one byte of an address, for an element of one byte");
 	}
 	expect(p, "(");
-	parse_address(p, offset, shift, 1);
+	var_parse_address(p, offset, shift, 1);
 	expect(p, ")");
 }
 
-static void parse_element(struct parser *p, struct ptx_var *var, size_t offset)
+static void var_parse_element(struct parser *p, struct ptx_var *var, size_t offset)
 {
 	size_t size = ptx_type_size(var->type);
 	if (p->token.kind == TOKEN_WORD && !at_constant(p)) {
@@ -245,12 +245,12 @@ static void parse_element(struct parser *p, struct ptx_var *var, size_t offset)
 			parser_unsupported(p,
 				"an address in an element of %zu bytes is not supported", size);
 		}
-		parse_address(p, offset, 0, 8);
+		var_parse_address(p, offset, 0, 8);
 		return;
 	}
-	uint64_t value = take_value(p, var->type);
+	uint64_t value = var_take_value(p, var->type);
 	if (at(p, "(")) {
-		parse_masked(p, var, offset, value);
+		var_parse_masked(p, var, offset, value);
 	} else if (!p->failed) {
 		/* little-endian, as the device is */
 		memcpy(var->init + offset, &value, size < sizeof(value) ? size : sizeof(value));
@@ -258,7 +258,7 @@ static void parse_element(struct parser *p, struct ptx_var *var, size_t offset)
 }
 
 /* { { 1, 2 }, { 3 } }: each brace stands for one more dimension; what it leaves out is zero. */
-static void parse_init(struct parser *p, struct ptx_var *var, const struct shape *shape,
+static void var_parse_init(struct parser *p, struct ptx_var *var, const struct shape *shape,
 	size_t vector)
 {
 	size_t starts[MAX_DIMS + 1] = {0}, strides[MAX_DIMS + 1] = {0};
@@ -266,7 +266,7 @@ static void parse_init(struct parser *p, struct ptx_var *var, const struct shape
 	size_t element = ptx_type_size(var->type), levels = shape->count + (vector > 1);
 	bool ok = true;
 	for (size_t i = 0; i <= shape->count; i++) {
-		strides[i] = shape_size(shape, i, element * vector, &ok);
+		strides[i] = var_shape_size(shape, i, element * vector, &ok);
 	}
 	if (var->size > MAX_INIT) {
 		parser_fail(p, "an initialized variable of %zu bytes is too large", var->size);
@@ -287,7 +287,7 @@ static void parse_init(struct parser *p, struct ptx_var *var, const struct shape
 			cursor = starts[depth] + strides[depth];
 			accept(p, ",");
 		} else {
-			parse_element(p, var, cursor);
+			var_parse_element(p, var, cursor);
 			cursor += element;
 			if (depth > 0 && !at(p, "}")) {
 				expect(p, ",");
@@ -298,7 +298,7 @@ static void parse_init(struct parser *p, struct ptx_var *var, const struct shape
 }
 
 /* Where the variables of a space in this scope go. */
-static struct list *list_of(struct parser *p, enum ptx_space space)
+static struct list *var_list_of(struct parser *p, enum ptx_space space)
 {
 	if (space == PTX_CONST || space == PTX_GLOBAL) {
 		return &p->vars;
@@ -307,10 +307,10 @@ static struct list *list_of(struct parser *p, enum ptx_space space)
 }
 
 /* The variable of that name: a new one, or the one that was declared .extern before. */
-static struct ptx_var *variable_add(struct parser *p, const struct ptx_var *from)
+static struct ptx_var *var_add(struct parser *p, const struct ptx_var *from)
 {
 	struct symbol *old = from->name ? map_get(&p->scope->names, from->name) : NULL;
-	struct list *list = list_of(p, from->space);
+	struct list *list = var_list_of(p, from->space);
 	if (!list) {
 		parser_fail(p, "'%.80s' is a local variable outside a function", from->name);
 		return NULL;
@@ -336,7 +336,7 @@ static struct ptx_var *variable_add(struct parser *p, const struct ptx_var *from
 }
 
 /* The name and dimensions; sizes filled in. */
-static void parse_declarator(struct parser *p, const struct declaration *d, struct ptx_var *var,
+static void var_parse_declarator(struct parser *p, const struct declaration *d, struct ptx_var *var,
 	struct shape *shape)
 {
 	size_t element = ptx_type_size(d->type) * d->vector;
@@ -350,19 +350,19 @@ static void parse_declarator(struct parser *p, const struct declaration *d, stru
 	}
 	int line = p->token.line, column = p->token.column;
 	var->name = take_name(p);
-	parse_dims(p, shape);
+	var_parse_dims(p, shape);
 	if (shape->is_open && at(p, "=")) {
-		shape->dims[0] = count_open(p->lexer, shape_size(shape, 1, d->vector, &ok));
+		shape->dims[0] = var_count_open(p->lexer, var_shape_size(shape, 1, d->vector, &ok));
 		shape->is_open = false;
 	}
-	var->size = shape_size(shape, 0, element, &ok);
+	var->size = var_shape_size(shape, 0, element, &ok);
 	if (!ok && !p->failed) {
 		parser_fail_at(p, line, column, "the size of '%.80s' does not fit", var->name);
 	}
 }
 
 /* Behind the name in x<4>, which declares x0 to x3. */
-static void add_range(struct parser *p, const struct ptx_var *from)
+static void var_add_range(struct parser *p, const struct ptx_var *from)
 {
 	uint64_t count = take_int(p);
 	expect(p, ">");
@@ -374,7 +374,7 @@ static void add_range(struct parser *p, const struct ptx_var *from)
 		var.name = arena_printf(&p->module->arena, "%s%llu", from->name,
 			(unsigned long long)i);
 		if (var.name) {
-			variable_add(p, &var);
+			var_add(p, &var);
 		} else {
 			parser_no_memory(p);
 		}
@@ -384,11 +384,11 @@ static void add_range(struct parser *p, const struct ptx_var *from)
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible)
 {
 	struct declaration d = {.space = space, .vector = 1};
-	parse_qualifiers(p, &d);
+	var_parse_qualifiers(p, &d);
 	do {
 		struct ptx_var from;
 		struct shape shape = {.count = 0};
-		parse_declarator(p, &d, &from, &shape);
+		var_parse_declarator(p, &d, &from, &shape);
 		from.is_extern = is_extern;
 		from.is_visible = is_visible;
 		from.is_argument = space == PTX_PARAM;
@@ -396,23 +396,23 @@ void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, boo
 			parser_fail(p, "'%.80s' has no size", from.name);
 		}
 		if (shape.count == 0 && accept(p, "<")) {
-			add_range(p, &from);
+			var_add_range(p, &from);
 			continue;
 		}
-		struct ptx_var *var = p->failed ? NULL : variable_add(p, &from);
+		struct ptx_var *var = p->failed ? NULL : var_add(p, &from);
 		if (var && at(p, "=")) {
 			if (is_extern || (space != PTX_CONST && space != PTX_GLOBAL)) {
 				parser_fail(p, "'%.80s' cannot have an initializer", var->name);
 			}
 			advance(p);
-			parse_init(p, var, &shape, d.vector);
+			var_parse_init(p, var, &shape, d.vector);
 		}
 	} while (accept(p, ","));
 	expect(p, ";");
 }
 
 /* .u32 a: a formal parameter that is a register of the body. */
-static void parse_formal(struct parser *p, struct ptx_var *var)
+static void var_parse_formal(struct parser *p, struct ptx_var *var)
 {
 	enum ptx_type type = take_type(p);
 	size_t size = ptx_type_size(type);
@@ -433,7 +433,7 @@ static void parse_formal(struct parser *p, struct ptx_var *var)
 }
 
 /* The name of a parameter, if it has one. */
-static void add_param(struct parser *p, struct ptx_var *var)
+static void var_add_param(struct parser *p, struct ptx_var *var)
 {
 	bool named = var->name[0] != '_' || var->name[1] != '\0';
 	enum symbol_kind kind = var->is_register ? SYMBOL_REG : SYMBOL_VAR;
@@ -454,11 +454,11 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 		struct ptx_var from;
 		struct shape shape = {.count = 0};
 		if (accept(p, ".reg")) {
-			parse_formal(p, &from);
+			var_parse_formal(p, &from);
 		} else {
 			expect(p, ".param");
-			parse_qualifiers(p, &d);
-			parse_declarator(p, &d, &from, &shape);
+			var_parse_qualifiers(p, &d);
+			var_parse_declarator(p, &d, &from, &shape);
 		}
 		if (from.align > MAX_PARAM_ALIGN) {
 			parser_unsupported(p, "parameters aligned to more than %d bytes are not"
@@ -476,7 +476,7 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 		if (!size_add(size, from.offset, from.size) || *size > INT32_MAX) {
 			parser_fail(p, "the parameters do not fit");
 		}
-		add_param(p, var);
+		var_add_param(p, var);
 		if (!at(p, ")")) {
 			expect(p, ",");
 		}

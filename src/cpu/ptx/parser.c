@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* From now on the text is at its end. */
-static void stop(struct parser *p)
+static void parser_stop(struct parser *p)
 {
 	p->failed = true;
 	p->lexer.next = p->lexer.end;
@@ -23,7 +23,7 @@ static void stop(struct parser *p)
 	p->token.len = 0;
 }
 
-static void fail_text(struct parser *p, int line, int column, bool unsupported,
+static void parser_fail_text(struct parser *p, int line, int column, bool unsupported,
 	const char *format, va_list args)
 {
 	char text[sizeof(p->diag->message)];
@@ -36,14 +36,14 @@ static void fail_text(struct parser *p, int line, int column, bool unsupported,
 	} else {
 		ptx_fail(p->diag, line, column, "%s", text);
 	}
-	stop(p);
+	parser_stop(p);
 }
 
 void parser_fail(struct parser *p, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fail_text(p, p->token.line, p->token.column, false, format, args);
+	parser_fail_text(p, p->token.line, p->token.column, false, format, args);
 	va_end(args);
 }
 
@@ -51,7 +51,7 @@ void parser_fail_at(struct parser *p, int line, int column, const char *format, 
 {
 	va_list args;
 	va_start(args, format);
-	fail_text(p, line, column, false, format, args);
+	parser_fail_text(p, line, column, false, format, args);
 	va_end(args);
 }
 
@@ -59,7 +59,7 @@ void parser_unsupported(struct parser *p, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fail_text(p, p->token.line, p->token.column, true, format, args);
+	parser_fail_text(p, p->token.line, p->token.column, true, format, args);
 	va_end(args);
 }
 
@@ -67,7 +67,7 @@ void parser_no_memory(struct parser *p)
 {
 	if (!p->failed) {
 		ptx_no_memory(p->diag);
-		stop(p);
+		parser_stop(p);
 	}
 }
 
@@ -96,7 +96,7 @@ void parser_free(struct parser *p)
 void advance(struct parser *p)
 {
 	if (!p->failed && !lex_next(&p->lexer, &p->token, p->diag)) {
-		stop(p);
+		parser_stop(p);
 	}
 }
 
@@ -243,7 +243,7 @@ void scope_free(struct parser *p, const struct scope *last)
 	}
 }
 
-static struct symbol *symbol_put(struct parser *p, struct scope *scope, const char *name,
+static struct symbol *parser_put_symbol(struct parser *p, struct scope *scope, const char *name,
 	enum symbol_kind kind)
 {
 	struct symbol *symbol = parser_alloc(p, 1, sizeof(*symbol));
@@ -276,11 +276,11 @@ struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *nam
 			old->line);
 		return NULL;
 	}
-	return symbol_put(p, scope, name, kind);
+	return parser_put_symbol(p, scope, name, kind);
 }
 
 /* Whether the range has the register: its name, and a number below the count as one writes it. */
-static bool range_has(const struct range *range, const char *name, size_t len)
+static bool parser_range_has(const struct range *range, const char *name, size_t len)
 {
 	enum { MOST_DIGITS = 10 };
 	const char *digits = name + range->len;
@@ -301,11 +301,11 @@ static bool range_has(const struct range *range, const char *name, size_t len)
 }
 
 /* The range of a scope that has the register: %r<100> for %r12, but %r1<5> before it. */
-static const struct range *range_of(const struct scope *scope, const char *name, size_t len)
+static const struct range *parser_range_of(const struct scope *scope, const char *name, size_t len)
 {
 	const struct range *best = NULL;
 	for (const struct range *range = scope->ranges; range; range = range->next) {
-		if ((!best || range->len > best->len) && range_has(range, name, len)) {
+		if ((!best || range->len > best->len) && parser_range_has(range, name, len)) {
 			best = range;
 		}
 	}
@@ -313,10 +313,10 @@ static const struct range *range_of(const struct scope *scope, const char *name,
 }
 
 /* A register of a range, made at its first use. */
-static struct symbol *range_find(struct parser *p, struct scope *scope, const char *name,
+static struct symbol *parser_find_range(struct parser *p, struct scope *scope, const char *name,
 	size_t len)
 {
-	const struct range *range = range_of(scope, name, len);
+	const struct range *range = parser_range_of(scope, name, len);
 	if (!range) {
 		return NULL;
 	}
@@ -327,7 +327,7 @@ static struct symbol *range_find(struct parser *p, struct scope *scope, const ch
 		return NULL;
 	}
 	*reg = (struct ptx_reg){copy, range->type};
-	struct symbol *symbol = symbol_put(p, scope, copy, SYMBOL_REG);
+	struct symbol *symbol = parser_put_symbol(p, scope, copy, SYMBOL_REG);
 	if (symbol) {
 		symbol->index = (unsigned)(p->regs.count - 1);
 	}
@@ -339,7 +339,7 @@ struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *na
 	for (; scope; scope = scope->outer) {
 		struct symbol *symbol = map_getn(&scope->names, name, len);
 		if (!symbol) {
-			symbol = range_find(p, scope, name, len);
+			symbol = parser_find_range(p, scope, name, len);
 		}
 		if (symbol && (scope != p->global || symbol->at <= p->limit)) {
 			return symbol;

@@ -95,7 +95,7 @@ enum ptx_runtime ptx_runtime_find(const struct ptx_func *func)
 	return (enum ptx_runtime)i;
 }
 
-static bool diag_fill(struct ptx_diag *diag, int line, int column, bool unsupported,
+static bool ptx_diag_fill(struct ptx_diag *diag, int line, int column, bool unsupported,
 	const char *format, va_list args)
 {
 	*diag = (struct ptx_diag){.line = line, .column = column, .unsupported = unsupported};
@@ -107,7 +107,7 @@ bool ptx_fail(struct ptx_diag *diag, int line, int column, const char *format, .
 {
 	va_list args;
 	va_start(args, format);
-	diag_fill(diag, line, column, false, format, args);
+	ptx_diag_fill(diag, line, column, false, format, args);
 	va_end(args);
 	return false;
 }
@@ -116,7 +116,7 @@ bool ptx_unsupported(struct ptx_diag *diag, int line, int column, const char *fo
 {
 	va_list args;
 	va_start(args, format);
-	diag_fill(diag, line, column, true, format, args);
+	ptx_diag_fill(diag, line, column, true, format, args);
 	va_end(args);
 	return false;
 }
@@ -127,25 +127,25 @@ struct slice {
 	size_t len;
 };
 
-static bool slice_is(struct slice s, const char *text)
+static bool ptx_slice_is(struct slice s, const char *text)
 {
 	return s.text && (s.len == 0 || s.text[0] == text[0]) /* for most differ there */
 		&& strlen(text) == s.len && memcmp(s.text, text, s.len) == 0;
 }
 
-static bool slice_equal(struct slice a, struct slice b)
+static bool ptx_slice_equal(struct slice a, struct slice b)
 {
 	return a.text && b.text && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
 }
 
-static bool slice_starts(struct slice s, const char *prefix)
+static bool ptx_slice_starts(struct slice s, const char *prefix)
 {
 	size_t len = strlen(prefix);
 	return s.len >= len && memcmp(s.text, prefix, len) == 0;
 }
 
 /* Take the text up to the next separator off the front of *rest. */
-static bool slice_next(struct slice *out, struct slice *rest, char separator)
+static bool ptx_slice_next(struct slice *out, struct slice *rest, char separator)
 {
 	if (!rest->text) {
 		return false;
@@ -156,7 +156,7 @@ static bool slice_next(struct slice *out, struct slice *rest, char separator)
 	return true;
 }
 
-static struct slice slice_of(const char *text)
+static struct slice ptx_slice_of(const char *text)
 {
 	return *text ? (struct slice){text, strlen(text)} : (struct slice){NULL, 0};
 }
@@ -164,7 +164,7 @@ static struct slice slice_of(const char *text)
 enum ptx_type ptx_type_find(const char *text, size_t len)
 {
 	for (int i = PTX_PRED; i < PTX_TYPE_COUNT; i++) {
-		if (slice_is((struct slice){text, len}, types[i].name)) {
+		if (ptx_slice_is((struct slice){text, len}, types[i].name)) {
 			return (enum ptx_type)i;
 		}
 	}
@@ -172,13 +172,13 @@ enum ptx_type ptx_type_find(const char *text, size_t len)
 }
 
 /* Whether a list such as "i32 f32" has a type; iN is uN and sN. */
-static bool list_has(struct slice list, char separator, enum ptx_type type)
+static bool ptx_list_has(struct slice list, char separator, enum ptx_type type)
 {
-	struct slice name = slice_of(types[type].name);
+	struct slice name = ptx_slice_of(types[type].name);
 	bool integer = name.text && (types[type].class == 'u' || types[type].class == 's');
 	struct slice word;
-	while (slice_next(&word, &list, separator)) {
-		if (slice_is(word, "*") || slice_equal(word, name)) {
+	while (ptx_slice_next(&word, &list, separator)) {
+		if (ptx_slice_is(word, "*") || ptx_slice_equal(word, name)) {
 			return true;
 		}
 		if (integer && word.len == name.len && word.text[0] == 'i'
@@ -206,9 +206,9 @@ struct match {
 /* How far: the parts are no types of the row; no modifiers of it; something is missing. */
 enum { REACHED_NOTHING, REACHED_TYPES, REACHED_MODS, REACHED_ALL };
 
-static bool match_fail(struct match *m, int reached, const char *format, ...) printf_like(3, 4);
+static bool ptx_match_fail(struct match *m, int reached, const char *format, ...) printf_like(3, 4);
 
-static bool match_fail(struct match *m, int reached, const char *format, ...)
+static bool ptx_match_fail(struct match *m, int reached, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -218,18 +218,20 @@ static bool match_fail(struct match *m, int reached, const char *format, ...)
 	return false;
 }
 
-static bool match_types(struct match *m)
+static bool ptx_match_types(struct match *m)
 {
-	struct slice wanted = slice_of(m->row->types), list = wanted;
-	bool any = slice_is(wanted, "*");
+	struct slice wanted = ptx_slice_of(m->row->types), list = wanted;
+	bool any = ptx_slice_is(wanted, "*");
 	size_t count = 0;
 	for (size_t i = 0; i < m->count; i++) {
 		enum ptx_type type = ptx_type_find(m->parts[i].text, m->parts[i].len);
 		if (!type) {
 			continue;
 		}
-		if (!any && (!slice_next(&list, &wanted, ',') || !list_has(list, ' ', type))) {
-			return match_fail(m, REACHED_NOTHING, "cannot have type '.%s' here",
+		if (!any
+			&& (!ptx_slice_next(&list, &wanted, ',')
+				|| !ptx_list_has(list, ' ', type))) {
+			return ptx_match_fail(m, REACHED_NOTHING, "cannot have type '.%s' here",
 				types[type].name);
 		}
 		m->last = type;
@@ -238,16 +240,16 @@ static bool match_types(struct match *m)
 		}
 	}
 	if (!any && wanted.text) {
-		return match_fail(m, REACHED_NOTHING, "needs %s type", count ? "another" : "a");
+		return ptx_match_fail(m, REACHED_NOTHING, "needs %s type", count ? "another" : "a");
 	}
 	return true;
 }
 
 /* A state space, if the row has any: "@" or "@!" and the first letters of those it takes. */
-static bool match_space(struct match *m, struct slice part, struct slice group, bool *found)
+static bool ptx_match_space(struct match *m, struct slice part, struct slice group, bool *found)
 {
 	for (size_t i = 0; i < countof(spaces) && group.text[0] == '@'; i++) {
-		if (slice_is(part, spaces[i].name)
+		if (ptx_slice_is(part, spaces[i].name)
 		    && memchr(group.text, part.text[0], group.len)) {
 			m->inst.space = spaces[i].space;
 			return *found = true;
@@ -257,133 +259,133 @@ static bool match_space(struct match *m, struct slice part, struct slice group, 
 }
 
 /* One part against one group of alternatives; *found says whether it is one of them. */
-static bool match_group(struct match *m, struct slice part, struct slice group, size_t index,
+static bool ptx_match_group(struct match *m, struct slice part, struct slice group, size_t index,
 	bool *found)
 {
 	struct slice alternative, name;
-	bool hint = (slice_starts(part, "L1::") || slice_starts(part, "L2::"))
-		&& !slice_is(part, "L2::cache_hint");
+	bool hint = (ptx_slice_starts(part, "L1::") || ptx_slice_starts(part, "L2::"))
+		&& !ptx_slice_is(part, "L2::cache_hint");
 	*found = false;
 	if (group.text[0] == '?') {
 		group = (struct slice){group.text + 1, group.len - 1};
 	}
-	while (!*found && slice_next(&alternative, &group, '|')) {
-		slice_next(&name, &alternative, '=');
-		*found = slice_equal(name, part) || (hint && slice_is(name, "hint"));
+	while (!*found && ptx_slice_next(&alternative, &group, '|')) {
+		ptx_slice_next(&name, &alternative, '=');
+		*found = ptx_slice_equal(name, part) || (hint && ptx_slice_is(name, "hint"));
 	}
 	if (!*found) {
 		return true;
 	}
-	if (alternative.text && !list_has(alternative, '/', m->last)) {
-		return match_fail(m, REACHED_TYPES, "cannot have '.%.*s' with type '.%s'",
+	if (alternative.text && !ptx_list_has(alternative, '/', m->last)) {
+		return ptx_match_fail(m, REACHED_TYPES, "cannot have '.%.*s' with type '.%s'",
 			(int)part.len, part.text, types[m->last].name);
 	}
 	if (m->used[index].text && !hint) {
-		return match_fail(m, REACHED_TYPES, "cannot have both '.%.*s' and '.%.*s'",
+		return ptx_match_fail(m, REACHED_TYPES, "cannot have both '.%.*s' and '.%.*s'",
 			(int)m->used[index].len, m->used[index].text, (int)part.len, part.text);
 	}
 	m->used[index] = part;
 	return true;
 }
 
-static void match_keep(struct match *m, struct slice part)
+static void ptx_match_keep(struct match *m, struct slice part)
 {
 	for (int i = 0; i < PTX_MOD_COUNT; i++) {
-		if (slice_is(part, mod_names[i])) {
+		if (ptx_slice_is(part, mod_names[i])) {
 			m->inst.mods.bits[i / 64] |= (uint64_t)1 << (i % 64);
 		}
 	}
 }
 
-static bool match_part(struct match *m, struct slice part)
+static bool ptx_match_part(struct match *m, struct slice part)
 {
-	struct slice rest = slice_of(m->row->mods), group;
+	struct slice rest = ptx_slice_of(m->row->mods), group;
 	bool failed = false;
-	for (size_t i = 0; slice_next(&group, &rest, ' '); i++) {
+	for (size_t i = 0; ptx_slice_next(&group, &rest, ' '); i++) {
 		assert(i < MAX_GROUPS);
-		bool found = slice_is(group, "*");
+		bool found = ptx_slice_is(group, "*");
 		if (found) {
 			return true;
 		}
 		if (group.text[0] == '@') {
-			if (match_space(m, part, group, &found)) {
+			if (ptx_match_space(m, part, group, &found)) {
 				m->used[i] = part;
 				return true;
 			}
-		} else if (!match_group(m, part, group, i, &found)) {
+		} else if (!ptx_match_group(m, part, group, i, &found)) {
 			/* of two groups with the same words the second one may be free */
 			failed = true;
 			continue;
 		}
 		if (found) {
-			match_keep(m, part);
+			ptx_match_keep(m, part);
 			return true;
 		}
 	}
-	return !failed && match_fail(m, REACHED_TYPES, "cannot have '.%.*s'", (int)part.len,
+	return !failed && ptx_match_fail(m, REACHED_TYPES, "cannot have '.%.*s'", (int)part.len,
 		part.text);
 }
 
 /* "needs '.rn', '.rz' or '.rm'": what of a group the type allows. */
-static bool match_missing(struct match *m, struct slice group)
+static bool ptx_match_missing(struct match *m, struct slice group)
 {
 	struct slice alternative, name;
 	char names[sizeof(m->why) - 8] = "";
 	size_t len = 0;
-	while (slice_next(&alternative, &group, '|') && len < sizeof(names) - 1) {
-		slice_next(&name, &alternative, '=');
-		if (!alternative.text || list_has(alternative, '/', m->last)) {
+	while (ptx_slice_next(&alternative, &group, '|') && len < sizeof(names) - 1) {
+		ptx_slice_next(&name, &alternative, '=');
+		if (!alternative.text || ptx_list_has(alternative, '/', m->last)) {
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s.%.*s",
 				len ? " or " : "", (int)name.len, name.text);
 		}
 	}
-	return match_fail(m, REACHED_MODS, "needs %s", names);
+	return ptx_match_fail(m, REACHED_MODS, "needs %s", names);
 }
 
-static bool match_complete(struct match *m)
+static bool ptx_match_complete(struct match *m)
 {
-	struct slice rest = slice_of(m->row->mods), group;
-	for (size_t i = 0; slice_next(&group, &rest, ' '); i++) {
+	struct slice rest = ptx_slice_of(m->row->mods), group;
+	for (size_t i = 0; ptx_slice_next(&group, &rest, ' '); i++) {
 		bool optional = group.text[0] == '?' || group.text[0] == '*'
 			|| (group.text[0] == '@' && group.text[1] != '!');
 		if (optional || m->used[i].text) {
 			continue;
 		}
 		if (group.text[0] == '@') {
-			return match_fail(m, REACHED_MODS, "needs a state space");
+			return ptx_match_fail(m, REACHED_MODS, "needs a state space");
 		}
-		return match_missing(m, group);
+		return ptx_match_missing(m, group);
 	}
 	return true;
 }
 
-static bool match_row(struct match *m, const struct ptx_row *row)
+static bool ptx_match_row(struct match *m, const struct ptx_row *row)
 {
 	m->row = row;
 	m->last = PTX_NONE;
 	memset(m->used, 0, sizeof(m->used));
 	m->inst = (struct ptx_inst){.op = (enum ptx_op)(row - ptx_rows)};
-	if (!match_types(m)) {
+	if (!ptx_match_types(m)) {
 		return false;
 	}
 	for (size_t i = 0; i < m->count; i++) {
 		if (!ptx_type_find(m->parts[i].text, m->parts[i].len)
-		    && !match_part(m, m->parts[i])) {
+		    && !ptx_match_part(m, m->parts[i])) {
 			return false;
 		}
 	}
-	return match_complete(m);
+	return ptx_match_complete(m);
 }
 
 bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, int line,
 	int column)
 {
 	struct match m = {.count = 0};
-	struct slice rest = slice_of(text), base;
-	if (!slice_next(&base, &rest, '.')) {
+	struct slice rest = ptx_slice_of(text), base;
+	if (!ptx_slice_next(&base, &rest, '.')) {
 		return ptx_fail(diag, line, column, "expected an instruction");
 	}
-	for (; slice_next(&m.parts[m.count], &rest, '.'); m.count++) {
+	for (; ptx_slice_next(&m.parts[m.count], &rest, '.'); m.count++) {
 		if (m.count == MAX_PARTS - 1) {
 			return ptx_fail(diag, line, column, "too many parts in '%.60s...'", text);
 		}
@@ -391,10 +393,10 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 	int best = -1;
 	char why[sizeof(m.why)] = "";
 	for (size_t i = 0; i < PTX_OP_COUNT; i++) {
-		if (!slice_is(base, ptx_rows[i].spelling)) {
+		if (!ptx_slice_is(base, ptx_rows[i].spelling)) {
 			continue;
 		}
-		if (match_row(&m, &ptx_rows[i])) {
+		if (ptx_match_row(&m, &ptx_rows[i])) {
 			out->op = m.inst.op;
 			out->text = text;
 			memcpy(out->types, m.inst.types, sizeof(out->types));
@@ -442,9 +444,9 @@ bool ptx_select_fits(const char *select, unsigned parts, bool written)
 
 bool ptx_names(const struct ptx_inst *inst, const char *part)
 {
-	struct slice rest = slice_of(inst->text), word;
-	while (slice_next(&word, &rest, '.')) {
-		if (slice_is(word, part)) {
+	struct slice rest = ptx_slice_of(inst->text), word;
+	while (ptx_slice_next(&word, &rest, '.')) {
+		if (ptx_slice_is(word, part)) {
 			return true;
 		}
 	}

@@ -31,7 +31,7 @@ static const struct {
 	{MMA_U4, MMA_S32, SHAPE_4BIT}, {MMA_B1, MMA_S32, SHAPE_1BIT},
 };
 
-static unsigned shape_of(const struct mma *mma)
+static unsigned mma_shape_of(const struct mma *mma)
 {
 	static const struct {
 		uint8_t m, n, k, shape;
@@ -54,18 +54,18 @@ enum mma_matrix mma_moved(const struct ptx_inst *inst)
 		: strstr(inst->text, ".b.") ? MMA_B : MMA_C;
 }
 
-static bool is_move(const struct ptx_inst *inst)
+static bool mma_is_move(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_WMMA_LOAD || inst->op == PTX_OP_WMMA_LOAD_BITS
 		|| inst->op == PTX_OP_WMMA_STORE;
 }
 
 /* Small elements of a matrix are packed along k, so its layout must have those together. */
-static bool check_move(const struct mma *mma, enum mma_matrix matrix)
+static bool mma_check_move(const struct mma *mma, enum mma_matrix matrix)
 {
 	bool is_factor = matrix == MMA_A || matrix == MMA_B;
 	for (size_t i = 0; i < countof(families); i++) {
-		if ((families[i].shapes & shape_of(mma)) == 0) {
+		if ((families[i].shapes & mma_shape_of(mma)) == 0) {
 			continue;
 		}
 		if (!is_factor && families[i].sum == mma->types[matrix]) {
@@ -80,7 +80,7 @@ static bool check_move(const struct mma *mma, enum mma_matrix matrix)
 }
 
 /* The parts of an opcode that are types, in order. */
-static size_t find_types(enum mma_type out[4], const char *text)
+static size_t mma_find_types(enum mma_type out[4], const char *text)
 {
 	size_t count = 0;
 	for (const char *at = text; (at = strchr(at, '.')) && count < 4;) {
@@ -96,14 +96,14 @@ static size_t find_types(enum mma_type out[4], const char *text)
 }
 
 /* wmma.mma.dtype.ctype; mma and other wmma: dtype.atype.btype.ctype. */
-static bool read_types(struct mma *out, const struct ptx_inst *inst)
+static bool mma_read_types(struct mma *out, const struct ptx_inst *inst)
 {
 	enum mma_type found[4] = {MMA_F16};
-	size_t count = find_types(found, inst->text);
-	if (is_move(inst)) {
+	size_t count = mma_find_types(found, inst->text);
+	if (mma_is_move(inst)) {
 		enum mma_matrix matrix = mma_moved(inst);
 		out->types[matrix] = found[0];
-		return count == 1 && check_move(out, matrix);
+		return count == 1 && mma_check_move(out, matrix);
 	}
 	if (count < 2) {
 		return false;
@@ -117,7 +117,7 @@ static bool read_types(struct mma *out, const struct ptx_inst *inst)
 	return count == (inst->op == PTX_OP_WMMA_F16 ? 2 : 4);
 }
 
-static void read_layouts(struct mma *out, const char *text)
+static void mma_read_layouts(struct mma *out, const char *text)
 {
 	size_t count = 0;
 	for (const char *at = text; (at = strchr(at, '.')) && count < 2; at++) {
@@ -141,11 +141,11 @@ bool mma_of(struct mma *out, const struct ptx_inst *inst)
 	out->round = ptx_has(&inst->mods, PTX_MOD_RZ) ? MMA_ZERO
 		: ptx_has(&inst->mods, PTX_MOD_RM) ? MMA_DOWN
 		: ptx_has(&inst->mods, PTX_MOD_RP) ? MMA_UP : MMA_NEAREST;
-	read_layouts(out, inst->text);
-	if (!read_types(out, inst)) {
+	mma_read_layouts(out, inst->text);
+	if (!mma_read_types(out, inst)) {
 		return false;
 	}
-	if (is_move(inst) || inst->op == PTX_OP_WMMA_F16) {
+	if (mma_is_move(inst) || inst->op == PTX_OP_WMMA_F16) {
 		return true;
 	}
 	bool may_be_other = mma_is_quad(out) || (out->is_wmma && mma_bits(out->types[MMA_A]) >= 8);
@@ -203,7 +203,7 @@ bool mma_is_quad(const struct mma *mma)
 }
 
 /* Elements that are different from each other. */
-static unsigned own_elements(const struct mma *mma, enum mma_matrix matrix)
+static unsigned mma_own_elements(const struct mma *mma, enum mma_matrix matrix)
 {
 	unsigned all = matrix == MMA_A ? mma->m * mma->k : matrix == MMA_B ? mma->k * mma->n
 		: mma->m * mma->n;
@@ -215,7 +215,7 @@ unsigned mma_elements(const struct mma *mma, enum mma_matrix matrix)
 {
 	bool is_factor = matrix == MMA_A || matrix == MMA_B;
 	return mma->is_wmma && is_factor && mma->types[matrix] == MMA_F16 ? 16
-		: own_elements(mma, matrix);
+		: mma_own_elements(mma, matrix);
 }
 
 unsigned mma_words(const struct mma *mma, enum mma_matrix matrix)
@@ -224,7 +224,7 @@ unsigned mma_words(const struct mma *mma, enum mma_matrix matrix)
 }
 
 /* PTX ISA 9.7.14.5.1: m8n8k4 of f16. */
-static struct mma_place quad_place(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
+static struct mma_place mma_quad_place(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
 	unsigned i)
 {
 	unsigned high = lane < 16 ? 0 : 4;
@@ -245,13 +245,13 @@ static struct mma_place quad_place(const struct mma *mma, enum mma_matrix matrix
 
 /* A word of a factor holds elements that follow each other along k; four threads have four such
  * words side by side, eight groups of threads eight rows of A or columns of B. */
-static struct mma_place factor_place(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
-	unsigned element)
+static struct mma_place mma_factor_place(
+	const struct mma *mma, enum mma_matrix matrix, unsigned lane, unsigned element)
 {
 	unsigned bits = mma_bits(mma->types[matrix]);
 	unsigned per_word = bits < 32 ? 32 / bits : 1;
 	unsigned group = lane / 4;
-	unsigned word = element % own_elements(mma, matrix) / per_word;
+	unsigned word = element % mma_own_elements(mma, matrix) / per_word;
 	unsigned steps = mma->k / (4 * per_word);
 	unsigned k = lane % 4 * per_word + element % per_word;
 	if (matrix == MMA_B) {
@@ -266,7 +266,7 @@ static struct mma_place factor_place(const struct mma *mma, enum mma_matrix matr
 
 /* Tiles of 16 x 8, or 8 x 8, along the rows; in each a thread has two neighbours of a row, and two
  * that are eight rows below. */
-static struct mma_place sum_place(const struct mma *mma, unsigned lane, unsigned element)
+static struct mma_place mma_sum_place(const struct mma *mma, unsigned lane, unsigned element)
 {
 	unsigned halves = mma->m >= 16 ? 2 : 1;
 	unsigned tile = element / (halves * 2);
@@ -280,10 +280,10 @@ struct mma_place mma_place(const struct mma *mma, enum mma_matrix matrix, unsign
 	unsigned element)
 {
 	if (mma_is_quad(mma)) {
-		return quad_place(mma, matrix, lane, element);
+		return mma_quad_place(mma, matrix, lane, element);
 	}
-	return matrix == MMA_A || matrix == MMA_B ? factor_place(mma, matrix, lane, element)
-		: sum_place(mma, lane, element);
+	return matrix == MMA_A || matrix == MMA_B ? mma_factor_place(mma, matrix, lane, element)
+		: mma_sum_place(mma, lane, element);
 }
 
 bool mma_operand(const struct ptx_inst *inst, size_t index, enum ptx_type *type, size_t *count)
@@ -299,7 +299,8 @@ bool mma_operand(const struct ptx_inst *inst, size_t index, enum ptx_type *type,
 	if (!mma_of(&mma, inst)) {
 		return false;
 	}
-	enum mma_matrix matrix = is_move(inst) ? mma_moved(inst) : order[index % countof(order)];
+	enum mma_matrix matrix =
+		mma_is_move(inst) ? mma_moved(inst) : order[index % countof(order)];
 	enum mma_type is = mma.types[matrix];
 	*type = is == MMA_F64 ? PTX_F64 : is == MMA_F32 ? PTX_F32 : is == MMA_S32 ? PTX_S32
 		: PTX_B32;
