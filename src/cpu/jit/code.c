@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loader for the object files that jit.c makes: position-independent code in the large code
- * model, and constants.  One mapping takes a copy of every section that is needed when code runs,
- * and behind them a table of what code may call, the GOT; then addresses are filled in and the
- * mapping becomes executable, and never writable again.  Everything is within one mapping, so
- * three kinds of relocation are enough: distances from code to the GOT, from the GOT to a constant,
- * and from the GOT's start to one of its slots.
+ * Loads the object files that LLVM makes for kernels: position-independent code in the large code model,
+ * and constants.  One mapping gets a copy of each section that running code needs, and behind them a
+ * table of the functions that code may call, the GOT.  Then addresses are filled in, and the mapping
+ * becomes executable and is never writable again.  All is in one mapping, so three kinds of relocation
+ * are enough: from code to the GOT, from the GOT to a constant, and from the GOT's start to a slot.
  *
- * LLVM's own linker does all that, too, and a lot more: it takes most of a millisecond, which is
- * what a kernel from the cache takes as a whole.  What is not known here is refused, and left to it.
+ * LLVM's own linker does the same, but takes much longer than all other steps of loading a cached
+ * kernel.  What this file does not know it refuses, and leaves to LLVM's linker.
  *
- * The bytes may come from a file: each number of it is checked before it is used.
+ * The bytes may come from a file, so each number in them is checked before it is used.
  */
 #include "cpu/jit/code.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Kernels to machine code: from the cache, else by LLVM.
+ * Kernels to machine code: from the kernel cache, or compiled by LLVM.
  *
- * What is here decides how a kernel is compiled; jit_llvm.c, which is in a library of its own, does
- * it and gives back an object file; code.c loads that, or LLVM's own linker where code.c cannot.
+ * This file decides how a kernel is compiled.  jit_llvm.c, in a library of its own, compiles it to an
+ * object file.  code.c loads the object file, or LLVM's own linker where code.c cannot.
  *
- * The width is a property of each kernel: huge ones run one lane per call, whatever others do, and
- * LLVM is in a hurry with them, too.  Kernels for blocks of one thread run one lane per call as
- * well; there are no lanes to make vectors of, so LLVM makes them of iterations of their loops.
- * All others run a warp per call, if the user has not said otherwise.
+ * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per call, and
+ * LLVM optimizes it less, so that compiling takes linear time.  A kernel for blocks of one thread also
+ * runs one lane per call; LLVM vectorizes its loops instead.  All others run a warp per call, unless the
+ * user says otherwise.
  */
 #include "base/common.h"
 
@@ -87,7 +87,7 @@ static enum features_level jit_features_level(void)
 	return (enum features_level)settings_get(SETTING_FEATURES, FEATURES_NATIVE);
 }
 
-/* When the first kernel is compiled: a module whose kernels were kept needs none of it. */
+/* When the first kernel is compiled: a module whose kernels are in the cache needs none of it. */
 static bool jit_start_llvm(struct jit *jit, struct ptx_diag *diag)
 {
 	struct str features = STR_INIT;
@@ -336,7 +336,7 @@ static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struc
 	}
 	*out = (struct jit_kernel){.width = entry.width, .is_straight = entry.is_straight,
 		.in_order = entry.in_order, .is_quick = entry.is_quick,
-		.frame_size = entry.frame_size, .is_kept = true};
+		.frame_size = entry.frame_size, .is_cached = true};
 	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, &diag);
 	out->load_ms = jit_now_ms() - start;
 	mem_free(entry.memory);

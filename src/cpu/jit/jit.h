@@ -22,11 +22,11 @@ struct jit_kernel {
 	bool in_order;         /* its blocks may wait for others */
 	bool is_quick;         /* it is so big that LLVM was in a hurry: slower code */
 	bool is_traced;        /* it tells of each access, see emit_trace.c */
-	bool is_kept;          /* the cache had it: nothing was compiled */
+	bool is_cached;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR and passes, */
 	double compile_ms;     /* code generation, */
-	double load_ms;        /* and, if is_kept, all that it took */
+	double load_ms;        /* and, if is_cached, all that it took */
 };
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a call begins with: whether the driver can be used by this process and this thread, and which
- * context is the calling thread's.  Each thread has a stack of handles, of which the top one is its
- * current context; a context that was destroyed stays there as a handle that no longer means
- * anything.  Also what a context keeps for all calls: the failure of its kernels, and their heap.
+ * What a call begins with: can this process and this thread use the driver, and which context is
+ * current?  Each thread has a stack of handles, and the top one is its current context.  A context that
+ * was destroyed stays on the stack as a handle without meaning.  A context also keeps the failure of its
+ * kernels and their heap.
  */
 #include "base/common.h"
 

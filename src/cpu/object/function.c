@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of a module.  They have places, in the order of the text; in each is a function, or
+ * The kernels of a module.  Each has a place, in the order of the text.  A place holds a function, or
  * NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
- * A kernel is compiled when it is first asked for, for the blocks of the class (block_class.h) that
- * is thought likely, and for those of another class when such blocks are first launched.  A launch
- * finds what was compiled without a lock.
+ * A kernel is compiled when it is first asked for, for the class of blocks (block_class.h) that is
+ * likely.  It is compiled again for another class when such blocks are first launched.  A launch finds
+ * compiled code without a lock.
  */
 #include "base/common.h"
 

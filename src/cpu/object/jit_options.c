@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every way of loading code shares: the options of the just-in-time compiler, of which those
- * matter that give something back to the program, and opening images and files.
+ * What all ways of loading code share.  Of the options of the just-in-time compiler those are read that
+ * give something back to the program, and symbols.  Images and files are opened here.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log: the reasons of the last failures as plain English lines, kept in a ring that all threads
- * share, for whoever asks, and passed on to callbacks as they come.
+ * The log: reasons of the last failures as lines of plain English, in a ring that all threads share.
+ * Each line is also passed to the callbacks.
  *
- * Reasons are found while locks of ours are held.  So a callback must not call the driver; like a
- * host function of a stream it is told so.
+ * Reasons are logged while locks of the driver are held.  So a callback must not call the driver, and
+ * gets an error if it does, as a host function of a stream does.
  */
 #include "base/common.h"
 

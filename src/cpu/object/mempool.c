@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory pools as objects.  A pool is a name and an account of what is taken from the device.  The
- * allocations of a pool that was created for handles are parts of one file, one after the other, at
- * offsets that are not used twice, so that another process can map them.
+ * Memory pools as objects.  A pool is a name and an account of what it takes from the device.  A pool
+ * that was created for handles takes its allocations from one file, at offsets that are never used
+ * twice, so that another process can map them.
  */
 #include "base/common.h"
 

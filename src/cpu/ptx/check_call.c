@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call against what it calls: as many arguments and results, each of the size of the parameter
- * that it is for.  PTX is strict about types as well, but a parameter's type says nothing more: it
- * is read and written as any type of that size.
+ * Compares a call with the function that it calls: the numbers of arguments and results, and the size
+ * of each.  PTX is strict about types as well, but here sizes are enough: a callee reads and writes a
+ * parameter as any type of its size.
  */
 #include "base/common.h"
 

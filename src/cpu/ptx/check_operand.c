@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operands against the opcode table.  The string of a row says for each operand what it may be and
- * of which type; check_operand follows it letter by letter.
+ * Compares operands with the opcode table.  The string of a row says for each operand what it may be
+ * and which type it has.  check_operand follows that string letter by letter.
  *
- * Types follow the PTX ISA: a register fits an instruction type of its own size if one of the two
- * is untyped, or both are integers, or they are equal; a register of two halves is untyped to
- * integers.  ld, st and cvt ('>') also take wider registers, by the same rule.
+ * Types follow the PTX ISA.  A register fits an instruction's type of the same size if one of the two
+ * is untyped, or both are integers, or they are equal.  A register of two halves counts as untyped
+ * where an integer is wanted.  ld, st and cvt ('>') also take wider registers, by the same rule.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images.  PTX is text.  A fat binary may have PTX for several architectures, of which one is
- * picked.  In a program, a wrapper with a pointer stands for it.
+ * Opens images.  PTX is text.  A fat binary may have PTX for several architectures; the best one is
+ * picked.  A program that was linked by nvcc passes a wrapper that points to its fat binary.
  */
 #include "base/common.h"
 

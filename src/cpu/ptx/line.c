@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line of PTX, for messages.  The text is read again: it is when a kernel has failed, and what was
- * made of it may be gone or have come from the cache.
+ * Describes a line of PTX for a message.  It reads the text again, because a message is needed when a
+ * kernel has failed: by then the parsed module may be gone, or the kernel came from the cache.
  *
- * The source is in `.loc 1 5 12`, file, line and column, which holds until the next one or the end of
- * the function, and `.file 1 "k.cu"`; of a function that was inlined that is the line within it.
+ * The source line is in `.loc 1 5 12` (file, line, column), which holds until the next .loc or the end
+ * of the function, and in `.file 1 "k.cu"`.  In an inlined function it is the line of that function.
  */
 #include "base/common.h"
 

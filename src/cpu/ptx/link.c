@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The linker (see link_scan.c for how inputs are read).  The result is PTX text again: the inputs'
- * declarations one after the other, each as it is but for what must change.
+ * The linker.  Its result is PTX text again: the declarations of all inputs one after the other, each
+ * as it was but for the changes below.  link_scan.c reads the inputs.
  *
- * An input is cut into items, one for each directive of module scope, with the names that it
- * declares.  A name that is .visible or .weak means the same everywhere; one definition is chosen
- * for it, a strong one before weak ones.  Other definitions are cut down to declarations, and
- * declarations that come after the first are left out.  A name without a linkage belongs to its
- * input, where it gets a suffix if another input uses it, too.  Files of .file and .loc are
- * numbered anew; sections, which hold debug information, are left out.
+ * An input is cut into items, one for each directive of module scope, with the names that it declares.
+ * A name that is .visible or .weak means the same in all inputs.  One definition is chosen for it, a
+ * strong one before weak ones.  The other definitions become declarations, and only the first
+ * declaration of a name stays.  A name without linkage belongs to its input; if another input uses the
+ * same name, it gets a suffix.  The files of .file and .loc get new numbers.  Sections, which hold debug
+ * information, are left out.
  */
 #include "base/common.h"
 

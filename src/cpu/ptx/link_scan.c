@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The linker's look at an input: directives of module scope with the names that they declare.  The
- * text has been parsed before, so that this need not find mistakes, only its way.
+ * Cuts an input of the linker into items: directives of module scope with the names that they declare.
+ * The parser has accepted the text before, so this file only finds its way and looks for no mistakes.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: `call (results), callee, (arguments), prototype;`, of which all but the callee may be
- * missing, and the prototypes that a call through a register names.  A prototype is kept as a
- * function without a body.
+ * Parses calls, `call (results), callee, (arguments), prototype;`, of which only the callee must be
+ * there, and the prototypes that a call through a register names.  A prototype is kept as a function
+ * without a body.
  */
 #include "base/common.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constant expressions, where PTX takes a number: C's operators at C's precedence, on 64-bit
- * integers and doubles (PTX ISA 4.5.3 to 4.5.6).  Integers are signed unless a literal or a cast
- * says otherwise; each operator has its own rule for the sign of the result, in `apply`.
+ * Parses constant expressions: C's operators with C's precedence on 64-bit integers and doubles (PTX
+ * ISA 4.5.3 to 4.5.6).  An integer is signed unless a literal or a cast says otherwise.  Each operator
+ * has its own rule for the sign of the result, in expr_apply.
  *
- * Tokens are single characters, so an operator of two is one whose second character follows at
- * once.  A '%' of its own is a word to the lexer.
+ * A token of punctuation is one character.  So an operator of two characters is one whose second
+ * character follows at once.  A '%' that stands alone is a word to the lexer.
  */
 #include "base/common.h"
 
@@ -53,15 +53,16 @@ static size_t expr_operator_at(const struct parser *p)
 bool at_constant(const struct parser *p)
 {
 	struct lexer lexer = p->lexer;
-	struct token next = p->token;
+	struct token next;
 	struct ptx_diag ignored;
-	bool sign = at(p, "-") || at(p, "+") || at(p, "~") || at(p, "!");
-	/* a sign may also stand in front of a register */
-	if (sign && !lex_next(&lexer, &next, &ignored)) {
-		return false;
+	if (p->token.kind != TOKEN_PUNCT) {
+		return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT || at(p, "WARP_SZ");
 	}
-	return next.kind == TOKEN_INT || next.kind == TOKEN_FLOAT || token_is(&next, "WARP_SZ")
-		|| token_is(&next, "(") || (sign && next.kind == TOKEN_PUNCT);
+	/* a sign may also stand in front of a register */
+	bool sign = at(p, "-") || at(p, "+") || at(p, "~") || at(p, "!");
+	return at(p, "(") || (sign && lex_next(&lexer, &next, &ignored)
+		&& (next.kind == TOKEN_INT || next.kind == TOKEN_FLOAT || next.kind == TOKEN_PUNCT
+			|| token_is(&next, "WARP_SZ")));
 }
 
 /* What only integers, or only numbers with more bits than 0f gives, can do. */

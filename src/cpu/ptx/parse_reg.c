@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers, single ones and vectors.  A vector is nothing but a name for its elements: V is
- * {V.x, V.y}, and so is %tid; what moves one is a move of each.
+ * Parses registers, single ones and vectors.  A vector is only a name for its elements: V is
+ * {V.x, V.y}, and %tid is {%tid.x, %tid.y, %tid.z, 0}.  A move of a vector becomes a move of each
+ * element.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declarations of variables and parameters.  An initializer is written straight into the bytes of
- * the variable, at a cursor that each closing brace moves to the end of what it closes; an address
- * leaves zeros and a relocation.  Sizes are checked before anything is allocated.
+ * Parses declarations of variables and parameters.  An initializer is written straight into the bytes
+ * of the variable, at a cursor.  A closing brace moves the cursor to the end of what it closes.  An
+ * address leaves zeros and a relocation.  Sizes are checked before anything is allocated.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry;
- * each register is made when it is first used, so that declaring many costs nothing.
+ * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry, and
+ * each register is made when it is first used, so a large range costs nothing.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PTX is made of: types, diagnostics, and the reading of an opcode.  An opcode is cut at its
- * dots, and the parts are matched against the rows of ptx.def one after the other.  The first row
- * that takes them all wins; when none does, the complaint is that of the row that came furthest.
+ * Types, diagnostics, and opcodes.  An opcode is cut at its dots, and its parts are matched against the
+ * rows of ptx.def in order.  The first row that takes all parts wins.  If no row does, the message is
+ * that of the row that matched furthest.
  */
 #include "base/common.h"
 

@@ -254,7 +254,7 @@ static bool is_repeated(const char *source, int arch_index, int before_index)
 	return same;
 }
 
-static void run_way(const char *ptx, const struct way *way, bool is_kept)
+static void run_way(const char *ptx, const struct way *way, bool is_cached)
 {
 	struct corpus *c = &corpus;
 	unsigned long made = driver_compiled();
@@ -273,7 +273,7 @@ static void run_way(const char *ptx, const struct way *way, bool is_kept)
 		check_guards();
 	}
 	ck_assert_msg(c->is_first || c->compared == c->recorded, "%s: fewer results", c->where);
-	ck_assert_msg(!is_kept || driver_compiled() == made, "%s: compiled again", c->where);
+	ck_assert_msg(!is_cached || driver_compiled() == made, "%s: compiled again", c->where);
 	teardown();
 }
 
@@ -318,8 +318,8 @@ void corpus_run(const struct corpus_case *c, int arch_index)
 	size_t first = is_brief ? 1 : 0;
 	size_t count = driver_is_ours ? countof(ways) : 1;
 	for (size_t i = first; i < count; i++) {
-		bool is_kept = i > first && strcmp(ways[i].width, ways[i - 1].width) == 0;
-		run_way(ptx, &ways[i], is_kept);
+		bool is_cached = i > first && strcmp(ways[i].width, ways[i - 1].width) == 0;
+		run_way(ptx, &ways[i], is_cached);
 	}
 	store_folder_remove();
 	free(corpus.record);

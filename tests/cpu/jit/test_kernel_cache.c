@@ -92,11 +92,11 @@ END_TEST
 START_TEST(a_kernel_says_whether_it_was_compiled)
 {
 	run("k", "");
-	ck_assert(!got.is_kept);
+	ck_assert(!got.is_cached);
 	ck_assert_double_gt(got.emit_ms, 0);
 	ck_assert_double_gt(got.compile_ms, 0);
 	run("k", "");
-	ck_assert(got.is_kept);
+	ck_assert(got.is_cached);
 	ck_assert_double_eq(got.emit_ms, 0);
 	ck_assert_double_eq(got.compile_ms, 0);
 	ck_assert_double_gt(got.load_ms, 0);
@@ -166,7 +166,7 @@ START_TEST(kernels_of_one_module_are_apart)
 			"ld.param.u64 %a, [p]; st.u32 [%a], 2; ret; }");
 		for (uint32_t k = 0; k < 2; k++) {
 			machine_compile(k == 0 ? "a" : "b");
-			ck_assert_int_eq(machine.kernel.is_kept, i > 0);
+			ck_assert_int_eq(machine.kernel.is_cached, i > 0);
 			ck_assert_uint_eq(machine_resume(0, 0), RT_DONE);
 			ck_assert_uint_eq(machine.memory[0], k + 1);
 		}
@@ -318,7 +318,7 @@ START_TEST(a_kept_kernel_is_like_a_compiled_one)
 		kernels[i] = machine.kernel;
 		machine_close();
 	}
-	ck_assert(!kernels[0].is_kept && kernels[1].is_kept);
+	ck_assert(!kernels[0].is_cached && kernels[1].is_cached);
 	ck_assert_uint_eq(kernels[0].width, kernels[1].width);
 	ck_assert_uint_eq(kernels[0].frame_size, kernels[1].frame_size);
 	ck_assert_uint_eq(kernels[0].code_size, kernels[1].code_size);
@@ -382,7 +382,7 @@ START_TEST(what_our_loader_refuses_is_kept_too)
 	code_refuse(true);
 	ck_assert_uint_eq(run("k", ""), 1);
 	ck_assert_uint_eq(run("k", ""), 0);
-	ck_assert(got.is_kept);
+	ck_assert(got.is_cached);
 }
 END_TEST
 
