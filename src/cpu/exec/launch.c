@@ -9,8 +9,7 @@
  * A block that faults, traps or waits for ever ends here, too: fail_fault and fail_block say which
  * block and thread it was.
  *
- * Worker 0 is the thread that launches.  It may leave when its time is up, between two blocks or
- * where its block waits; whoever continues the launch takes its place.
+ * Worker 0 is the thread that launches.
  */
 #include "base/common.h"
 
@@ -27,17 +26,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define CACHE_LINE 64
 #define SIGNAL_STACK ((size_t)1 << 16)
-#define CLOCK_EVERY_NS 5000 /* about how often worker 0 looks at the clock */
-#define UNSET UINT64_MAX
-#define MOST_PER_LOOK 64    /* blocks from one look to the next */
-#define HAND_OVER_NS 500    /* what it takes to have somebody else do a part */
-#define CHUNK 64            /* blocks that a worker takes at a time; more of those that are known */
-#define CHUNK_NS 100000     /* to take less than this */
-#define LATE_NS 10000       /* after which a launch that was to be short is no more */
+#define CHUNK 64            /* blocks that a worker takes at a time, and more if they are small: */
+#define CHUNK_WORK (1u << 23)
 
 struct worker {
 	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
@@ -76,15 +69,7 @@ struct job {
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool has_helpers;
-	bool has_left;            /* worker 0 has, or does not wait for the others */
-	uint64_t deadline;        /* of worker 0 in nanoseconds; 0: none, UNSET: so much after */
-	uint32_t budget;          /* the first look */
 	unsigned want;            /* workers that have something to do */
-	uint8_t behind[CACHE_LINE]; /* what follows is worker 0's, which writes it often */
-	uint64_t first;           /* the clock when it first looked, */
-	uint64_t seen;            /* and last */
-	unsigned blocks_per_look;
-	unsigned blocks_to_look;
 };
 
 struct launcher {
@@ -387,60 +372,15 @@ static bool has_failed(struct job *job)
 
 /* --- Blocks --- */
 
-static uint64_t launch_clock(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
 static void work(void *arg, unsigned index);
 
-/* For worker 0: a launch that was to be short takes long, or waits for what others could do. */
-static void get_help(struct job *job)
+/* For worker 0, whose block waits for what others could do: the pool may have been busy before. */
+static void get_help(struct job *job, const struct worker *w)
 {
-	struct pool *pool = job->launcher->pool;
-	if (job->has_helpers) {
-		pool_wake(pool);
-	} else if (job->want > 1) {
-		job->has_helpers = pool_post(pool, work, job, job->want - 1, 0);
+	if (w == job->launcher->workers && !job->has_helpers && job->want > 1) {
+		job->has_helpers = pool_post(job->launcher->pool, work, job, job->want - 1,
+			UINT64_MAX);
 	}
-}
-
-static void set_deadline(struct job *job, uint64_t now)
-{
-	if (job->deadline == UNSET) {
-		job->deadline = now + job->budget;
-	}
-}
-
-/* Whether worker 0 is to leave, now that it could: `waits` if its block does. */
-static bool must_leave(struct job *job, const struct worker *w, bool waits)
-{
-	if (w != &job->launcher->workers[0]) {
-		return false;
-	}
-	if (waits) {
-		get_help(job);
-	}
-	if (job->deadline == 0 || (!waits && --job->blocks_to_look > 0)) {
-		return false;
-	}
-	uint64_t now = launch_clock();
-	set_deadline(job, now);
-	job->first = job->first == 0 ? now : job->first;
-	if (now - job->first > LATE_NS) {
-		get_help(job);
-	}
-	bool often = now - job->seen < CLOCK_EVERY_NS;
-	unsigned per_look = job->blocks_per_look;
-	job->blocks_per_look = often ? 2 * per_look : per_look > 1 ? per_look / 2 : 1;
-	job->blocks_per_look = job->blocks_per_look > MOST_PER_LOOK ? MOST_PER_LOOK
-		: job->blocks_per_look;
-	job->blocks_to_look = job->blocks_per_look;
-	job->seen = now;
-	job->has_left = now >= job->deadline;
-	return job->has_left;
 }
 
 static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
@@ -490,14 +430,11 @@ static bool take_blocks(struct job *job, struct worker *w)
 	return false;
 }
 
-/* How many blocks may run in one call: of a row of the grid, until somebody looks at the clock. */
+/* How many blocks may run in one call: of a row of the grid. */
 static uint32_t most_blocks(const struct job *job, const struct worker *w)
 {
 	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
 	most = w->to - w->at < most ? w->to - w->at : most;
-	if (w == &job->launcher->workers[0] && job->deadline != 0 && job->blocks_to_look < most) {
-		most = job->blocks_to_look;
-	}
 	return (uint32_t)most;
 }
 
@@ -522,17 +459,13 @@ static void end_block(struct job *job, struct worker *w)
 			w->ctaid[2]++;
 		}
 	}
-	if (w == &job->launcher->workers[0] && job->deadline != 0) {
-		job->blocks_to_look -= count - 1; // the last one counts when the next begins
-	}
 }
 
 static void run_blocks(struct job *job, struct worker *w)
 {
 	while (!has_failed(job)) {
 		if (!w->in_block) {
-			if ((w->at == w->to && !take_blocks(job, w))
-			    || must_leave(job, w, false)) {
+			if (w->at == w->to && !take_blocks(job, w)) {
 				return;
 			}
 			begin_block(job, w);
@@ -543,9 +476,8 @@ static void run_blocks(struct job *job, struct worker *w)
 		} else if (end != BLOCK_SPINS) {
 			fail_block(job, &w->room->block, end);
 			return;
-		} else if (must_leave(job, w, true)) {
-			return;
 		} else {
+			get_help(job, w);
 			// It waits for another block, whose worker may need this core.
 			sched_yield();
 		}
@@ -582,7 +514,8 @@ static size_t go_round(struct job *job, struct worker *w)
 
 static void run_places(struct job *job, struct worker *w)
 {
-	while (go_round(job, w) > 0 && !has_failed(job) && !must_leave(job, w, true)) {
+	while (go_round(job, w) > 0 && !has_failed(job)) {
+		get_help(job, w);
 		sched_yield();
 	}
 }
@@ -646,10 +579,6 @@ static void init_job(struct job *job, struct launcher *launcher,
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
 	job->has_helpers = false;
-	job->has_left = false;
-	job->budget = request->budget_ns;
-	job->first = 0;
-	job->seen = 0;
 	launch->params = request->params;
 	launch->globals = request->globals;
 	launch->dynamic_shared = request->dynamic_shared;
@@ -666,34 +595,22 @@ static void init_job(struct job *job, struct launcher *launcher,
 	}
 }
 
-/* How many blocks there are in so long, by what the launch is to take; 0: nobody knows, or less than
- * one. */
-static uint64_t blocks_in(const struct job *job, uint32_t ns)
-{
-	const uint64_t expected_ns = job->request->expected_ns;
-	if (expected_ns == 0) {
-		return 0;
-	}
-	const double count = (double)job->blocks / (double)expected_ns * ns;
-	return count < (double)job->blocks ? (uint64_t)count : job->blocks;
-}
-
-/* How many blocks a worker takes at a time: some, for as long as it is known that they take, for
- * between two calls some 400 ns are lost where blocks come from memory; but never so many that
- * others who are done find nothing left. */
+/* How many blocks a worker takes at a time.  Between two calls some time is lost where blocks come
+ * from memory, so it is many; but never so many that others who are done find nothing left. */
 static uint64_t plan_chunk(const struct job *job, unsigned workers)
 {
 	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
-	const uint64_t quick = many > CHUNK ? blocks_in(job, CHUNK_NS) : 0;
-	const uint64_t most = quick > CHUNK ? quick : CHUNK;
+	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1) : 0;
+	const uint64_t most = small > CHUNK ? small : CHUNK;
 	return many < 1 ? 1 : many < most ? many : most;
 }
 
-/* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's length stay the same from launch to
- * launch, and so does what is in each core's cache.  Blocks that may wait for others have one share
- * for all.  How many workers have something to do is the result. */
+/* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's
+ * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks that
+ * may wait for others have one share for all.  How many workers have something to do is the result. */
 static void plan_shares(struct job *job, unsigned workers)
 {
+	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;
 	job->chunk = plan_chunk(job, workers);
 	const uint64_t chunks = workers > 1 ? (job->blocks + job->chunk - 1) / job->chunk : 1;
 	job->want = chunks < workers ? (unsigned)chunks : workers;
@@ -765,30 +682,8 @@ static bool set_up_places(struct job *job)
 	return true;
 }
 
-/* After how many blocks worker 0 first looks at the clock, to judge by what they are to take. */
-static unsigned first_look(const struct job *job)
-{
-	const uint64_t count = blocks_in(job, CLOCK_EVERY_NS);
-	return count < 1 ? 1 : count > MOST_PER_LOOK ? MOST_PER_LOOK : (unsigned)count;
-}
-
-static CUresult end_launch(struct job *job)
-{
-	if (!job->has_left && job->has_helpers) {
-		if (job->deadline == UNSET) {
-			set_deadline(job, launch_clock());
-		}
-		job->has_left = !pool_close(job->launcher->pool, job->deadline);
-	}
-	if (job->has_left) {
-		return LAUNCH_UNFINISHED;
-	}
-	atomic_store_explicit(&job->launcher->is_running, false, memory_order_release);
-	return (CUresult)atomic_load(&job->failure);
-}
-
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
-	uint64_t deadline, struct launch_failure *out)
+	struct launch_failure *out)
 {
 	struct job *job = &launcher->job;
 	init_job(job, launcher, request, out);
@@ -811,27 +706,16 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (request->cooperative && !set_up_places(job)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	job->deadline = deadline == 0 && request->budget_ns > 0 ? UNSET : deadline;
-	job->blocks_per_look = job->deadline != 0 ? first_look(job) : 1;
-	job->blocks_to_look = job->blocks_per_look + 1; // not before the first block
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
-	if (job->want > 1
-	    && (request->expected_ns == 0 || request->expected_ns > HAND_OVER_NS)) {
-		job->has_helpers = pool_post(launcher->pool, work, job, job->want - 1,
-			request->expected_ns);
+	if (job->want > 1) {
+		job->has_helpers = pool_post(launcher->pool, work, job, job->want - 1, request->work);
 	}
 	work(job, 0);
-	return end_launch(job);
-}
-
-CUresult launch_continue(struct launcher *launcher)
-{
-	struct job *job = &launcher->job;
-	job->has_left = false;
-	job->deadline = 0;
-	get_help(job);
-	work(job, 0);
-	return end_launch(job);
+	if (job->has_helpers) {
+		pool_close(launcher->pool);
+	}
+	atomic_store_explicit(&launcher->is_running, false, memory_order_release);
+	return (CUresult)atomic_load(&job->failure);
 }
 
 void launch_cancel(struct launcher *launcher, CUresult code, const char *why)

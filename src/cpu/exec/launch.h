@@ -15,6 +15,17 @@
 #define LAUNCH_DEFAULT_SHARED (48 * 1024)
 #define LAUNCH_MAX_PARAMS 32764
 
+/*
+ * What a launch has to do is estimated before it runs: bytes of machine code, for each warp.  A
+ * processor runs about 100 of them in a nanosecond.  Nobody knows how often a loop goes round, so a
+ * kernel that has one counts as this much, and one whose loops may wait for others as UINT64_MAX.
+ */
+#define LAUNCH_LOOP_WORK (1u << 19)
+/* Up to this much is for the thread that launches alone: to share it would take longer. */
+#define LAUNCH_ALONE_WORK (1u << 19)
+/* Up to this much may run within the call that launches it. */
+#define LAUNCH_CALL_WORK (1u << 24)
+
 struct launcher;
 
 struct launch_request {
@@ -32,8 +43,7 @@ struct launch_request {
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
 	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
-	uint64_t expected_ns;   /* what it takes, about; 0: nobody knows */
-	uint32_t budget_ns;     /* without a deadline: one so much after somebody first looks */
+	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks run at once; grid.sync() works */
 };
@@ -51,24 +61,16 @@ struct launch_failure {
 bool launcher_create(struct launcher **out, struct pool *pool);
 void launcher_release(struct launcher *launcher); /* NULL is fine */
 
-/* What launch_run returns instead of a CUresult. */
-#define LAUNCH_UNFINISHED ((CUresult)-1)
-
 /*
- * Run the grid.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
+ * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
  * LAUNCH_OUT_OF_RESOURCES: nothing has run.  Any other error: the kernel has run and failed, as
  * *out says; its memory is in an unknown state.
- *
- * After the deadline (nanoseconds of CLOCK_MONOTONIC; 0: none) this returns LAUNCH_UNFINISHED before
- * the next block, or where a block waits; then some thread must call launch_continue,
- * which returns when the grid has ended.  Until then the request and *out must stay.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
-	uint64_t deadline, struct launch_failure *out);
-CUresult launch_continue(struct launcher *launcher);
+	struct launch_failure *out);
 
 /*
- * Stop the grid that runs or has been left, if there is one: it fails with `code`, unless it has
+ * Stop the grid that runs, if there is one: it fails with `code`, unless it has
  * failed already.  From any thread, but until this returns the launcher must not be used anew, nor
  * its *out be read.  A worker that begins just then may miss it: until the launch returns, this is
  * to be called again now and then.

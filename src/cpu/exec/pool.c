@@ -10,10 +10,10 @@
  * open, for how many threads, and how many are in it.  Threads join and leave by changing that word;
  * there is a lock only for those who sleep.
  *
- * To wake a thread takes longer than a job of some thousand elements: 6 us of the caller's time, and
- * it comes after 10.  So both sides look out for each other for a while before they sleep, as long
- * as every thread has a core: also a thread that has just come too late for a job.  And those that
- * sleep are left alone by jobs that are shorter than that, until there have been several.
+ * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
+ * each other a number of times before they sleep, as long as every thread has a core: also a thread
+ * that has just come too late for a job.  And those that sleep are left alone by small jobs, until
+ * there have been several.
  */
 #include "base/common.h"
 
@@ -27,11 +27,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
-#define LOOKOUT_NS 25000
-#define WAKE_NS 20000
-#define LOOKS_PER_CLOCK 32
+#define LOOKS 1000           /* at what others do, before one sleeps */
+#define WAKE_WORK (1u << 21) /* what to wake a thread is worth */
 #define FEW 8                /* threads; with more of them there mostly is an idle core */
 #define CACHE_LINE 64
 
@@ -66,7 +64,7 @@ struct pool {
 	atomic_bool stop;
 	bool is_watchful;         /* there is a core for each thread */
 	unsigned size;
-	uint64_t missed;          /* what jobs took that left sleeping threads alone; likewise */
+	uint64_t missed;          /* work of jobs that left sleeping threads alone; likewise */
 	unsigned started;         /* threads, the caller not counted; likewise */
 	struct worker_thread *threads;
 };
@@ -80,13 +78,6 @@ struct pool {
 unsigned pool_cores(void)
 {
 	return (unsigned)settings_get(SETTING_THREADS, cores_available());
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
 static unsigned active(uint64_t state)
@@ -107,30 +98,23 @@ static uint64_t job_of(uint64_t state)
 /* Look out for another job than the last one. */
 static void await_job(struct pool *pool, uint64_t last)
 {
-	const uint64_t until = now_ns() + LOOKOUT_NS;
-	do {
-		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
-				return;
-			}
-			relax();
+	for (int i = 0; i < LOOKS; i++) {
+		if (job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
+			return;
 		}
-	} while (now_ns() < until);
+		relax();
+	}
 }
 
 /* Look out for the last one to leave. */
-static void await_leaving(struct pool *pool, uint64_t deadline)
+static void await_leaving(struct pool *pool)
 {
-	const uint64_t longest = now_ns() + LOOKOUT_NS;
-	const uint64_t until = deadline > 0 && deadline < longest ? deadline : longest;
-	do {
-		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
-				return;
-			}
-			relax();
+	for (int i = 0; i < LOOKS; i++) {
+		if (active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
+			return;
 		}
-	} while (now_ns() < until);
+		relax();
+	}
 }
 
 /*
@@ -282,11 +266,7 @@ bool pool_create(struct pool **out, unsigned size)
 	pool->is_watchful = size <= cores_available();
 	pool->threads = threads;
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&pool->left, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&pool->left, NULL);
 	*out = pool;
 	return true;
 }
@@ -330,17 +310,17 @@ unsigned pool_size(const struct pool *pool)
 }
 
 /* Whether a job is worth waking somebody for. */
-static bool is_worth_it(struct pool *pool, uint64_t expected_ns)
+static bool is_worth_it(struct pool *pool, uint64_t work)
 {
-	pool->missed += expected_ns;
-	if (expected_ns > 0 && pool->missed < WAKE_NS) {
+	pool->missed += work < WAKE_WORK ? work : WAKE_WORK;
+	if (pool->missed < WAKE_WORK) {
 		return false;
 	}
 	pool->missed = 0;
 	return true;
 }
 
-bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t expected_ns)
+bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t work)
 {
 	uint64_t most = pool->size - 1;
 	unsigned want = (unsigned)(helpers < most ? helpers : most);
@@ -359,46 +339,33 @@ bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, ui
 	uint64_t number = job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) + 1;
 	atomic_store(&pool->state, number << STATE_JOB_SHIFT | STATE_OPEN
 		| (uint64_t)want << STATE_HELPERS_SHIFT);
-	if (is_worth_it(pool, expected_ns)) {
+	if (is_worth_it(pool, work)) {
 		wake(pool, want);
 	}
 	return true;
 }
 
-void pool_wake(struct pool *pool)
+/* Sleep until all have left; `leave` looks for us after that. */
+static void sleep_until_left(struct pool *pool)
 {
-	wake(pool, helpers_of(atomic_load(&pool->state)));
-}
-
-/* Sleep until all have left, or until a time; `leave` looks for us after that. */
-static void sleep_until_left(struct pool *pool, uint64_t deadline)
-{
-	const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
-		.tv_nsec = (long)(deadline % 1000000000)};
-	int late = 0;
 	pthread_mutex_lock(&pool->lock);
 	atomic_store(&pool->is_awaited, true);
-	while (active(atomic_load(&pool->state)) > 0 && late == 0) {
-		late = deadline > 0 ? pthread_cond_timedwait(&pool->left, &pool->lock, &until)
-			: pthread_cond_wait(&pool->left, &pool->lock);
+	while (active(atomic_load(&pool->state)) > 0) {
+		pthread_cond_wait(&pool->left, &pool->lock);
 	}
 	atomic_store(&pool->is_awaited, false);
 	pthread_mutex_unlock(&pool->lock);
 }
 
-bool pool_close(struct pool *pool, uint64_t deadline)
+void pool_close(struct pool *pool)
 {
 	uint64_t state = atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN,
 		memory_order_acq_rel);
 	if (active(state) > 0 && pool->is_watchful) {
-		await_leaving(pool, deadline);
+		await_leaving(pool);
 	}
 	if (active(atomic_load_explicit(&pool->state, memory_order_acquire)) > 0) {
-		sleep_until_left(pool, deadline);
+		sleep_until_left(pool);
 	}
-	bool done = active(atomic_load_explicit(&pool->state, memory_order_acquire)) == 0;
-	if (done) {
-		atomic_store_explicit(&pool->busy, false, memory_order_release);
-	}
-	return done;
+	atomic_store_explicit(&pool->busy, false, memory_order_release);
 }

@@ -27,14 +27,10 @@ unsigned pool_size(const struct pool *pool);
 
 /* Have up to `helpers` threads run job(arg, worker), each another worker of 1 to `helpers`; the
  * caller then does its share.  False: the pool has somebody else's job, or no thread can be had, so
- * that the caller is alone.  A job that is expected to take less time than it takes to wake a thread
- * is only for those that are awake; 0: nobody knows. */
-bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t expected_ns);
-/* For who has posted a job, which takes longer than expected: wake those that it is for. */
-void pool_wake(struct pool *pool);
-/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was true,
- * from any thread.  With a time of CLOCK_MONOTONIC in nanoseconds, false when it comes first: then
- * this is to be called again. */
-bool pool_close(struct pool *pool, uint64_t deadline);
+ * that the caller is alone.  Threads that sleep are not woken for a job with little work (launch.h
+ * says in what; UINT64_MAX: unknown), until there have been several. */
+bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t work);
+/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was true. */
+void pool_close(struct pool *pool);
 
 #endif

@@ -249,9 +249,6 @@ static bool function_compile_locked(struct function *function, struct ptx_diag *
 	function->may_team = team_is_possible(function->ptx);
 	bool ok = (module->jit || jit_create(&module->jit, &module->ptx, diag))
 		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
-	if (ok) {
-		atomic_store(&function->short_blocks, function->kernel.is_straight ? UINT64_MAX : 0);
-	}
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
 	return ok;
 }

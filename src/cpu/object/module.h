@@ -54,9 +54,7 @@ struct function {
 	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
-	atomic_ullong short_blocks; /* so many do not keep the thread that launches them; of a
-	                             * straight kernel, UINT64_MAX: nobody has measured it */
-	atomic_uint launches;       /* of a kernel with loops, that were surely short; about */
+	atomic_bool has_ended;      /* a launch of it has, at least once */
 	struct jit_kernel kernel;
 	unsigned max_threads;       /* per block that it can have */
 	unsigned class;             /* of blocks that it is for; see block_class.h */

@@ -279,22 +279,15 @@ void graph_run_release(struct graph_run *run)
 	mem_free(run);
 }
 
-/* A kernel of a graph is not left running, as others are, so having been short once is not enough:
- * it may wait for what the program does after the launch. */
-static bool is_quick(const struct work *work)
-{
-	return work->kind != WORK_KERNEL || (operation_is_quick(work)
-		&& atomic_load_explicit(&work->kernel.function->is_compiled, memory_order_acquire)
-		&& work->kernel.function->kernel.is_straight);
-}
-
+/* All that it has to do together is as little as one small launch. */
 bool graph_run_is_quick(const struct graph_run *run)
 {
-	bool all_quick = !run->plan->has_waits && mark_is_done(run->exec->last);
-	for (size_t i = 0; all_quick && i < run->plan->count; i++) {
-		all_quick = is_quick(&run->plan->items[i]->work);
+	uint64_t work = run->plan->has_waits || !mark_is_done(run->exec->last) ? UINT64_MAX : 0;
+	for (size_t i = 0; work <= LAUNCH_CALL_WORK && i < run->plan->count; i++) {
+		uint64_t more = operation_work(&run->plan->items[i]->work);
+		work = more <= LAUNCH_CALL_WORK ? work + more : UINT64_MAX;
 	}
-	return all_quick;
+	return work <= LAUNCH_CALL_WORK;
 }
 
 /* The lock is held. */

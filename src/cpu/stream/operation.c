@@ -79,7 +79,7 @@ static void touch(struct context *context, void (*function)(void *arg), void *ar
 
 /* From so many bytes on, workers share a copy. */
 #define SHARED_COPY ((size_t)1 << 17)
-#define COPY_BYTES_PER_NS 10 /* of one core, about */
+#define COPY_WORK 10 /* that a byte is; see launch.h */
 
 enum { MOST_PARTS = 64 };
 
@@ -139,12 +139,12 @@ static void share_copy(struct context *context, const struct box *box)
 		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
 	};
 	copy.is_much = 2 * (uint64_t)box->width > bypass_room(copy.parts);
-	const uint64_t expected_ns = box->width / COPY_BYTES_PER_NS;
 	bool has_helpers = copy.parts > 1
-		&& pool_post(pool, copy_parts, &copy, copy.parts - 1, expected_ns);
+		&& pool_post(pool, copy_parts, &copy, copy.parts - 1,
+			COPY_WORK * (uint64_t)box->width);
 	copy_parts(&copy, 0);
 	if (has_helpers) {
-		pool_close(pool, 0);
+		pool_close(pool);
 	}
 }
 
@@ -278,34 +278,24 @@ static void run_value(struct context *context, const CUstreamBatchMemOpParams *o
 	}
 }
 
-/* To wake the stream's thread takes as long as many a kernel, and what takes a few times too long did
- * so perhaps because the caches were cold or others had the cores.  With many blocks it will look at
- * the clock in time if it does so again.  What has no loops is as quick as it ever was. */
-static bool is_quick_kernel(const struct kernel_work *kernel)
-{
-	enum { NEARLY = 4, MANY = 16 };
-	const uint64_t blocks = work_blocks(kernel);
-	const uint64_t known = atomic_load_explicit(&kernel->function->short_blocks,
-		memory_order_relaxed);
-	const bool is_nearly = known >= MANY && blocks / NEARLY < known;
-	return blocks <= known || (is_nearly && !kernel->function->kernel.is_straight);
-}
-
-bool operation_is_quick(const struct work *work)
+uint64_t operation_work(const struct work *work)
 {
 	if (work->kind == WORK_KERNEL) {
-		return is_quick_kernel(&work->kernel);
+		const struct kernel_work *kernel = &work->kernel;
+		bool ends = kernel->code->is_straight
+			|| atomic_load_explicit(&kernel->function->has_ended, memory_order_relaxed);
+		return ends ? runner_work(kernel) : UINT64_MAX;
 	}
 	if (work->kind == WORK_VALUES) {
 		for (size_t i = 0; i < work->values.count; i++) {
 			CUstreamBatchMemOpType type = work->values.list[i].operation;
 			if (type == CU_STREAM_MEM_OP_WAIT_VALUE_32
 			    || type == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
-				return false;
+				return UINT64_MAX;
 			}
 		}
 	}
-	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK;
+	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK ? 0 : UINT64_MAX;
 }
 
 /* --- All of it --- */
@@ -316,8 +306,8 @@ static void run_kernel(struct context *context, const struct work *work)
 	queue_lock();
 	struct runner *runner = runner_take(context);
 	queue_unlock();
-	if (runner != NULL && !runner_start(runner, work, &result)) {
-		runner_finish(runner);
+	if (runner) {
+		result = runner_run(runner, work);
 	}
 	if (result != CUDA_SUCCESS) {
 		context_poison(context, result, "no memory for the blocks of kernel '%s'",

@@ -291,11 +291,3 @@ void queue_begin(struct stream *stream)
 	stream->refs++;
 	stream->object.context->pending += stream->is_blocking;
 }
-
-void queue_leave(struct stream *stream, struct runner *runner)
-{
-	stream->left = runner;
-	// The thread has nothing to do, or waits for this very kernel.
-	pthread_cond_signal(&stream->wake);
-	queue_tell();
-}

@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 
-struct runner;
 struct shared_event;
 
 /* A record of an event, or the wait for one: what an event was at some time. */
@@ -47,7 +46,6 @@ struct stream {
 	struct item *first;
 	struct item **last;
 	uint64_t running;         /* the ticket of the item that runs, 0: none */
-	struct runner *left;      /* it is a kernel that its caller has left running */
 	pthread_cond_t wake;      /* of the thread when it has nothing to do */
 	struct captured captured;
 	CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1];
@@ -99,8 +97,6 @@ void queue_take(struct stream *stream);
  * that, and what queue_take has begun. */
 void queue_begin(struct stream *stream);
 void queue_finish(struct stream *stream);
-/* Leave the kernel that runs to the stream's thread, which queue_start_thread has started. */
-void queue_leave(struct stream *stream, struct runner *runner);
 /* For a stream's thread: wait until there is more to do. */
 void queue_sleep(struct stream *stream);
 

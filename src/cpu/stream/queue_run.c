@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who runs the items of a stream.  An item is run by the thread that enqueued it, if its turn has
- * come already or if the call waits for it anyway, else by the stream's own thread, which is started
- * for the first such item.  A kernel that does not end soon is left to that thread, too, and so is
- * everything that waits for somebody else: functions of the host, values in memory.  A thread that
- * waits for a stream runs its queued items itself: to wake the stream's thread, and to be woken by
- * it, takes up to 100 us.
+ * Who runs the items of a stream.  The call that enqueues an item runs it, if its turn has come, it
+ * is small and it cannot wait for anybody (operation_work).  All other items are queued for the
+ * stream's own thread, which is started for the first of them.  A thread that waits for a stream runs
+ * its queued items itself, unless the stream's thread has begun: so it neither wakes that thread nor
+ * is woken by it.
  *
  * A new stream may have to wait for events of its context first (gates), so it is made here, too.
  */
@@ -25,7 +24,7 @@
 static bool has_step(const struct stream *stream)
 {
 	const struct item *item = stream->first;
-	return stream->left != NULL || (item != NULL && !item->by_caller && queue_is_next(stream, item));
+	return item && !item->by_caller && queue_is_next(stream, item);
 }
 
 static bool thread_may_go_on(const void *arg)
@@ -51,23 +50,10 @@ static void run_queued(struct stream *stream)
 	queue_finish(stream);
 }
 
-static void run_left(struct stream *stream)
-{
-	struct runner *runner = stream->left;
-	stream->left = NULL;
-	queue_unlock();
-	runner_finish(runner);
-	queue_lock();
-	runner_give(runner);
-	queue_finish(stream);
-}
-
 static bool step(struct stream *stream)
 {
 	const bool found = has_step(stream);
-	if (found && stream->left != NULL) {
-		run_left(stream);
-	} else if (found) {
+	if (found) {
 		run_queued(stream);
 	}
 	return found;
@@ -77,11 +63,7 @@ static bool step(struct stream *stream)
 bool queue_help(struct stream *stream)
 {
 	const struct item *item = stream->first;
-	if (stream->left == NULL && (item == NULL || item->by_caller
-			|| (item->work->kind != WORK_KERNEL && !work_is_quick(item->work)))) {
-		return false;
-	}
-	return step(stream);
+	return item && (item->work->kind == WORK_KERNEL || work_is_quick(item->work)) && step(stream);
 }
 
 static void *thread_main(void *arg)

@@ -5,11 +5,6 @@
  * that there are as many as kernels were ever running at a time; those that run one are in a list,
  * where others find what to cancel.
  *
- * A kernel is begun with a budget of time.  One that does not end within it is left, to go on in
- * another thread.  That works only where a kernel looks at the clock, which it does not within a
- * loop that just computes; so a kernel with a loop is launched by the program's thread only after
- * it has once been quick.  Of a launch of other blocks that tells how many would be
- * (function->short_blocks): one kernel may work on small arrays and on large ones.
  */
 #include "base/common.h"
 
@@ -28,12 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a kernel may hold up the call that launches it. */
-#define BUDGET_NS 200000u
-/* One of so many times fewer blocks than it has time for ends within it, whatever data it has. */
-#define SURELY 8
-/* Of those that do, one of so many is timed all the same. */
-#define TIMED_EVERY 8
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct runner {
@@ -42,8 +31,6 @@ struct runner {
 	struct context *context;
 	struct function *function;
 	uint64_t begun;           /* when, in nanoseconds, for the watchdog */
-	bool is_timed;
-	uint64_t start;           /* the same for the budget */
 	struct launcher *launcher;
 	struct launch_request request;
 	struct launch_failure failure;
@@ -115,17 +102,18 @@ static size_t stack_size(const struct context *context, const struct ptx_func *f
 	return size;
 }
 
-/* What a kernel takes, to judge by the last time; 0: nobody knows, or asks, of one block that ends
- * soon. */
-static uint64_t expected_ns(const struct kernel_work *kernel)
+uint64_t runner_work(const struct kernel_work *kernel)
 {
-	const struct function *function = kernel->function;
-	const uint64_t mine = work_blocks(kernel);
-	uint64_t blocks = atomic_load_explicit(&function->short_blocks, memory_order_relaxed);
-	if (blocks == 0 || blocks == UINT64_MAX || (mine == 1 && function->kernel.is_straight)) {
-		return 0;
+	const struct jit_kernel *code = kernel->code;
+	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
+	const bool is_known = code->is_straight && code->code_size > 0;
+	size_t warps, work;
+	if (!code->is_straight && code->in_order) {
+		return UINT64_MAX;
 	}
-	return (uint64_t)((double)mine * (double)BUDGET_NS / (double)blocks) + 1;
+	return size_mul(&warps, work_blocks(kernel), (threads + code->width - 1) / code->width)
+		&& size_mul(&work, warps, is_known ? code->code_size : LAUNCH_LOOP_WORK)
+		? work : UINT64_MAX;
 }
 
 static void init_request(struct runner *runner, const struct kernel_work *kernel)
@@ -150,8 +138,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
 		.memory = kernel->code->is_traced ? runner->context->device->memory : NULL,
-		.expected_ns = expected_ns(kernel),
-		.budget_ns = function->kernel.is_straight ? 0 : BUDGET_NS,
+		.work = runner_work(kernel),
 		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
@@ -202,83 +189,26 @@ static void keep_failure(struct runner *runner, CUresult result)
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
-/* What has far fewer blocks than were quick once needs no clock: two readings are a tenth of the
- * shortest launch.  With other data a loop may take longer: some launches of kernels with loops are
- * timed, to notice. */
-static bool needs_clock(const struct kernel_work *kernel)
+CUresult runner_run(struct runner *runner, const struct work *work)
 {
-	struct function *function = kernel->function;
-	uint64_t blocks = atomic_load_explicit(&function->short_blocks, memory_order_relaxed);
-	if (blocks == UINT64_MAX || work_blocks(kernel) > blocks / SURELY) {
-		return true;
+	struct function *function = work->kernel.function;
+	if (function->ptx->uses_heap && !context_open_heap(runner->context)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	if (function->kernel.is_straight) {
-		return false;
-	}
-	unsigned launches = atomic_load_explicit(&function->launches, memory_order_relaxed) + 1;
-	atomic_store_explicit(&function->launches, launches, memory_order_relaxed);
-	return launches % TIMED_EVERY == 0;
-}
-
-/* How many blocks would have ended within the budget, had each taken as long as these. */
-static uint64_t short_blocks(const struct runner *runner)
-{
-	const uint32_t *grid = runner->request.grid;
-	double spent = (double)(queue_time() - runner->start) + 1;
-	double blocks = (double)grid[0] * grid[1] * grid[2] * ((double)BUDGET_NS / spent);
-	return blocks < 0x1p63 ? (uint64_t)blocks : UINT64_MAX - 1;
-}
-
-/* What always has as many instructions is as quick as it was once: what took longer was not its. */
-static void keep_time(const struct runner *runner)
-{
-	atomic_ullong *place = &runner->function->short_blocks;
-	uint64_t blocks = short_blocks(runner);
-	uint64_t known = atomic_load_explicit(place, memory_order_relaxed);
-	if (!runner->function->kernel.is_straight || known == UINT64_MAX || blocks > known) {
-		atomic_store_explicit(place, blocks, memory_order_relaxed);
-	}
-}
-
-static void end(struct runner *runner, CUresult result)
-{
-	if (runner->is_timed) {
-		keep_time(runner);
-	}
-	if (result != CUDA_SUCCESS) {
-		keep_failure(runner, result);
-	}
-}
-
-bool runner_start(struct runner *runner, const struct work *work, CUresult *out)
-{
-	if (work->kernel.function->ptx->uses_heap && !context_open_heap(runner->context)) {
-		*out = CUDA_ERROR_OUT_OF_MEMORY;
-		return true;
-	}
-	if (work->kernel.function->ptx->uses_print) {
+	if (function->ptx->uses_print) {
 		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
 	}
 	init_request(runner, &work->kernel);
-	runner->is_timed = needs_clock(&work->kernel);
-	runner->start = runner->is_timed ? queue_time() : 0;
-	CUresult result = launch_run(runner->launcher, &runner->request,
-		runner->is_timed ? runner->start + BUDGET_NS : 0, &runner->failure);
-	*out = CUDA_SUCCESS;
-	if (result == LAUNCH_UNFINISHED) {
-		return false;
-	}
+	CUresult result = launch_run(runner->launcher, &runner->request, &runner->failure);
 	if (has_not_run(result)) {
-		*out = result;
-	} else {
-		end(runner, result);
+		return result;
 	}
-	return true;
-}
-
-void runner_finish(struct runner *runner)
-{
-	end(runner, launch_continue(runner->launcher));
+	if (result != CUDA_SUCCESS) {
+		keep_failure(runner, result);
+	} else if (!atomic_load_explicit(&function->has_ended, memory_order_relaxed)) {
+		atomic_store_explicit(&function->has_ended, true, memory_order_relaxed);
+	}
+	return CUDA_SUCCESS;
 }
 
 /* --- Ending them --- */

@@ -12,13 +12,11 @@ struct runner;
 struct runner *runner_take(struct context *context);
 void runner_give(struct runner *runner); /* NULL is fine */
 
-/*
- * Start a kernel.  False: it still runs, and runner_finish, on any thread, waits for its end.  True:
- * it is over, and *out is SUCCESS, also where it failed and poisoned the context, or says why it
- * could not start.
- */
-bool runner_start(struct runner *runner, const struct work *work, CUresult *out);
-void runner_finish(struct runner *runner);
+/* Run a kernel to its end.  SUCCESS also where it failed and poisoned the context; else it could not
+ * begin. */
+CUresult runner_run(struct runner *runner, const struct work *work);
+/* What a launch has to do, see launch.h. */
+uint64_t runner_work(const struct kernel_work *kernel);
 
 /* For a device: what the runners need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void runners_open(struct device *device);

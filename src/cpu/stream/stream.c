@@ -186,23 +186,12 @@ static CUresult find_both(const char *call, struct context *context, CUstream ha
 		: check_home(call, context, *stream, work);
 }
 
-/* Start a kernel.  It is left running if it does not end soon. */
 static CUresult run_kernel(const char *call, struct stream *stream, const struct work *work)
 {
-	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	struct runner *runner = runner_take(stream->object.context);
 	queue_unlock();
-	bool is_over = runner == NULL || runner_start(runner, work, &result);
+	CUresult result = runner ? runner_run(runner, work) : CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
-	if (!is_over && queue_start_thread(stream)) {
-		queue_leave(stream, runner);
-		return CUDA_SUCCESS;
-	}
-	if (!is_over) {
-		queue_unlock();
-		runner_finish(runner);
-		queue_lock();
-	}
 	runner_give(runner);
 	queue_finish(stream);
 	return result == CUDA_SUCCESS ? result : api_fail(result,

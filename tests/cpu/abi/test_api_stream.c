@@ -52,8 +52,8 @@ START_TEST(parameters_may_change_after_the_launch)
 }
 END_TEST
 
-/* A kernel with a loop that ends runs within its launch once that is known to be short. */
-START_TEST(small_launches_stay_short_after_a_large_one)
+/* A small launch of a kernel with a loop that cannot wait runs within the call, once one has ended. */
+START_TEST(small_launches_run_within_the_call_after_a_large_one)
 {
 	CUstream stream = new_stream(0);
 	CUfunction count = kernel(wait_module, "never");
@@ -69,22 +69,32 @@ START_TEST(small_launches_stay_short_after_a_large_one)
 }
 END_TEST
 
-START_TEST(launch_that_is_nearly_short_is_begun_by_the_caller)
+/* By the code of each warp, or what a loop counts as; not what may wait, or has never ended. */
+START_TEST(launch_within_the_call_is_small_and_cannot_wait)
 {
+	enum { LOOPS = LAUNCH_CALL_WORK / LAUNCH_LOOP_WORK };
 	static const struct {
-		uint64_t known;
-		uint32_t blocks;
-		bool is_straight, is_quick;
+		uint32_t blocks, threads;
+		size_t code_size;
+		bool is_straight, in_order, has_ended, is_quick;
 	} launches[] = {
-		{100, 100, false, true}, {100, 399, false, true}, {100, 400, false, false},
-		{100, 101, true, false}, {16, 63, false, true}, {15, 16, false, false},
-		{0, 1, false, false}, {UINT64_MAX, UINT32_MAX, true, true},
+		{1, 1, 100, true, false, false, true}, {1, 1, 100, true, true, false, true},
+		{LAUNCH_CALL_WORK / 128, 32, 128, true, false, false, true},
+		{LAUNCH_CALL_WORK / 128 + 1, 32, 128, true, false, false, false},
+		{LAUNCH_CALL_WORK / 128, 33, 128, true, false, false, false},
+		{LOOPS, 32, 0, true, false, false, true}, {LOOPS, 33, 0, true, false, false, false},
+		{LOOPS, 32, 9, false, false, true, true}, {LOOPS + 1, 1, 9, false, false, true, false},
+		{1, 1, 9, false, false, false, false}, {1, 1, 9, false, true, true, false},
+		{UINT32_MAX, 1024, SIZE_MAX / 2, true, false, false, false},
 	};
 	for (size_t i = 0; i < countof(launches); i++) {
-		struct function function = {.kernel.is_straight = launches[i].is_straight};
+		struct function function = {.ptx = NULL};
+		struct jit_kernel code = {.width = 32, .is_straight = launches[i].is_straight,
+			.in_order = launches[i].in_order, .code_size = launches[i].code_size};
 		struct work work = {.kind = WORK_KERNEL, .kernel = {.function = &function,
-			.grid = {launches[i].blocks, 1, 1}}};
-		atomic_store(&function.short_blocks, launches[i].known);
+			.code = &code, .grid = {launches[i].blocks, 1, 1},
+			.block = {launches[i].threads, 1, 1}}};
+		atomic_store(&function.has_ended, launches[i].has_ended);
 		ck_assert_msg(work_is_quick(&work) == launches[i].is_quick, "launch %zu", i);
 	}
 }
@@ -760,8 +770,8 @@ SUITE(api_stream)
 	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);
 	tcase_add_test(tc, kernel_waits_for_what_the_host_does_after_the_launch);
 	tcase_add_test(tc, parameters_may_change_after_the_launch);
-	tcase_add_test(tc, small_launches_stay_short_after_a_large_one);
-	tcase_add_test(tc, launch_that_is_nearly_short_is_begun_by_the_caller);
+	tcase_add_test(tc, small_launches_run_within_the_call_after_a_large_one);
+	tcase_add_test(tc, launch_within_the_call_is_small_and_cannot_wait);
 	tcase_add_test(tc, pageable_source_may_change_after_an_asynchronous_copy);
 	tcase_add_test(tc, pinned_copies_and_fills_do_not_wait);
 	tc = add_case(suite, "order", wait_setup, teardown);

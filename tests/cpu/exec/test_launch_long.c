@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launches that do not end by themselves, or not soon: left and continued, cancelled, cooperative,
- * several at a time.  The kernels are written in C, as in test_launch.c.
+ * Launches that do not end by themselves, or not soon: cancelled, cooperative, several at a time.  The kernels are written in C, as in test_launch.c.
  */
 #include "base/common.h"
 
@@ -14,8 +13,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-
-#define MILLISECOND 1000000u
 
 static struct pool *pool;
 static struct launcher *launchers[2];
@@ -41,28 +38,21 @@ static void teardown(void)
 	fault_remove();
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
-/* Launch with one pointer for a parameter; `which` launcher; `budget` in nanoseconds, 0: none. */
-static CUresult start(size_t which, rt_kernel *kernel, uint32_t blocks, uint64_t budget, void *arg)
+/* Launch with one pointer for a parameter; `which` launcher. */
+static CUresult start(size_t which, rt_kernel *kernel, uint32_t blocks, void *arg)
 {
 	params[which] = (uintptr_t)arg;
 	requests[which].name = "k";
 	requests[which].run = kernel;
 	requests[which].width = 1;
 	requests[which].frame_size = 16;
+	requests[which].work = UINT64_MAX;
 	requests[which].params = (const uint8_t *)&params[which];
 	for (size_t axis = 0; axis < 3; axis++) {
 		requests[which].grid[axis] = axis ? 1 : blocks;
 		requests[which].block[axis] = 1;
 	}
-	return launch_run(launchers[which], &requests[which], budget ? now_ns() + budget : 0,
-		&failures[which]);
+	return launch_run(launchers[which], &requests[which], &failures[which]);
 }
 
 static void *param(const struct rt_warp *warp)
@@ -91,64 +81,34 @@ static uint32_t wait_for_go(struct rt_warp *warp, void *frame, uint32_t resume)
 	return RT_DONE;
 }
 
-static void *continue_launch(void *arg)
+struct long_run {
+	struct flags flags;
+	CUresult result;
+};
+
+static void *run_long(void *arg)
 {
-	*(CUresult *)arg = launch_continue(launchers[0]);
+	struct long_run *run = arg;
+	run->result = start(0, wait_for_go, 7, &run->flags);
 	return NULL;
 }
 
-START_TEST(launch_may_be_left_and_continued_by_another_thread)
+/* While the workers have the other one. */
+START_TEST(launches_do_not_wait_for_each_other)
 {
-	struct flags flags = {0, 0};
+	struct long_run run = {.flags = {0, 0}};
 	pthread_t thread;
-	CUresult result = CUDA_ERROR_UNKNOWN;
-	ck_assert_int_eq(start(0, wait_for_go, 40, MILLISECOND, &flags), LAUNCH_UNFINISHED);
-	ck_assert_uint_lt(atomic_load(&flags.count), 40);
-	ck_assert_int_eq(pthread_create(&thread, NULL, continue_launch, &result), 0);
-	atomic_store(&flags.go, 1);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	ck_assert_int_eq(result, CUDA_SUCCESS);
-	ck_assert_uint_eq(atomic_load(&flags.count), 40);
-}
-END_TEST
-
-/* The time counts from the first look then, however long the launch was to take. */
-START_TEST(launch_without_a_deadline_is_left_after_its_budget)
-{
-	static const uint64_t expected[] = {0, 1, 100000, UINT64_MAX};
-	struct flags flags = {0, 0};
-	requests[0].budget_ns = MILLISECOND;
-	requests[0].expected_ns = expected[_i];
-	uint64_t before = now_ns();
-	ck_assert_int_eq(start(0, wait_for_go, 40, 0, &flags), LAUNCH_UNFINISHED);
-	ck_assert_uint_ge(now_ns() - before, MILLISECOND);
-	atomic_store(&flags.go, 1);
-	ck_assert_int_eq(launch_continue(launchers[0]), CUDA_SUCCESS);
-	ck_assert_uint_eq(atomic_load(&flags.count), 40);
-	requests[0].budget_ns = 0;
-	requests[0].expected_ns = 0;
-}
-END_TEST
-
-START_TEST(launch_that_ends_in_time_is_not_left)
-{
-	struct flags flags = {1, 0};
-	uint64_t hour = UINT64_C(3600000) * MILLISECOND;
-	ck_assert_int_eq(start(0, wait_for_go, 1000, hour, &flags), CUDA_SUCCESS);
-	ck_assert_uint_eq(atomic_load(&flags.count), 1000);
-}
-END_TEST
-
-START_TEST(launches_wait_for_each_other)
-{
-	struct flags flags = {0, 0};
-	ck_assert_int_eq(start(0, wait_for_go, 7, MILLISECOND, &flags), LAUNCH_UNFINISHED);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run_long, &run), 0);
+	while (atomic_load(&run.flags.count) == 0) {
+		sched_yield();
+	}
 	struct flags other = {1, 0};
-	ck_assert_int_eq(start(1, wait_for_go, 50, 0, &other), CUDA_SUCCESS);
+	ck_assert_int_eq(start(1, wait_for_go, 50, &other), CUDA_SUCCESS);
 	ck_assert_uint_eq(atomic_load(&other.count), 50);
-	atomic_store(&flags.go, 1);
-	ck_assert_int_eq(launch_continue(launchers[0]), CUDA_SUCCESS);
-	ck_assert_uint_eq(atomic_load(&flags.count), 7);
+	atomic_store(&run.flags.go, 1);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(run.result, CUDA_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&run.flags.count), 7);
 }
 END_TEST
 
@@ -200,7 +160,7 @@ struct endless_run {
 static void *run_endless(void *arg)
 {
 	struct endless_run *run = arg;
-	run->result = start(0, run->kernel, 5, 0, &run->flags);
+	run->result = start(0, run->kernel, 5, &run->flags);
 	atomic_store(&run->ended, true);
 	return NULL;
 }
@@ -222,7 +182,7 @@ START_TEST(launch_can_be_cancelled)
 	ck_assert_uint_eq(atomic_load(&run.flags.count), 0);
 
 	struct flags flags = {1, 0};
-	ck_assert_int_eq(start(0, wait_for_go, 9, 0, &flags), CUDA_SUCCESS);
+	ck_assert_int_eq(start(0, wait_for_go, 9, &flags), CUDA_SUCCESS);
 	ck_assert_uint_eq(atomic_load(&flags.count), 9);
 }
 END_TEST
@@ -252,22 +212,9 @@ START_TEST(cooperative_launch_runs_all_blocks_at_once)
 	requests[0].cooperative = true;
 	for (uint32_t blocks = 1; blocks < 100; blocks += 24) {
 		struct flags flags = {0, 0};
-		ck_assert_int_eq(start(0, sync_grid, blocks, 0, &flags), CUDA_SUCCESS);
+		ck_assert_int_eq(start(0, sync_grid, blocks, &flags), CUDA_SUCCESS);
 		ck_assert_uint_eq(atomic_load(&flags.count), 3 * blocks);
 	}
-	requests[0].cooperative = false;
-}
-END_TEST
-
-START_TEST(cooperative_launch_may_be_left_and_continued)
-{
-	requests[0].cooperative = true;
-	struct flags flags = {0, 0};
-	ck_assert_int_eq(start(0, sync_grid, 3, 0, &flags), CUDA_SUCCESS);
-	ck_assert_int_eq(start(0, wait_for_go, 4, MILLISECOND, &flags), LAUNCH_UNFINISHED);
-	atomic_store(&flags.go, 1);
-	ck_assert_int_eq(launch_continue(launchers[0]), CUDA_SUCCESS);
-	ck_assert_uint_eq(atomic_load(&flags.count), 9 + 4);
 	requests[0].cooperative = false;
 }
 END_TEST
@@ -278,13 +225,9 @@ SUITE(launch_long)
 	TCase *tc = tcase_create("launch_long");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, launch_may_be_left_and_continued_by_another_thread);
-	tcase_add_loop_test(tc, launch_without_a_deadline_is_left_after_its_budget, 0, 4);
-	tcase_add_test(tc, launch_that_ends_in_time_is_not_left);
-	tcase_add_test(tc, launches_wait_for_each_other);
+	tcase_add_test(tc, launches_do_not_wait_for_each_other);
 	tcase_add_loop_test(tc, launch_can_be_cancelled, 0, (int)countof(endless));
 	tcase_add_test(tc, cooperative_launch_runs_all_blocks_at_once);
-	tcase_add_test(tc, cooperative_launch_may_be_left_and_continued);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -35,10 +35,10 @@ static void count_up(void *arg, unsigned worker)
 
 static void run(struct pool *pool, pool_job *job, void *arg, unsigned want)
 {
-	bool mine = want > 1 && pool_post(pool, job, arg, want - 1, 0);
+	bool mine = want > 1 && pool_post(pool, job, arg, want - 1, UINT64_MAX);
 	job(arg, 0);
 	if (mine) {
-		ck_assert(pool_close(pool, 0));
+		pool_close(pool);
 	}
 }
 
@@ -181,16 +181,16 @@ static bool is_quiet(void)
 	return quiet;
 }
 
-/* Whether another worker, which sleeps, comes to a job that is expected to take so long. */
-static bool wakes(struct pool *pool, uint64_t expected_ns, int patience)
+/* Whether another worker, which sleeps, comes to a job of so much work. */
+static bool wakes(struct pool *pool, uint64_t work, int patience)
 {
 	struct company company = {0, patience};
 	do {
 		usleep(1000);
 	} while (!is_quiet());
-	ck_assert(pool_post(pool, await_company, &company, 1, expected_ns));
+	ck_assert(pool_post(pool, await_company, &company, 1, work));
 	await_company(&company, 0);
-	ck_assert(pool_close(pool, 0));
+	pool_close(pool);
 	return atomic_load(&company.workers) == 3;
 }
 
@@ -199,12 +199,13 @@ START_TEST(pool_wakes_nobody_for_a_short_job_but_for_several)
 	struct pool *pool;
 	ck_assert(pool_create(&pool, 2));
 	const int long_enough = 100000;
-	ck_assert(wakes(pool, 0, long_enough));
-	ck_assert(!wakes(pool, 9000, 20));
-	ck_assert(!wakes(pool, 9000, 20));
-	ck_assert(wakes(pool, 9000, long_enough));
-	ck_assert(!wakes(pool, 9000, 20));
-	ck_assert(wakes(pool, 100000, long_enough));
+	const uint64_t little = 900000;
+	ck_assert(wakes(pool, UINT64_MAX, long_enough));
+	ck_assert(!wakes(pool, little, 20));
+	ck_assert(!wakes(pool, little, 20));
+	ck_assert(wakes(pool, little, long_enough));
+	ck_assert(!wakes(pool, little, 20));
+	ck_assert(wakes(pool, 10 * little, long_enough));
 	pool_release(pool);
 }
 END_TEST

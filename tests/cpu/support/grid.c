@@ -48,7 +48,7 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {block[0], block[1], 1},
 		.static_shared = (uint32_t)func->shared_size
 	};
-	return launch_run(launcher, &request, 0, &grid.failure);
+	return launch_run(launcher, &request, &grid.failure);
 }
 
 static unsigned class_of(const struct ptx_func *func, const uint32_t block[3])
