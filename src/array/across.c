@@ -34,8 +34,8 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 	return st;
 }
 
-/* From GPU to GPU, both row-major.  The streams of both wait for each other, so that either memory
- * has a user of its own device only. */
+/* From GPU to GPU, both row-major.  The streams of both wait for each other, so each memory is used
+ * only by streams of its own device. */
 static kz_status copy_peer(struct kz_array *to, struct kz_array *from, kz_error *err)
 {
 	struct kz_device *here = kz_array_device(to), *there = kz_array_device(from);

@@ -9,8 +9,8 @@
 
 /* A row-major array without memory, fit for kz_array_release. */
 kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
-/* kz_array_create for use in a stream first; NULL: not known, and then any stream's memory is taken.
- * The arguments but for the shape were checked. */
+/* kz_array_create for first use in a stream.  NULL if that is not known: then the memory may be any
+ * stream's.  All arguments but the shape were checked. */
 kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
 
@@ -30,7 +30,8 @@ static inline struct strided array_elements(const struct kz_array *array)
 	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
 }
 
-/* kz_array_is_contiguous; strided_run without copies of the shape: each operation asks this. */
+/* kz_array_is_contiguous.  It is strided_run without copies of the shape, since each operation asks
+ * this. */
 static inline bool array_is_contiguous(const struct kz_array *array)
 {
 	int64_t run = dtype_size(array->dtype);
@@ -42,11 +43,11 @@ static inline bool array_is_contiguous(const struct kz_array *array)
 	return true;
 }
 
-/* `size` bytes of host memory stand for what an array of `count` elements takes. */
+/* Check that `size` bytes of host memory are what an array of `count` elements takes. */
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
 	kz_error *err);
 
-/* That two operands are on one device; `verb` is what cannot be done if not: "add". */
+/* Check that two operands are on one device; `verb` says what cannot be done otherwise: "add". */
 kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
 	kz_error *err);
 
@@ -59,8 +60,8 @@ static inline bool array_is_on_host(const struct kz_array *array)
 	return array->buffer->memory->device->drv->provider == DRV_CPU;
 }
 
-/* Copy all elements to an array of the same shape and device, by a kernel in a stream; NULL: the
- * default one.  Kernels are made by src/ops, above: src/kudzu.c says by which function. */
+/* Copy all elements to an array of the same shape and device, by a kernel in a stream (NULL: the
+ * default one).  src/ops makes kernels and is above this folder; src/kudzu.c sets the function. */
 typedef kz_status array_copy_fn(struct kz_array *to, const struct kz_array *from,
 	struct kz_stream *stream, kz_error *err);
 extern array_copy_fn *const array_copy_by_kernel;

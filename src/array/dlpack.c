@@ -246,7 +246,7 @@ static kz_status import_copy(kz_array **out, struct kz_device *dev, struct forei
 	return st;
 }
 
-/* A tensor on the host is the CPU device's own if its driver knows the memory. */
+/* A tensor on the host belongs to the CPU device if its driver knows the memory. */
 static bool is_own_memory(struct kz_device *dev, const struct layout *layout)
 {
 	struct device_scope scope;

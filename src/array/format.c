@@ -19,9 +19,10 @@
 
 enum { LINE_WIDTH = 75, PRECISION = 8, CELL_MAX = 128 };
 
-/* How the numbers of a dtype are stored: integers, or floats with so many bits of precision, the
- * exponent, as frexp has it, of the smallest normal one, and from where on they are written with
- * exponents: where digits before the point would mean nothing. */
+/* How the numbers of a dtype are stored and printed.  They are integers, or floats with so many
+ * bits of precision; the exponent, as frexp has it, of the smallest normal float; and the magnitude
+ * from which on they are printed with exponents, since digits before the point would mean nothing.
+ * */
 struct storage {
 	enum { OPAQUE, BOOL, SIGNED, UNSIGNED, REAL } class;
 	int size; /* of one part */
@@ -142,7 +143,7 @@ static double round_to_storage(double value, const struct storage *storage)
 }
 
 /* The fewest digits that the storage reads back as the same number, cut to `fraction` digits behind
- * the point (of the whole number, or of d.ddd for an exponent); a negative one cuts nothing. */
+ * the point of the number, or of d.ddd with an exponent.  A negative `fraction` cuts nothing. */
 static void decimal_of(struct decimal *out, double value, const struct storage *storage,
 	bool exponent, int fraction)
 {

@@ -8,8 +8,8 @@
 #include <kudzu/dtype.h>
 #include <kudzu/shape.h>
 
-/* Elements on the host, row-major.  Of an extent that is shown in part, half of what is shown comes
- * from either end, and "..." stands between. */
+/* Elements on the host, row-major.  If an extent is shown in part, one half of what is shown comes
+ * from either end, with "..." between. */
 struct elements {
 	kz_dtype dtype;
 	int ndim;

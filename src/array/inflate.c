@@ -77,7 +77,7 @@ static unsigned at_most(int64_t size)
 	return size < INT_MAX ? (unsigned)size : INT_MAX;
 }
 
-/* zlib counts in 32 bits: give it pieces, until it is done or gets no further. */
+/* zlib counts in 32 bits: give it pieces, until it is done or can do no more. */
 static int inflate_run(struct z_stream *stream, int64_t size, int64_t from_size)
 {
 	int code = Z_OK;

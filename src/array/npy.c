@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* numpy leaves room in the header for an extent to grow, and begins the elements at a multiple. */
+/* As numpy does, leave room in the header for an extent to grow, and align the beginning of the
+ * elements. */
 enum { GROWTH = 21, ALIGNMENT = 64, HEADER_MAX = 1024 };
 
 static const struct {

@@ -19,7 +19,7 @@
 enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
 
 /* How many elements of each extent are shown: all, or as many from either end as keep the text
- * short.  Returns the number of elements in all. */
+ * short.  Returns the product. */
 static int64_t choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *array)
 {
 	int64_t count = array->count;

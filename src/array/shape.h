@@ -7,8 +7,8 @@
 
 #include <kudzu/shape.h>
 
-/* A shape as numpy writes it: "(2, 3)", "(4,)", "()"; a long one ends in "...".  A value, so that a
- * message can say shape_text(&shape).text. */
+/* A shape as numpy writes it: "(2, 3)", "(4,)", "()"; a long one ends in "...".  It is a value, so
+ * that a message can say shape_text(&shape).text. */
 struct shape_text {
 	char text[100];
 };
@@ -17,8 +17,8 @@ struct shape_text shape_text(const kz_shape *shape);
 
 /* That there are 0 to KZ_MAX_DIMS extents, each from 0. */
 kz_status shape_check(const kz_shape *shape, kz_error *err);
-/* The elements of a checked shape.  Fails, too, where the bytes of all extents but those of 0
- * overflow: a view of it may have any of these.  `dtype` is for the message. */
+/* The number of elements of a checked shape.  Fails, too, if the bytes of all extents overflow,
+ * with 1 for those of 0: a view may have any of these.  `dtype` is for the message. */
 kz_status shape_count(int64_t *count, const kz_shape *shape, int64_t element_size,
 	const char *dtype, kz_error *err);
 

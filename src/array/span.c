@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* What one more copy costs, as bytes that could be copied instead; how many bytes of gaps for each
- * byte of an element are no matter; the most host memory to take at once. */
+ * byte of an element do not matter; the most host memory to take at once. */
 enum { COPY_COST = 64 << 10, SPARSE = 4, CHUNK_MAX = 32 << 20 };
 
 static int64_t span_bytes(const kz_shape *shape, int64_t size)

@@ -15,8 +15,8 @@ struct span_transfer {
 	bool to_host;
 };
 
-/* Move them; `offset` is the first one's in the buffer, `host` its place.  Setting keeps what lies
- * between, unless another thread writes it at that time. */
+/* Move them; `offset` is that of the first element in the buffer, `host` its place.  Setting keeps
+ * the bytes between, unless another thread writes them at that time. */
 kz_status span_move(const struct span_transfer *t, const kz_shape *shape, int64_t offset,
 	char *host, kz_error *err);
 

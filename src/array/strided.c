@@ -77,11 +77,9 @@ int64_t strided_run(const struct strided *elements, int64_t *outer)
 	return run;
 }
 
-/*
- * By ascending stride, each must step over all that the smaller ones cover.  Where extents
- * interleave this refuses too much, but never too little.  The elements' span fits in 64 bits, so
- * no sum here overflows.
- */
+/* By ascending stride, each must step over all that the smaller ones cover.  This refuses some
+ * extents that interleave without overlap, but never accepts an overlap.  The span of the elements
+ * fits in 64 bits, so no sum here overflows. */
 kz_status strided_distinct(const struct strided *elements, const char *what, kz_error *err)
 {
 	const kz_shape *shape = &elements->shape;

@@ -19,8 +19,8 @@ void strided_row_major(int64_t strides[KZ_MAX_DIMS], const kz_shape *shape, int6
 /* The bytes that the elements cover, from the first one's address: [low, high).  False if they do
  * not fit in 64 bits. */
 bool strided_span(int64_t *low, int64_t *high, const struct strided *elements);
-/* That all elements lie in bytes 0 to `end`, if the first one is at byte `offset`.  The message
- * counts from `base` and calls it "`what` within bytes 0 to 96 of `of`". */
+/* Check that all elements lie in bytes 0 to `end`, if the first one is at byte `offset`.  The
+ * message counts from `base` and says "`what` within bytes 0 to 96 of `of`". */
 struct strided_bounds {
 	int64_t end;
 	int64_t base;
@@ -32,7 +32,8 @@ kz_status strided_check(const struct strided *elements, int64_t offset,
 /* The trailing extents whose elements lie row-major without gaps, as a number of bytes; *outer is
  * set to how many extents are left. */
 int64_t strided_run(const struct strided *elements, int64_t *outer);
-/* That no two elements share memory, so that they can be written: "cannot set `what` whose ..." */
+/* Check that no two elements share memory, so that they can be written.  The message begins "cannot
+ * set `what` whose ..." */
 kz_status strided_distinct(const struct strided *elements, const char *what, kz_error *err);
 /* Copy elements to places with other strides; neither overlaps the other. */
 void strided_copy(const struct strided *elements, char *to, const int64_t *to_strides,
@@ -46,8 +47,8 @@ struct strided_axes {
 	int operands;
 	bool *kinds;                      /* those of two kinds are not merged; may be NULL */
 };
-/* Drop extents of 1, merge neighbours that are one run for every operand; how many of `ndim` are
- * left. */
+/* Drop extents of 1, and merge neighbours that are one run for every operand.  Returns how many of
+ * `ndim` are left. */
 int strided_merge(const struct strided_axes *axes, int ndim);
 
 #endif

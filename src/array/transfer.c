@@ -66,7 +66,8 @@ static bool has_gaps(const struct kz_array *array, bool to_host)
 	const struct strided elements = array_elements(array);
 	int64_t size = kz_array_size(array);
 	(void)strided_span(&low, &high, &elements); /* that of an array fits its buffer */
-	/* Bytes between that are read in vain are no matter if they are few; written ones are. */
+	/* Reading bytes between the elements in vain does not matter if they are few.  Writing them
+	 * does: other streams may use them. */
 	return high - low > (to_host ? 4 * size + (64 << 10) : size);
 }
 

@@ -5,7 +5,7 @@
 /* How views are made; see view.c. */
 #include "array/array.h"
 
-/* Make `view` a draft: all of the array, as it is.  It holds no reference: leave it, or give it to
+/* Make `view` a draft of all of the array, as it is.  It holds no reference: drop it, or give it to
  * view_end. */
 void view_draft(struct kz_array *view, const struct kz_array *array);
 /* Check the arguments that every view has, and make `view` a draft. */
@@ -26,8 +26,8 @@ static inline int64_t wrap_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* Keep `count` elements of an axis of a draft, every step-th from `start` on; those must exist.  No
- * elements may be kept from anywhere: view_end drops their offset. */
+/* Keep `count` elements of an axis of a draft, every step-th from `start` on; those must exist.  If
+ * there are none, view_end drops their offset. */
 static inline void view_keep(struct kz_array *view, int64_t axis, int64_t start, int64_t step,
 	int64_t count)
 {

@@ -373,7 +373,7 @@ kz_status zip_read(const struct zip *zip, const struct zip_entry *entry, char **
 
 /* Writing */
 
-/* What the local header and the directory have in common, from the version needed on. */
+/* Write what the local header and the directory share, from the version needed on. */
 static void put_common(struct str *to, uint32_t crc, size_t name_len, int extra_len)
 {
 	zip_put(to, VERSION64, 2);

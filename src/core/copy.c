@@ -53,7 +53,7 @@ static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset,
 	return st;
 }
 
-/* In the stream in which the memory is at rest soonest; wait for no other one. */
+/* In the stream in which the memory is at rest soonest, waiting for no other stream. */
 static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
 	int64_t size, kz_error *err)
 {
@@ -223,7 +223,7 @@ static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *val
 	}
 }
 
-/* Only what the driver can set at once is set at once; a longer pattern is set unit by unit, each
+/* The driver sets patterns of 1, 2 and 4 bytes at once.  A longer pattern is set unit by unit, each
  * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
 static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
 	int64_t count, CUstream stream, kz_error *err)

@@ -34,10 +34,8 @@ struct allocator {
 	struct allocator *next;
 };
 
-/*
- * What the layers above keep for a device: a table in each place.  The device only ends them, in
- * this order: shortcuts lead to kernels, and kernels are of modules.
- */
+/* What upper layers keep for a device: a table in each place.  The device only ends them, in this
+ * order: shortcuts lead to kernels, and kernels belong to modules. */
 enum device_place { DEVICE_SHORTCUTS, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
 
 /* The first member of such a table. */
@@ -96,21 +94,21 @@ static inline struct device_table *device_table(const struct kz_device *dev,
 	return atomic_load_explicit(&dev->tables[place], memory_order_acquire);
 }
 
-/* Put a table there, which is the device's from now on.  Returns it, or the one that another thread
- * put there first; then `made` was ended. */
+/* Give a table to the device.  Returns it, or the one that another thread put there first; then
+ * `made` was ended. */
 struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
 	struct device_table *made);
 
 /* Make the device's context current; device_leave restores the caller's.  Fails with the first
- * cause when the context is lost.  On failure nothing is to be left. */
+ * cause when the context is lost; then there is nothing to leave. */
 struct device_scope {
 	CUcontext previous;
 	bool switched;
 };
 
 kz_status device_report_loss(struct kz_device *dev, kz_error *err);
-/* The same for releases: no error value.  False, and nothing to be left, when the context is lost:
- * what lived in it is gone, its handles mean nothing any more. */
+/* The same for releases, without an error value.  False when the context is lost: what lived in it
+ * is gone, and its handles mean nothing any more. */
 bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope);
 
 /* A CUresult of this device becomes an error value; a sticky one is latched. */

@@ -86,8 +86,8 @@ static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
 	return KZ_OK;
 }
 
-/* Is the driver our own?  Asking others for our attributes would be a mistake of ours, which
- * compute-sanitizer reports. */
+/* Whether the driver is our own.  Other drivers have no attributes of ours, and compute-sanitizer
+ * reports a question for one. */
 static bool is_kudzu(const struct kz_device *dev)
 {
 	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, sizeof(dev->info.uuid)) == 0;
@@ -213,8 +213,8 @@ static void device_free(struct kz_device *dev)
 	mem_free(dev);
 }
 
-/* Take a device off the list and bring its context, if lost, to a fresh start.  False if it was not
- * on the list: another object has taken its place.  Under list_lock. */
+/* Take a device off the list.  If its context is lost, reset it.  False if the device was not on
+ * the list: another object has taken its place.  Under list_lock. */
 static bool device_list_remove(struct kz_device *dev)
 {
 	struct kz_device **link = &devices;
@@ -288,7 +288,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	return st;
 }
 
-/* The device on the list, with its count raised; NULL if there is none to go on with. */
+/* The device on the list, with its count raised; NULL if there is none that can be used. */
 static struct kz_device *list_find(const struct drv *drv, int ordinal)
 {
 	struct kz_device *dev = devices;

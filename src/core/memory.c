@@ -294,8 +294,8 @@ struct kz_buffer *buffer_retain(struct kz_buffer *buffer)
 	return buffer;
 }
 
-/* The part of creation that a program does all the time: what was parked becomes a buffer as it is.
- * NULL if there is nothing, or if the device is in no usual state. */
+/* The fast part of creation: parked memory becomes a buffer as it is.  NULL if there is none, or if
+ * the device is not in its usual state. */
 static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64_t size,
 	struct kz_stream *stream, const struct memory_wish *wish)
 {

@@ -23,8 +23,8 @@ struct kz_buffer {
 	int64_t size;
 };
 
-/* A piece of device memory, or of pinned host memory, that something owns; or, with refs 0, what the
- * pool keeps parked for the next one. */
+/* A piece of device memory, or of pinned host memory, that has an owner.  With refs 0 the pool
+ * keeps it parked. */
 struct memory {
 	atomic_int refs;
 	struct kz_device *device;
@@ -49,7 +49,7 @@ struct memory_wish {
 	int64_t count;              /* the array's elements */
 };
 
-/* The struct is here because launches take arrays; what they can do is in src/array. */
+/* The struct is here because launches take arrays; its functions are in src/array. */
 struct kz_array {
 	atomic_int refs;
 	struct kz_buffer *buffer;
@@ -74,8 +74,8 @@ void memory_release(struct memory *memory);
 /* A new buffer over memory; takes the caller's reference on success. */
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err);
-/* Memory that somebody else owns; with on_release it is waited for at its end.  *out is left alone on
- * failure. */
+/* Memory that somebody else owns.  With on_release, its end waits for the last use.  *out is left
+ * alone on failure. */
 kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
 	CUdeviceptr address, int64_t size, kz_error *err);
 /* kz_buffer_create with a wish, as memory_create has it. */
@@ -88,7 +88,7 @@ kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t s
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
-/* To be called, context current, before work on this memory goes into a stream. */
+/* Call this before work on this memory goes into a stream.  The context is current. */
 static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {

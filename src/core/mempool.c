@@ -61,8 +61,8 @@ static struct block *mempool_better(struct block *a, struct block *b)
 	return a && (!b || a->units <= b->units) ? a : b;
 }
 
-/* What the stream can have at once.  Pinned memory is the program's own at once: all work on it
- * must have passed. */
+/* A block that the stream can use at once.  The program itself uses pinned memory, so all work on
+ * that must have passed. */
 static bool take_ready(struct mempool *pool, struct memory *memory, size_t units,
 	struct kz_stream *stream)
 {
@@ -110,7 +110,8 @@ static void mempool_unpark(struct mempool *pool)
 	}
 }
 
-/* Put what streams have done with on the idle list; the context is current, nothing is parked. */
+/* Move the blocks of streams that are done to the idle list.  The context is current, nothing is
+ * parked. */
 static void mempool_sweep(struct mempool *pool)
 {
 	for (struct free_list *list = pool->lists; list; list = list->next) {
@@ -190,7 +191,7 @@ static size_t segment_size(size_t units)
 		: MEMPOOL_SEGMENT;
 }
 
-/* One attempt to have `segment` reserved; or else *found, a block of a segment that is there. */
+/* Try once to reserve `segment`; *found says that a block of an older segment was taken instead. */
 static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 	struct memory *memory, bool *found, struct mempool_failure *why)
 {
@@ -321,7 +322,8 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	return KZ_OK;
 }
 
-/* A segment that is not kept, off the list, goes back behind the stream that used it last. */
+/* Give a segment that is not kept back, behind the stream that used it last.  It is off the list.
+ * */
 static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
 {
 	struct device_scope scope;
@@ -443,8 +445,8 @@ bool mempool_enlist(struct kz_stream *stream)
 	return stream->free_lists;
 }
 
-/* Where that can go which a stream leaves: to the default stream, put behind it.  That one is the
- * last to go. */
+/* The list for what a stream leaves: the idle one if the stream is done, else that of the default
+ * stream, put behind it.  The default stream ends last. */
 static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
 {
 	struct kz_stream *heir = &pool->device->stream;

@@ -50,14 +50,12 @@ void mempool_init(struct mempool *pool, struct kz_device *dev, enum mempool_kind
 /* Give all back; nothing is in use any more, and no stream is left. */
 void mempool_finish(struct mempool *pool);
 
-/*
- * Find memory->size bytes; sets address, block and last.  `stream` is where they will be used first;
- * NULL if that is not known.  KZ_NO_MEMORY (of the host), the device's loss, or, with `why` set
- * and err as it was, what the driver answered.
- */
+/* Find memory->size bytes; sets address, block and last.  `stream` is where they will be used
+ * first, NULL if that is not known.  Fails with KZ_NO_MEMORY (of the host) or the loss of the
+ * device.  If the driver has no memory, `why` has its answer, and `err` is left alone. */
 kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
 	struct mempool_failure *why, kz_error *err);
-/* The same for memory that others gave, or none; it is only listed, and counted if it is `ours`. */
+/* The same for memory that others gave, or none: it is only listed, and counted if it is `ours`. */
 kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err);
 /* Undo either; memory->last is still counted. */
 void mempool_give(struct mempool *pool, struct memory *memory);
@@ -72,10 +70,10 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room);
 
 /* Free lists for a stream; false when host memory runs out. */
 bool mempool_enlist(struct kz_stream *stream);
-/* The stream goes: what its lists have goes to others.  The context is current, or `lost`. */
+/* The stream ends: the memory on its lists goes to others.  The context is current, or `lost`. */
 void mempool_retire(struct kz_stream *stream, bool lost);
 
-/* Inline: the part of creating and releasing that a program does all the time. */
+/* Inline: what a program does all the time when it creates and releases. */
 
 /* A block is in use from now on; under the lock. */
 static inline void mempool_count(struct mempool *pool, struct block *block)
@@ -109,8 +107,9 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct free_lis
 	return block ? block->memory : NULL;
 }
 
-/* Keep what is no longer used as it is; its memory may be in use again at once.  False if that
- * cannot be: mempool_give.  Pinned memory is reused when it is idle, so it had better be merged. */
+/* Park memory that is no longer used; it may be in use again at once.  False if it cannot be
+ * parked: then call mempool_give.  Pinned memory is reused when it is idle, so it is better merged.
+ * */
 static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct block *block)
 {
 	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {

@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Give a reference back; true: it was the last.  Whoever has the only one is alone with it, and needs
- * no atomic step, which would take as long as twenty others. */
+/* Give a reference back; true: it was the last.  The owner of the only reference is alone with the
+ * object, and needs no atomic step. */
 static inline bool refs_drop(atomic_int *refs)
 {
 	if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
@@ -37,8 +37,8 @@ static inline kz_status object_check(const void *object, const char *what, kz_er
 		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
 }
 
-/* The place for a result of `size` bytes: it must be there, and holds nothing until the call has
- * succeeded.  `call` is the public function's name. */
+/* Check the place for a result of `size` bytes, and clear it: it holds nothing until the call has
+ * succeeded.  `call` is the name of the public function. */
 static inline kz_status out_check(void *out, size_t size, const char *call, kz_error *err)
 {
 	if (unlikely(!out)) {

@@ -97,8 +97,8 @@ struct memory *pinned_find(struct pinned_list *list, const void *pointer)
 	return found;
 }
 
-/* The slot: NVIDIA's driver takes up to half as long again, at times, for few bytes that go to memory
- * which is not pinned.  A device has one; who finds it taken does without. */
+/* The slot: a little pinned memory.  NVIDIA's driver is slower for few bytes that go to memory that
+ * is not pinned.  A device has one slot; a thread that finds it taken does without. */
 
 enum { SLOT_SIZE = 512 };
 

@@ -11,7 +11,7 @@
 struct kz_device;
 struct memory;
 
-/* Live pinned memory by address, to know it when a copy is given a pointer into it. */
+/* Live pinned memory by address, to recognize it when a copy gets a pointer into it. */
 struct pinned_list {
 	pthread_mutex_t lock;
 	struct memory **items;
@@ -21,9 +21,9 @@ struct pinned_list {
 
 void pinned_init(struct pinned_list *list);
 void pinned_finish(struct pinned_list *list);
-/* The live pinned memory that a pointer of the host lies in, counted; NULL if there is none. */
+/* The live pinned memory that contains a pointer of the host, counted; NULL if there is none. */
 struct memory *pinned_find(struct pinned_list *list, const void *pointer);
-/* Pinned memory by way of which so few bytes go to `host`; NULL if they shall go there themselves. */
+/* Pinned memory through which so few bytes go to `host`; NULL if they go there directly. */
 void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size);
 void pinned_put_slot(struct kz_device *dev, void *slot);
 void pinned_free_slot(struct kz_device *dev);

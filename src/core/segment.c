@@ -11,7 +11,8 @@
 #include "base/alloc.h"
 #include "core/segment.h"
 
-/* While any stream is captured the driver refuses what may synchronise; this thread vouches. */
+/* While any stream is captured, the driver refuses calls that may synchronise.  These do no harm to
+ * a capture, so this thread relaxes its mode. */
 static CUstreamCaptureMode relax_capture(const struct kz_device *dev, CUstreamCaptureMode mode)
 {
 	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
@@ -176,7 +177,7 @@ CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t s
 	return code;
 }
 
-/* Give segments back that are on no list but this; the context is current if `living`. */
+/* Give a list of segments back; the context is current if `living`. */
 void segment_give_back(struct mempool *pool, struct segment *segment, bool living)
 {
 	while (segment) {

@@ -33,7 +33,7 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
  * current, as for stream_is_capturing. */
 bool stream_is_done(struct kz_stream *stream);
 bool stream_is_capturing(struct kz_stream *stream);
-/* Whether a stream has a count, which may fall to 0 at any time; and raise it if it has. */
+/* Whether a stream has a count, which may fall to 0 at any time; and raise the count if it has. */
 bool stream_is_living(struct kz_stream *stream);
 bool stream_retain_living(struct kz_stream *stream);
 

@@ -274,7 +274,7 @@ static kz_status convert_value(void **place, const struct kz_kernel *kernel, siz
 	return KZ_OK;
 }
 
-/* Only the size of the parameter is known: whatever has that size goes in as it is. */
+/* Only the size of the parameter is known: any value of that size goes in as it is. */
 static kz_status convert_unknown(uint64_t *slot, void **place, const struct kz_kernel *kernel,
 	size_t index, const kz_arg *arg, kz_error *err)
 {
@@ -300,8 +300,8 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 {
 	const struct param *param = &kernel->params[index];
 	*place = slot;
-	/* The bytes of a value of the right size suit anything but a pointer; half floats and
-	 * 128-bit integers, which C has no type for, come in no other way. */
+	/* The bytes of a value of the right size suit anything but a pointer.  C has no type for
+	 * half floats and 128-bit integers, so they come as bytes only. */
 	if ((arg->kind == KZ_ARG_VALUE && param->kind != PARAM_POINTER) || param->size > 8
 	    || (param->kind == PARAM_FLOAT && param->size < 4)) {
 		return convert_value(place, kernel, index, arg, err);

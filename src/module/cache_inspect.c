@@ -164,7 +164,7 @@ static bool parts_equal(const struct key_part *a, const struct key_part *b)
 	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-/* How unlike two keys are.  Another source is another matter: that counts for more. */
+/* How unlike two keys are.  Another source counts for more than any other part. */
 static int count_differences(const struct key *key, const void *other, size_t other_size)
 {
 	struct key_part mine, theirs;

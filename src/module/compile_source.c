@@ -101,7 +101,8 @@ static kz_status read_given(struct rtc_request *request, const kz_compile_option
 	return KZ_OK;
 }
 
-/* What some editors put before a text in UTF-8, the byte order mark: nvcc takes it, NVRTC does not. */
+/* The byte order mark, which some editors put before a text in UTF-8: nvcc takes it, NVRTC does
+ * not. */
 static const char *behind_mark(const char *source)
 {
 	bool marked = source && source[0] == '\xef' && source[1] == '\xbb' && source[2] == '\xbf';

@@ -58,8 +58,8 @@ static struct finding *diagnosis_add(struct kz_diagnosis *diagnosis, kz_verdict 
 
 #define TEXT(diagnosis, ...) arena_printf(&(diagnosis)->arena, __VA_ARGS__)
 
-/* A hint is for who runs a program.  Who reads a diagnosis has no use for the clauses about `kudzu
- * doctor`, or the CPU device, of which it speaks elsewhere: the hint ends before them. */
+/* Hints are for people who run a program.  A diagnosis speaks of the CPU device elsewhere, and its
+ * reader has run `kudzu doctor` already: so the hint ends before the clauses about these. */
 static const char *fitting_hint(struct kz_diagnosis *diagnosis, const char *hint)
 {
 	static const char *const misfits[] = {"kudzu doctor", "KUDZU_DEVICE=cpu"};
@@ -148,8 +148,8 @@ static void look_at_gpus(struct kz_diagnosis *diagnosis)
 	}
 }
 
-/* The CPU driver loads LLVM when there is something to compile, and to say its version; `drv` is
- * NULL where the driver itself does not load. */
+/* The CPU driver loads LLVM when it has to compile, and to say its version.  `drv` is NULL where
+ * the driver itself does not load. */
 static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 {
 	CUdevice device;

@@ -62,7 +62,7 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 }
 
 /* A buffer over the whole variable, if its size is what the caller says.  Kernels use variables
- * behind our back, in any stream: wait for them. */
+ * unseen, in any stream, so all streams are waited for. */
 static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name, int64_t size,
 	kz_error *err)
 {
@@ -134,8 +134,8 @@ static bool fits_type(const struct rtc_variable *variable, kz_dtype dtype)
 	return variable->kind == PARAM_STRUCT && is_same_struct(type, len, dtype);
 }
 
-/* The bytes of `count` values, if they can be of this variable; a variable that is not in the image
- * is for the driver to find. */
+/* The bytes of `count` values, if they fit this variable.  A variable that is not in the image is
+ * left for the driver to find. */
 static kz_status values_size(int64_t *size, const kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {

@@ -95,8 +95,8 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 		launch->dev->name, kernel->static_shared ? " beside its static ones" : "");
 }
 
-/* The usual array argument, which needs no word: on this device, and of a dtype that may lie behind
- * the pointer.  Anything else is args_convert's to judge.  Gives its memory, or NULL. */
+/* The usual array argument: on this device, and of a dtype that may lie behind the pointer.  Gives
+ * its memory, or NULL: then args_convert decides. */
 static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
@@ -163,8 +163,8 @@ static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 	return KZ_OK;
 }
 
-/* What most launches can go without: the stream is put behind the last use of every memory, and
- * the driver asked for more dynamic shared memory than usual, once per kernel and size. */
+/* What few launches need.  The stream is put behind the last use of every memory.  The driver is
+ * asked for more dynamic shared memory than usual, once per kernel and size. */
 static kz_status launch_prepare(const struct launch *launch, kz_error *err)
 {
 	struct kz_kernel *kernel = launch->kernel;
@@ -188,7 +188,7 @@ static kz_status launch_prepare(const struct launch *launch, kz_error *err)
 	return st;
 }
 
-/* See memory_used; nothing happens here unless another thread has come between. */
+/* See memory_used: this does something only if another thread came between. */
 static always_inline kz_status hand_on_memory(const struct launch *launch, kz_error *err)
 {
 	kz_status st = KZ_OK;

@@ -29,8 +29,8 @@
 /* At most so many numbers in a variable, of 8 bytes each. */
 #define VALUES_MAX 3
 
-/* A blank line ends a comment that a backslash carries over the end of the source.  decltype in
- * place of the member's own class: that may be a base of it, and then the offset another. */
+/* A blank line ends a comment that a backslash carries over the end of the source.  The class is
+ * asked for by decltype of the member: the member may be of a base class, whose offsets differ. */
 static const char prologue[] =
 	"\n\n#line 1 \"kudzu/layout.h\"\n"
 	"namespace kudzu_layout {\n"
@@ -168,7 +168,7 @@ static kz_status layout_compare(const char *ptx, const kz_layout *layout, kz_err
 		: KZ_OK;
 }
 
-/* What a compile that failed at one of our lines means.  Takes the error over. */
+/* Explain a compile that failed at one of our lines.  Takes the error over. */
 static kz_status layout_explain(kz_error *own, const kz_layout *layout, kz_error *err)
 {
 	bool ours = own->status == KZ_COMPILE && own->file && strcmp(own->file, TAIL_FILE) == 0;

@@ -93,8 +93,8 @@ static int image_cc(const struct kz_image *image)
 	return digits ? (int)strtol(digits, NULL, 10) : 0;
 }
 
-/* Whether the PTX, which the driver refused, is newer than the driver: it says so itself (222), or,
- * as old ones do, finds something that it does not know. */
+/* Whether the driver refused the PTX because that is newer.  The driver says so itself (222), or,
+ * if it is old, complains of something that it does not know. */
 static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 	const kz_error *refusal)
 {

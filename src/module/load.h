@@ -19,11 +19,9 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 kz_status load_linked(struct kz_image **out, struct kz_device *dev, const char *name,
 	const void *data, size_t size, kz_error *err);
 
-/*
- * The driver refused an image with the error in `refusal`.  Where that is a matter of versions,
- * make another image that it should take; else say more in `refusal` of what does not fit.  False
- * if there is no other image.
- */
+/* The driver refused an image with the error in `refusal`.  If versions are the reason, make
+ * another image that it should take.  Otherwise add to `refusal` what does not fit.  False if there
+ * is no other image. */
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *refusal);
 

@@ -16,7 +16,7 @@ enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more *
 
 /* Kernels */
 
-/* Whether a name, "f" or "f<float>", is of a template of the source.  A template has code only for
+/* Whether a name, "f" or "f<float>", is of a template in the source.  A template has code only for
  * the instances that the compiler was told of. */
 static bool is_template(const struct kz_image *image, const char *name)
 {

@@ -59,8 +59,8 @@ kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *e
 /* module.c */
 
 struct kz_module *module_retain(struct kz_module *mod);
-/* Give back the caller's count on the device, which from now on outlives the module; module_drop ends
- * it. */
+/* Give back the count that the caller has on the device, which from now on outlives the module;
+ * module_drop ends the module. */
 void module_forget_device(struct kz_module *mod);
 /* Load an image as it is; the caller has the module alone. */
 kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
@@ -79,7 +79,7 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 
 /* compile_source.c */
 
-/* What the options say, which may be NULL, and the environment, goes into a request. */
+/* Put what the options (may be NULL) and the environment say into a request. */
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err);
 
@@ -101,9 +101,9 @@ kz_status missing_variable(const struct kz_image *image, const char *name, kz_er
 
 /* args.c */
 
-/* Check one argument against its parameter and convert it.  *slot gets the value, except for a
- * struct, which stays where it is; either way *place says where the driver is to read it.  Host
- * memory (KZ_IN ...) leaves 0 in the slot for the caller to fill in.  `index` is from 0. */
+/* Check one argument against its parameter and convert it.  *slot gets the value; a struct stays
+ * where it is.  *place says where the driver is to read the value.  For host memory (KZ_IN ...) the
+ * slot is 0, and the caller fills it in.  `index` is from 0. */
 kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err);
 
@@ -116,8 +116,8 @@ static inline uint64_t args_tag(const kz_arg *arg)
 /* What struct param.natural is for a parameter. */
 uint64_t args_natural(enum param_kind kind, int64_t size);
 
-/* What struct param.dtypes is: those that may lie behind a pointer of this C type; all for one that
- * we cannot judge, and for what may be a pointer. */
+/* struct param.dtypes: the dtypes that may lie behind a pointer of this C type.  All of them for a
+ * type that we cannot judge, and for a value that may be a pointer. */
 uint32_t args_dtypes(const struct param *param);
 /* The same for an element of that type, "const float", len characters; all for one that we cannot
  * judge. */

@@ -53,8 +53,8 @@ static void refusal_add_words(struct str *out, const char *words, size_t len)
 	str_addn(out, words, len);
 }
 
-/* Line `line` of a PTX text, and what follows of an instruction that NVRTC writes on several lines,
- * such as a call; empty if there is no such line. */
+/* Line `line` of a PTX text, or nothing if there is no such line.  NVRTC writes some instructions,
+ * such as calls, on several lines; then all of them. */
 static void add_instruction(struct str *out, const char *text, int line)
 {
 	while (line > 1 && text) {

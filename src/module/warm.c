@@ -137,8 +137,8 @@ static bool start_worker(struct warm_up *warm, const char *program)
 
 /* Workers */
 
-/* It is of no more use; what it was at, it may have died of.  It ends when its socket does, if it
- * is what we take it for. */
+/* Give a worker up.  It may have died of its request, so nobody else gets that.  A worker ends when
+ * its socket does; one that has not said hello is killed. */
 static void lose_worker(struct warm_up *warm, struct worker *worker)
 {
 	close(worker->fd);
@@ -173,7 +173,8 @@ static void warm_feed(struct warm_up *warm, struct worker *worker)
 	str_free(&bytes);
 }
 
-/* The whole hello, which comes at once; false: it is another build of the library, or none. */
+/* Receive the hello, which comes in one piece.  False: it is another build of the library, or no
+ * worker. */
 static bool hear_hello(const struct worker *worker)
 {
 	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];

@@ -14,7 +14,7 @@ struct warm_request {
 	int32_t ptx_only;
 };
 
-/* What a worker says first: which build of the library it is, since others have other keys. */
+/* What a worker says first: its build of the library, since other builds have other keys. */
 enum { WARM_HELLO_SIZE = 64 };
 void warm_hello(uint8_t out[WARM_HELLO_SIZE]);
 
@@ -24,8 +24,8 @@ enum warm_answer { WARM_CACHED = 'c', WARM_COMPILED = 'n', WARM_FAILED = 'f' };
 /* Add a request as bytes: their number in 8 bytes, then fields. */
 void warm_write(struct str *out, const struct warm_request *request);
 
-/* The other way, of bytes without their number; the texts stay in them, the lists are freed by
- * warm_free.  False if they are no request, or memory runs out. */
+/* Read a request from its bytes, which come without their number.  The texts stay in them;
+ * warm_free frees the lists.  False if they are no request, or memory runs out. */
 bool warm_read(struct warm_request *out, const char *bytes, size_t size);
 void warm_free(struct warm_request *request);
 

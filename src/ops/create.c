@@ -96,7 +96,7 @@ static kz_status fail_step(kz_error *err)
 	return error_set(err, KZ_INVALID, "expected a step other than 0");
 }
 
-/* start + i * step, of integers.  The kernel computes modulo 2^64, in the type that holds both
+/* start + i * step, in integers.  The kernel computes modulo 2^64, in the type that holds both
  * ends. */
 static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const wide numbers[3], kz_error *err)

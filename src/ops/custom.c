@@ -57,7 +57,7 @@ static kz_status copy_list(const char *const **list, struct custom *custom, cons
 }
 
 /* A reduction has the same bits in kernels of every shape only if no product is fused into its
- * sums; whoever wants that says so. */
+ * sums.  A caller who wants fused products says so. */
 static const char *fmad_option(const struct custom *custom)
 {
 	const char *const *options = custom->compile.nvrtc_options;

@@ -16,8 +16,8 @@ enum {
 	CUSTOM_VALUE_MAX = 128 /* bytes of a value that is reduced */
 };
 
-/* A way that the arrays of a call lie: the kernel for it is compiled when it first comes.  Flat:
- * all are contiguous and of one shape.  Else there are `ndim` extents. */
+/* A class of layouts; its kernel is compiled when it is first needed.  Flat: all arrays are
+ * contiguous and of one shape.  Otherwise there are `ndim` extents. */
 struct custom_class {
 	int ndim;    /* 0: flat */
 	bool ranged; /* the values of i are start, start + step, ... */
@@ -60,7 +60,7 @@ struct kz_reduction {
 
 /* custom.c */
 
-/* Begin with a struct that is cleared; from then on custom_finish undoes what was done. */
+/* Begin with a cleared struct; from then on custom_finish undoes what was done. */
 void custom_begin(struct custom *custom, struct kz_device *dev);
 /* Take over the options and the list of arguments; `name` is the one without options. */
 kz_status custom_init(struct custom *custom, const char *arguments,

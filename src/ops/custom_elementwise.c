@@ -9,7 +9,7 @@
 #include "ops/kernels.h"
 #include "array/shape.h"
 
-/* Fewer elements than this are not worth waking the other cores of a serial device. */
+/* With fewer elements than this, waking the other cores of a serial device does not pay. */
 enum { SERIAL_MIN = 4096 };
 
 static kz_status custom_elementwise_init(struct custom *custom, const char *arguments,
@@ -90,7 +90,7 @@ static int64_t custom_elementwise_clip(int64_t bound, int64_t lowest, int64_t hi
 	return bound < lowest ? lowest : bound > highest ? highest : bound;
 }
 
-/* What a slice means of `count` elements: bounds may be left out, negative, and too large. */
+/* Resolve a slice of `count` elements: bounds may be left out, negative, and too large. */
 static void resolve_slice(kz_slice *slice, int64_t count)
 {
 	bool back = slice->step < 0;

@@ -21,7 +21,7 @@
 /* Characters of an operation, from which on several of it would be much code. */
 enum { LONG_OPERATION = 400 };
 
-/* Go on in one of the user's texts, and come back; `end` follows it on its last line. */
+/* Switch to one of the user's texts, and back; `end` follows it on its last line. */
 static void custom_text_add(struct str *source, const struct custom *custom, const char *what,
 	const char *text, const char *end)
 {
@@ -105,8 +105,8 @@ static void open_kernel(struct str *source, const struct custom *custom, const c
 		custom->serial ? 1 : CUSTOM_BLOCK, custom->symbol, suffix);
 }
 
-/* Of arrays that are apart the compiler learns that: so it reads ahead.  The user's text stays as it is,
- * as errors show it. */
+/* Tell the compiler which arrays do not overlap, so that it reads ahead.  The user's text stays as
+ * it is, as errors show it. */
 static void add_arguments(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
@@ -191,7 +191,8 @@ int custom_turns(const struct custom *custom, const struct custom_class *class)
 	return widest >= 4 ? 4 : 16 / (int)widest;
 }
 
-/* The turns of a thread of a GPU, which the compiler unrolls: it reads for all of them, then writes. */
+/* The turns of a thread of a GPU.  The compiler unrolls them: it reads for all turns, then writes.
+ * */
 static void custom_text_open_turns(struct str *source, const char *count, int turns)
 {
 	int each = CUSTOM_BLOCK * turns;

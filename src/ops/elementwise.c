@@ -43,8 +43,8 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 	return stream_pick(&plan->stream, plan->device, how->stream, err);
 }
 
-/* The shape of the result: what the arrays broadcast to; with a target, that of the target.  Mostly
- * all have it, and `room` is not needed. */
+/* The shape of the result: that of the target, or what the arrays broadcast to.  Usually all have
+ * that shape, and `room` is not needed. */
 static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
 	const struct expr *expr, const struct elementwise *how, kz_error *err)
 {
@@ -76,7 +76,7 @@ static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
 
 /* The target */
 
-/* The index of an element counts in row-major order, so that the target has to have it. */
+/* The index of an element counts in row-major order, so the target must have that order. */
 static bool has_index(const struct expr *expr)
 {
 	for (int i = 0; i < expr->node_count; i++) {
@@ -215,8 +215,8 @@ static kz_dtype bits_of(kz_dtype dtype)
 	}
 }
 
-/* A copy moves bits: so one kernel serves all types of a size, and NaNs of halves stay what they
- * are. */
+/* A copy moves bits.  So one kernel serves all types of a size, and NaNs of halves keep their bits.
+ * */
 static bool is_copy(const struct plan *plan)
 {
 	const struct expr_node *node = plan->expr->nodes;
@@ -224,7 +224,7 @@ static bool is_copy(const struct plan *plan)
 		&& node->dtype == plan->target->dtype;
 }
 
-/* A copy without gaps takes no kernel: the driver is faster, and nothing is compiled. */
+/* The driver copies arrays without gaps: nothing is compiled, and no kernel runs. */
 static kz_status copy_flat(const struct plan *plan, kz_error *err)
 {
 	const struct kz_array *from = plan->expr->arrays[0];
@@ -238,7 +238,7 @@ static kz_status copy_flat(const struct plan *plan, kz_error *err)
 		kz_array_size(plan->target), plan->stream, err);
 }
 
-/* A copy that turns matrices around has a kernel of its own; false if this one is none. */
+/* Transposing copies have a kernel of their own; false if this is not one. */
 static bool elementwise_turn(const struct plan *plan, kz_status *st, kz_error *err)
 {
 	const struct expr *expr = plan->expr;

@@ -24,7 +24,7 @@ struct elementwise {
 	struct elementwise_done *done; /* may be NULL */
 };
 
-/* What a caller's options, which may be NULL, say; *dtype is that of the result, or 0. */
+/* Read a caller's options, which may be NULL; *dtype is that of the result, or 0. */
 kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 	const kz_op_options *options, kz_error *err);
 

@@ -32,8 +32,8 @@ static int line_of(const char *text, size_t place, size_t *begin, size_t *len)
 	return number;
 }
 
-/* Hand on an error of the text, with its place, and the line with a caret as the log.  A log of
- * KZ_COMPILE prints alone, and says it all. */
+/* Add the place to an error of the text, and the line with a caret as the log.  The log of
+ * KZ_COMPILE is complete, and is printed alone. */
 static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_source *source)
 {
 	struct str log = STR_INIT;
@@ -57,7 +57,8 @@ static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_s
 
 /* Evaluating */
 
-/* The text becomes an expression of the dtype, 0 for its own, that can be run. */
+/* Make an expression of the text that can be run.  `dtype` is the one of the result, 0 for its own.
+ * */
 static kz_status eval_build(struct expr *expr, struct eval_source *source,
 	const struct elementwise *how, kz_dtype dtype, kz_error *err)
 {
@@ -117,7 +118,7 @@ kz_status kz_eval(kz_array **out, const char *text, const kz_op_options *options
 
 /* Preparing */
 
-/* Put small arrays where there are to be some; what was put is released from `made`. */
+/* Put small arrays in the place of those to come; `made` has them, and its owner releases them. */
 static kz_status stand_in(kz_var *vars, kz_array **made, struct kz_device *dev, kz_vars from,
 	kz_error *err)
 {

@@ -181,7 +181,7 @@ static int apply_two(struct parser *p, kz_op op, int left, int right, size_t at)
 	return eval_apply(p, op, args, at);
 }
 
-/* -7 is a number, so that it can be told from 249 in uint8.  False if it is no number yet. */
+/* Fold the sign into a number, so that -7 is not 249 in uint8.  False if there is no number yet. */
 static bool negate_number(struct parser *p, int index)
 {
 	struct expr_node *node = &p->expr->nodes[index];
@@ -508,8 +508,8 @@ static int parse_not(struct parser *p)
 	return parse_binary(p, LEVEL_NOT);
 }
 
-/* The operand between two comparisons is used by both.  A C number, or what is made of some, takes
- * the type of the first thing that it meets, so the second one gets a number of its own. */
+/* Both comparisons use the operand between them.  A C number, or an expression of some, takes the
+ * type of the first thing that it meets, so the second comparison gets a number of its own. */
 static int copy_number(struct parser *p, int index)
 {
 	const struct expr_node *node = &p->expr->nodes[index];

@@ -15,11 +15,12 @@ struct eval_source {
 
 enum { EVAL_TEXT_MAX = UINT16_MAX };
 
-/* False, with an error and a place, if it is none.  Types are settled, shapes not looked at. */
+/* Parse.  False, with an error and a place, if the text is no expression.  Types are settled;
+ * shapes are not checked. */
 bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err);
 
-/* That the shapes of the arrays broadcast; else the error has the place of the first operation
- * whose operands do not. */
+/* Check that the shapes of the arrays broadcast.  If not, the error has the place of the first
+ * operation whose operands do not. */
 bool eval_check_shapes(const struct expr *expr, struct eval_source *source, kz_error *err);
 
 #endif

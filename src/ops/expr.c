@@ -51,7 +51,8 @@ const struct expr_op *expr_op(int op)
 	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
 }
 
-/* As measured on the CPU device: of doubles, sine and cosine are better off with vectors. */
+/* Whether the code has branches that keep LLVM from vectors.  Sines and cosines of doubles have
+ * branches, too, but are faster as vectors. */
 static bool is_branchy(kz_op op, kz_dtype dtype)
 {
 	bool complex = dtype >= KZ_C64;
@@ -400,7 +401,7 @@ static bool is_of_numbers(const struct expr *expr, int index)
 	return all;
 }
 
-/* Numbers that an array chooses from make an array: its type is no longer weak. */
+/* Numbers that an array chooses between make an array: its type is no longer weak. */
 static bool type_choice(struct typing *t, enum rule rule)
 {
 	kz_dtype common = common_type(t, 1);
@@ -411,7 +412,8 @@ static bool type_choice(struct typing *t, enum rule rule)
 	return common && condition->dtype < KZ_DTYPE_STRUCT;
 }
 
-/* What numbers can be is not said twice: a text of ops.def that is missing refuses the rest. */
+/* Types are not listed here once more: an operation is refused if ops.def has no text for its type.
+ * */
 static bool type_operation(struct typing *t, enum rule rule)
 {
 	kz_dtype common = rule == WHERE || rule == IF_POSITIVE ? 0 : common_type(t, 0);

@@ -75,7 +75,7 @@ static inline kz_dtype expr_dtype(const struct expr *expr)
 	return expr->nodes[expr->node_count - 1].dtype;
 }
 
-/* Whether some operation's code has loops or calls, so that compilers make no vectors of it. */
+/* Whether the code of an operation has loops or calls, so that compilers do not vectorize it. */
 bool expr_is_branchy(const struct expr *expr);
 
 /* Whether its code is so short that it may be in a kernel many times. */

@@ -344,7 +344,7 @@ static void generate_open_turns(struct str *source, const struct generate *gener
 	str_add(source, generate->layout.pack > 1 ? "" : "const kz_index i = p;\n");
 }
 
-/* All that a thread reads, before it writes: the device has it under way at once. */
+/* All reads of a thread, before its writes, so that the device can overlap them. */
 static void add_reads(struct str *source, const struct generate *generate, const char *end)
 {
 	const struct layout *layout = &generate->layout;
@@ -474,9 +474,9 @@ static void add_serial_offsets(struct str *source, const struct generate *genera
 	}
 }
 
-/* The rows of a block of a serial device.  Their indices are counted: short rows would take no
- * longer than the divisions.  `i` counts from where the block begins in a row, so that all rows are
- * alike but for their offsets. */
+/* The rows of a block of a serial device.  Their indices are counted up, since for short rows
+ * divisions would cost as much as the rows.  `i` counts from where the block begins in a row, so
+ * that all rows differ only in their offsets. */
 static void add_serial_rows(struct str *source, const struct generate *generate)
 {
 	const int outer = generate->layout.ndim - 1;

@@ -25,8 +25,8 @@ struct join {
 
 /* Beginning and ending */
 
-/* Look at the arrays and the options; the shape is that of the first array, the dtype what all have
- * in common. */
+/* Check the arrays and the options.  The shape is that of the first array, the dtype the common one
+ * of all. */
 static kz_status join_begin(struct join *join, kz_array **out, const kz_op_options *options,
 	kz_error *err)
 {
@@ -76,7 +76,7 @@ static kz_status join_check_into(const struct join *join, const struct kz_array 
 	return array_same_device(join->verb, into, join->arrays.items[0], err);
 }
 
-/* Make the place for the result: what the options say if it has the type that they ask for, and shares
+/* Choose the place for the result: the target of the options, if it has the wanted type and shares
  * no memory with an array that is yet to be read; else a new array. */
 static kz_status join_open_result(struct join *join, kz_error *err)
 {
@@ -136,7 +136,8 @@ static kz_status join_end(kz_array **out, struct join *join, kz_status st, kz_er
 
 /* Several arrays */
 
-/* The extents must be the first array's, but along `axis`, if that is one; *total is their sum. */
+/* All extents but that along `axis` must be those of the first array; *total is the sum along
+ * `axis`. */
 static kz_status join_check_shapes(const struct join *join, int64_t axis, int64_t *total,
 	kz_error *err)
 {
@@ -342,7 +343,7 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 	return run_times(out, &join, &counts, true, err);
 }
 
-/* Copy `count` elements along an axis of the array to other ones of the result. */
+/* Copy `count` elements along an axis of the array to others of the result. */
 static kz_status copy_range(const struct join *join, int64_t axis, int64_t to, int64_t from,
 	int64_t count, kz_error *err)
 {

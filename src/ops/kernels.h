@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "core/memory.h"
 
-/* Write the source of the kernel of a key, `kz_kernel`; running out of memory shows in the string. */
+/* Write the source of the kernel of a key, `kz_kernel`.  The string says if memory ran out. */
 typedef void kernels_write(struct str *source, const void *context);
 
 /*

@@ -16,9 +16,10 @@
 
 enum { BLOCK = 256, WARP = 32, MOST_Y = 1 << 15, MOST_BYTES = 16, MOST_LONG = 4 };
 
-/* What a block does on a serial device: so much that to begin a block is nothing beside it, so
- * little that cores which come late get their share.  Simple operations take as long as their
- * widest operand in bytes, branchy ones longer.  Within that, as much as there is for each core. */
+/* The work of a block on a serial device.  It is so much that starting a block costs nothing beside
+ * it, and so little that cores that come late get their share.  Simple operations take as long as
+ * their widest operand in bytes, branchy ones longer.  Between these limits each core gets one
+ * block. */
 enum {
 	BLOCK_BYTES_MIN = 1 << 15,
 	BLOCK_BYTES_MAX = 1 << 17,
@@ -34,8 +35,8 @@ static uint64_t alignment_of(kz_dtype dtype)
 	return (uint64_t)(dtype < KZ_DTYPE_STRUCT ? dtype_size(dtype) : generate_alignment(dtype));
 }
 
-/* The usual case, in which there is nothing to put in order: all arrays have the result's shape, and
- * lie row-major without gaps. */
+/* The usual case, which needs no ordering: all arrays have the shape of the result, and are
+ * row-major without gaps. */
 static bool plan_is_flat(struct plan *plan, const kz_shape *shape)
 {
 	for (int k = 0; k < plan->count; k++) {
@@ -101,8 +102,8 @@ static void follow_target(struct plan *plan)
 	}
 }
 
-/* What a thread of a GPU takes: 16 bytes of the widest elements, of the smallest no less than 4 at
- * once if these lie so.  Constants are read once. */
+/* The pack of a thread of a GPU: 16 bytes of the widest elements, and at least 4 of the smallest if
+ * these lie so.  Constants are read once. */
 static void plan_choose_pack(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;

@@ -60,8 +60,8 @@ const char *kz_reduce_name(kz_reduce_op op)
 	return (int)op > 0 && (size_t)op < countof(known) ? known[op].name : NULL;
 }
 
-/* One call.  It is 4 kB, of which little is used: job_init clears what comes before the shape, what
- * follows is set by reduce_start() and reduce_prepare(). */
+/* One call.  The struct is large, and little of it is used: job_init clears what comes before the
+ * shape; reduce_start() and reduce_prepare() set the rest. */
 struct job {
 	const struct known *known;
 	struct kz_device *device;

@@ -215,8 +215,8 @@ static void merge_axes(struct pass *pass)
 
 /* What to reduce, and how */
 
-/* The extent to reduce: the innermost one, or the longest, if that is short or stays.  There is
- * always one: of a single element, where all others stay. */
+/* The extent to reduce: the innermost one; or the longest, if the innermost is short or stays.
+ * There is always one: if all others stay, it has a single element. */
 static void choose_axis(struct pass *pass)
 {
 	int longest = -1, count = 0;
@@ -296,8 +296,8 @@ static int64_t element_count(const struct pass *pass)
 	return count;
 }
 
-/* Where the order does not matter: what there is for each core, but neither so little that to
- * launch the second pass takes longer, nor so much that cores which come late get nothing. */
+/* Where the order does not matter, each core gets a chunk.  Chunks are large enough to pay for
+ * launching the second pass, and small enough that cores that come late get some. */
 static int64_t linear_chunk(const struct pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
@@ -328,7 +328,7 @@ static void choose_chunks(struct pass *pass)
 	pass->final = pass->final && pass->chunks == 1;
 }
 
-/* Do packs of lanes lie at multiples of their size, and columns end with a whole one? */
+/* Whether packs of lanes lie at multiples of their size, and columns end with a whole pack. */
 static bool can_pack(const struct pass *pass, int along, int64_t pack)
 {
 	bool fits = pass->lanes >= pack && (along == pass->axis || pass->dims[along] % pack == 0);
@@ -343,8 +343,8 @@ static bool can_pack(const struct pass *pass, int along, int64_t pack)
 	return fits;
 }
 
-/* Wide reads keep memory busy; but of columns there are few, and bytes need registers for more.  What
- * is over at once is not worth a kernel of its own. */
+/* Wide reads keep memory busy.  But columns are few, and their bytes need more registers.
+ * A small reduction does not deserve a kernel of its own. */
 static void pass_choose_pack(struct pass *pass)
 {
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;

@@ -41,8 +41,9 @@ static void add_position(struct str *source, const struct reduce_class *class)
 		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
 }
 
-/* In PTX registers have no 8 bits, so that those of an accumulator would be cut to these after each
- * element: a step too many for what makes vectors of a loop.  What is lost in the end is the same. */
+/* PTX has no registers of 8 bits, so an accumulator of 8 bits would be cut after each element.
+ * That step would keep LLVM from vectorizing the loop.  Cutting once, at the end, gives the same.
+ * */
 static void add_combine(struct str *source, const struct reduce_class *class)
 {
 	const char *text = expr_op_text(expr_op(class->combine), class->dtype);
@@ -97,8 +98,8 @@ static int array_count(const struct reduce_text *text)
 	return text->class.partial ? 1 : text->expr->array_count;
 }
 
-/* Short rows want many threads at once: have the compiler save registers where few suffice.  Else it
- * shall take what it can use (", 1"), and read as much ahead. */
+/* Short rows need many threads at once: make the compiler save registers where few suffice.
+ * Otherwise it may take what it can use (", 1"), and read as much ahead. */
 static bool wants_blocks(const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;

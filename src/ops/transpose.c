@@ -94,8 +94,9 @@ static void transpose_fill(struct transposed *out, const struct transpose *copy)
 	}
 }
 
-/* The kernel divides no more than it must, since tiles are small: y counts them the other way.  The
- * counts fit: no memory has so many elements that both ways have over MOST_Y, or 2^31 in all. */
+/* Tiles are small, so the kernel divides as little as possible: y counts them in the other
+ * direction.  The counts fit: no memory has so many elements that both directions have over MOST_Y,
+ * or 2^31 in all. */
 static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct transpose *copy)
 {
 	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);

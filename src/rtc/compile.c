@@ -45,7 +45,7 @@ static bool texts_given(const char *const *texts, size_t count)
 	return true;
 }
 
-/* N, N=4, N(x)=x: the compiler's own message would speak of a line that the user does not see. */
+/* N, N=4, N(x)=x.  The message of the compiler would name a line that the user does not see. */
 static bool is_define(const char *text)
 {
 	const char *c = text;
@@ -268,7 +268,7 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 	return st;
 }
 
-/* Do without the names that NVRTC does not know; true if there were any of ours. */
+/* Drop the names that NVRTC does not know; true if there were any of ours. */
 static bool drop_rejected(struct job *job)
 {
 	bool dropped = false;
@@ -300,7 +300,8 @@ static void drop_probes(struct job *job)
 	}
 }
 
-/* Whether the first error is about a type of the prelude, or where the source has a macro of it. */
+/* Whether the first error is about a type of the prelude, or is where the source has a macro of
+ * that name. */
 static bool prelude_at_fault(const struct diag *diag)
 {
 	if (diag->message && strstr(diag->message, HEADERS_PRELUDE)) {
@@ -319,8 +320,8 @@ static bool prelude_at_fault(const struct diag *diag)
 	return false;
 }
 
-/* After a failure: take out what we added and what is at fault, or have it said where in the source
- * the assembler found it; true if that is worth a try. */
+/* After a failure: take out what we added and what is at fault, or ask for the line of source of an
+ * error of the assembler.  True if another try may help. */
 static bool job_simplify(struct job *job, const struct diag *diag)
 {
 	if (job->code != JOB_COMPILATION || !job->log) {
@@ -399,8 +400,8 @@ static kz_status compile_run(struct job *job, char **log, kz_error *err)
 	return st;
 }
 
-/* The variables of the probes have done their work: out of the PTX with them, unless something else
- * there (debug information) speaks of them. */
+/* The probes have done their work: take their variables out of the PTX, unless something else
+ * there, such as debug information, refers to them. */
 static void strip_probes(char *ptx, const struct job *job)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
@@ -438,8 +439,8 @@ static struct rtc_kernel *named_kernel(const struct rtc_image *image, const stru
 	return image_by_symbol(image, symbol ? symbol + 1 : name->kernel);
 }
 
-/* What the name expressions tell: instances are called as the caller calls them, probes have the
- * types. */
+/* Take what the name expressions tell: the names by which a caller asks for instances, and the
+ * types from probes. */
 static bool apply_names(struct rtc_image *image, const struct job *job)
 {
 	for (size_t i = 0; i < job->name_count; i++) {

@@ -101,15 +101,16 @@ struct rtc_request {
  */
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
 
-/* What can be said against a request without a compiler: KZ_INVALID, as rtc_compile gives it. */
+/* Check a request as far as that is possible without a compiler: KZ_INVALID, as rtc_compile gives
+ * it. */
 kz_status rtc_request_check(const struct rtc_request *request, kz_error *err);
 
-/* What an image that came from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.
+/* Read what an image from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.
  * Takes a copy of the data.  KZ_BAD_IMAGE if it is neither. */
 kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size, kz_error *err);
 
-/* Take over what another image, of which this one was made, knows of the types of parameters.
- * False when memory runs out. */
+/* Copy the types of parameters from another image, of which this one was made.  False when memory
+ * runs out. */
 bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from);
 
 void rtc_image_free(struct rtc_image *image);
@@ -120,7 +121,7 @@ void rtc_image_free(struct rtc_image *image);
  * the one kernel that has it in any (an inline one is in no source).  NULL if there is none. */
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
 
-/* The name in the list that is nearest to a misspelt one, NULL if none is near. */
+/* The nearest name in the list to a misspelt one, NULL if none is near. */
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name);
 
 /* Find a variable as rtc_image_kernel does a kernel; NULL if there is none. */

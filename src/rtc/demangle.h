@@ -12,10 +12,8 @@ struct demangled {
 	const struct node *parameters; /* its list; NULL if they cannot (all) be read */
 };
 
-/*
- * Read "_Z5scaleIfLi4EEvPT_".  What is not covered (expressions, local names, lambdas) is left
- * NULL, never guessed.  The results live in the arena.  False when memory runs out.
- */
+/* Read "_Z5scaleIfLi4EEvPT_".  What is not covered (expressions, local names, lambdas) is left
+ * NULL, never guessed.  The results live in the arena.  False when memory runs out. */
 bool demangle(struct demangled *out, const char *mangled, struct arena *arena);
 
 #endif

@@ -183,7 +183,7 @@ static bool is_noise(struct slice line)
 	       || slice_has(line, "detected in the compilation of \"");
 }
 
-/* The byte of the caret in a line that has nothing else; -1 if it is no such line. */
+/* The byte of the caret in a line that has nothing else; -1 for any other line. */
 static int caret_at(struct slice line)
 {
 	size_t i = 0;

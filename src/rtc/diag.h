@@ -33,7 +33,8 @@ void diag_free(struct diag *diag);
 bool diag_rejects_name(const char *log, const char *expression);
 /* Whether that error is that the name fits more than one overload. */
 bool diag_name_is_ambiguous(const char *log, const char *expression);
-/* What NVRTC says of a name, or of what was made of it, that it rejects; NULL if no more than that. */
+/* What NVRTC says of a name that it rejects, or of what was made of that name; NULL if it says no
+ * more than that. */
 const char *diag_name_reason(size_t *len, const char *log, const char *expression);
 
 /* Add a line of source and a caret under one of its bytes, as gcc shows them. */

@@ -145,8 +145,8 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* What a kernel can use of these is in the prelude or in NVRTC itself (printf, malloc, va_arg); of
- * ctype.h and errno.h that is nothing, but a source that includes them may not need them. */
+/* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of these.  Nothing
+ * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it. */
 static const char *const stand_ins[] = {
 	"assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h",
 	"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
@@ -243,7 +243,7 @@ static bool headers_is_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-/* Types end in _t, macros are in capitals; "include" brings in what we do not see. */
+/* Types end in _t, macros are in capitals; "include" may bring in words that we do not see. */
 static bool looks_like_prelude(const char *word, size_t len)
 {
 	static const char *const others[] = {

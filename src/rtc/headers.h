@@ -15,10 +15,8 @@ struct headers {
 	int count;
 };
 
-/*
- * The request's own headers, and the prelude with its stand-ins where it is wanted: one whose name
- * the caller provides too, in memory or in an include folder, is left to the caller.
- */
+/* The request's own headers and, where it is wanted, the prelude with its stand-ins.  A header that
+ * the caller provides too, in memory or in an include folder, is left to the caller. */
 kz_status headers_collect(struct headers *out, const struct rtc_request *request, bool prelude,
 	kz_error *err);
 void headers_free(struct headers *headers);

@@ -95,8 +95,8 @@ static bool cubin_add_kernel(struct rtc_image *image, const struct cubin *cubin,
 	return image_add_kernel(image, symbol, len, params, (size_t)count, known);
 }
 
-/* A variable is an object in a section of variables; what is in shared memory belongs to kernels.
- * Others that have no section are defined elsewhere. */
+/* A variable is an object in a section of variables.  Objects in shared memory belong to kernels.
+ * Objects without a section are defined elsewhere. */
 static bool cubin_read_variable(struct rtc_image *image, const struct cubin *cubin,
 	const Elf64_Sym *symbol, const char *name)
 {

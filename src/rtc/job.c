@@ -38,8 +38,8 @@ static const char tail[] =
 	"template<class F> __device__ char " PROBE ";\n";
 
 /* Options that older versions of NVRTC do not know.  The first keeps RLIMIT_STACK as it is.  The
- * last is for callers who want to hear ptxas: where there is NVIDIA's driver, NVRTC has a cache of
- * its own, and what comes out of that has no log. */
+ * last is for callers who want the log of ptxas: with NVIDIA's driver, NVRTC has a cache of its
+ * own, and what comes from there has no log. */
 static const struct {
 	const char *text;
 	bool for_ptxas;
@@ -248,8 +248,8 @@ static bool add_names(struct job *job, nvrtcProgram program)
 	return true;
 }
 
-/* NVRTC keeps what it has precompiled in one heap of the process.  Compiles read what is there, and
- * growing it frees all. */
+/* NVRTC keeps precompiled headers in one heap of the process.  Compiles read it, and growing it
+ * frees all of it. */
 static pthread_rwlock_t heap_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void heap_grow(const struct nvrtc *nvrtc, size_t required)
@@ -316,7 +316,7 @@ static void *job_thread_main(void *data)
 	return NULL;
 }
 
-/* If NVRTC was told something of ours that it does not know: do without it from now on. */
+/* If NVRTC did not know an option that we added: do without it from now on. */
 static bool unlearn_extra(const struct job *job)
 {
 	if (job->code != JOB_INVALID_OPTION || !job->log || !strstr(job->log, "unrecognized")) {
@@ -331,7 +331,8 @@ static bool unlearn_extra(const struct job *job)
 	return false;
 }
 
-/* If it is the precompiled headers that do not work: the folder is gone, an option not known. */
+/* Whether precompiled headers were at fault: the folder is gone, or an option is not known.  Then
+ * do without them. */
 static bool drop_pch(struct job *job)
 {
 	bool at_fault = job->pch && job->code != 0 && job->log

@@ -68,8 +68,8 @@ static inline const char *job_source_name(const struct job *job)
 /* Fill in the names from the request and the scan. */
 kz_status job_prepare(struct job *job, kz_error *err);
 
-/* Compile, on a thread of its own.  Not KZ_OK: the compile did not take place.  What NVRTC has to
- * say is in the results. */
+/* Compile, on a thread of its own.  Not KZ_OK: the compile did not take place.  What NVRTC says is
+ * in the results. */
 kz_status job_run(struct job *job, kz_error *err);
 
 /* Do without a name from now on. */

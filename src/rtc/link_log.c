@@ -142,7 +142,7 @@ static void add_finding(struct str *out, const struct finding *finding)
 	}
 }
 
-/* All of the log, its findings as we say them; *message gets the first of them. */
+/* The whole log, with its findings in our words; *message gets the first of them. */
 static int link_log_render(struct str *text, struct str *message, enum form *form, const char *log)
 {
 	int count = 0;

@@ -17,11 +17,9 @@ struct link_failure {
 	const char *call; /* static text */
 };
 
-/*
- * Make a log an error: KZ_LINK with the symbol for one that is undefined or defined twice,
- * KZ_VERSION with both versions for PTX that is too new, else what the native code means.  The
- * error's log is all of it.
- */
+/* Make an error of a log.  KZ_LINK with the symbol if one is undefined or defined twice; KZ_VERSION
+ * with both versions if PTX is too new; otherwise what the native code means.  The error has the
+ * whole log. */
 kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_error *err);
 
 /* Whether a log speaks of an error. */

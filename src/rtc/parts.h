@@ -30,9 +30,9 @@ struct rtc_target {
 	bool ptx_only;     /* it loads no cubin */
 };
 
-/* Whether an entry of a fat binary, or an image of a bundle, suits a target better than another:
- * the exact cubin, one of a lower minor number, the newest PTX that is not newer, LTO code.  A rank
- * of 0 does not suit it at all. */
+/* How well an entry of a fat binary, or an image of a bundle, suits a target.  From the best: the
+ * exact cubin, one of a lower minor number, the newest PTX that is not newer, LTO code.  0: not at
+ * all. */
 int rtc_rank(enum rtc_kind kind, int arch, const struct rtc_target *target);
 
 struct part {
@@ -55,8 +55,8 @@ struct parts {
 void parts_init(struct parts *parts, const struct rtc_target *target);
 void parts_free(struct parts *parts);
 
-/* Take in one file; what is used of it is copied.  KZ_BAD_IMAGE, KZ_VERSION where nothing in it
- * suits the target, KZ_NO_MEMORY. */
+/* Add one file; what is used of it is copied.  KZ_BAD_IMAGE, KZ_VERSION where nothing in it suits
+ * the target, KZ_NO_MEMORY. */
 kz_status parts_add(struct parts *parts, const char *name, const void *data, size_t size,
 	kz_error *err);
 

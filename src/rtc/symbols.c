@@ -94,7 +94,7 @@ static bool read_directive(struct directive *out, const char **at, bool *has_bod
 	}
 }
 
-/* `.version 9.0` and the like have no end of their own: go on to the next directive. */
+/* `.version 9.0` and the like have no mark at their end: go on to the next directive. */
 static bool skip_header(const char **at)
 {
 	static const char *const words[] = {".version", ".target", ".address_size", ".file"};

@@ -29,8 +29,8 @@ struct node {
 	size_t count;
 };
 
-/* A few characters of a mangled name can stand for any number of them in the text: a longer one is
- * cut, and of no use. */
+/* A few characters of a mangled name can stand for any number of them in the text.  A text that is
+ * too long is cut, and not used. */
 #define TYPE_TEXT_MAX 65536
 
 /* Append the type as C++ writes it: "const float *", "int (*)(float)". */
