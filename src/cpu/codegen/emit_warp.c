@@ -2,7 +2,7 @@
 
 /*
  * What the threads of a warp do together, and those of a block: of a collective, each puts down its
- * operands, and rt_warp.c makes the results when all have come (see emit_collect.c).  At a barrier
+ * operands, and rt_collect.c makes the results when all have come (see emit_collect.c).  At a barrier
  * of the block each waits.
  *
  * The forms without .sync, of PTX before 6.0, name no members: theirs are the threads that are

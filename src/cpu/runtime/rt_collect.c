@@ -1,15 +1,210 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of a CUDA warp meet.  Those who wait for each other have put down the same operation and
- * the same members; when all members have come, or will never come, their results are computed and
- * they may go on.
+ * Collectives: what the threads of a CUDA warp compute together.
+ *
+ * A thread that comes to a collective puts down its operation, its members and its operands in the
+ * exchange.  Threads with the same operation and the same members wait for each other.  When all
+ * members have come, or have exited, their results are computed and they go on.
+ *
+ * A thread that is not there has no value.  PTX leaves open what a shuffle from it gives; here it
+ * gives the value of the reader.
  */
 #include "base/common.h"
 
 #include "cpu/runtime/rt_collect.h"
+#include "cpu/runtime/rt_mma.h"
 
-/* The threads that wait with this one. */
-static uint32_t peers_of(const struct rt_exchange *x, uint32_t thread)
+#include <string.h>
+
+static bool collect_has(uint32_t set, uint32_t thread)
+{
+	return set >> thread & 1;
+}
+
+/* Give all threads of a set the same value. */
+static void collect_give(struct rt_exchange *x, uint32_t set, unsigned word, uint32_t value)
+{
+	for (uint32_t i = 0; i < RT_GROUP; i++) {
+		x->words[word][i] = collect_has(set, i) ? value : x->words[word][i];
+	}
+}
+
+static void collect_shuffle(struct rt_exchange *x, uint32_t set, uint32_t details)
+{
+	uint32_t values[RT_GROUP];
+	memcpy(values, x->words[0], sizeof(values));
+	for (uint32_t i = 0; i < RT_GROUP; i++) {
+		if (!collect_has(set, i)) {
+			continue;
+		}
+		bool in_range = false;
+		uint32_t from = collect_shfl_source((enum collect_shfl)details, i, x->words[1][i],
+			x->words[2][i], &in_range);
+		x->words[0][i] = values[from < RT_GROUP && collect_has(set, from) ? from : i];
+		x->words[1][i] = in_range;
+	}
+}
+
+/* The threads of a set whose word 0 is not zero. */
+static uint32_t ballot(const struct rt_exchange *x, uint32_t set)
+{
+	uint32_t bits = 0;
+	for (uint32_t i = 0; i < RT_GROUP; i++) {
+		bits |= (uint32_t)(collect_has(set, i) && x->words[0][i] != 0) << i;
+	}
+	return bits;
+}
+
+static void collect_vote(struct rt_exchange *x, uint32_t set, enum collect_vote kind)
+{
+	uint32_t bits = ballot(x, set);
+	bool all = bits == set;
+	bool any = bits != 0;
+	collect_give(x, set, 0, kind == VOTE_ALL ? all : kind == VOTE_ANY ? any : all || !any);
+}
+
+static void collect_match(struct rt_exchange *x, uint32_t set)
+{
+	uint32_t same[RT_GROUP] = {0};
+	for (uint32_t i = 0; i < RT_GROUP; i++) {
+		for (uint32_t j = 0; j < RT_GROUP && collect_has(set, i); j++) {
+			bool equal = collect_has(set, j) && x->words[0][i] == x->words[0][j]
+				&& x->words[1][i] == x->words[1][j];
+			same[i] |= (uint32_t)equal << j;
+		}
+	}
+	for (uint32_t i = 0; i < RT_GROUP; i++) {
+		if (collect_has(set, i)) {
+			x->words[0][i] = same[i];
+			x->words[1][i] = same[i] == set;
+		}
+	}
+}
+
+static bool is_nan(uint32_t bits)
+{
+	return (bits & 0x7fffffff) > 0x7f800000;
+}
+
+/* Order the bits of f32 as integers: -0 comes before +0. */
+static int32_t real_key(uint32_t bits)
+{
+	return bits >> 31 ? (int32_t)(bits ^ 0x7fffffff) : (int32_t)bits;
+}
+
+static uint32_t reduce_real(enum collect_redux op, uint32_t a, uint32_t b)
+{
+	bool keep_nan = op == REDUX_FMIN_NAN || op == REDUX_FMAX_NAN;
+	bool min = op == REDUX_FMIN || op == REDUX_FMIN_NAN;
+	if (is_nan(a) || is_nan(b)) {
+		return keep_nan || (is_nan(a) && is_nan(b)) ? 0x7fffffff : is_nan(a) ? b : a;
+	}
+	return (real_key(a) < real_key(b)) == min ? a : b;
+}
+
+static uint32_t reduce_two(enum collect_redux op, uint32_t a, uint32_t b)
+{
+	switch (op) {
+	case REDUX_ADD:
+		return a + b;
+	case REDUX_AND:
+		return a & b;
+	case REDUX_OR:
+		return a | b;
+	case REDUX_XOR:
+		return a ^ b;
+	case REDUX_UMIN:
+		return a < b ? a : b;
+	case REDUX_UMAX:
+		return a > b ? a : b;
+	case REDUX_SMIN:
+		return (int32_t)a < (int32_t)b ? a : b;
+	case REDUX_SMAX:
+		return (int32_t)a > (int32_t)b ? a : b;
+	default:
+		return reduce_real(op, a, b);
+	}
+}
+
+static void collect_reduce(struct rt_exchange *x, uint32_t set, uint32_t details)
+{
+	enum collect_redux op = (enum collect_redux)(details & (REDUX_ABS - 1u));
+	uint32_t sign = details & REDUX_ABS ? 0x7fffffff : UINT32_MAX;
+	uint32_t first = (uint32_t)__builtin_ctz(set);
+	uint32_t result = x->words[0][first] & sign;
+	for (uint32_t left = set & (set - 1); left != 0; left &= left - 1) {
+		result = reduce_two(op, result, x->words[0][__builtin_ctz(left)] & sign);
+	}
+	if (op >= REDUX_FMIN && is_nan(result)) {
+		result = 0x7fffffff;
+	}
+	collect_give(x, set, 0, result);
+}
+
+static void collect_elect(struct rt_exchange *x, uint32_t set)
+{
+	uint32_t leader = (uint32_t)__builtin_ctz(set);
+	collect_give(x, set, 0, leader);
+	collect_give(x, set, 1, 0);
+	x->words[1][leader] = 1;
+}
+
+/* Make the results of the threads in `set`. */
+static void collect_compute(struct rt_exchange *x, uint32_t what, uint32_t set)
+{
+	uint32_t details = what >> COLLECT_SHIFT;
+	enum collect op = (enum collect)(what & ((1u << COLLECT_SHIFT) - 1));
+	switch (op) {
+	case COLLECT_SYNC:
+		break;
+	case COLLECT_WHO:
+		collect_give(x, set, 0, set);
+		break;
+	case COLLECT_SHFL:
+		collect_shuffle(x, set, details);
+		break;
+	case COLLECT_BALLOT:
+		collect_give(x, set, 0, ballot(x, set));
+		break;
+	case COLLECT_VOTE:
+		collect_vote(x, set, (enum collect_vote)details);
+		break;
+	case COLLECT_MATCH:
+		collect_match(x, set);
+		break;
+	case COLLECT_REDUX:
+		collect_reduce(x, set, details);
+		break;
+	case COLLECT_ELECT:
+		collect_elect(x, set);
+		break;
+	case COLLECT_MMA:
+		mma_compute(x, details, set);
+		break;
+	case COLLECT_LOAD_A:
+	case COLLECT_LOAD_B:
+	case COLLECT_LOAD_C:
+		mma_load(x, details, (uint32_t)op - COLLECT_LOAD_A, set);
+		break;
+	case COLLECT_STORE_D:
+		mma_store(x, details, set);
+		break;
+	case COLLECT_LDMATRIX:
+		matrix_load(x, details, set);
+		break;
+	case COLLECT_STMATRIX:
+		matrix_store(x, details, set);
+		break;
+	default:
+		matrix_transpose(x, set);
+		break;
+	}
+}
+
+/* --- Threads that wait for each other --- */
+
+/* The threads that wait at the same operation with the same members as this one. */
+static uint32_t collect_peers_of(const struct rt_exchange *x, uint32_t thread)
 {
 	uint32_t peers = 0;
 	for (uint32_t left = x->here; left != 0; left &= left - 1) {
@@ -21,24 +216,23 @@ static uint32_t peers_of(const struct rt_exchange *x, uint32_t thread)
 	return peers;
 }
 
-static void collect_release(struct rt_exchange *x, struct rt_warp *warp, uint32_t what,
-	uint32_t set)
+static void collect_release(struct rt_exchange *x, uint32_t what, uint32_t set)
 {
-	collect_compute(x, warp, what & ~COLLECT_OPEN, set);
+	collect_compute(x, what & ~COLLECT_OPEN, set);
 	x->here &= ~set;
 	x->released |= set;
 }
 
-/* Release what is complete among the threads in `some`. */
-static void check(struct rt_exchange *x, struct rt_warp *warp, uint32_t some, uint32_t absent)
+/* Release the groups of threads among `some` whose members have all come. */
+static void collect_check(struct rt_exchange *x, uint32_t some, uint32_t absent)
 {
 	while (some != 0) {
 		uint32_t first = (uint32_t)__builtin_ctz(some);
-		uint32_t set = peers_of(x, first);
+		uint32_t set = collect_peers_of(x, first);
 		some &= ~set;
 		if (!(x->what[first] & COLLECT_OPEN)
 		    && (x->members[first] & ~(set | absent)) == 0) {
-			collect_release(x, warp, x->what[first], set);
+			collect_release(x, x->what[first], set);
 		}
 	}
 }
@@ -49,7 +243,7 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 	uint32_t shift = warp->first % RT_GROUP;
 	uint32_t mine = lanes << shift;
 	x->here |= mine;
-	check(x, warp, mine, x->absent | warp->exited << shift);
+	collect_check(x, mine, x->absent | warp->exited << shift);
 	if ((x->released & mine) != mine) {
 		return 0;
 	}
@@ -59,7 +253,7 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 
 void collect_recheck(struct rt_warp *warp)
 {
-	check(warp->exchange, warp, warp->exchange->here, warp->exchange->absent);
+	collect_check(warp->exchange, warp->exchange->here, warp->exchange->absent);
 }
 
 bool collect_release_open(struct rt_warp *warp)
@@ -68,7 +262,7 @@ bool collect_release_open(struct rt_warp *warp)
 	for (uint32_t left = x->here; left != 0; left &= left - 1) {
 		uint32_t first = (uint32_t)__builtin_ctz(left);
 		if (x->what[first] & COLLECT_OPEN) {
-			collect_release(x, warp, x->what[first], peers_of(x, first));
+			collect_release(x, x->what[first], collect_peers_of(x, first));
 			return true;
 		}
 	}

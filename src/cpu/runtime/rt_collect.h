@@ -3,9 +3,10 @@
 #define CPU_RUNTIME_RT_COLLECT_H
 
 /*
- * What the threads of a CUDA warp compute together, in C: see struct rt_exchange.  A thread's
- * `what` is an operation and, above COLLECT_SHIFT, details that only that operation knows.
- * Operands and results are words of the exchange, in order; of 64 bits, the lower half first.
+ * Collectives: what the threads of a CUDA warp compute together; see struct rt_exchange.  The
+ * `what` of a thread is an operation and, above COLLECT_SHIFT, details that only that operation
+ * knows.  Operands and results are words of the exchange, in order.  A value of 64 bits has its
+ * lower half first.
  */
 #include "cpu/runtime/rt.h"
 
@@ -30,13 +31,13 @@ enum collect {
 
 #define COLLECT_SHIFT 7
 
-/* Nobody knows who will come: `members` is the place in the program, and it is over when nobody else
- * of the warp can come. */
+/* The members are not known.  `members` is the place in the program, and the collective is over
+ * when no other thread of the warp can come. */
 #define COLLECT_OPEN (1u << 31)
 
 enum collect_shfl { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum collect_vote { VOTE_ALL, VOTE_ANY, VOTE_UNI };
-/* Of f32: _NAN if a NaN makes the result one, REDUX_ABS added for absolute values. */
+/* For f32: _NAN if a NaN makes the result one, and REDUX_ABS is added for absolute values. */
 enum collect_redux {
 	REDUX_ADD, REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_UMIN, REDUX_UMAX, REDUX_SMIN, REDUX_SMAX,
 	REDUX_FMIN, REDUX_FMAX, REDUX_FMIN_NAN, REDUX_FMAX_NAN, REDUX_ABS = 16
@@ -48,7 +49,7 @@ static inline uint32_t collect_what(enum collect op, uint32_t details)
 	return (uint32_t)op | details << COLLECT_SHIFT;
 }
 
-/* PTX ISA 9.7.9.6: the thread that `lane` reads from; in range or not. */
+/* PTX ISA 9.7.9.6: the thread that `lane` reads from, and whether it is in range. */
 static inline uint32_t collect_shfl_source(enum collect_shfl mode, uint32_t lane, uint32_t b,
 	uint32_t c, bool *in_range)
 {
@@ -80,11 +81,9 @@ static inline uint32_t collect_shfl_source(enum collect_shfl mode, uint32_t lane
 
 /* rt_calls.collect. */
 uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes);
-/* Threads have exited: release those who waited for nobody else. */
+/* Threads have exited: release the threads that waited for them alone. */
 void collect_recheck(struct rt_warp *warp);
-/* Release the threads of one COLLECT_OPEN, if there are any. */
+/* Release the threads of one COLLECT_OPEN.  False if there are none. */
 bool collect_release_open(struct rt_warp *warp);
-/* Make the results of the threads in `set`, who have all come. */
-void collect_compute(struct rt_exchange *x, struct rt_warp *warp, uint32_t what, uint32_t set);
 
 #endif
