@@ -5,14 +5,15 @@
 /*
  * What flatten.c and flat_*.c share: a kernel on its way to one list of instructions.
  *
- * A failure is kept, and building goes on with a spare element in place of each that could not be
- * had: so only loops, and what follows a pointer, need to look at f->failed.
+ * A failure is kept in f->failed.  Building goes on, with a spare element in place of each that
+ * could not be allocated.  So only loops, and code that follows a pointer, need to test f->failed.
  */
 #include "base/map.h"
 #include "cpu/ir/flatten.h"
 
-/* Functions whose address is taken, by how they are called: their sizes of results and parameters,
- * as in "4,(8,8,".  Their addresses are consecutive multiples of FLAT_STEP. */
+/* A kind: the functions whose address is taken and that are called in the same way.  Its key has
+ * the sizes of results and parameters, as in "4,(8,8,".  Addresses are consecutive multiples of
+ * FLAT_STEP. */
 #define FLAT_STEP 16
 
 struct flat_kind {
@@ -22,7 +23,7 @@ struct flat_kind {
 	struct flat_kind *next;
 };
 
-/* Where an argument or a result is: a register, a number, or a bracketed address in .local. */
+/* The place of an argument or a result: a register, a number, or a bracketed address in .local. */
 struct flat_place {
 	struct ptx_operand operand;
 	enum ptx_type type;        /* for a register: one of its size */
@@ -30,12 +31,13 @@ struct flat_place {
 };
 
 /*
- * How some functions are called.  The caller writes the arguments and the number of the place to
- * return to, and jumps; the callee writes the results and jumps back by that number.  Functions
- * that may be called through a register share the link of their kind, and a recursive one must not
- * have its parameters overwritten while it uses them: those move what they get, and their results,
- * from and to the places of the link (`is_exchange`).  For other functions these places are their
- * parameters.
+ * A calling convention.  The caller writes the arguments and the number of the place to return to,
+ * and jumps.  The callee writes the results, and jumps back by that number.
+ *
+ * For most functions the places of a link are their parameters.  Functions that may be called
+ * through a register share the link of their kind, and a call must not overwrite the parameters of
+ * a recursive function.  These functions copy their parameters and results from and to the places
+ * of the link (`is_exchange`).
  */
 struct flat_link {
 	bool is_exchange;
@@ -50,8 +52,8 @@ struct flat_link {
 /* The groups of a function's variables. */
 enum flat_group { FLAT_VARS, FLAT_PARAMS, FLAT_RETURNS, FLAT_GROUPS };
 
-/* A function within the kernel; or, with func NULL, the place where calls through a register to
- * functions of one kind meet. */
+/* A function within the kernel, a node of the call graph.  With func NULL, the node of all calls
+ * through a register to functions of one kind. */
 struct flat_body {
 	struct ptx_func *func;
 	struct flat_kind *kind;    /* NULL if no function is of it */
@@ -80,7 +82,7 @@ struct flat_body {
 	size_t reserve;            /* the instruction that takes its part of the stack */
 };
 
-/* A recursive function's part of the stack begins with its caller's `frame` and its `number`. */
+/* The frame of a recursive function begins with the caller's `frame` and its own `number`. */
 enum { FLAT_SAVED_FRAME = 0, FLAT_SAVED_NUMBER = 8, FLAT_SAVED_END = 16 };
 
 struct flat_list {
@@ -89,7 +91,7 @@ struct flat_list {
 	size_t cap;
 };
 
-/* A jump back, to be filled in when all places to return to are known. */
+/* A return, to be filled in when all places to return to are known. */
 struct flat_return {
 	size_t inst;
 	const struct flat_link *link;
@@ -132,7 +134,7 @@ struct flat {
 
 /* flat_inst.c: memory and lists, registers, labels */
 void flat_no_memory(struct flat *f);
-/* Cleared memory, of this work and of the module; NULL: f->failed. */
+/* Cleared memory, until flattening ends, and of the module.  NULL: f->failed. */
 void *flat_alloc(struct flat *f, size_t count, size_t size);
 void *flat_keep(struct flat *f, size_t count, size_t size);
 void *flat_add(struct flat *f, struct flat_list *list, size_t size); /* a cleared element */
@@ -156,7 +158,7 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func);
 void flat_find_bodies(struct flat *f);
 struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto);
 
-/* flat_frame.c: give every variable its place, and links theirs. */
+/* flat_frame.c: lay out variables and links. */
 void flat_lay_out(struct flat *f);
 struct flat_place flat_place(struct flat *f, const struct ptx_var *var);
 /* An operand of f->body, as one of the kernel. */
@@ -180,7 +182,7 @@ void flat_finish_returns(struct flat *f);
 
 /* flat_inst.c: single instructions, for f->body */
 bool flat_is_stack(const struct ptx_inst *inst); /* alloca and its like */
-/* Begin what a guarded instruction stands for; the label behind it comes behind that. */
+/* Begin the instructions that a guarded one becomes.  The caller puts the label behind them. */
 size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst);
 struct ptx_operand flat_reg_operand(unsigned reg);
 struct ptx_operand flat_int_operand(int64_t value);
@@ -190,7 +192,7 @@ struct ptx_inst *flat_inst(struct flat *f, enum ptx_op op, enum ptx_type type,
 void flat_mov(struct flat *f, enum ptx_type type, unsigned to, struct ptx_operand from);
 struct ptx_inst *flat_bra(struct flat *f, size_t label);
 void flat_set(struct ptx_inst *inst, enum ptx_mod mod);
-/* The end of the launch; always, or unless a u32 register is not 0. */
+/* End the launch: always, or if a u32 register is 0. */
 void flat_fail(struct flat *f, int code);
 void flat_stop_unless(struct flat *f, struct ptx_operand ok);
 void flat_move(struct flat *f, const struct flat_place *to, const struct flat_place *from);

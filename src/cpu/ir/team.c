@@ -13,8 +13,8 @@
  * that depends on the position of the block, too, is mostly a test for the end of an array, which
  * few blocks reach.
  *
- * It loses in a loop that carries many values from one iteration to the next, too.  The team carries
- * those of all its warps, and they do not fit into registers.
+ * It loses in a loop that carries many values from one iteration to the next, too.  The team
+ * carries those of all its warps, and they do not fit into registers.
  */
 #include "base/common.h"
 

@@ -2,7 +2,7 @@
 #ifndef CPU_IR_TEAM_H
 #define CPU_IR_TEAM_H
 
-/* Whether the warps of a block can run as a team, in step; see team.c. */
+/* Whether the warps of a block can run as a team, interleaved in one call; see team.c. */
 #include "cpu/ptx/ptx.h"
 
 enum { TEAM_MOST = 8 };

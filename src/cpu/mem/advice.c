@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part is split where advice begins or ends, and never joined again: programs advise the same few
- * ranges over and over.
+ * Advice about parts of an allocation.  A part is split where advice begins or ends.  Parts are
+ * never joined again, for programs advise the same few ranges over and over.
  */
 #include "base/common.h"
 
@@ -21,7 +21,7 @@ static struct advice_part *advice_add(struct advice_part *next, uint64_t start)
 	return part;
 }
 
-/* Make a part start there. */
+/* Make a part start at an address. */
 static bool split(struct advice_part *list, uint64_t at)
 {
 	while (list->next && list->next->start <= at) {

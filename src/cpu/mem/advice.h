@@ -3,12 +3,13 @@
 #define CPU_MEM_ADVICE_H
 
 /*
- * What programs say about managed memory, page by page; nothing depends on it.  An allocation has a
- * list of parts without gaps, sorted; memory.c keeps it and calls this with its lock held.
+ * Advice about managed memory, page by page.  Nothing depends on it.  An allocation has a sorted
+ * list of parts without gaps.  memory.c keeps the list, and calls these functions with its lock
+ * held.
  */
 #include "base/common.h"
 
-/* A place as a CUmemLocation names it. */
+/* A location, as in CUmemLocation. */
 struct memory_place {
 	int type;              /* CUmemLocationType; 0: nowhere in particular */
 	int id;                /* of the device, or of the host's NUMA node */
@@ -22,7 +23,7 @@ struct memory_advice {
 	struct memory_place prefetched;
 };
 
-/* Which of these changes, and to what. */
+/* The advice that changes, and its new value. */
 struct advice_change {
 	enum { ADVICE_READ_MOSTLY, ADVICE_BY_DEVICE, ADVICE_BY_HOST, ADVICE_PREFERRED,
 		ADVICE_PREFETCHED } what;
@@ -36,10 +37,10 @@ struct advice_part {
 	struct memory_advice advice;
 };
 
-/* Change what is said of the pages that hold [start, end); false when memory runs out. */
+/* Change the advice about the pages that hold [start, end).  False when memory runs out. */
 bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 	const struct advice_change *change);
-/* What is said of all pages of [start, end) alike. */
+/* Get the advice that all pages of [start, end) have in common. */
 struct memory_advice advice_of(const struct advice_part *list, uint64_t start, uint64_t end);
 void advice_free(struct advice_part *list); /* NULL is fine */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The size of the device's memory.  In a container the physical memory is not what a process may
- * use: its control group has the last word, or one that holds that group, or a limit of addresses
- * (ulimit -v), of which the rest of the process needs some, too.
+ * The size of the device's memory.  In a container a process may not use all physical memory.  The
+ * limit may be that of its control group, of a group above it, or of its address space (ulimit -v),
+ * of which the rest of the process needs a part.
  */
 #include "base/common.h"
 

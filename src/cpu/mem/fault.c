@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hardware faults of compiled code.  The handlers ask one thread-local pointer: while it is set
- * this thread runs a kernel, and the fault is ours; else the handler that was there before gets
- * it, or the default action.  The pointer is in static TLS, because anything else could call
- * malloc from within the handler.  The handler puts the signal mask back before it jumps, so that
- * sigsetjmp need not save one, which would cost a system call per launch.
+ * Hardware faults of compiled code.  The handlers look at one thread-local pointer.  While it is
+ * set the thread runs a kernel, and the fault is ours.  Otherwise the handler of before gets the
+ * fault, or the default action happens.
  *
- * Somebody may install a handler above ours that passes faults on to us, and still do so after we
- * have removed ours and put it on top again.  Then there are two to pass on to: the one above, and
- * when it comes back to us, the one below.
+ * The pointer is in static TLS, because any other model could call malloc inside the handler.  The
+ * handler restores the signal mask before it jumps, so that sigsetjmp need not save it, which would
+ * take a system call in each launch.
+ *
+ * Another library may install a handler above ours that passes faults on to us, and may go on doing
+ * so after we have removed our handler and installed it again on top.  Then there are two handlers
+ * to pass faults on to: the one above, and, when it comes back to us, the one below.
  */
 #include "base/common.h"
 
@@ -25,19 +27,19 @@
 #define FAULTS 4
 
 static const int fault_signals[FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-static sigset_t fault_set; /* the same, from fault_install on */
+static sigset_t fault_set; /* the same, valid after fault_install */
 
 static struct chain {
 	struct sigaction below;
 	struct sigaction above;
 	bool has_above;
-	bool is_buried;   /* removed, but somebody may still pass on to us */
+	bool is_buried;   /* removed, but another handler may still pass faults on to us */
 } chains[FAULTS];
 
 static _Thread_local struct fault_catch *volatile armed;
 static _Thread_local volatile int held;
 static _Thread_local volatile bool passing;
-static _Thread_local bool is_open; /* none of the signals is blocked, and nobody else's code runs */
+static _Thread_local bool is_open; /* no signal is blocked, and only our code runs */
 
 static void pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
 {
@@ -57,7 +59,7 @@ static void pass_on(const struct sigaction *old, int number, siginfo_t *info, vo
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	struct fault_catch *target = armed;
-	// si_code is positive for what the hardware found, not for what kill() sends.
+	// si_code is positive for faults of the hardware, but not for signals of kill().
 	if (number == SIGSEGV && info->si_code > 0
 	    && share_may_retry((uintptr_t)info->si_addr)) {
 		return;
@@ -66,7 +68,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		armed = NULL;
 		target->signal = number;
 		target->address = (uintptr_t)info->si_addr;
-		// x86 does not tell the address if it is not a canonical one.
+		// x86 does not report an address that is not canonical.
 		target->has_address = (number == SIGSEGV || number == SIGBUS)
 			&& info->si_code != SI_KERNEL;
 		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
@@ -174,7 +176,7 @@ void fault_arm(struct fault_catch *target)
 void fault_disarm(struct fault_catch *target)
 {
 	int state = ARMED;
-	// Whoever interrupts needs the thread to exist for a moment.
+	// The thread must exist until fault_interrupt has sent its signal.
 	while (!atomic_compare_exchange_weak(&target->state, &state, IDLE) && state != IDLE) {
 		state = ARMED;
 	}
@@ -240,7 +242,7 @@ void fault_interrupt(struct fault_catch *target)
 	if (catches_interrupts()
 	    && atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)) {
 		pthread_kill(target->thread, FAULT_INTERRUPT);
-		// Not before it has come: the handler looks at the state.
+		// Only when the signal has come, for the handler looks at the state.
 		for (int i = 0; i < 1000 && atomic_load(&target->state) == INTERRUPTING; i++) {
 			sched_yield();
 		}

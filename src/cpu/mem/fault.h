@@ -13,7 +13,7 @@
  *	}
  *	fault_disarm(&catch);
  *
- * Faults of threads that are not armed go to whoever handled them before.
+ * Faults of threads that are not armed go to the handler of before.
  */
 #include "base/common.h"
 
@@ -22,7 +22,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* The signal of fault_interrupt: one that by default is ignored, so that a late one does no harm. */
+/* The signal of fault_interrupt.  By default it is ignored, so that a late one does no harm. */
 #define FAULT_INTERRUPT SIGURG
 
 struct fault_catch {
@@ -35,24 +35,23 @@ struct fault_catch {
 	bool has_address;
 };
 
-/* Install the handlers, and take them away again if they are still the current ones. */
+/* Install the handlers, and remove them if they are still the current ones. */
 bool fault_install(void);
 void fault_remove(void);
 
-/* This thread only.  A fault whose signal is blocked ends the process.  True if one of them was
- * blocked: then the mask in *old is to be put back. */
+/* A fault whose signal is blocked ends the process, so unblock the signals of this thread.  True if
+ * one was blocked: restore the mask in *old later. */
 bool fault_unblock(sigset_t *old);
-/* Whether fault_unblock has nothing to do on this thread, which asks the system each time: nothing
- * is blocked, and until this is called again no code but ours runs on it.  What was. */
+/* Say whether fault_unblock, which makes a system call, can be left out on this thread: no signal
+ * is blocked, and until this is called again only our code runs here.  Returns the old value. */
 bool fault_stay_open(bool open);
 void fault_arm(struct fault_catch *target);
 void fault_disarm(struct fault_catch *target);
 
-/* Make the thread that has armed a target jump to it, if it has and is in compiled code.  From any
- * other thread. */
+/* Make another thread jump to its target, if it has armed the target and runs compiled code. */
 void fault_interrupt(struct fault_catch *target);
-/* Around C code that compiled code calls and that must not be left in the middle: it has a lock, or
- * calls what may have one. */
+/* Around C code that compiled code calls and that an interrupt must not leave in the middle,
+ * because it holds a lock or calls a function that may hold one. */
 void fault_hold(void);
 void fault_release(void);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device's memory.  A range of several times the physical memory is reserved without access; an
- * allocation gets pages of its own in it, and at least one page between it and the next stays
- * without access.  It is put at the end of its pages, so that running over its end traps at once.
+ * The allocator of the device's memory.  It reserves a range of addresses that is several times the
+ * physical memory, without access.  An allocation has pages of its own, and at least one page
+ * without access lies between two allocations.  It lies at the end of its pages, so that the first
+ * access beyond its end traps.
  *
- * Sizes are rounded up to 256 for that, as addresses are multiples of it.  With KUDZU_CPU_GUARD they
- * are not: an allocation ends exactly where its pages end, or starts where they start, aligned as
- * its size allows, so that the very first byte beside it traps.
+ * Addresses are multiples of 256, so sizes are rounded up to 256.  With KUDZU_CPU_GUARD they are
+ * not: an allocation ends exactly where its pages end, or begins where they begin, and is aligned
+ * as its size allows.  Then the first byte beside it traps.
  *
- * The ranges are one array sorted by address, allocations and reservations alike; what is mapped in
- * a reservation is a list of its own (memory_map.c).  New ones are looked for from where the last
- * one ended, so that an address is not used again soon and a stale pointer traps, too.  A freed
- * range stays in the array, marked dead, until half of it is dead: freeing moves nothing.
+ * One sorted array holds all ranges, allocations and reservations.  The mappings in a reservation
+ * are a list (memory_map.c).  The search for room begins where the last range ended, so that
+ * addresses are not used again soon and stale pointers trap.  A freed range stays in the array,
+ * marked as dead, until half of the array is dead: freeing moves nothing.
  *
- * An allocation is private memory until another process is to have it, too; then it is moved into a
- * file (share.c).  What comes from other processes, and memory of pools that are shared, is mapped
- * from a file from the start.
+ * An allocation is private memory.  When another process is to have it, it is moved into a file
+ * (share.c).  Memory from other processes, and memory of shared pools, is in a file from the start.
  *
- * Linux allows a process about 65000 mappings, which makes 32000 live allocations; beyond that the
- * answer is "out of memory".
+ * Linux allows a process about 65000 mappings, which are 32000 live allocations.  More are out of
+ * memory.
  */
 #include "base/common.h"
 
@@ -46,13 +46,13 @@ struct memory {
 	uint64_t base;
 	uint64_t end;
 	size_t page;
-	uint64_t cursor;          /* where to look for room */
+	uint64_t cursor;          /* where the search for room begins */
 	struct memory_range *ranges;
 	size_t count;
 	size_t cap;
 	size_t dead;
 	uint64_t last_id;
-	bool keeps_dead;          /* so that a stale address can be told from a wild one */
+	bool keeps_dead;          /* to tell a stale address from a wild one */
 	struct memory_use use;
 };
 
@@ -61,13 +61,13 @@ size_t memory_span(const struct memory *memory, size_t size)
 	return round_up(round_up(size, ALIGNMENT), memory->page);
 }
 
-/* Whether it is another process's, which has it on its account. */
+/* Whether the memory belongs to another process, which accounts for it. */
 static bool is_foreign(const struct memory_range *range)
 {
 	return range->share && range->share->kind == SHARE_FOREIGN;
 }
 
-/* The pages of a range: [pages_start, pages_end), and one without access behind them. */
+/* The pages of a range: [pages_start, pages_end), followed by a page without access. */
 static uint64_t pages_start(const struct memory *memory, const struct memory_range *range)
 {
 	return range->address & ~(uint64_t)(memory->page - 1);
@@ -125,7 +125,7 @@ static size_t range_above(const struct memory *memory, uint64_t address)
 	return low;
 }
 
-/* The live range that holds an address, reserved or more; NULL if there is none. */
+/* The live range, reserved or allocated, that holds an address; NULL if there is none. */
 static struct memory_range *area_at(const struct memory *memory, uint64_t address)
 {
 	size_t above = range_above(memory, address);
@@ -164,7 +164,7 @@ static void drop_dead(struct memory *memory)
 static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size, size_t *at)
 {
 	size_t need = size + memory->page;
-	// What is before the first page is not ours, and may well be accessible.
+	// Memory before the first page is not ours, and may be accessible.
 	low = low > memory->base ? low : memory->base + memory->page;
 	size_t i = range_above(memory, low);
 	if (i > 0) {
@@ -210,7 +210,7 @@ static bool reserve_slot(struct memory *memory)
 	return true;
 }
 
-/* Put a range at an address, at an index that find_room has found. */
+/* Insert a range at an address and an index that find_room has found. */
 static struct memory_range *insert_range(struct memory *memory, size_t at,
 	const struct memory_range *wish, uint64_t address)
 {
@@ -225,8 +225,8 @@ static struct memory_range *insert_range(struct memory *memory, size_t at,
 	return range;
 }
 
-/* Make pages accessible: those of a file, or new ones.  Large ones, if the system has them, save a
- * quarter of the time that a pass over a large array takes; without them it works as well. */
+/* Make pages accessible: those of a file, or new ones.  Huge pages, if the system has them, make
+ * passes over large arrays faster. */
 static bool open_pages(uint64_t start, size_t size, const struct share *share)
 {
 	void *pages = (void *)(uintptr_t)start;
@@ -244,15 +244,17 @@ static bool has_room(const struct memory_pool *pool, size_t size)
 		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
 }
 
-/* The power of two that divides both its size and a page: elements of any type are then aligned. */
+/* The largest power of two that divides both the size and a page.  Elements of any type are
+ * aligned. */
 static size_t natural_alignment(size_t size)
 {
 	size_t align = size & -size;
 	return align < ALIGNMENT ? align : ALIGNMENT;
 }
 
-/* Where in its pages an allocation goes.  The guard is read each time: a program may have one array
- * guarded at its end and the next at its start.  What is shared lies as another process expects. */
+/* The address of an allocation within its pages.  The setting is read each time, for a program may
+ * guard one array at its end and the next one at its start.  A shared allocation lies where the
+ * other process expects it. */
 static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory_range *wish)
 {
 	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
@@ -298,7 +300,8 @@ uint64_t memory_alloc(struct memory *memory, const struct memory_range *wish)
 	return address;
 }
 
-/* A new mapping, rather than mprotect, gives the pages back and merges with its neighbours. */
+/* A new mapping gives the pages back and merges with its neighbours, which mprotect would not
+ * do. */
 static void clear_pages(uint64_t start, size_t size)
 {
 	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
@@ -308,7 +311,7 @@ static void clear_pages(uint64_t start, size_t size)
 	}
 }
 
-/* Give back what a range has beside its pages. */
+/* Free what a range owns besides its pages. */
 static void end_range(const struct memory *memory, struct memory_range *range)
 {
 	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
@@ -512,7 +515,7 @@ struct memory_use memory_usage(struct memory *memory)
 	return use;
 }
 
-/* --- Addresses and memory apart --- */
+/* --- Virtual memory management: reserved addresses and mappings --- */
 
 static uint64_t reserve_locked(struct memory *memory, size_t size, size_t align, uint64_t hint)
 {
@@ -523,7 +526,7 @@ static uint64_t reserve_locked(struct memory *memory, size_t size, size_t align,
 	    || padded > memory->end - memory->base) {
 		return 0;
 	}
-	// The addresses of the hint may be those of what was freed just now.
+	// The addresses of the hint may have been freed just now.
 	drop_dead(memory);
 	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
 		&& find_room(memory, hint, size, &at) == hint ? hint : 0;
@@ -651,7 +654,8 @@ static struct share *move_to_file(const struct memory *memory, const struct memo
 	return NULL;
 }
 
-/* Whether it lies in its pages where others look for it: a guard may have moved it. */
+/* Whether the allocation lies in its pages where another process expects it, and no guard has moved
+ * it. */
 static bool lies_as_shared(const struct memory *memory, const struct memory_range *range)
 {
 	size_t align = range->align > ALIGNMENT ? range->align : ALIGNMENT;
@@ -706,7 +710,7 @@ bool memory_close(struct memory *memory, const void *owner, uint64_t address)
 	return found;
 }
 
-/* The range that an address has most likely missed: the one before it if there is one near. */
+/* The range that a wild access most likely missed: the one before the address if it is near. */
 static void describe_locked(const struct memory *memory, uint64_t address, char *text, size_t size)
 {
 	const uint64_t near = 1 << 20;

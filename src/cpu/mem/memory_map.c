@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings in a reserved range.  Host and device see the same addresses, so that there is one
- * protection of the pages: what either of them may do, both can.
+ * Mappings in a reserved range.  Host and device see the same addresses, so a page has one
+ * protection: what one of them may do, the other one can do, too.
  */
 #include "base/common.h"
 

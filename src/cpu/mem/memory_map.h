@@ -3,8 +3,8 @@
 #define CPU_MEM_MEMORY_MAP_H
 
 /*
- * What is mapped in one reserved range of addresses: parts of files, as a list sorted by address.
- * memory.c keeps the reserved ranges and calls this with its lock held.
+ * The mappings in one reserved range of addresses: parts of files, as a list sorted by address.
+ * memory.c keeps the reserved ranges, and calls these functions with its lock held.
  */
 #include "cpu/mem/memory.h"
 
@@ -13,20 +13,20 @@ struct mapping {
 	struct mapping *next;
 };
 
-/* The one that holds an address, NULL if there is none. */
+/* The mapping that holds an address, NULL if there is none. */
 struct mapping *mapping_at(struct mapping *list, uint64_t address);
 bool mapping_overlaps(const struct mapping *list, uint64_t address, size_t size);
-/* Whether a range is that of whole mappings, side by side. */
+/* Whether a range is one of whole, adjacent mappings. */
 bool mapping_are_whole(const struct mapping *list, uint64_t address, size_t size);
 /* Whether the device may read, or write, all of a range. */
 bool mapping_allows(const struct mapping *list, uint64_t address, size_t size, bool for_writing);
 
-/* Map, without access; false when memory runs out.  The range is free. */
+/* Map at a free range, without access.  False when memory runs out. */
 bool mapping_add(struct mapping **list, const struct memory_range *range, int file,
 	uint64_t offset);
-/* Take whole mappings out of the list. */
+/* Remove whole mappings from the list. */
 struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t size);
-/* Of whole mappings; false when memory runs out. */
+/* Change the access of whole mappings.  False when memory runs out. */
 bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
 	struct memory_access access);
 

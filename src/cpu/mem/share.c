@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are shared.  They are memfds: memory without a name, which is there as long as somebody
- * has it open or mapped, so that nothing is left behind when processes are killed, and whoever has
- * mapped it keeps it when the process that made it has gone.  They cannot shrink, so that a mapping
- * never loses its end.  Another process of the same user opens one as /proc/PROCESS/fd/NUMBER.
+ * Files that processes share.  A file is a memfd, which exists as long as a process has it open or
+ * mapped.  So nothing is left behind when processes are killed, and a mapping outlives the process
+ * that made the file.  A file cannot shrink, so a mapping never loses its end.  Another process of
+ * the same user opens it as /proc/PROCESS/fd/NUMBER.
  *
- * Memory is moved into a file in place.  Its pages become read-only, are copied, and the copy is
- * mapped over them.  Whoever writes meanwhile, be it a kernel or a copy, faults, and the handler
- * lets it try again until the new pages are there.  So nothing waits for kernels to end, and no
- * write is lost.
+ * Memory is moved into a file in place: its pages become read-only and are copied, and the copy is
+ * mapped over them.  A kernel or a copy that writes meanwhile faults, and the handler lets it try
+ * again until the new pages are there.  So no move waits for kernels to end, and no write is lost.
  */
 #include "base/common.h"
 
@@ -108,7 +107,7 @@ void share_end(struct share *share, size_t size)
 	if (share && share->kind == SHARE_EXPORTED) {
 		close(share->file);
 	} else if (share && share->kind == SHARE_POOL) {
-		// The signature behind it goes, too.  That this fails is unheard of, and a waste.
+		// The signature behind it goes, too.  A failure would only waste memory.
 		(void)fallocate(share->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)share->offset, (off_t)(size + PAGE));
 	}
@@ -117,7 +116,7 @@ void share_end(struct share *share, size_t size)
 
 /* --- Moving --- */
 
-/* Written by the thread that moves, read by handlers. */
+/* The thread that moves memory writes these; the handlers read them. */
 static struct {
 	atomic_ullong start;
 	atomic_ullong end;        /* 0: nothing moves */
@@ -150,7 +149,7 @@ bool share_move(uint64_t start, size_t size, int file)
 				(off_t)done) != MAP_FAILED;
 	}
 	if (!ok) {
-		// Some of it may be the file's already, which makes no difference to this process.
+		// Some pages may be of the file already, which makes no difference to this process.
 		mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE);
 	}
 	atomic_fetch_add(&moving.count, 1);
@@ -158,8 +157,8 @@ bool share_move(uint64_t start, size_t size, int file)
 	return ok;
 }
 
-/* A fault is looked at later than it happens: the pages may have been moved in between.  So each
- * thread tries again once after each move, whatever the fault. */
+/* The pages may have been moved between a fault and its handler.  So each thread tries again once
+ * after each move, whatever the fault was. */
 bool share_may_retry(uint64_t address)
 {
 	uint64_t end = atomic_load(&moving.end);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The range is cut into blocks of whole units.  The first unit of a block knows its length and
- * whether it is in use; the last unit of a free one knows its length, too, so that a block finds a
- * free neighbour on either side and they become one.  Free blocks are in lists by the power of two
- * of their length.
+ * A heap with free lists by size class and boundary tags.
+ *
+ * The range is cut into blocks of whole units.  The first unit of a block knows the length of the
+ * block and whether it is in use.  The last unit of a free block knows the length, too, so that a
+ * block that becomes free finds free neighbours on both sides and merges with them.  A size class
+ * is a power of two of units.
  */
 #include "base/common.h"
 
@@ -18,7 +20,7 @@ enum { BINS = 32, TRIES = 8 };
 
 #define NONE UINT32_MAX
 
-/* What is known of a unit. */
+/* The bookkeeping of one unit. */
 struct unit {
 	uint32_t length;  /* of the block that begins here, 0: none does; also at its end if free */
 	uint32_t next;    /* free blocks: the neighbours in the list */
@@ -51,7 +53,7 @@ static void insert(struct heap *heap, uint32_t at, uint32_t length)
 	*head = at;
 }
 
-/* Take a free block out of its list; afterwards no block begins or ends there. */
+/* Remove a free block from its list.  Afterwards no block begins or ends there. */
 static void heap_take(struct heap *heap, uint32_t at)
 {
 	struct unit *unit = &heap->units[at];
@@ -68,8 +70,8 @@ static void heap_take(struct heap *heap, uint32_t at)
 	unit->length = 0;
 }
 
-/* A free block of at least this length: one of the first of its own list, else any of a longer
- * list, else any that is long enough. */
+/* Find a free block of at least this length: one of the first in the list of its size class, else
+ * the first of a larger class, else any block that is long enough. */
 static uint32_t heap_find(const struct heap *heap, uint32_t length)
 {
 	unsigned bin = bin_of(length);
@@ -152,8 +154,8 @@ static bool free_units(struct heap *heap, uint32_t at)
 		heap_take(heap, end);
 		end += length;
 	}
-	/* The unit before is the end of a free block, or belongs to a used one: then it is 0, but
-	 * for a used block of one unit. */
+	/* The unit before is the last one of a free block, or belongs to a block in use.  Then its
+	 * length is 0, unless that block has one unit. */
 	if (at > 0 && units[at - 1].length > 0 && !units[at - 1].is_used) {
 		at -= units[at - 1].length;
 		heap_take(heap, at);
@@ -162,7 +164,7 @@ static bool free_units(struct heap *heap, uint32_t at)
 	return true;
 }
 
-/* A kernel that is stopped must not leave with the lock. */
+/* A kernel that is interrupted must not jump away while it holds the lock. */
 static void lock(struct heap *heap)
 {
 	fault_hold();

@@ -3,8 +3,8 @@
 #define CPU_RUNTIME_HEAP_H
 
 /*
- * What malloc and free of kernels work on: a fixed range of device memory.  What is in use is kept
- * outside of it, so that no kernel can damage it.  Any thread.
+ * The heap of kernels, for their malloc and free: a fixed range of device memory.  The bookkeeping
+ * lies outside of the range, so that no kernel can damage it.  Any thread may call.
  */
 #include "base/common.h"
 
@@ -16,7 +16,7 @@ struct heap;
 struct heap *heap_create(uint64_t base, size_t size);
 void heap_release(struct heap *heap); /* NULL is fine; the range is somebody else's */
 
-/* The address, a multiple of HEAP_ALIGN; 0 if there is no such room, and for 0 bytes. */
+/* The address, a multiple of HEAP_ALIGN.  0 if no free block is large enough, and for 0 bytes. */
 uint64_t heap_alloc(struct heap *heap, uint64_t size);
 /* False if no allocation begins at the address. */
 bool heap_free(struct heap *heap, uint64_t address);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * printf of kernels.  Each conversion is handed to the host's snprintf in a form in which width and
- * precision are arguments and integers are long long.  A conversion that printf does not have comes
- * out as it stands in the format, and takes no argument.
+ * printf of kernels.  The host's snprintf does each conversion, in a form in which width and
+ * precision are arguments and integers are long long.  A conversion that printf does not have is
+ * printed as it stands in the format, and takes no argument.
  *
- * The format and the strings are the kernel's memory, which may not exist.  The fault that reading
- * it causes leaves by a jump: so everything is read, and its length known, before memory is taken
- * for a text that is too long for the stack.
+ * The format and the strings are memory of the kernel, which may not exist.  A fault leaves by a
+ * jump, so everything is read, and its length known, before memory is allocated for a text that is
+ * too long for the stack.
  */
 #include "base/common.h"
 
@@ -25,13 +25,13 @@ struct text {
 	bool failed;
 };
 
-/* The arguments that are left. */
+/* The arguments that have not been printed yet. */
 struct args {
 	const uint8_t *next;
 	int count;     /* taken so far */
 };
 
-/* One %... of a format. */
+/* One conversion of a format. */
 struct conversion {
 	char flags[8];
 	int width;
@@ -65,7 +65,7 @@ static int take_int(struct args *args)
 	return value;
 }
 
-/* Digits, or the next argument for a star; *found if there are any. */
+/* Read digits, or the next argument for a star.  *found says whether there are any. */
 static int print_read_number(const char **format, struct args *args, bool *found)
 {
 	const char *p = *format;
@@ -99,7 +99,7 @@ static void read_size(struct conversion *c, const char **format)
 	}
 }
 
-/* Behind the %; false if it is no conversion. */
+/* Read a conversion behind its %.  False if it is none. */
 static bool read_conversion(struct conversion *c, const char **format, struct args *args)
 {
 	size_t flags = 0;
@@ -142,7 +142,7 @@ static unsigned long long take_unsigned(struct args *args, size_t size)
 	return size == 8 ? value : value & ((1ull << 8 * size) - 1);
 }
 
-/* What snprintf makes of one value. */
+/* Print one value with snprintf. */
 static void convert(struct text *text, const struct conversion *c, struct args *args)
 {
 	char spec[24];
@@ -171,7 +171,7 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 	text->len += len > 0 ? (size_t)len : 0;
 }
 
-/* The number of arguments. */
+/* Print everything; the number of arguments. */
 static int format_text(struct text *text, const char *format, const uint8_t *first)
 {
 	struct args args = {first, 0};
@@ -195,7 +195,7 @@ static int format_text(struct text *text, const char *format, const uint8_t *fir
 	return args.count;
 }
 
-/* The text again, in memory if it was too long; and out with it. */
+/* Print the text once more into memory if the stack was too small for it, and write it. */
 static bool print_write_text(FILE *out, struct text text, const char *format, const uint8_t *args)
 {
 	char *memory = NULL;
@@ -222,7 +222,7 @@ int print_device(FILE *out, const char *format, const uint8_t *args)
 	if (!format) {
 		return -1;
 	}
-	fault_hold(); // snprintf may have malloc's lock
+	fault_hold(); // snprintf may hold the lock of malloc
 	int count = format_text(&text, format, args);
 	bool ok = print_write_text(out, text, format, args);
 	fault_release();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The table of C functions that compiled kernels call, which every launch points to, and those of
- * them that are nobody else's: the clock, copies of bytes, accesses lane by lane, and arithmetic.
+ * The table of C functions that compiled kernels call, and the functions that have no file of their
+ * own: the clock, copies of bytes, accesses lane by lane, and arithmetic.
  *
  * f64 arithmetic with directed rounding changes the rounding mode of the processor for one
- * operation.  The operands are volatile, so that the compiler neither computes the result before
- * nor after.
+ * operation.  The operands are volatile, so that the compiler does not move the operation across
+ * that change.
  */
 #include "base/common.h"
 
@@ -66,7 +66,8 @@ static double rt_round_f64(struct rt_warp *warp, uint32_t op, uint32_t round, do
 	return result;
 }
 
-/* From the first byte to the last, in pieces that no guard lets pass: sizes are the kernel's. */
+/* Copy from the first byte to the last in pieces no larger than a guard, for the kernel chooses the
+ * sizes. */
 static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t size, uint32_t read)
 {
 	enum { PIECE = 4096 };
@@ -83,7 +84,7 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 	}
 }
 
-/* Accesses of kernels, which order them in ways that the thread sanitizer cannot see. */
+/* Accesses of kernels.  The thread sanitizer cannot see how kernels order them. */
 #define OF_KERNELS __attribute__((no_sanitize("thread")))
 
 OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lane,
@@ -97,8 +98,8 @@ OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_l
 	}
 }
 
-/* Inlined with a constant size, so that an element is one access, and with constants for what is
- * most frequent. */
+/* Inlined with a constant size, so that an element is one access, and with constants for the most
+ * frequent cases. */
 OF_KERNELS static always_inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, uint32_t count, bool store)
 {
@@ -145,8 +146,8 @@ OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arra
 	warp->lane = RT_GROUP; /* no lane has done what follows by itself */
 }
 
-/* Byte `offset` of a lane's memory.  Behind the end of it lies what its offset would be if it was in
- * one piece: mostly nothing. */
+/* Byte `offset` of the interleaved memory of a lane.  An offset beyond its end is taken as one of
+ * memory in one piece, where mostly nothing lies. */
 static uint8_t *local_byte(const struct rt_warp *warp, uint32_t lane, uint64_t offset)
 {
 	uint64_t stride = warp->local_stride;
@@ -155,7 +156,7 @@ static uint8_t *local_byte(const struct rt_warp *warp, uint32_t lane, uint64_t o
 		: warp->local + lane * stride + offset;
 }
 
-/* Some bytes, wherever they are. */
+/* Bytes that need not be aligned. */
 static void move_bytes(struct rt_warp *warp, uint32_t lane, uint64_t offset, uint8_t *value,
 	size_t size, bool store)
 {
@@ -166,7 +167,7 @@ static void move_bytes(struct rt_warp *warp, uint32_t lane, uint64_t offset, uin
 	}
 }
 
-/* Elements of up to a word that are where they should be are one access. */
+/* An aligned element of up to a word is one access. */
 static always_inline void move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	size_t size, uint32_t count, bool store)
 {

@@ -3,20 +3,21 @@
 #define CPU_RUNTIME_RT_H
 
 /*
- * What compiled kernels and the C code around them agree on.  One warp of W lanes is a coroutine:
+ * The interface between compiled kernels and the C code around them.  A warp of W lanes is a
+ * coroutine:
  *
  *	next = kernel(warp, frame, resume)
  *
- * starts at resume 0 and returns RT_DONE when every lane has exited; else the number to resume at,
- * with the reason in warp->yield.  That number is RT_SWEEP when the lanes are at different places:
- * then the reason is that of the lanes in warp->lanes, others may go on, and before it is resumed
- * warp->ready says which.  With any other number all lanes are at one place and go on together.
- * All warps of a block may run in one call, as a team, if the first one's `end` says so.  RT_APART
- * says that the warps of one have to go on by themselves, each with RT_SWEEP.
+ * It starts with resume 0.  It returns RT_DONE when every lane has exited, else the number to
+ * resume at, with the reason in warp->yield.  RT_SWEEP says that the lanes have diverged: the
+ * reason is that of the lanes in warp->lanes, and before the next call warp->ready says which lanes
+ * may go on.  With any other number all lanes are at one place and go on together.
  *
- * Between two calls everything that must survive lies in `frame`.  Compiled code reaches the world
- * only through struct rt_warp: no symbol, no address is burned in, so that its object code can be
- * kept.
+ * All warps of a block may run in one call, as a team, if `end` of the first one says so.  RT_APART
+ * says that the warps of a team have to go on by themselves, each with RT_SWEEP.
+ *
+ * All that must survive between two calls lies in `frame`.  Compiled code reaches everything else
+ * through struct rt_warp.  It holds no symbol and no address, so that it can be cached.
  */
 #include "base/common.h"
 
@@ -24,20 +25,22 @@
 #define RT_SWEEP UINT32_MAX
 #define RT_APART (UINT32_MAX - 1)
 
-/* Lanes of the widest warp that the generator makes; threads of a CUDA warp, whatever the width. */
+/* Lanes of the widest warp that the generator makes; threads of a CUDA warp, whatever that
+ * width. */
 #define RT_MAX_WIDTH 32
 #define RT_GROUP 32
 
-/* In rt_warp.lane: many read at once, each somewhere else. */
+/* In rt_warp.lane: many lanes access memory at once, each somewhere else. */
 #define RT_GATHERS 33
-/* Plus a number of lanes: so many at a time, of all warps of a team, have elements side by side. */
+/* Plus a number of lanes: so many lanes in a row, of all warps of a team, have elements side by
+ * side. */
 #define RT_ROWS 64
 
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
 
-/* Why a warp came back. */
+/* The reason why a warp yields. */
 enum rt_yield {
 	RT_YIELD_NONE,
 	RT_YIELD_BARRIER, /* wait at barrier[bar_id] for bar_count threads; 0: the whole block */
@@ -55,9 +58,9 @@ enum rt_barrier_red { RT_RED_NONE, RT_RED_AND, RT_RED_OR, RT_RED_POPC };
 #define RT_BAR_EACH UINT32_MAX
 
 /*
- * Where the threads of one CUDA warp meet.  An instruction that works on all of them together (a
- * shuffle, a vote) has each thread put down what it does, with whom, and its operands; the last to
- * come makes the results of all, which replace the operands.  Thread i of the warp is bit i.
+ * Where the threads of one CUDA warp meet for a collective (a shuffle, a vote).  Each thread puts
+ * down the operation, its members and its operands.  When the last one comes, the results of all
+ * replace the operands.  Thread i of the warp is bit i.
  */
 #define RT_WORDS 40
 
@@ -92,16 +95,16 @@ struct rt_launch {
 	uint32_t cached_bytes;         /* who reads and writes more goes past the cache: bypass.h */
 };
 
-/* A context's part of what compiled code can call. */
+/* The part of a context that compiled code can use. */
 struct rt_host {
 	struct heap *heap;             /* of malloc and free in kernels, NULL if none uses it */
-	/* Handles belong to the driver, which lies above: it looks them up.  NULL: not the handle
-	 * of a live object. */
+	/* Look up a handle.  The driver sets these, for handles belong to upper layers.  NULL: not
+	 * the handle of a live object. */
 	const struct texture *(*find_texture)(uint64_t handle);
 	const struct surface *(*find_surface)(uint64_t handle);
 };
 
-/* A failure that C code found, for the launch to report. */
+/* A failure in C code, for the launch to report. */
 struct rt_fail {
 	uint32_t code;                 /* CUresult; 0: a plain trap */
 	char text[160];
@@ -146,8 +149,8 @@ struct rt_warp {
 	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
 };
 
-/* A place for a warp; those of a block lie one behind the other.  The caller of block.c sets up all
- * of `warp` but ctaid, and frame. */
+/* The slot of a warp; those of a block lie one behind the other.  The caller of block.c sets up
+ * `frame`, and all of `warp` but ctaid. */
 struct slot {
 	struct rt_warp warp;
 	uint8_t *frame;
@@ -156,13 +159,13 @@ struct slot {
 
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);
 
-/* What round_f64 computes. */
+/* The operations of round_f64. */
 enum rt_op { RT_ADD, RT_MUL, RT_FMA, RT_DIV, RT_SQRT };
 
 /* Directions of rounding other than to nearest even. */
 enum rt_round { RT_ROUND_DOWN, RT_ROUND_UP, RT_ROUND_ZERO };
 
-/* What txq and suq ask for. */
+/* The queries of txq and suq. */
 enum rt_query_what {
 	RT_QUERY_WIDTH, RT_QUERY_HEIGHT, RT_QUERY_DEPTH, RT_QUERY_ARRAY_SIZE,
 	RT_QUERY_CHANNEL_TYPE, RT_QUERY_CHANNEL_ORDER, RT_QUERY_NORMALIZED,
@@ -179,22 +182,22 @@ struct rt_query {
 struct texture_request;
 struct surface_request;
 
-/* What compiled code may call, in an order that never changes: objects may be kept.  Every
- * function takes the warp first. */
-/* What lanes read or write one by one: addresses, and the elements of each lane, as wide as they
- * are, in an array for each part of a PTX vector. */
+/* For accesses lane by lane: addresses, and the elements of each lane, in an array for each part of
+ * a PTX vector. */
 #define RT_PARTS 8
 struct rt_lanes {
 	uint64_t at[RT_MAX_WIDTH];
 	uint64_t values[RT_PARTS][RT_MAX_WIDTH];
 };
 
+/* The functions that compiled code may call.  Their order never changes, for compiled code may come
+ * from the cache.  Every function takes the warp first. */
 struct rt_calls {
 	uint64_t (*clock)(struct rt_warp *warp); /* nanoseconds, steady: %clock64, %globaltimer */
 	/* One f64 operation with directed rounding: enum rt_op, enum rt_round, operands. */
 	double (*round_f64)(struct rt_warp *warp, uint32_t op, uint32_t round, double a, double b,
 		double c);
-	/* Lanes have put down what they do; 1: everybody has come, results are there, go on.
+	/* Lanes have come to a collective.  1: all members have come, the results are there.
 	 * 0: yield RT_YIELD_WARP. */
 	uint32_t (*collect)(struct rt_warp *warp, uint32_t lanes);
 	/* Textures and surfaces by handle, see texture.h.  0: trap. */
@@ -212,16 +215,17 @@ struct rt_calls {
 		uint64_t function, uint32_t x, uint32_t y, uint32_t z);
 	uint64_t (*malloc)(struct rt_warp *warp, uint64_t size);
 	uint32_t (*free)(struct rt_warp *warp, uint64_t address);
-	/* Copy bytes, of which the first `read` are read, if there are as many: the others are zero. */
+	/* Copy the first `read` bytes of `size`; the others become zero. */
 	void (*copy)(struct rt_warp *warp, void *to, const void *from, uint32_t size,
 		uint32_t read);
-	/* Load or store `count` elements of `size` bytes, one behind the other, for each of `lanes`. */
+	/* Load or store `count` elements of `size` bytes, one behind the other, for each of
+	 * `lanes`. */
 	void (*move_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t count, uint32_t store);
 	/* See rt_mbarrier.h. */
 	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
 		uint64_t argument);
-	/* As move_lanes, in .local memory that lies word by word: addresses are offsets. */
+	/* As move_lanes, in interleaved .local memory, where addresses are offsets. */
 	void (*move_local)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t count, uint32_t store);
 	/* See rt_atom.h. */
@@ -240,14 +244,14 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
 	uint32_t *out);
 
-/* rt_host.c: what is asked of the host. */
+/* rt_host.c: functions of the host. */
 void rt_fail_code(struct rt_warp *warp, uint32_t code);
 uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args);
 void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
 	uint64_t function, uint32_t x, uint32_t y, uint32_t z);
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
-/* Report a failure from a function of the table: the emitter's code must then trap. */
+/* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 
 #endif

@@ -3,12 +3,12 @@
 /*
  * Atomic operations of a warp, lane after lane.
  *
- * The shared memory of a block belongs to the one worker that runs it: there, reading, computing and
- * writing is atomic already.  Elsewhere an operation is one of the processor's, or a loop around a
- * compare-and-swap.  Many lanes often add to one float, and their order matters: such sums are made
- * from lane to lane, and written at once.
+ * Only one worker accesses the shared memory of a block, so a load, an operation and a store are
+ * atomic there.  Elsewhere an operation is one of the processor, or a loop around a
+ * compare-and-swap.  Many lanes often add to one float.  The order of these additions matters, so
+ * they are done in the order of lanes, and the sum is written once.
  *
- * Values are in 64 bits whatever their size; the functions are inlined for each operation and size.
+ * Values have 64 bits whatever their size.  The functions are inlined for each operation and size.
  */
 #include "base/common.h"
 
@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Accesses of kernels, which order them in ways that the thread sanitizer cannot see, and whose
- * addresses are what they are. */
+/* Accesses of kernels.  The sanitizers cannot see how kernels order them, nor that addresses need
+ * not be aligned. */
 #define OF_KERNELS __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("alignment")))
 
 static always_inline int64_t to_signed(uint64_t value, size_t size)
@@ -52,7 +52,7 @@ static always_inline uint64_t add_f64(uint64_t a_bits, uint64_t b_bits)
 	return a_bits;
 }
 
-/* What an operation leaves in memory. */
+/* The value that an operation leaves in memory. */
 static always_inline uint64_t rt_atom_apply(enum rt_atom op, size_t size, bool shared, uint64_t old,
 	uint64_t value, uint64_t expected)
 {
@@ -105,7 +105,7 @@ OF_KERNELS static always_inline uint64_t rt_atom_load_whole(void *place, size_t 
 		: __atomic_load_n((uint64_t *)place, __ATOMIC_RELAXED);
 }
 
-/* Compare-and-swap; false, and *expected is what there was. */
+/* Compare-and-swap.  On failure *expected becomes the value in memory. */
 OF_KERNELS static always_inline bool swap(void *place, size_t size, uint64_t *expected,
 	uint64_t value)
 {
@@ -120,7 +120,7 @@ OF_KERNELS static always_inline bool swap(void *place, size_t size, uint64_t *ex
 	return done;
 }
 
-/* In memory that others write, too; what was there. */
+/* In memory that other threads write, too.  Returns the old value. */
 OF_KERNELS static always_inline uint64_t update(enum rt_atom op, void *place, size_t size,
 	uint64_t value, uint64_t expected)
 {
@@ -149,7 +149,7 @@ static always_inline bool rt_atom_is_shared(const struct rt_warp *warp, uint64_t
 	return at - (uintptr_t)warp->shared < RT_SHARED_WINDOW;
 }
 
-/* The lanes' parts of an array. */
+/* The value of a lane in an array. */
 static always_inline uint8_t *value_of(struct rt_lanes *arrays, unsigned part, uint32_t lane,
 	size_t size)
 {
@@ -188,7 +188,7 @@ static bool rt_atom_is_one_place(const struct rt_lanes *arrays, uint32_t lanes)
 	return differ == 0;
 }
 
-/* The sums of all lanes from `sum` on; what each finds goes to `found`. */
+/* Add the values of all lanes to `sum`.  The value that each lane finds goes to `found`. */
 static always_inline uint64_t sum_up(struct rt_lanes *arrays, uint64_t *found, uint32_t lanes,
 	size_t size, uint64_t sum)
 {

@@ -3,8 +3,8 @@
 #define CPU_RUNTIME_RT_ATOM_H
 
 /*
- * Atomic operations of a warp in C: see rt_calls.atom_lanes.  Each lane has an address, a value and,
- * for a compare-and-swap, what it expects in front of that; what it finds takes the place of the
+ * Atomic operations of a warp in C: see rt_calls.atom_lanes.  Each lane has an address and a value.
+ * For a compare-and-swap the expected value stands before the value.  The old value replaces the
  * first of these.
  */
 #include "cpu/runtime/rt.h"

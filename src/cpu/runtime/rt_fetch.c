@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tex, suld, sust, sured and the queries of compiled kernels call: they find the object of a
- * handle and let texture.c and surface.c do the work.  A wrong handle ends the launch.
+ * The functions that tex, suld, sust, sured and the queries of compiled kernels call.  They look up
+ * the object of a handle; texture.c and surface.c do the work.  A wrong handle ends the launch.
  */
 #include "base/common.h"
 
@@ -70,7 +70,7 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 	return result == SURFACE_DONE;
 }
 
-/* PTX ISA 5.3: the numbers that OpenCL gives to the types and orders of channels. */
+/* PTX ISA 5.3: the numbers of OpenCL for the types and orders of channels. */
 static uint32_t channel_type(const struct texel_format *format, bool is_normalized)
 {
 	uint32_t size = format->bits / 16; /* 0, 1, 2 */
@@ -89,7 +89,7 @@ static uint32_t channel_order(const struct texel_format *format)
 	return format->channels == 1 ? 0x10b0 : format->channels == 2 ? 0x10b2 : 0x10b5;
 }
 
-/* What textures and surfaces both know. */
+/* The queries that textures and surfaces share. */
 static uint32_t query_image(const struct image *image, uint32_t layers, uint32_t what)
 {
 	switch ((enum rt_query_what)what) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What compiled kernels ask of the host: to end the launch with a failure, printf, assert, malloc
- * and free.  A function that fails notes the reason in the worker's struct rt_fail; the kernel's
- * code then traps, and the launch reports the reason.
+ * Functions of the host that compiled kernels call: end the launch with a failure, printf, assert,
+ * malloc and free.  A function that fails notes the reason in the worker's struct rt_fail.  Then
+ * the code of the kernel traps, and the launch reports the reason.
  */
 #include "base/common.h"
 
@@ -17,7 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The first failure of a worker stays. */
+/* A worker keeps its first failure. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
 {
 	struct rt_fail *fail = warp->fail;
@@ -45,8 +45,8 @@ uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
 		(const uint8_t *)(uintptr_t)args);
 }
 
-/* As a GPU's driver says it.  The strings are the kernel's, which may not exist: they are read
- * before anything is locked, as the fault leaves by a jump. */
+/* The message is that of NVIDIA's driver.  The strings are memory of the kernel, which may not
+ * exist.  They are read before anything is locked, as a fault leaves by a jump. */
 void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
 	uint64_t function, uint32_t x, uint32_t y, uint32_t z)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrices of a warp to and from memory; see rt_mma.h. */
+/* Loads and stores of matrices (wmma, ldmatrix, stmatrix); see rt_mma.h. */
 #include "base/common.h"
 
 #include "cpu/ptx/ptx_mma.h"
@@ -12,8 +12,8 @@ static uint8_t *rt_matrix_address_of(const struct rt_exchange *x, unsigned lane)
 	return (uint8_t *)(uintptr_t)(x->words[0][lane] | (uint64_t)x->words[1][lane] << 32);
 }
 
-/* wmma: bits from the matrix's address to an element; rows or columns are `stride` elements
- * apart. */
+/* wmma: the distance in bits from the address of the matrix to an element.  Rows or columns are
+ * `stride` elements apart. */
 static uint64_t rt_matrix_offset_of(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
 	unsigned i, uint32_t stride)
 {
@@ -23,7 +23,7 @@ static uint64_t rt_matrix_offset_of(const struct mma *mma, enum mma_matrix matri
 	return (line * stride + within) * mma_bits(mma->types[matrix]);
 }
 
-/* Elements of less than a byte come by the word: those follow each other in memory, too. */
+/* Elements of less than a byte are loaded as words, in which they lie as in memory. */
 static unsigned piece_bits(const struct mma *mma, enum mma_matrix matrix)
 {
 	unsigned bits = mma_bits(mma->types[matrix]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See rt_mbarrier.h. */
+/* Operations of mbarrier; see rt_mbarrier.h. */
 #include "base/common.h"
 
 #include "cpu/runtime/rt_mbarrier.h"
@@ -11,7 +11,7 @@
 #define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)
 #define PARITY_SHIFT 63
 
-/* A barrier taken apart. */
+/* The fields of a barrier. */
 struct barrier {
 	uint64_t expected;
 	uint64_t pending;

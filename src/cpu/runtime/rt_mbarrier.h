@@ -12,7 +12,8 @@
  *	 1  not used
  *	 1  parity of the phase
  *
- * A phase is over when nothing is to come.  The state that an arrival gives is the barrier before.
+ * A phase is over when no thread and no byte is to come.  An arrival returns the old bits as its
+ * state.
  */
 #include "cpu/runtime/rt.h"
 
@@ -30,7 +31,7 @@ enum mbarrier_op {
 
 /* rt_calls.mbarrier. */
 uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_t argument);
-/* Of a state: the threads to come. */
+/* The number of threads to come, from a state. */
 #define MBARRIER_PENDING_SHIFT 20
 #define MBARRIER_COUNT_MASK 0xfffffu
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of matrices; see rt_mma.h. */
+/* Matrix multiplication (mma, wmma); see rt_mma.h. */
 #include "base/common.h"
 
 #include "cpu/ptx/ptx_mma.h"
@@ -9,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Room for the largest factors and sums; elements as f64, which holds all types but f64's sums
+/* Room for the largest factors and sums.  Elements are f64, which holds the elements of all types
  * exactly. */
 enum { MAX_A = 16 * 256, MAX_B = 256 * 8, MAX_SUMS = 256 };
 
-/* A float of few bits.  `top`: the largest exponent is for infinities and NaNs. */
+/* The format of a small float.  `top`: the largest exponent is for infinities and NaNs. */
 static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits, bool top)
 {
 	int bias = (1 << (exponent_bits - 1)) - 1;
@@ -38,7 +38,7 @@ static double real_of(uint32_t bits)
 	return (double)value;
 }
 
-/* Element `index` of the words of one thread. */
+/* Read element `index` from the words of one thread. */
 static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned first,
 	enum mma_type type, unsigned index)
 {
@@ -75,7 +75,7 @@ static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned
 	}
 }
 
-/* PTX leaves the bits of a NaN open. */
+/* PTX does not say which bits a NaN has. */
 static uint32_t encode_real(double value)
 {
 	float rounded = (float)value;
@@ -84,7 +84,7 @@ static uint32_t encode_real(double value)
 	return isnan(value) ? 0x7fffffff : bits;
 }
 
-/* Rounded to the nearest, ties to even. */
+/* Round to the nearest, ties to even. */
 static uint32_t encode_half(double value)
 {
 	uint32_t sign = signbit(value) ? 0x8000 : 0;
@@ -101,7 +101,7 @@ static uint32_t encode_half(double value)
 	if (exponent > 15) {
 		return sign | 0x7c00;
 	}
-	/* the leading digit adds one to the exponent's field */
+	/* the leading digit adds one to the field of the exponent */
 	uint32_t digits = (uint32_t)rint(ldexp(fabs(value), 10 - exponent));
 	uint32_t bits = digits + ((uint32_t)(exponent + 14) << 10);
 	return sign | (bits < 0x7c00 ? bits : 0x7c00);
@@ -142,7 +142,8 @@ static void rt_mma_encode(struct rt_exchange *x, unsigned lane, const struct mma
 	}
 }
 
-/* Threads that work on one product: all, or of four at once every fourth group of four. */
+/* The threads that work on one product: all, or, of four products at once, every fourth group of
+ * four. */
 static bool takes_part(const struct mma *mma, unsigned lane, unsigned batch)
 {
 	return !mma_is_quad(mma) || lane / 4 % 4 == batch;
@@ -155,7 +156,7 @@ static size_t rt_mma_place_in(const struct mma *mma, enum mma_matrix matrix, uns
 	return place.row * (matrix == MMA_A ? mma->k : mma->n) + place.column;
 }
 
-/* Collect a matrix, row by row, from its fragments; what a missing thread has is zero. */
+/* Collect a matrix, row by row, from its fragments.  The elements of a missing thread are zero. */
 static void rt_mma_gather(double *out, const struct rt_exchange *x, const struct mma *mma,
 	enum mma_matrix matrix, unsigned first, uint32_t set, unsigned batch)
 {
@@ -168,7 +169,7 @@ static void rt_mma_gather(double *out, const struct rt_exchange *x, const struct
 	}
 }
 
-/* Volatile: the mode of rounding is no matter to the compiler. */
+/* Volatile, for the compiler does not know that the rounding mode matters. */
 static double rt_mma_fma(enum mma_round round, volatile double a, volatile double b,
 	volatile double c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Surfaces: loads, stores and reductions at texels of an image.  Unformatted accesses move bytes;
- * a formatted store converts each channel, integers and normalized ones with saturation.
+ * Surfaces: loads, stores and reductions at texels of an image.  An unformatted access moves bytes.
+ *  A formatted store converts each channel; integers and normalized ones saturate.
  */
 #include "base/common.h"
 
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One coordinate against its extent; false if it lies outside and is not moved inside. */
+/* Check one coordinate, or clamp it.  False if it lies outside and is not clamped. */
 static bool bring_inside(int64_t *at, int64_t last, uint32_t bounds)
 {
 	bool is_inside = *at >= 0 && *at <= last;
@@ -21,7 +21,7 @@ static bool bring_inside(int64_t *at, int64_t last, uint32_t bounds)
 	return is_inside;
 }
 
-/* x in bytes, then row and slice. */
+/* The position of an access: x in bytes, then row and slice. */
 static void surface_locate(const struct surface_request *r, int64_t at[3], uint32_t unit)
 {
 	at[0] = (int64_t)r->at[0] * unit;
@@ -62,7 +62,7 @@ uint32_t texel_half(float value)
 	int exponent;
 	frexp(size, &exponent);
 	exponent = exponent < -13 ? -13 : exponent;
-	// In units of the last place, to nearest even; a carry goes into the exponent by itself.
+	// Round to nearest even.  A carry goes into the exponent by itself.
 	uint32_t units = (uint32_t)nearbyint(ldexp(size, 11 - exponent));
 	return sign | (units + ((uint32_t)(exponent + 13) << 10));
 }
@@ -72,7 +72,7 @@ static double surface_clamp(double value, double low, double high)
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
 
-/* The bits to store for a channel given as 32 bits. */
+/* Convert the 32 bits of a channel to those that are stored. */
 static uint32_t surface_encode(const struct texel_format *format, uint32_t bits)
 {
 	float real;
@@ -151,7 +151,7 @@ static void surface_reduce(const struct reduction *r, uint8_t *to)
 	}
 }
 
-/* Do what is asked to the texels at a place that holds them all. */
+/* Access the texels at a position; all of them exist. */
 static void access_place(const struct surface *surface, struct surface_request *r, uint8_t *place)
 {
 	const struct texel_format *format = &surface->format;

@@ -18,7 +18,7 @@
 
 enum { WEIGHT_BITS = 8, WEIGHT_ONE = 1 << WEIGHT_BITS, CUBE_FACES = 6 };
 
-/* Positions beyond this are as far out as any. */
+/* Positions beyond this are all the same: outside. */
 static const double FAR = 1 << 30;
 
 /* --- Texels --- */
@@ -62,7 +62,7 @@ static float linear_of_srgb(float c)
 	return c <= 0.04045f ? (float)(c / 12.92) : (float)pow((c + 0.055) / 1.055, 2.4);
 }
 
-/* A channel that is stored as `bits` bits. */
+/* Decode a channel from its stored bits. */
 static uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored)
 {
 	const struct texel_format *format = &t->format;
@@ -99,7 +99,7 @@ static void read_texel(const struct texture *t, const struct image *image, const
 
 /* --- Axes --- */
 
-/* What a coordinate of one axis selects. */
+/* The texels that a coordinate of one axis selects. */
 struct axis {
 	enum address_mode mode;
 	uint32_t extent;
@@ -107,7 +107,7 @@ struct axis {
 	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
 };
 
-/* The texel that an index stands for; false if it is the border. */
+/* Apply the address mode to an index.  False if the texel is the border. */
 static bool resolve(const struct axis *axis, int64_t index, uint32_t *out)
 {
 	int64_t n = axis->extent;
@@ -139,7 +139,8 @@ static double within(double value, double low, double high)
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
 
-/* A position in texels.  It is reduced before it is scaled, where the axis repeats. */
+/* The position in texels.  Where the axis repeats, the coordinate is reduced before it is
+ * scaled. */
 static double position(double x, const struct axis *axis, bool is_normalized)
 {
 	if (is_normalized && axis->mode == ADDRESS_WRAP) {
@@ -180,7 +181,7 @@ static unsigned find_face(const double v[3])
 	return 2 * axis + (v[axis] < 0);
 }
 
-/* A vector as the face sees it: along its axis, s, t. */
+/* Turn a vector to a face: along its axis, then s and t. */
 static void texture_turn_to_face(const struct face *face, const double v[3], double out[3])
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -188,7 +189,7 @@ static void texture_turn_to_face(const struct face *face, const double v[3], dou
 	}
 }
 
-/* Where a vector meets its cube: the face, and s and t from 0 to 1. */
+/* The point where a vector meets the cube: the face, and s and t from 0 to 1. */
 static unsigned project(const double v[3], double st[2])
 {
 	double turned[3] = {0};
@@ -199,7 +200,7 @@ static unsigned project(const double v[3], double st[2])
 	return face;
 }
 
-/* The texel that lies beyond the edge of a face: on the face that is next there. */
+/* The texel beyond the edge of a face, which is on the adjacent face. */
 static unsigned cross_edge(unsigned face, const int64_t index[2], uint32_t extent, uint32_t at[2])
 {
 	double v[3] = {0};
@@ -219,7 +220,7 @@ static unsigned cross_edge(unsigned face, const int64_t index[2], uint32_t exten
 
 /* --- Sampling one level --- */
 
-/* Where a request falls in one level. */
+/* The texels of one level that a request reads. */
 struct footprint {
 	const struct texture *texture;
 	const struct image *image;
@@ -280,7 +281,7 @@ static void place_cube(struct footprint *f, const struct texture_request *r, boo
 	}
 }
 
-/* Repeating needs normalized coordinates; without them it is clamping. */
+/* Without normalized coordinates the modes that repeat clamp. */
 static enum address_mode texture_mode_of(const struct sampler *sampler, unsigned axis,
 	bool is_normalized)
 {
@@ -324,7 +325,7 @@ static void read_tap(const struct footprint *f, const unsigned step[3], uint32_t
 		beyond += index[i] < 0 || index[i] >= f->axes[i].extent;
 		is_inside &= resolve(&f->axes[i], index[i], &at[i]);
 	}
-	// Three faces meet where both axes leave: clamping takes one of their texels.
+	// Both axes leave the face at a corner, where three faces meet.  Clamp to a texel of one.
 	unsigned face = f->crosses && beyond == 1
 		? cross_edge(f->face, index, f->image->width, at) : f->face;
 	at[2] = texture_min(at[2] + face, f->image->slices - 1);
@@ -340,7 +341,7 @@ static bool is_point(const struct footprint *f)
 	return f->axes[0].weight == 0 && f->axes[1].weight == 0 && f->axes[2].weight == 0;
 }
 
-/* The weighted sum; texels of weight 0 do not take part, whatever they hold. */
+/* The weighted sum.  A texel of weight 0 does not take part, even if it is a NaN. */
 static void filter(const struct footprint *f, double out[4])
 {
 	memset(out, 0, 4 * sizeof(*out));
@@ -379,7 +380,7 @@ static double length(const double v[3])
 	return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* How many texels of level 0 a step covers. */
+/* The number of texels of level 0 that a step of one pixel covers. */
 static double footprint_length(const struct texture *t, const struct texture_request *r,
 	const float step[3])
 {
@@ -419,7 +420,8 @@ static double level_of(const struct texture *t, const struct texture_request *r)
 	return within(level, 0, (double)t->level_count - 1);
 }
 
-/* The two levels around a place between levels, the upper one's weight as for texels. */
+/* Select the two levels around a level of detail.  The weight has as many bits as those of
+ * texels. */
 static uint32_t place_level(const struct texture *t, const struct texture_request *r,
 	uint32_t *weight)
 {

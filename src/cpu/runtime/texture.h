@@ -6,9 +6,9 @@
  * The texture unit as plain C: images in memory, samplers, and what tex, tld4, suld, sust and sured
  * do with them.  Nothing here knows of handles or of the driver's functions.
  *
- * An image is rows in slices.  Whether slices are the depth of a volume, the layers of an array or
- * the faces of cubes is said by the instruction that reads it, not by the image: so every
- * instruction means something for every image, and none reaches outside of it.
+ * An image is rows in slices.  The instruction, not the image, says whether slices are the depth of
+ * a volume, the layers of an array or the faces of cubes.  So every instruction can read every
+ * image, and none reads outside of it.
  */
 #include "base/common.h"
 
@@ -94,7 +94,8 @@ struct texture_request {
 
 /* Whether texels are read as integers, and not as floats. */
 bool texture_reads_integers(const struct texture *texture);
-/* Bits of integers or floats; what a texel has no channel for is 0, alpha too. */
+/* Four channels, as bits of integers or floats.  A channel that the texel does not have is 0, alpha
+ * too. */
 void texture_read(const struct texture *texture, const struct texture_request *request,
 	uint32_t out[4]);
 
