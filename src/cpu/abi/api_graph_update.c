@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Changes of executable graphs.  An executable graph has a copy of the graph that it was made from.
- *  A change gives nodes of that copy new data.  Launches that are already in a stream keep the old
+ * A change gives nodes of that copy new data.  Launches that are already in a stream keep the old
  * data.
  */
 #include "base/common.h"

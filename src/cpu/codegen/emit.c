@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The frame of the generator: one LLVM function per kernel.
+ * Makes the LLVM function of a kernel, the coroutine of rt.h.
  *
- * The function is the coroutine of rt.h.  Its entry block holds the register slots and what never
- * changes in a call (most special registers, base addresses).  The next has what is one block's of
- * the grid, the one behind it what is one warp's.  That ends with the switch over resume points;
- * emit_flow.c adds a case for every place where the kernel yields.  Then the basic blocks of cfg.c
- * follow, in one or more versions (emit_blocks.c), and their instructions (emit_inst.c).
+ * Its entry block holds the register slots and all that does not change during a call: most special
+ * registers and base addresses.  The next block has what belongs to one block of the grid, and the
+ * one behind it what belongs to one warp.  That one ends with a switch over the resume points, to
+ * which emit_flow.c adds a case for each place where the kernel yields.  The basic blocks of cfg.c
+ * follow, in one or more versions (emit_blocks.c), with their instructions (emit_inst.c).
  */
 #include "base/common.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * What every access to memory is made of: places, fields, notes for LLVM, and notes for messages.
+ * The parts of every access to memory: places, fields, what LLVM is told of an access, and what the
+ * message of a fault is told.
  *
- * Compiled code reaches the world only through struct rt_warp and the launch that it points to
- * (rt.h).  So nearly all that a kernel needs begins here, with a field of one of the two: a base
- * pointer that never changes in a call is loaded in the entry, once, and kept in struct emit.
+ * Compiled code reaches everything through struct rt_warp and the launch that it points to (rt.h).
+ * So nearly all values begin with a field of one of the two.  A base pointer that does not change
+ * during a call is loaded once, in the entry, and kept in struct emit.
  *
- * Before an access of a whole warp, the warp gets a note where lane 0's element is and how far
- * apart the elements are, so that a fault can be told by lane and address.
+ * Before an access of a whole warp, the warp notes where the element of lane 0 is and how far apart
+ * the elements are.  A fault is reported with the lane and the address that follow from this.
  */
 #include "base/common.h"
 

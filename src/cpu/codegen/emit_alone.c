@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Lanes that part for good (W = 32).
+ * Lane serialisation (W = 32): diverged lanes run one after the other, each to the end of the
+ * kernel, in a version of the blocks in which all values are scalars.
  *
- * Where each lane goes through a loop of its own, as long as it takes, and reads here and there,
- * masks gain nothing: an access is one for each lane anyhow, and the warp takes as long as the
- * longest of them.  In a small kernel of that kind which never waits, lanes that part go on alone,
- * one after the other, each to the kernel's end, in a version of the blocks in which all values are
- * scalars.  There are no diverged versions then.
+ * Masks gain nothing in a small kernel whose lanes go through a loop of different length each and
+ * read from scattered addresses.  An access takes one step for each lane anyway, and a warp takes
+ * as long as its longest lane.  Such a kernel must never wait.  It has no diverged versions of its
+ * blocks.
  *
- * What lives where lanes part is written to memory once, and each lane begins by reading its own.
+ * The registers that are live where lanes diverge are written to memory once, and each lane begins
+ * by loading its own.
  */
 #include "base/common.h"
 

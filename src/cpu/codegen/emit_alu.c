@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Integer arithmetic, extended precision included.  The CC register is one carry bit.  After a
- * subtraction it is clear if there was a borrow: the PTX ISA words it otherwise, but processors add
- * the complement, and the 128-bit division that NVRTC makes relies on it.  What PTX leaves open
- * (division by zero) follows NVIDIA's processors and never traps.
+ * Integer arithmetic, with extended precision.  The CC register is one carry bit.  A borrow clears
+ * it: the PTX ISA says otherwise, but processors add the complement, and the 128-bit division that
+ * NVRTC makes relies on that.  Division by zero, which PTX leaves open, gives what NVIDIA's
+ * processors give and never traps.
  */
 #include "base/common.h"
 

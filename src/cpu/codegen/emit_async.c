@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Copies into shared memory that others wait for, and barriers there (mbarrier).  A copy is done at
- * once, so groups of copies are never waited for, and an arrival when copies are done is one now.
+ * Asynchronous copies into shared memory, and barriers there (mbarrier).  A copy is done at once,
+ * so a wait for a group of copies does nothing, and an arrival that waits for copies arrives at
+ * once.
  */
 #include "base/common.h"
 

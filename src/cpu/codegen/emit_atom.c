@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Atomic operations.  Global memory is shared by all workers: an operation that LLVM knows becomes
- * one atomicrmw, any other a loop of compare-and-swap.  The shared memory of a block belongs to
- * the one worker that runs it, and a thread is only ever left at a yield: there, reading, computing
- * and writing is atomic already.
+ * Atomic operations.  All workers share global memory: an operation that LLVM knows becomes one
+ * atomicrmw, any other one a loop of compare-and-swap.  Only one worker accesses the shared memory
+ * of a block, and it leaves a thread only at a yield, so a plain load, operation and store are
+ * atomic there.
  *
- * A warp (W = 32) whose lanes have one address does integer operations once, on what its lanes have
- * together; what each lane finds is what those before it have made of the memory.  Where addresses
- * differ, and for sums of floats, whose order matters, a function of C goes from lane to lane
- * (rt_atom.c).  The few operations that it does not know are made for each lane.
+ * If all lanes of a warp (W = 32) have one address, an integer operation is done once, with the
+ * combined values of the lanes, and each lane gets the value that the lanes before it leave.  If
+ * the addresses differ, and for sums of floats, whose order matters, a C function goes from lane to
+ * lane (rt_atom.c).  The few operations that it does not know are made for each lane.
  */
 #include "base/common.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Addresses for LLVM's loop vectoriser.
+ * A pass that gives addresses a base pointer, for LLVM's loop vectoriser.
  *
- * PTX computes addresses as integers, and LLVM knows little of a pointer that was one: not even
- * that those of two iterations are neighbours.  So an address that is counted from a parameter,
- * from another integer that the entry loads, or from the thread's local memory, becomes that as a
- * pointer, and a distance from it.  Any of these in the sum will do, for the distance is what is
- * left of the sum without it.
+ * PTX computes addresses as integers, and LLVM knows little of a pointer that was an integer, not
+ * even that those of two iterations are neighbours.  So an address that is counted from a
+ * parameter, from another integer that the entry loads, or from the local memory of the thread,
+ * becomes a pointer to that and a distance.  Any of these in the sum will do, for the distance is
+ * the rest of the sum.
  */
 #include "base/common.h"
 

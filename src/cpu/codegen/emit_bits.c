@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Bits: logic, shifts, counting, fields, permutes.  PTX clamps shift amounts at the width, LLVM
- * leaves larger ones undefined; the helpers below are the only shifts by amounts that are not
- * known to be small.
+ * Bits: logic, shifts, counting, fields, permutes.  PTX clamps shift amounts at the width, and LLVM
+ * leaves larger amounts undefined.  Only the helpers below shift by amounts that may be large.
  */
 #include "base/common.h"
 

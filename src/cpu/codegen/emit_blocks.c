@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The versions of a kernel's blocks, and what leads from a warp's start into them.
+ * The versions of the blocks of a kernel, and the code from the start of a warp into them.
  *
- * The converged version is all there is at W = 1.  At W = 32 there is a second one besides: the
- * diverged version, which follows the blocks in their order and takes, in each, the lanes that are
- * pending for it; or, in kernels of a certain kind, one in which lanes go on one after the other
- * (emit_alone.c).  A team of warps has a third (emit_team.c).
+ * At W = 1 there is only the converged version.  At W = 32 there is a second one.  Mostly it is the
+ * diverged version, which goes through the blocks in their order and runs, in each, the lanes that
+ * are pending for it.  In some kernels it is the version of lane serialisation (emit_alone.c).  A
+ * team of warps has a third version (emit_team.c).
  */
 #include "base/common.h"
 

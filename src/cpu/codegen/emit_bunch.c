@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The sums of a team in bunches (W = 32).
+ * A pass that reorders the sums of a team to use fewer registers (W = 32).
  *
- * A team makes each instruction for all its warps before it makes the next one.  Sums of doubles,
- * or several for each thread, are then more than the processor has registers for, and each addition
- * loads and stores its sum.  So where much is computed between two accesses that write, what leads
- * to the results is put in another order: first all that some of them need, which fit in registers,
- * then all that the next ones need, and so on.  What is read for several bunches is read again for
- * each.
+ * A team makes each instruction for all its warps before the next one.  Sums of doubles, or several
+ * sums in each thread, then need more registers than the processor has, and each addition loads and
+ * stores its sum.  So where much is computed between two stores, the instructions get another
+ * order: first all that some of the results need, as many as fit in registers, then all that the
+ * next ones need.  Values that several bunches read are loaded again for each.
  *
- * Nothing is computed in another way, and nothing moves across a write.  A fence that is no
- * instruction keeps LLVM from mixing the bunches, or reading once what would not stay in a
- * register.
+ * No result changes, and nothing moves across a store.  A fence within a thread, which is no
+ * instruction of the processor, keeps LLVM from mixing two bunches.
  */
 #include "base/common.h"
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Stores that go past the cache (W = 32), where a launch reads and writes more than it holds
- * (bypass.h).
+ * Non-temporal stores (W = 32), for launches that access more memory than the cache holds.
  *
- * That is for what a kernel writes once and never reads: rows of lanes side by side, by stores that
- * are in no loop, to the memory of a pointer among the parameters, or of a variable, from which
- * nothing is loaded.  Two parameters may be the same pointer, so each call compares those.  Such
- * stores must be aligned, and one that is not whole lines of the cache takes longer than others. So
- * each is made twice, and one test says which: the address has none of the bits of a mask, which
- * are all if the launch is small.
+ * They are for memory that a kernel writes once and never reads: rows of adjacent lanes, stored
+ * outside of loops, through a pointer from which nothing is loaded, a parameter or a variable.  Two
+ * parameters may be the same pointer, so each call compares them.  These stores must be aligned,
+ * and are slow unless they fill whole lines of the cache.  So each store is made twice, and one
+ * test selects: the address has none of the bits of a mask.  The mask has all bits in a small
+ * launch.
  *
- * The processor lets other stores overtake these.  Threads of a block never see that, as one thread
- * of the processor runs them all; but a kernel that may tell other blocks, or the host, that
- * something is written, by an atomic operation, a fence or a volatile store, has none of them.  Who
- * waits for the launch is told after bypass_drain.
+ * The processor may reorder non-temporal stores.  The threads of a block do not notice, for one
+ * thread of the processor runs them all.  But a kernel that can tell other blocks or the host about
+ * its stores, by an atomic operation, a fence or a volatile store, has none of them.  A launch ends
+ * with a fence.
  */
 #include "base/common.h"
 

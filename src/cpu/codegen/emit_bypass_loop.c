@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Loops that LLVM has made vectors of, whose stores go past the cache (W = 1).
+ * A pass that makes non-temporal stores in vectorised loops (W = 1).
  *
- * The kernels of array operations are such loops: a block has a piece of the arrays, some ten
- * thousand bytes of each.  What emit_bypass.c does for each store is done here for the whole loop,
- * when all other passes are through: it is copied, and in the copy all stores are such.  In front
- * of it stands which one to take, by how much the loop reads and writes, and whether the first
- * store begins a line and all are aligned, in the first round and in the second one.
+ * The kernels of array operations are such loops: each block works on a piece of the arrays.  When
+ * all other passes have run, the loop is copied, and all stores of the copy are non-temporal.  A
+ * test in front of the loop selects one of the two.  It asks how much memory the loop accesses,
+ * whether the first store begins a line of the cache, and whether all stores are aligned in the
+ * first two iterations.
  *
- * The loop is one block, counts from 0, stores vectors and nothing else, and from where it stores
- * to it does not read: of pointers that LLVM could not tell apart it has tested that before the
- * loop.
+ * Such a loop is one block, counts from 0, stores only vectors, and does not read the memory that
+ * it writes.  Where LLVM could not tell two pointers apart, it compares them before the loop.
  */
 #include "base/common.h"
 

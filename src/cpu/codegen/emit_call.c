@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Calls of the functions that the device has: printf, assert, malloc, free.  flatten.c has replaced
- * all other calls, and sees to it that here every argument is a number or in a register.
+ * Calls of the functions that the device provides: printf, assert, malloc, free.  flatten.c has
+ * replaced all other calls, and has put every argument into a register or a number.
  */
 #include "base/common.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The exchange in which lanes meet, and the two halves of a collective operation (lower.c).
+ * The two halves of a collective (lower.c), and the exchange in which lanes meet.
  *
- * The first half puts down what it wants, for whom it waits and its operands, in the lanes' places
- * of struct rt_exchange, and ends the block: it goes on at once if all have come, and else yields.
- * The second half takes the results from there.  What a whole warp computes by itself (emit_meet.c)
- * never sees the exchange: it hands its results over in two slots, and the second half asks for
- * these first.
+ * The first half writes the operation, its members and its operands to struct rt_exchange and ends
+ * the block.  If all members have come it goes on at once, else it yields.  The second half reads
+ * the results.  A collective that a whole warp computes by itself (emit_meet.c) does not use the
+ * exchange: it leaves its results in two slots, and the second half looks there first.
  */
 #include "base/common.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Moving and converting.  What is wider than f32 becomes an f32 rounded to odd on its way to f16
- * or bf16, so that the second rounding gives what a single one would.
+ * Moves and conversions.  A value wider than f32 becomes an f32 rounded to odd on its way to f16 or
+ * bf16, so that the second rounding gives the result of a single one.
  */
 #include "base/common.h"
 

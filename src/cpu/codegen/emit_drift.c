@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Vectors that drift (W = 32).
+ * A pass that splits induction variables of vectors (W = 32).
  *
- * A loop over an array often has a pointer that it adds to, the same to all lanes.  As a vector of
- * addresses it takes four registers of the processor and an addition in each; worse, each access
- * asks again whether the lanes are neighbours, and where their rows begin, though to add one number
- * to all of them changes neither.  So once registers have become values, such a vector is taken
- * apart:
+ * A loop over an array often has a pointer to which it adds the same number in all lanes.  As a
+ * vector of addresses the pointer takes four registers and four additions.  Worse, each access
+ * tests again whether the lanes are neighbours and where their rows begin, although the addition
+ * changes neither.  So once registers are values, such a vector is split:
  *
  *	p = phi [start, ...], [p + splat u, loop]      p = start + splat d
  *	                                               d = phi [0, ...], [d + u, loop]
  *
- * and what is asked of p is asked of `start`: comparisons of p with a permutation of itself are
- * those of `start`, and element i of p is that of `start` plus d.  These LLVM then moves out of the
- * loop.  All this holds for any integers modulo 2^n, so that it matters neither what the vectors
- * are for nor how control got there, nor which lanes run.
+ * Comparisons of p with a permutation of itself become those of `start`, and element i of p becomes
+ * that of `start` plus d.  LLVM then moves the comparisons out of the loop.  This holds for all
+ * integers modulo 2^n, whatever the vectors are for, whatever the control flow, and whichever lanes
+ * run.
  *
- * The root of a vector is what is left of it without what has been added to all lanes alike.  If
- * all values that come into a phi have one root, that is the phi's; if not, the phi is a root
- * itself, and it drifts if a value that comes in is the phi plus something.
+ * The root of a vector is the vector without what has been added to all lanes.  If all values that
+ * enter a phi have one root, it is the root of the phi.  If not, the phi is a root itself, and it
+ * is split if a value that enters is the phi plus something.
  */
 #include "base/common.h"
 

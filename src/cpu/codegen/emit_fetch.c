@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * How rows of lanes are read from memory, by kernels that read little (W = 32).
+ * How rows of lanes are loaded by kernels that read little (W = 32).
  *
- * By 32 bytes, though registers may have 64: what is in memory Zen 4 gets faster that way, in loops
- * sums in half the time, saxpy in nine tenths.  What is in the cache takes as long either way.
+ * Loads have 32 bytes, although registers may have 64: some processors read memory faster that way,
+ * and the cache as fast.
  *
- * A warp in a loop over `i += stride` reads 128 bytes here and the next 128 far away, and what lies
- * behind them is read when the next warp makes the same steps.  The processor's own prefetcher sees
- * no stream in that.  So what such a loop reads comes with a prefetch, into the second cache, of
- * what the next warp will want: from memory, sums then take three fifths of the time and saxpy five
- * sixths; what is in the cache already takes up to a tenth longer.  A prefetch never faults.
+ * A warp in a loop over `i += stride` reads 128 bytes here and the next 128 far away.  The next
+ * warp reads what lies behind them.  The prefetcher of the processor sees no stream in that.  So
+ * each load in such a loop prefetches the bytes behind it into the second-level cache.  A prefetch
+ * never faults.
  *
- * Who has more to read has more to do, and the same lines again.
+ * A kernel that reads more has more to compute, and reads the same lines again, so it does without.
  */
 #include "base/common.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * IEEE arithmetic of f32, f64 and pairs of f32: sums, products, quotients, roots, minima.
  *
- * Each is computed as LLVM has it if it rounds to nearest, and else as a value and the error of
- * that, which emit_round.c rounds in the direction that was asked for.
+ * To round to nearest is what LLVM's instructions do.  For other directions an operation gives a
+ * value and its error, and emit_round.c rounds the pair.
  */
 #include "base/common.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * What ends a block: branches, exits, traps, and the yields that make a kernel a coroutine.
+ * The ends of blocks: branches, exits, traps, and the yields that make a kernel a coroutine.
  *
- * To yield is to store the registers that are still needed to the frame, to note the reason in the
- * warp, and to return a number; resumed with it, the kernel loads the registers again and goes on.
- * Converged code returns the number of the block to go on in, plus one, and stores what lives into
- * that block.  Diverged code has lanes in many blocks: it stores all that lives into any, and
- * returns RT_SWEEP.  The lanes pending for each block stand at the start of the frame.
+ * To yield, a kernel stores its live registers to the frame, notes the reason in the warp, and
+ * returns a number.  When it is resumed with that number it loads the registers and goes on.
+ * Converged code returns the number of the next block plus one, and stores the registers that are
+ * live into that block.  Diverged code has lanes in many blocks, so it stores the registers that
+ * are live into any block, and returns RT_SWEEP.  The frame begins with the lanes that are pending
+ * for each block.
  */
 #include "base/common.h"
 

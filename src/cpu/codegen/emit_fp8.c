@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Floats of 8 bits and fewer, in pairs, and the other formats that only cvt knows: tf32, ue8m0.
  *
- * A small float is made from an f32 as an f16 is: in the bits of the f32 the exponent moves to the
- * new bias and the lowest bits are rounded away; below the smallest normal number, adding a power
- * of two makes the processor round where the last bit of a subnormal is.  The way back is exact.
+ * A small float is made from the bits of an f32: the exponent moves to the new bias, and the lowest
+ * bits are rounded away.  Below the smallest normal number, adding a power of two makes the
+ * processor round at the last bit of a subnormal.  The way back is exact.
  */
 #include "base/common.h"
 

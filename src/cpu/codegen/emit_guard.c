@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Guards that all lanes of a warp have alike nearly always, such as that of `if (i < n)`.
+ * Predicate ranges: guards that nearly always are the same in all lanes, such as that of `if (i <
+ * n)`.
  *
- * Where the lanes' values are known to lie between the first one's and that plus a constant, two
- * scalar comparisons find that all of them are on the one side of a bound; only where they do not,
- * lanes are compared one by one.  So a comparison leaves behind what it knows of its predicate, as
- * scalars that LLVM drops if no branch asks: that it is true, or false, for certain, in all lanes.
- *  `and`, `or` and `not` of predicates pass that on, until the register changes (emit_slots.c); a
- * branch asks for it (emit_flow.c).
+ * If the values of the lanes lie between that of the first lane and that plus a constant, two
+ * scalar comparisons show that all lanes are on one side of a bound.  Only if they do not, lanes
+ * are compared one by one.  So a comparison leaves two scalars for its predicate: true in all lanes
+ * for certain, and false in all lanes for certain.  `and`, `or` and `not` combine them, until the
+ * register changes (emit_slots.c).  A branch tests them (emit_flow.c); LLVM drops them if no branch
+ * does.
  */
 #include "base/common.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * f16, bf16 and their pairs.  A half is 16 bits of an integer; for arithmetic it becomes an f32,
- * which holds both formats exactly, and the result is rounded to a half again.
+ * f16, bf16 and their pairs.  A half is an integer of 16 bits.  For arithmetic it becomes an f32,
+ * which holds both formats exactly, and the result is rounded to a half.
  *
- * That rounds twice, and still gives what rounding once would: a product of two halves is exact in
- * f32 (a bf16 product that is not lies below half of the smallest bf16), and so is a sum unless it
- * has more than twice the digits of a half and two, when a second rounding is known to do no harm.
- * A fused sum has no such luck.  It is taken in f64, where the product is exact, and goes to f32
- * rounded to odd, whose last bit remembers whatever was lost.
+ * That rounds twice, and still gives the result of one rounding.  A product of two halves is exact
+ * in f32; a bf16 product that is not lies below half of the smallest bf16.  A sum is exact, too,
+ * unless it has more than twice the digits of a half plus two, and then the second rounding is
+ * known to do no harm.  A fused sum is taken in f64, where the product is exact, and goes to f32
+ * rounded to odd, whose last bit keeps what was lost.
  */
 #include "base/common.h"
 

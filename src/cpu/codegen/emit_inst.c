@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Instructions: each goes to the function that its row of ptx.def names, under its guard.
  *
- * A guarded instruction becomes a branch around it at W = 1, which LLVM makes a select of where
- * that pays, and takes its guard for a mask at W = 32.  What all lanes of a warp have alike is made
- * once, as scalars (emit_begin_once).
+ * At W = 1 a guarded instruction becomes a branch around it, of which LLVM makes a select where
+ * that pays.  At W = 32 its guard is a mask.  An instruction whose result is uniform is made once,
+ * with scalars (emit_begin_once).
  */
 #include "base/common.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Code for one lane after another.
  *
- * Whatever has no vector form is made for one lane, within a loop over those that run: types,
- * constants and operands are scalars there, registers are read and written at the lane's place.  Or
- * a function of C does it for all lanes, from arrays.
+ * An instruction that has no vector form is made for one lane, in a loop over the lanes that run.
+ * Types, constants and operands are scalars there, and registers are read and written at the place
+ * of the lane.  Or a C function does the work for all lanes, from arrays.
  */
 #include "base/common.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The .local memory of a warp (W = 32), word by word: see local_interleave.c.
+ * Interleaved .local memory of a warp (W = 32); see local_interleave.c.
  *
  * Word n of lane l is at warp->local + (n * 32 + l) * 4.  While all lanes have the same offset, a
- * word of all lanes is one vector; elements of 8 bytes are two, smaller ones are parts of words.
- *  Else each lane has its own access, in a function of C.  That is also where offsets go that no
- * element can have: the function makes the fault.
+ * word of all lanes is one vector.  Elements of 8 bytes are two words, smaller ones are parts of
+ * words.  Otherwise each lane has its own access, in a C function.  Offsets that no element can
+ * have go there, too, and the function makes the fault.
  */
 #include "base/common.h"
 

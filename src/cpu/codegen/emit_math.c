@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The approximate functions of PTX (.approx), in IR and not as calls, so that they cost little and
- * give the same bits on every host.  Each is reduced to a short interval where a polynomial does
- * it; the coefficients are minimax fits, rounded to f32.  At each function stands what PTX allows
- * and what is reached.  Reciprocals and roots are in emit_float.c.
+ * The approximate functions of PTX (.approx), as IR and not as calls, so that they are fast and
+ * give the same bits on every host.  Each reduces its argument to a short interval, on which it is
+ * a polynomial.  The coefficients are minimax fits, rounded to f32.  A comment at each function
+ * says which error PTX allows and which it has.  Reciprocals and roots are in emit_float.c.
  */
 #include "base/common.h"
 

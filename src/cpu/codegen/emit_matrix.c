@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Matrices of a warp: mma and wmma, and moving fragments to and from memory.  All threads of the
- * warp put down their fragments and addresses, and rt_mma.c and rt_matrix.c do the rest.
+ * Matrices of a warp: mma and wmma, and moves of fragments to and from memory.  All threads of the
+ * warp write their fragments and addresses to the exchange, and rt_mma.c and rt_matrix.c do the
+ * rest.
  */
 #include "base/common.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Collectives of a whole warp (W = 32).
+ * Convergent collectives: those of a whole warp (W = 32).
  *
- * In converged code all 32 threads are there, so that nobody has to wait and nothing has to go
- * through the exchange: a shuffle moves the elements of a vector, a vote is the bits of one.  The
- * results are handed to the instruction's second half in two slots.  Diverged code meets in the
- * exchange (emit_collect.c), and its second half is diverged, too.
+ * In converged code all 32 threads are there, so none has to wait and nothing goes through the
+ * exchange.  A shuffle moves the elements of a vector, a vote is the bits of one.  The results go
+ * to the second half of the instruction in two slots.  Diverged code meets in the exchange
+ * (emit_collect.c), and its second half is diverged, too.
  *
- * Threads that name the same members meet.  Where not all name the same, as in tiles of a warp, the
- * exchange sorts out who belongs together, and the results are fetched from there.
+ * Threads that name the same members meet.  If the threads of a warp name different members, as
+ * tiles of a warp do, the exchange finds the groups, and the results come from there.
  */
 #include "base/common.h"
 

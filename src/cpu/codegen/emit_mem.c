@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Loads and stores, and the other instructions on addresses.
+ * Loads, stores, and the other instructions on addresses.
  *
- * A load or store goes to whichever way suits it: word by word in .local memory that is split
- * (emit_local.c), once for the whole warp, lanes at known distances (emit_shaped.c), or any lanes
- * (emit_wide.c), in order for other threads to see (emit_strong.c), and else one lane after the
- * other, which is what can do all of it.
+ * There are several ways to make a load or store: in interleaved .local memory (emit_local.c), once
+ * for the whole warp, for lanes at known distances (emit_shaped.c), for lanes anywhere
+ * (emit_wide.c), or in an order that other threads see (emit_strong.c).  The last way, one lane
+ * after the other, can make all.
  *
- * Nothing is said to LLVM about the alignment of what is not atomic: a kernel's address may be any.
+ * LLVM is told nothing about the alignment of plain accesses: an address of a kernel may be
+ * anything.
  */
 #include "base/common.h"
 

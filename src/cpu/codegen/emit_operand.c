@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Operands as values and as places: what an instruction reads, where it writes, and what a memory
  * operand points to.
  *
- * Generic, .global, .const and .param addresses are host addresses; so are .local ones, in the
- * thread's own part of warp->local, but where that is split (emit_local.c).  A .shared address is
- * an offset from warp->shared, 32 bits of it; cvta adds or subtracts the base.  Both it and the
- * displacement are taken as signed, which is the sum modulo 4 GiB for every address that exists,
- * and cannot leave the guards of launch.c.
+ * Generic, .global, .const and .param addresses are host addresses.  So are .local ones, unless
+ * local memory is interleaved (emit_local.c).  A .shared address is an offset of 32 bits from
+ * warp->shared, and cvta adds or subtracts the base.  The offset and the displacement are taken as
+ * signed.  For every address that exists this is the sum modulo 4 GiB, and it cannot leave the
+ * guards of launch.c.
  */
 #include "base/common.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Rounding in every direction, and what instructions do with small results: .ftz and .sat.
+ * Rounding in every direction, and the modifiers of small results, .ftz and .sat.
  *
- * Compiled code runs with the processor rounding to nearest, and changing that costs more than the
- * operation.  So directed f32 arithmetic is done in f64, exactly: a result is kept as a pair, the
- * sum rounded to nearest and the error of that, which together are the true value; emit_round_f32
- * rounds the sum and steps to the neighbour where the pair says so.  Directed f64 arithmetic has no
- * wider type to go to, is rare, and goes to rt.c.
+ * Compiled code runs with the processor rounding to nearest, and to change that costs more than an
+ * operation.  So directed f32 arithmetic is done exactly, in f64.  A result is a pair, the sum
+ * rounded to nearest and its error, which together are the true value.  emit_round_f32 rounds the
+ * sum, and steps to the neighbour if the pair says so.  Directed f64 arithmetic is rare and has no
+ * wider type: rt.c does it.
  */
 #include "base/common.h"
 

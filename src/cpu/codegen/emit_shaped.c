@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Loads and stores of a warp (W = 32) at addresses whose distances are known (uniformity.h).
+ * Strided accesses: loads and stores of a warp (W = 32) at addresses whose distances are known at
+ * compile time (uniformity.h).
  *
- * Elements side by side are one access: each such run is a vector, and the lanes' values are picked
- * from the vectors by number.  If lanes have parted, only a run of all lanes in order will do, with
- * a mask.  Where there are too many runs lanes follow each other, if they are as far from each
- * other, as in an array of structures, or read a column of shared memory: that takes less than half
- * the time of a gather.  For anything else the addresses are vectors and emit_wide.c does it.
+ * Adjacent elements are one access.  Each run of them is a vector, and the values of the lanes are
+ * picked from the vectors.  If lanes have diverged, only one run of all lanes in order will do,
+ * with a mask.  If there are too many runs, but all lanes are equally far apart, as in an array of
+ * structures or a column of shared memory, the lanes follow each other, which takes less than a
+ * gather.  In any other case the addresses are vectors, and emit_wide.c makes the access.
  *
- * For the message of a fault each says where its first element is, as if lane 0 had it.
+ * For the message of a fault each access notes where its first element is, as if it was that of
+ * lane 0.
  */
 #include "base/common.h"
 

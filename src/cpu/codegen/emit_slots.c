@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Where the PTX registers are, and the frame that they are saved in.
+ * Register slots, and the frame in which registers are saved.
  *
- * Each has a slot: an alloca that LLVM makes values of, or, in huge kernels, a place in the frame.
- * Most live within one basic block only.  The others are kept: they are saved when the kernel
- * yields, and lanes that do not run keep what they have.
+ * Each PTX register has a slot: an alloca, of which LLVM makes values, or, in huge kernels, a place
+ * in the frame.  Most registers live within one basic block.  The others are kept: they are saved
+ * when the kernel yields, and lanes that do not run keep their values.
  *
- * The frame begins with the lanes pending for each block, a word of bits each (W = 32).  Behind
- * them are the registers that live where the warp yields, in the order of their numbers.
+ * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32).
+ * The registers that are live where the warp yields follow, in the order of their numbers.
  */
 #include "base/common.h"
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The special registers: fields of the launch or of the warp, or computed from the number of the
- * thread.
- *
- * Each is loaded once, in the entry: in the part that is done once a call, or for each block of the
- * grid, or for each warp, whichever its value belongs to.  Only clocks are read each time.
+ * Special registers: fields of the launch or of the warp, or values computed from the number of the
+ * thread.  Each is loaded once, in that part of the entry that runs once a call, once for a block
+ * of the grid, or once for a warp, as its value requires.  Only clocks are read each time.
  */
 #include "base/common.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Loads and stores of a warp that other threads may see or make meanwhile: volatile, relaxed,
- * acquire, release.  Each element has to be one access, made once: lane after lane, in the function
- * of C that moves elements, whose accesses no optimisation of a kernel can see.
+ * Ordered accesses: loads and stores of a warp that are volatile, relaxed, acquire or release.
+ * Each element has to be one access, made once.  A C function makes them lane after lane, where
+ * LLVM's passes over the kernel cannot see them.
  */
 #include "base/common.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * All warps of a block in step (W = 32).
+ * Warp interleaving (W = 32): all warps of a block run as a team.
  *
- * A barrier makes a coroutine of each warp, which saves its registers and loads them again, and
- * between two barriers a warp may have one sum to add to, so that each addition waits for the one
- * before it.  So a kernel of the kind that team.c describes gets a third version of its blocks, in
- * which each instruction is made once for each warp of the block, one behind the other.  A barrier
- * is nothing there, warps do not wait for each other's results, and what they all read is read
- * once: a register that all warps have alike, be it a vector, has one slot, and its instructions
- * are made once.
+ * A barrier makes a coroutine of each warp, which saves its registers and loads them again.  And
+ * between two barriers a warp may have only one sum, so that each addition waits for the one
+ * before.  So a kernel that suits (team.c) gets a third version of its blocks.  There each
+ * instruction is made once for each warp of the block, one behind the other.  A barrier costs
+ * nothing, results of different warps do not wait for each other, and values that all warps share
+ * are loaded once: a register that is the same in all warps has one slot, and its instructions are
+ * made once.
  *
- * This goes well as long as all warps branch alike.  If they do not, each goes on by itself in the
- * diverged version, with its lanes pending for where they branched to.
+ * This works as long as all warps branch alike.  If they do not, each goes on by itself in the
+ * diverged version, with its lanes pending for the blocks that they branched to.
  */
 #include "base/common.h"
 

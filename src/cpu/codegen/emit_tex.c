@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Textures and surfaces: the operands go into a request in memory (texture.h), one C function does
- * the work, and the results are read back.  Lane by lane: what a fetch costs is in the function.
+ * Textures and surfaces.  The operands go into a request in memory (texture.h), a C function does
+ * the work, and the results are read back, lane by lane: most of the time is spent in that
+ * function.
  */
 #include "base/common.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Tracing: a kernel writes down where it is and what it is about to access, so that a fault can be
- * told by line, thread and address.
+ * Tracing: a kernel notes where it is and what it is about to access, so that a fault can be
+ * reported with its line, thread and address.
  *
- * Before each access the warp gets the line of PTX, the address of every lane and the lanes that
- * run.  LLVM moves no access over these stores, as it may be to the same memory.  That is done only
- * when KUDZU_CPU_GUARD asks for it, as it makes kernels several times slower; without it a vector
- * access tells less (emit_note_access).
+ * Before each access the warp notes the line of PTX, the address of every lane, and the lanes that
+ * run.  LLVM moves no access over these stores, for it may be to the same memory.  Kernels become
+ * several times slower, so only KUDZU_CPU_GUARD turns tracing on.  Without it a fault of a vector
+ * access is reported with less (emit_note_access).
  */
 #include "base/common.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Values and places: types, constants, vectors of lanes, LLVM's blocks, and short forms of the
+ * Values and places: types, constants, vectors of lanes, blocks of LLVM, and short forms of the
  * builder.
  *
- * Everything else of the generator stands on this file, and it stands on nothing but struct emit.
- * Its one idea is the mode (struct emit_mode): a value is a vector of all lanes, or a scalar, which
- * is of one lane or of the whole warp.  Code that makes instructions asks here for types and
- * constants, and gets those of the mode that it is made in.
+ * All other files of the generator use this one, and it uses nothing but struct emit.  Its idea is
+ * the mode (struct emit_mode): a value is a vector of all lanes, or a scalar of one lane or of the
+ * whole warp.  Code that makes instructions gets the types and constants of the mode in which it
+ * runs.
  */
 #include "base/common.h"
 

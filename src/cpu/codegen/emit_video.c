@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Video instructions: operations on whole values or on bytes and half-words picked from them.  The
- * scalar ones compute with more bits than 32, clamp, and combine with a third operand or put their
- * result into a part of it.  The parallel ones do the same with 2 or 4 parts, picked from both
- * operands together.  What an instruction computes is in its name.
+ * Video instructions: operations on whole values, or on bytes and half-words picked from them.  The
+ * scalar ones compute with more than 32 bits, clamp, and combine with a third operand or write a
+ * part of it.  The parallel ones do the same with 2 or 4 parts, picked from both operands.  The
+ * name of an instruction says what it computes.
  */
 #include "base/common.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * What the threads of a warp do together, and those of a block: of a collective, each puts down its
- * operands, and rt_collect.c makes the results when all have come (see emit_collect.c).  At a barrier
- * of the block each waits.
+ * Collectives of a warp, and barriers of a block.  In a collective each thread writes its operands
+ * to the exchange, and rt_collect.c computes the results when all have come (see emit_collect.c).
+ * At a barrier each thread waits.
  *
- * The forms without .sync, of PTX before 6.0, name no members: theirs are the threads that are
- * there, which at W = 1 are known only when the warp can do nothing else.
+ * The forms without .sync, of PTX before 6.0, name no members.  Their members are the threads that
+ * are there, which at W = 1 are known only when no thread of the warp can do anything else.
  */
 #include "base/common.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * All warps of a block in one call, and all blocks that are to be run one after the other.
+ * Loops over the warps of a block, and over blocks of the grid, in one call.
  *
- * A kernel that never yields is done with a warp when it comes to its end, and needs nothing of it:
- * so it goes on with the next one by itself, in the same frame, which is as it was at the start, as
- * no lanes are pending.  The parameters, which never change, are loaded before the first of them.
- * Where it is stands in the warp, for messages, but is never read from there.
+ * A kernel that never yields has finished a warp when it comes to its end, and needs nothing of it.
+ * So it goes on with the next warp by itself.  The frame is as it was at the start, for no lanes
+ * are pending.  Parameters, which never change, are loaded before the loop.  The number of the warp
+ * is stored in struct rt_warp for messages, but never read from there.
  */
 #include "base/common.h"
 

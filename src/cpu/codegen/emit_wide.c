@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Loads and stores of a whole warp (W = 32).
+ * Vector memory access: loads and stores of a whole warp (W = 32).
  *
- * The warps of a team have one test for all of them, so that there are long blocks without
- * branches.  While no lanes have parted their addresses are compared with those that neighbours
- * would have, in rows: where the block's are shorter than a warp (uniformity.h) lanes have
- * neighbours in theirs.  If they are that, as in most programs, one access serves all lanes of a
- * row.  In loops, a row may also read one element, as in the textbook's product of matrices, and
- * the lanes of a whole warp may lie at a stride, as when each thread has a row of a matrix: then
- * they follow each other, which takes less than a gather.  Else LLVM gathers what is loaded, or
- * each lane has its own access, in a function of C.
+ * While lanes are converged, a test compares their addresses with those of neighbours, row by row.
+ * A row is a warp, or a row of the block if that is shorter (block_class.h).  If the lanes are
+ * neighbours, as in most programs, one access serves all lanes of a row.  In loops there are two
+ * more cases: all lanes of a row may read one element, as in the textbook's product of matrices,
+ * and the lanes of a warp may be equally far apart, as when each thread has a row of a matrix;
+ * those follow each other.  Otherwise LLVM gathers what is loaded, or each lane has its own access,
+ * in a C function.  The warps of a team share one test, so that they have long blocks without
+ * branches.
  *
- * For the message of a fault both say whose access it is: the lane, or where lane 0's element is
- * and how far apart the elements are, or for a team where each row begins, as one vector, which
- * loops can move as a whole (emit_drift.c).  In shared memory nobody says it: then it is some lane
- * of the warp.
+ * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
+ * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
+ * move out of loops (emit_drift.c).  Accesses to shared memory note nothing, and their message
+ * names some lane of the warp.
  */
 #include "base/common.h"
 
@@ -353,8 +352,7 @@ static const struct way stores[] = {{wide_store_whole, are_neighbours},
 	{store_strided, are_strided},
 	{store_each, NULL}};
 
-/* Other ways than neighbours take LLVM a millisecond or two each, so that they are for loops, and
- * not for large kernels. */
+/* Each other way than neighbours costs time to compile, so those are for loops in small kernels. */
 static bool wide_is_possible(const struct way *way, const struct wide *w)
 {
 	enum { MOST_READS = 16 };

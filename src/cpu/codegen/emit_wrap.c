@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Addresses that are in rows unless an index wraps around (W = 32).
+ * A pass for addresses that are in rows unless an index wraps around (W = 32).
  *
- * The lanes' `row * n + column` is a number and 0, 1, 2 and so on, as 32 bits.  As 64 bits it may
- * be two rows: nothing says that the sum does not wrap, and PTX defines what it is if it does.  So
- * shapes (uniformity.h) end there, and emit_wide.c asks whether the addresses are neighbours, row
- * by row.  That question of 32 sums has an answer of scalar comparisons, whether the first index of
- * a row and its last one wrap: if neither does, it is known now if the lanes are neighbours, and
- * where the first one is.  If one does, the answer may always be no, for then each lane has an
- * access of its own.
+ * The `row * n + column` of the lanes is a base and 0, 1, 2 and so on, in 32 bits.  As 64 bits it
+ * may be two rows, for PTX defines what happens if the sum wraps.  So uniformity analysis gives up
+ * there, and emit_wide.c tests whether the addresses are neighbours, row by row.  This pass answers
+ * the test by two scalar comparisons: does the first index of a row wrap, or its last one?  If
+ * neither wraps, it is known at compile time whether the lanes are neighbours and where the first
+ * one is.  If one does, the answer is no, for then each lane may have its own access.
  *
- * This works on LLVM's code, once registers are values.  What the question wants of the vector, the
- * distances of lanes from the first one of their row, becomes what it wants of the parts of sums,
- * products and extensions, down to scalars and constants, where it is so or not.  One part may be
- * anything else of 32 bits, as `y * n` of lanes that are not in one row: of that the question is
- * asked then, which costs half as much, and in loops often nothing (emit_drift.c).
+ * The pass works on LLVM's values.  It passes the distances that the test requires down to the
+ * parts of sums, products and extensions, until scalars and constants fulfil them or not.  One part
+ * may be any other value of 32 bits, as `y * n` of lanes that are in several rows.  The test
+ * remains for that part, at half the cost, and in loops it often moves out (emit_drift.c).
  */
 #include "base/common.h"
 

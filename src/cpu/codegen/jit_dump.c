@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * KUDZU_CPU_DUMP=FOLDER: what becomes of each kernel, in two files.
+ * KUDZU_CPU_DUMP=FOLDER writes the IR and the assembly of each kernel to files.
  *
- * The assembly is generated from a copy of the module, because the code generator changes what it
- * works on; it is the code that the object file has, in another form.
+ * The assembly is made from a copy of the module, because the code generator changes its input.  It
+ * is the same code as in the object file.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LLVM's linker: one LLJIT per PTX module, made when the first object needs it.  It knows every
- * processor and every relocation, and takes most of a millisecond to start.
+ * LLVM's linker: one LLJIT for each PTX module, made when the first object needs it.  It knows
+ * every processor and every relocation, but is slow to start, so code.c loads most objects itself.
  */
 #include "base/common.h"
 

@@ -2,14 +2,13 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own: emit.c fills it, a short list of passes cleans it, and the
- * target machine makes an object file in memory.  The short list makes code as fast as -O2 in half
- * the time, because the IR is low-level already: registers become values (sroa), what address
- * arithmetic repeats goes away (early-cse), and with a loop in the kernel invariants leave it
- * (licm).
+ * Every kernel is a module of its own.  emit.c fills it, a short list of passes simplifies it, and
+ * the target machine writes an object file to memory.  The IR is low-level already, so the short
+ * list gives code as fast as -O2 in less time: registers become values (sroa), repeated address
+ * arithmetic goes away (early-cse), and invariants leave loops (licm).
  *
- * LLVM's own way to report a failure is to print and to exit; a diagnostic handler on our context
- * and error values everywhere else keep it from doing so.
+ * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and
+ * error values everywhere else, keep it from doing so.
  */
 #include "base/common.h"
 

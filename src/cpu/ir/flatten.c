@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Flattens a kernel: the kernel and the functions that it may call become one list of instructions.
- *  A thread may have to wait for others in the middle of a function.  The kernel is therefore a
+ * A thread may have to wait for others in the middle of a function.  The kernel is therefore a
  * coroutine, and its functions are part of it, each once, however often it is called.
  *
  * A call becomes moves of its arguments, a number in a register that says where to return to, and a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Surfaces: loads, stores and reductions at texels of an image.  An unformatted access moves bytes.
- *  A formatted store converts each channel; integers and normalized ones saturate.
+ * A formatted store converts each channel; integers and normalized ones saturate.
  */
 #include "base/common.h"
 
