@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU driver through its exported functions, as a program of the CUDA Driver API sees it: what
- * they do, and which of NVIDIA's codes they return when asked for the impossible.  Modules and
- * launches are in test_api_kernels.c.
+ * The CPU driver through its exported functions, as programs use it: what the functions do, and
+ * which of NVIDIA's codes they return for invalid arguments.  Modules and launches are in
+ * test_api_kernels.c.
  */
 #include "cpu/support/api.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays, texture and surface objects of the CPU driver: descriptors, copies, and what is refused. */
+/* Arrays, texture and surface objects: descriptors, copies, and what is refused. */
 #include "cpu/support/api_texture.h"
 #include "support/suite.h"
 

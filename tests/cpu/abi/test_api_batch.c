@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several copies, prefetches and discards by one call. */
+/* Several copies, prefetches and discards in one call. */
 #include "cpu/support/api_wait.h"
 #include "support/suite.h"
 

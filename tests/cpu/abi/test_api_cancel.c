@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that run at once, and kernels that never end and are made to. */
+/* Kernels that run at the same time, and endless kernels that are stopped. */
 #include "cpu/support/api_wait.h"
 #include "support/suite.h"
 

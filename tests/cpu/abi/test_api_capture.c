@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures of streams: what they make, how streams come and go, what invalidates them. */
+/*
+ * Stream capture: the graphs that it makes, streams that join and leave, and what invalidates it.
+ */
 #include "cpu/support/api_graph.h"
 #include "support/suite.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Many threads that do all kinds of things at once with one context, and with contexts of their own.
- * What each of them does is right by itself, so that everything must succeed, and sums must come out;
- * what else may go wrong is for the sanitizers. */
+/*
+ * Many threads that do all kinds of things at once, with one context and with contexts of their
+ * own.  Each call is correct by itself, so all must succeed, and the sums must be right.  The
+ * sanitizers look for other errors.
+ */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
 #include "support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the device says of itself beyond the common attributes, and what is asked of two devices or
- * contexts where there is one device only.
+ * Properties of the device beyond the common attributes, and questions about two devices or
+ * contexts where there is only one device.
  */
 #include "cpu/support/api.h"
 #include "support/suite.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every function of the driver with NULL, with numbers and handles that mean nothing, and in every
- * state that a thread can be in: before cuInit, without a context, with one, with one that was
- * destroyed.  It answers with a CUresult that exists, does not crash, and has set its results if it
- * says that it succeeded.
+ * Every function of the driver with NULL and with meaningless numbers and handles, in every state
+ * that a thread can be in: before cuInit, without a context, with a context, and with a destroyed
+ * one.  A function returns a valid CUresult, does not crash, and has set its results if it reports
+ * success.
  */
 #include "cpu/support/api.h"
 

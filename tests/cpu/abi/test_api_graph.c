@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs made node by node: what they do, how they are changed, what is refused. */
+/* Graphs made node by node: what they do, how they change, and what is refused. */
 #include "cpu/support/api_graph.h"
 #include "support/suite.h"
 

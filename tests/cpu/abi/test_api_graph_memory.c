@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls for graphs and memory in the order of streams that fail, late or because of what others do:
- * they change nothing, and nothing goes that somebody still uses. */
+/*
+ * Calls for graphs and stream-ordered memory that fail, late or because of other threads.  They
+ * change nothing, and nothing is freed that is still in use.
+ */
 #include "cpu/support/api_graph.h"
 #include "support/suite.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Memory of the program that is registered, and what is known about addresses.
- */
+/* Registered host memory, and attributes of addresses. */
 #include "cpu/support/api.h"
 #include "support/suite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory and events of two processes.  A test forks before it touches the driver; each half then
- * has a device of its own, and they tell each other what they need through a socket.  A half that
- * fails closes it, so that the other one fails, too, instead of waiting.
+ * Memory and events of two processes.  A test forks before it touches the driver.  Each half then
+ * has a device of its own, and the halves tell each other what they need through a socket.  A half
+ * that fails closes the socket, so that the other half fails, too, instead of waiting.
  */
 #include "cpu/support/api_wait.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Ways to load code other than PTX in memory: files, fat binaries, libraries and their kernels.
- */
+/* Loading code that is not PTX in memory: files, fat binaries, libraries and their kernels. */
 #include "cpu/support/api.h"
 
 #include "base/file.h"
@@ -117,7 +115,8 @@ START_TEST(files_that_cannot_be_loaded_say_why)
 }
 END_TEST
 
-/* The wrapper that stands for a fat binary in a program's memory: nothing may follow its pointer. */
+/* The wrapper that stands for a fat binary in a program's memory: nothing may follow its
+ * pointer. */
 START_TEST(a_file_with_a_pointer_to_code_is_refused)
 {
 	static const uint64_t wrapper[] = {UINT64_C(1) << 32 | 0x466243b1, 0x4242424242424242, 0};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Linking: several PTX modules become one that can be loaded, or the log names what is missing.
- */
+/* Linking: several PTX modules become one, or the log names what is missing. */
 #include "cpu/support/api.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Advice about managed memory: checked, kept, and told to those who ask. */
+/* Advice about managed memory is checked, kept, and returned to queries. */
 #include "cpu/support/api.h"
 #include "support/suite.h"
 

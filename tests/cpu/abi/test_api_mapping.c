@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that is created, and mapped at addresses that are reserved. */
+/* Virtual memory management: blocks that are created, and mapped at reserved addresses. */
 #include "cpu/support/api.h"
 #include "support/suite.h"
 

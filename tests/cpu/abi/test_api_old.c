@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs of the first versions of CUDA call. */
+/* Functions that programs of the first versions of CUDA call. */
 #include "cpu/support/api.h"
 #include "support/suite.h"
 

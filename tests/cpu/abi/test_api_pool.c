@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory pools, and memory that comes and goes in the order of a stream. */
+/* Memory pools and stream-ordered allocation. */
 #include "cpu/support/api_wait.h"
 #include "support/suite.h"
 

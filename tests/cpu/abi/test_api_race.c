@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that end things while others end or use them: the CPU driver must neither crash nor wait
- * for ever, and of two who end one thing, one is told that there is none. */
+/*
+ * Threads that destroy objects while others destroy or use them.  The driver must neither crash nor
+ * hang, and of two threads that destroy one object, one gets an error.
+ */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
 #include "support/suite.h"

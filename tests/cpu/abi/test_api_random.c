@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random work in many streams, by many threads, against a model.  Every word of memory belongs to
- * one thread, which computes in program order what each must be in the end; it may use a word in
- * any of its streams, if it orders the streams by an event first.  Operations do not commute (a word
- * is set, added to, copied), so that one out of order shows.
+ * one thread, which computes the value that the word must have in the end.  A thread may use a word
+ * in any of its streams, if an event orders the streams first.  Operations do not commute (a word
+ * is set, added to, copied), so one that is out of order shows.
  */
 #include "cpu/support/api_wait.h"
 #include "support/suite.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams and events of the CPU driver: what runs beside what, and what waits for what. */
+/* Streams and events: what runs concurrently, and what waits for what. */
 #include "cpu/support/api_wait.h"
 #include "cpu/abi/api.h"
 #include "cpu/stream/work_run.h"

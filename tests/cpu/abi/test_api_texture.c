@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texture and surface instructions on the CPU driver, at both widths, with objects made by its API. */
+/* Texture and surface instructions, at both widths, with objects made by the driver. */
 #include "cpu/support/api_texture.h"
 #include "support/suite.h"
 

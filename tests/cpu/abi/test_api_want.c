@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Want of host memory at each request of each call: the call says so and changes nothing, and the same
- * call succeeds afterwards. */
+/*
+ * Failing allocations of host memory, at each request of each call.  The call reports it and
+ * changes nothing, and the same call succeeds afterwards.
+ */
 #include "cpu/support/api_graph.h"
 #include "cpu/support/api_texture.h"
 #include "support/suite.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * The code generator, from PTX text to results, one instruction at a time.  What each must compute
- * is in emit_cases.def, in C, tried on all combinations of difficult operands; the approximate
- * functions follow, with their bounds.
+ * The code generator, from PTX text to results, one instruction at a time.  emit_cases.def has the
+ * results in C; they are tested on all combinations of difficult operands.  The approximate
+ * functions follow, with their error bounds.
  */
 #include "base/common.h"
 
@@ -165,8 +164,8 @@ static float flushed(float value)
 	return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
 }
 
-/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up to
- * a normal number. */
+/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up
+ * to a normal number. */
 static float flushed_fma(float a, float b, float c)
 {
 	float value = fmaf(a, b, c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops that threads leave one by one, at both widths, in whole warps and in parts of them.  Each
- * thread follows a chain through the memory of all; the reference is the same loop in C.
+ * Lane serialisation: loops that threads leave one by one, at both widths, in whole and partial
+ * warps.  Each thread follows a chain through memory that all share.  The reference is the same
+ * loop in C.
  */
 #include "base/common.h"
 

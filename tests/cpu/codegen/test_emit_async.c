@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Asynchronous copies and barriers in shared memory, from PTX, at both widths.
- */
+/* Asynchronous copies, and barriers in shared memory, from PTX, at both widths. */
 #include "base/common.h"
 
 #include "cpu/runtime/rt_mbarrier.h"

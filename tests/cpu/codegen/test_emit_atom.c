@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Atomic operations and ordered accesses of a warp, at both widths: in all spaces, at one place for all
- * threads and at several, in whole warps and in parts of them.  One worker runs the threads in order,
- * so that the reference is a loop over them.
+ * Atomic operations and ordered accesses of a warp, at both widths: in all spaces, at one address
+ * for all threads and at several, in whole and partial warps.  One worker runs the threads in
+ * order, so the reference is a loop over them.
  */
 #include "base/common.h"
 

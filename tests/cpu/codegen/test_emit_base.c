@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels for blocks of one thread, whose loops LLVM makes vectors of: each loop of the table runs
- * over memory that it reads and writes at distances where that matters, against the same loop in C.
+ * Kernels for blocks of one thread, whose loops LLVM vectorises.  Each loop of the table runs over
+ * memory that it reads and writes at distances where that matters, against the same loop in C.
  */
 #include "base/common.h"
 

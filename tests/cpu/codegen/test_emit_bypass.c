@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores past the cache: what they leave in memory, and which kernels and launches have them.  That
- * the results do not tell.  So kernels write to memory that is only for reading, and a handler of
- * the fault looks at the instruction.
+ * Non-temporal stores: what they leave in memory, and which kernels and launches have them.
+ * Results do not show the latter, so kernels write to read-only memory, and a handler of the fault
+ * looks at the instruction.
  */
 #include "cpu/exec/bypass.h"
 #include "cpu/support/api.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of kernels, through the driver: calls, recursion, pointers, what the device has built
- * in.  Everything runs one lane at a time and as warps of 32.
+ * Functions of kernels, through the driver: calls, recursion, pointers, and the functions that the
+ * device provides.  Each test runs one lane at a time and as warps of 32.
  */
 #include "cpu/support/api.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pointers and counters that loops add to, the same in all lanes or not quite: each program at both
- * widths, for lanes whose elements lie side by side, in rows and otherwise, against the same in C.
+ * Induction variables: pointers and counters to which loops add the same in all lanes, or not
+ * quite.  Each program runs at both widths, for lanes whose elements are adjacent, in rows and
+ * otherwise, against the same program in C.
  */
 #include "base/common.h"
 
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Words of the memory: results, numbers to read, then for each thread where it begins among those. */
+/* Words of the memory: results, numbers to read, then for each thread where it begins among
+ * those. */
 enum { NUMBERS = 32768, STARTS = 49152, THREADS = 128, SPACE = 4096 };
 
 static uint32_t *const words = &grid.memory[0][0];
@@ -258,8 +260,8 @@ END_TEST
 
 static const char *const accesses[] = {"ld.u32 %r3, [%rd1];", "st.u32 [%rd1], %r3;"};
 
-/* From round 3 on there is an access, by which all pointers have drifted 48 bytes; without or with a
- * barrier in the loop.  Gives the thread that is named, and the address. */
+/* From round 3 on there is an access, by which all pointers have drifted 48 bytes; without or with
+ * a barrier in the loop.  Gives the thread that is named, and the address. */
 static unsigned find_fault(const char *begin, int which, unsigned *address)
 {
 	char body[2048];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which loads are by 32 bytes: those from memory, of kernels that read little.  And which come with a
- * prefetch of what is behind them: those of these that are in loops.  What they read stays what it is.
+ * Which loads have 32 bytes: loads from memory in kernels that read little.  Which of these come
+ * with a prefetch of the bytes behind them: those in loops.  The values that they load stay the
+ * same.
  */
 #include "base/common.h"
 

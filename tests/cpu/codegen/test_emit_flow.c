@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code generator beyond single instructions: memory, atomics, control flow, and the coroutine,
- * that is what survives a yield and why it was made.
+ * The code generator beyond single instructions: memory, atomics, control flow, and yields: what
+ * survives one, and why there was one.
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Branches whose outcome is found for all lanes at once: comparisons of lanes in order with a bound,
- * near the ends of the numbers too, where adding wraps, and logic of such predicates.
+ * Predicate ranges: branches whose outcome is found for all lanes at once.  Comparisons of ordered
+ * lanes with a bound, also near the ends of the numbers, where additions wrap, and logic of such
+ * predicates.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local memory, at both widths: elements of all sizes, at the same place in all threads and at places
- * of their own, in whole warps and in parts of them.  The reference is an array of bytes.
+ * Local memory, at both widths: elements of all sizes, at one offset in all threads and at
+ * different ones, in whole and partial warps.  The reference is an array of bytes.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much code long kernels become at 32 lanes: in proportion to their length, since whatever
- * grows faster takes LLVM minutes and gigabytes.
+ * The size of the code of long kernels at 32 lanes: it is proportional to their length.  If it grew
+ * faster, LLVM would need minutes and gigabytes.
  */
 #include "base/common.h"
 
@@ -17,8 +17,9 @@
 /* Many registers that live throughout: more than LLVM gets to see as values. */
 #define SUMS 60
 
-/* A loop over blocks that lanes skip where their number says so, twice.  Each block loads a word of the memory into a
- * register of its own, and adds that to one of the sums.  No lane has what another has. */
+/* A loop over blocks that lanes skip where their number says so, twice.  Each block loads a word of
+ * the memory into a register of its own, and adds that to one of the sums.  No lane has what
+ * another has. */
 static void write_kernel(struct str *text, unsigned blocks, unsigned sums)
 {
 	str_addf(text, HEAD ".entry k(.param .u64 p) {\n.reg .b64 %%a; .reg .b32 %%t, %%x<%u>;\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels whose warps run as a team: results as when each runs by itself, warps that part on the way,
- * failures, and which kernels are of the kind.
+ * Warp interleaving: kernels whose warps run as a team have the results of warps that run by
+ * themselves.  Warps that diverge on the way, failures, and which kernels can be a team.
  */
 #include "base/common.h"
 
@@ -28,8 +28,8 @@ static const uint32_t blocks[] = {32, 64, 96, 100, 128, 256, 288};
 
 static const char shared[] = ".shared .align 4 .b8 s[4096];";
 
-/* Each round every thread adds what another one has put down: %r5 rounds from 0, %r6 is its sum, %r7
- * its place in shared memory, %r8 the other's, %r10 is tid + ctaid. */
+/* Each round every thread adds what another one has put down: %r5 rounds from 0, %r6 is its sum,
+ * %r7 its place in shared memory, %r8 the other's, %r10 is tid + ctaid. */
 #define BEGIN \
 	"mov.u32 %r1, %ntid.x; mov.u32 %r2, %ctaid.x; add.u32 %r10, %r0, %r2;\n" \
 	"mov.u32 %r3, s; shl.b32 %r4, %r0, 2; add.u32 %r7, %r3, %r4;\n" \

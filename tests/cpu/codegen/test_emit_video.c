@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmad in all its forms, on random operands of a warp, one lane at a time and all together; what it
- * computes is written down here with 128 bits, from the text of the PTX ISA and not its program.
- * The other video instructions are in emit_cases.def.
+ * vmad in all its forms, on random operands of a warp, one lane at a time and all together.  The
+ * reference computes with 128 bits, and follows the text of the PTX ISA, not its pseudo code.  The
+ * other video instructions are in emit_cases.def.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warp-wide instructions from PTX, at both widths: whole warps, warps of divergent code, warps with
- * threads that have exited or never were.  The references are loops over threads, written from the
- * PTX ISA's pseudo code.
+ * Collectives from PTX, at both widths: whole warps, divergent warps, and warps with threads that
+ * have exited or never existed.  The references are loops over threads, written from the pseudo
+ * code of the PTX ISA.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that never yield, which run all whole warps of a block in one call, and those of blocks that
- * follow each other: blocks of many sizes, warps that part in between, and failures, which must name
- * the thread all the same.
+ * Kernels that never yield, which run all whole warps of a block, and several blocks, in one call:
+ * blocks of many sizes, warps that diverge in between, and failures, which must still name the
+ * thread.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores of warps: every size and number of elements, lanes side by side and not, all of
- * them or some, at both widths.  Each thread copies its elements from one half of the memory to the
- * other; the reference is memcpy.  And rows of threads that read one element each.
+ * Vector memory access: every size and number of elements, adjacent lanes and others, all lanes or
+ * some, at both widths.  Each thread copies its elements from one half of the memory to the other.
+ * The reference is memcpy.  Other tests have rows of threads that read one element each.
  */
 #include "base/common.h"
 
@@ -123,7 +123,8 @@ static void run(const struct pattern *p, size_t type, unsigned count, uint32_t w
 	check_copies(p, threads, step, what);
 }
 
-/* Sanitizers get one of five: every type, every count and every pattern, but not all combinations. */
+/* Sanitizers get one of five: every type, every count and every pattern, but not all
+ * combinations. */
 START_TEST(each_thread_has_its_own)
 {
 	if (getenv("KUDZU_TEST_BRIEF") && _i % 5 != 0) {
@@ -140,8 +141,8 @@ START_TEST(each_thread_has_its_own)
 }
 END_TEST
 
-/* A tile of 32 rows of 33 elements, of which each warp writes rows and reads columns: as a whole and,
- * where some lanes have left, by the others. */
+/* A tile of 32 rows of 33 elements, of which each warp writes rows and reads columns: as a whole
+ * and, where some lanes have left, by the others. */
 START_TEST(warps_read_columns_of_shared_memory)
 {
 	const char *name = types[_i].name, *reg = types[_i].registers;
@@ -193,8 +194,8 @@ END_TEST
 /* Some accesses are made in other ways in loops. */
 #define AGAIN "add.u32 %%r6, %%r6, 1; setp.lt.u32 %%p2, %%r6, 2; @%%p2 bra LOOP;"
 
-/* Threads in rows; each reads what its row has, at a distance that nobody knows before, into its own
- * place.  One of them, or none, reads what the next row has. */
+/* Threads in rows; each reads what its row has, at a distance that nobody knows before, into its
+ * own place.  One of them, or none, reads what the next row has. */
 static const uint32_t rows[] = {16, 8, 4};
 static const uint32_t odd_ones[] = {999, 0, 15, 16, 40};
 
@@ -256,8 +257,8 @@ START_TEST(a_wild_row_is_named)
 }
 END_TEST
 
-/* Threads that lie as far from each other as memory says, in elements, or all but one do; each copies
- * its element into the other half. */
+/* Threads that lie as far from each other as memory says, in elements, or all but one do; each
+ * copies its element into the other half. */
 static const int distances[] = {1, 3, -3, 0};
 
 static void copy_at_distance(int distance, size_t type, unsigned count, uint32_t odd_one)
@@ -299,8 +300,8 @@ START_TEST(lanes_lie_at_any_distance)
 }
 END_TEST
 
-/* Elements 24 bytes apart, of which from the 21st on none is there: its thread is named, or, as lanes
- * read in no order, one behind it. */
+/* Elements 24 bytes apart, of which from the 21st on none is there: its thread is named, or, as
+ * lanes read in no order, one behind it. */
 static const char *const apart[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+16], %r1;",
 	"ld.global.v2.u64 {%rd4, %rd5}, [%rd3]; st.u64 [%rd9+16], %rd5;",
 	"st.global.u32 [%rd3], %r0;", "st.global.v2.u64 [%rd3], {%rd0, %rd0};"};

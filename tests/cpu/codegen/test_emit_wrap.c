@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Indexes of 32 bits that become addresses of 64: neighbours, until they wrap around.  Each lane of
- * 128 reads the byte at its index, from both ends of a space of 4 GiB and from its middle, where
- * signed indexes wrap, and writes one there; what it is to find is computed in C.
+ * Indexes of 32 bits that become addresses of 64: neighbours, until they wrap around.  Each of 128
+ * lanes reads the byte at its index, from both ends of a space of 4 GiB and from its middle, where
+ * signed indexes wrap, and writes one byte there.  The reference is in C.
  */
 #include "base/common.h"
 
@@ -125,8 +125,8 @@ START_TEST(indexes_wrap_as_ptx_says)
 }
 END_TEST
 
-/* In blocks of rows, of which each begins somewhere else: what one index is in front of the end of the
- * space, others are behind it. */
+/* In blocks of rows, of which each begins somewhere else: what one index is in front of the end of
+ * the space, others are behind it. */
 static const struct form row_forms[] = {
 	{"mov.u32 %r3, %tid.x; mov.u32 %r4, %tid.y; mad.lo.u32 %r2, %r4, %r7, %r3;\n"
 	 "add.u32 %r2, %r2, %r1; mul.wide.u32 %rd2, %r2, 1;", 1, 0, false, 100},

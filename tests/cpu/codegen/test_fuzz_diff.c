@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random programs on the CPU device against their interpretation, at both widths: a fixed number of
- * them.  `make fuzz-diff` tries others for as long as one likes.
+ * Random programs on the CPU device against an interpreter, at both widths: a fixed number of them.
+ * `make fuzz-diff` tries others for as long as you like.
  */
 #include "cpu/random/diff.h"
 #include "cpu/support/driver.h"

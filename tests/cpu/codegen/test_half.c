@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
- * Instructions on 16-bit floats and smaller ones.  What each must compute is in half_cases.def, in
- * the arithmetic of softfloat.h, which knows nothing of the host's.  Operands are gathered until
- * there are 32 of them, for 32 threads: in one warp of 32 lanes, or one after the other.
+ * Instructions on floats of 16 bits and fewer.  half_cases.def has their results, in the arithmetic
+ * of softfloat.h, which does not use that of the host.  Operands are collected until there are 32
+ * of them, for 32 threads: in one warp of 32 lanes, or one after the other.
  */
 #include "base/common.h"
 
@@ -331,8 +330,9 @@ static bool is_nan16(const char *text, uint64_t bits)
 	return (bits & 0x7fff) > (strstr(text, "bf16") ? 0x7f80 : 0x7c00);
 }
 
-/* What PTX leaves open and GPUs do in another way: which NaN neg and abs give; that conversions to tf32
- * lose a NaN which is one by its last bits; and they flush what is too small before they round it. */
+/* What PTX leaves open and GPUs do in another way: which NaN neg and abs give; that conversions to
+ * tf32 lose a NaN which is one by its last bits; and they flush what is too small before they round
+ * it. */
 static bool is_allowed(const struct half_case *t, uint64_t got, uint64_t want)
 {
 	bool flushed = strstr(t->text, ".ftz") && (want & 0x7fff) == 0x400 && (got & 0x7fff) == 0;

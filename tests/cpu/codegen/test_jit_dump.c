@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What becomes of a kernel, as text in files.
- */
+/* KUDZU_CPU_DUMP: the IR and the assembly of a kernel, in files. */
 #include "base/common.h"
 
 #include "base/alloc.h"

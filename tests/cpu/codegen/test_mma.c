@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrices of a warp, from PTX, at both widths.  Where elements are comes from the formulas of the
- * PTX ISA, shape by shape; what they must be from loops over rows and columns, in integers or, for
+ * Matrices of a warp, from PTX, at both widths.  The places of elements come from the formulas of
+ * the PTX ISA, shape by shape.  The references are loops over rows and columns, in integers or, for
  * floats, in f64 with the roundings of softfloat.h.
  */
 #include "base/common.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The approximate instructions over all exponents: the worst error against the C library in double,
- * printed beside what the PTX ISA allows and asserted to be within what ptx.def promises.  A few
- * hundred numbers of each exponent are tried; with KUDZU_TEST_SLOW=N every Nth f32 there is.
+ * The approximate instructions over all exponents.  The worst error against the C library in double
+ * is printed beside the bound of the PTX ISA, and must be within the bound of ptx.def.  A few
+ * hundred numbers of each exponent are tried.  With KUDZU_TEST_SLOW=N every Nth f32 is tried.
  */
 #include "base/common.h"
 

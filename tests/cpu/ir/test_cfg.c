@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ir/cfg.c on small graphs.  A picture is one line per block: its successors, its immediate
- * post-dominator, its place in reverse post-order and the registers that are live at its start.
+ * src/cpu/ir/cfg.c on small graphs.  A picture has one line for each block: its successors, its
+ * immediate post-dominator, its place in reverse post-order, and the registers that are live at its
+ * start.
  */
 #include "base/alloc.h"
 #include "base/common.h"

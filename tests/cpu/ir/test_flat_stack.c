@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloca, stacksave and stackrestore, through the driver: in kernels, functions and recursive ones,
- * one lane at a time and as warps of 32.
+ * alloca, stacksave and stackrestore, through the driver: in kernels, in functions, and in
+ * recursive ones, one lane at a time and as warps of 32.
  */
 #include "cpu/support/api.h"
 #include "support/suite.h"

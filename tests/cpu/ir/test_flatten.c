@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ir/flatten.c and flat_*.c: what becomes of memory, labels and instructions of the functions
- * that a kernel calls.  What the result computes is test_emit_call.c's matter.
+ * src/cpu/ir/flatten.c and flat_*.c: the memory, labels and instructions of the functions that a
+ * kernel calls, after flattening.  test_emit_call.c tests what the result computes.
  */
 #include "base/common.h"
 

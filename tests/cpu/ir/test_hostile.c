@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PTX made to hurt: cut off anywhere, damaged, deep, absurdly big, ambiguous.  It is refused with
- * its line or it loads, and takes memory in proportion to its text.
+ * Hostile PTX: cut off anywhere, damaged, deep, huge, ambiguous.  It is refused with its line, or
+ * it loads and takes memory in proportion to its text.
  */
 #include "cpu/support/api.h"
 #include "cpu/random/gen.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ir/uniformity.c: PTX in, what the lanes of its registers have in common out.  A picture has
- * each register that is
- * asked for: `u` the same in all lanes, `v` a vector, else the offsets of lanes 1, 2, 16 and 31 from
- * lane 0.
+ * src/cpu/ir/uniformity.c: the uniformity of registers of small kernels.  A picture has each
+ * register that a case names: `u` for uniform, `v` for a vector, else the offsets of lanes 1, 2, 16
+ * and 31 from lane 0.
  */
 #include "base/common.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The size of the device's memory: as it is asked for, and as control groups have it. */
+/* The size of the device's memory: KUDZU_CPU_MEMORY, and the limits of control groups. */
 #include "cpu/support/api.h"
 
 #include "cpu/mem/capacity.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU device's memory: addresses, limits, lookup, and what traps. */
+/* The device's memory: addresses, limits, look-up, and which accesses trap. */
 #include "base/common.h"
 
 #include "base/alloc.h"

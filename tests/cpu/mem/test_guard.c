@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* KUDZU_CPU_GUARD: the first access out of bounds is found, and told by line, thread and address. */
+/*
+ * KUDZU_CPU_GUARD: the first access out of bounds is found, and reported with line, thread and
+ * address.
+ */
 #include "base/common.h"
 
 #include "cpu/support/api.h"

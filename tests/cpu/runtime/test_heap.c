@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/heap.c: a random sequence of requests against a map of the bytes that are in use, and the
- * corners.  The range that is managed is never touched, so any address will do.
+ * src/cpu/runtime/heap.c: random requests against a map of the bytes in use, and corner cases.  The
+ * managed range is never accessed, so it can have any address.
  */
 #include "base/common.h"
 

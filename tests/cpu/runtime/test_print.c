@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/print.c against the C library's printf, with the same values: every conversion with
- * random flags, widths, precisions and sizes, and what is particular to kernels.
+ * src/cpu/runtime/print.c against printf of the C library, with the same values: every conversion
+ * with random flags, widths, precisions and sizes, and what is special in kernels.
  */
 #include "base/common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/texture.c and surface.c against the formulas of the CUDA C programming guide, written
- * down here once more: in f64, and by modes that move coordinates, not indices.
+ * src/cpu/runtime/texture.c and surface.c against a second implementation of the formulas of the
+ * CUDA C programming guide: in f64, and with address modes that act on coordinates, not on indices.
  */
 #include "base/common.h"
 
