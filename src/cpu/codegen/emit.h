@@ -3,10 +3,11 @@
 #define CPU_CODEGEN_EMIT_H
 
 /*
- * From a checked PTX kernel to LLVM IR: what all files of emit_*.c share.  What they have for each
- * other is in emit_value.h, emit_memory.h, emit_lanes.h, emit_flow.h, emit_float.h and emit_inst.h.
+ * The generator, from a checked PTX kernel to LLVM IR: what all files of emit_*.c share.  Their
+ * other headers are emit_value.h, emit_memory.h, emit_lanes.h, emit_flow.h, emit_float.h and
+ * emit_inst.h.
  *
- * Each uses files that are below it in this list, or in the same line on its right:
+ * A file uses those that are below it in this list, or on its right in the same line:
  *
  *	emit                              a function for a kernel
  *	blocks team warps                 the versions of its blocks
@@ -24,28 +25,27 @@
  *	lanes access                      lane after lane; fields and places
  *	value                             types, constants, blocks
  *
- * Every PTX register is a stack slot (alloca) of its own type; LLVM's sroa makes values of them.
- * An instruction reads operands with emit_use, as values of the instruction's type, and writes its
- * result with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double; f16 and
- * bf16 are i16 and their pairs i32, converted where they are used.
+ * Every PTX register is a stack slot (alloca) of its own type, of which LLVM's sroa makes values.
+ * An instruction reads its operands with emit_use, as values of its type, and writes its result
+ * with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16
+ * are i16, and their pairs i32; they are converted where they are used.
  *
- * A value of a lane is a scalar when one call runs one lane (W = 1), and a vector of 32 when it
- * runs a warp (W = 32).  The types in struct emit are those of lanes; `s` has the scalars, for
- * addresses and whatever else a warp has once.  Within emit_each_lane lanes are scalars, too.
+ * A value is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs a warp
+ * (W = 32).  The types in struct emit are those of lanes.  `s` has the scalars, for addresses and
+ * other values that a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
- * What all lanes have alike (uniformity.h) is one scalar at W = 32, too: such a register has a
- * scalar for a slot, and an instruction that makes it is done once for the warp.  The functions
- * that make instructions need not know: in a mode of its own, as within emit_each_lane, lanes are
- * scalars.
+ * A uniform register (uniformity.h) is a scalar at W = 32, too.  Its slot is a scalar, and an
+ * instruction that writes it is done once for the warp.  The functions that make instructions need
+ * not know: they run in a mode in which lanes are scalars, as within emit_each_lane.
  *
- * At W = 32 every basic block is made twice.  The converged version is what W = 1 has: all lanes
- * are there, branches are branches.  A branch on which lanes part writes down, per block, the lanes
- * that are to run it, and goes to the diverged versions.  These follow each other in reverse
- * post-order; each takes the lanes that are pending for it, runs with that mask, and adds them to
- * the pending lanes of its successors.  When one finds all 32 lanes again it goes back to its
- * converged twin.  Small kernels of a certain kind do without: see emit_alone.c.
+ * At W = 32 every basic block is made twice.  The converged version is that of W = 1: all lanes are
+ * there, branches are branches.  A divergent branch notes for each block the lanes that are pending
+ * for it, and goes to the diverged versions.  These follow each other in reverse post-order.  Each
+ * runs the lanes that are pending for it, under a mask, and adds them to the pending lanes of its
+ * successors.  When all 32 lanes are pending for one block it goes back to the converged version.
+ * Some small kernels do without: see emit_alone.c.
  *
- * A failure is kept in emit.diag; building goes on with undefined values until the instruction
+ * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
  */
 #include "cpu/ptx/ptx.h"
@@ -58,15 +58,15 @@ struct emit_types {
 	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
 };
 
-/* Of a predicate at W = 32, as scalars: true, or false, in all lanes for certain; NULL: nobody
- * knows. */
+/* The range of a predicate at W = 32: scalars that are true if it is certainly true, or false, in
+ * all lanes.  NULL: not known. */
 struct emit_certain {
 	size_t body;                    /* in which that is known */
 	unsigned reg;
 	LLVMValueRef all, none;
 };
 
-/* What a warp of a team has of its own (emit_team.c). */
+/* The parts of struct emit that each warp of a team has for itself (emit_team.c). */
 struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
 	LLVMValueRef *regs;
@@ -145,20 +145,20 @@ struct emit {
 	uint64_t noted;                 /* and these */
 };
 
-/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module, for
- * blocks of a class (see block_class.h); *frame_size is what it keeps between calls. */
+/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module.  It
+ * is for blocks of one class (block_class.h).  *frame_size is the size of its frame. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
 	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
 	struct ptx_diag *diag);
 
-/* Before emit_kernel: the processor has AVX-512F, with which it can gather and scatter by masks,
- * and has seeds of inverse roots. */
+/* To be called before emit_kernel: the processor has AVX-512F, which has masked gathers and
+ * scatters, and approximate inverse roots. */
 void emit_allow_avx512(LLVMModuleRef ir);
-/* And: tell of each access, for messages (emit_trace.c). */
+/* The same: trace each access (emit_trace.c). */
 void emit_ask_traces(LLVMModuleRef ir);
 bool emit_is_traced(LLVMModuleRef ir);
 
-/* What the rows of ptx.def name. */
+/* The functions that the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
 
 /* Whether the block that is being made is in a loop. */

@@ -2,16 +2,16 @@
 #ifndef CPU_CODEGEN_JIT_DUMP_H
 #define CPU_CODEGEN_JIT_DUMP_H
 
-/* What becomes of a kernel, as text, in files: for `kudzu dump`, and for whoever works on
- * emit.c. */
+/* The IR and the assembly of a kernel, in files: for `kudzu dump`, and for work on the
+ * generator. */
 #include "cpu/ptx/ptx.h"
 
 #include <llvm-c/TargetMachine.h>
 
 /*
- * Write KERNEL.ll and KERNEL.s, the IR as it goes to the code generator and what that makes of it,
- * into settings_dump_folder(); files of that name are replaced.  The module stays as it is.  False,
- * with the reason in diag, when they cannot be made or written.
+ * Write KERNEL.ll, the IR that LLVM's code generator gets, and KERNEL.s, what it makes of that,
+ * into settings_dump_folder().  Existing files are replaced, and the module does not change.
+ * False, with the reason in diag, on failure.
  */
 bool jit_dump(LLVMTargetMachineRef machine, LLVMModuleRef ir, const struct ptx_func *func,
 	struct ptx_diag *diag);

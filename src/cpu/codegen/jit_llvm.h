@@ -3,10 +3,10 @@
 #define CPU_CODEGEN_JIT_LLVM_H
 
 /*
- * LLVM's part of jit.c, which is in a library of its own, libkudzu-cpu-llvm.so: to load LLVM takes
- * longer than all that a kernel from the cache takes.  jit/jit_open.c loads it when the first
- * kernel has to be compiled; programs that have it linked in, as the tests, use that.  The library
- * exports one name, the table jit_llvm_calls.
+ * LLVM's part of jit.c.  It is a library of its own, libkudzu-cpu-llvm.so, because to load LLVM
+ * takes longer than to load a kernel from the cache.  jit/jit_open.c opens it when the first kernel
+ * has to be compiled.  The tests have it linked in.  The library exports one name, the table
+ * jit_llvm_calls.
  */
 #include "base/clock.h"
 #include "cpu/ptx/ptx.h"
@@ -16,10 +16,10 @@ static inline double jit_now_ms(void)
 	return 1e-6 * (double)clock_now_ns();
 }
 
-/* What one PTX module's kernels are compiled with.  Not thread-safe. */
+/* The state with which the kernels of one PTX module are compiled.  Not thread-safe. */
 struct jit_llvm;
 
-/* What to make of a kernel that is lowered and cut into blocks. */
+/* How to compile a kernel that is lowered and has basic blocks. */
 struct jit_order {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
@@ -50,9 +50,8 @@ enum jit_outcome {
 	JIT_TOO_DEEP           /* or the code would need too much stack */
 };
 
-/* What compiled code may call by name: what LLVM calls by itself where the processor has no
- * instruction for it.  The dynamic linker is not asked: it would not find libm when somebody has
- * loaded us with RTLD_LOCAL. */
+/* The functions that LLVM calls by name where the processor has no instruction.  They are a table,
+ * because the dynamic linker does not find libm if a program has loaded us with RTLD_LOCAL. */
 #define JIT_CALLEE_COUNT 15
 struct jit_callee {
 	const char *name;
@@ -73,12 +72,12 @@ struct jit_llvm_calls {
 	/* LLVM's own linker: the address of a function in an object that code.c does not load. */
 	bool (*link)(uintptr_t *out, struct jit_llvm *llvm, const void *object, size_t size,
 		const char *symbol, struct ptx_diag *diag);
-	/* An address in LLVM, by which its file is known. */
+	/* An address in LLVM, to find its file. */
 	const void *address;
 };
 extern const struct jit_llvm_calls jit_llvm_calls;
 
-/* Bytes of stack that compiled code may take: it runs on threads of the program, too. */
+/* Bytes of stack that compiled code may use, for it also runs on threads of the program. */
 #define JIT_MOST_STACK "1000000"
 
 #endif
