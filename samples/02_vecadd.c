@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two modules and three arrays: 2a + b.  The kernels are strings here; given files, as in
- * `02_vecadd kernels/doublify.cu kernels/vecadd.cu`, it compiles those instead.
+ * Two modules and three arrays: 2a + b.  The kernels are strings.  With the names of files, as in
+ * `02_vecadd kernels/doublify.cu kernels/vecadd.cu`, it compiles these files instead.
  */
 #include <kudzu/kudzu.h>
 #include <math.h>

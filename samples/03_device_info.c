@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every device on this machine, and what it can do. */
+/* List every device of this machine and its properties. */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One program for every machine: what PyTorch's device cells do.  Which devices there are is printed
- * to stderr, since that differs; the numbers are the same everywhere.
+ * One program for every machine, after PyTorch's cells about devices.  It prints the list of
+ * devices to stderr, because that differs between machines; the numbers are the same everywhere.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same formula twice: as a chain of operations, which writes and reads an array for each, and as
- * an expression, which is one kernel.  Both give the same bits; the times are printed.
+ * The same formula in two ways: as a chain of operations, each of which reads and writes arrays,
+ * and as an expression, which is one kernel.  Both give the same bits.  The program prints the
+ * times.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

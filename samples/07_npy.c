@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numpy's files: an array out to a .npy and in again, several in a .npz.  In Python:
+ * numpy's files: write an array to a .npy file and read it again, and write several to a .npz
+ * file.  In Python:
  *
  *	numpy.load("squares.npy");  numpy.load("curve.npz")["y"]
  */

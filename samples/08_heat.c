@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heat equation on a plate, by finite differences: views instead of indexes, one expression for
- * a step.  Prints the plate as characters; `08_heat FILE.pgm` writes it as a picture, too.
+ * The heat equation on a plate, by finite differences.  Views take the place of indexes, and each
+ * step is one expression.  The program prints the plate as characters; `08_heat FILE.pgm` also
+ * writes it as a picture.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A C++ template as kernels: the instances that are wanted are listed by their names, and found by
- * them.  White space in a name does not matter.
+ * Kernels from a C++ template.  The program lists the instances that it needs by name, and finds
+ * them by the same names.  White space in a name does not matter.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

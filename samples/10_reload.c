@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hot reload: the kernel in a file is run, and follows the file while somebody edits it.  What does
- * not compile is shown, and the kernel before stays.
+ * Hot reload: run the kernel in a file, and compile it again whenever the file changes.  If it
+ * does not compile, the program shows the error and keeps the kernel that it has.
  *
  *	10_reload FILE.cu     until the file is removed; it has a kernel `f` as below
- *	10_reload             with a file of its own, which it edits itself
+ *	10_reload             with a file of its own, which the program edits itself
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

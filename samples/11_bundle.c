@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bundle: kernels for several kinds of devices in one file, made where there is a compiler, run
- * where there is none.
+ * A bundle: kernels for several kinds of devices in one file.  To write it needs a compiler; to
+ * run it does not.
  *
  *	11_bundle write FILE     needs NVRTC, but no device
  *	11_bundle run FILE       needs a device, but no NVRTC

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compile without a device: on a build server, say.  For each architecture that is asked for the
- * source becomes an image, PTX or a cubin, which is looked at and, with a folder as the argument,
- * written to a file.
+ * Compile without a device, for example on a build server.  For each architecture the source
+ * becomes an image, PTX or a cubin.  The program inspects it and, if the argument is a folder,
+ * writes it to a file.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Six mistakes, and what Kudzu says about each.  The README shows the output; `make check`
- * compares.
+ * Six mistakes, and the errors that Kudzu returns.  The README shows the output; `make check`
+ * compares it.
  */
 #include <kudzu/kudzu.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes wrong most often, on the CPU device, so that it is the same on every machine.  The
- * headings of docs/troubleshooting.md are lines of what this prints; `make check` compares.
+ * The most common mistakes, on the CPU device, so that the output is the same on every machine.
+ * The headings of docs/troubleshooting.md are lines of this output; `make check` compares them.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

@@ -2,7 +2,17 @@
 #ifndef ARRAY_ARRAY_H
 #define ARRAY_ARRAY_H
 
-/* What the files about arrays share. */
+/*
+ * Arrays: a kz_array is an element type, a shape and strides over a buffer, on a GPU or on the
+ * CPU.
+ *
+ * This folder has everything about arrays that needs no kernels of its own: creating them, views,
+ * transfers between host and devices, text, numpy's files, DLPack.  Operations that compute are
+ * in src/ops.
+ *
+ * array.c makes arrays, view.c and slice.c make views, transfer.c moves elements, and shape.c
+ * checks shapes and axes from callers.
+ */
 #include "core/dtype.h"
 #include "core/memory.h"
 #include "array/strided.h"

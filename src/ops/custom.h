@@ -2,7 +2,7 @@
 #ifndef OPS_CUSTOM_H
 #define OPS_CUSTOM_H
 
-/* Kernels of users' strings: what elementwise ones and reductions share. */
+/* Kernels from users' strings: what elementwise kernels and reductions share. */
 #include "base/str.h"
 #include "ops/declare.h"
 #include "module/module.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elementwise kernels of users: one loop over the elements, or over the indexes of a range.
+ * Users' elementwise kernels: one loop over the elements, or over the indexes of a range.
  */
 #include "base/common.h"
 

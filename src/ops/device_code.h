@@ -2,7 +2,7 @@
 #ifndef OPS_DEVICE_CODE_H
 #define OPS_DEVICE_CODE_H
 
-/* The texts of kernels/NAME.cuh, of which generated kernels are made; zero-terminated. */
+/* The texts of kernels/NAME.cuh, from which kernels are generated; zero-terminated. */
 #define DEVICE_CODE(X) \
 	X(real) X(integer) X(half) X(complex) X(reduce) X(reduce_serial) \
 	X(reduce_threads) X(indexing) X(matmul) X(scan) X(transpose) X(custom) X(custom_complex)

@@ -2,7 +2,7 @@
 #ifndef OPS_ELEMENTWISE_H
 #define OPS_ELEMENTWISE_H
 
-/* Run an expression over arrays: broadcast, protect what overlaps, launch one kernel. */
+/* Run an expression over arrays: broadcast, copy where the target overlaps, launch one kernel. */
 #include "ops/expr.h"
 #include "ops/generate.h"
 

@@ -3,9 +3,14 @@
 #define OPS_EXPR_H
 
 /*
- * An elementwise computation as data: nodes in an array, each using only those before it; the last
- * one is the result.  Leaves are arrays, C numbers and the index of the element.  All other nodes
- * are operations of ops.def, or conversions.
+ * Operations on arrays become kernels.  This folder has the operations of ops.def, expressions of
+ * them, and what makes, finds and launches their kernels; also reductions, scans, indexing,
+ * products of matrices, and users' own kernels.
+ *
+ * This header has the data structure that most of them share: an elementwise computation as nodes
+ * in an array.  A node uses only nodes before it, and the last one is the result.  Leaves are
+ * arrays, C numbers and the index of the element.  All other nodes are operations of ops.def, or
+ * conversions.
  *
  * Types are settled while the expression is built: expr_apply converts the operands to the types
  * that the operation's rule asks for.  A C number is weak (numpy's NEP 50): it takes the type of

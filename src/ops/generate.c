@@ -2,10 +2,11 @@
 /*
  * Expressions as CUDA C.
  *
- * Every node becomes one constant, n0, n1, ..., whose text is that of ops.def with a, b, c replaced
- * by the constants of its operands.  Around them is a loop over the elements: flat, or rows and the
- * elements of a row, so that only rows cost divisions.  Types in memory and types of values differ:
- * bool is a byte, a half is computed as a float and rounded after each operation.
+ * Every node becomes one constant, n0, n1, ..., with the text of ops.def in which a, b, c are
+ * replaced by the constants of its operands.  Around them is a loop over the elements: flat, or
+ * over rows and the elements of a row, so that only rows cost divisions.  Types in memory and
+ * types of values differ: bool is a byte, and a half is computed as a float and rounded after
+ * each operation.
  */
 #include "base/common.h"
 

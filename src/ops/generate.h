@@ -2,7 +2,7 @@
 #ifndef OPS_GENERATE_H
 #define OPS_GENERATE_H
 
-/* An expression and how its arrays lie -> the CUDA C of one kernel. */
+/* An expression and the layout of its arrays -> the CUDA C of one kernel. */
 #include "base/str.h"
 #include "ops/expr.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations by number: each is an expression of one node, which elementwise.c runs. */
+/* Operations by number.  Each is an expression of one node, which elementwise.c runs. */
 #include "base/common.h"
 
 #include "array/array.h"

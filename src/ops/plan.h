@@ -2,7 +2,7 @@
 #ifndef OPS_PLAN_H
 #define OPS_PLAN_H
 
-/* How an expression is run over arrays: how they lie, and the launch that this asks for. */
+/* The layout of an expression's arrays, and the launch that follows from it. */
 #include "ops/elementwise.h"
 #include "array/strided.h"
 

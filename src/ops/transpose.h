@@ -2,7 +2,7 @@
 #ifndef OPS_TRANSPOSE_H
 #define OPS_TRANSPOSE_H
 
-/* Copies that turn matrices around. */
+/* Copies that transpose matrices, by tiles. */
 #include "core/memory.h"
 
 /*
