@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops as one writes them, for the compiler to make the best of; see array_loops.h.  Short ones
- * stay on the calling thread, as in the library: to share them would cost more than they take.
+ * Plain C loops, for the compiler to optimize; see array_loops.h.  As in the library, short loops
+ * run on the calling thread: to share them would take longer than to run them.
  */
 #include "array_loops.h"
 

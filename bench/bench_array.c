@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What array operations take, warm.
+ * The time of array operations, warm.
  *
  *	bench_array cpu [THREADS [CASE]]   beside gcc's loops (array_loops.c) with as many threads
  *	bench_array cuda [CASE]            as a share of the bandwidth of a copy on the device
  *
- * CASE is part of the name of what is measured.  The loops say what is right, too: a result that is
- * another one ends the run.
+ * CASE is part of the name of a case.  The loops also check the results: a wrong one ends the
+ * run.
  *
- * Operands and the result are there already, so that what is measured is finding the kernel,
- * launching it and running it; only `2 * a` makes a new result, as a program does.  One thread's
- * time is that of the processor, so that what else runs hardly matters.
+ * Operands and result exist before the measurement.  So it covers finding the kernel, launching
+ * it and running it.  Only `2 * a` makes a new result, as a program does.  On one thread the time
+ * is processor time, so other processes hardly matter.
  */
 #include "calls.h"
 

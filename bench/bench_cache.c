@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the store on disk costs, below all that is built on it: values of 8 KB, a usual cubin.
+ * The time of the store on disk by itself, for values of 8 KB, the size of a usual cubin.
  *
  *	bench_cache           a hit, a miss, a put, a lock; beside the bare system calls
  *	bench_cache many      hits among 100,000 entries beside hits among 1,000 (takes 400 MB)
  *
- * Each sample is a batch; things that are compared take turns.  The files are in the page cache, as
- * those of a program that starts a second time soon.
+ * Each sample is a batch.  Things that are compared take turns.  The files are in the page cache,
+ * as when a program starts again soon.
  */
 #include "bench.h"
 

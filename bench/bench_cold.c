@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the start of a process to the result of a kernel: what each step takes, cold and warm.
+ * The time of each step from the start of a process to the result of a kernel, cold and warm.
  *
  *	bench_cold [DEVICE]     DEVICE as kz_device_open takes it; "cpu" if left out
  *
- * It starts itself again for every sample; the child notes the time after each step, on the clock
- * that both share.  Cold processes have no cache; warm ones have a cache folder that a process
- * before them has filled.  The two take turns.  Files are in the page cache.
+ * The program starts itself again for every sample.  The child notes the time after each step, on
+ * a clock that both share.  Cold processes have no cache.  Warm ones have a cache folder that an
+ * earlier process filled.  The two take turns.  Files are in the page cache.
  */
 #include "bench.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kz_module_compile costs over bare nvrtcCompileProgram with the same options.
+ * The time of kz_module_compile over bare nvrtcCompileProgram with the same options.
  *
- *	bench_compile [DEVICE]     on the stub driver, where loading the image costs nothing
+ *	bench_compile [DEVICE]     on the stub driver, where loading the image takes no time
  *
  * Both compile the same text for the same architecture, taking turns in one process, in either
- * order.  Bare is: create the program, compile, fetch the image, destroy.  Each text is new, by a
- * number in a comment, so that nothing can be remembered.
+ * order.  The bare compile creates the program, compiles, fetches the image and destroys the
+ * program.  A number in a comment makes each text new, so that no cache has it.
  */
 #include "bench.h"
 

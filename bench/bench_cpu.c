@@ -4,8 +4,8 @@
  *
  *	bench_cpu [-p] [-r ROUNDS] [CASE [SIDE,...]]
  *
- * CASE is part of a job's name (cpu_jobs.c).  A side is a process that runs the job its way; all
- * take turns, so that ratios are of neighbours in time.  Without SIDEs all of them:
+ * CASE is part of a job's name (cpu_jobs.c).  A side is a process that runs the job its way.  All
+ * sides take turns, so that ratios are of neighbours in time.  Without SIDEs all of them run:
  *
  *	kudzu, w1      the library as it is; with KUDZU_CPU_WIDTH=1, thread after thread
  *	gcc            the same work as C, gcc -O3 -march=native
@@ -14,11 +14,11 @@
  *	kudzu-avx2, gcc-avx2           both with AVX2 and FMA at most
  *	kudzu-2, gcc-2, pocl-2         with two threads, the others have one
  *	gcc-twin       a second process that does what gcc does, at the same time: what two cores
- *	               are worth where nothing is shared among them
+ *	               are worth if nothing is shared
  *
- * -p takes processors' time for one thread instead of the clock's: for a machine that is not alone.
- * Every side checks its results when it begins a job; one that fails is told and left out, and if it
- * is ours the exit status is 1.
+ * -p measures processor time on one thread in place of wall time, for a machine with other work.
+ * Every side checks its results when it begins a job.  A side that fails is reported and left
+ * out.  If it is ours, the exit status is 1.
  */
 #include "bench.h"
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a compile costs that was done before.
+ * The time of a compile that was done before.
  *
  *	bench_hits
  *
- * In each round a process compiles texts of 8 KB that nobody has seen, and a second process compiles
- * the same texts: from disk.  A sample is the median of a round, of what kz_compile takes until there
- * is an image, in time of the processor: others may be at work, and nothing waits here.  The first
- * compile of a process looks for NVRTC and its headers, too; it is a figure of its own.
+ * In each round a process compiles new texts of 8 KB, and a second process compiles the same
+ * texts: from disk.  A sample is the median of a round, of the processor time of kz_compile until
+ * it returns an image.  Processor time, because nothing waits here and other processes may run.
+ * The first compile of a process also looks for NVRTC and its headers, so it is reported by
+ * itself.
  *
- * The last text is then compiled again and again: from memory.  With nvcc there, also what PyCUDA does
- * before it looks into its cache when a text has an #include: `nvcc --preprocess`.
+ * The last text is then compiled again and again: from memory.  Where nvcc is installed, `nvcc
+ * --preprocess` is measured, too, which PyCUDA runs before it looks into its cache if a text has
+ * an #include.
  */
 #include "bench.h"
 

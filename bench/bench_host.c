@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host does for one call, on paths that programs take often.
+ * What the host does for one call, for calls that programs make often.
  *
- *	bench_host cuda    the library, with a driver that does nothing below it
+ *	bench_host cuda    the library, above a driver that does nothing
  *	bench_host cpu     the driver of the CPU device, and the library's calls for it
  *
- * Nothing is measured here: bench/instructions.sh runs this under callgrind, which counts what each
- * function count_NAME takes.  Each does its case COUNT times, after it was done often enough
- * for all that happens once.
+ * This program measures nothing itself.  bench/instructions.sh runs it under callgrind, which
+ * counts the instructions of each function count_NAME.  Each function does its case COUNT times,
+ * after enough rounds for everything that happens once.
  */
 #include "bench.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the CPU device takes to compile a kernel, by its size: kernels of three kinds, of 1,000 to
- * 100,000 lines of PTX, each in a process of its own, after a small kernel that has loaded LLVM.
+ * The time of the CPU device to compile a kernel, by the size of the kernel.  There are kernels
+ * of three kinds, with 1,000 to 100,000 lines of PTX, each in a process of its own, after a small
+ * kernel that has loaded LLVM.
  *
  *	bench_jit [MOST [KIND]]     MOST: lines, 100000 if left out; KIND: straight, branches, loops
  *
- * Lines per kernel, processor time per line (all threads), memory that the process took at most
- * beyond what it had before.  KUDZU_CPU_WIDTH says for how many lanes.
+ * The output has the lines of the kernel, the processor time for each line (of all threads), and
+ * the most memory that the process took beyond what it had before.  KUDZU_CPU_WIDTH sets the
+ * number of lanes.
  */
 #include "bench.h"
 

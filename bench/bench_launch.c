@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a checked launch of six arguments costs the host, over the driver call inside it.
+ * The host time of a checked launch of six arguments, over the driver call inside it.
  *
  *	bench_launch kudzu|bare COUNT   launch COUNT times; bench/launch.sh counts instructions
- *	bench_launch pairs              time batches of either, taking turns
+ *	bench_launch pairs              time batches of both, taking turns
  *
- * `kudzu` is what a program does: no context is current, so each launch brings its own.  `bare` is
- * cuLaunchKernel itself, context current, with the arguments ready.
+ * `kudzu` is what a program does: no context is current, so each launch makes its own current.
+ * `bare` is cuLaunchKernel itself, with a current context and finished arguments.
  */
 #include "driver.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What linking takes: two sources, compiled to LTO-IR, PTX and cubins, become a cubin by nvJitLink;
- * PTX by the linker of the CPU device, from PTX and from LTO-IR.
+ * The time of linking.  nvJitLink makes a cubin of two sources that were compiled to LTO-IR, PTX
+ * or cubins.  The linker of the CPU device makes PTX of PTX and of LTO-IR.
  *
  *	bench_link
  *
- * All kinds take turns in one process, after a round that loads nvJitLink and is not counted.
+ * All kinds take turns in one process.  A first round, which loads nvJitLink, does not count.
  */
 #include "bench.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What big modules cost.
+ * The time of large modules.
  *
  *	bench_modules [DEVICE]     DEVICE as kz_device_open takes it; "cpu" if left out
  *
- * From an image in memory to a kernel that can be launched, for one kernel of a module of K against
- * the only one of a module of one, in turns: images that are new, images that this process has loaded
- * before, and those that another process has loaded, or compiled, before this one, with all that it
- * needs in the cache on disk.  Of machine code, which is the driver's alone to read, also what it takes the
- * driver by itself.  And a launch with 10,000 kernels loaded against one with none but its
- * own.
+ * From an image in memory to a kernel that can be launched, for one kernel of a module of K over
+ * the only kernel of a module of one, in turns.  Images are new, or were loaded before by this
+ * process, or were loaded or compiled by an earlier process, whose results are in the cache on
+ * disk.  Machine code is read by the driver alone, so the time of the driver by itself is
+ * measured, too.  Then a launch with 10,000 kernels loaded, over one with a single kernel.
  */
 #include "driver.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A compile that nobody did before, in a new process, over nvcc's: what PyCUDA starts for each one.
+ * The time of a new compile in a new process, over that of nvcc, which PyCUDA starts for each
+ * compile.
  *
  *	bench_nvcc      says so and does nothing where there is no nvcc
  *
- * Both make a cubin for one architecture of the same text, from the start of a process to its end,
- * taking turns.  Each text is new, by a number in it, and nothing is kept.
+ * Both make a cubin for one architecture of the same text, from the start of a process to its
+ * end, taking turns.  A number in each text makes it new, and nothing is kept.
  */
 #include "bench.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs the host to create a buffer and to release it, when the pool has one.
+ * The host time to create and release a buffer when the pool has one.
  *
  *	bench_pool COUNT    create and release COUNT times; bench/launch.sh counts instructions
  *	bench_pool times    time batches: one thread; eight threads, each with a stream of its own

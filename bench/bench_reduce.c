@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reductions and scans take on a GPU, warm, as a share of the bandwidth of a copy on the device.
+ * The time of reductions and scans on a GPU, warm, as a share of the bandwidth of a copy on the
+ * device.
  *
  *	bench_reduce [DEVICE [CASE]]
  *
- * DEVICE is "cuda" or what else kz_device_open takes, CASE part of the name of what is measured.
- * The first result and the last are compared with what the host makes of the same elements, so that
- * nothing fast and wrong is measured.
+ * DEVICE is "cuda" or another name that kz_device_open takes.  CASE is part of the name of a
+ * case.  The first result and the last are compared with what the host computes from the same
+ * elements, so that no fast wrong result is measured.
  */
 #include "calls.h"
 

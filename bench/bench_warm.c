@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warming up: kernels with big headers, compiled here one after the other, and by processes.
+ * Warming up: compile kernels with large headers, in this process one after the other, and in
+ * several processes.
  *
  *	bench_warm
  *
- * Each text is new, so that nothing can be remembered; the cache is a folder that goes afterwards.
+ * Each text is new, so that no cache has it.  The cache folder is removed afterwards.
  */
 #include "bench.h"
 

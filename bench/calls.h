@@ -2,7 +2,7 @@
 #ifndef BENCH_CALLS_H
 #define BENCH_CALLS_H
 
-/* What calls on arrays take: in seconds, and as a share of the bandwidth of a copy on the device. */
+/* Time calls on arrays: in seconds, and as a share of the bandwidth of a copy on the device. */
 #include "bench.h"
 
 #include <stdint.h>

@@ -3,8 +3,8 @@
 #define CPU_ENGINE_H
 
 /*
- * Who runs a job: the library, gcc's loops, OpenCL, and the limits of the machine.  There is one
- * engine in a process, and one job at a time, so an engine keeps its state to itself.
+ * The engines that run a job: the library, gcc's loops, OpenCL, and the limits of the machine.  A
+ * process has one engine and one job at a time, so an engine keeps its state to itself.
  */
 #include "cpu_jobs.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engines of plain C: gcc's loops, shared by threads that wait in between, and the limits.
+ * The engines of plain C: gcc's loops, shared by threads that wait between jobs, and the limits
+ * of the machine.
  */
 #define _GNU_SOURCE 1 /* madvise */
 

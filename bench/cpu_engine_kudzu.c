@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine that is measured: a job's launches through the library, on the CPU device.  Threads,
- * width and the processor's features are the environment's.
+ * The engine under test: a job's launches through the library, on the CPU device.  The
+ * environment sets threads, width and the features of the processor.
  */
 #include "cpu_engine.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer: the same kernels in OpenCL C on a CPU, which is PoCL where Debian's package
- * pocl-opencl-icd is installed.  Loaded when it runs; neither headers nor a library are needed to
- * build.
+ * OpenCL for comparison: the same kernels in OpenCL C on a CPU.  That is PoCL where Debian's
+ * package pocl-opencl-icd is installed.  The library is loaded at run time, so the build needs
+ * neither headers nor a library.
  */
 #include "cpu_engine.h"
 

@@ -3,8 +3,8 @@
 #define CPU_WORKER_H
 
 /*
- * Processes that run jobs for bench_cpu, one for each engine and setting, so that each has its own
- * environment and libraries.  They take orders by a pipe and hold still in between.
+ * Processes that run jobs for bench_cpu, one for each engine and setting, so that each has its
+ * own environment and libraries.  They take orders from a pipe, and do nothing between orders.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,9 +2,7 @@
 #ifndef BENCH_DRIVER_H
 #define BENCH_DRIVER_H
 
-/*
- * The CUDA driver by itself, as far as something of it is measured beside the library.
- */
+/* The CUDA driver by itself: the functions that are measured beside the library. */
 #include "bench.h"
 
 #include <dlfcn.h>
