@@ -2,7 +2,12 @@
 #ifndef BASE_COMMON_H
 #define BASE_COMMON_H
 
-/* Included first by every source file: attributes, countof, overflow-checked sizes. */
+/*
+ * base is what every other folder stands on, and needs the C library only: errors, memory, text,
+ * tables, files, hashes, variables, shared objects and the store on disk.
+ *
+ * Every source file includes this header first: attributes, countof, overflow-checked sizes.
+ */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -2,7 +2,12 @@
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
 
-/* rtc_compile behind a folder of what was compiled before. */
+/*
+ * cache compiles each source once: key.c says what a compile depends on, deps.c which files that are,
+ * pack.c makes bytes of an image, and the store (base/store.h) keeps them on disk.
+ *
+ * This header: rtc_compile behind the store.
+ */
 #include "base/store.h"
 #include "cache/key.h"
 

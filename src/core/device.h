@@ -3,7 +3,10 @@
 #define CORE_DEVICE_H
 
 /*
- * Devices, and the streams that are a part of them.
+ * core is the driver's devices, streams, events, memory and copies as objects of the library: counted,
+ * checked, usable from any thread.  It knows neither kernels nor arrays.
+ *
+ * This header: devices, and the streams that are a part of them.
  *
  * A call of the driver is put between device_enter and device_leave, and device_ok makes an error
  * value of what it answers.  Counts are atomic; the last release frees.  The default stream is a

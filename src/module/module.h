@@ -3,8 +3,11 @@
 #define MODULE_MODULE_H
 
 /*
- * Images, modules, kernels and their parameters: made by image.c and module.c, read by kernel.c and
- * args.c.
+ * module loads images into a device, finds their kernels and variables, checks the arguments of a
+ * launch against a kernel's parameters, and launches.
+ *
+ * This header: images, modules, kernels and their parameters, made by image.c and module.c, read by
+ * kernel.c and args.c.
  */
 #include "core/memory.h"
 #include "rtc/compile.h"

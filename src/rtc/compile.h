@@ -2,7 +2,12 @@
 #ifndef RTC_COMPILE_H
 #define RTC_COMPILE_H
 
-/* CUDA C text -> an image that a driver can load, with what is known about its kernels. */
+/*
+ * rtc turns CUDA C into images by one call of NVRTC, and images into one by nvJitLink.  It finds both
+ * libraries, reads what they say, and knows nothing of devices or caches.
+ *
+ * This header: CUDA C text -> an image that a driver can load, with what is known about its kernels.
+ */
 #include "base/error.h"
 
 /* What the C type of a kernel parameter is, as far as a launch must know it. */

@@ -3,7 +3,7 @@
  * Every operation on every dtype, against the reference in plain C (ops_ref.h): remarkable numbers
  * in all pairs, random ones, types mixed, C numbers on either side.
  *
- * Compiling a kernel takes NVRTC some 30 ms, so that a run tries each operation on some types only,
+ * NVRTC compiles a kernel for each operation and type, so a run tries each operation on some types only,
  * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, in some minutes, and prints the worst
  * errors; KUDZU_TEST_SEED=N is the seed.
  */

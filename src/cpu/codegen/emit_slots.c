@@ -17,7 +17,7 @@
 
 enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
 
-/* Vectors begin at a cache line: one that lies in two takes twice as long. */
+/* Vectors begin at a cache line: one that lies in two takes longer. */
 enum { LINE = 64 };
 
 /* Registers that are saved and loaded again, at all waits together. */

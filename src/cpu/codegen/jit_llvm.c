@@ -285,8 +285,8 @@ static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, LLVMModuleRef ir,
 }
 
 /* Choose between floating-point numbers as between integers.  What the quick generator makes of the
- * former is a branch, and for it moves all that follows in the block to another one: 25 seconds for
- * 5,000 of them in a row. */
+ * former is a branch, and for it moves all that follows in the block to another one: of thousands in
+ * a row each one moves all those behind it. */
 static void choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
 {
 	LLVMTypeRef type = LLVMTypeOf(select);

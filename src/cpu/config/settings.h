@@ -2,7 +2,10 @@
 #ifndef CPU_CONFIG_SETTINGS_H
 #define CPU_CONFIG_SETTINGS_H
 
-/* What the user may set, by environment variables. */
+/*
+ * cpu/config is what the CPU device is told from outside: settings.h has the environment variables,
+ * features.h what the processor can do.
+ */
 #include "base/common.h"
 
 enum setting {

@@ -2,7 +2,13 @@
 #ifndef CPU_IR_FLATTEN_H
 #define CPU_IR_FLATTEN_H
 
-/* Flattening: a kernel and all functions that it may call become one list of instructions. */
+/*
+ * cpu/ir changes and analyses a function of PTX before code is made of it: it flattens calls, lowers
+ * instructions, cuts basic blocks, and finds what is uniform.  Each file is one step.
+ *
+ * This header: flattening.  A kernel and all functions that it may call become one list of
+ * instructions.
+ */
 #include "cpu/ptx/ptx.h"
 
 /* Bytes of our stack for each byte of CU_LIMIT_STACK_SIZE.  Recursive functions keep values in

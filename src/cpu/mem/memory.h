@@ -3,9 +3,12 @@
 #define CPU_MEM_MEMORY_H
 
 /*
- * The device's memory: one range of addresses in which only live allocations can be accessed, so
- * that a wild access traps.  An address of a kernel is an address of the host.  Any thread may
- * call.
+ * cpu/mem is the memory of the CPU device: its addresses, what is mapped and shared there, and what
+ * happens when a kernel goes astray.
+ *
+ * This header: the device's memory, one range of addresses in which only live allocations can be
+ * accessed, so that a wild access traps.  An address of a kernel is an address of the host.  Any
+ * thread may call.
  */
 #include "base/common.h"
 

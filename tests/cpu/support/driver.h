@@ -33,8 +33,8 @@ bool driver_runs(int cc);
 /* How many kernels it has compiled so far, where it tells. */
 unsigned long driver_compiled(void);
 
-/* Keep a context of the first device until the process ends: other drivers take a tenth of a second
- * to make one. */
+/* Keep a context of the first device until the process ends: other drivers take long to
+ * make one. */
 void driver_keep(void);
 
 /* Whether a fault would be the end of all tests to come: of a process, where they share one. */
