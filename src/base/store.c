@@ -2,7 +2,7 @@
 /*
  * A store; see store.h.
  *
- * An entry is one file: a head with both sizes and a hash over everything, the whole key, the value.
+ * An entry is one file: a head with both sizes and a hash, the whole key, the value.
  * The hash of the key is its name.  It is written under another name and then renamed, and nothing is
  * synced to the disk.  So after a power failure a file may have holes: whoever reads believes no byte
  * before the hash agrees, and whoever writes may stop anywhere.
@@ -28,7 +28,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
