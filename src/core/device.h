@@ -38,8 +38,8 @@ struct allocator {
 };
 
 /* What upper layers keep for a device: a table in each place.  The device only ends them, in this
- * order: shortcuts lead to kernels, and kernels belong to modules. */
-enum device_place { DEVICE_SHORTCUTS, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
+ * order, since kernels belong to modules. */
+enum device_place { DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
 
 /* The first member of such a table. */
 struct device_table {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels that the library generated for a device: an open hash table from keys to kernels.
+ * The kernels that are ready to launch on a device: an open hash table from keys to kernels.
  *
  * A key is any bytes; equal keys mean equal sources.  The first thread that asks for a key puts an
- * entry without a kernel in the table, compiles without holding the lock, and fills the entry in;
- * others wait for that.  Entries stay while the device lives.  If a compile fails, its entry loses
- * its key, so that the next call tries again.
+ * entry without a kernel in the table, compiles without holding the lock, and fills it in; others
+ * wait for that.  If the compile fails the next thread tries again.  A second key may lead to a kernel
+ * that is there, with a value of its own: what else the caller has to know to launch it.
  *
- * `recent` has kernels that were found lately, by the low bits of their hash, and is read without
- * the lock.
+ * Readers take no lock.  An entry stays as it is once it has a kernel, and stays where it is while the
+ * device lives.  When the table grows, the old slots stay for those who still read them.
  *
  * The modules hold no count on their device: with one, the device would never end.
  */
@@ -20,27 +20,29 @@
 
 #include <string.h>
 
-enum { RECENT = 64 };
-
-struct entry {
+struct kernels_entry {
 	uint64_t hash;
-	void *key;
-	size_t size;
-	struct kz_module *module;
-	struct kz_kernel *kernel; /* NULL while it is being compiled */
-	bool failed;              /* there is no kernel, and nobody at work on one */
+	size_t size, value_size;
+	_Atomic(struct kz_kernel *) kernel; /* NULL while it is being compiled */
+	struct kz_module *module;           /* NULL: another entry has it */
+	bool failed;                        /* there is no kernel, and nobody at work on one */
+	_Alignas(16) char bytes[];          /* the value, and the key behind it */
+};
+
+struct kernels_slots {
+	struct kernels_slots *smaller; /* those before the table grew */
+	size_t room;                   /* a power of two */
+	_Atomic(struct kernels_entry *) at[];
 };
 
 struct kernel_table {
 	struct device_table base;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* of all who write */
 	pthread_cond_t changed;
-	struct entry **slots;
-	size_t room; /* a power of two, or 0 */
+	_Atomic(struct kernels_slots *) slots; /* NULL: there is no entry */
 	size_t count;
 	int64_t compiled_count;
 	_Atomic(int64_t) hit_count;
-	_Atomic(struct entry *) recent[RECENT]; /* entries with kernels, which stay as they are */
 };
 
 /* The table of a device; NULL if nobody has made one. */
@@ -50,7 +52,7 @@ static struct kernel_table *kernels_table_there(const struct kz_device *dev)
 }
 
 /* Quick rather than good: keys are few and short. */
-static uint64_t hash_key(const void *key, size_t size)
+static uint64_t kernels_hash(const void *key, size_t size)
 {
 	const unsigned char *bytes = key;
 	uint64_t hash = size, word = 0;
@@ -65,89 +67,89 @@ static uint64_t hash_key(const void *key, size_t size)
 	return hash ^ hash >> 32;
 }
 
-static bool is_of(const struct entry *entry, uint64_t hash, const void *key, size_t size)
+/* Where the entry of a key is, or would be. */
+static _Atomic(struct kernels_entry *) *kernels_slot(struct kernels_slots *slots, uint64_t hash,
+	const void *key, size_t size)
 {
-	return entry->hash == hash && entry->size == size && memcmp(entry->key, key, size) == 0;
+	for (size_t i = hash;; i++) {
+		_Atomic(struct kernels_entry *) *slot = &slots->at[i & (slots->room - 1)];
+		const struct kernels_entry *entry = atomic_load_explicit(slot, memory_order_acquire);
+		if (!entry || (entry->hash == hash && entry->size == size
+				&& memcmp(entry->bytes + entry->value_size, key, size) == 0)) {
+			return slot;
+		}
+	}
 }
 
-static struct entry **find_slot(const struct kernel_table *table, uint64_t hash, const void *key,
-	size_t size)
+/* The entry of a key if its kernel is there; without the lock. */
+static struct kernels_entry *kernels_find_ready(struct kernel_table *table, uint64_t hash,
+	const void *key, size_t size)
 {
-	size_t i = hash & (table->room - 1);
-	while (table->slots[i] && !is_of(table->slots[i], hash, key, size)) {
-		i = (i + 1) & (table->room - 1);
-	}
-	return &table->slots[i];
+	struct kernels_slots *slots = table
+		? atomic_load_explicit(&table->slots, memory_order_acquire) : NULL;
+	struct kernels_entry *entry = slots ? *kernels_slot(slots, hash, key, size) : NULL;
+	return entry && atomic_load_explicit(&entry->kernel, memory_order_acquire) ? entry : NULL;
 }
 
 /* Keep at least half of the slots empty. */
 static bool kernels_grow(struct kernel_table *table)
 {
-	if (table->room > 2 * table->count) {
+	struct kernels_slots *slots = table->slots;
+	if (slots && slots->room > 2 * table->count) {
 		return true;
 	}
-	struct kernel_table larger = {.room = table->room ? 2 * table->room : 64};
-	larger.slots = mem_zalloc(larger.room, sizeof(*larger.slots));
-	if (!larger.slots) {
+	size_t room = slots ? 2 * slots->room : 64;
+	struct kernels_slots *larger = mem_zalloc(1, sizeof(*larger) + room * sizeof(*larger->at));
+	if (!larger) {
 		return false;
 	}
-	for (size_t i = 0; i < table->room; i++) {
-		struct entry *entry = table->slots[i];
+	larger->room = room;
+	larger->smaller = slots;
+	for (size_t i = 0; slots && i < slots->room; i++) {
+		struct kernels_entry *entry = slots->at[i];
 		if (entry) {
-			*find_slot(&larger, entry->hash, entry->key, entry->size) = entry;
+			*kernels_slot(larger, entry->hash, entry->bytes + entry->value_size,
+				entry->size) = entry;
 		}
 	}
-	mem_free(table->slots);
-	table->slots = larger.slots;
-	table->room = larger.room;
+	atomic_store_explicit(&table->slots, larger, memory_order_release);
 	return true;
 }
 
-static void kernels_free_entry(struct entry *entry)
-{
-	if (entry) {
-		module_drop(entry->module);
-		mem_free(entry->key);
-		mem_free(entry);
-	}
-}
-
 /* The entry of a key, a new one if there is none; NULL when memory runs out.  Under the lock. */
-static struct entry *find_or_add(struct kernel_table *table, const struct kernels_want *want,
-	uint64_t hash)
+static struct kernels_entry *kernels_find_or_add(struct kernel_table *table, uint64_t hash,
+	const void *key, size_t size, const void *value, size_t value_size, struct kz_kernel *kernel)
 {
 	if (!kernels_grow(table)) {
 		return NULL;
 	}
-	struct entry **slot = find_slot(table, hash, want->key, want->size);
+	_Atomic(struct kernels_entry *) *slot = kernels_slot(table->slots, hash, key, size);
 	if (*slot) {
 		return *slot;
 	}
-	struct entry *entry = mem_zalloc(1, sizeof(*entry));
-	if (entry && !(entry->key = mem_alloc(want->size))) {
-		kernels_free_entry(entry);
-		return NULL;
-	}
+	struct kernels_entry *entry = mem_zalloc(1, sizeof(*entry) + value_size + size);
 	if (entry) {
-		memcpy(entry->key, want->key, want->size);
 		entry->hash = hash;
-		entry->size = want->size;
-		entry->failed = true;
-		*slot = entry;
+		entry->size = size;
+		entry->value_size = value_size;
+		entry->failed = !kernel;
+		atomic_init(&entry->kernel, kernel);
+		memcpy(entry->bytes, value, value_size);
+		memcpy(entry->bytes + value_size, key, size);
+		atomic_store_explicit(slot, entry, memory_order_release);
 		table->count++;
 	}
 	return entry;
 }
 
-static kz_status kernels_compile(struct entry *entry, struct kz_device *dev,
-	const struct kernels_want *want, kz_error *err)
+static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kernel,
+	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
 {
 	/* Each operation rounds, fused or not, as it does alone. */
 	static const char *const nvrtc_options[] = {"--fmad=false", NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	struct str source = STR_INIT;
 	struct kz_module *module = NULL;
-	struct kz_kernel *kernel = NULL;
 	kz_status st = KZ_OK;
 	want->write(&source, want->context);
 	options.name = want->what;
@@ -156,7 +158,7 @@ static kz_status kernels_compile(struct entry *entry, struct kz_device *dev,
 	if (source.failed) {
 		st = error_no_memory(err);
 	} else if (!(st = kz_module_compile(&module, dev, source.data, &options, err))) {
-		st = kz_module_kernel(&kernel, module, "kz_kernel", err);
+		st = kz_module_kernel(kernel, module, "kz_kernel", err);
 	}
 	str_free(&source);
 	if (st) {
@@ -164,47 +166,38 @@ static kz_status kernels_compile(struct entry *entry, struct kz_device *dev,
 		return st;
 	}
 	module_forget_device(module);
-	entry->module = module;
-	entry->kernel = kernel;
+	*out = module;
 	return KZ_OK;
 }
 
-/* Compile an entry that this thread has taken; the lock is held before and after. */
-static kz_status kernels_fill(struct kernel_table *table, struct entry *entry,
-	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
-{
-	struct entry made = {.kernel = NULL};
-	entry->failed = false;
-	pthread_mutex_unlock(&table->lock);
-	kz_status st = kernels_compile(&made, dev, want, err);
-	pthread_mutex_lock(&table->lock);
-	entry->module = made.module;
-	entry->kernel = made.kernel;
-	entry->failed = st != KZ_OK;
-	table->compiled_count += st == KZ_OK;
-	pthread_cond_broadcast(&table->changed);
-	return st;
-}
-
-static kz_status kernels_find(struct kz_kernel **out, struct kernel_table *table,
+/* Find an entry that is not ready, or compile it. */
+static kz_status kernels_make(struct kz_kernel **out, struct kernel_table *table,
 	struct kz_device *dev, const struct kernels_want *want, uint64_t hash, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&table->lock);
-	struct entry *entry = find_or_add(table, want, hash);
+	struct kernels_entry *entry = kernels_find_or_add(table, hash, want->key, want->size, "", 0,
+		NULL);
 	while (entry && !entry->kernel && !entry->failed) {
 		pthread_cond_wait(&table->changed, &table->lock);
 	}
+	*out = entry ? entry->kernel : NULL;
 	if (!entry) {
 		st = error_no_memory(err);
-	} else if (entry->kernel) {
+	} else if (*out) {
 		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 	} else {
-		st = kernels_fill(table, entry, dev, want, err);
-	}
-	*out = st ? NULL : entry->kernel;
-	if (!st) {
-		atomic_store_explicit(&table->recent[hash % RECENT], entry, memory_order_release);
+		struct kz_module *module = NULL;
+		entry->failed = false;
+		pthread_mutex_unlock(&table->lock);
+		st = kernels_compile(&module, out, dev, want, err);
+		pthread_mutex_lock(&table->lock);
+		*out = st ? NULL : *out;
+		entry->module = module;
+		atomic_store_explicit(&entry->kernel, *out, memory_order_release);
+		entry->failed = st != KZ_OK;
+		table->compiled_count += st == KZ_OK;
+		pthread_cond_broadcast(&table->changed);
 	}
 	pthread_mutex_unlock(&table->lock);
 	return st;
@@ -214,10 +207,19 @@ static kz_status kernels_find(struct kz_kernel **out, struct kernel_table *table
 static void kernels_end(struct device_table *base)
 {
 	struct kernel_table *table = (struct kernel_table *)base;
-	for (size_t i = 0; i < table->room; i++) {
-		kernels_free_entry(table->slots[i]);
+	struct kernels_slots *slots = table->slots;
+	for (size_t i = 0; slots && i < slots->room; i++) {
+		struct kernels_entry *entry = slots->at[i];
+		if (entry) {
+			module_drop(entry->module);
+			mem_free(entry);
+		}
 	}
-	mem_free(table->slots);
+	while (slots) {
+		struct kernels_slots *smaller = slots->smaller;
+		mem_free(slots);
+		slots = smaller;
+	}
 	pthread_cond_destroy(&table->changed);
 	pthread_mutex_destroy(&table->lock);
 	mem_free(table);
@@ -247,15 +249,33 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	if (!table) {
 		return error_no_memory(err);
 	}
-	uint64_t hash = hash_key(want->key, want->size);
-	struct entry *entry = atomic_load_explicit(&table->recent[hash % RECENT],
-		memory_order_acquire);
-	if (likely(entry && is_of(entry, hash, want->key, want->size))) {
+	uint64_t hash = kernels_hash(want->key, want->size);
+	const struct kernels_entry *entry = kernels_find_ready(table, hash, want->key, want->size);
+	if (likely(entry)) {
 		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 		*out = entry->kernel;
 		return KZ_OK;
 	}
-	return kernels_find(out, table, dev, want, hash, err);
+	return kernels_make(out, table, dev, want, hash, err);
+}
+
+const void *kernels_find(const struct kz_device *dev, const void *key, size_t size)
+{
+	const struct kernels_entry *entry = kernels_find_ready(kernels_table_there(dev),
+		kernels_hash(key, size), key, size);
+	return entry ? entry->bytes : NULL;
+}
+
+void kernels_keep(struct kz_device *dev, const void *key, size_t size, const void *value,
+	size_t value_size, struct kz_kernel *kernel)
+{
+	struct kernel_table *table = kernels_table_of(dev);
+	if (table) {
+		pthread_mutex_lock(&table->lock);
+		(void)kernels_find_or_add(table, kernels_hash(key, size), key, size, value, value_size,
+			kernel);
+		pthread_mutex_unlock(&table->lock);
+	}
 }
 
 void kernels_hit(struct kz_device *dev)

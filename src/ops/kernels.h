@@ -25,7 +25,13 @@ struct kernels_want {
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err);
 
-/* Count a kernel that somebody has found by himself. */
+/* Keep a value under a second key of a kernel that kernels_get has given; find it again, NULL if nobody has
+ * kept one.  It stays as long as the device. */
+void kernels_keep(struct kz_device *dev, const void *key, size_t size, const void *value,
+	size_t value_size, struct kz_kernel *kernel);
+const void *kernels_find(const struct kz_device *dev, const void *key, size_t size);
+
+/* Count a launch of what kernels_find has given. */
 void kernels_hit(struct kz_device *dev);
 /* Count a kernel that the library compiled for a device and does not keep in the table. */
 void kernels_count(struct kz_device *dev);

@@ -2,45 +2,31 @@
 /*
  * Calls like one before.
  *
- * For small arrays a call is all host time.  Mostly it differs from an earlier one in nothing but
- * which arrays of one shape it is about: then types, checks and kernel are the same, too.  What
- * decides about them is a key of a few bits: the operation, and of each operand whether it is an
- * array or a C number, its type, and whether it is the target.  Not kept are: views with gaps, other
- * shapes, addresses that are not multiples of 16, what overlaps, an array that is there twice, and
- * C numbers that do not become floats, whose values would matter.
+ * For small arrays a call is all host time.  Most calls differ from an earlier one only in the arrays,
+ * which have one shape.  Then types, checks and kernel are the same, too.  What decides about them is
+ * a key of a few bits: the operation, and of each operand whether it is an array or a C number, its
+ * type, and whether it is the target.  Not kept are: views with gaps, other shapes, addresses that are
+ * not multiples of 16, what overlaps, an array that is there twice, and C numbers that do not become
+ * floats, whose values would matter.
  *
- * Each device has a table of fixed size, whose places are taken once and never change: readers need
- * no lock.  When it is full, further calls go the long way.
+ * What such a call came to is in the table of kernels (kernels.c), under that key.
  */
 #include "base/common.h"
 
 #include "array/array.h"
-#include "base/alloc.h"
 #include "ops/kernels.h"
 #include "array/shape.h"
 #include "ops/shortcut.h"
 
-enum { PLACES = 256, TRIES = 8, OPERANDS = 3, ALIGNMENT = 16 };
+enum { OPERANDS = 3, ALIGNMENT = 16 };
 
-/* Keys are odd: 1, and from there on 8 bits of the operation, 1 of the device, 4 of the target's
- * type, 8 of each operand. */
-enum { EMPTY = 0, BUSY = 2, OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 14 };
+/* From the lowest bit on: 1, 8 bits of the operation, 1 of the device, 4 of the target's type, 8 of
+ * each operand. */
+enum { OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 14 };
 enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 6 };
 
-struct way {
-	_Atomic(uint64_t) key; /* EMPTY, BUSY while the rest is being written, or a key */
-	struct elementwise_done done;
-};
-
-struct shortcuts {
-	struct device_table base;
-	struct way ways[PLACES];
-};
-
-/* Keys */
-
 /* Whether an array is row-major, of a built-in type, and of this shape and device. */
-static bool is_like(const struct shortcut *call, const struct kz_array *array)
+static bool shortcut_is_like(const struct shortcut *call, const struct kz_array *array)
 {
 	return array && array->dtype < DTYPE_BUILTIN && array_device(array) == call->device
 		&& array->count == call->like->count
@@ -49,7 +35,8 @@ static bool is_like(const struct shortcut *call, const struct kz_array *array)
 }
 
 /* An array's place beside the target: the same, or elsewhere; false: they overlap. */
-static bool find_place(bool *is_target, const struct kz_array *target, const struct kz_array *array)
+static bool shortcut_find_place(bool *is_target, const struct kz_array *target,
+	const struct kz_array *array)
 {
 	CUdeviceptr to = array_address(target), from = array_address(array);
 	*is_target = to == from && target->dtype == array->dtype;
@@ -58,7 +45,7 @@ static bool find_place(bool *is_target, const struct kz_array *target, const str
 }
 
 /* The bits of an operand; 0 if calls with such a one are not kept. */
-static uint64_t read_operand(const struct shortcut *call, const struct kz_array *target,
+static uint64_t shortcut_read_operand(const struct shortcut *call, const struct kz_array *target,
 	const kz_args *args, size_t i)
 {
 	const kz_arg *arg = &args->items[i];
@@ -73,7 +60,8 @@ static uint64_t read_operand(const struct shortcut *call, const struct kz_array 
 			return 0;
 		}
 	}
-	if (!is_like(call, array) || (target && !find_place(&is_target, target, array))) {
+	if (!shortcut_is_like(call, array)
+	    || (target && !shortcut_find_place(&is_target, target, array))) {
 		return 0;
 	}
 	return IS_ARRAY | (uint64_t)array->dtype << DTYPE_AT | (uint64_t)is_target << IS_TARGET_AT;
@@ -92,13 +80,13 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 		return false;
 	}
 	call->device = array_device(call->like);
-	if (how->into && !is_like(call, how->into)) {
+	if (how->into && !shortcut_is_like(call, how->into)) {
 		return false;
 	}
 	uint64_t key = 1 | (uint64_t)op << OP_AT | (uint64_t)call->device->serial << SERIAL_AT
 		| (uint64_t)(how->into ? how->into->dtype : 0) << TARGET_AT;
 	for (size_t i = 0; i < args->count; i++) {
-		uint64_t bits = read_operand(call, how->into, args, i);
+		uint64_t bits = shortcut_read_operand(call, how->into, args, i);
 		if (!bits) {
 			return false;
 		}
@@ -108,56 +96,13 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 	return true;
 }
 
-/* The table */
-
-static struct way *way_at(struct shortcuts *table, uint64_t key, int try)
-{
-	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-	return &table->ways[(hash + (uint64_t)try) % PLACES];
-}
-
-static const struct way *find(struct shortcuts *table, uint64_t key)
-{
-	for (int try = 0; table && try < TRIES; try++) {
-		struct way *way = way_at(table, key, try);
-		uint64_t there = atomic_load_explicit(&way->key, memory_order_acquire);
-		if (there == key) {
-			return way;
-		}
-		if (there == EMPTY) {
-			return NULL;
-		}
-	}
-	return NULL;
-}
-
-/* The table of a device; NULL if nobody has made one. */
-static struct shortcuts *table_there(const struct kz_device *dev)
-{
-	return (struct shortcuts *)device_table(dev, DEVICE_SHORTCUTS);
-}
-
-static void shortcuts_end(struct device_table *base)
-{
-	mem_free(base);
-}
-
-static struct shortcuts *table_of(struct kz_device *dev)
-{
-	struct shortcuts *table = table_there(dev);
-	if (table) {
-		return table;
-	}
-	struct shortcuts *made = mem_zalloc(1, sizeof(*made));
-	if (!made) {
-		return NULL;
-	}
-	made->base.end = shortcuts_end;
-	return (struct shortcuts *)device_put_table(dev, DEVICE_SHORTCUTS, &made->base);
-}
+/* No key of a source is like it: those say more in their first bytes. */
+struct shortcut_key {
+	uint64_t zero, key;
+};
 
 /* Whether all C numbers of an expression are floats in its kernel. */
-static bool numbers_are_floats(const struct expr *expr)
+static bool shortcut_has_floats(const struct expr *expr)
 {
 	bool all = true;
 	for (int i = 0; i < expr->node_count && all; i++) {
@@ -170,32 +115,21 @@ static bool numbers_are_floats(const struct expr *expr)
 void shortcut_keep(const struct shortcut *call, const struct expr *expr,
 	const struct elementwise_done *done)
 {
-	struct shortcuts *table = table_of(call->device);
-	if (!table || !done->kernel || done->layout.ndim || !numbers_are_floats(expr)) {
-		return;
-	}
-	for (int try = 0; try < TRIES; try++) {
-		struct way *way = way_at(table, call->key, try);
-		uint64_t there = EMPTY;
-		if (atomic_compare_exchange_strong(&way->key, &there, BUSY)) {
-			way->done = *done;
-			atomic_store_explicit(&way->key, call->key, memory_order_release);
-			return;
-		}
+	const struct shortcut_key key = {0, call->key};
+	if (done->kernel && !done->layout.ndim && shortcut_has_floats(expr)) {
+		kernels_keep(call->device, &key, sizeof(key), done, sizeof(*done), done->kernel);
 	}
 }
 
-/* Running */
-
 /* What a kernel gets of a C number, all of which are floats for it. */
-static union expr_value value_of(const kz_arg *arg)
+static union expr_value shortcut_value(const kz_arg *arg)
 {
 	double value = arg->kind == KZ_ARG_INT ? (double)arg->value.i
 		: arg->kind == KZ_ARG_F32 ? (double)arg->value.f : arg->value.d;
 	return (union expr_value){.parts = {value, 0}};
 }
 
-static kz_status launch(struct kz_array *target, const struct shortcut *call,
+static kz_status shortcut_launch(struct kz_array *target, const struct shortcut *call,
 	const struct elementwise_done *done, struct kz_stream *stream, const kz_args *args,
 	kz_error *err)
 {
@@ -215,7 +149,7 @@ static kz_status launch(struct kz_array *target, const struct shortcut *call,
 			expr.arrays[expr.array_count++] = array;
 			plan.address[expr.array_count] = array_address(array);
 		} else {
-			expr.scalars[expr.scalar_count++] = value_of(&args->items[i]);
+			expr.scalars[expr.scalar_count++] = shortcut_value(&args->items[i]);
 		}
 	}
 	plan.count = 1 + expr.array_count;
@@ -227,11 +161,12 @@ bool shortcut_run(kz_status *st, kz_array **out, const struct shortcut *call,
 {
 	struct kz_array *target = how->into;
 	struct kz_stream *stream = NULL;
-	const struct way *way = find(table_there(call->device), call->key);
-	if (!way || stream_pick(&stream, call->device, how->stream, NULL)) {
+	const struct shortcut_key key = {0, call->key};
+	const struct elementwise_done *done = kernels_find(call->device, &key, sizeof(key));
+	if (!done || stream_pick(&stream, call->device, how->stream, NULL)) {
 		return false;
 	}
-	if (!target && (*st = array_create_on(&target, call->device, way->done.dtype,
+	if (!target && (*st = array_create_on(&target, call->device, done->dtype,
 		&call->like->shape, stream, err))) {
 		return true;
 	}
@@ -240,7 +175,7 @@ bool shortcut_run(kz_status *st, kz_array **out, const struct shortcut *call,
 		return false;
 	}
 	kernels_hit(call->device);
-	*st = launch(target, call, &way->done, stream, args, err);
+	*st = shortcut_launch(target, call, done, stream, args, err);
 	if (*st && !how->into) {
 		kz_array_release(target);
 	} else if (!*st && out) {
