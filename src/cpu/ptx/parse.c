@@ -198,11 +198,12 @@ static void parse_function(struct parser *p, bool is_entry)
 /* Behind .entry: read the name, and pass over the rest. */
 static void parse_late(struct parser *p)
 {
-	struct ptx_late *late = parser_alloc(p, 1, sizeof(*late));
+	struct lexer *late = parser_alloc(p, 1, sizeof(*late));
 	if (!late) {
 		return;
 	}
-	*late = (struct ptx_late){p->lexer, p->token};
+	*late = (struct lexer){p->token.text, p->lexer.end, p->token.text - (p->token.column - 1),
+		p->token.line};
 	const char *name = take_name(p);
 	struct ptx_func *func = parse_add_function(p, name);
 	while (!at_end(p) && !at(p, "{") && !at(p, ";")) {
@@ -213,7 +214,7 @@ static void parse_late(struct parser *p)
 	}
 	bool has_body = at(p, "{");
 	*func = (struct ptx_func){.name = name, .is_entry = true, .is_extern = !has_body,
-		.index = func->index, .line = late->name.line, .late = late};
+		.index = func->index, .line = late->line, .late = late};
 	if (has_body && !lex_skip_block(&p->lexer, p->diag)) {
 		parser_fail(p, "expected a body");
 	}
@@ -463,10 +464,10 @@ bool parse_kernel(struct ptx_module *module, struct ptx_func *kernel, struct ptx
 	struct parser *p = module->parser;
 	const struct scope *last = p->newest;
 	p->diag = diag;
-	p->lexer = kernel->late->lexer;
-	p->token = kernel->late->name;
-	p->limit = (size_t)(p->token.text - p->text);
+	p->lexer = *kernel->late;
+	p->limit = (size_t)(p->lexer.next - p->text);
 	p->kernel = kernel;
+	advance(p);
 	parse_function(p, true);
 	bool ok = !p->failed;
 	p->failed = false;

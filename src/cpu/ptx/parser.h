@@ -66,12 +66,6 @@ struct list {
 	size_t cap;
 };
 
-/* Where a kernel stands: the lexer behind its name, and the name. */
-struct ptx_late {
-	struct lexer lexer;
-	struct token name;
-};
-
 /* A name that was used before it was known: a label, else a mistake. */
 struct fixup {
 	struct ptx_operand *operand;

@@ -374,7 +374,7 @@ struct ptx_func {
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
 	int line;
-	const struct ptx_late *late;  /* a kernel of parse_declarations: where parse_kernel finds it */
+	const struct lexer *late;     /* a kernel of parse_declarations: at its name in the text */
 };
 
 struct ptx_module {
