@@ -36,7 +36,7 @@ static CUresult library_load_image(const char *call, CUlibrary *out, const void 
 {
 	struct library *library = NULL;
 	struct image image;
-	CUresult result = open_image(call, &image, data, size, options);
+	CUresult result = jit_options_open_image(call, &image, data, size, options);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -85,7 +85,7 @@ API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *optio
 		result = jit_options_read(__func__, &read, count, options, values);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = read_image(__func__, path, &data, &size);
+		result = jit_options_read_image(__func__, path, &data, &size);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = library_load_image(__func__, out, data, size, &read);

@@ -118,7 +118,7 @@ static CUresult check_type(const char *call, struct link *link, CUjitInputType t
 		char text[96];
 		snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n",
 			refused[type]);
-		log_buffer_add(&link->options.error, text);
+		jit_options_log(&link->options.error, text);
 		return api_fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: %s", call, text);
 	}
 	return CUDA_SUCCESS;
@@ -128,12 +128,12 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	const struct ptx_diag *diag, const struct str *errors)
 {
 	if (status == LINK_BAD_PTX) {
-		return fail_ptx(call, diag, &link->options);
+		return jit_options_fail(call, diag, &link->options);
 	}
 	if (status == LINK_NO_MEMORY || errors->failed) {
 		return api_no_memory(call);
 	}
-	log_buffer_add(&link->options.error, errors->data);
+	jit_options_log(&link->options.error, errors->data);
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
@@ -144,7 +144,7 @@ static CUresult add_locked(const char *call, struct link *link, const void *data
 	struct str errors = STR_INIT;
 	struct image image;
 	jit_options_start(&link->options);
-	CUresult result = open_image(call, &image, data, size, &link->options);
+	CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -190,7 +190,7 @@ static CUresult link_add_input(const char *call, CUlinkState handle, const struc
 	pthread_mutex_lock(&link->lock);
 	result = check_addition(call, link, what);
 	if (result == CUDA_SUCCESS && !data) {
-		result = read_image(call, what->name, &read, &size);
+		result = jit_options_read_image(call, what->name, &read, &size);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = add_locked(call, link, data ? data : read, size, what->name);

@@ -26,7 +26,7 @@ static CUresult module_load_image(const char *call, CUmodule *out, const void *d
 		return api_null(call, "the image");
 	}
 	*out = NULL;
-	result = open_image(call, &image, data, size, options);
+	result = jit_options_open_image(call, &image, data, size, options);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -74,7 +74,7 @@ API(cuModuleLoad, CUmodule *out, const char *path)
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = NULL;
-		result = read_image(__func__, path, &data, &size);
+		result = jit_options_read_image(__func__, path, &data, &size);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = module_load_image(__func__, out, data, size, &options);

@@ -85,7 +85,7 @@ unsigned function_max_threads(const struct ptx_func *func)
 }
 
 /* What was set for a library's kernel holds for the functions that it stands for. */
-void kernel_inherit(struct function *function)
+void function_inherit(struct function *function)
 {
 	struct module *plan = function->module->plan;
 	if (!plan) {
@@ -111,7 +111,7 @@ static bool function_fits(const struct ptx_func *func, struct ptx_diag *diag)
 			LAUNCH_MAX_SHARED);
 }
 
-bool kernel_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+bool function_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	return parse_kernel(module, func, diag) && check_function(module, func, diag)
 		&& flatten_function(module, func, diag) && function_fits(func, diag);
@@ -135,7 +135,7 @@ static bool function_create(struct module *module, size_t place, struct ptx_diag
 	function->max_threads = function_max_threads(func);
 	function->max_dynamic = left > 0 ? left : 0;
 	function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
-	kernel_inherit(function);
+	function_inherit(function);
 	function->handle = handle_create(module->object.context ? API_FUNCTION
 		: API_KERNEL, function);
 	if (!function->handle) {
@@ -146,7 +146,7 @@ static bool function_create(struct module *module, size_t place, struct ptx_diag
 	return true;
 }
 
-bool kernels_create(struct module *module, struct ptx_diag *diag)
+bool function_create_all(struct module *module, struct ptx_diag *diag)
 {
 	const struct ptx_module *ptx = &module->ptx;
 	size_t count = 0;
@@ -178,7 +178,7 @@ static void function_free_variants(struct function *function)
 	}
 }
 
-void kernels_free(struct module *module)
+void function_free_all(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
 		struct function *function = module->functions[i];
@@ -200,11 +200,11 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&module->lock);
 	bool ok = module->functions[place]
-		|| (kernel_parse(&module->ptx, module->kernels[place], &diag)
+		|| (function_parse(&module->ptx, module->kernels[place], &diag)
 			&& function_create(module, place, &diag));
 	*out = module->functions[place];
 	pthread_mutex_unlock(&module->lock);
-	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
 
 struct function *module_known_function(struct module *module, size_t place)
@@ -260,7 +260,7 @@ static CUresult function_compile_first(const char *call, struct function *functi
 	pthread_mutex_lock(&function->module->lock);
 	bool ok = function_compile_locked(function, &diag);
 	pthread_mutex_unlock(&function->module->lock);
-	return ok ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
 
 CUresult function_compile(const char *call, struct function *function)
@@ -307,7 +307,7 @@ static CUresult function_compile_variant(
 	pthread_mutex_lock(&function->module->lock);
 	*out = function_make_variant(function, class, &diag);
 	pthread_mutex_unlock(&function->module->lock);
-	return *out ? CUDA_SUCCESS : fail_ptx(call, &diag, NULL);
+	return *out ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
 
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],

@@ -29,7 +29,7 @@ void jit_options_stop(struct jit_options *options)
 	}
 }
 
-void log_buffer_add(struct log_buffer *log, const char *text)
+void jit_options_log(struct log_buffer *log, const char *text)
 {
 	size_t left = log->text ? log->room - log->used : 0;
 	if (left > 0) {
@@ -41,10 +41,10 @@ void log_buffer_add(struct log_buffer *log, const char *text)
 	}
 }
 
-static void log_buffer_start(struct log_buffer *log)
+static void jit_options_start_log(struct log_buffer *log)
 {
 	log->room = log->size ? (uintptr_t)*log->size : 0;
-	log_buffer_add(log, "");
+	jit_options_log(log, "");
 }
 
 CUresult jit_options_read(const char *call, struct jit_options *out, unsigned count,
@@ -91,13 +91,14 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 	if (out->symbol_count > 0 && (!out->symbol_names || !out->symbol_addresses)) {
 		return api_null(call, "the symbols");
 	}
-	log_buffer_start(&out->error);
-	log_buffer_start(&out->info);
+	jit_options_start_log(&out->error);
+	jit_options_start_log(&out->info);
 	jit_options_start(out);
 	return CUDA_SUCCESS;
 }
 
-CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_options *options)
+CUresult jit_options_fail(const char *call, const struct ptx_diag *diag,
+	struct jit_options *options)
 {
 	char text[512];
 	if (diag->no_memory) {
@@ -109,8 +110,8 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
 		diag->line, diag->message);
 	if (options) {
-		log_buffer_add(&options->error, text);
-		log_buffer_add(&options->error,
+		jit_options_log(&options->error, text);
+		jit_options_log(&options->error,
 			"\nptxas fatal   : Ptx assembly aborted due to errors\n");
 	}
 	return api_fail(diag->unsupported ? CUDA_ERROR_NOT_SUPPORTED
@@ -118,19 +119,19 @@ CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_opti
 		"%s", text);
 }
 
-CUresult open_image(const char *call, struct image *image, const void *data, size_t size,
-	struct jit_options *options)
+CUresult jit_options_open_image(const char *call, struct image *image, const void *data,
+	size_t size, struct jit_options *options)
 {
 	CUresult result = image_open(image, data, size);
 	if (result == CUDA_SUCCESS) {
 		return result;
 	}
 	image_close(image);
-	log_buffer_add(&options->error, image->why);
+	jit_options_log(&options->error, image->why);
 	return api_fail(result, "%s: %s", call, image->why);
 }
 
-CUresult read_image(const char *call, const char *path, char **data, size_t *size)
+CUresult jit_options_read_image(const char *call, const char *path, char **data, size_t *size)
 {
 	kz_error err = KZ_ERROR_INIT;
 	*data = NULL;

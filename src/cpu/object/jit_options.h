@@ -34,14 +34,15 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 /* Start the clock again; stop it and tell the sum of times. */
 void jit_options_start(struct jit_options *options);
 void jit_options_stop(struct jit_options *options);
-void log_buffer_add(struct log_buffer *log, const char *text);
+void jit_options_log(struct log_buffer *log, const char *text);
 
 /* Fail as ptxas does, with the line, in the log and, unless options is NULL, the error buffer. */
-CUresult fail_ptx(const char *call, const struct ptx_diag *diag, struct jit_options *options);
-/* Open an image or fail with the reason in the logs. */
-CUresult open_image(const char *call, struct image *image, const void *data, size_t size,
+CUresult jit_options_fail(const char *call, const struct ptx_diag *diag,
 	struct jit_options *options);
+/* Open an image or fail with the reason in the logs. */
+CUresult jit_options_open_image(const char *call, struct image *image, const void *data,
+	size_t size, struct jit_options *options);
 /* Read a file; *data is freed with mem_free. */
-CUresult read_image(const char *call, const char *path, char **data, size_t *size);
+CUresult jit_options_read_image(const char *call, const char *path, char **data, size_t *size);
 
 #endif

@@ -63,7 +63,7 @@ static void library_inherit(struct module *module, struct module *plan)
 	module->plan = plan;
 	for (size_t i = 0; i < module->function_count; i++) {
 		if (module->functions[i]) {
-			kernel_inherit(module->functions[i]);
+			function_inherit(module->functions[i]);
 		}
 	}
 }

@@ -146,7 +146,7 @@ static bool module_create_vars(struct module *module, struct context *context,
 
 void module_release(struct module *module)
 {
-	kernels_free(module);
+	function_free_all(module);
 	jit_release(module->jit);
 	mem_free(module->globals);
 	parse_free(&module->ptx);
@@ -190,7 +190,7 @@ static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 		}
 		const struct ptx_func empty = *kernel;
 		const struct arena_mark mark = arena_mark(&ptx->arena);
-		ok = kernel_parse(ptx, kernel, diag) && ptx->is_separable;
+		ok = function_parse(ptx, kernel, diag) && ptx->is_separable;
 		arena_reset(&ptx->arena, &mark);
 		*kernel = empty;
 	}
@@ -231,7 +231,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 		ok = parse_module(&module->ptx, text, size, diag)
 			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
 	}
-	return ok && kernels_create(module, diag);
+	return ok && function_create_all(module, diag);
 }
 
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
@@ -254,7 +254,7 @@ CUresult module_create(const char *call, struct context *context, const char *te
 	if (!ok) {
 		module_free_vars(module);
 		module_release(module);
-		return fail_ptx(call, &diag, options);
+		return jit_options_fail(call, &diag, options);
 	}
 	*out = module;
 	return CUDA_SUCCESS;

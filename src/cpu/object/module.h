@@ -92,12 +92,12 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 /* The same, NULL if nobody has asked for it before. */
 struct function *module_known_function(struct module *module, size_t place);
 /* Parse a kernel of parse_declarations, check it, and flatten it. */
-bool kernel_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
+bool function_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 /* The module's text has been read: make places for its kernels, and those that are known. */
-bool kernels_create(struct module *module, struct ptx_diag *diag);
-void kernels_free(struct module *module);
+bool function_create_all(struct module *module, struct ptx_diag *diag);
+void function_free_all(struct module *module);
 /* Take over what was set for the kernel of a library that this function is. */
-void kernel_inherit(struct function *function);
+void function_inherit(struct function *function);
 
 /* Threads per block that a kernel can have. */
 unsigned function_max_threads(const struct ptx_func *func);
