@@ -21,8 +21,7 @@ enum { LINE_WIDTH = 75, PRECISION = 8, CELL_MAX = 128 };
 
 /* How the numbers of a dtype are stored and printed.  They are integers, or floats with so many
  * bits of precision; the exponent, as frexp has it, of the smallest normal float; and the magnitude
- * from which on they are printed with exponents, since digits before the point would mean nothing.
- * */
+ * from which on they are printed with exponents, since digits would mean nothing. */
 struct storage {
 	enum { OPAQUE, BOOL, SIGNED, UNSIGNED, REAL } class;
 	int size; /* of one part */

@@ -13,7 +13,7 @@ kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *dat
 /* The contents of a .npy file, freed with mem_free. */
 kz_status npy_write(char **data, int64_t *size, struct kz_array *array, kz_error *err);
 
-/* What a header says. */
+/* The contents of a header. */
 struct npy {
 	char type[48];    /* the elements' type as it stands there, cut */
 	int64_t size;     /* of an element */

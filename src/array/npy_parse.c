@@ -325,7 +325,7 @@ static kz_status parse_dict(struct parser *p, struct npy *npy)
 	return st;
 }
 
-/* Where the text of the header is; false if the data is none, or too short. */
+/* Find the text of the header; false if the data has none, or is too short. */
 static bool find_text(const char *data, int64_t size, int64_t *begin, int64_t *end, int *version)
 {
 	const unsigned char *bytes = (const unsigned char *)data;

@@ -15,7 +15,7 @@ struct shape_text {
 
 struct shape_text shape_text(const kz_shape *shape);
 
-/* That there are 0 to KZ_MAX_DIMS extents, each from 0. */
+/* Check that there are 0 to KZ_MAX_DIMS extents, each from 0. */
 kz_status shape_check(const kz_shape *shape, kz_error *err);
 /* The number of elements of a checked shape.  Fails, too, if the bytes of all extents overflow,
  * with 1 for those of 0: a view may have any of these.  `dtype` is for the message. */

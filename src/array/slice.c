@@ -87,7 +87,7 @@ static kz_status slice_take_axis(struct kz_array *view, int64_t axis, const kz_s
 	return KZ_OK;
 }
 
-/* What a list of slices makes of the axes: those of the draft, the result's, and how far it is. */
+/* The state of a walk over a list of slices: the draft's axes, the result's, and how far it is. */
 struct walk {
 	struct kz_array *view;
 	int64_t axis;

@@ -334,7 +334,7 @@ static kz_status resize_elements(struct kz_array *view, int64_t size, kz_error *
 	return KZ_OK;
 }
 
-/* That every element is where the device can read it at once. */
+/* Check that the device can read every element at once, by its alignment. */
 static kz_status view_check_alignment(const struct kz_array *view, kz_error *err)
 {
 	int64_t size = kz_dtype_size(view->dtype);

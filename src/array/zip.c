@@ -154,7 +154,7 @@ static int64_t find_end(const char *tail, int64_t size)
 	return -1;
 }
 
-/* Where the directory is. */
+/* The place of the directory. */
 struct directory {
 	int64_t offset;
 	int64_t size;
@@ -304,7 +304,7 @@ void zip_finish(struct zip *zip)
 	mem_free(zip->entries);
 }
 
-/* That an entry can be read, and where its data begins. */
+/* Check that an entry can be read, and find where its data begins. */
 static kz_status find_data(const struct zip *zip, const struct zip_entry *entry, int64_t *offset,
 	kz_error *err)
 {

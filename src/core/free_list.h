@@ -39,7 +39,7 @@ struct block {
 	int64_t number;             /* of the memory it is used for now; 0: not in use */
 };
 
-/* What the driver gave in one piece; or other memory, without a source. */
+/* Memory that the driver gave in one piece; or other memory, without a source. */
 struct segment {
 	struct segment *next;
 	struct segment *previous;

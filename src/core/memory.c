@@ -370,7 +370,7 @@ kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_
 	return buffer_create(out, dev, size, &wish, err);
 }
 
-/* That the driver knows the memory, as this device's. */
+/* Check that the driver knows the memory, and as memory of this device. */
 static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t size, kz_error *err)
 {
 	struct device_scope scope;

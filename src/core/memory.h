@@ -82,7 +82,7 @@ kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_k
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
 	const struct memory_wish *wish, kz_error *err);
 struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
-/* That a range lies in a buffer, which may be NULL. */
+/* Check that a range lies in a buffer, which may be NULL. */
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
 	kz_error *err);
 

@@ -184,7 +184,7 @@ static size_t units_of(int64_t size)
 	return round_up((size_t)size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
 }
 
-/* What the driver is asked for where there is enough. */
+/* The size of a new segment, where the device has enough memory. */
 static size_t segment_size(size_t units)
 {
 	return segment_is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT)
@@ -322,8 +322,7 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	return KZ_OK;
 }
 
-/* Give a segment that is not kept back, behind the stream that used it last.  It is off the list.
- * */
+/* Give back a segment that is off the list, behind the stream that used it last. */
 static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
 {
 	struct device_scope scope;

@@ -108,8 +108,7 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct free_lis
 }
 
 /* Park memory that is no longer used; it may be in use again at once.  False if it cannot be
- * parked: then call mempool_give.  Pinned memory is reused when it is idle, so it is better merged.
- * */
+ * parked: then call mempool_give.  Pinned memory is reused when it is idle, so it is merged. */
 static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct block *block)
 {
 	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {

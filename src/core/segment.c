@@ -110,7 +110,7 @@ static void segment_count(struct mempool *pool, int64_t size)
 	stats->segment_count += size > 0 ? 1 : -1;
 }
 
-/* All of it is in use at first. */
+/* A new segment is one block, which is in use. */
 struct segment *segment_create(const struct segment_source *source, size_t units, bool is_kept)
 {
 	struct segment *segment = mem_zalloc(1, sizeof(*segment));
@@ -153,7 +153,7 @@ void segment_unlink(struct mempool *pool, struct segment *segment)
 CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
 	struct mempool_failure *why)
 {
-	/* What no device has must not overflow here. */
+	/* A size that no device has must not overflow here. */
 	const size_t most = (size_t)1 << 56;
 	int64_t whole = (int64_t)(size < most ? round_up(size, MEMPOOL_UNIT) : most);
 	pthread_mutex_lock(&pool->lock);

@@ -49,7 +49,7 @@ static void read_defaults(void)
 	}
 }
 
-/* Who passes no options as they are gets those of the environment. */
+/* A caller that passes no options gets those of the environment. */
 static kz_status add_defaults(struct rtc_request *request, kz_error *err)
 {
 	if (request->option_count > 0) {

@@ -77,7 +77,7 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 {
 	const struct kz_kernel *kernel = launch->kernel;
 	const kz_device_info *info = &launch->dev->info;
-	/* What was granted before, or needs no asking; negative sizes wrap beyond it. */
+	/* So much was granted before, or needs no asking; negative sizes wrap beyond it. */
 	if (likely((uint64_t)launch->shared_size
 		   <= (uint64_t)atomic_load_explicit(&kernel->dynamic_limit, memory_order_relaxed))) {
 		return KZ_OK;
@@ -254,7 +254,7 @@ static kz_status stage_in(const struct launch *launch, size_t i, struct kz_buffe
 			st = kz_copy_htod_async(*out, 0, arg->value.p, arg->size, launch->stream,
 				err);
 		} else {
-			/* What the kernel does not write must not come back as old memory. */
+			/* Bytes that the kernel does not write must not come back as old memory. */
 			st = kz_fill(*out, 0, arg->size, "", 1, launch->stream, err);
 		}
 	}
@@ -481,7 +481,7 @@ static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
 	}
 }
 
-/* What our own driver tells; to others these are no attributes. */
+/* Attributes of our own driver; other drivers do not have them. */
 static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
 {
 	const struct drv *drv = kernel->module->device->drv;

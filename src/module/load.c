@@ -128,7 +128,7 @@ static void tell_driver(struct str *out, const struct kz_device *dev)
 	}
 }
 
-/* What does not fit; *hint what helps. */
+/* Say what does not fit; *hint says what helps. */
 static void tell_misfit(struct str *out, const char **hint, const struct kz_image *image,
 	const struct kz_device *dev, const kz_error *refusal)
 {
@@ -189,7 +189,7 @@ static void tell_ptx_only(const struct kz_image *image, const struct kz_device *
 	}
 }
 
-/* What was done, for kz_module_log. */
+/* Say what was done, for kz_module_log. */
 static bool note_repair(struct kz_image *made, const struct kz_image *image,
 	const struct kz_device *dev)
 {

@@ -98,7 +98,7 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 
 /* missing.c */
 
-/* There is none of that name: KZ_NOT_FOUND, with those that there are. */
+/* Fail because there is none of that name: KZ_NOT_FOUND, with those that there are. */
 kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err);
 kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err);
 

@@ -37,7 +37,7 @@ static bool find_ptx_error(const char *log, int *line, const char **text, size_t
 	return false;
 }
 
-/* What a driver says, with the symbols that it quotes as the source has them. */
+/* Add what a driver says, with the symbols that it quotes as the source has them. */
 static void refusal_add_words(struct str *out, const char *words, size_t len)
 {
 	const char *end = words + len;

@@ -61,7 +61,7 @@ static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *
 		kz_dtype_size(dtype) ? kz_dtype_name(dtype) : "none");
 }
 
-/* That an integer type can hold a number. */
+/* Check that an integer type can hold a number. */
 static kz_status check_fit(wide value, kz_dtype dtype, kz_error *err)
 {
 	int bits = 8 * (int)kz_dtype_size(dtype);

@@ -174,7 +174,7 @@ static kz_status custom_find_shape(struct custom_call *call, kz_error *err)
 	return shape_count(&call->count, &call->shape, 1, "int8", err);
 }
 
-/* What an array that may be written must be. */
+/* Check an array that the kernel may write. */
 static kz_status custom_check_target(const struct custom_call *call, int which, kz_error *err)
 {
 	const struct kz_array *array = call->arrays[which];

@@ -191,8 +191,7 @@ int custom_turns(const struct custom *custom, const struct custom_class *class)
 	return widest >= 4 ? 4 : 16 / (int)widest;
 }
 
-/* The turns of a thread of a GPU.  The compiler unrolls them: it reads for all turns, then writes.
- * */
+/* The turns of a thread of a GPU.  The compiler unrolls them: it reads for all, then writes. */
 static void custom_text_open_turns(struct str *source, const char *count, int turns)
 {
 	int each = CUSTOM_BLOCK * turns;

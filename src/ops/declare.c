@@ -162,7 +162,7 @@ struct type {
 	uint32_t dtypes;
 };
 
-/* What words for numbers mean together; false if nothing. */
+/* The type that C's words for a number mean together; false if they mean none. */
 static bool number_type(struct type *type, int words)
 {
 	bool is_unsigned = words & UNSIGNED;
@@ -308,7 +308,7 @@ static kz_status declare_read_name(struct reader *reader, struct str *name)
 	return st;
 }
 
-/* What stands before the star: the type's name, and for a number which words it has. */
+/* The type before the star: its name, and for a number its words. */
 static kz_status read_words(struct reader *reader, struct declaration *out, int *words,
 	struct str *name)
 {
@@ -381,7 +381,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 	return st;
 }
 
-/* That the kernel does not have the name already. */
+/* Check that the kernel does not have the name already. */
 static kz_status declare_check_name(const struct reader *reader, const struct declarations *list)
 {
 	static const char *const own[] = {"i", "n", "tid", "total_threads"};

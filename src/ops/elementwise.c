@@ -215,8 +215,7 @@ static kz_dtype bits_of(kz_dtype dtype)
 	}
 }
 
-/* A copy moves bits.  So one kernel serves all types of a size, and NaNs of halves keep their bits.
- * */
+/* A copy moves bits.  So one kernel serves all types of a size, and halves keep their NaNs. */
 static bool is_copy(const struct plan *plan)
 {
 	const struct expr_node *node = plan->expr->nodes;
@@ -258,7 +257,7 @@ static bool elementwise_turn(const struct plan *plan, kz_status *st, kz_error *e
 	return true;
 }
 
-/* All is checked, the target is there, and overlaps nothing. */
+/* Run the plan.  All is checked; the target is there, and overlaps nothing. */
 static kz_status elementwise_run_plan(struct plan *plan, const kz_shape *shape, kz_error *err)
 {
 	struct kz_kernel *kernel = NULL;

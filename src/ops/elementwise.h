@@ -6,7 +6,7 @@
 #include "ops/expr.h"
 #include "ops/generate.h"
 
-/* What a run came to. */
+/* The outcome of a run. */
 struct elementwise_done {
 	struct kz_kernel *kernel; /* NULL: it was more, or less, than the launch of one */
 	struct layout layout;

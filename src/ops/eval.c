@@ -57,8 +57,7 @@ static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_s
 
 /* Evaluating */
 
-/* Make an expression of the text that can be run.  `dtype` is the one of the result, 0 for its own.
- * */
+/* Make an expression of the text that can be run.  `dtype` is the result's, 0 for its own. */
 static kz_status eval_build(struct expr *expr, struct eval_source *source,
 	const struct elementwise *how, kz_dtype dtype, kz_error *err)
 {

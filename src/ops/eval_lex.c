@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in the C locale, whatever the program's is. */
+/* As in the C locale, whatever locale the program has. */
 static bool eval_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -166,7 +166,7 @@ static void lex_operator(struct eval_token *out, const char *text)
 	}
 }
 
-/* What is in the way: a character, as it is if it can be shown. */
+/* Refuse a character; the message has the character itself if it can be shown. */
 static void eval_refuse(struct eval_token *out, const char *text, kz_error *err)
 {
 	unsigned char c = (unsigned char)text[0];

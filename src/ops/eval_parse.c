@@ -32,7 +32,7 @@ struct parser {
 	int levels;
 };
 
-/* What binds how tightly; a chain of comparisons is one thing. */
+/* Precedences, from the loosest; a chain of comparisons is one thing. */
 enum level { NO_LEVEL, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_PIPE, LEVEL_CARET,
 	LEVEL_AMPERSAND, LEVEL_SHIFT, LEVEL_SUM, LEVEL_PRODUCT };
 
@@ -133,7 +133,7 @@ static int eval_shown(const struct eval_token *token)
 	return token->len < 40 ? (int)token->len : 40;
 }
 
-/* What was expected instead of the token; a bad token has said so itself. */
+/* Say what was expected instead of the token.  A bad token has set its error already. */
 static int eval_unexpected(struct parser *p, const char *expected)
 {
 	const struct eval_token *token = &p->token;
@@ -204,7 +204,7 @@ static bool negate_number(struct parser *p, int index)
 	return true;
 }
 
-/* What numpy computes for a power with a constant exponent; KZ_OP_POWER if nothing else. */
+/* The operation that numpy uses for a power with a constant exponent; KZ_OP_POWER if no other. */
 static kz_op constant_power(const struct parser *p, kz_dtype base, int exponent)
 {
 	const struct expr_node *node = &p->expr->nodes[exponent];
@@ -321,7 +321,7 @@ static int find_variable(const struct parser *p, const struct eval_token *token)
 
 /* Calls */
 
-/* What a name calls: an operation, or a change of type. */
+/* The callee of a name: an operation, or a conversion. */
 struct callee {
 	kz_op op; /* KZ_OP_NONE: to dtype */
 	kz_dtype dtype;

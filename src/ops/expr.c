@@ -412,8 +412,7 @@ static bool type_choice(struct typing *t, enum rule rule)
 	return common && condition->dtype < KZ_DTYPE_STRUCT;
 }
 
-/* Types are not listed here once more: an operation is refused if ops.def has no text for its type.
- * */
+/* Types are not listed here: an operation is refused if ops.def has no text for its type. */
 static bool type_operation(struct typing *t, enum rule rule)
 {
 	kz_dtype common = rule == WHERE || rule == IF_POSITIVE ? 0 : common_type(t, 0);

@@ -86,7 +86,7 @@ bool expr_is_branchy(const struct expr *expr);
 /* Whether its code is so short that it may be in a kernel many times. */
 bool expr_is_short(const struct expr *expr);
 
-/* What an operation is, from ops.def. */
+/* An operation, as ops.def has it. */
 struct expr_op {
 	const char *name;
 	int arity;

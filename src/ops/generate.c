@@ -220,7 +220,7 @@ void generate_numbers(struct str *source, const struct expr *expr)
 	}
 }
 
-/* Where the element of an array, or of the target (which = -1), is. */
+/* The place of the element of an array, or of the target (which = -1). */
 static void write_place(char *place, size_t size, const struct generate *generate, int which)
 {
 	const struct layout *layout = &generate->layout;
@@ -326,7 +326,7 @@ static void add_serial_loop(struct str *source, const struct generate *generate,
 		first, end);
 }
 
-/* What a thread takes at once of an array, or of the target: a pack, or an element. */
+/* The type that a thread reads or writes at once: a pack, or an element. */
 static void add_pack_type(struct str *source, const struct generate *generate, int which)
 {
 	const bool pack = generate->layout.pack > 1;
@@ -374,7 +374,7 @@ static void add_reads(struct str *source, const struct generate *generate, const
 	str_add(source, "}\n}\n");
 }
 
-/* What a thread of a GPU does of a row, or of all elements, that have `end` packs. */
+/* The work of a thread of a GPU in a row, or in all elements, which have `end` packs. */
 static void add_turns(struct str *source, const struct generate *generate, const char *end)
 {
 	struct generate inner = *generate;
@@ -432,7 +432,7 @@ static void add_row_pointers(struct str *source, const struct generate *generate
 	}
 }
 
-/* Where row `row` of every array begins. */
+/* The place where row `row` of every array begins. */
 static void add_row(struct str *source, const struct generate *generate)
 {
 	int count = 1 + generate->expr->array_count;

@@ -115,7 +115,7 @@ static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t ext
 		(long long)index, (long long)place, where, (long long)extent);
 }
 
-/* That all indexes, contiguous int64, are in range. */
+/* Check that all indexes, contiguous int64, are in range. */
 static kz_status check_range(struct kz_array *indexes, int64_t extent, const char *where,
 	kz_error *err)
 {

@@ -12,7 +12,7 @@
 #include "array/shape.h"
 #include "array/view.h"
 
-/* What is being made. */
+/* The result that is being made, and its sources. */
 struct join {
 	const char *verb;            /* for errors: "concatenate" */
 	kz_arrays arrays;

@@ -138,7 +138,7 @@ kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 	return st ? st : ops_copy(to, from, NULL, err);
 }
 
-/* What is no number: an array of one such element is assigned. */
+/* A value that is no number: an array of one such element is assigned. */
 static kz_status fill_bytes(kz_array *to, const kz_arg *value, kz_error *err)
 {
 	static const kz_shape one_element = {0};

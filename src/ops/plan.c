@@ -128,7 +128,7 @@ static void plan_choose_pack(struct plan *plan)
 	layout->turns = (uint16_t)(most / pack);
 }
 
-/* What the last of the axes that are left has in common. */
+/* Classify the operands along the last axis that is left. */
 static void classify_axes(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
@@ -182,7 +182,7 @@ kz_status plan_layout(struct plan *plan, const kz_shape *shape, kz_error *err)
 
 /* Launch */
 
-/* What a kernel gets as struct kz_extents; generate.h has the order. */
+/* Fill in struct kz_extents of the kernel; generate.h has the order. */
 struct extents {
 	int64_t words[2 + KZ_MAX_DIMS + PLAN_OPERANDS * KZ_MAX_DIMS];
 };

@@ -363,7 +363,7 @@ static kz_status reduce_read_options(struct job *job, const kz_reduce_options *o
 	return KZ_OK;
 }
 
-/* What all reductions have to know first: where, and which elements. */
+/* Begin a reduction: settle its axes, its device and its stream, and the shape of the result. */
 static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bool keepdims,
 	kz_error *err)
 {

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "ops/expr.h"
 
-/* What happens to what all elements were combined to. */
+/* The last step, on the value that all elements were combined to. */
 enum reduce_finish {
 	REDUCE_AS_IS,
 	REDUCE_QUOTIENT,      /* by a divisor */

@@ -42,8 +42,7 @@ static void add_position(struct str *source, const struct reduce_class *class)
 }
 
 /* PTX has no registers of 8 bits, so an accumulator of 8 bits would be cut after each element.
- * That step would keep LLVM from vectorizing the loop.  Cutting once, at the end, gives the same.
- * */
+ * That step would keep LLVM from vectorizing the loop.  Cutting once at the end gives the same. */
 static void add_combine(struct str *source, const struct reduce_class *class)
 {
 	const char *text = expr_op_text(expr_op(class->combine), class->dtype);

@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of an NVRTC that cannot tell what it knows: of CUDA 11.0 and older. */
+/* For an NVRTC that does not tell its architectures: CUDA 11.0 and older. */
 #define ARCH_OLDEST 52
 
 static const char hint_builtins[] =

@@ -403,7 +403,7 @@ static bool take_error(struct diag *out, const struct block *block, const char *
 	       && (out->excerpt || !block->excerpt.text);
 }
 
-/* Where a header that is not there was looked for. */
+/* Folders in which a missing header was looked for. */
 static void render_searched(struct str *out, const struct head *head,
 	const struct diag_context *context)
 {
@@ -523,7 +523,7 @@ void diag_free(struct diag *diag)
 	*diag = (struct diag){0};
 }
 
-/* What the log quotes of a name expression that NVRTC does not take; NULL if it took it. */
+/* The error that the log has for a name expression that NVRTC does not take; NULL if it took it. */
 static const char *rejected_name(const char *log, const char *expression)
 {
 	size_t len = strlen(expression);

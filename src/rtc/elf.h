@@ -28,7 +28,7 @@ bool elf_section(const struct elf *elf, Elf64_Shdr *out, uint32_t index);
 const char *elf_string(const struct elf *elf, uint32_t table, uint32_t offset);
 const char *elf_section_name(const struct elf *elf, const Elf64_Shdr *section);
 
-/* What a section holds; NULL where it is not (all) in the file. */
+/* The bytes of a section; NULL if they are not all in the file. */
 const unsigned char *elf_section_data(const struct elf *elf, const Elf64_Shdr *section);
 
 #endif

@@ -8,7 +8,7 @@
 /* The name that the prelude is included by; diagnostics mention it. */
 #define HEADERS_PRELUDE "kudzu/prelude.h"
 
-/* What goes to nvrtcCreateProgram; the arrays are freed, the texts are borrowed. */
+/* The headers for nvrtcCreateProgram; the arrays are freed, the texts are borrowed. */
 struct headers {
 	const char **names;
 	const char **texts;

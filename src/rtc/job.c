@@ -94,7 +94,7 @@ static void options_free(struct options *options)
 
 static const char *const fast_compile_levels[] = {NULL, "min", "mid", "max"};
 
-/* What the fields of a request that are no lists ask for. */
+/* Options from the fields of a request that are not lists. */
 static void options_add_fields(struct options *options, const struct rtc_request *request)
 {
 	char number[16];
@@ -178,7 +178,7 @@ static bool options_build(struct options *options, struct job *job)
 	return !options->no_memory;
 }
 
-/* What the thread is given. */
+/* The argument of the thread. */
 struct call {
 	struct job *job;
 	const char *source;

@@ -17,7 +17,7 @@
 
 enum form { FORM_UNDEFINED, FORM_TWICE, FORM_AGAIN, FORM_PTX_VERSION, FORM_LTO_ARCH };
 
-/* What stands before the quoted symbol, or before the version. */
+/* The text before the quoted symbol, or before the version. */
 static const struct {
 	const char *words;
 	enum form form;

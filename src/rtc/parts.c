@@ -150,8 +150,8 @@ static void list_arch(struct str *list, enum rtc_kind kind, int arch)
 		arch % 10);
 }
 
-/* nvJitLink crashes at a cubin that is cut off; after one that is for another architecture it hangs
- * in the next link. */
+/* nvJitLink crashes at a cubin that is cut off.  After one for another architecture it hangs in the
+ * next link. */
 static kz_status check_cubin(const struct rtc_target *target, const char *name, const void *data,
 	size_t size, kz_error *err)
 {
@@ -544,7 +544,7 @@ static void take_all(struct names *names, struct parts *parts)
 	}
 }
 
-/* Where nobody says what is needed of libraries, all of them is. */
+/* If all files are libraries, nothing says what is needed of them: take everything. */
 static void ask_for_all(struct parts *parts)
 {
 	for (const struct part *part = parts->first; part; part = part->next) {

@@ -26,7 +26,7 @@ struct ptx_line {
 	int column;
 };
 
-/* Of a name, a directive, a number. */
+/* Whether a name, a directive or a number can have this character. */
 bool ptx_is_word(char c);
 /* Behind white space and comments. */
 const char *ptx_skip_space(const char *at);
@@ -36,7 +36,7 @@ const char *ptx_skip_braces(const char *at);
 /* Take the next one off a zero-terminated text; comments and white space go by. */
 struct ptx_token ptx_next_token(const char **at);
 
-/* What `.version 9.0` says, 90; 0 if the text does not begin so. */
+/* The version of PTX: `.version 9.0` is 90; 0 if the text does not begin so. */
 int ptx_version(const char *text);
 
 /* Line `number`, from 1; false if there is no such line.  The texts are in `ptx`. */

@@ -361,7 +361,7 @@ static bool is_space_word(const struct token *word)
 	       || token_is(word, "__managed__");
 }
 
-/* What ends a declarator comes after a name: a variable's, if it can be one's. */
+/* The end of a declarator: a name before it is that of a variable, if it can be one. */
 static bool take_declarator(struct scanner *s, const struct token *last, char end)
 {
 	bool named = s->is_variable && last->kind == TOKEN_WORD && !s->is_member

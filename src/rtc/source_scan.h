@@ -2,7 +2,7 @@
 #ifndef RTC_SOURCE_SCAN_H
 #define RTC_SOURCE_SCAN_H
 
-/* What a look at CUDA C++ source text, without compiling it, tells about its kernels. */
+/* What CUDA C++ source tells about its kernels without being compiled. */
 #include "base/common.h"
 
 struct scan_kernel {
