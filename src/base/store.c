@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/hash.h"
 #include "base/store_folder.h"
 #include "base/str.h"
 
@@ -176,24 +177,14 @@ void store_stats(const struct store *store, struct store_stats *out)
 	}
 }
 
-/* Keys and names */
+/* Names and hashes */
 
-void store_key_finish(struct store_key *key)
-{
-	struct hash_state state;
-	hash_begin(&state);
-	key->size = 0;
-	for (int i = 0; i < STORE_PIECES; i++) {
-		hash_add(&state, key->pieces[i].data, key->pieces[i].size);
-		key->size += key->pieces[i].size;
-	}
-	key->hash = hash_end(&state);
-}
-
-struct store_key store_whole_key(const void *key, size_t size)
-{
-	return (struct store_key){{{key, size}}, size, hash_of(key, size)};
-}
+/* A key that is looked for. */
+struct store_key {
+	const void *data;
+	size_t size;
+	struct hash hash;
+};
 
 /* "0123456789abcdef0123456789abcdef.kz3" */
 static void store_name(char name[NAME_SIZE], struct hash hash)
@@ -234,17 +225,6 @@ static bool store_check_head(const struct store_head *head, int64_t file_size)
 
 /* Reading */
 
-static bool store_key_equal(const struct store_key *key, const char *bytes)
-{
-	bool equal = true;
-	for (int i = 0; i < STORE_PIECES && equal; i++) {
-		size_t size = key->pieces[i].size;
-		equal = size == 0 || memcmp(bytes, key->pieces[i].data, size) == 0;
-		bytes += size;
-	}
-	return equal;
-}
-
 /* `key` and `value` have room for all that comes after the head, if the key is as long as that. */
 static enum store_result store_read(int fd, int64_t file_size, const struct store_key *wanted,
 	char *key, char *value)
@@ -261,7 +241,7 @@ static enum store_result store_read(int fd, int64_t file_size, const struct stor
 	if (head.key_size != wanted->size) {
 		return STORE_OTHER_KEY;
 	}
-	bool equal = store_key_equal(wanted, key);
+	bool equal = memcmp(key, wanted->data, wanted->size) == 0;
 	struct hash key_hash = equal ? wanted->hash : hash_of(key, wanted->size);
 	return !hash_equal(head.hash, store_hash(&head, key_hash, value)) ? STORE_DAMAGED
 		: equal ? STORE_HIT : STORE_OTHER_KEY;
@@ -321,13 +301,14 @@ static enum store_result store_load(struct store *store, const struct store_key 
 	return result;
 }
 
-enum store_result store_find(struct store *store, const struct store_key *key, char **value,
+enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
 	size_t *size)
 {
+	const struct store_key wanted = {key, key_size, hash_of(key, key_size)};
 	*value = NULL;
 	*size = 0;
 	enum store_result result = store_off(store) ? STORE_IS_OFF
-		: store_load(store, key, value, size);
+		: store_load(store, &wanted, value, size);
 	if (result == STORE_FAILED) {
 		atomic_store(&store->last_errno, errno);
 	}
@@ -338,13 +319,6 @@ enum store_result store_find(struct store *store, const struct store_key *key, c
 	}
 	atomic_fetch_add(&store->gets[result], 1);
 	return result;
-}
-
-enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
-	size_t *size)
-{
-	struct store_key whole = store_whole_key(key, key_size);
-	return store_find(store, &whole, value, size);
 }
 
 /* Locks */
@@ -378,7 +352,7 @@ struct store_lock {
 	int64_t byte;
 };
 
-struct store_lock *store_lock_for(struct store *store, const struct store_key *key)
+struct store_lock *store_lock(struct store *store, const void *key, size_t key_size)
 {
 	struct stat st;
 	struct store_lock *lock = mem_alloc(sizeof(*lock));
@@ -386,7 +360,8 @@ struct store_lock *store_lock_for(struct store *store, const struct store_key *k
 	int fd = folder >= 0 ? store_folder_file(folder, LOCK_NAME, O_RDWR | O_CREAT, &st) : -1;
 	store_leave(folder);
 	if (fd >= 0) {
-		*lock = (struct store_lock){fd, LOCK_KEYS + (int64_t)(key->hash.high >> 2)};
+		*lock = (struct store_lock){fd, LOCK_KEYS
+			+ (int64_t)(hash_of(key, key_size).high >> 2)};
 		if (store_lock_byte(fd, lock->byte, store_lock_wait_ms) == 0) {
 			return lock;
 		}
@@ -394,12 +369,6 @@ struct store_lock *store_lock_for(struct store *store, const struct store_key *k
 	store_leave(fd);
 	mem_free(lock);
 	return NULL;
-}
-
-struct store_lock *store_lock(struct store *store, const void *key, size_t key_size)
-{
-	struct store_key whole = store_whole_key(key, key_size);
-	return store_lock_for(store, &whole);
 }
 
 void store_unlock(struct store_lock *lock)
@@ -463,26 +432,24 @@ static bool store_make_room(struct store *store, int folder, int64_t size)
 	return ok;
 }
 
-static bool store_save(struct store *store, const struct store_key *key, const void *value,
+static bool store_save(struct store *store, const void *key, size_t key_size, const void *value,
 	size_t size)
 {
 	struct store_head head = {
-		.version = VERSION, .key_size = key->size, .value_size = size};
-	struct iovec parts[STORE_PIECES + 2] = {{&head, sizeof(head)}};
+		.version = VERSION, .key_size = key_size, .value_size = size};
+	const struct iovec parts[] = {{&head, sizeof(head)}, {(void *)key, key_size},
+		{(void *)value, size}};
+	const struct hash hash = hash_of(key, key_size);
 	char name[NAME_SIZE];
 	size_t total;
-	if (!size_add(&total, sizeof(head) + key->size, size) || total > INT32_MAX
+	if (!size_add(&total, sizeof(head) + key_size, size) || total > INT32_MAX
 		|| (int64_t)total > store->size_max / 2) {
 		errno = EFBIG;
 		return false;
 	}
-	for (int i = 0; i < STORE_PIECES; i++) {
-		parts[i + 1] = (struct iovec){(void *)key->pieces[i].data, key->pieces[i].size};
-	}
-	parts[STORE_PIECES + 1] = (struct iovec){(void *)value, size};
 	memcpy(head.magic, MAGIC, sizeof(head.magic));
-	head.hash = store_hash(&head, key->hash, value);
-	store_name(name, key->hash);
+	head.hash = store_hash(&head, hash, value);
+	store_name(name, hash);
 	int folder = store_enter(store, STORE_FOLDER_MAKE);
 	bool ok = folder >= 0 && store_make_room(store, folder, (int64_t)total)
 		&& store_folder_write(folder, name, parts, countof(parts));
@@ -490,24 +457,18 @@ static bool store_save(struct store *store, const struct store_key *key, const v
 	return ok;
 }
 
-bool store_keep(struct store *store, const struct store_key *key, const void *value, size_t size)
+bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
+	size_t size)
 {
 	if (store_off(store)) {
 		return false;
 	}
-	bool stored = store_save(store, key, value, size);
+	bool stored = store_save(store, key, key_size, value, size);
 	if (!stored) {
 		atomic_store(&store->last_errno, errno);
 	}
 	atomic_fetch_add(stored ? &store->stored : &store->not_stored, 1);
 	return stored;
-}
-
-bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
-	size_t size)
-{
-	struct store_key whole = store_whole_key(key, key_size);
-	return store_keep(store, &whole, value, size);
 }
 
 /* All entries */

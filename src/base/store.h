@@ -12,8 +12,6 @@
  */
 #include "base/common.h"
 
-#include "base/hash.h"
-
 struct store; /* any thread may use it */
 
 struct store_options {
@@ -48,32 +46,12 @@ void store_close(struct store *store);
  * when memory runs out. */
 struct store *store_default(void);
 
-/* A key whose bytes lie in up to three places, as where a long text in the middle is another's. */
-enum { STORE_PIECES = 3 };
-struct store_key {
-	struct {
-		const char *data;
-		size_t size;
-	} pieces[STORE_PIECES];
-	size_t size;
-	struct hash hash;
-};
-
-/* One that lies in one place. */
-struct store_key store_whole_key(const void *key, size_t size);
-/* Once the pieces are there: the size of all, and their hash, which does not tell where one
- * ends. */
-void store_key_finish(struct store_key *key);
-
 /* *value (freed with mem_free; a zero follows it) and *size on STORE_HIT, else NULL and 0. */
 enum store_result store_get(struct store *store, const void *key, size_t key_size, char **value,
-	size_t *size);
-enum store_result store_find(struct store *store, const struct store_key *key, char **value,
 	size_t *size);
 /* As well as it can: false when nothing was stored, which is no error. */
 bool store_put(struct store *store, const void *key, size_t key_size, const void *value,
 	size_t size);
-bool store_keep(struct store *store, const struct store_key *key, const void *value, size_t size);
 
 /*
  * So that one process, or thread, makes what is missing while the others wait for it: after a miss
@@ -81,7 +59,6 @@ bool store_keep(struct store *store, const struct store_key *key, const void *va
  * has it takes longer than store_lock_wait_ms.  A process that ends has unlocked.
  */
 struct store_lock *store_lock(struct store *store, const void *key, size_t key_size);
-struct store_lock *store_lock_for(struct store *store, const struct store_key *key);
 void store_unlock(struct store_lock *lock); /* may be NULL */
 extern int store_lock_wait_ms; /* a minute; tests change it */
 

@@ -291,49 +291,6 @@ START_TEST(the_whole_key_of_a_big_entry_is_compared)
 }
 END_TEST
 
-/* Cut at both places. */
-static struct store_key cut(const char *key, size_t size, size_t first, size_t second)
-{
-	struct store_key pieces = {{{key, first}, {key + first, second - first},
-		{key + second, size - second}}, 0, {0, 0}};
-	store_key_finish(&pieces);
-	return pieces;
-}
-
-static enum store_result find_cut(struct store *store, const char *key, size_t size, size_t first,
-	size_t second)
-{
-	char *value;
-	size_t value_size;
-	struct store_key pieces = cut(key, size, first, second);
-	enum store_result result = store_find(store, &pieces, &value, &value_size);
-	mem_free(value);
-	return result;
-}
-
-START_TEST(a_key_may_lie_in_pieces)
-{
-	enum { SIZE = 20000 };
-	static const size_t cuts[][2] = {{0, 0}, {0, SIZE}, {1, SIZE - 1}, {5000, 5000},
-		{8192, 16384}, {100, 19000}, {SIZE, SIZE}};
-	static char key[SIZE + 1];
-	struct store *store = store_create(0);
-	for (size_t i = 0; i < SIZE; i++) {
-		key[i] = (char)(i * i >> 3);
-	}
-	for (size_t c = 0; c < countof(cuts); c++) {
-		const size_t first = cuts[c][0], second = cuts[c][1];
-		struct store_key pieces = cut(key, SIZE, first, second);
-		ck_assert_uint_eq(pieces.size, SIZE);
-		ck_assert(store_keep(store, &pieces, "value", 5));
-		ck_assert_int_eq(find_cut(store, key, SIZE, 7, 15000), STORE_HIT);
-		ck_assert_int_eq(find_cut(store, key, SIZE, first, second), STORE_HIT);
-		ck_assert_int_eq(find_cut(store, key, SIZE + 1, first, second), STORE_ABSENT);
-	}
-	store_close(store);
-}
-END_TEST
-
 /* Strange files in the place of an entry */
 
 static void make_fifo(const char *path)
@@ -788,7 +745,6 @@ static void add_entries(TCase *tc)
 	tcase_add_test(tc, the_whole_key_of_a_big_entry_is_compared);
 	tcase_add_test(tc, every_truncation_is_found);
 	tcase_add_test(tc, every_sector_of_zeros_is_found);
-	tcase_add_test(tc, a_key_may_lie_in_pieces);
 	tcase_add_loop_test(tc, what_is_no_entry_is_a_miss_and_is_replaced, 0, countof(strange));
 }
 

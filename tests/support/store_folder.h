@@ -3,6 +3,7 @@
 #define STORE_FOLDER_H
 
 /* A new folder for the store of each test: a checked fixture, and short forms of what tests do. */
+#include "base/hash.h"
 #include "base/store.h"
 
 #include <check.h>
