@@ -5,8 +5,8 @@
  *	bench_latency [CASE]        time each case, or one
  *	bench_latency CASE COUNT    do it COUNT times, for profilers
  *
- * The cases are the driver's own calls, the library's, a launch of a graph, and grids of many
- * blocks.  `sync` in a name says that each launch is waited for.
+ * The cases are the driver's own calls, the library's, a launch of a graph, grids of many blocks, and
+ * a kernel with a short loop.  `sync` in a name says that each launch is waited for.
  */
 #include "bench.h"
 
@@ -19,7 +19,12 @@ enum { ROUNDS = 41 };
 static const char source[] =
 	"extern \"C\" __global__ void none() {}\n"
 	"extern \"C\" __global__ void six(float a, const float *x, float *y, int n, long long step,"
-	" double b) {}\n";
+	" double b) {}\n"
+	"extern \"C\" __global__ void loop(float *y, int n) {\n"
+	"	float sum = 0;\n"
+	"	for (int i = 0; i < n; i++) sum = sum * 0.5f + i;\n"
+	"	if (sum < 0) y[threadIdx.x] = sum;\n"
+	"}\n";
 
 /* The driver's functions that the library does not call for us. */
 struct driver {
@@ -45,6 +50,7 @@ struct bench {
 	kz_module *mod;
 	kz_kernel *none;
 	kz_kernel *six;
+	kz_kernel *loop;
 	kz_array *a, *b, *out;
 	struct driver driver;
 	void *context;
@@ -75,6 +81,11 @@ static int bare_sync(struct bench *bench)
 static int bare_2(struct bench *bench)
 {
 	return bare_grid(bench, 2) || bench->driver.wait(bench->queue);
+}
+
+static int bare_64(struct bench *bench)
+{
+	return bare_grid(bench, 64) || bench->driver.wait(bench->queue);
 }
 
 static int bare_4096(struct bench *bench)
@@ -144,6 +155,22 @@ static int launch_stream(struct bench *bench)
 		KZ_ARGS()) || kz_stream_synchronize(bench->stream, &bench->err);
 }
 
+static int loop_of(struct bench *bench, int blocks)
+{
+	return kz_launch(bench->loop, kz_dim(blocks, 1, 1), kz_dim(32, 1, 1), NULL, &bench->err,
+		KZ_ARGS(bench->out, 16)) || kz_device_synchronize(bench->dev, &bench->err);
+}
+
+static int loop_1(struct bench *bench)
+{
+	return loop_of(bench, 1);
+}
+
+static int loop_64(struct bench *bench)
+{
+	return loop_of(bench, 64);
+}
+
 static int apply_into(struct bench *bench)
 {
 	return kz_apply_into(bench->out, KZ_OP_ADD, &bench->err, KZ_ARGS(bench->a, bench->b))
@@ -165,6 +192,7 @@ static const struct item {
 	{"cuLaunchKernel", bare},
 	{"cuLaunchKernel, sync", bare_sync},
 	{"cuLaunchKernel, 2 blocks, sync", bare_2},
+	{"cuLaunchKernel, 64 blocks, sync", bare_64},
 	{"cuLaunchKernel, 4096 blocks, sync", bare_4096},
 	{"cuLaunchKernel, 1048576 blocks, sync", bare_million},
 	{"1000 cuLaunchKernel, sync", bare_thousand},
@@ -175,6 +203,8 @@ static const struct item {
 	{"kz_launch, sync", launch_sync},
 	{"kz_launch of six arguments, sync", launch_six},
 	{"kz_launch in a stream, sync", launch_stream},
+	{"kz_launch of a loop, sync", loop_1},
+	{"kz_launch of a loop, 64 blocks, sync", loop_64},
 	{"kz_apply_into, 16 floats", apply_into},
 	{"kz_apply, 16 floats", apply},
 };
@@ -235,6 +265,7 @@ static kz_status prepare(struct bench *b)
 	st = st ? st : kz_module_compile(&b->mod, b->dev, source, NULL, &b->err);
 	st = st ? st : kz_module_kernel(&b->none, b->mod, "none", &b->err);
 	st = st ? st : kz_module_kernel(&b->six, b->mod, "six", &b->err);
+	st = st ? st : kz_module_kernel(&b->loop, b->mod, "loop", &b->err);
 	st = st ? st : kz_array_ones(&b->a, b->dev, KZ_F32, KZ_SHAPE(16), &b->err);
 	st = st ? st : kz_array_ones(&b->b, b->dev, KZ_F32, KZ_SHAPE(16), &b->err);
 	st = st ? st : kz_array_zeros(&b->out, b->dev, KZ_F32, KZ_SHAPE(16), &b->err);
