@@ -40,14 +40,14 @@ static bool read_cache(int level)
 	unsigned long long size = 0; /* "32768K" */
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
 	FILE *file = fopen(path, "re");
-	bool known = file != NULL && fscanf(file, "%lluK", &size) == 1 && size > 0;
-	if (file != NULL) {
+	bool known = file && fscanf(file, "%lluK", &size) == 1 && size > 0;
+	if (file) {
 		fclose(file);
 	}
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
 		level);
 	file = known ? fopen(path, "re") : NULL;
-	if (file != NULL) {
+	if (file) {
 		cache_cores = count_list(file);
 		fclose(file);
 	}

@@ -91,7 +91,7 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 {
 	struct launcher *launcher = mem_zalloc(1, sizeof(*launcher));
 	*out = NULL;
-	if (launcher == NULL) {
+	if (!launcher) {
 		return false;
 	}
 	launcher->pool = pool;
@@ -103,7 +103,7 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 		launcher->job.launch.tid[axis] = launcher->tid[axis];
 	}
 	launcher->workers = mem_zalloc(launcher->worker_count, sizeof(*launcher->workers));
-	if (launcher->workers == NULL) {
+	if (!launcher->workers) {
 		mem_free(launcher);
 		return false;
 	}
@@ -123,7 +123,7 @@ static void free_places(struct launcher *launcher)
 
 void launcher_release(struct launcher *launcher)
 {
-	if (launcher == NULL) {
+	if (!launcher) {
 		return;
 	}
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
@@ -226,7 +226,7 @@ static bool exists(uint64_t address)
 static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fault,
 	const struct rt_warp *warp)
 {
-	uint32_t size = memory != NULL ? warp->access : 0;
+	uint32_t size = memory ? warp->access : 0;
 	uint32_t left = size > 0 ? warp->gathers & warp->alive : 0;
 	for (; left != 0; left &= left - 1) {
 		uint64_t at = warp->at[__builtin_ctz(left)];
@@ -323,7 +323,7 @@ static void fail_fault(struct job *job, const struct worker *w)
 		return;
 	}
 	struct launch_failure *out = job->out;
-	out->line = memory != NULL ? slot->warp.line : 0;
+	out->line = memory ? slot->warp.line : 0;
 	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->room->shared);
 	const int64_t reach = ROOM_SHARED_REACH;
 	if (!w->fault.has_address && lane == 0) {
@@ -647,7 +647,7 @@ static bool set_up_worker(struct job *job, unsigned index)
 		w->end = share_start(job, index + 1);
 	}
 	w->in_block = false;
-	if (w->signal_stack == NULL && (w->signal_stack = mem_alloc(SIGNAL_STACK)) == NULL) {
+	if (!w->signal_stack && !(w->signal_stack = mem_alloc(SIGNAL_STACK))) {
 		return false;
 	}
 	return job->request->cooperative || set_up_room(job, &w->own, index);
@@ -664,7 +664,7 @@ static bool set_up_places(struct job *job)
 	if (job->blocks > launcher->place_count) {
 		free_places(launcher);
 		launcher->places = mem_zalloc(job->blocks, sizeof(*launcher->places));
-		if (launcher->places == NULL) {
+		if (!launcher->places) {
 			return false;
 		}
 		launcher->place_count = job->blocks;

@@ -257,7 +257,7 @@ bool pool_create(struct pool **out, unsigned size)
 	struct pool *pool = mem_zalloc(1, sizeof(*pool));
 	struct worker_thread *threads = mem_zalloc(size, sizeof(*threads));
 	*out = NULL;
-	if (pool == NULL || threads == NULL) {
+	if (!pool || !threads) {
 		mem_free(pool);
 		mem_free(threads);
 		return false;
@@ -289,7 +289,7 @@ static void wake(struct pool *pool, unsigned count)
 
 void pool_release(struct pool *pool)
 {
-	if (pool == NULL) {
+	if (!pool) {
 		return;
 	}
 	atomic_store(&pool->stop, true);

@@ -32,7 +32,7 @@ static bool grow_slots(struct room *room, uint32_t count)
 {
 	if (count > room->slot_cap) {
 		struct slot *slots = mem_zalloc(count, sizeof(*slots));
-		if (slots == NULL) {
+		if (!slots) {
 			return false;
 		}
 		mem_free(room->block.slots);
@@ -47,9 +47,9 @@ static bool grow_slots(struct room *room, uint32_t count)
 static bool resize_shared(struct room *room, size_t size)
 {
 	size = to_pages(size);
-	if (room->shared == NULL) {
+	if (!room->shared) {
 		uint8_t *map = map_none(SHARED_RESERVED);
-		if (map == NULL) {
+		if (!map) {
 			return false;
 		}
 		room->shared = map + SHARED_REACH;
@@ -68,19 +68,19 @@ static bool resize_shared(struct room *room, size_t size)
 
 static void free_area(struct room_area *area)
 {
-	if (area->data != NULL) {
+	if (area->data) {
 		munmap(area->data - GUARD, area->size + 2 * GUARD);
 	}
 }
 
 static bool grow_area(struct room_area *area, size_t size)
 {
-	if (area->data != NULL && size <= area->size) {
+	if (area->data && size <= area->size) {
 		return true;
 	}
 	size = to_pages(size > 0 ? size : 1);
 	uint8_t *map = map_none(size + 2 * GUARD);
-	if (map == NULL) {
+	if (!map) {
 		return false;
 	}
 	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
@@ -95,10 +95,10 @@ static bool grow_area(struct room_area *area, size_t size)
 static bool get_exchanges(struct room *room)
 {
 	struct block *block = &room->block;
-	if (block->exchanges == NULL) {
+	if (!block->exchanges) {
 		block->exchanges = mem_zalloc(BLOCK_MAX_GROUPS, sizeof(*block->exchanges));
 	}
-	return block->exchanges != NULL;
+	return block->exchanges;
 }
 
 bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t frame_size,
@@ -183,7 +183,7 @@ bool room_set_up(struct room *room, const struct room_layout *layout, size_t sha
 
 void room_free(struct room *room)
 {
-	if (room->shared != NULL) {
+	if (room->shared) {
 		munmap(room->shared - SHARED_REACH, SHARED_RESERVED);
 	}
 	free_area(&room->frames);

@@ -78,7 +78,7 @@ static void finish(struct capture *capture)
 	atomic_fetch_sub(&capture_count, 1);
 	capture->is_over = true;
 	capture->refs++;
-	while (capture->streams != NULL) {
+	while (capture->streams) {
 		part(capture->streams);
 	}
 	capture_release(capture);
@@ -87,7 +87,7 @@ static void finish(struct capture *capture)
 struct graph *capture_leave(struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
-	if (capture == NULL) {
+	if (!capture) {
 		return NULL;
 	}
 	if (capture->origin != stream) {
@@ -117,8 +117,8 @@ static bool is_legacy_blocked(const struct context *context, bool is_use)
 	if (atomic_load(&capture_count) == 0) {
 		return false;
 	}
-	for (struct stream *s = context->streams; s != NULL; s = s->next) {
-		if (s->is_blocking && s->captured.capture != NULL) {
+	for (struct stream *s = context->streams; s; s = s->next) {
+		if (s->is_blocking && s->captured.capture) {
 			found = true;
 			s->captured.capture->is_invalid |= is_use;
 		}
@@ -140,7 +140,7 @@ static CUresult fail_unsupported(const char *call)
 
 CUresult capture_check_stream(const char *call, struct stream *stream)
 {
-	if (stream->captured.capture != NULL) {
+	if (stream->captured.capture) {
 		return invalidate(stream->captured.capture, fail_unsupported(call));
 	}
 	return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
@@ -151,7 +151,7 @@ CUresult capture_close_stream(const char *call, struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
 	const struct tail *tail = &stream->captured.tail;
-	if (capture == NULL || capture->origin == stream) {
+	if (!capture || capture->origin == stream) {
 		return capture_check_stream(call, stream);
 	}
 	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
@@ -167,8 +167,8 @@ CUresult capture_check_context(const char *call, struct context *context)
 	if (atomic_load(&capture_count) == 0) {
 		return CUDA_SUCCESS;
 	}
-	for (struct stream *s = context->streams; s != NULL; s = s->next) {
-		if (s->captured.capture != NULL) {
+	for (struct stream *s = context->streams; s; s = s->next) {
+		if (s->captured.capture) {
 			s->captured.capture->is_invalid = true;
 			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		}
@@ -182,7 +182,7 @@ CUresult capture_check_thread(const char *call)
 	if (atomic_load(&capture_count) == 0 || this_mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
 		return CUDA_SUCCESS;
 	}
-	for (struct capture *c = captures; c != NULL; c = c->next) {
+	for (struct capture *c = captures; c; c = c->next) {
 		bool is_mine = c->thread == thread_id();
 		if ((is_mine && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
 		    || (!is_mine && c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL
@@ -241,7 +241,7 @@ static CUresult capture_launch(const char *call, struct stream *stream, const st
 	graph_lock();
 	struct graph *child = graph_clone(graph_run_graph(work->run), true);
 	graph_unlock();
-	if (child == NULL) {
+	if (!child) {
 		node_data_release(data);
 		return api_no_memory(call);
 	}
@@ -292,7 +292,7 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 		return api_fail(CUDA_ERROR_CAPTURED_EVENT,
 			"%s: the event was recorded in a capture that has ended", call);
 	}
-	if (mine != NULL && mine != capture) {
+	if (mine && mine != capture) {
 		invalidate(mine, CUDA_SUCCESS);
 		return invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_MERGE,
 			"%s: the event is of another capture", call));
@@ -304,7 +304,7 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 	if (!tail_add(&stream->captured.tail, tail->nodes, tail->data, tail->count)) {
 		return api_no_memory(call);
 	}
-	if (mine == NULL) {
+	if (!mine) {
 		join(capture, stream);
 	}
 	return CUDA_SUCCESS;
@@ -331,10 +331,10 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 		return CUDA_SUCCESS;
 	}
 	*is_captured = true;
-	if (work->kind == WORK_WAIT && !work->is_external && event->captured.capture != NULL) {
+	if (work->kind == WORK_WAIT && !work->is_external && event->captured.capture) {
 		return capture_wait(call, stream, event);
 	}
-	if (capture == NULL) {
+	if (!capture) {
 		*is_captured = false;
 		return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
 			? fail_legacy(call) : work->is_external ? api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -397,20 +397,20 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: the legacy default stream cannot be captured", call);
 	}
-	if (stream->captured.capture != NULL) {
+	if (stream->captured.capture) {
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is captured already",
 			call);
 	}
 	struct capture *capture = mem_zalloc(1, sizeof(*capture));
 	struct graph *graph = NULL;
 	graph_lock();
-	CUresult result = handle != NULL ? find_target(call, *handle, &graph) : CUDA_SUCCESS;
-	if (result == CUDA_SUCCESS && graph != NULL) {
+	CUresult result = handle ? find_target(call, *handle, &graph) : CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS && graph) {
 		result = check_nodes(call, graph, from, count);
 	}
-	if (result == CUDA_SUCCESS && (capture == NULL
+	if (result == CUDA_SUCCESS && (!capture
 			|| !tail_add(&stream->captured.tail, from, data, count)
-			|| (graph == NULL && (capture->graph = graph_create(true)) == NULL))) {
+			|| (!graph && !(capture->graph = graph_create(true))))) {
 		result = api_no_memory(call);
 	}
 	if (result != CUDA_SUCCESS) {
@@ -419,8 +419,8 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 		mem_free(capture);
 		return result;
 	}
-	capture->owns_graph = graph == NULL;
-	capture->graph = graph != NULL ? graph : capture->graph;
+	capture->owns_graph = !graph;
+	capture->graph = graph ? graph : capture->graph;
 	capture->graph->is_captured_into = true;
 	graph_unlock();
 	capture->id = ++last_id;
@@ -440,7 +440,7 @@ static void mark(struct graph_node *start)
 	struct graph_node *todo = start;
 	start->peer = start;
 	start->ready = NULL;
-	while (todo != NULL) {
+	while (todo) {
 		struct graph_node *node = todo;
 		todo = node->ready;
 		for (size_t i = 0; i < node->from.count; i++) {
@@ -460,7 +460,7 @@ static bool is_marked(const struct tail *tail)
 	bool found = true;
 	for (size_t i = 0; found && i < tail->count; i++) {
 		const struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
-		found = node == NULL || node->peer != NULL;
+		found = !node || node->peer;
 	}
 	return found;
 }
@@ -469,17 +469,17 @@ static bool is_marked(const struct tail *tail)
 static bool is_joined(const struct capture *capture)
 {
 	const struct tail *tail = &capture->origin->captured.tail;
-	for (struct graph_node *node = capture->graph->first; node != NULL; node = node->next) {
+	for (struct graph_node *node = capture->graph->first; node; node = node->next) {
 		node->peer = NULL;
 	}
 	for (size_t i = 0; i < tail->count; i++) {
 		struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
-		if (node->peer == NULL) {
+		if (!node->peer) {
 			mark(node);
 		}
 	}
 	bool joined = is_marked(&capture->gone);
-	for (const struct stream *s = capture->streams; joined && s != NULL; s = s->captured.next) {
+	for (const struct stream *s = capture->streams; joined && s; s = s->captured.next) {
 		joined = is_marked(&s->captured.tail);
 	}
 	return joined;
@@ -490,7 +490,7 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 	struct capture *capture = stream->captured.capture;
 	*out = NULL;
 	*waste = NULL;
-	if (capture == NULL) {
+	if (!capture) {
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
 	}
 	if (capture->origin != stream) {
@@ -527,7 +527,7 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 	if (stream->is_legacy && is_legacy_blocked(stream->object.context, false)) {
 		return fail_legacy(call);
 	}
-	if (capture != NULL) {
+	if (capture) {
 		const struct tail *tail = &stream->captured.tail;
 		*out = (struct capture_info){capture->is_invalid
 			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
@@ -541,7 +541,7 @@ CUresult capture_update(const char *call, struct stream *stream, const CUgraphNo
 {
 	struct capture *capture = stream->captured.capture;
 	struct tail *tail = &stream->captured.tail;
-	if (capture == NULL) {
+	if (!capture) {
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
 	}
 	graph_lock();

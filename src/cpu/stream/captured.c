@@ -19,13 +19,13 @@ bool tail_reserve(struct tail *tail, size_t room)
 	room = room < 2 * tail->room ? 2 * tail->room : room;
 	void *nodes = size_mul(&size, room, sizeof(*tail->nodes)) ? mem_realloc(tail->nodes, size)
 		: NULL;
-	if (nodes == NULL) {
+	if (!nodes) {
 		return false;
 	}
 	tail->nodes = nodes;
 	void *data = size_mul(&size, room, sizeof(*tail->data)) ? mem_realloc(tail->data, size)
 		: NULL;
-	if (data == NULL) {
+	if (!data) {
 		return false;
 	}
 	tail->data = data;
@@ -54,7 +54,7 @@ bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphEdgeData
 		}
 		if (at == tail->count) {
 			tail->nodes[at] = nodes[i];
-			tail->data[at] = data != NULL ? data[i] : plain;
+			tail->data[at] = data ? data[i] : plain;
 			tail->count++;
 		}
 	}
@@ -82,7 +82,7 @@ void capture_release(struct capture *capture)
 
 void captured_forget(struct captured *captured)
 {
-	if (captured->capture != NULL) {
+	if (captured->capture) {
 		capture_release(captured->capture);
 		captured->capture = NULL;
 		tail_free(&captured->tail);
@@ -91,7 +91,7 @@ void captured_forget(struct captured *captured)
 
 CUresult captured_check(const char *call, struct captured *captured)
 {
-	if (captured->capture == NULL) {
+	if (!captured->capture) {
 		return CUDA_SUCCESS;
 	}
 	captured->capture->is_invalid = true;

@@ -31,7 +31,7 @@ static CUresult gather(const char *call, const struct function *function, void *
 	const struct ptx_func *func = function->ptx;
 	for (size_t i = 0; i < func->param_count; i++) {
 		const struct ptx_var *param = func->params[i];
-		if (values == NULL || values[i] == NULL) {
+		if (!values || !values[i]) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE,
 				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
 				call, function->name, func->param_count, i);
@@ -51,16 +51,16 @@ static CUresult gather_extra(const char *call, const struct function *function, 
 	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
 		if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
 			bytes = extra[1];
-		} else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != NULL) {
+		} else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1]) {
 			size = *(const size_t *)extra[1];
 		} else {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown extra option", call);
 		}
 	}
-	if (size < func->param_size || (bytes == NULL && func->param_size > 0)) {
+	if (size < func->param_size || (!bytes && func->param_size > 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: %zu bytes of parameters for kernel '%s', which has %zu", call,
-			bytes != NULL ? size : 0, function->name, func->param_size);
+			bytes ? size : 0, function->name, func->param_size);
 	}
 	if (func->param_size > 0) {
 		memcpy(out->bytes, bytes, func->param_size);
@@ -154,13 +154,13 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
 			call, function->name);
 	}
-	if (values != NULL && extra != NULL) {
+	if (values && extra) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
 	if ((result = check_grid(call, kernel)) != CUDA_SUCCESS
 	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
 	    || (result = check_cooperative(call, function, kernel)) != CUDA_SUCCESS
-	    || (result = extra != NULL ? gather_extra(call, function, extra, parameters)
+	    || (result = extra ? gather_extra(call, function, extra, parameters)
 		: gather(call, function, values, parameters)) != CUDA_SUCCESS) {
 		return result;
 	}

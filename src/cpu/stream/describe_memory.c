@@ -67,7 +67,7 @@ static CUresult array_place(const char *call, CUarray handle, const struct array
 	uint64_t *address, size_t *pitch, size_t *slice)
 {
 	const struct array *array = handle_get(handle, API_ARRAY);
-	if (array == NULL) {
+	if (!array) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live array",
 			call);
 	}
@@ -289,7 +289,7 @@ CUresult work_describe_values(const char *call, struct context *context,
 	unsigned flags, struct work *out)
 {
 	CUresult result = CUDA_SUCCESS;
-	if (flags != 0 || count > MAX_OPERATIONS || (list == NULL && count > 0)) {
+	if (flags != 0 || count > MAX_OPERATIONS || (!list && count > 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u operations, flags 0x%x", call,
 			count, flags);
 	}

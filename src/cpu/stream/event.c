@@ -27,7 +27,7 @@ static struct {
 static bool has_to_watch(const void *arg)
 {
 	(void)arg;
-	return watch.marks != NULL || shared_count() == 0;
+	return watch.marks || shared_count() == 0;
 }
 
 /* Set the marks whose records are done; whether there were any. */
@@ -35,7 +35,7 @@ static bool look_again(void)
 {
 	bool any = false;
 	struct mark **link = &watch.marks;
-	while (*link != NULL) {
+	while (*link) {
 		struct mark *mark = *link;
 		if (shared_is_done(mark->shared, mark->ticket)) {
 			*link = mark->next;
@@ -60,7 +60,7 @@ static void *watch_main(void *arg)
 			queue_tell();
 			pause.tv_nsec = 0;
 		}
-		if (watch.marks != NULL) {
+		if (watch.marks) {
 			pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
 			queue_unlock();
 			nanosleep(&pause, NULL);
@@ -87,17 +87,17 @@ static bool start_watching(void)
 
 bool event_is_done(const struct event *event)
 {
-	return event->shared != NULL ? shared_is_done(event->shared, shared_last(event->shared))
+	return event->shared ? shared_is_done(event->shared, shared_last(event->shared))
 		: mark_is_done(event->mark);
 }
 
 struct mark *event_pending(struct event *event, struct mark *spare)
 {
 	struct mark *mark = mark_is_done(event->mark) ? NULL : event->mark;
-	uint64_t ticket = event->shared != NULL ? shared_last(event->shared) : 0;
-	if (event->shared != NULL && shared_is_done(event->shared, ticket)) {
+	uint64_t ticket = event->shared ? shared_last(event->shared) : 0;
+	if (event->shared && shared_is_done(event->shared, ticket)) {
 		mark = NULL;
-	} else if (event->shared != NULL && (mark == NULL || mark->ticket != ticket)) {
+	} else if (event->shared && (!mark || mark->ticket != ticket)) {
 		spare->shared = shared_retain(event->shared);
 		spare->ticket = ticket;
 		spare->is_foreign = true;
@@ -109,7 +109,7 @@ struct mark *event_pending(struct event *event, struct mark *spare)
 		queue_tell();
 		return spare;
 	}
-	if (mark != NULL) {
+	if (mark) {
 		mark->refs++;
 	}
 	mark_release(spare);
@@ -122,12 +122,12 @@ void event_record(struct event *event, struct mark *mark)
 	mark_release(event->mark);
 	event->mark = mark;
 	event->is_recorded = true;
-	event->time = mark == NULL ? queue_time() : 0;
-	if (event->shared == NULL) {
+	event->time = !mark ? queue_time() : 0;
+	if (!event->shared) {
 		return;
 	}
 	uint64_t ticket = shared_issue(event->shared);
-	if (mark == NULL) {
+	if (!mark) {
 		shared_finish(event->shared, ticket);
 	} else {
 		mark->shared = shared_retain(event->shared);
@@ -141,7 +141,7 @@ void event_record(struct event *event, struct mark *mark)
 static CUevent add_event(struct context *context, unsigned flags, struct shared_event *shared)
 {
 	struct event *event = mem_zalloc(1, sizeof(*event));
-	if (event == NULL || !object_add(&event->object, context, API_EVENT, NULL)) {
+	if (!event || !object_add(&event->object, context, API_EVENT, NULL)) {
 		shared_release(shared);
 		mem_free(event);
 		return NULL;
@@ -156,7 +156,7 @@ CUevent event_create(struct context *context, unsigned flags)
 	CUevent handle = NULL;
 	queue_lock();
 	struct shared_event *shared = flags & CU_EVENT_INTERPROCESS ? shared_create() : NULL;
-	if (shared != NULL || !(flags & CU_EVENT_INTERPROCESS)) {
+	if (shared || !(flags & CU_EVENT_INTERPROCESS)) {
 		handle = add_event(context, flags, shared);
 	}
 	queue_unlock();
@@ -167,9 +167,9 @@ CUresult event_destroy(const char *call, CUevent handle)
 {
 	queue_lock();
 	struct event *event = handle_get(handle, API_EVENT);
-	CUresult result = event != NULL ? context_check(event->object.context)
+	CUresult result = event ? context_check(event->object.context)
 		: api_bad_handle(call, "event");
-	if (event != NULL) {
+	if (event) {
 		object_remove(&event->object);
 		captured_forget(&event->captured);
 		mark_release(event->mark);
@@ -185,7 +185,7 @@ CUresult event_destroy(const char *call, CUevent handle)
 static CUresult find_event(const char *call, CUevent handle, struct event **out)
 {
 	*out = handle_get(handle, API_EVENT);
-	CUresult result = *out != NULL ? captured_check(call, &(*out)->captured)
+	CUresult result = *out ? captured_check(call, &(*out)->captured)
 		: api_bad_handle(call, "event");
 	return result == CUDA_SUCCESS ? context_check((*out)->object.context) : result;
 }
@@ -198,7 +198,7 @@ CUresult event_get_info(const char *call, CUevent handle, struct event_info *out
 	if (result == CUDA_SUCCESS) {
 		*out = (struct event_info){event->flags, event->is_recorded,
 			event_is_done(event),
-			event->mark != NULL ? event->mark->time : event->time};
+			event->mark ? event->mark->time : event->time};
 	}
 	queue_unlock();
 	return result;
@@ -207,14 +207,14 @@ CUresult event_get_info(const char *call, CUevent handle, struct event_info *out
 CUresult event_wait(const char *call, CUevent handle)
 {
 	struct mark *spare = mark_create();
-	if (spare == NULL) {
+	if (!spare) {
 		return api_no_memory(call);
 	}
 	queue_lock();
 	struct event *event;
 	CUresult result = find_event(call, handle, &event);
 	struct mark *mark = result == CUDA_SUCCESS ? event_pending(event, spare) : spare;
-	if (result == CUDA_SUCCESS && mark != NULL) {
+	if (result == CUDA_SUCCESS && mark) {
 		// The event may go meanwhile; as long as there is its stream, there is the context.
 		struct context *context = event->object.context;
 		struct stream *legacy = context->legacy;
@@ -235,11 +235,11 @@ CUresult event_export(const char *call, CUevent handle, struct share_handle *out
 	queue_lock();
 	const struct event *event = handle_get(handle, API_EVENT);
 	CUresult result = CUDA_SUCCESS;
-	if (event == NULL) {
+	if (!event) {
 		result = api_bad_handle(call, "event");
-	} else if (event->shared == NULL || !shared_describe(event->shared, out)) {
+	} else if (!event->shared || !shared_describe(event->shared, out)) {
 		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event %s", call,
-			event->shared == NULL ? "was not created with CU_EVENT_INTERPROCESS"
+			!event->shared ? "was not created with CU_EVENT_INTERPROCESS"
 			: "is another process's");
 	} else if (!start_watching()) {
 		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);

@@ -92,7 +92,7 @@ static struct page *map_page(int file, uint64_t offset)
 struct shared_event *shared_create(void)
 {
 	struct shared_event *event = mem_zalloc(1, sizeof(*event));
-	if (event == NULL || !open_file()) {
+	if (!event || !open_file()) {
 		mem_free(event);
 		return NULL;
 	}
@@ -100,7 +100,7 @@ struct shared_event *shared_create(void)
 	event->offset = state.end;
 	if (share_draw(&event->token) && share_grow(state.file, state.end + page_size())
 	    && share_sign(state.file, event->offset, &event->token)
-	    && (event->page = map_page(state.file, event->offset)) != NULL) {
+	    && (event->page = map_page(state.file, event->offset))) {
 		state.end += page_size();
 		state.own++;
 		state.count++;
@@ -125,9 +125,9 @@ enum share_result shared_open(struct shared_event **out, const struct share_hand
 		return result;
 	}
 	event = mem_zalloc(1, sizeof(*event));
-	struct page *page = event != NULL ? map_page(file, handle->offset) : NULL;
+	struct page *page = event ? map_page(file, handle->offset) : NULL;
 	close(file);
-	if (page == NULL) {
+	if (!page) {
 		mem_free(event);
 		return SHARE_FAILED;
 	}
@@ -145,7 +145,7 @@ struct shared_event *shared_retain(struct shared_event *event)
 
 void shared_release(struct shared_event *event)
 {
-	if (event == NULL || --event->refs > 0) {
+	if (!event || --event->refs > 0) {
 		return;
 	}
 	state.count--;

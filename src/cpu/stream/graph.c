@@ -32,7 +32,7 @@ struct node_data *node_data_create(size_t payload_size)
 	const size_t head = round_up(sizeof(struct node_data), 64);
 	size_t size;
 	struct node_data *data = size_add(&size, head, payload_size) ? mem_zalloc(1, size) : NULL;
-	if (data != NULL) {
+	if (data) {
 		atomic_init(&data->refs, 1);
 		data->payload_size = payload_size;
 		data->payload = (uint8_t *)data + head;
@@ -48,7 +48,7 @@ struct node_data *node_data_retain(struct node_data *data)
 
 void node_data_release(struct node_data *data)
 {
-	if (data != NULL && atomic_fetch_sub(&data->refs, 1) == 1) {
+	if (data && atomic_fetch_sub(&data->refs, 1) == 1) {
 		graph_memory_release(data->memory);
 		mem_free(data);
 	}
@@ -65,11 +65,11 @@ static bool make_room(struct edges *edges)
 	size_t size;
 	struct edge *list = size_mul(&size, room, sizeof(*list)) ? mem_realloc(edges->list, size)
 		: NULL;
-	if (list != NULL) {
+	if (list) {
 		edges->list = list;
 		edges->room = room;
 	}
-	return list != NULL;
+	return list;
 }
 
 bool graph_connect(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data)
@@ -96,7 +96,7 @@ static struct edge *find_edge(const struct edges *edges, const struct graph_node
 struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to)
 {
 	return to->from.count < from->to.count ? find_edge(&to->from, from)
-		: find_edge(&from->to, to) != NULL ? find_edge(&to->from, from) : NULL;
+		: find_edge(&from->to, to) ? find_edge(&to->from, from) : NULL;
 }
 
 static void remove_edge(struct edges *edges, const struct graph_node *node)
@@ -124,8 +124,8 @@ static bool handles_memory(CUgraphNodeType type)
 struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct graph *child)
 {
 	struct graph_node *node = mem_zalloc(1, sizeof(*node));
-	if (node == NULL || (graph->handle != NULL
-			&& (node->handle = handle_create(API_GRAPH_NODE, node)) == NULL)) {
+	if (!node || (graph->handle
+			&& !(node->handle = handle_create(API_GRAPH_NODE, node)))) {
 		mem_free(node);
 		return NULL;
 	}
@@ -137,7 +137,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	graph->last = &node->next;
 	graph->node_count++;
 	graph->has_memory |= handles_memory(data->params.type);
-	if (child != NULL) {
+	if (child) {
 		child->parent = node;
 		graph->has_memory |= child->has_memory;
 	}
@@ -150,7 +150,7 @@ static void hide_node(struct graph_node *node)
 	struct graph_memory *memory = node->data->memory;
 	handle_release(node->handle);
 	node->handle = NULL;
-	if (memory != NULL && memory->owner == node->graph) {
+	if (memory && memory->owner == node->graph) {
 		memory->owner = NULL;
 	}
 }
@@ -176,7 +176,7 @@ struct graph *graph_remove(struct graph_node *node)
 		graph_disconnect(node, node->to.list[node->to.count - 1].node);
 	}
 	*node->link = node->next;
-	if (node->next != NULL) {
+	if (node->next) {
 		node->next->link = node->link;
 	} else {
 		graph->last = node->link;
@@ -184,7 +184,7 @@ struct graph *graph_remove(struct graph_node *node)
 	graph->node_count--;
 	hide_node(node);
 	free_node(node);
-	if (child != NULL) {
+	if (child) {
 		graph_hide(child);
 	}
 	return child;
@@ -195,8 +195,8 @@ struct graph *graph_remove(struct graph_node *node)
 struct graph *graph_create(bool with_handle)
 {
 	struct graph *graph = mem_zalloc(1, sizeof(*graph));
-	if (graph == NULL
-	    || (with_handle && (graph->handle = handle_create(API_GRAPH, graph)) == NULL)) {
+	if (!graph
+	    || (with_handle && !(graph->handle = handle_create(API_GRAPH, graph)))) {
 		mem_free(graph);
 		return NULL;
 	}
@@ -208,9 +208,9 @@ void graph_hide(struct graph *graph)
 {
 	handle_release(graph->handle);
 	graph->handle = NULL;
-	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (struct graph_node *node = graph->first; node; node = node->next) {
 		hide_node(node);
-		if (node->child != NULL) {
+		if (node->child) {
 			graph_hide(node->child);
 		}
 	}
@@ -218,16 +218,16 @@ void graph_hide(struct graph *graph)
 
 void graph_release(struct graph *graph)
 {
-	if (graph == NULL) {
+	if (!graph) {
 		return;
 	}
-	while (graph->first != NULL) {
+	while (graph->first) {
 		struct graph_node *node = graph->first;
 		graph->first = node->next;
 		graph_release(node->child);
 		free_node(node);
 	}
-	while (graph->uses != NULL) {
+	while (graph->uses) {
 		struct object_use *use = graph->uses;
 		graph->uses = use->next;
 		user_object_drop(use->object, use->count);
@@ -239,9 +239,9 @@ void graph_release(struct graph *graph)
 
 static bool clone_uses(const struct graph *graph, struct graph *clone)
 {
-	for (const struct object_use *use = graph->uses; use != NULL; use = use->next) {
+	for (const struct object_use *use = graph->uses; use; use = use->next) {
 		struct object_use *copy = mem_alloc(sizeof(*copy));
-		if (copy == NULL || !user_object_keep(use->object, use->count)) {
+		if (!copy || !user_object_keep(use->object, use->count)) {
 			mem_free(copy);
 			return false;
 		}
@@ -253,22 +253,22 @@ static bool clone_uses(const struct graph *graph, struct graph *clone)
 
 static bool clone_nodes(const struct graph *graph, struct graph *clone)
 {
-	const bool with_handles = clone->handle != NULL;
-	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
-		struct graph *child = node->child != NULL ? graph_clone(node->child, with_handles)
+	const bool with_handles = clone->handle;
+	for (struct graph_node *node = graph->first; node; node = node->next) {
+		struct graph *child = node->child ? graph_clone(node->child, with_handles)
 			: NULL;
 		struct graph_node *copy = NULL;
-		if (node->child == NULL || child != NULL) {
+		if (!node->child || child) {
 			copy = graph_add(clone, node_data_retain(node->data), child);
-			if (copy == NULL) {
+			if (!copy) {
 				node_data_release(node->data);
 			}
 		}
-		if (copy == NULL) {
+		if (!copy) {
 			graph_release(child);
 			return false;
 		}
-		copy->origin = node->handle != NULL ? node->handle : node->origin;
+		copy->origin = node->handle ? node->handle : node->origin;
 		copy->is_disabled = node->is_disabled;
 		node->peer = copy;
 	}
@@ -277,7 +277,7 @@ static bool clone_nodes(const struct graph *graph, struct graph *clone)
 
 static bool clone_edges(const struct graph *graph)
 {
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
 			const struct edge *edge = &node->from.list[i];
 			if (!graph_connect(edge->node->peer, node->peer, &edge->data)) {
@@ -291,7 +291,7 @@ static bool clone_edges(const struct graph *graph)
 struct graph *graph_clone(const struct graph *graph, bool with_handles)
 {
 	struct graph *clone = graph_create(with_handles);
-	if (clone == NULL) {
+	if (!clone) {
 		return NULL;
 	}
 	clone->origin = graph->handle;
@@ -304,25 +304,25 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 
 void graph_mark_memory(struct graph *graph)
 {
-	while (graph != NULL) {
+	while (graph) {
 		graph->has_memory = true;
-		graph = graph->parent != NULL ? graph->parent->graph : NULL;
+		graph = graph->parent ? graph->parent->graph : NULL;
 	}
 }
 
 bool graph_is_captured(const struct graph *graph)
 {
 	bool found = graph->is_captured_into;
-	for (const struct graph_node *node = graph->first; node != NULL && !found;
+	for (const struct graph_node *node = graph->first; node && !found;
 	     node = node->next) {
-		found = node->child != NULL && graph_is_captured(node->child);
+		found = node->child && graph_is_captured(node->child);
 	}
 	return found;
 }
 
 struct graph *graph_root(struct graph *graph)
 {
-	while (graph->parent != NULL) {
+	while (graph->parent) {
 		graph = graph->parent->graph;
 	}
 	return graph;
@@ -331,8 +331,8 @@ struct graph *graph_root(struct graph *graph)
 size_t graph_total(const struct graph *graph)
 {
 	size_t total = graph->node_count;
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
-		total += node->child != NULL ? graph_total(node->child) : 0;
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
+		total += node->child ? graph_total(node->child) : 0;
 	}
 	return total;
 }
@@ -356,11 +356,11 @@ static void push(struct ready *ready, struct graph_node *node)
 
 static struct graph_node *pop(struct ready *ready)
 {
-	int which = ready->first[0] != NULL ? 0 : 1;
+	int which = ready->first[0] ? 0 : 1;
 	struct graph_node *node = ready->first[which];
-	if (node != NULL) {
+	if (node) {
 		ready->first[which] = node->ready;
-		if (node->ready == NULL) {
+		if (!node->ready) {
 			ready->last[which] = &ready->first[which];
 		}
 	}
@@ -371,13 +371,13 @@ struct graph_node *graph_sort(struct graph *graph, struct graph_node **order)
 {
 	struct ready ready = {.last = {&ready.first[0], &ready.first[1]}};
 	struct graph_node *node;
-	for (node = graph->first; node != NULL; node = node->next) {
+	for (node = graph->first; node; node = node->next) {
 		node->missing = node->from.count;
 		if (node->missing == 0) {
 			push(&ready, node);
 		}
 	}
-	while ((node = pop(&ready)) != NULL) {
+	while ((node = pop(&ready))) {
 		*order++ = node;
 		for (size_t i = 0; i < node->to.count; i++) {
 			if (--node->to.list[i].node->missing == 0) {
@@ -385,7 +385,7 @@ struct graph_node *graph_sort(struct graph *graph, struct graph_node **order)
 			}
 		}
 	}
-	for (node = graph->first; node != NULL && node->missing == 0; node = node->next) {
+	for (node = graph->first; node && node->missing == 0; node = node->next) {
 	}
 	return node;
 }

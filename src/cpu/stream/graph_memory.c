@@ -23,7 +23,7 @@ static struct {
 static struct graph_memory *find(uint64_t address)
 {
 	struct graph_memory *memory = address != 0 ? all.first : NULL;
-	while (memory != NULL && memory->address != address) {
+	while (memory && memory->address != address) {
 		memory = memory->next;
 	}
 	return memory;
@@ -45,7 +45,7 @@ CUresult graph_memory_create(const char *call, struct context *context, size_t s
 	struct graph_memory *memory = result == CUDA_SUCCESS ? mem_zalloc(1, sizeof(*memory))
 		: NULL;
 	*out = memory;
-	if (memory == NULL) {
+	if (!memory) {
 		memory_free_ordered(context->device->memory, address);
 		return result != CUDA_SUCCESS ? result
 			: api_no_memory(call);
@@ -75,7 +75,7 @@ static void release(struct graph_memory *memory)
 	*link = memory->next;
 	atomic_fetch_sub(&all.count, 1);
 	struct context *context = handle_get(memory->context, API_CONTEXT);
-	if (memory->address != 0 && context != NULL) {
+	if (memory->address != 0 && context) {
 		memory_free_ordered(context->device->memory, memory->address);
 	}
 	mem_free(memory);
@@ -84,7 +84,7 @@ static void release(struct graph_memory *memory)
 struct graph_memory *graph_memory_find(uint64_t address)
 {
 	struct graph_memory *memory = lock_and_find(address);
-	if (memory != NULL) {
+	if (memory) {
 		memory->refs++;
 	}
 	pthread_mutex_unlock(&all.lock);
@@ -93,7 +93,7 @@ struct graph_memory *graph_memory_find(uint64_t address)
 
 void graph_memory_retain(struct graph_memory *memory)
 {
-	if (memory != NULL) {
+	if (memory) {
 		pthread_mutex_lock(&all.lock);
 		memory->refs++;
 		pthread_mutex_unlock(&all.lock);
@@ -102,7 +102,7 @@ void graph_memory_retain(struct graph_memory *memory)
 
 void graph_memory_release(struct graph_memory *memory)
 {
-	if (memory != NULL) {
+	if (memory) {
 		pthread_mutex_lock(&all.lock);
 		release(memory);
 		pthread_mutex_unlock(&all.lock);
@@ -158,17 +158,17 @@ CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, 
 bool graph_memory_drop(uint64_t address)
 {
 	struct graph_memory *memory = lock_and_find(address);
-	if (memory != NULL) {
+	if (memory) {
 		release(memory);
 	}
 	pthread_mutex_unlock(&all.lock);
-	return memory != NULL;
+	return memory;
 }
 
 void graph_memory_forget(const struct context *context)
 {
 	pthread_mutex_lock(&all.lock);
-	for (struct graph_memory *memory = all.first; memory != NULL;) {
+	for (struct graph_memory *memory = all.first; memory;) {
 		struct graph_memory *next = memory->next;
 		if (memory->home == context) {
 			memory->home = NULL;
@@ -186,9 +186,9 @@ void graph_memory_forget(const struct context *context)
 enum graph_leave graph_memory_leave(uint64_t address)
 {
 	struct graph_memory *memory = lock_and_find(address);
-	enum graph_leave found = memory == NULL ? LEAVE_FOREIGN
+	enum graph_leave found = !memory ? LEAVE_FOREIGN
 		: memory->is_live ? LEAVE_LIVE : LEAVE_DEAD;
-	if (memory != NULL) {
+	if (memory) {
 		memory->is_live = false;
 	}
 	pthread_mutex_unlock(&all.lock);
@@ -198,7 +198,7 @@ enum graph_leave graph_memory_leave(uint64_t address)
 void graph_memory_return(uint64_t address)
 {
 	struct graph_memory *memory = lock_and_find(address);
-	if (memory != NULL) {
+	if (memory) {
 		memory->is_live = true;
 	}
 	pthread_mutex_unlock(&all.lock);

@@ -21,11 +21,11 @@ struct making {
 /* NULL stands for the current context. */
 static CUresult find_context(const char *call, CUcontext handle, struct context **out)
 {
-	if (handle == NULL) {
+	if (!handle) {
 		return api_enter(call, out);
 	}
 	*out = handle_get(handle, API_CONTEXT);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
+	return *out ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
 		"%s: not the handle of a live context", call);
 }
 
@@ -34,11 +34,11 @@ static CUresult plain_data(const struct making *m, struct context *context,
 	const struct work *work, struct node_data **out)
 {
 	struct node_data *data = node_data_create(0);
-	if (data == NULL) {
+	if (!data) {
 		return api_no_memory(m->call);
 	}
 	data->params = *m->params;
-	data->context = context != NULL ? context->handle : NULL;
+	data->context = context ? context->handle : NULL;
 	data->work = *work;
 	*out = data;
 	return CUDA_SUCCESS;
@@ -81,7 +81,7 @@ static struct node_data *kernel_data(const struct work *work, bool by_extra,
 	const size_t bytes = round_up(kernel->param_size, 64);
 	struct node_data *data = node_data_create(head + bytes
 		+ (func->param_count + 6) * sizeof(void *));
-	if (data == NULL) {
+	if (!data) {
 		return NULL;
 	}
 	struct context *context = kernel->function->module->object.context;
@@ -92,7 +92,7 @@ static struct node_data *kernel_data(const struct work *work, bool by_extra,
 		memcpy(data->payload + head, kernel->params, kernel->param_size);
 	}
 	data->attributes = (CUlaunchAttributeValue *)(void *)data->payload;
-	if (attributes != NULL) {
+	if (attributes) {
 		memcpy(data->attributes, attributes, head);
 	}
 	data->attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = kernel->is_cooperative;
@@ -116,20 +116,20 @@ static struct node_data *kernel_data(const struct work *work, bool by_extra,
 static CUresult make_kernel(const struct making *m, struct node_data **out)
 {
 	const CUDA_KERNEL_NODE_PARAMS *p = &m->params->kernel;
-	const CUlaunchAttributeValue *attributes = m->old != NULL ? m->old->attributes : NULL;
+	const CUlaunchAttributeValue *attributes = m->old ? m->old->attributes : NULL;
 	struct work work = {.kernel = {
 		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
 		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 		.dynamic_shared = p->sharedMemBytes,
-		.is_cooperative = m->old != NULL && m->old->work.kernel.is_cooperative
+		.is_cooperative = m->old && m->old->work.kernel.is_cooperative
 	}};
-	CUfunction handle = p->func != NULL ? p->func : (CUfunction)(void *)p->kern;
+	CUfunction handle = p->func ? p->func : (CUfunction)(void *)p->kern;
 	const struct function *function = handle_get(handle, API_FUNCTION);
-	struct context *context = function != NULL ? function->module->object.context : NULL;
-	CUresult result = context != NULL ? CUDA_SUCCESS
-		: find_context(m->call, p->func != NULL ? NULL : p->ctx, &context);
+	struct context *context = function ? function->module->object.context : NULL;
+	CUresult result = context ? CUDA_SUCCESS
+		: find_context(m->call, p->func ? NULL : p->ctx, &context);
 	struct parameters parameters;
-	if (result == CUDA_SUCCESS && p->extra != NULL && work.kernel.is_cooperative) {
+	if (result == CUDA_SUCCESS && p->extra && work.kernel.is_cooperative) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: parameters as extra, of a cooperative kernel", m->call);
 	}
@@ -140,8 +140,8 @@ static CUresult make_kernel(const struct making *m, struct node_data **out)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	*out = kernel_data(&work, p->extra != NULL, attributes);
-	return *out != NULL ? CUDA_SUCCESS : api_no_memory(m->call);
+	*out = kernel_data(&work, p->extra, attributes);
+	return *out ? CUDA_SUCCESS : api_no_memory(m->call);
 }
 
 CUresult node_make_attribute(const char *call, const struct node_data *old,
@@ -158,8 +158,8 @@ CUresult node_make_attribute(const char *call, const struct node_data *old,
 	if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
 		work.kernel.is_cooperative = attribute->value.cooperative != 0;
 	}
-	*out = kernel_data(&work, old->params.kernel.extra != NULL, old->attributes);
-	if (*out == NULL) {
+	*out = kernel_data(&work, old->params.kernel.extra, old->attributes);
+	if (!*out) {
 		return api_no_memory(call);
 	}
 	(*out)->attributes[attribute->id] = attribute->value;
@@ -205,7 +205,7 @@ static CUresult make_host(const struct making *m, struct node_data **out)
 {
 	const CUDA_HOST_NODE_PARAMS *p = &m->params->host;
 	const struct work work = {.kind = WORK_HOST, .host = {p->fn, p->userData}};
-	return p->fn != NULL ? plain_data(m, NULL, &work, out) : api_null(m->call, "the function");
+	return p->fn ? plain_data(m, NULL, &work, out) : api_null(m->call, "the function");
 }
 
 static CUresult make_event(const struct making *m, struct node_data **out)
@@ -215,7 +215,7 @@ static CUresult make_event(const struct making *m, struct node_data **out)
 		.kind = m->params->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? WORK_WAIT : WORK_RECORD,
 		.event = m->params->eventWait.event
 	};
-	return handle_get(work.event, API_EVENT) != NULL ? plain_data(m, NULL, &work, out)
+	return handle_get(work.event, API_EVENT) ? plain_data(m, NULL, &work, out)
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live event", m->call);
 }
 
@@ -224,7 +224,7 @@ static CUresult values_data(const char *call, struct context *context, const str
 {
 	size_t size = work->values.count * sizeof(*work->values.list);
 	struct node_data *data = node_data_create(size);
-	if (data == NULL) {
+	if (!data) {
 		return api_no_memory(call);
 	}
 	memcpy(data->payload, work->values.list, size);
@@ -273,7 +273,7 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 			&place);
 	}
 	bool ok = p->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE
-		&& (p->accessDescCount == 0 || (p->accessDescCount == 1 && p->accessDescs != NULL
+		&& (p->accessDescCount == 0 || (p->accessDescCount == 1 && p->accessDescs
 			&& is_this_device(&p->accessDescs->location)));
 	if (result == CUDA_SUCCESS && !ok) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -288,7 +288,7 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 		return result;
 	}
 	struct node_data *data = node_data_create(size);
-	if (data == NULL) {
+	if (!data) {
 		graph_memory_release(memory);
 		return api_no_memory(m->call);
 	}
@@ -308,7 +308,7 @@ static CUresult make_free(const struct making *m, struct node_data **out)
 {
 	const struct work work = {.kind = WORK_EMPTY};
 	struct graph_memory *memory = graph_memory_find(m->params->free.dptr);
-	if (memory == NULL) {
+	if (!memory) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: 0x%llx does not come from an allocation node", m->call,
 			m->params->free.dptr);
@@ -354,7 +354,7 @@ CUresult node_make(const char *call, CUgraphNodeParams *params, const struct nod
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of node %d", call,
 			(int)params->type);
 	}
-	return makers[params->type] != NULL ? makers[params->type](&making, out)
+	return makers[params->type] ? makers[params->type](&making, out)
 		: api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has neither conditional"
 			" nodes nor external semaphores", call);
 }
@@ -391,7 +391,7 @@ CUresult node_make_work(const char *call, struct context *context, const struct 
 	switch (work->kind) {
 	case WORK_KERNEL:
 		*out = kernel_data(work, false, NULL);
-		return *out != NULL ? CUDA_SUCCESS : api_no_memory(call);
+		return *out ? CUDA_SUCCESS : api_no_memory(call);
 	case WORK_COPY:
 		params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
 		params.memcpy.copyCtx = context->handle;
@@ -481,14 +481,14 @@ CUgraphExecUpdateResult node_compare(const struct node_data *old, const struct n
 CUresult node_find(const char *call, CUgraphNode handle, struct graph_node **out)
 {
 	*out = handle_get(handle, API_GRAPH_NODE);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+	return *out ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: not the handle of a live node", call);
 }
 
 CUresult graph_find(const char *call, CUgraph handle, struct graph **out)
 {
 	*out = handle_get(handle, API_GRAPH);
-	return *out != NULL ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+	return *out ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: not the handle of a live graph", call);
 }
 
@@ -515,7 +515,7 @@ CUresult node_depend(const char *call, struct graph_node *from, struct graph_nod
 	if (!is_valid_edge(from, to, data)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown data of an edge", call);
 	}
-	if (graph_edge(from, to) != NULL) {
+	if (graph_edge(from, to)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the edge is there already", call);
 	}
 	return graph_connect(from, to, data) ? CUDA_SUCCESS : api_no_memory(call);
@@ -529,7 +529,7 @@ static CUresult depend_on_all(const char *call, struct graph_node *node, const C
 		struct graph_node *other;
 		CUresult result = node_find(call, from[i], &other);
 		if (result == CUDA_SUCCESS) {
-			result = node_depend(call, other, node, edges != NULL ? &edges[i] : &plain);
+			result = node_depend(call, other, node, edges ? &edges[i] : &plain);
 		}
 		if (result != CUDA_SUCCESS) {
 			return result;
@@ -544,7 +544,7 @@ static CUresult check_free(const char *call, const struct graph *graph, struct n
 	struct graph_memory *memory = data->memory;
 	bool is_inside = memory->owner == graph;
 	bool is_bad = memory->is_freed_inside || (is_inside && memory->is_freed_outside);
-	for (const struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		is_bad |= node->data->memory == memory
 			&& node->data->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
 	}
@@ -560,10 +560,10 @@ static CUresult check_free(const char *call, const struct graph *graph, struct n
 
 static CUresult check_memory(const char *call, const struct graph *graph, struct node_data *data)
 {
-	if (data->memory == NULL) {
+	if (!data->memory) {
 		return CUDA_SUCCESS;
 	}
-	if (graph->parent != NULL) {
+	if (graph->parent) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: a child graph cannot get nodes that allocate or free", call);
 	}
@@ -587,7 +587,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 {
 	const bool had_memory = graph->has_memory;
 	CUresult result = check_memory(call, graph, data);
-	if (result == CUDA_SUCCESS && (*out = graph_add(graph, data, child)) == NULL) {
+	if (result == CUDA_SUCCESS && !(*out = graph_add(graph, data, child))) {
 		result = api_no_memory(call);
 	}
 	if (result != CUDA_SUCCESS) {

@@ -30,7 +30,7 @@ struct graph_run {
 
 static void plan_release(struct graph_plan *plan)
 {
-	if (plan != NULL && atomic_fetch_sub(&plan->refs, 1) == 1) {
+	if (plan && atomic_fetch_sub(&plan->refs, 1) == 1) {
 		for (size_t i = 0; i < plan->count; i++) {
 			node_data_release(plan->items[i]);
 		}
@@ -48,7 +48,7 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 	enum work_kind kind = data->work.kind;
 	plan->items[plan->count++] = node_data_retain(data);
 	plan->event_count += has_event(data);
-	plan->memory_count += data->memory != NULL;
+	plan->memory_count += data->memory ? 1 : 0;
 	plan->has_waits |= kind == WORK_WAIT
 		|| (kind != WORK_KERNEL && !operation_is_quick(&data->work));
 }
@@ -58,9 +58,9 @@ static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph
 	struct graph_node **order)
 {
 	struct graph_node *bad = graph_sort(graph, order);
-	for (size_t i = 0; bad == NULL && i < graph->node_count; i++) {
+	for (size_t i = 0; !bad && i < graph->node_count; i++) {
 		struct graph_node *node = order[i];
-		if (node->child != NULL) {
+		if (node->child) {
 			bad = plan_fill(plan, node->child, order + graph->node_count);
 		} else if (!node->is_disabled && node->data->params.type
 				!= CU_GRAPH_NODE_TYPE_EMPTY) {
@@ -79,13 +79,13 @@ static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node
 	struct graph_plan *plan = fits ? mem_zalloc(1, size) : NULL;
 	struct graph_node **order = mem_zalloc(exec->node_count + 1, sizeof(struct graph_node *));
 	*bad = NULL;
-	if (plan != NULL) {
+	if (plan) {
 		atomic_init(&plan->refs, 1);
 	}
-	if (plan != NULL && order != NULL) {
+	if (plan && order) {
 		*bad = plan_fill(plan, exec->graph, order);
 	}
-	if (order == NULL || *bad != NULL) {
+	if (!order || *bad) {
 		plan_release(plan);
 		plan = NULL;
 	}
@@ -104,9 +104,9 @@ static int by_origin(const void *a, const void *b)
 
 static void collect(struct graph_exec *exec, struct graph *graph)
 {
-	for (struct graph_node *node = graph->first; node != NULL; node = node->next) {
+	for (struct graph_node *node = graph->first; node; node = node->next) {
 		exec->nodes[exec->node_count++] = node;
-		if (node->child != NULL) {
+		if (node->child) {
 			collect(exec, node->child);
 		}
 	}
@@ -117,20 +117,20 @@ struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
 	struct graph_exec *exec = mem_zalloc(1, sizeof(*exec));
 	struct graph_node *in_cycle = NULL;
 	*bad = NULL;
-	if (exec == NULL) {
+	if (!exec) {
 		graph_release(graph);
 		return NULL;
 	}
 	atomic_init(&exec->refs, 1);
 	exec->graph = graph;
 	exec->nodes = mem_zalloc(graph_total(graph) + 1, sizeof(struct graph_node *));
-	if (exec->nodes != NULL) {
+	if (exec->nodes) {
 		collect(exec, graph);
 		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), by_origin);
 		exec->plan = plan_create(exec, &in_cycle);
-		*bad = in_cycle != NULL ? in_cycle->origin : NULL;
+		*bad = in_cycle ? in_cycle->origin : NULL;
 	}
-	if (exec->plan == NULL || (exec->handle = handle_create(API_GRAPH_EXEC, exec)) == NULL) {
+	if (!exec->plan || !(exec->handle = handle_create(API_GRAPH_EXEC, exec))) {
 		graph_exec_release(exec);
 		return NULL;
 	}
@@ -142,7 +142,7 @@ void graph_exec_release(struct graph_exec *exec)
 	if (atomic_fetch_sub(&exec->refs, 1) > 1) {
 		return;
 	}
-	if (exec->last != NULL) {
+	if (exec->last) {
 		queue_lock();
 		mark_release(exec->last);
 		queue_unlock();
@@ -161,7 +161,7 @@ CUresult graph_exec_enter(const char *call, CUgraphExec handle, struct graph_exe
 	}
 	graph_lock();
 	*out = handle_get(handle, API_GRAPH_EXEC);
-	if (*out == NULL) {
+	if (!*out) {
 		graph_unlock();
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: not the handle of a live executable graph", call);
@@ -175,7 +175,7 @@ struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode or
 	const struct graph_node *at = &key;
 	struct graph_node **found = bsearch(&at, exec->nodes, exec->node_count, sizeof(*found),
 		by_origin);
-	return found != NULL ? *found : NULL;
+	return found ? *found : NULL;
 }
 
 void graph_exec_touch(struct graph_exec *exec)
@@ -187,7 +187,7 @@ void graph_exec_touch(struct graph_exec *exec)
 const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
 {
 	struct graph_node *bad;
-	if (exec->plan == NULL) {
+	if (!exec->plan) {
 		exec->plan = plan_create(exec, &bad);
 	}
 	return exec->plan;
@@ -203,7 +203,7 @@ static bool list_steps(struct graph_run *run, const struct graph_exec *exec,
 		return true;
 	}
 	run->steps = mem_zalloc(plan->memory_count, sizeof(*run->steps));
-	for (size_t i = 0; run->steps != NULL && i < plan->count; i++) {
+	for (size_t i = 0; run->steps && i < plan->count; i++) {
 		const struct node_data *data = plan->items[i];
 		const bool is_free = data->work.kind == WORK_FREE;
 		if (is_free || (data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
@@ -214,23 +214,23 @@ static bool list_steps(struct graph_run *run, const struct graph_exec *exec,
 			};
 		}
 	}
-	return run->steps != NULL;
+	return run->steps;
 }
 
 struct graph_run *graph_run_create(struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
-	struct graph_run *run = plan == NULL ? NULL : mem_zalloc(1, sizeof(*run)
+	struct graph_run *run = !plan ? NULL : mem_zalloc(1, sizeof(*run)
 		+ plan->event_count * sizeof(*run->marks));
-	if (run == NULL) {
+	if (!run) {
 		return NULL;
 	}
-	bool ok = (run->done = mark_create()) != NULL && list_steps(run, exec, plan);
+	bool ok = (run->done = mark_create()) && list_steps(run, exec, plan);
 	size_t next = 0;
 	for (size_t i = 0; i < plan->count; i++) {
 		if (has_event(plan->items[i])) {
 			struct mark *mark = mark_create();
-			ok = ok && mark != NULL;
+			ok = ok && mark;
 			run->marks[next++] = mark;
 		}
 	}
@@ -294,13 +294,13 @@ bool graph_run_is_quick(const struct graph_run *run)
 static void bind_event(const struct work *work, struct mark **mark)
 {
 	struct event *event = handle_get(work->event, API_EVENT);
-	if (work->kind == WORK_RECORD && event != NULL) {
+	if (work->kind == WORK_RECORD && event) {
 		(*mark)->refs++;
 		event_record(event, *mark);
 	} else if (work->kind == WORK_WAIT) {
 		struct mark *spare = *mark;
-		*mark = event != NULL ? event_pending(event, spare) : NULL;
-		mark_release(event != NULL ? NULL : spare);
+		*mark = event ? event_pending(event, spare) : NULL;
+		mark_release(event ? NULL : spare);
 	}
 }
 

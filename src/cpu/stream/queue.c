@@ -78,7 +78,7 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 		return true;
 	}
 	struct waiter waiter = {.next = waiters, .link = &waiters, .is_over = is_over, .arg = arg};
-	if (waiters != NULL) {
+	if (waiters) {
 		waiters->link = &waiter.next;
 	}
 	waiters = &waiter;
@@ -93,7 +93,7 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 		}
 	}
 	*waiter.link = waiter.next;
-	if (waiter.next != NULL) {
+	if (waiter.next) {
 		waiter.next->link = waiter.link;
 	}
 	pthread_cond_destroy(&waiter.cond);
@@ -107,7 +107,7 @@ void queue_sleep(struct stream *stream)
 
 void queue_tell(void)
 {
-	for (struct waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
+	for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
 		if (!waiter->is_woken && waiter->is_over(waiter->arg)) {
 			waiter->is_woken = true;
 			pthread_cond_signal(&waiter->cond);
@@ -118,7 +118,7 @@ void queue_tell(void)
 struct mark *mark_create(void)
 {
 	struct mark *mark = mem_zalloc(1, sizeof(*mark));
-	if (mark != NULL) {
+	if (mark) {
 		mark->refs = 1;
 	}
 	return mark;
@@ -126,7 +126,7 @@ struct mark *mark_create(void)
 
 void mark_release(struct mark *mark)
 {
-	if (mark != NULL && --mark->refs == 0) {
+	if (mark && --mark->refs == 0) {
 		shared_release(mark->shared);
 		mem_free(mark);
 	}
@@ -140,7 +140,7 @@ void mark_set(struct mark *mark)
 	}
 	mark->time = queue_time();
 	mark->is_done = true;
-	if (mark->shared != NULL && !mark->is_foreign) {
+	if (mark->shared && !mark->is_foreign) {
 		shared_finish(mark->shared, mark->ticket);
 	}
 }
@@ -148,7 +148,7 @@ void mark_set(struct mark *mark)
 bool mark_is_done(const void *arg)
 {
 	const struct mark *mark = arg;
-	return mark == NULL || mark->is_done;
+	return !mark || mark->is_done;
 }
 
 /* --- Items about marks --- */
@@ -157,7 +157,7 @@ struct item *item_create(enum work_kind kind)
 {
 	struct item *item = mem_zalloc(1, sizeof(*item));
 	struct work *work = mem_zalloc(1, sizeof(*work));
-	if (item == NULL || work == NULL) {
+	if (!item || !work) {
 		mem_free(item);
 		mem_free(work);
 		return NULL;
@@ -169,7 +169,7 @@ struct item *item_create(enum work_kind kind)
 
 void item_free(struct item *item)
 {
-	if (item != NULL) {
+	if (item) {
 		mem_free((void *)item->work);
 		mem_free(item);
 	}
@@ -180,7 +180,7 @@ void item_free(struct item *item)
 struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy)
 {
 	struct stream *stream = mem_zalloc(1, sizeof(*stream));
-	if (stream == NULL || (!is_legacy && !object_add(&stream->object, context, API_STREAM, NULL))) {
+	if (!stream || (!is_legacy && !object_add(&stream->object, context, API_STREAM, NULL))) {
 		mem_free(stream);
 		return NULL;
 	}
@@ -194,7 +194,7 @@ struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy
 	init_cond(&stream->wake);
 	stream->next = context->streams;
 	stream->link = &context->streams;
-	if (stream->next != NULL) {
+	if (stream->next) {
 		stream->next->link = &stream->next;
 	}
 	context->streams = stream;
@@ -207,7 +207,7 @@ void queue_release(struct stream *stream)
 		return;
 	}
 	*stream->link = stream->next;
-	if (stream->next != NULL) {
+	if (stream->next) {
 		stream->next->link = stream->link;
 	}
 	pthread_cond_destroy(&stream->wake);
@@ -227,14 +227,14 @@ void queue_close(struct stream *stream)
 uint64_t queue_oldest(const struct stream *stream)
 {
 	return stream->running != 0 ? stream->running
-		: stream->first != NULL ? stream->first->ticket : UINT64_MAX;
+		: stream->first ? stream->first->ticket : UINT64_MAX;
 }
 
 bool queue_may_run(const struct stream *stream, uint64_t ticket)
 {
 	const struct context *context = stream->object.context;
 	if (stream->is_legacy && context->pending > 0) {
-		for (const struct stream *s = context->streams; s != NULL; s = s->next) {
+		for (const struct stream *s = context->streams; s; s = s->next) {
 			if (s->is_blocking && queue_oldest(s) < ticket) {
 				return false;
 			}
@@ -267,7 +267,7 @@ void queue_take(struct stream *stream)
 {
 	struct item *item = stream->first;
 	stream->first = item->next;
-	if (stream->first == NULL) {
+	if (!stream->first) {
 		stream->last = &stream->first;
 	}
 	stream->running = item->ticket;
@@ -277,7 +277,7 @@ void queue_finish(struct stream *stream)
 {
 	stream->running = 0;
 	stream->object.context->pending -= stream->is_blocking;
-	if (waiters != NULL) {
+	if (waiters) {
 		queue_tell();
 	}
 	queue_release(stream);

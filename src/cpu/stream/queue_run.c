@@ -30,7 +30,7 @@ static bool has_step(const struct stream *stream)
 static bool thread_may_go_on(const void *arg)
 {
 	const struct stream *stream = arg;
-	return has_step(stream) || (stream->first == NULL && stream->running == 0);
+	return has_step(stream) || (!stream->first && stream->running == 0);
 }
 
 static void run_queued(struct stream *stream)
@@ -138,7 +138,7 @@ static void free_gate(struct gate *gate)
 static void drop_open_gates(struct context *context)
 {
 	struct gate **link = &context->gates;
-	while (*link != NULL) {
+	while (*link) {
 		struct gate *gate = *link;
 		if (mark_is_done(gate->mark)) {
 			*link = gate->next;
@@ -152,7 +152,7 @@ static void drop_open_gates(struct context *context)
 bool queue_add_gate(struct context *context, struct mark *mark)
 {
 	struct gate *gate = mem_alloc(sizeof(*gate));
-	if (gate == NULL) {
+	if (!gate) {
 		return false;
 	}
 	drop_open_gates(context);
@@ -164,7 +164,7 @@ bool queue_add_gate(struct context *context, struct mark *mark)
 
 void queue_drop_gates(struct context *context)
 {
-	while (context->gates != NULL) {
+	while (context->gates) {
 		struct gate *gate = context->gates;
 		context->gates = gate->next;
 		free_gate(gate);
@@ -174,9 +174,9 @@ void queue_drop_gates(struct context *context)
 static bool wait_for_gates(struct stream *stream)
 {
 	drop_open_gates(stream->object.context);
-	for (struct gate *gate = stream->object.context->gates; gate != NULL; gate = gate->next) {
+	for (struct gate *gate = stream->object.context->gates; gate; gate = gate->next) {
 		struct item *item = item_create(WORK_WAIT);
-		if (item == NULL || !queue_start_thread(stream)) {
+		if (!item || !queue_start_thread(stream)) {
 			item_free(item);
 			return false;
 		}
@@ -190,7 +190,7 @@ static bool wait_for_gates(struct stream *stream)
 struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy)
 {
 	struct stream *stream = queue_add(context, flags, is_legacy);
-	if (stream != NULL && context->gates != NULL && !wait_for_gates(stream)) {
+	if (stream && context->gates && !wait_for_gates(stream)) {
 		object_remove(&stream->object);
 		queue_close(stream);
 		return NULL;

@@ -41,7 +41,7 @@ static void push(struct runner **list, struct runner *runner)
 {
 	runner->next = *list;
 	runner->link = list;
-	if (runner->next != NULL) {
+	if (runner->next) {
 		runner->next->link = &runner->next;
 	}
 	*list = runner;
@@ -50,7 +50,7 @@ static void push(struct runner **list, struct runner *runner)
 static void take_out(struct runner *runner)
 {
 	*runner->link = runner->next;
-	if (runner->next != NULL) {
+	if (runner->next) {
 		runner->next->link = runner->link;
 	}
 }
@@ -58,7 +58,7 @@ static void take_out(struct runner *runner)
 static struct runner *runner_create(struct device *device)
 {
 	struct runner *runner = mem_alloc(sizeof(*runner));
-	if (runner != NULL && !launcher_create(&runner->launcher, device->pool)) {
+	if (runner && !launcher_create(&runner->launcher, device->pool)) {
 		mem_free(runner);
 		runner = NULL;
 	}
@@ -69,12 +69,12 @@ struct runner *runner_take(struct context *context)
 {
 	struct device *device = context->device;
 	struct runner *runner = device->runners;
-	if (runner != NULL) {
+	if (runner) {
 		take_out(runner);
 	} else {
 		runner = runner_create(device);
 	}
-	if (runner != NULL) {
+	if (runner) {
 		runner->context = context;
 		runner->begun = device->has_watchdog ? queue_time() : 0;
 		push(&device->active, runner);
@@ -84,7 +84,7 @@ struct runner *runner_take(struct context *context)
 
 void runner_give(struct runner *runner)
 {
-	if (runner == NULL) {
+	if (!runner) {
 		return;
 	}
 	take_out(runner);
@@ -156,14 +156,14 @@ static void describe_line(const struct runner *runner, char *what, char *place, 
 	const struct launch_failure *failure = &runner->failure;
 	const char *text = runner->function->module->text;
 	struct line line;
-	if (failure->line == 0 || text == NULL || !line_look_up(&line, text, failure->line)) {
+	if (failure->line == 0 || !text || !line_look_up(&line, text, failure->line)) {
 		return;
 	}
 	const char *rest = strstr(failure->what, access);
-	if (rest != NULL && *line.what != '\0') {
+	if (rest && *line.what != '\0') {
 		snprintf(what, size, "%s at %s", line.what, rest + strlen(access));
 	}
-	if (line.file != NULL && line.number > 0) {
+	if (line.file && line.number > 0) {
 		snprintf(place, size, "; %.*s:%d", (int)(line.file_size < size / 2 ? line.file_size
 			: size / 2), line.file, line.number);
 	} else {
@@ -216,7 +216,7 @@ CUresult runner_run(struct runner *runner, const struct work *work)
 void runners_cancel(const struct context *context)
 {
 	const struct device *device = context->device;
-	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
+	for (struct runner *runner = device->active; runner; runner = runner->next) {
 		if (runner->context == context) {
 			launch_cancel(runner->launcher, CUDA_ERROR_CONTEXT_IS_DESTROYED,
 				"cancelled, as its context was to be destroyed");
@@ -231,7 +231,7 @@ static void cancel_late(const struct device *device)
 	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
 	queue_lock();
-	for (struct runner *runner = device->active; runner != NULL; runner = runner->next) {
+	for (struct runner *runner = device->active; runner; runner = runner->next) {
 		if (time - runner->begun > device->timeout) {
 			launch_cancel(runner->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
 		}
@@ -278,7 +278,7 @@ void runners_close(struct device *device)
 	if (device->has_watchdog) {
 		pthread_join(device->watchdog, NULL);
 	}
-	while (device->runners != NULL) {
+	while (device->runners) {
 		struct runner *runner = device->runners;
 		take_out(runner);
 		launcher_release(runner->launcher);

@@ -36,7 +36,7 @@ static void free_stream(void *handle)
 {
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
-	struct graph *waste = stream != NULL ? destroy(stream) : NULL;
+	struct graph *waste = stream ? destroy(stream) : NULL;
 	queue_unlock();
 	graph_release(waste);
 }
@@ -66,7 +66,7 @@ static void free_own_streams(void *arg)
 	struct own_stream *own = arg;
 	own_streams = NULL; // what the thread still does may begin a new list
 	bool is_ready = api_ready("the end of a thread") == CUDA_SUCCESS;
-	while (own != NULL) {
+	while (own) {
 		struct own_stream *next = own->next;
 		if (is_ready) {
 			free_stream(own->stream);
@@ -85,9 +85,9 @@ static void make_own_key(void)
 static struct own_stream *take_unused(void)
 {
 	struct own_stream *unused = NULL;
-	for (struct own_stream **link = &own_streams; *link != NULL;) {
+	for (struct own_stream **link = &own_streams; *link;) {
 		struct own_stream *own = *link;
-		if (handle_get(own->stream, API_STREAM) != NULL) {
+		if (handle_get(own->stream, API_STREAM)) {
 			link = &own->next;
 			continue;
 		}
@@ -95,7 +95,7 @@ static struct own_stream *take_unused(void)
 		mem_free(unused);
 		unused = own;
 	}
-	return unused != NULL ? unused : mem_alloc(sizeof(*unused));
+	return unused ? unused : mem_alloc(sizeof(*unused));
 }
 
 /* The calling thread's default stream in a context. */
@@ -103,18 +103,18 @@ static struct stream *own_stream(struct context *context)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct own_stream *own = own_streams;
-	while (own != NULL && own->context != context->handle) {
+	while (own && own->context != context->handle) {
 		own = own->next;
 	}
-	struct stream *stream = own != NULL ? handle_get(own->stream, API_STREAM) : NULL;
+	struct stream *stream = own ? handle_get(own->stream, API_STREAM) : NULL;
 	// There is one handle for all primary contexts, one after the other.
-	if (stream != NULL && stream->object.context == context) {
+	if (stream && stream->object.context == context) {
 		return stream;
 	}
 	pthread_once(&once, make_own_key);
 	own = take_unused();
-	stream = own != NULL && has_own_key ? queue_create(context, 0, false) : NULL;
-	if (stream != NULL) {
+	stream = own && has_own_key ? queue_create(context, 0, false) : NULL;
+	if (stream) {
 		*own = (struct own_stream){own_streams, context->handle, stream->object.handle};
 		own_streams = own;
 	} else {
@@ -131,16 +131,16 @@ static struct stream *own_stream(struct context *context)
 static CUresult find_stream(const char *call, struct context *context, CUstream handle,
 	struct stream **out)
 {
-	if (handle == CU_STREAM_LEGACY || (handle == NULL && !uses_own_stream)) {
+	if (handle == CU_STREAM_LEGACY || (!handle && !uses_own_stream)) {
 		*out = context->legacy;
 		return CUDA_SUCCESS;
 	}
-	if (handle == NULL || handle == CU_STREAM_PER_THREAD) {
+	if (!handle || handle == CU_STREAM_PER_THREAD) {
 		*out = own_stream(context);
-		return *out != NULL ? CUDA_SUCCESS : api_no_memory(call);
+		return *out ? CUDA_SUCCESS : api_no_memory(call);
 	}
 	*out = handle_get(handle, API_STREAM);
-	return *out != NULL ? CUDA_SUCCESS : api_bad_handle(call, "stream");
+	return *out ? CUDA_SUCCESS : api_bad_handle(call, "stream");
 }
 
 /* Only what needs nothing of a context but memory may be in a stream of another one, whose faults
@@ -153,7 +153,7 @@ static CUresult check_home(const char *call, const struct context *context,
 		return CUDA_SUCCESS;
 	}
 	return (work->kind == WORK_COPY || work->kind == WORK_FILL)
-		&& stream->captured.capture == NULL ? context_check(home)
+		&& !stream->captured.capture ? context_check(home)
 		: api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the stream is of another context", call);
 }
 
@@ -162,7 +162,7 @@ static CUresult find_event(const char *call, struct context *context, const stru
 	const struct work *work, struct event **out)
 {
 	struct context *home = stream->object.context;
-	if ((*out = handle_get(work->event, API_EVENT)) == NULL) {
+	if (!(*out = handle_get(work->event, API_EVENT))) {
 		return api_bad_handle(call, "event");
 	}
 	if (work->kind == WORK_RECORD && (*out)->object.context != home) {
@@ -228,7 +228,7 @@ static CUresult run_now(const char *call, struct stream *stream, const struct wo
 static bool can_run_now(const struct stream *stream, const struct work *work,
 	const struct event *event)
 {
-	return stream->running == 0 && stream->first == NULL
+	return stream->running == 0 && !stream->first
 		&& queue_may_run(stream, queue_last_ticket() + 1) && work_is_quick(work)
 		&& (work->kind != WORK_WAIT || event_is_done(event));
 }
@@ -269,7 +269,7 @@ static CUresult post_copy(const char *call, struct context *context, CUstream ha
 	const bool has_mark = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
 	struct mark *mark = has_mark ? mark_create() : NULL;
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-	if (clone != NULL && item != NULL && (mark != NULL || !has_mark)) {
+	if (clone && item && (mark || !has_mark)) {
 		item->work = clone;
 		item->mark = mark;
 		queue_lock();
@@ -331,7 +331,7 @@ bool stream_is_captured(const char *call, struct context *context, CUstream hand
 	struct stream *stream;
 	queue_lock();
 	bool is_captured = find_stream(call, context, handle, &stream) == CUDA_SUCCESS
-		&& stream->captured.capture != NULL;
+		&& stream->captured.capture;
 	queue_unlock();
 	return is_captured;
 }
@@ -347,7 +347,7 @@ CUresult stream_capture(const char *call, struct context *context, CUstream hand
 	}
 	queue_lock();
 	result = find_stream(call, context, handle, &stream);
-	if (result == CUDA_SUCCESS && stream->captured.capture == NULL) {
+	if (result == CUDA_SUCCESS && !stream->captured.capture) {
 		result = api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the capture has ended", call);
 	}
 	if (result == CUDA_SUCCESS) {
@@ -365,7 +365,7 @@ CUstream stream_create(struct context *context, unsigned flags)
 {
 	queue_lock();
 	struct stream *stream = queue_create(context, flags, false);
-	CUstream handle = stream != NULL ? stream->object.handle : NULL;
+	CUstream handle = stream ? stream->object.handle : NULL;
 	queue_unlock();
 	return handle;
 }
@@ -375,7 +375,7 @@ CUresult stream_close(const char *call, CUstream handle)
 	struct graph *waste = NULL;
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
-	CUresult result = stream != NULL ? capture_close_stream(call, stream)
+	CUresult result = stream ? capture_close_stream(call, stream)
 		: api_bad_handle(call, "stream");
 	if (result == CUDA_SUCCESS) {
 		result = context_check(stream->object.context);
@@ -396,7 +396,7 @@ struct past {
 static bool is_awaited(const struct past *past, const struct stream *stream)
 {
 	const struct stream *only = past->stream;
-	return queue_oldest(stream) <= past->until && (only == NULL || stream == only
+	return queue_oldest(stream) <= past->until && (!only || stream == only
 		|| (only->is_legacy && stream->is_blocking));
 }
 
@@ -404,10 +404,10 @@ static bool is_past(const void *arg)
 {
 	const struct past *past = arg;
 	const struct stream *only = past->stream;
-	if (only != NULL && !only->is_legacy) {
+	if (only && !only->is_legacy) {
 		return !is_awaited(past, only);
 	}
-	for (const struct stream *s = past->context->streams; s != NULL; s = s->next) {
+	for (const struct stream *s = past->context->streams; s; s = s->next) {
 		if (is_awaited(past, s)) {
 			return false;
 		}
@@ -418,7 +418,7 @@ static bool is_past(const void *arg)
 /* Do something that is awaited, if there is anything that can be done now. */
 static bool help(const struct past *past)
 {
-	for (struct stream *s = past->context->streams; s != NULL; s = s->next) {
+	for (struct stream *s = past->context->streams; s; s = s->next) {
 		if (is_awaited(past, s) && queue_help(s)) {
 			return true;
 		}
@@ -509,7 +509,7 @@ bool context_open_streams(struct context *context)
 	queue_lock();
 	context->legacy = queue_create(context, 0, true);
 	queue_unlock();
-	return context->legacy != NULL;
+	return context->legacy;
 }
 
 /* The lock is held. */
@@ -517,7 +517,7 @@ static CUresult wait_locked(struct context *context)
 {
 	const struct past past = {context, NULL, queue_last_ticket()};
 	struct stream *legacy = context->legacy;
-	if (legacy == NULL) {
+	if (!legacy) {
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	}
 	// As long as there is its stream, there is the context.
@@ -578,7 +578,7 @@ static bool has_legacy_only(const void *arg)
 {
 	const struct context *context = arg;
 	return context->streams == context->legacy
-		&& (context->legacy == NULL || context->legacy->next == NULL);
+		&& (!context->legacy || !context->legacy->next);
 }
 
 /* Wait until streams that were closed are gone; then work can begin anew. */

@@ -42,7 +42,7 @@ static void unlock_or_end(struct user_object *object)
 CUuserObject user_object_create(void *data, CUhostFn destroy, size_t count)
 {
 	struct user_object *object = mem_zalloc(1, sizeof(*object));
-	if (object == NULL || (object->handle = handle_create(API_USER_OBJECT, object)) == NULL) {
+	if (!object || !(object->handle = handle_create(API_USER_OBJECT, object))) {
 		mem_free(object);
 		return NULL;
 	}

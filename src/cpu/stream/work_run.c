@@ -46,7 +46,7 @@ struct work *work_clone(const struct work *work, bool stage)
 	size_t extra = borrowed_size(work, stage);
 	size_t size;
 	struct work *clone = size_add(&size, head, extra) ? mem_alloc(size) : NULL;
-	if (clone == NULL) {
+	if (!clone) {
 		return NULL;
 	}
 	uint8_t *bytes = (uint8_t *)clone + head;
@@ -67,7 +67,7 @@ struct work *work_clone(const struct work *work, bool stage)
 
 void work_free(struct work *work)
 {
-	if (work != NULL && work->kind == WORK_GRAPH) {
+	if (work && work->kind == WORK_GRAPH) {
 		graph_run_release(work->run);
 	}
 	mem_free(work);
