@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One block.  A warp is a coroutine, so a barrier is only bookkeeping: who has arrived, and whom
- * to resume.  In most kernels all warps of a block stop at the same place for the whole block.
- * Then there is no bookkeeping either: round after round resumes all warps where they all stopped.
- * The first round that ends otherwise opens the books, which handle everything, thread by thread
- * where the lanes of a warp have parted: barriers for some of the threads, threads that have
- * exited or only arrive, reductions, collectives, warps that spin, and warps that wait for what
- * never comes.
+ * One block.  A warp is a coroutine, so a barrier is only bookkeeping: who has arrived, and whom to
+ * resume.  In most kernels all warps of a block stop at the same place for the whole block.  Then no
+ * books are kept: round after round resumes all warps where they stopped.
+ *
+ * The first round that ends otherwise opens the books.  They handle everything, thread by thread where
+ * the lanes of a warp have parted: barriers for some of the threads, threads that have exited or only
+ * arrive, reductions, collectives, warps that spin, and deadlocks.
  */
 #include "base/common.h"
 
@@ -19,18 +19,18 @@
 /* Then others have their turn: of a block that waits, some warps may move all the same. */
 #define ROUNDS_PER_STEP 1000
 
-static uint32_t group_of(const struct slot *slot)
+static uint32_t block_group_of(const struct slot *slot)
 {
 	return slot->warp.first / RT_GROUP;
 }
 
-static uint32_t shift_of(const struct slot *slot)
+static uint32_t block_shift_of(const struct slot *slot)
 {
 	return slot->warp.first % RT_GROUP;
 }
 
 /* The last thread counts for those that are missing to a whole CUDA warp, too. */
-static uint32_t weight_of(const struct block *block, uint32_t group, uint32_t threads)
+static uint32_t block_weight_of(const struct block *block, uint32_t group, uint32_t threads)
 {
 	uint32_t last = block->threads - 1;
 	uint32_t weight = (uint32_t)__builtin_popcount(threads);
@@ -40,7 +40,7 @@ static uint32_t weight_of(const struct block *block, uint32_t group, uint32_t th
 	return weight;
 }
 
-static void release_threads(struct block *block, uint32_t group, uint32_t threads,
+static void block_release_threads(struct block *block, uint32_t group, uint32_t threads,
 	const uint32_t results[4])
 {
 	struct rt_exchange *x = &block->exchanges[group];
@@ -55,7 +55,7 @@ static void release_threads(struct block *block, uint32_t group, uint32_t thread
 }
 
 /* Resume everybody who waits at a barrier if that is complete. */
-static void check_barrier(struct block *block, uint32_t id)
+static void block_check_barrier(struct block *block, uint32_t id)
 {
 	struct books *b = &block->books;
 	struct barrier *bar = &b->barriers[id];
@@ -68,18 +68,18 @@ static void check_barrier(struct block *block, uint32_t id)
 		[RT_RED_POPC] = bar->count
 	};
 	for (uint32_t g = 0; g < BLOCK_MAX_GROUPS; g++) {
-		release_threads(block, g, b->waits[id][g], results);
+		block_release_threads(block, g, b->waits[id][g], results);
 		b->waits[id][g] = 0;
 	}
 	memset(bar, 0, sizeof(*bar));
 }
 
 /* Some threads of one warp arrive at one barrier; `values` are their predicates. */
-static enum block_end arrive(struct block *block, const struct slot *slot, uint32_t threads,
+static enum block_end block_arrive(struct block *block, const struct slot *slot, uint32_t threads,
 	uint32_t values, uint32_t id, uint32_t count)
 {
 	struct books *b = &block->books;
-	uint32_t group = group_of(slot);
+	uint32_t group = block_group_of(slot);
 	if (id >= BLOCK_BARRIERS) {
 		return BLOCK_BAD_BARRIER;
 	}
@@ -89,7 +89,7 @@ static enum block_end arrive(struct block *block, const struct slot *slot, uint3
 	}
 	bar->is_whole = count == 0;
 	bar->expected = bar->is_whole ? (uint32_t)round_up(block->threads, RT_GROUP) : count;
-	bar->arrived += weight_of(block, group, threads);
+	bar->arrived += block_weight_of(block, group, threads);
 	bar->all &= values == threads ? UINT32_MAX : 0;
 	bar->any |= values != 0 ? UINT32_MAX : 0;
 	bar->count += (uint32_t)__builtin_popcount(values);
@@ -101,39 +101,40 @@ static enum block_end arrive(struct block *block, const struct slot *slot, uint3
 				= slot->warp.bar_red;
 		}
 	}
-	check_barrier(block, id);
+	block_check_barrier(block, id);
 	return BLOCK_DONE;
 }
 
 /* `threads` of a warp have come to a barrier instruction. */
-static enum block_end arrive_all(struct block *block, const struct slot *slot, uint32_t threads)
+static enum block_end block_arrive_all(struct block *block, const struct slot *slot,
+	uint32_t threads)
 {
 	const struct rt_warp *warp = &slot->warp;
 	const struct rt_exchange *x = warp->exchange;
-	uint32_t values = warp->bar_value << shift_of(slot) & threads;
+	uint32_t values = warp->bar_value << block_shift_of(slot) & threads;
 	if (warp->bar_id != RT_BAR_EACH) {
-		return arrive(block, slot, threads, values, warp->bar_id, warp->bar_count);
+		return block_arrive(block, slot, threads, values, warp->bar_id, warp->bar_count);
 	}
 	enum block_end end = BLOCK_DONE;
 	for (uint32_t left = threads; left != 0 && end == BLOCK_DONE; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
-		end = arrive(block, slot, 1u << i, values & 1u << i, x->words[1][i], x->words[2][i]);
+		end = block_arrive(block, slot, 1u << i, values & 1u << i, x->words[1][i], x->words[2][i]);
 	}
 	return end;
 }
 
 /* Threads have exited. */
-static void leave(struct block *block, struct slot *slot, uint32_t threads)
+static void block_leave(struct block *block, struct slot *slot, uint32_t threads)
 {
 	struct books *b = &block->books;
-	uint32_t group = group_of(slot);
+	uint32_t group = block_group_of(slot);
 	b->ready[group] &= ~threads;
 	b->gone[group] |= threads;
 	b->live -= (uint32_t)__builtin_popcount(threads);
-	b->gone_count += weight_of(block, group, threads);
+	b->gone_count += block_weight_of(block, group, threads);
 	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
 		if (b->barriers[id].is_whole) {
-			check_barrier(block, id);
+			block_check_barrier(block, id);
 		}
 	}
 	slot->warp.exchange->absent |= threads;
@@ -141,16 +142,16 @@ static void leave(struct block *block, struct slot *slot, uint32_t threads)
 }
 
 /* Act on what a warp came back with. */
-static enum block_end settle(struct block *block, struct slot *slot)
+static enum block_end block_settle(struct block *block, struct slot *slot)
 {
 	struct books *b = &block->books;
 	const struct rt_warp *warp = &slot->warp;
-	uint32_t group = group_of(slot);
-	uint32_t shift = shift_of(slot);
+	uint32_t group = block_group_of(slot);
+	uint32_t shift = block_shift_of(slot);
 	uint32_t exited = (slot->resume == RT_DONE ? warp->alive : warp->exited) << shift;
 	exited &= ~b->gone[group];
 	if (exited != 0) {
-		leave(block, slot, exited);
+		block_leave(block, slot, exited);
 	}
 	if (slot->resume == RT_DONE) {
 		return BLOCK_DONE;
@@ -159,7 +160,7 @@ static enum block_end settle(struct block *block, struct slot *slot)
 	switch ((enum rt_yield)warp->yield) {
 	case RT_YIELD_BARRIER:
 	case RT_YIELD_ARRIVE:
-		return arrive_all(block, slot, threads);
+		return block_arrive_all(block, slot, threads);
 	case RT_YIELD_WARP:
 		b->ready[group] &= ~threads;
 		break;
@@ -172,47 +173,47 @@ static enum block_end settle(struct block *block, struct slot *slot)
 	return BLOCK_DONE;
 }
 
-static void take_released(struct block *block, uint32_t group)
+static void block_take_released(struct block *block, uint32_t group)
 {
 	block->books.ready[group] |= block->exchanges[group].released;
 	block->exchanges[group].released = 0;
 }
 
-static uint32_t resume_warp(struct block *block, struct slot *slot)
+static uint32_t block_resume_warp(struct block *block, struct slot *slot)
 {
 	block->current = slot;
 	slot->resume = block->run(&slot->warp, slot->frame, slot->resume);
 	return slot->resume;
 }
 
-static uint32_t group_count(const struct block *block)
+static uint32_t block_group_count(const struct block *block)
 {
 	return (block->threads + RT_GROUP - 1) / RT_GROUP;
 }
 
 /* The threads of a group that exist. */
-static uint32_t existing(const struct block *block, uint32_t group)
+static uint32_t block_existing(const struct block *block, uint32_t group)
 {
 	uint32_t left = block->threads - group * RT_GROUP;
 	return left < RT_GROUP ? (1u << left) - 1 : UINT32_MAX;
 }
 
 /* Go on from where a round of all warps has come back. */
-static enum block_end open_books(struct block *block)
+static enum block_end block_open_books(struct block *block)
 {
 	struct books *b = &block->books;
 	enum block_end end = BLOCK_DONE;
 	memset(b, 0, sizeof(*b));
 	b->live = block->threads;
-	for (uint32_t g = 0; g < group_count(block); g++) {
-		b->ready[g] = existing(block, g);
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
+		b->ready[g] = block_existing(block, g);
 	}
 	for (uint32_t i = 0; i < block->slot_count && end == BLOCK_DONE; i++) {
 		block->current = &block->slots[i];
-		end = settle(block, &block->slots[i]);
+		end = block_settle(block, &block->slots[i]);
 	}
-	for (uint32_t g = 0; g < group_count(block); g++) {
-		take_released(block, g);
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
+		block_take_released(block, g);
 	}
 	block->is_mixed = true;
 	return end;
@@ -225,7 +226,7 @@ struct pass {
 };
 
 /* Resume the warps of a group that have threads which are ready, once each. */
-static enum block_end run_group(struct block *block, uint32_t group, struct pass *pass)
+static enum block_end block_run_group(struct block *block, uint32_t group, struct pass *pass)
 {
 	struct books *b = &block->books;
 	uint32_t per_group = RT_GROUP / block->width;
@@ -233,19 +234,19 @@ static enum block_end run_group(struct block *block, uint32_t group, struct pass
 	for (uint32_t todo = b->ready[group]; todo != 0;) {
 		uint32_t index = (uint32_t)__builtin_ctz(todo) / block->width;
 		struct slot *slot = &block->slots[group * per_group + index];
-		todo &= ~(slot->warp.alive << shift_of(slot));
-		slot->warp.ready = b->ready[group] >> shift_of(slot) & slot->warp.alive;
-		resume_warp(block, slot);
+		todo &= ~(slot->warp.alive << block_shift_of(slot));
+		slot->warp.ready = b->ready[group] >> block_shift_of(slot) & slot->warp.alive;
+		block_resume_warp(block, slot);
 		moved |= slot->resume == RT_DONE || slot->warp.yield != RT_YIELD_SPIN;
 		pass->ran = true;
-		enum block_end end = settle(block, slot);
-		take_released(block, group);
+		enum block_end end = block_settle(block, slot);
+		block_take_released(block, group);
 		if (end != BLOCK_DONE) {
 			return end;
 		}
 	}
 	if (!moved && collect_release_open(&block->slots[group * per_group].warp)) {
-		take_released(block, group);
+		block_take_released(block, group);
 		pass->ran = true;
 		moved = true;
 	}
@@ -254,11 +255,11 @@ static enum block_end run_group(struct block *block, uint32_t group, struct pass
 }
 
 /* Find somebody who waits. */
-static enum block_end deadlock(struct block *block)
+static enum block_end block_deadlock(struct block *block)
 {
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		struct slot *slot = &block->slots[i];
-		if (slot->warp.alive << shift_of(slot) & ~block->books.gone[group_of(slot)]) {
+		if (slot->warp.alive << block_shift_of(slot) & ~block->books.gone[block_group_of(slot)]) {
 			block->current = slot;
 			break;
 		}
@@ -269,37 +270,37 @@ static enum block_end deadlock(struct block *block)
 const char *block_waits_at(const struct block *block)
 {
 	const struct slot *slot = block->current;
-	uint32_t threads = slot->warp.alive << shift_of(slot);
+	uint32_t threads = slot->warp.alive << block_shift_of(slot);
 	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
-		if (block->books.waits[id][group_of(slot)] & threads) {
+		if (block->books.waits[id][block_group_of(slot)] & threads) {
 			return "a barrier";
 		}
 	}
 	return "a warp-wide operation";
 }
 
-static enum block_end run_mixed(struct block *block)
+static enum block_end block_run_mixed(struct block *block)
 {
 	struct pass pass = {.ran = false};
-	for (uint32_t g = 0; g < group_count(block); g++) {
-		enum block_end end = run_group(block, g, &pass);
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
+		enum block_end end = block_run_group(block, g, &pass);
 		if (end != BLOCK_DONE) {
 			return end;
 		}
 	}
 	if (block->books.live > 0 && !pass.ran) {
-		return deadlock(block);
+		return block_deadlock(block);
 	}
 	return block->books.live > 0 && !pass.moved ? BLOCK_SPINS : BLOCK_DONE;
 }
 
-static bool at_whole_barrier(const struct rt_warp *warp, uint32_t id)
+static bool block_at_whole_barrier(const struct rt_warp *warp, uint32_t id)
 {
 	return warp->yield == RT_YIELD_BARRIER && warp->bar_count == 0 && warp->bar_id == id
 		&& id < BLOCK_BARRIERS && warp->bar_red == RT_RED_NONE;
 }
 
-static void start_warp(const struct block *block, struct slot *slot)
+static void block_start_warp(const struct block *block, struct slot *slot)
 {
 	memcpy(slot->warp.ctaid, block->ctaid, sizeof(slot->warp.ctaid));
 	slot->warp.exited = 0;
@@ -311,26 +312,26 @@ static void start_warp(const struct block *block, struct slot *slot)
 
 /* Whether all warps have come back with the same number, and wait at one barrier for the whole
  * block. */
-static bool is_at_one_barrier(const struct block *block)
+static bool block_is_at_one_barrier(const struct block *block)
 {
 	const struct slot *first = &block->slots[0];
 	bool same = first->resume != RT_SWEEP;
 	for (uint32_t i = 0; i < block->slot_count && same; i++) {
 		const struct slot *slot = &block->slots[i];
 		same = slot->resume == first->resume
-			&& at_whole_barrier(&slot->warp, first->warp.bar_id);
+			&& block_at_whole_barrier(&slot->warp, first->warp.bar_id);
 	}
 	return same;
 }
 
 /* A team's warps have parted: from now on each runs by itself.  How many have ended. */
-static uint32_t run_apart(struct block *block)
+static uint32_t block_run_apart(struct block *block)
 {
 	uint32_t ends = 0;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
-		start_warp(block, &block->slots[i]);
+		block_start_warp(block, &block->slots[i]);
 		block->slots[i].resume = RT_SWEEP;
-		ends += resume_warp(block, &block->slots[i]) == RT_DONE;
+		ends += block_resume_warp(block, &block->slots[i]) == RT_DONE;
 	}
 	return ends;
 }
@@ -338,7 +339,7 @@ static uint32_t run_apart(struct block *block)
 /* --- Blocks --- */
 
 /* Whether a warp has trapped in place of the first one. */
-static bool has_replaced(const struct block *block)
+static bool block_has_replaced(const struct block *block)
 {
 	const struct slot *slot = &block->slots[0];
 	return slot->resume != RT_DONE && (slot->warp.first > 0 || block_count(block) > 1);
@@ -346,7 +347,7 @@ static bool has_replaced(const struct block *block)
 
 /* What the first warp may run in place of others.  A warp that is not whole runs by itself, so that
  * its block is the last one. */
-static void set_ends(struct block *block)
+static void block_set_ends(struct block *block)
 {
 	struct rt_warp *warp = &block->slots[0].warp;
 	uint32_t rest = block->threads & (block->width - 1); // a power of two
@@ -357,25 +358,25 @@ static void set_ends(struct block *block)
 
 /* Resume all warps for the first time.  Each is set up just before it runs, since most run to their
  * end; the first may have others run in its place, up to one that traps.  How many have ended. */
-static uint32_t run_first(struct block *block)
+static uint32_t block_run_first(struct block *block)
 {
 	rt_kernel *run = block->run;
 	uint32_t ends = 0;
 	struct slot *slots = block->slots;
 	const unsigned shift = (unsigned)__builtin_ctz(block->width);
-	set_ends(block);
+	block_set_ends(block);
 	for (uint32_t i = 0, more = 0; i < block->slot_count; i += 1 + more) {
 		struct slot *slot = &slots[i];
-		start_warp(block, slot);
+		block_start_warp(block, slot);
 		block->current = slot;
 		slot->resume = run(&slot->warp, slot->frame, 0);
 		if (slot->resume == RT_APART) {
-			return run_apart(block);
+			return block_run_apart(block);
 		}
 		more = i == 0 ? slot->warp.first >> shift : 0;
 		if (slot->resume == RT_DONE) {
 			ends += 1 + more;
-		} else if (has_replaced(block)) {
+		} else if (block_has_replaced(block)) {
 			break;
 		}
 	}
@@ -383,23 +384,23 @@ static uint32_t run_first(struct block *block)
 }
 
 /* Resume all warps.  True if all have ended, or all are at one place. */
-static bool run_round(struct block *block)
+static bool block_run_round(struct block *block)
 {
 	uint32_t ends = 0;
 	if (!block->has_begun) {
 		block->has_begun = true;
-		ends = run_first(block);
+		ends = block_run_first(block);
 	} else {
 		for (uint32_t i = 0; i < block->slot_count; i++) {
-			ends += resume_warp(block, &block->slots[i]) == RT_DONE;
+			ends += block_resume_warp(block, &block->slots[i]) == RT_DONE;
 		}
 	}
-	return ends == 0 ? is_at_one_barrier(block) : ends == block->slot_count;
+	return ends == 0 ? block_is_at_one_barrier(block) : ends == block->slot_count;
 }
 
 void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 {
-	const uint32_t last = group_count(block) - 1;
+	const uint32_t last = block_group_count(block) - 1;
 	memcpy(block->ctaid, ctaid, sizeof(block->ctaid));
 	block->most = most;
 	for (uint32_t g = 0; g <= last; g++) {
@@ -407,12 +408,12 @@ void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 		block->exchanges[g].released = 0;
 		block->exchanges[g].absent = 0;
 	}
-	block->exchanges[last].absent = ~existing(block, last);
+	block->exchanges[last].absent = ~block_existing(block, last);
 	block->has_begun = false;
 	block->is_mixed = false;
 }
 
-static bool must_stop(const struct block *block)
+static bool block_must_stop(const struct block *block)
 {
 	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
 }
@@ -420,14 +421,14 @@ static bool must_stop(const struct block *block)
 enum block_end block_step(struct block *block)
 {
 	for (unsigned round = 0; round < ROUNDS_PER_STEP; round++) {
-		if (must_stop(block)) {
+		if (block_must_stop(block)) {
 			return BLOCK_STOPPED;
 		}
 		enum block_end end = BLOCK_DONE;
 		if (block->is_mixed) {
-			end = run_mixed(block);
-		} else if (!run_round(block)) {
-			end = has_replaced(block) ? BLOCK_TRAPPED : open_books(block);
+			end = block_run_mixed(block);
+		} else if (!block_run_round(block)) {
+			end = block_has_replaced(block) ? BLOCK_TRAPPED : block_open_books(block);
 		} else if (block->slots[0].resume == RT_DONE) {
 			return BLOCK_DONE;
 		}

@@ -16,7 +16,7 @@ static uint64_t cache_size;
 static unsigned cache_cores; /* that share one */
 
 /* "0-7,64-71" */
-static unsigned count_list(FILE *file)
+static unsigned bypass_count_list(FILE *file)
 {
 	unsigned first, last, count = 0;
 	while (fscanf(file, "%u", &first) == 1) {
@@ -34,7 +34,7 @@ static unsigned count_list(FILE *file)
 
 /* As Linux tells it.  sysconf asks the processor and counts cores, which in a virtual machine are
  * not those that share the cache. */
-static bool read_cache(int level)
+static bool bypass_read_cache(int level)
 {
 	char path[80];
 	unsigned long long size = 0; /* "32768K" */
@@ -48,17 +48,17 @@ static bool read_cache(int level)
 		level);
 	file = known ? fopen(path, "re") : NULL;
 	if (file) {
-		cache_cores = count_list(file);
+		cache_cores = bypass_count_list(file);
 		fclose(file);
 	}
 	cache_size = size << 10;
 	return known;
 }
 
-static void find_cache(void)
+static void bypass_find_cache(void)
 {
 	enum { SHARED = 3, OWN = 2 };
-	if (!read_cache(SHARED) && !read_cache(OWN)) {
+	if (!bypass_read_cache(SHARED) && !bypass_read_cache(OWN)) {
 		cache_size = USUAL_CACHE;
 	}
 	cache_cores = cache_cores > 0 ? cache_cores : 1;
@@ -71,12 +71,12 @@ uint64_t bypass_room(unsigned workers)
 	if (bypass_is_fake()) {
 		return atomic_load(&bypass_fake_room);
 	}
-	pthread_once(&once, find_cache);
+	pthread_once(&once, bypass_find_cache);
 	return cache_size / 4 * 3 * ((workers + cache_cores - 1) / cache_cores);
 }
 
 #if defined(__SSE2__)
-static void copy_line(uint8_t *to, const uint8_t *from)
+static void bypass_copy_line(uint8_t *to, const uint8_t *from)
 {
 	__m128i parts[4];
 	for (int i = 0; i < 4; i++) {
@@ -87,7 +87,7 @@ static void copy_line(uint8_t *to, const uint8_t *from)
 	}
 }
 #else
-static void copy_line(uint8_t *to, const uint8_t *from)
+static void bypass_copy_line(uint8_t *to, const uint8_t *from)
 {
 	memcpy(to, from, LINE);
 }
@@ -103,7 +103,7 @@ void bypass_copy(void *to, const void *from, size_t size)
 	memcpy(out, in, head);
 	size_t at = head;
 	for (; size - at >= LINE; at += LINE) {
-		copy_line(out + at, in + at);
+		bypass_copy_line(out + at, in + at);
 	}
 	memcpy(out + at, in + at, size - at);
 	bypass_drain();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each worker begins with a share of the grid's blocks and takes some at a time (plan_chunk,
- * launch_piece); a worker whose share is done takes from the shares of others.  A kernel whose blocks
- * may wait for earlier ones (a look-back scan) has a single share, in order, so that no block waits for
- * one that has not begun.  The blocks of a cooperative launch all begin at once, each in a room of its
- * own, and the workers go round.
+ * A launch: its grid's blocks, handed out to workers.  Worker 0 is the thread that launches; a small
+ * launch is its alone.  Each worker begins with a share of the blocks and takes some at a time
+ * (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of others.
  *
- * A block that faults, traps or waits for ever ends here, too: fail_fault and fail_block say which
- * block and thread it was.
+ * A kernel whose blocks may wait for earlier ones (a look-back scan) has a single share, in order, so
+ * that no block waits for one that has not begun.  The blocks of a cooperative launch all begin at
+ * once, each in a room of its own, and the workers step one after the other.
  *
- * Worker 0 is the thread that launches.
+ * A block that faults, traps or waits for ever ends here, too: launch_fail_fault and
+ * launch_fail_block say which block and thread it was.
  */
 #include "base/common.h"
 
@@ -111,7 +111,7 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 	return true;
 }
 
-static void free_places(struct launcher *launcher)
+static void launch_free_places(struct launcher *launcher)
 {
 	for (size_t i = 0; i < launcher->place_count; i++) {
 		room_free(&launcher->places[i].room);
@@ -130,7 +130,7 @@ void launcher_release(struct launcher *launcher)
 		room_free(&launcher->workers[i].own);
 		mem_free(launcher->workers[i].signal_stack);
 	}
-	free_places(launcher);
+	launch_free_places(launcher);
 	mem_free(launcher->workers);
 	mem_free(launcher);
 }
@@ -138,7 +138,7 @@ void launcher_release(struct launcher *launcher)
 /* Only the extents along x and y decide where a thread is, and a row of threads is the beginning of
  * any longer one: kernels that take turns seldom need other indices.  Those of lanes without a
  * thread do not matter. */
-static void fill_tid(struct launcher *launcher, const uint32_t block[3])
+static void launch_fill_tid(struct launcher *launcher, const uint32_t block[3])
 {
 	const bool is_row = block[1] == 1 && block[2] == 1;
 	const uint32_t extents[2] = {is_row ? UINT32_MAX : block[0], block[1]};
@@ -170,7 +170,7 @@ static void fill_tid(struct launcher *launcher, const uint32_t block[3])
 /* --- Failures --- */
 
 /* The first and the last of some lanes. */
-static void describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes,
+static void launch_describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes,
 	char *text, size_t size)
 {
 	const struct rt_launch *launch = &job->launch;
@@ -185,7 +185,8 @@ static void describe_lanes(const struct job *job, const struct slot *slot, uint3
 }
 
 /* The first failure of a launch is the one that counts; the others stop quietly.  0 lanes: all. */
-static bool claim_failure(struct job *job, CUresult code, const struct slot *slot, uint32_t lanes)
+static bool launch_claim_failure(struct job *job, CUresult code, const struct slot *slot,
+	uint32_t lanes)
 {
 	unsigned none = CUDA_SUCCESS;
 	if (!atomic_compare_exchange_strong(&job->failure, &none, (unsigned)code)) {
@@ -194,7 +195,7 @@ static bool claim_failure(struct job *job, CUresult code, const struct slot *slo
 	char thread[64];
 	const uint32_t *block = slot->warp.ctaid;
 	lanes &= slot->warp.alive;
-	describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread, sizeof(thread));
+	launch_describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread, sizeof(thread));
 	memset(job->out, 0, sizeof(*job->out));
 	snprintf(job->out->where, sizeof(job->out->where), "block (%u,%u,%u), %s", block[0],
 		block[1], block[2], thread);
@@ -203,7 +204,7 @@ static bool claim_failure(struct job *job, CUresult code, const struct slot *slo
 
 /* Of lanes that read together, the first that does so at the address, or a little below it.  Of
  * addresses that no processor has the kernel does not tell which it was: the first lane. */
-static uint32_t gathering_lane(const struct worker *w, const struct rt_warp *warp)
+static uint32_t launch_gathering_lane(const struct worker *w, const struct rt_warp *warp)
 {
 	uint32_t left = warp->gathers;
 	for (; w->fault.has_address && left != 0; left &= left - 1) {
@@ -216,14 +217,14 @@ static uint32_t gathering_lane(const struct worker *w, const struct rt_warp *war
 	return left & -left;
 }
 
-static bool exists(uint64_t address)
+static bool launch_can_exist(uint64_t address)
 {
 	return (uint64_t)((int64_t)(address << 16) >> 16) == address; // as x86 has it
 }
 
 /* Of lanes that have told what they access (emit_trace.c) the first that may not; 0: none of them.
  * The hardware tells of a vector only where its bytes on the faulty page begin. */
-static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fault,
+static uint32_t launch_traced_lane(struct memory *memory, const struct fault_catch *fault,
 	const struct rt_warp *warp)
 {
 	uint32_t size = memory ? warp->access : 0;
@@ -231,7 +232,7 @@ static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fau
 	for (; left != 0; left &= left - 1) {
 		uint64_t at = warp->at[__builtin_ctz(left)];
 		if (memory_covers(memory, at) ? !memory_holds(memory, at, size, false, NULL)
-			: fault->has_address ? fault->address - at < size : !exists(at)) {
+			: fault->has_address ? fault->address - at < size : !launch_can_exist(at)) {
 			return left & -left;
 		}
 	}
@@ -239,7 +240,8 @@ static uint32_t traced_lane(struct memory *memory, const struct fault_catch *fau
 }
 
 /* The first byte that such a lane may not access. */
-static uint64_t traced_address(struct memory *memory, const struct rt_warp *warp, uint32_t lane)
+static uint64_t launch_traced_address(struct memory *memory, const struct rt_warp *warp,
+	uint32_t lane)
 {
 	uint64_t at = warp->at[__builtin_ctz(lane)];
 	uint64_t last = at + warp->access - 1;
@@ -250,11 +252,11 @@ static uint64_t traced_address(struct memory *memory, const struct rt_warp *warp
 }
 
 /* Whose access it was; 0 if nobody knows. */
-static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
+static uint32_t launch_faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 {
 	uint64_t lane = warp->lane;
 	if (lane == RT_GATHERS) {
-		return gathering_lane(w, warp);
+		return launch_gathering_lane(w, warp);
 	}
 	if (lane >= RT_GROUP && warp->step > 0 && w->fault.has_address) {
 		lane = (w->fault.address - warp->base) / warp->step;
@@ -264,7 +266,8 @@ static uint32_t faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 
 /* Of a team that has told where rows of lanes begin: the warp, and its lane, with the first one that
  * it may have been. */
-static const struct slot *faulty_row(uint32_t *lanes, const struct worker *w, const struct slot *first)
+static const struct slot *launch_faulty_row(uint32_t *lanes, const struct worker *w,
+	const struct slot *first)
 {
 	uint32_t row = first->warp.lane - RT_ROWS, rows = RT_GROUP / row;
 	for (uint32_t i = 0; i < first->warp.team * rows && w->fault.has_address; i++) {
@@ -279,24 +282,24 @@ static const struct slot *faulty_row(uint32_t *lanes, const struct worker *w, co
 }
 
 /* Of a team the first warp whose last access it may have been; *lanes: of it, as faulty_lanes. */
-static const struct slot *faulty_slot(uint32_t *lanes, const struct worker *w)
+static const struct slot *launch_faulty_slot(uint32_t *lanes, const struct worker *w)
 {
 	const struct slot *slot = w->room->block.current;
 	if (slot->warp.lane > RT_ROWS) {
-		return faulty_row(lanes, w, slot);
+		return launch_faulty_row(lanes, w, slot);
 	}
 	for (uint32_t i = 0; i < slot->warp.team; i++) {
-		*lanes = faulty_lanes(w, &slot[i].warp);
+		*lanes = launch_faulty_lanes(w, &slot[i].warp);
 		if (*lanes != 0 && (slot[i].warp.lane != RT_GATHERS
 			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)] < 2 * sizeof(uint64_t))) {
 			return &slot[i];
 		}
 	}
-	*lanes = faulty_lanes(w, &slot->warp);
+	*lanes = launch_faulty_lanes(w, &slot->warp);
 	return slot;
 }
 
-static void fail_fault(struct job *job, const struct worker *w)
+static void launch_fail_fault(struct job *job, const struct worker *w)
 {
 	static const struct {
 		int signal;
@@ -316,10 +319,10 @@ static void fail_fault(struct job *job, const struct worker *w)
 		i++;
 	}
 	uint32_t lanes;
-	const struct slot *slot = faulty_slot(&lanes, w);
+	const struct slot *slot = launch_faulty_slot(&lanes, w);
 	struct memory *memory = job->request->memory;
-	uint32_t lane = traced_lane(memory, &w->fault, &slot->warp);
-	if (!claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
+	uint32_t lane = launch_traced_lane(memory, &w->fault, &slot->warp);
+	if (!launch_claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
 		return;
 	}
 	struct launch_failure *out = job->out;
@@ -334,14 +337,14 @@ static void fail_fault(struct job *job, const struct worker *w)
 			job->launch.total_shared);
 	} else {
 		out->has_address = true;
-		out->address = lane != 0 ? traced_address(memory, &slot->warp, lane)
+		out->address = lane != 0 ? launch_traced_address(memory, &slot->warp, lane)
 			: w->fault.address;
 		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64,
 			out->address);
 	}
 }
 
-static void fail_block(struct job *job, const struct block *block, enum block_end end)
+static void launch_fail_block(struct job *job, const struct block *block, enum block_end end)
 {
 	if (end == BLOCK_STOPPED) {
 		return;
@@ -353,7 +356,7 @@ static void fail_block(struct job *job, const struct block *block, enum block_en
 	char *text = job->out->what;
 	const size_t size = sizeof(job->out->what);
 	uint32_t lanes = end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
-	if (!claim_failure(job, code, slot, lanes)) {
+	if (!launch_claim_failure(job, code, slot, lanes)) {
 		return;
 	}
 	if (end == BLOCK_DEADLOCKED) {
@@ -365,25 +368,25 @@ static void fail_block(struct job *job, const struct block *block, enum block_en
 	}
 }
 
-static bool has_failed(struct job *job)
+static bool launch_has_failed(struct job *job)
 {
 	return atomic_load_explicit(&job->failure, memory_order_relaxed) != CUDA_SUCCESS;
 }
 
 /* --- Blocks --- */
 
-static void work(void *arg, unsigned index);
+static void launch_work_on(void *arg, unsigned index);
 
 /* For worker 0, whose block waits for what others could do: the pool may have been busy before. */
-static void get_help(struct job *job, const struct worker *w)
+static void launch_get_help(struct job *job, const struct worker *w)
 {
 	if (w == job->launcher->workers && !job->has_helpers && job->want > 1) {
-		job->has_helpers = pool_post(job->launcher->pool, work, job, job->want - 1,
+		job->has_helpers = pool_post(job->launcher->pool, launch_work_on, job, job->want - 1,
 			UINT64_MAX);
 	}
 }
 
-static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
+static void launch_locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
 {
 	const uint32_t *grid = job->launch.nctaid;
 	ctaid[0] = (uint32_t)(block % grid[0]);
@@ -391,7 +394,7 @@ static void locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
 	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static bool take_from(struct job *job, struct worker *w, struct worker *owner)
+static bool launch_take_from(struct job *job, struct worker *w, struct worker *owner)
 {
 	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
 	if (at >= owner->end) {
@@ -409,20 +412,20 @@ static bool take_from(struct job *job, struct worker *w, struct worker *owner)
 	}
 	if (at != w->at) { // else it goes on where it is, and needs no divisions
 		w->at = at;
-		locate(job, at, w->ctaid);
+		launch_locate(job, at, w->ctaid);
 	}
 	w->to = owner->end - at > count ? at + count : owner->end;
 	return true;
 }
 
 /* From its own share, then from the others'. */
-static bool take_blocks(struct job *job, struct worker *w)
+static bool launch_take_blocks(struct job *job, struct worker *w)
 {
 	struct worker *workers = job->launcher->workers;
 	struct worker *end = workers + job->shares;
 	struct worker *owner = w < end ? w : workers;
 	for (unsigned i = 0; i < job->shares; i++) {
-		if (take_from(job, w, owner)) {
+		if (launch_take_from(job, w, owner)) {
 			return true;
 		}
 		owner = owner + 1 < end ? owner + 1 : workers;
@@ -431,21 +434,21 @@ static bool take_blocks(struct job *job, struct worker *w)
 }
 
 /* How many blocks may run in one call: of a row of the grid. */
-static uint32_t most_blocks(const struct job *job, const struct worker *w)
+static uint32_t launch_most_blocks(const struct job *job, const struct worker *w)
 {
 	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
 	most = w->to - w->at < most ? w->to - w->at : most;
 	return (uint32_t)most;
 }
 
-static void begin_block(struct job *job, struct worker *w)
+static void launch_begin_block(struct job *job, struct worker *w)
 {
-	block_start(&w->room->block, w->ctaid, most_blocks(job, w));
+	block_start(&w->room->block, w->ctaid, launch_most_blocks(job, w));
 	w->in_block = true;
 }
 
 /* On to what follows the blocks that are done. */
-static void end_block(struct job *job, struct worker *w)
+static void launch_end_block(struct job *job, struct worker *w)
 {
 	const uint32_t *grid = job->launch.nctaid;
 	uint32_t count = block_count(&w->room->block);
@@ -461,23 +464,23 @@ static void end_block(struct job *job, struct worker *w)
 	}
 }
 
-static void run_blocks(struct job *job, struct worker *w)
+static void launch_run_blocks(struct job *job, struct worker *w)
 {
-	while (!has_failed(job)) {
+	while (!launch_has_failed(job)) {
 		if (!w->in_block) {
-			if (w->at == w->to && !take_blocks(job, w)) {
+			if (w->at == w->to && !launch_take_blocks(job, w)) {
 				return;
 			}
-			begin_block(job, w);
+			launch_begin_block(job, w);
 		}
 		enum block_end end = block_step(&w->room->block);
 		if (end == BLOCK_DONE) {
-			end_block(job, w);
+			launch_end_block(job, w);
 		} else if (end != BLOCK_SPINS) {
-			fail_block(job, &w->room->block, end);
+			launch_fail_block(job, &w->room->block, end);
 			return;
 		} else {
-			get_help(job, w);
+			launch_get_help(job, w);
 			// It waits for another block, whose worker may need this core.
 			sched_yield();
 		}
@@ -485,7 +488,7 @@ static void run_blocks(struct job *job, struct worker *w)
 }
 
 /* Step a block, if nobody else does.  Whether it is done. */
-static bool step_place(struct job *job, struct worker *w, struct place *place)
+static bool launch_step_place(struct job *job, struct worker *w, struct place *place)
 {
 	unsigned is_free = PLACE_FREE;
 	if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
@@ -495,7 +498,7 @@ static bool step_place(struct job *job, struct worker *w, struct place *place)
 	w->room = &place->room;
 	enum block_end end = block_step(&w->room->block);
 	if (end != BLOCK_DONE && end != BLOCK_SPINS) {
-		fail_block(job, &w->room->block, end);
+		launch_fail_block(job, &w->room->block, end);
 	}
 	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
 		memory_order_release);
@@ -503,19 +506,19 @@ static bool step_place(struct job *job, struct worker *w, struct place *place)
 }
 
 /* Step each block that nobody else has; how many are not done. */
-static size_t go_round(struct job *job, struct worker *w)
+static size_t launch_go_round(struct job *job, struct worker *w)
 {
 	size_t left = 0;
-	for (size_t i = 0; i < job->blocks && !has_failed(job); i++) {
-		left += !step_place(job, w, &job->launcher->places[i]);
+	for (size_t i = 0; i < job->blocks && !launch_has_failed(job); i++) {
+		left += !launch_step_place(job, w, &job->launcher->places[i]);
 	}
 	return left;
 }
 
-static void run_places(struct job *job, struct worker *w)
+static void launch_run_places(struct job *job, struct worker *w)
 {
-	while (go_round(job, w) > 0 && !has_failed(job)) {
-		get_help(job, w);
+	while (launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
+		launch_get_help(job, w);
 		sched_yield();
 	}
 }
@@ -525,7 +528,7 @@ static void run_places(struct job *job, struct worker *w)
 /* A worker thread's faults are handled on a stack of their own, so that even one that has used up
  * its stack gets an answer.  Worker 0 is somebody else's thread and keeps what it has, as does a
  * thread that a sanitizer gave a stack. */
-static void use_signal_stack(struct worker *w, unsigned index)
+static void launch_use_signal_stack(struct worker *w, unsigned index)
 {
 	static _Thread_local const uint8_t *mine;
 	stack_t stack;
@@ -539,23 +542,23 @@ static void use_signal_stack(struct worker *w, unsigned index)
 	}
 }
 
-static void work(void *arg, unsigned index)
+static void launch_work_on(void *arg, unsigned index)
 {
 	struct job *job = arg;
 	struct worker *w = &job->launcher->workers[index];
 	const float_state caller = float_state_reset();
 	sigset_t mask;
 	const bool was_blocked = index == 0 && fault_unblock(&mask);
-	use_signal_stack(w, index);
+	launch_use_signal_stack(w, index);
 	if (sigsetjmp(w->fault.env, 0) == 0) {
 		fault_arm(&w->fault);
 		if (job->request->cooperative) {
-			run_places(job, w);
+			launch_run_places(job, w);
 		} else {
-			run_blocks(job, w);
+			launch_run_blocks(job, w);
 		}
 	} else {
-		fail_fault(job, w);
+		launch_fail_fault(job, w);
 	}
 	fault_disarm(&w->fault);
 	if (job->launch.cached_bytes < BYPASS_NEVER) {
@@ -569,7 +572,7 @@ static void work(void *arg, unsigned index)
 
 /* --- Launches --- */
 
-static void init_job(struct job *job, struct launcher *launcher,
+static void launch_init_job(struct job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
 {
 	struct rt_launch *launch = &job->launch;
@@ -597,7 +600,7 @@ static void init_job(struct job *job, struct launcher *launcher,
 
 /* How many blocks a worker takes at a time.  Between two calls some time is lost where blocks come
  * from memory, so it is many; but never so many that others who are done find nothing left. */
-static uint64_t plan_chunk(const struct job *job, unsigned workers)
+static uint64_t launch_plan_chunk(const struct job *job, unsigned workers)
 {
 	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
 	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1) : 0;
@@ -608,10 +611,10 @@ static uint64_t plan_chunk(const struct job *job, unsigned workers)
 /* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's
  * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks that
  * may wait for others have one share for all.  How many workers have something to do is the result. */
-static void plan_shares(struct job *job, unsigned workers)
+static void launch_plan_shares(struct job *job, unsigned workers)
 {
 	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;
-	job->chunk = plan_chunk(job, workers);
+	job->chunk = launch_plan_chunk(job, workers);
 	const uint64_t chunks = workers > 1 ? (job->blocks + job->chunk - 1) / job->chunk : 1;
 	job->want = chunks < workers ? (unsigned)chunks : workers;
 	job->shares = job->request->in_order ? 1 : job->want;
@@ -620,12 +623,12 @@ static void plan_shares(struct job *job, unsigned workers)
 }
 
 /* The first block of a share. */
-static uint64_t share_start(const struct job *job, unsigned index)
+static uint64_t launch_share_start(const struct job *job, unsigned index)
 {
 	return job->share * index + (index < job->rest ? index : job->rest);
 }
 
-static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
+static bool launch_set_up_room(struct job *job, struct room *room, uint32_t sm)
 {
 	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
 		return false;
@@ -635,7 +638,7 @@ static bool set_up_room(struct job *job, struct room *room, uint32_t sm)
 	return true;
 }
 
-static bool set_up_worker(struct job *job, unsigned index)
+static bool launch_set_up_worker(struct job *job, unsigned index)
 {
 	struct worker *w = &job->launcher->workers[index];
 	w->room = &w->own;
@@ -643,18 +646,18 @@ static bool set_up_worker(struct job *job, unsigned index)
 	w->to = 0;
 	memset(w->ctaid, 0, sizeof(w->ctaid));
 	if (index < job->shares) {
-		atomic_store_explicit(&w->next, share_start(job, index), memory_order_relaxed);
-		w->end = share_start(job, index + 1);
+		atomic_store_explicit(&w->next, launch_share_start(job, index), memory_order_relaxed);
+		w->end = launch_share_start(job, index + 1);
 	}
 	w->in_block = false;
 	if (!w->signal_stack && !(w->signal_stack = mem_alloc(SIGNAL_STACK))) {
 		return false;
 	}
-	return job->request->cooperative || set_up_room(job, &w->own, index);
+	return job->request->cooperative || launch_set_up_room(job, &w->own, index);
 }
 
 /* All blocks begin. */
-static bool set_up_places(struct job *job)
+static bool launch_set_up_places(struct job *job)
 {
 	struct launcher *launcher = job->launcher;
 	uint64_t address = (uintptr_t)launcher->grid_sync;
@@ -662,7 +665,7 @@ static bool set_up_places(struct job *job)
 	job->launch.grid_sync[0] = (uint32_t)address;
 	job->launch.grid_sync[1] = (uint32_t)(address >> 32);
 	if (job->blocks > launcher->place_count) {
-		free_places(launcher);
+		launch_free_places(launcher);
 		launcher->places = mem_zalloc(job->blocks, sizeof(*launcher->places));
 		if (!launcher->places) {
 			return false;
@@ -672,10 +675,10 @@ static bool set_up_places(struct job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		struct place *place = &launcher->places[i];
 		uint32_t ctaid[3];
-		if (!set_up_room(job, &place->room, (uint32_t)(i % launcher->worker_count))) {
+		if (!launch_set_up_room(job, &place->room, (uint32_t)(i % launcher->worker_count))) {
 			return false;
 		}
-		locate(job, i, ctaid);
+		launch_locate(job, i, ctaid);
 		block_start(&place->room.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
 	}
@@ -686,31 +689,31 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	struct launch_failure *out)
 {
 	struct job *job = &launcher->job;
-	init_job(job, launcher, request, out);
-	fill_tid(launcher, request->block);
+	launch_init_job(job, launcher, request, out);
+	launch_fill_tid(launcher, request->block);
 	size_t local_size;
 	if (!size_add(&local_size, request->local_size, request->stack_size)
 	    || !room_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
 			local_size)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	plan_shares(job, launcher->worker_count);
+	launch_plan_shares(job, launcher->worker_count);
 	// Workers hand the blocks of a cooperative launch to each other.
 	job->launch.cached_bytes = request->cooperative ? BYPASS_NEVER
 		: bypass_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
 	for (unsigned i = 0; i < job->want; i++) {
-		if (!set_up_worker(job, i)) {
+		if (!launch_set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
 	}
-	if (request->cooperative && !set_up_places(job)) {
+	if (request->cooperative && !launch_set_up_places(job)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
 	if (job->want > 1) {
-		job->has_helpers = pool_post(launcher->pool, work, job, job->want - 1, request->work);
+		job->has_helpers = pool_post(launcher->pool, launch_work_on, job, job->want - 1, request->work);
 	}
-	work(job, 0);
+	launch_work_on(job, 0);
 	if (job->has_helpers) {
 		pool_close(launcher->pool);
 	}

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Worker threads.  The caller posts a job for the first so many of them, which is what it has work
- * for, and starts on the job itself.  A thread always is the same worker, so that what it has in its
- * cache may be what it gets again.  When the caller's own call comes back nothing is left to hand
- * out: it closes the job and waits for the threads that have joined, not for those that are still
- * waking up.  A short job therefore never costs a thread switch.
+ * Worker threads.  The caller posts a job for as many of them as it has work for, and starts on the
+ * job itself.  When its own call comes back, nothing is left to hand out: it closes the job and waits
+ * for the threads that have joined, not for those that are still waking up.  So a short job never
+ * waits for a thread to be scheduled.  A thread always is the same worker, so that its core's cache
+ * may still hold what that worker gets.
  *
- * All that there is to know of the current job is in one word, pool.state: its number, whether it is
- * open, for how many threads, and how many are in it.  Threads join and leave by changing that word;
- * there is a lock only for those who sleep.
+ * One word, pool.state, says all of the current job: its number, whether it is open, for how many
+ * threads, and how many are in it.  Threads join and leave by changing that word.  Only those that
+ * sleep use a lock.
  *
- * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
- * each other a number of times before they sleep, as long as every thread has a core: also a thread
- * that has just come too late for a job.  And those that sleep are left alone by small jobs, until
- * there have been several.
+ * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for each
+ * other a number of times before they sleep, if every thread has a core.  Threads that sleep are left
+ * alone by small jobs, until there have been several.
  */
 #include "base/common.h"
 
@@ -80,26 +79,26 @@ unsigned pool_cores(void)
 	return (unsigned)settings_get(SETTING_THREADS, cores_available());
 }
 
-static unsigned active(uint64_t state)
+static unsigned pool_active(uint64_t state)
 {
 	return (unsigned)(state & STATE_ACTIVE);
 }
 
-static unsigned helpers_of(uint64_t state)
+static unsigned pool_helpers_of(uint64_t state)
 {
 	return (unsigned)(state >> STATE_HELPERS_SHIFT & STATE_HELPERS);
 }
 
-static uint64_t job_of(uint64_t state)
+static uint64_t pool_job_of(uint64_t state)
 {
 	return state >> STATE_JOB_SHIFT;
 }
 
 /* Look out for another job than the last one. */
-static void await_job(struct pool *pool, uint64_t last)
+static void pool_await_job(struct pool *pool, uint64_t last)
 {
 	for (int i = 0; i < LOOKS; i++) {
-		if (job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
+		if (pool_job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) != last) {
 			return;
 		}
 		relax();
@@ -107,10 +106,10 @@ static void await_job(struct pool *pool, uint64_t last)
 }
 
 /* Look out for the last one to leave. */
-static void await_leaving(struct pool *pool)
+static void pool_await_leaving(struct pool *pool)
 {
 	for (int i = 0; i < LOOKS; i++) {
-		if (active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
+		if (pool_active(atomic_load_explicit(&pool->state, memory_order_relaxed)) == 0) {
 			return;
 		}
 		relax();
@@ -123,7 +122,7 @@ static void await_leaving(struct pool *pool)
  * one; then both stay there, for seconds.  So where cores are few, whoever wakes a thread keeps it
  * off its own core.
  */
-static void keep_off(struct worker_thread *thread, int core)
+static void pool_keep_off(struct worker_thread *thread, int core)
 {
 	cpu_set_t others = thread->cores;
 	if (core < 0 || core >= CPU_SETSIZE || atomic_load(&thread->avoids) == core) {
@@ -138,21 +137,21 @@ static void keep_off(struct worker_thread *thread, int core)
 }
 
 /* The same of a thread that looks out for the next job, beside the one that posted the last. */
-static void step_aside(struct worker_thread *self, int core)
+static void pool_step_aside(struct worker_thread *self, int core)
 {
 	if (sched_getcpu() == core) {
-		keep_off(self, core);
+		pool_keep_off(self, core);
 	}
 }
 
 /* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after that, and
  * we look for it after we have set that: one of us sees the other. */
-static void sleep_until(struct worker_thread *self, uint64_t last)
+static void pool_sleep_until(struct worker_thread *self, uint64_t last)
 {
 	struct pool *pool = self->pool;
 	pthread_mutex_lock(&pool->lock);
 	atomic_store(&self->sleeps, true);
-	while (job_of(atomic_load(&pool->state)) == last && !atomic_load(&pool->stop)) {
+	while (pool_job_of(atomic_load(&pool->state)) == last && !atomic_load(&pool->stop)) {
 		pthread_cond_wait(&self->posted, &pool->lock);
 	}
 	atomic_store(&self->sleeps, false);
@@ -160,10 +159,10 @@ static void sleep_until(struct worker_thread *self, uint64_t last)
 }
 
 /* Become active in a job, unless it has been closed. */
-static bool join(struct pool *pool, uint64_t state)
+static bool pool_join(struct pool *pool, uint64_t state)
 {
-	const uint64_t job = job_of(state);
-	while (job_of(state) == job && (state & STATE_OPEN)) {
+	const uint64_t job = pool_job_of(state);
+	while (pool_job_of(state) == job && (state & STATE_OPEN)) {
 		unsigned long long seen = state;
 		if (atomic_compare_exchange_weak_explicit(&pool->state, &seen, state + 1,
 				memory_order_acquire, memory_order_relaxed)) {
@@ -174,10 +173,10 @@ static bool join(struct pool *pool, uint64_t state)
 	return false;
 }
 
-static void leave(struct pool *pool)
+static void pool_leave(struct pool *pool)
 {
 	uint64_t before = atomic_fetch_sub(&pool->state, 1);
-	if (active(before) == 1 && atomic_load(&pool->is_awaited)) {
+	if (pool_active(before) == 1 && atomic_load(&pool->is_awaited)) {
 		pthread_mutex_lock(&pool->lock);
 		pthread_cond_signal(&pool->left);
 		pthread_mutex_unlock(&pool->lock);
@@ -185,7 +184,7 @@ static void leave(struct pool *pool)
 }
 
 /* One thread's life. */
-static void *thread_main(void *arg)
+static void *pool_thread_main(void *arg)
 {
 	struct worker_thread *self = arg;
 	struct pool *pool = self->pool;
@@ -197,23 +196,23 @@ static void *thread_main(void *arg)
 	}
 	while (!atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
 		uint64_t state = atomic_load_explicit(&pool->state, memory_order_relaxed);
-		if (job_of(state) == seen) {
+		if (pool_job_of(state) == seen) {
 			if (is_watchful) {
-				step_aside(self, atomic_load_explicit(&pool->core,
+				pool_step_aside(self, atomic_load_explicit(&pool->core,
 					memory_order_relaxed));
-				await_job(pool, seen);
+				pool_await_job(pool, seen);
 			} else {
-				sleep_until(self, seen);
+				pool_sleep_until(self, seen);
 			}
 			is_watchful = false;
 			continue;
 		}
-		seen = job_of(state);
-		bool is_mine = self->index <= helpers_of(state);
+		seen = pool_job_of(state);
+		bool is_mine = self->index <= pool_helpers_of(state);
 		is_watchful |= is_mine && pool->is_watchful;
-		if (is_mine && join(pool, state)) {
+		if (is_mine && pool_join(pool, state)) {
 			pool->job(pool->arg, self->index);
-			leave(pool);
+			pool_leave(pool);
 		}
 	}
 	return NULL;
@@ -236,7 +235,7 @@ bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
 }
 
 /* Start threads until there are `count`; fewer is fine, the caller does what they do not. */
-static void start_threads(struct pool *pool, unsigned count)
+static void pool_start_threads(struct pool *pool, unsigned count)
 {
 	while (pool->started < count) {
 		struct worker_thread *next = &pool->threads[pool->started];
@@ -244,7 +243,7 @@ static void start_threads(struct pool *pool, unsigned count)
 		next->index = pool->started + 1;
 		atomic_store(&next->avoids, -1);
 		pthread_cond_init(&next->posted, NULL);
-		if (!pool_start_thread(&next->thread, thread_main, next)) {
+		if (!pool_start_thread(&next->thread, pool_thread_main, next)) {
 			pthread_cond_destroy(&next->posted);
 			break;
 		}
@@ -272,14 +271,14 @@ bool pool_create(struct pool **out, unsigned size)
 }
 
 /* Wake those of the first so many threads that sleep. */
-static void wake(struct pool *pool, unsigned count)
+static void pool_wake(struct pool *pool, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct worker_thread *thread = &pool->threads[i];
 		if (atomic_load(&thread->sleeps)) {
 			pthread_mutex_lock(&pool->lock);
 			if (pool->is_watchful && pool->size <= FEW) {
-				keep_off(thread, sched_getcpu());
+				pool_keep_off(thread, sched_getcpu());
 			}
 			pthread_cond_signal(&thread->posted);
 			pthread_mutex_unlock(&pool->lock);
@@ -293,7 +292,7 @@ void pool_release(struct pool *pool)
 		return;
 	}
 	atomic_store(&pool->stop, true);
-	wake(pool, pool->started);
+	pool_wake(pool, pool->started);
 	for (unsigned i = 0; i < pool->started; i++) {
 		pthread_join(pool->threads[i].thread, NULL);
 		pthread_cond_destroy(&pool->threads[i].posted);
@@ -310,7 +309,7 @@ unsigned pool_size(const struct pool *pool)
 }
 
 /* Whether a job is worth waking somebody for. */
-static bool is_worth_it(struct pool *pool, uint64_t work)
+static bool pool_is_worth_it(struct pool *pool, uint64_t work)
 {
 	pool->missed += work < WAKE_WORK ? work : WAKE_WORK;
 	if (pool->missed < WAKE_WORK) {
@@ -327,7 +326,7 @@ bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, ui
 	if (want == 0 || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
 		return false;
 	}
-	start_threads(pool, want);
+	pool_start_threads(pool, want);
 	if (pool->started == 0) {
 		atomic_store_explicit(&pool->busy, false, memory_order_release);
 		return false;
@@ -336,21 +335,21 @@ bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, ui
 	pool->job = job;
 	pool->arg = arg;
 	atomic_store_explicit(&pool->core, sched_getcpu(), memory_order_relaxed);
-	uint64_t number = job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) + 1;
+	uint64_t number = pool_job_of(atomic_load_explicit(&pool->state, memory_order_relaxed)) + 1;
 	atomic_store(&pool->state, number << STATE_JOB_SHIFT | STATE_OPEN
 		| (uint64_t)want << STATE_HELPERS_SHIFT);
-	if (is_worth_it(pool, work)) {
-		wake(pool, want);
+	if (pool_is_worth_it(pool, work)) {
+		pool_wake(pool, want);
 	}
 	return true;
 }
 
-/* Sleep until all have left; `leave` looks for us after that. */
-static void sleep_until_left(struct pool *pool)
+/* Sleep until all have left; `pool_leave` looks for us after that. */
+static void pool_sleep_until_left(struct pool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
 	atomic_store(&pool->is_awaited, true);
-	while (active(atomic_load(&pool->state)) > 0) {
+	while (pool_active(atomic_load(&pool->state)) > 0) {
 		pthread_cond_wait(&pool->left, &pool->lock);
 	}
 	atomic_store(&pool->is_awaited, false);
@@ -361,11 +360,11 @@ void pool_close(struct pool *pool)
 {
 	uint64_t state = atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN,
 		memory_order_acq_rel);
-	if (active(state) > 0 && pool->is_watchful) {
-		await_leaving(pool);
+	if (pool_active(state) > 0 && pool->is_watchful) {
+		pool_await_leaving(pool);
 	}
-	if (active(atomic_load_explicit(&pool->state, memory_order_acquire)) > 0) {
-		sleep_until_left(pool);
+	if (pool_active(atomic_load_explicit(&pool->state, memory_order_acquire)) > 0) {
+		pool_sleep_until_left(pool);
 	}
 	atomic_store_explicit(&pool->busy, false, memory_order_release);
 }

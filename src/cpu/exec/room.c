@@ -17,18 +17,18 @@
 #define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
 #define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
 
-static void *map_none(size_t size)
+static void *room_map_none(size_t size)
 {
 	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return map == MAP_FAILED ? NULL : map;
 }
 
-static size_t to_pages(size_t size)
+static size_t room_to_pages(size_t size)
 {
 	return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-static bool grow_slots(struct room *room, uint32_t count)
+static bool room_grow_slots(struct room *room, uint32_t count)
 {
 	if (count > room->slot_cap) {
 		struct slot *slots = mem_zalloc(count, sizeof(*slots));
@@ -44,11 +44,11 @@ static bool grow_slots(struct room *room, uint32_t count)
 }
 
 /* Give access to exactly the pages that the block's shared memory takes. */
-static bool resize_shared(struct room *room, size_t size)
+static bool room_resize_shared(struct room *room, size_t size)
 {
-	size = to_pages(size);
+	size = room_to_pages(size);
 	if (!room->shared) {
-		uint8_t *map = map_none(SHARED_RESERVED);
+		uint8_t *map = room_map_none(SHARED_RESERVED);
 		if (!map) {
 			return false;
 		}
@@ -66,20 +66,20 @@ static bool resize_shared(struct room *room, size_t size)
 	return true;
 }
 
-static void free_area(struct room_area *area)
+static void room_free_area(struct room_area *area)
 {
 	if (area->data) {
 		munmap(area->data - GUARD, area->size + 2 * GUARD);
 	}
 }
 
-static bool grow_area(struct room_area *area, size_t size)
+static bool room_grow_area(struct room_area *area, size_t size)
 {
 	if (area->data && size <= area->size) {
 		return true;
 	}
-	size = to_pages(size > 0 ? size : 1);
-	uint8_t *map = map_none(size + 2 * GUARD);
+	size = room_to_pages(size > 0 ? size : 1);
+	uint8_t *map = room_map_none(size + 2 * GUARD);
 	if (!map) {
 		return false;
 	}
@@ -87,12 +87,12 @@ static bool grow_area(struct room_area *area, size_t size)
 		munmap(map, size + 2 * GUARD);
 		return false;
 	}
-	free_area(area);
+	room_free_area(area);
 	*area = (struct room_area){map + GUARD, size};
 	return true;
 }
 
-static bool get_exchanges(struct room *room)
+static bool room_get_exchanges(struct room *room)
 {
 	struct block *block = &room->block;
 	if (!block->exchanges) {
@@ -127,7 +127,7 @@ bool room_plan(struct room_layout *out, uint32_t width, uint32_t threads, size_t
 	return true;
 }
 
-static void bind_slot(struct room *room, uint32_t i)
+static void room_bind_slot(struct room *room, uint32_t i)
 {
 	const struct room_layout *layout = &room->layout;
 	struct slot *slot = &room->block.slots[i];
@@ -147,7 +147,7 @@ static void bind_slot(struct room *room, uint32_t i)
 }
 
 /* Whether two layouts, which have the same sizes then, too, put everything at the same places. */
-static bool is_same(const struct room_layout *a, const struct room_layout *b)
+static bool room_is_same(const struct room_layout *a, const struct room_layout *b)
 {
 	return a->width == b->width && a->threads == b->threads
 		&& a->frame_stride == b->frame_stride && a->local_stride == b->local_stride;
@@ -158,15 +158,16 @@ bool room_set_up(struct room *room, const struct room_layout *layout, size_t sha
 {
 	struct block *block = &room->block;
 	room->fail.code = 0;
-	if (is_same(&room->layout, layout) && room->launch == launch
+	if (room_is_same(&room->layout, layout) && room->launch == launch
 	    && room->asked_shared == shared_size && room->sm == sm) {
 		return true;
 	}
 	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
 	room->layout.width = 0;
-	if (!get_exchanges(room) || !grow_slots(room, warps) || !resize_shared(room, shared_size)
-	    || !grow_area(&room->frames, layout->frames_size)
-	    || !grow_area(&room->local, layout->locals_size)) {
+	if (!room_get_exchanges(room) || !room_grow_slots(room, warps)
+	    || !room_resize_shared(room, shared_size)
+	    || !room_grow_area(&room->frames, layout->frames_size)
+	    || !room_grow_area(&room->local, layout->locals_size)) {
 		return false;
 	}
 	room->layout = *layout;
@@ -176,7 +177,7 @@ bool room_set_up(struct room *room, const struct room_layout *layout, size_t sha
 	block->width = layout->width;
 	block->threads = layout->threads;
 	for (uint32_t i = 0; i < block->slot_count; i++) {
-		bind_slot(room, i);
+		room_bind_slot(room, i);
 	}
 	return true;
 }
@@ -186,8 +187,8 @@ void room_free(struct room *room)
 	if (room->shared) {
 		munmap(room->shared - SHARED_REACH, SHARED_RESERVED);
 	}
-	free_area(&room->frames);
-	free_area(&room->local);
+	room_free_area(&room->frames);
+	room_free_area(&room->local);
 	mem_free(room->block.slots);
 	mem_free(room->block.exchanges);
 }

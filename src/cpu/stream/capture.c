@@ -23,7 +23,7 @@ static atomic_ullong last_thread;
 static _Thread_local uint64_t this_thread;
 static _Thread_local CUstreamCaptureMode this_mode;
 
-static uint64_t thread_id(void)
+static uint64_t capture_thread_id(void)
 {
 	if (this_thread == 0) {
 		this_thread = atomic_fetch_add(&last_thread, 1) + 1;
@@ -40,7 +40,7 @@ CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 
 /* --- Captures and their streams --- */
 
-static void join(struct capture *capture, struct stream *stream)
+static void capture_join(struct capture *capture, struct stream *stream)
 {
 	stream->captured.capture = capture;
 	stream->captured.next = capture->streams;
@@ -48,7 +48,7 @@ static void join(struct capture *capture, struct stream *stream)
 	capture->refs++;
 }
 
-static void part(struct stream *stream)
+static void capture_part(struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
 	struct stream **link = &capture->streams;
@@ -61,14 +61,14 @@ static void part(struct stream *stream)
 	capture_release(capture);
 }
 
-static CUresult invalidate(struct capture *capture, CUresult result)
+static CUresult capture_invalidate(struct capture *capture, CUresult result)
 {
 	capture->is_invalid = true;
 	return result;
 }
 
 /* The capture ends: its streams are free, and the graph is nobody's yet. */
-static void finish(struct capture *capture)
+static void capture_finish(struct capture *capture)
 {
 	struct capture **link = &captures;
 	while (*link != capture) {
@@ -79,7 +79,7 @@ static void finish(struct capture *capture)
 	capture->is_over = true;
 	capture->refs++;
 	while (capture->streams) {
-		part(capture->streams);
+		capture_part(capture->streams);
 	}
 	capture_release(capture);
 }
@@ -92,12 +92,12 @@ struct graph *capture_leave(struct stream *stream)
 	}
 	if (capture->origin != stream) {
 		capture->is_invalid = true;
-		part(stream);
+		capture_part(stream);
 		return NULL;
 	}
 	struct graph *graph = capture->graph;
 	bool owns_graph = capture->owns_graph;
-	finish(capture);
+	capture_finish(capture);
 	graph_lock();
 	graph->is_captured_into = false;
 	if (owns_graph) {
@@ -111,7 +111,7 @@ struct graph *capture_leave(struct stream *stream)
 
 /* Whether the legacy stream of a context must not be used; invalidates the captures that forbid it
  * if that was to be done. */
-static bool is_legacy_blocked(const struct context *context, bool is_use)
+static bool capture_is_legacy_blocked(const struct context *context, bool is_use)
 {
 	bool found = false;
 	if (atomic_load(&capture_count) == 0) {
@@ -126,13 +126,13 @@ static bool is_legacy_blocked(const struct context *context, bool is_use)
 	return found;
 }
 
-static CUresult fail_legacy(const char *call)
+static CUresult capture_fail_legacy(const char *call)
 {
 	return api_fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
 		"%s: the legacy default stream would depend on a stream that is captured", call);
 }
 
-static CUresult fail_unsupported(const char *call)
+static CUresult capture_fail_unsupported(const char *call)
 {
 	return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 		"%s: not while a stream is captured", call);
@@ -141,10 +141,10 @@ static CUresult fail_unsupported(const char *call)
 CUresult capture_check_stream(const char *call, struct stream *stream)
 {
 	if (stream->captured.capture) {
-		return invalidate(stream->captured.capture, fail_unsupported(call));
+		return capture_invalidate(stream->captured.capture, capture_fail_unsupported(call));
 	}
-	return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
-		? fail_legacy(call) : CUDA_SUCCESS;
+	return stream->is_legacy && capture_is_legacy_blocked(stream->object.context, true)
+		? capture_fail_legacy(call) : CUDA_SUCCESS;
 }
 
 CUresult capture_close_stream(const char *call, struct stream *stream)
@@ -157,7 +157,7 @@ CUresult capture_close_stream(const char *call, struct stream *stream)
 	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
 		return api_no_memory(call);
 	}
-	part(stream);
+	capture_part(stream);
 	return CUDA_SUCCESS;
 }
 
@@ -173,7 +173,7 @@ CUresult capture_check_context(const char *call, struct context *context)
 			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		}
 	}
-	return result == CUDA_SUCCESS ? result : fail_unsupported(call);
+	return result == CUDA_SUCCESS ? result : capture_fail_unsupported(call);
 }
 
 CUresult capture_check_thread(const char *call)
@@ -183,14 +183,14 @@ CUresult capture_check_thread(const char *call)
 		return CUDA_SUCCESS;
 	}
 	for (struct capture *c = captures; c; c = c->next) {
-		bool is_mine = c->thread == thread_id();
+		bool is_mine = c->thread == capture_thread_id();
 		if ((is_mine && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
 		    || (!is_mine && c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL
 			&& this_mode == CU_STREAM_CAPTURE_MODE_GLOBAL)) {
-			result = invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+			result = capture_invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 		}
 	}
-	return result == CUDA_SUCCESS ? result : fail_unsupported(call);
+	return result == CUDA_SUCCESS ? result : capture_fail_unsupported(call);
 }
 
 CUresult capture_check_unsafe(const char *call)
@@ -286,15 +286,15 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 	struct capture *capture = event->captured.capture;
 	const struct tail *tail = &event->captured.tail;
 	if (stream->is_legacy) {
-		return invalidate(capture, fail_legacy(call));
+		return capture_invalidate(capture, capture_fail_legacy(call));
 	}
 	if (capture->is_over) {
 		return api_fail(CUDA_ERROR_CAPTURED_EVENT,
 			"%s: the event was recorded in a capture that has ended", call);
 	}
 	if (mine && mine != capture) {
-		invalidate(mine, CUDA_SUCCESS);
-		return invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+		capture_invalidate(mine, CUDA_SUCCESS);
+		return capture_invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_MERGE,
 			"%s: the event is of another capture", call));
 	}
 	if (capture->is_invalid) {
@@ -305,7 +305,7 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 		return api_no_memory(call);
 	}
 	if (!mine) {
-		join(capture, stream);
+		capture_join(capture, stream);
 	}
 	return CUDA_SUCCESS;
 }
@@ -315,7 +315,7 @@ static CUresult capture_other(const char *call, struct stream *stream, const str
 	struct capture *capture = stream->captured.capture;
 	struct node_data *data;
 	if (work->kind == WORK_CALLBACK || work->kind == WORK_FREE) {
-		return invalidate(capture, fail_unsupported(call));
+		return capture_invalidate(capture, capture_fail_unsupported(call));
 	}
 	CUresult result = node_make_work(call, stream->object.context, work, &data);
 	return result == CUDA_SUCCESS ? capture_node(call, stream, data, NULL) : result;
@@ -336,8 +336,8 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 	}
 	if (!capture) {
 		*is_captured = false;
-		return stream->is_legacy && is_legacy_blocked(stream->object.context, true)
-			? fail_legacy(call) : work->is_external ? api_fail(CUDA_ERROR_INVALID_VALUE,
+		return stream->is_legacy && capture_is_legacy_blocked(stream->object.context, true)
+			? capture_fail_legacy(call) : work->is_external ? api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: external events are for captures", call) : CUDA_SUCCESS;
 	}
 	if (capture->is_invalid) {
@@ -354,7 +354,7 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 			: capture_record(call, stream, event);
 	case WORK_WAIT:
 		return work->is_external ? capture_external(call, stream, work)
-			: invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+			: capture_invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
 			"%s: the event was not recorded in the capture", call));
 	default:
 		return capture_other(call, stream, work);
@@ -364,7 +364,7 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 /* --- Beginning and ending --- */
 
 /* A graph that exists and that nobody captures into.  The lock of graph.h is held. */
-static CUresult find_target(const char *call, CUgraph handle, struct graph **out)
+static CUresult capture_find_target(const char *call, CUgraph handle, struct graph **out)
 {
 	CUresult result = graph_find(call, handle, out);
 	return result == CUDA_SUCCESS && (*out)->is_captured_into ? api_fail(
@@ -372,8 +372,8 @@ static CUresult find_target(const char *call, CUgraph handle, struct graph **out
 }
 
 /* Whether all nodes are in a graph. */
-static CUresult check_nodes(const char *call, const struct graph *graph, const CUgraphNode *nodes,
-	size_t count)
+static CUresult capture_check_nodes(const char *call, const struct graph *graph,
+	const CUgraphNode *nodes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct graph_node *node;
@@ -404,9 +404,9 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 	struct capture *capture = mem_zalloc(1, sizeof(*capture));
 	struct graph *graph = NULL;
 	graph_lock();
-	CUresult result = handle ? find_target(call, *handle, &graph) : CUDA_SUCCESS;
+	CUresult result = handle ? capture_find_target(call, *handle, &graph) : CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS && graph) {
-		result = check_nodes(call, graph, from, count);
+		result = capture_check_nodes(call, graph, from, count);
 	}
 	if (result == CUDA_SUCCESS && (!capture
 			|| !tail_add(&stream->captured.tail, from, data, count)
@@ -424,18 +424,18 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 	capture->graph->is_captured_into = true;
 	graph_unlock();
 	capture->id = ++last_id;
-	capture->thread = thread_id();
+	capture->thread = capture_thread_id();
 	capture->mode = mode;
 	capture->origin = stream;
 	capture->next = captures;
 	captures = capture;
 	atomic_fetch_add(&capture_count, 1);
-	join(capture, stream);
+	capture_join(capture, stream);
 	return CUDA_SUCCESS;
 }
 
 /* Mark a node and all that it depends on; `peer` of a marked node is the node itself. */
-static void mark(struct graph_node *start)
+static void capture_mark(struct graph_node *start)
 {
 	struct graph_node *todo = start;
 	start->peer = start;
@@ -455,7 +455,7 @@ static void mark(struct graph_node *start)
 }
 
 /* Whether all nodes of a tail are marked. */
-static bool is_marked(const struct tail *tail)
+static bool capture_is_marked(const struct tail *tail)
 {
 	bool found = true;
 	for (size_t i = 0; found && i < tail->count; i++) {
@@ -466,7 +466,7 @@ static bool is_marked(const struct tail *tail)
 }
 
 /* Whether what the other streams did has come together in the first one. */
-static bool is_joined(const struct capture *capture)
+static bool capture_is_joined(const struct capture *capture)
 {
 	const struct tail *tail = &capture->origin->captured.tail;
 	for (struct graph_node *node = capture->graph->first; node; node = node->next) {
@@ -475,12 +475,12 @@ static bool is_joined(const struct capture *capture)
 	for (size_t i = 0; i < tail->count; i++) {
 		struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
 		if (!node->peer) {
-			mark(node);
+			capture_mark(node);
 		}
 	}
-	bool joined = is_marked(&capture->gone);
+	bool joined = capture_is_marked(&capture->gone);
 	for (const struct stream *s = capture->streams; joined && s; s = s->captured.next) {
-		joined = is_marked(&s->captured.tail);
+		joined = capture_is_marked(&s->captured.tail);
 	}
 	return joined;
 }
@@ -494,10 +494,10 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
 	}
 	if (capture->origin != stream) {
-		return invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+		return capture_invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
 			"%s: the capture began in another stream", call));
 	}
-	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != thread_id()) {
+	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != capture_thread_id()) {
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"%s: the capture began in another thread", call);
 	}
@@ -505,7 +505,7 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 	bool owns_graph = capture->owns_graph;
 	graph_lock();
 	CUresult result = capture->is_invalid ? api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-		"%s: the capture has failed", call) : is_joined(capture) ? CUDA_SUCCESS
+		"%s: the capture has failed", call) : capture_is_joined(capture) ? CUDA_SUCCESS
 		: api_fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
 		"%s: a stream that was forked was not joined", call);
 	graph->is_captured_into = false;
@@ -516,7 +516,7 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 		*waste = graph;
 	}
 	graph_unlock();
-	finish(capture);
+	capture_finish(capture);
 	return result;
 }
 
@@ -524,8 +524,8 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 {
 	const struct capture *capture = stream->captured.capture;
 	*out = (struct capture_info){.status = CU_STREAM_CAPTURE_STATUS_NONE};
-	if (stream->is_legacy && is_legacy_blocked(stream->object.context, false)) {
-		return fail_legacy(call);
+	if (stream->is_legacy && capture_is_legacy_blocked(stream->object.context, false)) {
+		return capture_fail_legacy(call);
 	}
 	if (capture) {
 		const struct tail *tail = &stream->captured.tail;
@@ -545,7 +545,7 @@ CUresult capture_update(const char *call, struct stream *stream, const CUgraphNo
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
 	}
 	graph_lock();
-	CUresult result = check_nodes(call, capture->graph, nodes, count);
+	CUresult result = capture_check_nodes(call, capture->graph, nodes, count);
 	graph_unlock();
 	if (result == CUDA_SUCCESS && !tail_reserve(tail, tail->count + count)) {
 		result = api_no_memory(call);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Nearly all are of one of two sizes, for which a call is much. */
-static void copy_parameter(uint8_t *to, const void *from, size_t size)
+static void kernel_copy_parameter(uint8_t *to, const void *from, size_t size)
 {
 	if (size == 8) {
 		memcpy(to, from, 8);
@@ -25,7 +25,7 @@ static void copy_parameter(uint8_t *to, const void *from, size_t size)
 	}
 }
 
-static CUresult gather(const char *call, const struct function *function, void **values,
+static CUresult kernel_gather(const char *call, const struct function *function, void **values,
 	struct parameters *out)
 {
 	const struct ptx_func *func = function->ptx;
@@ -36,13 +36,13 @@ static CUresult gather(const char *call, const struct function *function, void *
 				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
 				call, function->name, func->param_count, i);
 		}
-		copy_parameter(out->bytes + param->offset, values[i], param->size);
+		kernel_copy_parameter(out->bytes + param->offset, values[i], param->size);
 	}
 	return CUDA_SUCCESS;
 }
 
 /* The other way to pass parameters: as bytes that the caller has laid out. */
-static CUresult gather_extra(const char *call, const struct function *function, void **extra,
+static CUresult kernel_gather_extra(const char *call, const struct function *function, void **extra,
 	struct parameters *out)
 {
 	const struct ptx_func *func = function->ptx;
@@ -72,20 +72,21 @@ static const uint32_t max_grid[] = {2147483647, 65535, 65535};
 static const uint32_t max_block[] = {1024, 1024, 64};
 
 /* None at all wraps beyond any limit. */
-static bool is_possible(const struct kernel_work *kernel, int axis)
+static bool kernel_is_possible(const struct kernel_work *kernel, int axis)
 {
 	return kernel->grid[axis] - 1 < max_grid[axis] && kernel->block[axis] - 1 < max_block[axis];
 }
 
-static CUresult check_grid(const char *call, const struct kernel_work *kernel)
+static CUresult kernel_check_grid(const char *call, const struct kernel_work *kernel)
 {
-	if (likely(is_possible(kernel, 0) && is_possible(kernel, 1) && is_possible(kernel, 2))) {
+	if (likely(kernel_is_possible(kernel, 0) && kernel_is_possible(kernel, 1)
+			&& kernel_is_possible(kernel, 2))) {
 		return CUDA_SUCCESS;
 	}
 	for (int axis = 0; axis < 3; axis++) {
 		uint32_t grid = kernel->grid[axis];
 		uint32_t block = kernel->block[axis];
-		if (!is_possible(kernel, axis)) {
+		if (!kernel_is_possible(kernel, axis)) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
 				" 1 to %u blocks and 1 to %u threads are possible", call, grid, block,
 				'x' + axis, max_grid[axis], max_block[axis]);
@@ -124,7 +125,7 @@ static CUresult check_kernel(const char *call, const struct function *function,
 }
 
 /* All blocks of a cooperative launch must fit on the multiprocessors at once: one on each. */
-static CUresult check_cooperative(const char *call, const struct function *function,
+static CUresult kernel_check_cooperative(const char *call, const struct function *function,
 	const struct kernel_work *kernel)
 {
 	if (!kernel->is_cooperative) {
@@ -157,11 +158,11 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	if (values && extra) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
-	if ((result = check_grid(call, kernel)) != CUDA_SUCCESS
+	if ((result = kernel_check_grid(call, kernel)) != CUDA_SUCCESS
 	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
-	    || (result = check_cooperative(call, function, kernel)) != CUDA_SUCCESS
-	    || (result = extra ? gather_extra(call, function, extra, parameters)
-		: gather(call, function, values, parameters)) != CUDA_SUCCESS) {
+	    || (result = kernel_check_cooperative(call, function, kernel)) != CUDA_SUCCESS
+	    || (result = extra ? kernel_gather_extra(call, function, extra, parameters)
+		: kernel_gather(call, function, values, parameters)) != CUDA_SUCCESS) {
 		return result;
 	}
 	work->kind = WORK_KERNEL;

@@ -14,7 +14,7 @@
 /* --- Boxes and ends --- */
 
 /* Whether [address, address + size) may be touched. */
-static CUresult check_range(const char *call, struct context *context, enum side side,
+static CUresult describe_check_range(const char *call, struct context *context, enum side side,
 	uint64_t address, size_t size, bool for_writing)
 {
 	struct memory *memory = context->device->memory;
@@ -47,7 +47,7 @@ CUresult work_check_box(const char *call, struct context *context, const struct 
 		if (!work_span(box, ends[i], &span)) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
 		}
-		CUresult result = check_range(call, context, ends[i]->side, ends[i]->address, span,
+		CUresult result = describe_check_range(call, context, ends[i]->side, ends[i]->address, span,
 			ends[i] == &box->to);
 		if (result != CUDA_SUCCESS) {
 			return result;
@@ -63,7 +63,7 @@ struct array_box {
 };
 
 /* The address of a box, and the bytes between its rows and its slices. */
-static CUresult array_place(const char *call, CUarray handle, const struct array_box *box,
+static CUresult describe_array_place(const char *call, CUarray handle, const struct array_box *box,
 	uint64_t *address, size_t *pitch, size_t *slice)
 {
 	const struct array *array = handle_get(handle, API_ARRAY);
@@ -103,8 +103,8 @@ struct described_end {
 	size_t height;
 };
 
-static CUresult plan_end(const char *call, const struct box *box, const struct described_end *in,
-	struct end *out)
+static CUresult describe_plan_end(const char *call, const struct box *box,
+	const struct described_end *in, struct end *out)
 {
 	size_t offset;
 	size_t rows;
@@ -114,7 +114,7 @@ static CUresult plan_end(const char *call, const struct box *box, const struct d
 		const struct array_box in_array = {in->x, in->y, in->z, box->width, box->height,
 			box->depth};
 		out->side = SIDE_DEVICE;
-		return array_place(call, in->array, &in_array, &out->address, &out->pitch,
+		return describe_array_place(call, in->array, &in_array, &out->address, &out->pitch,
 			&out->slice);
 	}
 	if (!is_host && in->type != CU_MEMORYTYPE_DEVICE && in->type != CU_MEMORYTYPE_UNIFIED) {
@@ -167,8 +167,8 @@ CUresult work_plan_box(const char *call, const CUDA_MEMCPY3D *c, struct box *box
 	if (c->srcLOD != 0 || c->dstLOD != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a level of detail is not 0", call);
 	}
-	CUresult result = plan_end(call, box, &from, &box->from);
-	return result == CUDA_SUCCESS ? plan_end(call, box, &to, &box->to) : result;
+	CUresult result = describe_plan_end(call, box, &from, &box->from);
+	return result == CUDA_SUCCESS ? describe_plan_end(call, box, &to, &box->to) : result;
 }
 
 CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *c,
@@ -200,7 +200,7 @@ CUresult work_check_fill(const char *call, struct context *context, const struct
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: a pitch of %zu bytes for rows of %zu", call, fill->pitch, box.width);
 	}
-	return check_range(call, context, SIDE_DEVICE, fill->to, span, true);
+	return describe_check_range(call, context, SIDE_DEVICE, fill->to, span, true);
 }
 
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
@@ -221,7 +221,7 @@ CUresult work_describe_fill(const char *call, struct context *context, const str
 
 #define MAX_OPERATIONS 255
 
-static CUresult check_place(const char *call, struct context *context, CUdeviceptr address,
+static CUresult describe_check_place(const char *call, struct context *context, CUdeviceptr address,
 	size_t size, bool for_writing)
 {
 	struct memory *memory = context->device->memory;
@@ -240,8 +240,8 @@ static CUresult check_place(const char *call, struct context *context, CUdevicep
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is %s", call, address, where);
 }
 
-static CUresult check_operation(const char *call, struct context *context, enum values_version version,
-	const CUstreamBatchMemOpParams *op)
+static CUresult describe_check_operation(const char *call, struct context *context,
+	enum values_version version, const CUstreamBatchMemOpParams *op)
 {
 	const unsigned wait_flags = CU_STREAM_WAIT_VALUE_NOR;
 	const unsigned write_flags = version == VALUES_1 ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER
@@ -279,7 +279,7 @@ static CUresult check_operation(const char *call, struct context *context, enum 
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call,
 			op->waitValue.flags);
 	}
-	return check_place(call, context, op->waitValue.address, is_64 ? 8 : 4,
+	return describe_check_place(call, context, op->waitValue.address, is_64 ? 8 : 4,
 		op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32
 		|| op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64);
 }
@@ -294,7 +294,7 @@ CUresult work_describe_values(const char *call, struct context *context,
 			count, flags);
 	}
 	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = check_operation(call, context, version, &list[i]);
+		result = describe_check_operation(call, context, version, &list[i]);
 	}
 	*out = (struct work){.kind = count > 0 ? WORK_VALUES : WORK_EMPTY, .values = {list, count}};
 	return result;

@@ -24,14 +24,14 @@ static struct {
 	bool has_thread;
 } watch;
 
-static bool has_to_watch(const void *arg)
+static bool event_has_to_watch(const void *arg)
 {
 	(void)arg;
 	return watch.marks || shared_count() == 0;
 }
 
 /* Set the marks whose records are done; whether there were any. */
-static bool look_again(void)
+static bool event_look_again(void)
 {
 	bool any = false;
 	struct mark **link = &watch.marks;
@@ -49,14 +49,14 @@ static bool look_again(void)
 	return any;
 }
 
-static void *watch_main(void *arg)
+static void *event_watch_main(void *arg)
 {
 	const long longest = 200000;
 	struct timespec pause = {0};
 	queue_lock();
 	while (shared_count() > 0) {
-		queue_wait(has_to_watch, NULL, 0);
-		if (look_again()) {
+		queue_wait(event_has_to_watch, NULL, 0);
+		if (event_look_again()) {
 			queue_tell();
 			pause.tv_nsec = 0;
 		}
@@ -73,10 +73,10 @@ static void *watch_main(void *arg)
 }
 
 /* The lock is held.  Before an event is another process's, too. */
-static bool start_watching(void)
+static bool event_start_watching(void)
 {
 	pthread_t thread;
-	if (!watch.has_thread && pool_start_thread(&thread, watch_main, NULL)) {
+	if (!watch.has_thread && pool_start_thread(&thread, event_watch_main, NULL)) {
 		pthread_detach(thread);
 		watch.has_thread = true;
 	}
@@ -241,7 +241,7 @@ CUresult event_export(const char *call, CUevent handle, struct share_handle *out
 		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event %s", call,
 			!event->shared ? "was not created with CU_EVENT_INTERPROCESS"
 			: "is another process's");
-	} else if (!start_watching()) {
+	} else if (!event_start_watching()) {
 		result = api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: a thread cannot be started", call);
 	}
 	queue_unlock();
@@ -255,7 +255,7 @@ CUevent event_import(struct context *context, const struct share_handle *handle,
 	struct shared_event *shared;
 	queue_lock();
 	*result = shared_open(&shared, handle);
-	if (*result == SHARE_OPENED && start_watching()) {
+	if (*result == SHARE_OPENED && event_start_watching()) {
 		event = add_event(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, shared);
 	} else if (*result == SHARE_OPENED) {
 		shared_release(shared);

@@ -61,12 +61,12 @@ size_t shared_count(void)
 	return state.count;
 }
 
-static size_t page_size(void)
+static size_t share_page_size(void)
 {
 	return round_up(PAGE_SIZE, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-static bool open_file(void)
+static bool share_open_file(void)
 {
 	if (state.own == 0) {
 		state.file = share_create(0);
@@ -75,16 +75,16 @@ static bool open_file(void)
 	return state.file >= 0;
 }
 
-static void close_file(void)
+static void share_close_file(void)
 {
 	if (state.own == 0 && state.file >= 0) {
 		close(state.file);
 	}
 }
 
-static struct page *map_page(int file, uint64_t offset)
+static struct page *share_map_page(int file, uint64_t offset)
 {
-	void *page = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+	void *page = mmap(NULL, share_page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file,
 		(off_t)offset);
 	return page != MAP_FAILED ? page : NULL;
 }
@@ -92,21 +92,21 @@ static struct page *map_page(int file, uint64_t offset)
 struct shared_event *shared_create(void)
 {
 	struct shared_event *event = mem_zalloc(1, sizeof(*event));
-	if (!event || !open_file()) {
+	if (!event || !share_open_file()) {
 		mem_free(event);
 		return NULL;
 	}
 	event->refs = 1;
 	event->offset = state.end;
-	if (share_draw(&event->token) && share_grow(state.file, state.end + page_size())
+	if (share_draw(&event->token) && share_grow(state.file, state.end + share_page_size())
 	    && share_sign(state.file, event->offset, &event->token)
-	    && (event->page = map_page(state.file, event->offset))) {
-		state.end += page_size();
+	    && (event->page = share_map_page(state.file, event->offset))) {
+		state.end += share_page_size();
 		state.own++;
 		state.count++;
 		return event;
 	}
-	close_file();
+	share_close_file();
 	mem_free(event);
 	return NULL;
 }
@@ -115,17 +115,17 @@ enum share_result shared_open(struct shared_event **out, const struct share_hand
 {
 	struct shared_event *event;
 	int file;
-	if (handle->kind != KIND || handle->offset % page_size() != 0
-	    || handle->offset > INT64_MAX - page_size()) {
+	if (handle->kind != KIND || handle->offset % share_page_size() != 0
+	    || handle->offset > INT64_MAX - share_page_size()) {
 		return SHARE_GONE;
 	}
 	enum share_result result = share_open(handle, handle->offset,
-		handle->offset + page_size(), &file);
+		handle->offset + share_page_size(), &file);
 	if (result != SHARE_OPENED) {
 		return result;
 	}
 	event = mem_zalloc(1, sizeof(*event));
-	struct page *page = event ? map_page(file, handle->offset) : NULL;
+	struct page *page = event ? share_map_page(file, handle->offset) : NULL;
 	close(file);
 	if (!page) {
 		mem_free(event);
@@ -152,11 +152,11 @@ void shared_release(struct shared_event *event)
 	if (!event->is_foreign) {
 		// Nobody is to wait for it any more.
 		event->page->token = (struct share_token){{0}};
-		madvise(event->page, page_size(), MADV_REMOVE);
+		madvise(event->page, share_page_size(), MADV_REMOVE);
 		state.own--;
-		close_file();
+		share_close_file();
 	}
-	munmap(event->page, page_size());
+	munmap(event->page, share_page_size());
 	mem_free(event);
 }
 
@@ -169,7 +169,7 @@ bool shared_describe(const struct shared_event *event, struct share_handle *out)
 
 /* --- Records --- */
 
-static struct slot *slot_of(const struct shared_event *event, uint64_t ticket)
+static struct slot *share_slot_of(const struct shared_event *event, uint64_t ticket)
 {
 	return &event->page->slots[ticket % SLOTS];
 }
@@ -177,13 +177,13 @@ static struct slot *slot_of(const struct shared_event *event, uint64_t ticket)
 uint64_t shared_issue(struct shared_event *event)
 {
 	uint64_t ticket = atomic_fetch_add(&event->page->last, 1) + 1;
-	atomic_store(&slot_of(event, ticket)->owner, ticket << 32 | (uint32_t)getpid());
+	atomic_store(&share_slot_of(event, ticket)->owner, ticket << 32 | (uint32_t)getpid());
 	return ticket;
 }
 
 void shared_finish(struct shared_event *event, uint64_t ticket)
 {
-	struct slot *slot = slot_of(event, ticket);
+	struct slot *slot = share_slot_of(event, ticket);
 	unsigned long long done = atomic_load(&slot->done);
 	while (done < ticket && !atomic_compare_exchange_weak(&slot->done, &done, ticket)) {
 	}
@@ -195,7 +195,7 @@ uint64_t shared_last(const struct shared_event *event)
 }
 
 /* Also of one that has ended and that its parent has not waited for. */
-static bool has_ended(pid_t process)
+static bool share_has_ended(pid_t process)
 {
 	int fd = (int)syscall(SYS_pidfd_open, process, 0);
 	if (fd < 0) {
@@ -209,14 +209,14 @@ static bool has_ended(pid_t process)
 
 bool shared_is_done(struct shared_event *event, uint64_t ticket)
 {
-	const struct slot *slot = slot_of(event, ticket);
+	const struct slot *slot = share_slot_of(event, ticket);
 	if (ticket == 0 || atomic_load(&slot->done) >= ticket
 	    || !share_same(&event->page->token, &event->token)) {
 		return true;
 	}
 	uint64_t owner = atomic_load(&slot->owner);
 	if (owner >> 32 == (uint32_t)ticket && (pid_t)(uint32_t)owner != getpid()
-	    && has_ended((pid_t)(uint32_t)owner)) {
+	    && share_has_ended((pid_t)(uint32_t)owner)) {
 		// It may have finished the record and then ended.
 		shared_finish(event, ticket);
 		return true;

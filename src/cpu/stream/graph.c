@@ -56,7 +56,7 @@ void node_data_release(struct node_data *data)
 
 /* --- Edges --- */
 
-static bool make_room(struct edges *edges)
+static bool graph_make_room(struct edges *edges)
 {
 	if (edges->count < edges->room) {
 		return true;
@@ -74,7 +74,7 @@ static bool make_room(struct edges *edges)
 
 bool graph_connect(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data)
 {
-	if (!make_room(&from->to) || !make_room(&to->from)) {
+	if (!graph_make_room(&from->to) || !graph_make_room(&to->from)) {
 		return false;
 	}
 	from->to.list[from->to.count++] = (struct edge){to, *data};
@@ -83,7 +83,7 @@ bool graph_connect(struct graph_node *from, struct graph_node *to, const CUgraph
 	return true;
 }
 
-static struct edge *find_edge(const struct edges *edges, const struct graph_node *node)
+static struct edge *graph_find_edge(const struct edges *edges, const struct graph_node *node)
 {
 	for (size_t i = 0; i < edges->count; i++) {
 		if (edges->list[i].node == node) {
@@ -95,13 +95,13 @@ static struct edge *find_edge(const struct edges *edges, const struct graph_node
 
 struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to)
 {
-	return to->from.count < from->to.count ? find_edge(&to->from, from)
-		: find_edge(&from->to, to) ? find_edge(&to->from, from) : NULL;
+	return to->from.count < from->to.count ? graph_find_edge(&to->from, from)
+		: graph_find_edge(&from->to, to) ? graph_find_edge(&to->from, from) : NULL;
 }
 
-static void remove_edge(struct edges *edges, const struct graph_node *node)
+static void graph_remove_edge(struct edges *edges, const struct graph_node *node)
 {
-	struct edge *edge = find_edge(edges, node);
+	struct edge *edge = graph_find_edge(edges, node);
 	size_t behind = (size_t)(edges->list + edges->count - edge) - 1;
 	memmove(edge, edge + 1, behind * sizeof(*edge));
 	edges->count--;
@@ -109,14 +109,14 @@ static void remove_edge(struct edges *edges, const struct graph_node *node)
 
 void graph_disconnect(struct graph_node *from, struct graph_node *to)
 {
-	remove_edge(&from->to, to);
-	remove_edge(&to->from, from);
+	graph_remove_edge(&from->to, to);
+	graph_remove_edge(&to->from, from);
 	from->graph->edge_count--;
 }
 
 /* --- Nodes --- */
 
-static bool handles_memory(CUgraphNodeType type)
+static bool graph_handles_memory(CUgraphNodeType type)
 {
 	return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
 }
@@ -136,7 +136,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	*graph->last = node;
 	graph->last = &node->next;
 	graph->node_count++;
-	graph->has_memory |= handles_memory(data->params.type);
+	graph->has_memory |= graph_handles_memory(data->params.type);
 	if (child) {
 		child->parent = node;
 		graph->has_memory |= child->has_memory;
@@ -145,7 +145,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 }
 
 /* Nobody finds it any more, and its memory is in no graph of the program. */
-static void hide_node(struct graph_node *node)
+static void graph_hide_node(struct graph_node *node)
 {
 	struct graph_memory *memory = node->data->memory;
 	handle_release(node->handle);
@@ -156,7 +156,7 @@ static void hide_node(struct graph_node *node)
 }
 
 /* Without the lock, too, if its graph is hidden or never was the program's. */
-static void free_node(struct graph_node *node)
+static void graph_free_node(struct graph_node *node)
 {
 	handle_release(node->handle);
 	node_data_release(node->data);
@@ -182,8 +182,8 @@ struct graph *graph_remove(struct graph_node *node)
 		graph->last = node->link;
 	}
 	graph->node_count--;
-	hide_node(node);
-	free_node(node);
+	graph_hide_node(node);
+	graph_free_node(node);
 	if (child) {
 		graph_hide(child);
 	}
@@ -209,7 +209,7 @@ void graph_hide(struct graph *graph)
 	handle_release(graph->handle);
 	graph->handle = NULL;
 	for (struct graph_node *node = graph->first; node; node = node->next) {
-		hide_node(node);
+		graph_hide_node(node);
 		if (node->child) {
 			graph_hide(node->child);
 		}
@@ -225,7 +225,7 @@ void graph_release(struct graph *graph)
 		struct graph_node *node = graph->first;
 		graph->first = node->next;
 		graph_release(node->child);
-		free_node(node);
+		graph_free_node(node);
 	}
 	while (graph->uses) {
 		struct object_use *use = graph->uses;
@@ -237,7 +237,7 @@ void graph_release(struct graph *graph)
 	mem_free(graph);
 }
 
-static bool clone_uses(const struct graph *graph, struct graph *clone)
+static bool graph_clone_uses(const struct graph *graph, struct graph *clone)
 {
 	for (const struct object_use *use = graph->uses; use; use = use->next) {
 		struct object_use *copy = mem_alloc(sizeof(*copy));
@@ -251,7 +251,7 @@ static bool clone_uses(const struct graph *graph, struct graph *clone)
 	return true;
 }
 
-static bool clone_nodes(const struct graph *graph, struct graph *clone)
+static bool graph_clone_nodes(const struct graph *graph, struct graph *clone)
 {
 	const bool with_handles = clone->handle;
 	for (struct graph_node *node = graph->first; node; node = node->next) {
@@ -275,7 +275,7 @@ static bool clone_nodes(const struct graph *graph, struct graph *clone)
 	return true;
 }
 
-static bool clone_edges(const struct graph *graph)
+static bool graph_clone_edges(const struct graph *graph)
 {
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
@@ -295,7 +295,8 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 		return NULL;
 	}
 	clone->origin = graph->handle;
-	if (!clone_nodes(graph, clone) || !clone_edges(graph) || !clone_uses(graph, clone)) {
+	if (!graph_clone_nodes(graph, clone) || !graph_clone_edges(graph)
+	    || !graph_clone_uses(graph, clone)) {
 		graph_release(clone);
 		return NULL;
 	}
@@ -345,7 +346,7 @@ struct ready {
 	struct graph_node **last[2];
 };
 
-static void push(struct ready *ready, struct graph_node *node)
+static void graph_push(struct ready *ready, struct graph_node *node)
 {
 	const bool may_wait = node->data->params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
 		|| (node->data->work.kind == WORK_VALUES && !operation_is_quick(&node->data->work));
@@ -354,7 +355,7 @@ static void push(struct ready *ready, struct graph_node *node)
 	ready->last[may_wait] = &node->ready;
 }
 
-static struct graph_node *pop(struct ready *ready)
+static struct graph_node *graph_pop(struct ready *ready)
 {
 	int which = ready->first[0] ? 0 : 1;
 	struct graph_node *node = ready->first[which];
@@ -374,14 +375,14 @@ struct graph_node *graph_sort(struct graph *graph, struct graph_node **order)
 	for (node = graph->first; node; node = node->next) {
 		node->missing = node->from.count;
 		if (node->missing == 0) {
-			push(&ready, node);
+			graph_push(&ready, node);
 		}
 	}
-	while ((node = pop(&ready))) {
+	while ((node = graph_pop(&ready))) {
 		*order++ = node;
 		for (size_t i = 0; i < node->to.count; i++) {
 			if (--node->to.list[i].node->missing == 0) {
-				push(&ready, node->to.list[i].node);
+				graph_push(&ready, node->to.list[i].node);
 			}
 		}
 	}

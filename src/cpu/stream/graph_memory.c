@@ -20,7 +20,7 @@ static struct {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is held. */
-static struct graph_memory *find(uint64_t address)
+static struct graph_memory *graph_memory_of(uint64_t address)
 {
 	struct graph_memory *memory = address != 0 ? all.first : NULL;
 	while (memory && memory->address != address) {
@@ -29,10 +29,10 @@ static struct graph_memory *find(uint64_t address)
 	return memory;
 }
 
-static struct graph_memory *lock_and_find(uint64_t address)
+static struct graph_memory *graph_memory_lock_and_find(uint64_t address)
 {
 	pthread_mutex_lock(&all.lock);
-	return atomic_load(&all.count) > 0 ? find(address) : NULL;
+	return atomic_load(&all.count) > 0 ? graph_memory_of(address) : NULL;
 }
 
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
@@ -63,7 +63,7 @@ CUresult graph_memory_create(const char *call, struct context *context, size_t s
 }
 
 /* The lock is held. */
-static void release(struct graph_memory *memory)
+static void graph_memory_free_one(struct graph_memory *memory)
 {
 	if (--memory->refs > 0) {
 		return;
@@ -83,7 +83,7 @@ static void release(struct graph_memory *memory)
 
 struct graph_memory *graph_memory_find(uint64_t address)
 {
-	struct graph_memory *memory = lock_and_find(address);
+	struct graph_memory *memory = graph_memory_lock_and_find(address);
 	if (memory) {
 		memory->refs++;
 	}
@@ -104,13 +104,13 @@ void graph_memory_release(struct graph_memory *memory)
 {
 	if (memory) {
 		pthread_mutex_lock(&all.lock);
-		release(memory);
+		graph_memory_free_one(memory);
 		pthread_mutex_unlock(&all.lock);
 	}
 }
 
 /* The lock is held. */
-static CUresult take_step(const char *call, struct graph_memory_step *step)
+static CUresult graph_memory_take_step(const char *call, struct graph_memory_step *step)
 {
 	struct graph_memory *memory = step->memory;
 	if (memory->address == 0) {
@@ -131,7 +131,7 @@ static CUresult take_step(const char *call, struct graph_memory_step *step)
 	return CUDA_SUCCESS;
 }
 
-static void take_back(const struct graph_memory_step *step)
+static void graph_memory_take_back(const struct graph_memory_step *step)
 {
 	step->memory->refs -= !step->was_live;
 	step->memory->is_live = step->was_live;
@@ -145,11 +145,11 @@ CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, 
 		return CUDA_SUCCESS;
 	}
 	pthread_mutex_lock(&all.lock);
-	while (taken < count && (result = take_step(call, &steps[taken])) == CUDA_SUCCESS) {
+	while (taken < count && (result = graph_memory_take_step(call, &steps[taken])) == CUDA_SUCCESS) {
 		taken++;
 	}
 	while (result != CUDA_SUCCESS && taken > 0) {
-		take_back(&steps[--taken]);
+		graph_memory_take_back(&steps[--taken]);
 	}
 	pthread_mutex_unlock(&all.lock);
 	return result;
@@ -157,9 +157,9 @@ CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, 
 
 bool graph_memory_drop(uint64_t address)
 {
-	struct graph_memory *memory = lock_and_find(address);
+	struct graph_memory *memory = graph_memory_lock_and_find(address);
 	if (memory) {
-		release(memory);
+		graph_memory_free_one(memory);
 	}
 	pthread_mutex_unlock(&all.lock);
 	return memory;
@@ -175,7 +175,7 @@ void graph_memory_forget(const struct context *context)
 			memory->address = 0;
 			if (memory->is_live) {
 				memory->is_live = false;
-				release(memory);
+				graph_memory_free_one(memory);
 			}
 		}
 		memory = next;
@@ -185,7 +185,7 @@ void graph_memory_forget(const struct context *context)
 
 enum graph_leave graph_memory_leave(uint64_t address)
 {
-	struct graph_memory *memory = lock_and_find(address);
+	struct graph_memory *memory = graph_memory_lock_and_find(address);
 	enum graph_leave found = !memory ? LEAVE_FOREIGN
 		: memory->is_live ? LEAVE_LIVE : LEAVE_DEAD;
 	if (memory) {
@@ -197,7 +197,7 @@ enum graph_leave graph_memory_leave(uint64_t address)
 
 void graph_memory_return(uint64_t address)
 {
-	struct graph_memory *memory = lock_and_find(address);
+	struct graph_memory *memory = graph_memory_lock_and_find(address);
 	if (memory) {
 		memory->is_live = true;
 	}

@@ -19,7 +19,7 @@ struct making {
 };
 
 /* NULL stands for the current context. */
-static CUresult find_context(const char *call, CUcontext handle, struct context **out)
+static CUresult node_find_context(const char *call, CUcontext handle, struct context **out)
 {
 	if (!handle) {
 		return api_enter(call, out);
@@ -30,7 +30,7 @@ static CUresult find_context(const char *call, CUcontext handle, struct context 
 }
 
 /* Data without a payload, of the kind and with the parameters that were given. */
-static CUresult plain_data(const struct making *m, struct context *context,
+static CUresult node_plain_data(const struct making *m, struct context *context,
 	const struct work *work, struct node_data **out)
 {
 	struct node_data *data = node_data_create(0);
@@ -51,7 +51,7 @@ bool node_has_function(const struct node_data *data)
 	return handle_get(data->params.kernel.func, API_FUNCTION) == data->work.kernel.function;
 }
 
-static void list_parameters(struct node_data *data, const struct ptx_func *func, void **list)
+static void node_list_parameters(struct node_data *data, const struct ptx_func *func, void **list)
 {
 	for (size_t i = 0; i < func->param_count; i++) {
 		list[i] = (uint8_t *)data->work.kernel.params + func->params[i]->offset;
@@ -59,7 +59,7 @@ static void list_parameters(struct node_data *data, const struct ptx_func *func,
 	data->params.kernel.kernelParams = list;
 }
 
-static void list_extra(struct node_data *data, void **list)
+static void node_list_extra(struct node_data *data, void **list)
 {
 	size_t *size = (size_t *)(void *)(list + 5);
 	*size = data->work.kernel.param_size;
@@ -72,7 +72,7 @@ static void list_extra(struct node_data *data, void **list)
 }
 
 /* A payload has the attributes, the bytes of the parameters, and a list that leads to these. */
-static struct node_data *kernel_data(const struct work *work, bool by_extra,
+static struct node_data *node_kernel_data(const struct work *work, bool by_extra,
 	const CUlaunchAttributeValue *attributes)
 {
 	const struct kernel_work *kernel = &work->kernel;
@@ -106,14 +106,14 @@ static struct node_data *kernel_data(const struct work *work, bool by_extra,
 	};
 	void **list = (void **)(void *)(data->payload + head + bytes);
 	if (by_extra) {
-		list_extra(data, list);
+		node_list_extra(data, list);
 	} else {
-		list_parameters(data, func, list);
+		node_list_parameters(data, func, list);
 	}
 	return data;
 }
 
-static CUresult make_kernel(const struct making *m, struct node_data **out)
+static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 {
 	const CUDA_KERNEL_NODE_PARAMS *p = &m->params->kernel;
 	const CUlaunchAttributeValue *attributes = m->old ? m->old->attributes : NULL;
@@ -127,7 +127,7 @@ static CUresult make_kernel(const struct making *m, struct node_data **out)
 	const struct function *function = handle_get(handle, API_FUNCTION);
 	struct context *context = function ? function->module->object.context : NULL;
 	CUresult result = context ? CUDA_SUCCESS
-		: find_context(m->call, p->func ? NULL : p->ctx, &context);
+		: node_find_context(m->call, p->func ? NULL : p->ctx, &context);
 	struct parameters parameters;
 	if (result == CUDA_SUCCESS && p->extra && work.kernel.is_cooperative) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -140,7 +140,7 @@ static CUresult make_kernel(const struct making *m, struct node_data **out)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	*out = kernel_data(&work, p->extra, attributes);
+	*out = node_kernel_data(&work, p->extra, attributes);
 	return *out ? CUDA_SUCCESS : api_no_memory(m->call);
 }
 
@@ -158,7 +158,7 @@ CUresult node_make_attribute(const char *call, const struct node_data *old,
 	if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
 		work.kernel.is_cooperative = attribute->value.cooperative != 0;
 	}
-	*out = kernel_data(&work, old->params.kernel.extra, old->attributes);
+	*out = node_kernel_data(&work, old->params.kernel.extra, old->attributes);
 	if (!*out) {
 		return api_no_memory(call);
 	}
@@ -168,12 +168,12 @@ CUresult node_make_attribute(const char *call, const struct node_data *old,
 
 /* --- Copies and fills --- */
 
-static CUresult make_copy(const struct making *m, struct node_data **out)
+static CUresult node_make_copy(const struct making *m, struct node_data **out)
 {
 	CUDA_MEMCPY_NODE_PARAMS *p = &m->params->memcpy;
 	struct context *context;
 	struct work work;
-	CUresult result = find_context(m->call, p->copyCtx, &context);
+	CUresult result = node_find_context(m->call, p->copyCtx, &context);
 	if (result == CUDA_SUCCESS && (p->flags != 0 || p->reserved != 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags of a copy", m->call);
 	}
@@ -181,45 +181,45 @@ static CUresult make_copy(const struct making *m, struct node_data **out)
 		p->copyCtx = context->handle;
 		result = work_describe_copy(m->call, context, &p->copyParams, &work);
 	}
-	return result == CUDA_SUCCESS ? plain_data(m, context, &work, out) : result;
+	return result == CUDA_SUCCESS ? node_plain_data(m, context, &work, out) : result;
 }
 
-static CUresult make_fill(const struct making *m, struct node_data **out)
+static CUresult node_make_fill(const struct making *m, struct node_data **out)
 {
 	CUDA_MEMSET_NODE_PARAMS_v2 *p = &m->params->memset;
 	const struct fill fill = {p->dst, p->height > 1 ? p->pitch : 0, p->value, p->elementSize,
 		p->width, p->height};
 	struct context *context;
 	struct work work;
-	CUresult result = find_context(m->call, p->ctx, &context);
+	CUresult result = node_find_context(m->call, p->ctx, &context);
 	if (result == CUDA_SUCCESS) {
 		p->ctx = context->handle;
 		result = work_describe_fill(m->call, context, &fill, &work);
 	}
-	return result == CUDA_SUCCESS ? plain_data(m, context, &work, out) : result;
+	return result == CUDA_SUCCESS ? node_plain_data(m, context, &work, out) : result;
 }
 
 /* --- Host functions, events, values --- */
 
-static CUresult make_host(const struct making *m, struct node_data **out)
+static CUresult node_make_host(const struct making *m, struct node_data **out)
 {
 	const CUDA_HOST_NODE_PARAMS *p = &m->params->host;
 	const struct work work = {.kind = WORK_HOST, .host = {p->fn, p->userData}};
-	return p->fn ? plain_data(m, NULL, &work, out) : api_null(m->call, "the function");
+	return p->fn ? node_plain_data(m, NULL, &work, out) : api_null(m->call, "the function");
 }
 
-static CUresult make_event(const struct making *m, struct node_data **out)
+static CUresult node_make_event(const struct making *m, struct node_data **out)
 {
 	// Records and waits have the event at the same place.
 	const struct work work = {
 		.kind = m->params->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? WORK_WAIT : WORK_RECORD,
 		.event = m->params->eventWait.event
 	};
-	return handle_get(work.event, API_EVENT) ? plain_data(m, NULL, &work, out)
+	return handle_get(work.event, API_EVENT) ? node_plain_data(m, NULL, &work, out)
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live event", m->call);
 }
 
-static CUresult values_data(const char *call, struct context *context, const struct work *work,
+static CUresult node_values_data(const char *call, struct context *context, const struct work *work,
 	struct node_data **out)
 {
 	size_t size = work->values.count * sizeof(*work->values.list);
@@ -238,12 +238,12 @@ static CUresult values_data(const char *call, struct context *context, const str
 	return CUDA_SUCCESS;
 }
 
-static CUresult make_values(const struct making *m, struct node_data **out)
+static CUresult node_make_values(const struct making *m, struct node_data **out)
 {
 	const CUDA_BATCH_MEM_OP_NODE_PARAMS *p = &m->params->memOp;
 	struct context *context;
 	struct work work;
-	CUresult result = find_context(m->call, p->ctx, &context);
+	CUresult result = node_find_context(m->call, p->ctx, &context);
 	if (result == CUDA_SUCCESS) {
 		result = work_describe_values(m->call, context, VALUES_2, p->count, p->paramArray,
 			p->flags, &work);
@@ -251,17 +251,17 @@ static CUresult make_values(const struct making *m, struct node_data **out)
 	if (result == CUDA_SUCCESS && p->count == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no operations", m->call);
 	}
-	return result == CUDA_SUCCESS ? values_data(m->call, context, &work, out) : result;
+	return result == CUDA_SUCCESS ? node_values_data(m->call, context, &work, out) : result;
 }
 
 /* --- Memory --- */
 
-static bool is_this_device(const CUmemLocation *location)
+static bool node_is_this_device(const CUmemLocation *location)
 {
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
 }
 
-static CUresult make_alloc(const struct making *m, struct node_data **out)
+static CUresult node_make_alloc(const struct making *m, struct node_data **out)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS *p = &m->params->alloc;
 	const size_t size = p->accessDescCount * sizeof(*p->accessDescs);
@@ -274,7 +274,7 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 	}
 	bool ok = p->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE
 		&& (p->accessDescCount == 0 || (p->accessDescCount == 1 && p->accessDescs
-			&& is_this_device(&p->accessDescs->location)));
+			&& node_is_this_device(&p->accessDescs->location)));
 	if (result == CUDA_SUCCESS && !ok) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: graphs allocate memory for device 0 and this process", m->call);
@@ -304,7 +304,7 @@ static CUresult make_alloc(const struct making *m, struct node_data **out)
 	return CUDA_SUCCESS;
 }
 
-static CUresult make_free(const struct making *m, struct node_data **out)
+static CUresult node_make_free(const struct making *m, struct node_data **out)
 {
 	const struct work work = {.kind = WORK_EMPTY};
 	struct graph_memory *memory = graph_memory_find(m->params->free.dptr);
@@ -313,7 +313,7 @@ static CUresult make_free(const struct making *m, struct node_data **out)
 			"%s: 0x%llx does not come from an allocation node", m->call,
 			m->params->free.dptr);
 	}
-	CUresult result = plain_data(m, NULL, &work, out);
+	CUresult result = node_plain_data(m, NULL, &work, out);
 	if (result == CUDA_SUCCESS) {
 		(*out)->context = memory->context;
 		(*out)->memory = memory;
@@ -325,24 +325,24 @@ static CUresult make_free(const struct making *m, struct node_data **out)
 
 /* --- All of them --- */
 
-static CUresult make_nothing(const struct making *m, struct node_data **out)
+static CUresult node_make_nothing(const struct making *m, struct node_data **out)
 {
 	const struct work work = {.kind = WORK_EMPTY};
-	return plain_data(m, NULL, &work, out);
+	return node_plain_data(m, NULL, &work, out);
 }
 
 static CUresult (*const makers[])(const struct making *m, struct node_data **out) = {
-	[CU_GRAPH_NODE_TYPE_KERNEL] = make_kernel,
-	[CU_GRAPH_NODE_TYPE_MEMCPY] = make_copy,
-	[CU_GRAPH_NODE_TYPE_MEMSET] = make_fill,
-	[CU_GRAPH_NODE_TYPE_HOST] = make_host,
-	[CU_GRAPH_NODE_TYPE_GRAPH] = make_nothing,
-	[CU_GRAPH_NODE_TYPE_EMPTY] = make_nothing,
-	[CU_GRAPH_NODE_TYPE_WAIT_EVENT] = make_event,
-	[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = make_event,
-	[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = make_alloc,
-	[CU_GRAPH_NODE_TYPE_MEM_FREE] = make_free,
-	[CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = make_values,
+	[CU_GRAPH_NODE_TYPE_KERNEL] = node_make_kernel,
+	[CU_GRAPH_NODE_TYPE_MEMCPY] = node_make_copy,
+	[CU_GRAPH_NODE_TYPE_MEMSET] = node_make_fill,
+	[CU_GRAPH_NODE_TYPE_HOST] = node_make_host,
+	[CU_GRAPH_NODE_TYPE_GRAPH] = node_make_nothing,
+	[CU_GRAPH_NODE_TYPE_EMPTY] = node_make_nothing,
+	[CU_GRAPH_NODE_TYPE_WAIT_EVENT] = node_make_event,
+	[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = node_make_event,
+	[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = node_make_alloc,
+	[CU_GRAPH_NODE_TYPE_MEM_FREE] = node_make_free,
+	[CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = node_make_values,
 	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = NULL
 };
 
@@ -361,21 +361,21 @@ CUresult node_make(const char *call, CUgraphNodeParams *params, const struct nod
 
 /* --- From work --- */
 
-static CUmemorytype memory_type(enum side side)
+static CUmemorytype node_memory_type(enum side side)
 {
 	return side == SIDE_HOST ? CU_MEMORYTYPE_HOST
 		: side == SIDE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
 }
 
 /* The description of a box; what was an array is the memory of the array. */
-static void describe_box(const struct box *box, CUDA_MEMCPY3D *out)
+static void node_describe_box(const struct box *box, CUDA_MEMCPY3D *out)
 {
 	*out = (CUDA_MEMCPY3D){
-		.srcMemoryType = memory_type(box->from.side),
+		.srcMemoryType = node_memory_type(box->from.side),
 		.srcHost = (const void *)(uintptr_t)box->from.address,
 		.srcDevice = box->from.address, .srcPitch = box->from.pitch,
 		.srcHeight = box->from.pitch > 0 ? box->from.slice / box->from.pitch : 0,
-		.dstMemoryType = memory_type(box->to.side),
+		.dstMemoryType = node_memory_type(box->to.side),
 		.dstHost = (void *)(uintptr_t)box->to.address,
 		.dstDevice = box->to.address, .dstPitch = box->to.pitch,
 		.dstHeight = box->to.pitch > 0 ? box->to.slice / box->to.pitch : 0,
@@ -390,12 +390,12 @@ CUresult node_make_work(const char *call, struct context *context, const struct 
 	const struct making making = {call, &params, NULL};
 	switch (work->kind) {
 	case WORK_KERNEL:
-		*out = kernel_data(work, false, NULL);
+		*out = node_kernel_data(work, false, NULL);
 		return *out ? CUDA_SUCCESS : api_no_memory(call);
 	case WORK_COPY:
 		params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
 		params.memcpy.copyCtx = context->handle;
-		describe_box(&work->copy, &params.memcpy.copyParams);
+		node_describe_box(&work->copy, &params.memcpy.copyParams);
 		break;
 	case WORK_FILL:
 		params.type = CU_GRAPH_NODE_TYPE_MEMSET;
@@ -408,14 +408,14 @@ CUresult node_make_work(const char *call, struct context *context, const struct 
 		params.host = (CUDA_HOST_NODE_PARAMS){work->host.function, work->host.data};
 		break;
 	case WORK_VALUES:
-		return values_data(call, context, work, out);
+		return node_values_data(call, context, work, out);
 	case WORK_EMPTY:
 		break;
 	default:
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: not while the stream is captured", call);
 	}
-	return plain_data(&making, work->kind != WORK_HOST ? context : NULL, work, out);
+	return node_plain_data(&making, work->kind != WORK_HOST ? context : NULL, work, out);
 }
 
 /* --- Changes --- */
@@ -427,7 +427,7 @@ bool node_is_plain(const struct node_data *data)
 		&& (data->work.kind != WORK_FILL || data->work.fill.height == 1);
 }
 
-static bool same_operations(const struct work *a, const struct work *b)
+static bool node_same_operations(const struct work *a, const struct work *b)
 {
 	bool same = a->values.count == b->values.count;
 	for (size_t i = 0; same && i < a->values.count; i++) {
@@ -467,7 +467,7 @@ CUgraphExecUpdateResult node_compare(const struct node_data *old, const struct n
 				    && old->work.fill.pitch == data->work.fill.pitch));
 		break;
 	case WORK_VALUES:
-		same = same_operations(&old->work, &data->work);
+		same = node_same_operations(&old->work, &data->work);
 		break;
 	default:
 		break;
@@ -492,7 +492,7 @@ CUresult graph_find(const char *call, CUgraph handle, struct graph **out)
 		"%s: not the handle of a live graph", call);
 }
 
-static bool is_valid_edge(const struct graph_node *from, const struct graph_node *to,
+static bool node_is_valid_edge(const struct graph_node *from, const struct graph_node *to,
 	const CUgraphEdgeData *data)
 {
 	static const unsigned char zeros[sizeof(data->reserved)];
@@ -512,7 +512,7 @@ CUresult node_depend(const char *call, struct graph_node *from, struct graph_nod
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: an edge from a node to itself or to another graph", call);
 	}
-	if (!is_valid_edge(from, to, data)) {
+	if (!node_is_valid_edge(from, to, data)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown data of an edge", call);
 	}
 	if (graph_edge(from, to)) {
@@ -521,8 +521,8 @@ CUresult node_depend(const char *call, struct graph_node *from, struct graph_nod
 	return graph_connect(from, to, data) ? CUDA_SUCCESS : api_no_memory(call);
 }
 
-static CUresult depend_on_all(const char *call, struct graph_node *node, const CUgraphNode *from,
-	const CUgraphEdgeData *edges, size_t count)
+static CUresult node_depend_on_all(const char *call, struct graph_node *node,
+	const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count)
 {
 	static const CUgraphEdgeData plain;
 	for (size_t i = 0; i < count; i++) {
@@ -539,7 +539,7 @@ static CUresult depend_on_all(const char *call, struct graph_node *node, const C
 }
 
 /* Memory may be freed once: in the graph that allocates it, or in others. */
-static CUresult check_free(const char *call, const struct graph *graph, struct node_data *data)
+static CUresult node_check_free(const char *call, const struct graph *graph, struct node_data *data)
 {
 	struct graph_memory *memory = data->memory;
 	bool is_inside = memory->owner == graph;
@@ -558,7 +558,8 @@ static CUresult check_free(const char *call, const struct graph *graph, struct n
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_memory(const char *call, const struct graph *graph, struct node_data *data)
+static CUresult node_check_memory(const char *call, const struct graph *graph,
+	struct node_data *data)
 {
 	if (!data->memory) {
 		return CUDA_SUCCESS;
@@ -567,11 +568,11 @@ static CUresult check_memory(const char *call, const struct graph *graph, struct
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: a child graph cannot get nodes that allocate or free", call);
 	}
-	return data->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE ? check_free(call, graph, data)
+	return data->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE ? node_check_free(call, graph, data)
 		: CUDA_SUCCESS;
 }
 
-static void keep_account(struct graph *graph, const struct node_data *data)
+static void node_keep_account(struct graph *graph, const struct node_data *data)
 {
 	if (data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
 		data->memory->owner = graph;
@@ -586,7 +587,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	struct graph_node **out)
 {
 	const bool had_memory = graph->has_memory;
-	CUresult result = check_memory(call, graph, data);
+	CUresult result = node_check_memory(call, graph, data);
 	if (result == CUDA_SUCCESS && !(*out = graph_add(graph, data, child))) {
 		result = api_no_memory(call);
 	}
@@ -594,9 +595,9 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 		node_data_release(data);
 		return result;
 	}
-	result = depend_on_all(call, *out, from, edges, count);
+	result = node_depend_on_all(call, *out, from, edges, count);
 	if (result == CUDA_SUCCESS) {
-		keep_account(graph, data);
+		node_keep_account(graph, data);
 		if (graph->has_memory) {
 			graph_mark_memory(graph);
 		}

@@ -38,7 +38,7 @@ static void plan_release(struct graph_plan *plan)
 	}
 }
 
-static bool has_event(const struct node_data *data)
+static bool graph_run_has_event(const struct node_data *data)
 {
 	return data->work.kind == WORK_RECORD || data->work.kind == WORK_WAIT;
 }
@@ -47,7 +47,7 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 {
 	enum work_kind kind = data->work.kind;
 	plan->items[plan->count++] = node_data_retain(data);
-	plan->event_count += has_event(data);
+	plan->event_count += graph_run_has_event(data);
 	plan->memory_count += data->memory ? 1 : 0;
 	plan->has_waits |= kind == WORK_WAIT
 		|| (kind != WORK_KERNEL && !operation_is_quick(&data->work));
@@ -95,19 +95,19 @@ static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node
 
 /* --- Executable graphs --- */
 
-static int by_origin(const void *a, const void *b)
+static int graph_run_by_origin(const void *a, const void *b)
 {
 	uintptr_t x = (uintptr_t)(*(struct graph_node *const *)a)->origin;
 	uintptr_t y = (uintptr_t)(*(struct graph_node *const *)b)->origin;
 	return (x > y) - (x < y);
 }
 
-static void collect(struct graph_exec *exec, struct graph *graph)
+static void graph_run_collect(struct graph_exec *exec, struct graph *graph)
 {
 	for (struct graph_node *node = graph->first; node; node = node->next) {
 		exec->nodes[exec->node_count++] = node;
 		if (node->child) {
-			collect(exec, node->child);
+			graph_run_collect(exec, node->child);
 		}
 	}
 }
@@ -125,8 +125,8 @@ struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
 	exec->graph = graph;
 	exec->nodes = mem_zalloc(graph_total(graph) + 1, sizeof(struct graph_node *));
 	if (exec->nodes) {
-		collect(exec, graph);
-		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), by_origin);
+		graph_run_collect(exec, graph);
+		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), graph_run_by_origin);
 		exec->plan = plan_create(exec, &in_cycle);
 		*bad = in_cycle ? in_cycle->origin : NULL;
 	}
@@ -174,7 +174,7 @@ struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode or
 	const struct graph_node key = {.origin = origin};
 	const struct graph_node *at = &key;
 	struct graph_node **found = bsearch(&at, exec->nodes, exec->node_count, sizeof(*found),
-		by_origin);
+		graph_run_by_origin);
 	return found ? *found : NULL;
 }
 
@@ -196,7 +196,7 @@ const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
 /* --- Launches --- */
 
 /* What is both allocated and freed by one launch needs no account. */
-static bool list_steps(struct graph_run *run, const struct graph_exec *exec,
+static bool graph_run_list_steps(struct graph_run *run, const struct graph_exec *exec,
 	const struct graph_plan *plan)
 {
 	if (plan->memory_count == 0) {
@@ -225,10 +225,10 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 	if (!run) {
 		return NULL;
 	}
-	bool ok = (run->done = mark_create()) && list_steps(run, exec, plan);
+	bool ok = (run->done = mark_create()) && graph_run_list_steps(run, exec, plan);
 	size_t next = 0;
 	for (size_t i = 0; i < plan->count; i++) {
-		if (has_event(plan->items[i])) {
+		if (graph_run_has_event(plan->items[i])) {
 			struct mark *mark = mark_create();
 			ok = ok && mark;
 			run->marks[next++] = mark;
@@ -291,7 +291,7 @@ bool graph_run_is_quick(const struct graph_run *run)
 }
 
 /* The lock is held. */
-static void bind_event(const struct work *work, struct mark **mark)
+static void graph_run_bind_event(const struct work *work, struct mark **mark)
 {
 	struct event *event = handle_get(work->event, API_EVENT);
 	if (work->kind == WORK_RECORD && event) {
@@ -315,8 +315,8 @@ CUresult graph_run_bind(const char *call, struct graph_run *run)
 	run->done->refs++;
 	size_t next = 0;
 	for (size_t i = 0; next < run->plan->event_count; i++) {
-		if (has_event(run->plan->items[i])) {
-			bind_event(&run->plan->items[i]->work, &run->marks[next++]);
+		if (graph_run_has_event(run->plan->items[i])) {
+			graph_run_bind_event(&run->plan->items[i]->work, &run->marks[next++]);
 		}
 	}
 	return CUDA_SUCCESS;
@@ -329,53 +329,53 @@ struct patience {
 	const struct mark *mark;
 };
 
-static bool is_over(const void *arg)
+static bool graph_run_is_over(const void *arg)
 {
 	const struct patience *patience = arg;
 	return mark_is_done(patience->mark) || atomic_load(&patience->context->is_dying);
 }
 
 /* The lock is held. */
-static void wait_for(struct context *context, const struct mark *mark)
+static void graph_run_wait_for(struct context *context, const struct mark *mark)
 {
 	const struct patience patience = {context, mark};
-	queue_wait(is_over, &patience, 0);
+	queue_wait(graph_run_is_over, &patience, 0);
 }
 
 /* The lock is held. */
-static void set(struct mark *mark)
+static void graph_run_set(struct mark *mark)
 {
 	mark_set(mark);
 	queue_tell();
 }
 
-static void execute_items(struct graph_run *run, struct context *context)
+static void graph_run_execute_items(struct graph_run *run, struct context *context)
 {
 	size_t next = 0;
 	for (size_t i = 0; i < run->plan->count; i++) {
 		const struct work *work = &run->plan->items[i]->work;
-		if (!has_event(run->plan->items[i])) {
+		if (!graph_run_has_event(run->plan->items[i])) {
 			operation_run(context, work);
 			continue;
 		}
 		struct mark *mark = run->marks[next++];
 		queue_lock();
 		if (work->kind == WORK_RECORD) {
-			set(mark);
+			graph_run_set(mark);
 		} else {
-			wait_for(context, mark);
+			graph_run_wait_for(context, mark);
 		}
 		queue_unlock();
 	}
 }
 
 /* The signals of faults are unblocked once for all kernels, unless there is code of the program. */
-static void execute_together(struct graph_run *run, struct context *context)
+static void graph_run_execute_together(struct graph_run *run, struct context *context)
 {
 	sigset_t mask;
 	bool was_blocked = fault_unblock(&mask);
 	bool was_open = fault_stay_open(true);
-	execute_items(run, context);
+	graph_run_execute_items(run, context);
 	fault_stay_open(was_open);
 	if (was_blocked) {
 		pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -385,14 +385,14 @@ static void execute_together(struct graph_run *run, struct context *context)
 void graph_run_execute(struct graph_run *run, struct context *context)
 {
 	queue_lock();
-	wait_for(context, run->after);
+	graph_run_wait_for(context, run->after);
 	queue_unlock();
 	if (run->plan->has_waits) {
-		execute_items(run, context);
+		graph_run_execute_items(run, context);
 	} else {
-		execute_together(run, context);
+		graph_run_execute_together(run, context);
 	}
 	queue_lock();
-	set(run->done);
+	graph_run_set(run->done);
 	queue_unlock();
 }

@@ -37,7 +37,7 @@ void operation_copy_box(void *arg)
 	}
 }
 
-static void fail_access(struct context *context, uint64_t address)
+static void operation_fail_access(struct context *context, uint64_t address)
 {
 	char where[128];
 	memory_describe(context->device->memory, address, where, sizeof(where));
@@ -47,20 +47,21 @@ static void fail_access(struct context *context, uint64_t address)
 }
 
 /* Whether one end of a copy still is what it was when the call checked it. */
-static bool is_live(struct context *context, uint64_t address, size_t size, bool for_writing)
+static bool operation_is_live(struct context *context, uint64_t address, size_t size,
+	bool for_writing)
 {
 	struct memory *memory = context->device->memory;
 	if (!memory_covers(memory, address)
 	    || memory_holds(memory, address, size, for_writing, NULL)) {
 		return true;
 	}
-	fail_access(context, address);
+	operation_fail_access(context, address);
 	return false;
 }
 
 /* Use memory that another context's thread may free meanwhile.  What faults elsewhere is memory of
  * the program's, and the fault is to be as if we had not been there. */
-static void touch(struct context *context, void (*function)(void *arg), void *arg)
+static void operation_touch(struct context *context, void (*function)(void *arg), void *arg)
 {
 	struct fault_catch fault; // fault_arm fills in what a fault does not
 	if (sigsetjmp(fault.env, 0) == 0) {
@@ -71,7 +72,7 @@ static void touch(struct context *context, void (*function)(void *arg), void *ar
 	}
 	fault_disarm(&fault);
 	if (fault.has_address && memory_covers(context->device->memory, fault.address)) {
-		fail_access(context, fault.address);
+		operation_fail_access(context, fault.address);
 	} else {
 		function(arg);
 	}
@@ -91,14 +92,14 @@ struct shared_copy {
 	atomic_bool taken[MOST_PARTS];
 };
 
-static void copy_past(void *arg)
+static void operation_copy_past(void *arg)
 {
 	const struct box *box = arg;
 	bypass_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
 		box->width);
 }
 
-static void copy_part(struct shared_copy *copy, unsigned index)
+static void operation_copy_part(struct shared_copy *copy, unsigned index)
 {
 	const size_t width = copy->box->width;
 	const size_t part = round_up(width / copy->parts, 64);
@@ -107,22 +108,22 @@ static void copy_part(struct shared_copy *copy, unsigned index)
 	box.from.address += start;
 	box.to.address += start;
 	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
-	touch(copy->context, copy->is_much ? copy_past : operation_copy_box, &box);
+	operation_touch(copy->context, copy->is_much ? operation_copy_past : operation_copy_box, &box);
 }
 
 /* Worker i's part is part i, so that each core has in its cache what it may get again. */
-static void copy_parts(void *arg, unsigned worker)
+static void operation_copy_parts(void *arg, unsigned worker)
 {
 	struct shared_copy *copy = arg;
 	for (unsigned i = 0; i < copy->parts; i++) {
 		unsigned index = (worker + i) % copy->parts;
 		if (!atomic_exchange_explicit(&copy->taken[index], true, memory_order_relaxed)) {
-			copy_part(copy, index);
+			operation_copy_part(copy, index);
 		}
 	}
 }
 
-static bool is_shared(const struct box *box)
+static bool operation_is_shared(const struct box *box)
 {
 	const uint64_t to = box->to.address;
 	const uint64_t from = box->from.address;
@@ -131,7 +132,7 @@ static bool is_shared(const struct box *box)
 		&& apart >= box->width;
 }
 
-static void share_copy(struct context *context, const struct box *box)
+static void operation_share_copy(struct context *context, const struct box *box)
 {
 	struct pool *pool = context->device->pool;
 	const unsigned size = pool_size(pool);
@@ -140,32 +141,32 @@ static void share_copy(struct context *context, const struct box *box)
 	};
 	copy.is_much = 2 * (uint64_t)box->width > bypass_room(copy.parts);
 	bool has_helpers = copy.parts > 1
-		&& pool_post(pool, copy_parts, &copy, copy.parts - 1,
+		&& pool_post(pool, operation_copy_parts, &copy, copy.parts - 1,
 			COPY_WORK * (uint64_t)box->width);
-	copy_parts(&copy, 0);
+	operation_copy_parts(&copy, 0);
 	if (has_helpers) {
 		pool_close(pool);
 	}
 }
 
-static void run_copy(struct context *context, const struct box *wanted)
+static void operation_run_copy(struct context *context, const struct box *wanted)
 {
 	struct box copy = *wanted;
 	const struct box *box = &copy;
 	size_t to;
 	size_t from;
 	if (work_span(box, &box->to, &to) && work_span(box, &box->from, &from)
-	    && is_live(context, box->to.address, to, true)
-	    && is_live(context, box->from.address, from, false)) {
-		if (is_shared(box)) {
-			share_copy(context, box);
+	    && operation_is_live(context, box->to.address, to, true)
+	    && operation_is_live(context, box->from.address, from, false)) {
+		if (operation_is_shared(box)) {
+			operation_share_copy(context, box);
 		} else {
-			touch(context, operation_copy_box, &copy);
+			operation_touch(context, operation_copy_box, &copy);
 		}
 	}
 }
 
-static void fill_box(void *arg)
+static void operation_fill_box(void *arg)
 {
 	const struct fill *fill = arg;
 	for (size_t y = 0; y < fill->height; y++) {
@@ -180,17 +181,17 @@ static void fill_box(void *arg)
 	}
 }
 
-static void run_fill(struct context *context, const struct fill *wanted)
+static void operation_run_fill(struct context *context, const struct fill *wanted)
 {
 	struct fill fill = *wanted;
-	if (is_live(context, fill.to,
+	if (operation_is_live(context, fill.to,
 			(fill.height - 1) * fill.pitch + fill.width * fill.size, true)) {
-		touch(context, fill_box, &fill);
+		operation_touch(context, operation_fill_box, &fill);
 	}
 }
 
 /* Whether the value in memory is what a wait is for. */
-static bool has_come(const CUstreamBatchMemOpParams *op)
+static bool operation_has_come(const CUstreamBatchMemOpParams *op)
 {
 	const bool is_64 = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 	const uint64_t mask = is_64 ? UINT64_MAX : UINT32_MAX;
@@ -211,7 +212,7 @@ static bool has_come(const CUstreamBatchMemOpParams *op)
 	}
 }
 
-static bool must_stop(struct context *context)
+static bool operation_must_stop(struct context *context)
 {
 	return atomic_load(&context->is_dying) || atomic_load(&context->fault) != CUDA_SUCCESS;
 }
@@ -221,13 +222,13 @@ struct value {
 	bool has_come;
 };
 
-static void look_at_value(void *arg)
+static void operation_look_at_value(void *arg)
 {
 	struct value *value = arg;
-	value->has_come = has_come(value->op);
+	value->has_come = operation_has_come(value->op);
 }
 
-static void write_value(void *arg)
+static void operation_write_value(void *arg)
 {
 	const CUstreamBatchMemOpParams *op = ((const struct value *)arg)->op;
 	void *place = (void *)(uintptr_t)op->writeValue.address;
@@ -240,13 +241,15 @@ static void write_value(void *arg)
 
 /* The host or a kernel writes the value without telling us, so there is nothing but to look again
  * and again, at longer and longer intervals. */
-static void wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op, size_t size)
+static void operation_wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op,
+	size_t size)
 {
 	const long longest = 100000;
 	struct timespec pause = {0};
 	struct value value = {op, false};
-	while (!must_stop(context) && is_live(context, op->waitValue.address, size, false)) {
-		touch(context, look_at_value, &value);
+	while (!operation_must_stop(context)
+	       && operation_is_live(context, op->waitValue.address, size, false)) {
+		operation_touch(context, operation_look_at_value, &value);
 		if (value.has_come) {
 			return;
 		}
@@ -255,7 +258,7 @@ static void wait_for_value(struct context *context, const CUstreamBatchMemOpPara
 	}
 }
 
-static void run_value(struct context *context, const CUstreamBatchMemOpParams *op)
+static void operation_run_value(struct context *context, const CUstreamBatchMemOpParams *op)
 {
 	const bool is_64 = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64
 		|| op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
@@ -264,12 +267,12 @@ static void run_value(struct context *context, const CUstreamBatchMemOpParams *o
 	switch (op->operation) {
 	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
 	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		wait_for_value(context, op, size);
+		operation_wait_for_value(context, op, size);
 		break;
 	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
 	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		if (is_live(context, op->writeValue.address, size, true)) {
-			touch(context, write_value, &value);
+		if (operation_is_live(context, op->writeValue.address, size, true)) {
+			operation_touch(context, operation_write_value, &value);
 		}
 		break;
 	default:
@@ -300,7 +303,7 @@ uint64_t operation_work(const struct work *work)
 
 /* --- All of it --- */
 
-static void run_kernel(struct context *context, const struct work *work)
+static void operation_run_kernel(struct context *context, const struct work *work)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
@@ -318,7 +321,7 @@ static void run_kernel(struct context *context, const struct work *work)
 	queue_unlock();
 }
 
-static void run_host(const struct work *work, CUresult status)
+static void operation_run_host(const struct work *work, CUresult status)
 {
 	fault_stay_open(false);
 	api_set_in_callback(true);
@@ -330,21 +333,21 @@ static void run_host(const struct work *work, CUresult status)
 	api_set_in_callback(false);
 }
 
-static void run_healthy(struct context *context, const struct work *work)
+static void operation_run_healthy(struct context *context, const struct work *work)
 {
 	switch (work->kind) {
 	case WORK_KERNEL:
-		run_kernel(context, work);
+		operation_run_kernel(context, work);
 		break;
 	case WORK_COPY:
-		run_copy(context, &work->copy);
+		operation_run_copy(context, &work->copy);
 		break;
 	case WORK_FILL:
-		run_fill(context, &work->fill);
+		operation_run_fill(context, &work->fill);
 		break;
 	case WORK_VALUES:
-		for (size_t i = 0; i < work->values.count && !must_stop(context); i++) {
-			run_value(context, &work->values.list[i]);
+		for (size_t i = 0; i < work->values.count && !operation_must_stop(context); i++) {
+			operation_run_value(context, &work->values.list[i]);
 		}
 		break;
 	default:
@@ -361,9 +364,9 @@ void operation_run(struct context *context, const struct work *work)
 	} else if (work->kind == WORK_HOST || work->kind == WORK_CALLBACK) {
 		CUresult fault = (CUresult)atomic_load_explicit(&context->fault,
 			memory_order_acquire);
-		run_host(work, fault == CUDA_SUCCESS && atomic_load(&context->is_dying)
+		operation_run_host(work, fault == CUDA_SUCCESS && atomic_load(&context->is_dying)
 			? CUDA_ERROR_CONTEXT_IS_DESTROYED : fault);
-	} else if (!must_stop(context)) {
-		run_healthy(context, work);
+	} else if (!operation_must_stop(context)) {
+		operation_run_healthy(context, work);
 	}
 }

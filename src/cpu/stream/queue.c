@@ -59,7 +59,7 @@ uint64_t queue_time(void)
 
 /* --- Waiting --- */
 
-static void init_cond(pthread_cond_t *cond)
+static void queue_init_cond(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -82,7 +82,7 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 		waiters->link = &waiter.next;
 	}
 	waiters = &waiter;
-	init_cond(&waiter.cond);
+	queue_init_cond(&waiter.cond);
 	while (!over) {
 		waiter.is_woken = false;
 		int failed = deadline == 0 ? pthread_cond_wait(&waiter.cond, &lock)
@@ -191,7 +191,7 @@ struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy
 	stream->is_legacy = is_legacy;
 	stream->is_blocking = !is_legacy && !(flags & CU_STREAM_NON_BLOCKING);
 	stream->last = &stream->first;
-	init_cond(&stream->wake);
+	queue_init_cond(&stream->wake);
 	stream->next = context->streams;
 	stream->link = &context->streams;
 	if (stream->next) {

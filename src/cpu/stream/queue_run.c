@@ -21,16 +21,16 @@
 /* --- A stream's thread --- */
 
 /* Whether there is something that the thread is to do, which somebody else may as well. */
-static bool has_step(const struct stream *stream)
+static bool queue_has_step(const struct stream *stream)
 {
 	const struct item *item = stream->first;
 	return item && !item->by_caller && queue_is_next(stream, item);
 }
 
-static bool thread_may_go_on(const void *arg)
+static bool queue_thread_may_go_on(const void *arg)
 {
 	const struct stream *stream = arg;
-	return has_step(stream) || (!stream->first && stream->running == 0);
+	return queue_has_step(stream) || (!stream->first && stream->running == 0);
 }
 
 static void run_queued(struct stream *stream)
@@ -50,9 +50,9 @@ static void run_queued(struct stream *stream)
 	queue_finish(stream);
 }
 
-static bool step(struct stream *stream)
+static bool queue_step(struct stream *stream)
 {
-	const bool found = has_step(stream);
+	const bool found = queue_has_step(stream);
 	if (found) {
 		run_queued(stream);
 	}
@@ -63,17 +63,18 @@ static bool step(struct stream *stream)
 bool queue_help(struct stream *stream)
 {
 	const struct item *item = stream->first;
-	return item && (item->work->kind == WORK_KERNEL || work_is_quick(item->work)) && step(stream);
+	return item && (item->work->kind == WORK_KERNEL || work_is_quick(item->work))
+		&& queue_step(stream);
 }
 
-static void *thread_main(void *arg)
+static void *queue_thread_main(void *arg)
 {
 	struct stream *stream = arg;
 	fault_stay_open(true); // as pool_start_thread starts them
 	queue_lock();
 	for (;;) {
-		queue_wait(thread_may_go_on, stream, 0);
-		if (step(stream)) {
+		queue_wait(queue_thread_may_go_on, stream, 0);
+		if (queue_step(stream)) {
 			continue;
 		}
 		if (stream->is_closing) {
@@ -90,7 +91,7 @@ static void *thread_main(void *arg)
 bool queue_start_thread(struct stream *stream)
 {
 	pthread_t thread;
-	if (!stream->has_thread && pool_start_thread(&thread, thread_main, stream)) {
+	if (!stream->has_thread && pool_start_thread(&thread, queue_thread_main, stream)) {
 		pthread_detach(thread);
 		stream->has_thread = true;
 		stream->refs++;
@@ -105,7 +106,7 @@ struct turn {
 	const struct item *item;
 };
 
-static bool turn_has_come(const void *arg)
+static bool queue_turn_has_come(const void *arg)
 {
 	const struct turn *turn = arg;
 	return queue_is_next(turn->stream, turn->item);
@@ -117,7 +118,7 @@ void queue_take_turn(struct stream *stream, struct item *item)
 	queue_append(stream, item);
 	while (queue_help(stream)) {
 	}
-	queue_wait(turn_has_come, &turn, 0);
+	queue_wait(queue_turn_has_come, &turn, 0);
 	queue_take(stream);
 }
 
@@ -128,21 +129,21 @@ struct gate {
 	struct mark *mark;
 };
 
-static void free_gate(struct gate *gate)
+static void queue_free_gate(struct gate *gate)
 {
 	mark_release(gate->mark);
 	mem_free(gate);
 }
 
 /* Those that are open are of no use. */
-static void drop_open_gates(struct context *context)
+static void queue_drop_open_gates(struct context *context)
 {
 	struct gate **link = &context->gates;
 	while (*link) {
 		struct gate *gate = *link;
 		if (mark_is_done(gate->mark)) {
 			*link = gate->next;
-			free_gate(gate);
+			queue_free_gate(gate);
 		} else {
 			link = &gate->next;
 		}
@@ -155,7 +156,7 @@ bool queue_add_gate(struct context *context, struct mark *mark)
 	if (!gate) {
 		return false;
 	}
-	drop_open_gates(context);
+	queue_drop_open_gates(context);
 	mark->refs++;
 	*gate = (struct gate){context->gates, mark};
 	context->gates = gate;
@@ -167,13 +168,13 @@ void queue_drop_gates(struct context *context)
 	while (context->gates) {
 		struct gate *gate = context->gates;
 		context->gates = gate->next;
-		free_gate(gate);
+		queue_free_gate(gate);
 	}
 }
 
-static bool wait_for_gates(struct stream *stream)
+static bool queue_wait_for_gates(struct stream *stream)
 {
-	drop_open_gates(stream->object.context);
+	queue_drop_open_gates(stream->object.context);
 	for (struct gate *gate = stream->object.context->gates; gate; gate = gate->next) {
 		struct item *item = item_create(WORK_WAIT);
 		if (!item || !queue_start_thread(stream)) {
@@ -190,7 +191,7 @@ static bool wait_for_gates(struct stream *stream)
 struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy)
 {
 	struct stream *stream = queue_add(context, flags, is_legacy);
-	if (stream && context->gates && !wait_for_gates(stream)) {
+	if (stream && context->gates && !queue_wait_for_gates(stream)) {
 		object_remove(&stream->object);
 		queue_close(stream);
 		return NULL;

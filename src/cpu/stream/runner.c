@@ -37,7 +37,7 @@ struct runner {
 	_Alignas(16) uint8_t params[LAUNCH_MAX_PARAMS]; /* as the heap is */
 };
 
-static void push(struct runner **list, struct runner *runner)
+static void runner_push(struct runner **list, struct runner *runner)
 {
 	runner->next = *list;
 	runner->link = list;
@@ -47,7 +47,7 @@ static void push(struct runner **list, struct runner *runner)
 	*list = runner;
 }
 
-static void take_out(struct runner *runner)
+static void runner_take_out(struct runner *runner)
 {
 	*runner->link = runner->next;
 	if (runner->next) {
@@ -70,14 +70,14 @@ struct runner *runner_take(struct context *context)
 	struct device *device = context->device;
 	struct runner *runner = device->runners;
 	if (runner) {
-		take_out(runner);
+		runner_take_out(runner);
 	} else {
 		runner = runner_create(device);
 	}
 	if (runner) {
 		runner->context = context;
 		runner->begun = device->has_watchdog ? queue_time() : 0;
-		push(&device->active, runner);
+		runner_push(&device->active, runner);
 	}
 	return runner;
 }
@@ -87,12 +87,12 @@ void runner_give(struct runner *runner)
 	if (!runner) {
 		return;
 	}
-	take_out(runner);
-	push(&runner->context->device->runners, runner);
+	runner_take_out(runner);
+	runner_push(&runner->context->device->runners, runner);
 }
 
 /* What recursive functions have, for each thread; SIZE_MAX if it is more than there can be. */
-static size_t stack_size(const struct context *context, const struct ptx_func *func)
+static size_t runner_stack_size(const struct context *context, const struct ptx_func *func)
 {
 	size_t size = SIZE_MAX;
 	if (!func->uses_stack) {
@@ -116,7 +116,7 @@ uint64_t runner_work(const struct kernel_work *kernel)
 		? work : UINT64_MAX;
 }
 
-static void init_request(struct runner *runner, const struct kernel_work *kernel)
+static void runner_init_request(struct runner *runner, const struct kernel_work *kernel)
 {
 	const struct function *function = kernel->function;
 	if (kernel->param_size > 0) {
@@ -129,7 +129,7 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 		.width = kernel->code->width,
 		.frame_size = kernel->code->frame_size,
 		.local_size = function->ptx->local_size,
-		.stack_size = stack_size(runner->context, function->ptx),
+		.stack_size = runner_stack_size(runner->context, function->ptx),
 		.host = &runner->context->host,
 		.params = runner->params,
 		.globals = function->module->globals,
@@ -144,13 +144,13 @@ static void init_request(struct runner *runner, const struct kernel_work *kernel
 	};
 }
 
-static bool has_not_run(CUresult result)
+static bool runner_has_not_run(CUresult result)
 {
 	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 /* Of a kernel that is traced: what it did, and in which line, as far as that is known. */
-static void describe_line(const struct runner *runner, char *what, char *place, size_t size)
+static void runner_describe_line(const struct runner *runner, char *what, char *place, size_t size)
 {
 	static const char access[] = "access to ";
 	const struct launch_failure *failure = &runner->failure;
@@ -172,7 +172,7 @@ static void describe_line(const struct runner *runner, char *what, char *place, 
 }
 
 /* Poison the context with what became of a kernel. */
-static void keep_failure(struct runner *runner, CUresult result)
+static void runner_keep_failure(struct runner *runner, CUresult result)
 {
 	struct context *context = runner->context;
 	const struct launch_failure *failure = &runner->failure;
@@ -184,7 +184,7 @@ static void keep_failure(struct runner *runner, CUresult result)
 		memory_describe(context->device->memory, failure->address, where, sizeof(where));
 	}
 	snprintf(what, sizeof(what), "%s", failure->what);
-	describe_line(runner, what, place, sizeof(place));
+	runner_describe_line(runner, what, place, sizeof(place));
 	context_poison(context, result, "kernel '%s': %s%s%s; %s%s", runner->request.name, what,
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
@@ -198,13 +198,13 @@ CUresult runner_run(struct runner *runner, const struct work *work)
 	if (function->ptx->uses_print) {
 		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
 	}
-	init_request(runner, &work->kernel);
+	runner_init_request(runner, &work->kernel);
 	CUresult result = launch_run(runner->launcher, &runner->request, &runner->failure);
-	if (has_not_run(result)) {
+	if (runner_has_not_run(result)) {
 		return result;
 	}
 	if (result != CUDA_SUCCESS) {
-		keep_failure(runner, result);
+		runner_keep_failure(runner, result);
 	} else if (!atomic_load_explicit(&function->has_ended, memory_order_relaxed)) {
 		atomic_store_explicit(&function->has_ended, true, memory_order_relaxed);
 	}
@@ -224,7 +224,7 @@ void runners_cancel(const struct context *context)
 	}
 }
 
-static void cancel_late(const struct device *device)
+static void runner_cancel_late(const struct device *device)
 {
 	uint64_t time = queue_time();
 	char why[96];
@@ -239,7 +239,7 @@ static void cancel_late(const struct device *device)
 	queue_unlock();
 }
 
-static void *watch(void *arg)
+static void *runner_watch(void *arg)
 {
 	const uint64_t longest = NS_PER_SECOND / 10;
 	struct device *device = arg;
@@ -250,7 +250,7 @@ static void *watch(void *arg)
 		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
 			(long)(next % NS_PER_SECOND)};
 		pthread_cond_timedwait(&device->closing, &device->lock, &when);
-		cancel_late(device);
+		runner_cancel_late(device);
 	}
 	pthread_mutex_unlock(&device->lock);
 	return NULL;
@@ -266,7 +266,7 @@ void runners_open(struct device *device)
 	pthread_condattr_destroy(&attr);
 	device->timeout = settings_get(SETTING_TIMEOUT, 0);
 	device->has_watchdog = device->timeout > 0
-		&& pool_start_thread(&device->watchdog, watch, device);
+		&& pool_start_thread(&device->watchdog, runner_watch, device);
 }
 
 void runners_close(struct device *device)
@@ -280,7 +280,7 @@ void runners_close(struct device *device)
 	}
 	while (device->runners) {
 		struct runner *runner = device->runners;
-		take_out(runner);
+		runner_take_out(runner);
 		launcher_release(runner->launcher);
 		mem_free(runner);
 	}

@@ -24,7 +24,7 @@
 /* --- The end of a stream --- */
 
 /* What is to be released without the lock: the graph that nobody will get. */
-static struct graph *destroy(struct stream *stream)
+static struct graph *stream_end(struct stream *stream)
 {
 	struct graph *waste = capture_leave(stream);
 	object_remove(&stream->object);
@@ -36,7 +36,7 @@ static void free_stream(void *handle)
 {
 	queue_lock();
 	struct stream *stream = handle_get(handle, API_STREAM);
-	struct graph *waste = stream ? destroy(stream) : NULL;
+	struct graph *waste = stream ? stream_end(stream) : NULL;
 	queue_unlock();
 	graph_release(waste);
 }
@@ -76,13 +76,13 @@ static void free_own_streams(void *arg)
 	}
 }
 
-static void make_own_key(void)
+static void stream_make_own_key(void)
 {
 	has_own_key = pthread_key_create(&own_key, free_own_streams) == 0;
 }
 
 /* Forget the streams that went with their contexts, and give the room of one of them. */
-static struct own_stream *take_unused(void)
+static struct own_stream *stream_take_unused(void)
 {
 	struct own_stream *unused = NULL;
 	for (struct own_stream **link = &own_streams; *link;) {
@@ -111,8 +111,8 @@ static struct stream *own_stream(struct context *context)
 	if (stream && stream->object.context == context) {
 		return stream;
 	}
-	pthread_once(&once, make_own_key);
-	own = take_unused();
+	pthread_once(&once, stream_make_own_key);
+	own = stream_take_unused();
 	stream = own && has_own_key ? queue_create(context, 0, false) : NULL;
 	if (stream) {
 		*own = (struct own_stream){own_streams, context->handle, stream->object.handle};
@@ -145,7 +145,7 @@ static CUresult find_stream(const char *call, struct context *context, CUstream 
 
 /* Only what needs nothing of a context but memory may be in a stream of another one, whose faults
  * are then its own. */
-static CUresult check_home(const char *call, const struct context *context,
+static CUresult stream_check_home(const char *call, const struct context *context,
 	const struct stream *stream, const struct work *work)
 {
 	struct context *home = stream->object.context;
@@ -158,8 +158,8 @@ static CUresult check_home(const char *call, const struct context *context,
 }
 
 /* The event that work in a stream is about, which may be of another context. */
-static CUresult find_event(const char *call, struct context *context, const struct stream *stream,
-	const struct work *work, struct event **out)
+static CUresult stream_find_event(const char *call, struct context *context,
+	const struct stream *stream, const struct work *work, struct event **out)
 {
 	struct context *home = stream->object.context;
 	if (!(*out = handle_get(work->event, API_EVENT))) {
@@ -173,7 +173,7 @@ static CUresult find_event(const char *call, struct context *context, const stru
 }
 
 /* The stream and the event that work is for. */
-static CUresult find_both(const char *call, struct context *context, CUstream handle,
+static CUresult stream_find_both(const char *call, struct context *context, CUstream handle,
 	const struct work *work, struct stream **stream, struct event **event)
 {
 	CUresult result = find_stream(call, context, handle, stream);
@@ -182,11 +182,11 @@ static CUresult find_both(const char *call, struct context *context, CUstream ha
 		return result;
 	}
 	return work->kind == WORK_RECORD || work->kind == WORK_WAIT
-		? find_event(call, context, *stream, work, event)
-		: check_home(call, context, *stream, work);
+		? stream_find_event(call, context, *stream, work, event)
+		: stream_check_home(call, context, *stream, work);
 }
 
-static CUresult run_kernel(const char *call, struct stream *stream, const struct work *work)
+static CUresult stream_run_kernel(const char *call, struct stream *stream, const struct work *work)
 {
 	struct runner *runner = runner_take(stream->object.context);
 	queue_unlock();
@@ -199,13 +199,13 @@ static CUresult run_kernel(const char *call, struct stream *stream, const struct
 }
 
 /* Do the work, whose turn it is. */
-static CUresult run_now(const char *call, struct stream *stream, const struct work *work,
+static CUresult stream_run_now(const char *call, struct stream *stream, const struct work *work,
 	struct event *event)
 {
 	CUresult result = CUDA_SUCCESS;
 	switch (work->kind) {
 	case WORK_KERNEL:
-		return run_kernel(call, stream, work);
+		return stream_run_kernel(call, stream, work);
 	case WORK_RECORD:
 		event_record(event, NULL);
 		break;
@@ -225,7 +225,7 @@ static CUresult run_now(const char *call, struct stream *stream, const struct wo
 	return result;
 }
 
-static bool can_run_now(const struct stream *stream, const struct work *work,
+static bool stream_can_run_now(const struct stream *stream, const struct work *work,
 	const struct event *event)
 {
 	return stream->running == 0 && !stream->first
@@ -234,12 +234,12 @@ static bool can_run_now(const struct stream *stream, const struct work *work,
 }
 
 /* Give copies of everything to the stream's thread. */
-static CUresult post(const char *call, struct context *context, CUstream handle,
+static CUresult stream_post(const char *call, struct context *context, CUstream handle,
 	const struct work *work, struct item *item)
 {
 	struct stream *stream;
 	struct event *event;
-	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	CUresult result = stream_find_both(call, context, handle, work, &stream, &event);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -261,7 +261,7 @@ static CUresult post(const char *call, struct context *context, CUstream handle,
 }
 
 /* Without the lock, which is not held while memory is copied. */
-static CUresult post_copy(const char *call, struct context *context, CUstream handle,
+static CUresult stream_post_copy(const char *call, struct context *context, CUstream handle,
 	const struct work *work, bool stage)
 {
 	struct work *clone = work_clone(work, stage);
@@ -273,7 +273,7 @@ static CUresult post_copy(const char *call, struct context *context, CUstream ha
 		item->work = clone;
 		item->mark = mark;
 		queue_lock();
-		result = post(call, context, handle, work, item);
+		result = stream_post(call, context, handle, work, item);
 		queue_unlock();
 	} else {
 		api_log("%s: out of memory", call);
@@ -293,7 +293,7 @@ CUresult stream_enqueue(const char *call, struct context *context, CUstream hand
 	struct event *event;
 	queue_lock();
 	bool is_captured = false;
-	CUresult result = find_both(call, context, handle, work, &stream, &event);
+	CUresult result = stream_find_both(call, context, handle, work, &stream, &event);
 	if (result == CUDA_SUCCESS) {
 		result = capture_work(call, stream, event, work, &is_captured);
 	}
@@ -305,7 +305,7 @@ CUresult stream_enqueue(const char *call, struct context *context, CUstream hand
 		return result;
 	}
 	bool is_mine = true;
-	if (can_run_now(stream, work, event)) {
+	if (stream_can_run_now(stream, work, event)) {
 		queue_begin(stream);
 	} else if (how != ENQUEUE_ASYNC && work_is_quick(work)) {
 		struct item item = {.work = work, .by_caller = true};
@@ -314,14 +314,14 @@ CUresult stream_enqueue(const char *call, struct context *context, CUstream hand
 		is_mine = false;
 	}
 	if (is_mine) {
-		result = run_now(call, stream, work, event);
+		result = stream_run_now(call, stream, work, event);
 	}
 	if (is_mine && result == CUDA_SUCCESS && how != ENQUEUE_ASYNC) {
 		result = context_check(context);
 	}
 	queue_unlock();
 	return result == CUDA_SUCCESS && !is_mine
-		? post_copy(call, context, handle, work, stage) : result;
+		? stream_post_copy(call, context, handle, work, stage) : result;
 }
 
 /* --- Captures --- */
@@ -379,7 +379,7 @@ CUresult stream_close(const char *call, CUstream handle)
 		: api_bad_handle(call, "stream");
 	if (result == CUDA_SUCCESS) {
 		result = context_check(stream->object.context);
-		waste = destroy(stream);
+		waste = stream_end(stream);
 	}
 	queue_unlock();
 	graph_release(waste);
@@ -393,22 +393,22 @@ struct past {
 	uint64_t until;
 };
 
-static bool is_awaited(const struct past *past, const struct stream *stream)
+static bool stream_is_awaited(const struct past *past, const struct stream *stream)
 {
 	const struct stream *only = past->stream;
 	return queue_oldest(stream) <= past->until && (!only || stream == only
 		|| (only->is_legacy && stream->is_blocking));
 }
 
-static bool is_past(const void *arg)
+static bool stream_is_past(const void *arg)
 {
 	const struct past *past = arg;
 	const struct stream *only = past->stream;
 	if (only && !only->is_legacy) {
-		return !is_awaited(past, only);
+		return !stream_is_awaited(past, only);
 	}
 	for (const struct stream *s = past->context->streams; s; s = s->next) {
-		if (is_awaited(past, s)) {
+		if (stream_is_awaited(past, s)) {
 			return false;
 		}
 	}
@@ -416,22 +416,22 @@ static bool is_past(const void *arg)
 }
 
 /* Do something that is awaited, if there is anything that can be done now. */
-static bool help(const struct past *past)
+static bool stream_help(const struct past *past)
 {
 	for (struct stream *s = past->context->streams; s; s = s->next) {
-		if (is_awaited(past, s) && queue_help(s)) {
+		if (stream_is_awaited(past, s) && queue_help(s)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void wait_past(const struct past *past)
+static void stream_wait_past(const struct past *past)
 {
-	if (!is_past(past)) {
-		while (help(past)) {
+	if (!stream_is_past(past)) {
+		while (stream_help(past)) {
 		}
-		queue_wait(is_past, past, 0);
+		queue_wait(stream_is_past, past, 0);
 	}
 }
 
@@ -463,7 +463,7 @@ CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *
 }
 
 /* The same, but it must not be captured. */
-static CUresult enter_idle(const char *call, CUstream handle, struct stream **out)
+static CUresult stream_enter_idle(const char *call, CUstream handle, struct stream **out)
 {
 	CUresult result = stream_enter(call, handle, out);
 	if (result == CUDA_SUCCESS && (result = capture_check_stream(call, *out)) != CUDA_SUCCESS) {
@@ -475,12 +475,12 @@ static CUresult enter_idle(const char *call, CUstream handle, struct stream **ou
 CUresult stream_wait(const char *call, CUstream handle)
 {
 	struct stream *stream;
-	CUresult result = enter_idle(call, handle, &stream);
+	CUresult result = stream_enter_idle(call, handle, &stream);
 	if (result == CUDA_SUCCESS) {
 		struct context *context = stream->object.context;
 		const struct past past = {context, stream, queue_last_ticket()};
 		stream->refs++;
-		wait_past(&past);
+		stream_wait_past(&past);
 		result = context_check(context);
 		queue_release(stream);
 		queue_unlock();
@@ -491,12 +491,12 @@ CUresult stream_wait(const char *call, CUstream handle)
 CUresult stream_query(const char *call, CUstream handle)
 {
 	struct stream *stream;
-	CUresult result = enter_idle(call, handle, &stream);
+	CUresult result = stream_enter_idle(call, handle, &stream);
 	if (result == CUDA_SUCCESS) {
 		struct context *context = stream->object.context;
 		const struct past past = {context, stream, queue_last_ticket()};
 		result = context_check(context);
-		result = result == CUDA_SUCCESS && !is_past(&past) ? CUDA_ERROR_NOT_READY : result;
+		result = result == CUDA_SUCCESS && !stream_is_past(&past) ? CUDA_ERROR_NOT_READY : result;
 		queue_unlock();
 	}
 	return result;
@@ -513,7 +513,7 @@ bool context_open_streams(struct context *context)
 }
 
 /* The lock is held. */
-static CUresult wait_locked(struct context *context)
+static CUresult stream_wait_locked(struct context *context)
 {
 	const struct past past = {context, NULL, queue_last_ticket()};
 	struct stream *legacy = context->legacy;
@@ -522,7 +522,7 @@ static CUresult wait_locked(struct context *context)
 	}
 	// As long as there is its stream, there is the context.
 	legacy->refs++;
-	wait_past(&past);
+	stream_wait_past(&past);
 	CUresult result = context_check(context);
 	queue_release(legacy);
 	return result;
@@ -531,7 +531,7 @@ static CUresult wait_locked(struct context *context)
 CUresult context_wait(struct context *context)
 {
 	queue_lock();
-	CUresult result = wait_locked(context);
+	CUresult result = stream_wait_locked(context);
 	queue_unlock();
 	return result;
 }
@@ -553,28 +553,28 @@ CUresult context_wait_current(const char *call)
 		result = capture_check_thread(call);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = wait_locked(context);
+		result = stream_wait_locked(context);
 	}
 	queue_unlock();
 	return result;
 }
 
 /* Let the work end, or end it if it takes long. */
-static void drain(struct context *context)
+static void stream_drain(struct context *context)
 {
 	const struct past past = {context, NULL, UINT64_MAX - 1};
 	queue_lock();
-	if (!queue_wait(is_past, &past, queue_time() + DRAIN_NS)) {
+	if (!queue_wait(stream_is_past, &past, queue_time() + DRAIN_NS)) {
 		atomic_store(&context->is_dying, true);
 		do {
 			queue_tell();
 			runners_cancel(context);
-		} while (!queue_wait(is_past, &past, queue_time() + DRAIN_STEP_NS));
+		} while (!queue_wait(stream_is_past, &past, queue_time() + DRAIN_STEP_NS));
 	}
 	queue_unlock();
 }
 
-static bool has_legacy_only(const void *arg)
+static bool stream_has_legacy_only(const void *arg)
 {
 	const struct context *context = arg;
 	return context->streams == context->legacy
@@ -582,10 +582,10 @@ static bool has_legacy_only(const void *arg)
 }
 
 /* Wait until streams that were closed are gone; then work can begin anew. */
-static void reap(struct context *context)
+static void stream_reap(struct context *context)
 {
 	queue_lock();
-	queue_wait(has_legacy_only, context, 0);
+	queue_wait(stream_has_legacy_only, context, 0);
 	queue_drop_gates(context);
 	atomic_store(&context->is_dying, false);
 	queue_unlock();
@@ -595,7 +595,7 @@ void context_clear(struct context *context)
 {
 	void *handle;
 	enum api_kind kind;
-	drain(context);
+	stream_drain(context);
 	while (object_newest(context, &handle, &kind)) {
 		// Streams and events are found anew, under the lock of queue.h.
 		if (kind == API_STREAM) {
@@ -606,7 +606,7 @@ void context_clear(struct context *context)
 			object_end(context, handle, kind);
 		}
 	}
-	reap(context);
+	stream_reap(context);
 	heap_release(context->host.heap);
 	context->host.heap = NULL;
 	graph_memory_forget(context);
@@ -619,7 +619,7 @@ void context_close_streams(struct context *context)
 	struct stream *legacy = context->legacy;
 	context->legacy = NULL;
 	queue_close(legacy);
-	queue_wait(has_legacy_only, context, 0);
+	queue_wait(stream_has_legacy_only, context, 0);
 	queue_drop_gates(context);
 	queue_unlock();
 }

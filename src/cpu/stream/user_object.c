@@ -24,7 +24,7 @@ struct user_object {
 };
 
 /* The lock is held, which this gives back.  Without other locks. */
-static void unlock_or_end(struct user_object *object)
+static void user_object_unlock_or_end(struct user_object *object)
 {
 	bool is_over = object->own == 0 && object->kept == 0;
 	pthread_mutex_unlock(&object->lock);
@@ -69,7 +69,7 @@ bool user_object_release(struct user_object *object, size_t count)
 		return false;
 	}
 	object->own -= count;
-	unlock_or_end(object);
+	user_object_unlock_or_end(object);
 	return true;
 }
 
@@ -85,7 +85,7 @@ void user_object_drop(struct user_object *object, size_t count)
 {
 	pthread_mutex_lock(&object->lock);
 	object->kept -= count;
-	unlock_or_end(object);
+	user_object_unlock_or_end(object);
 }
 
 bool user_object_move(struct user_object *object, size_t count)

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static size_t borrowed_size(const struct work *work, bool stage)
+static size_t work_borrowed_size(const struct work *work, bool stage)
 {
 	size_t size = 0;
 	switch (work->kind) {
@@ -29,7 +29,7 @@ static size_t borrowed_size(const struct work *work, bool stage)
 }
 
 /* Make the copy's source a packed copy of it in the work's own bytes. */
-static void stage_copy(struct box *box, void *bytes)
+static void work_stage_copy(struct box *box, void *bytes)
 {
 	struct box in = *box;
 	in.to.address = (uintptr_t)bytes;
@@ -43,7 +43,7 @@ static void stage_copy(struct box *box, void *bytes)
 struct work *work_clone(const struct work *work, bool stage)
 {
 	const size_t head = round_up(sizeof(*work), 64);
-	size_t extra = borrowed_size(work, stage);
+	size_t extra = work_borrowed_size(work, stage);
 	size_t size;
 	struct work *clone = size_add(&size, head, extra) ? mem_alloc(size) : NULL;
 	if (!clone) {
@@ -58,7 +58,7 @@ struct work *work_clone(const struct work *work, bool stage)
 		clone->values.list = (const CUstreamBatchMemOpParams *)bytes;
 		memcpy(bytes, work->values.list, extra);
 	} else if (work->kind == WORK_COPY && stage) {
-		stage_copy(&clone->copy, bytes);
+		work_stage_copy(&clone->copy, bytes);
 	} else if (work->kind == WORK_GRAPH) {
 		graph_run_retain(clone->run);
 	}
