@@ -19,7 +19,7 @@
 #include "cpu/exec/pool.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
-#include "cpu/stream/runner.h"
+#include "cpu/stream/launch_slot.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static bool open_device(void)
 	if (memory_create(&device->memory, capacity_bytes())
 	    && pool_create(&device->pool, pool_cores())
 	    && fault_install()) {
-		runners_open(device);
+		launch_slots_open(device);
 		return true;
 	}
 	pool_release(device->pool);
@@ -61,7 +61,7 @@ static void close_device(void)
 		return;
 	}
 	pool_release(device->pool);
-	runners_close(device);
+	launch_slots_close(device);
 	fault_remove();
 	memory_release(device->memory);
 	memset(device, 0, sizeof(*device));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of a whole context.  To record one puts a mark into every stream that has work; the event
+ * Events of a whole context.  To record one puts a fence into every stream that has work; the event
  * has happened when all of them have come to it.  To wait for one puts a wait into every stream,
  * and into those that will be created.
  */
@@ -18,9 +18,9 @@ static bool takes(const struct stream *stream, enum work_kind kind)
 	return kind == WORK_RECORD ? queue_oldest(stream) != UINT64_MAX : !stream->is_closing;
 }
 
-/* Put an item with a mark into each stream that takes one, or into none if memory runs out.  *out
+/* Put an item with a fence into each stream that takes one, or into none if memory runs out.  *out
  * is their number.  The lock is held. */
-static bool append_to_all(struct context *context, enum work_kind kind, struct mark *mark,
+static bool append_to_all(struct context *context, enum work_kind kind, struct fence *fence,
 	unsigned *out)
 {
 	struct item *items = NULL;
@@ -41,8 +41,8 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct m
 		if (takes(s, kind)) {
 			struct item *item = items;
 			items = item->next;
-			item->mark = mark;
-			mark->refs++;
+			item->fence = fence;
+			fence->refs++;
 			queue_append(s, item);
 		}
 	}
@@ -54,9 +54,9 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct m
 	return ok;
 }
 
-/* On success the lock is held, and *spare is a mark. */
+/* On success the lock is held, and *spare is a fence. */
 static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
-	struct context **context, struct event **event, struct mark **spare)
+	struct context **context, struct event **event, struct fence **spare)
 {
 	CUresult result = api_ready(call);
 	if (result == CUDA_SUCCESS && !handle) {
@@ -71,7 +71,7 @@ static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	*spare = mark_create();
+	*spare = fence_create();
 	if (!*spare) {
 		return api_no_memory(call);
 	}
@@ -80,7 +80,7 @@ static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
 	result = *event ? capture_check_context(call, *context)
 		: api_bad_handle(call, "event");
 	if (result != CUDA_SUCCESS) {
-		mark_release(*spare);
+		fence_release(*spare);
 		queue_unlock();
 	}
 	return result;
@@ -90,34 +90,34 @@ API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
 {
 	struct context *context;
 	struct event *event;
-	struct mark *mark;
+	struct fence *fence;
 	unsigned count = 0;
-	CUresult result = enter(__func__, handle, event_handle, &context, &event, &mark);
+	CUresult result = enter(__func__, handle, event_handle, &context, &event, &fence);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	if (event->object.context != context) {
 		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context",
 			__func__);
-	} else if (!append_to_all(context, WORK_RECORD, mark, &count)) {
+	} else if (!append_to_all(context, WORK_RECORD, fence, &count)) {
 		result = api_no_memory(__func__);
 	} else if (count == 0) {
 		event_record(event, NULL);
 	} else {
-		mark->left = count - 1;
-		mark->refs++;
-		event_record(event, mark);
+		fence->left = count - 1;
+		fence->refs++;
+		event_record(event, fence);
 	}
-	mark_release(mark);
+	fence_release(fence);
 	queue_unlock();
 	return result;
 }
 
 /* The lock is held. */
-static CUresult context_wait_for(const char *call, struct context *context, struct mark *mark)
+static CUresult context_wait_for(const char *call, struct context *context, struct fence *fence)
 {
 	unsigned count;
-	return append_to_all(context, WORK_WAIT, mark, &count) && queue_add_gate(context, mark)
+	return append_to_all(context, WORK_WAIT, fence, &count) && queue_add_gate(context, fence)
 		? CUDA_SUCCESS : api_no_memory(call);
 }
 
@@ -125,19 +125,19 @@ API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
 {
 	struct context *context;
 	struct event *event;
-	struct mark *mark;
-	CUresult result = enter(__func__, handle, event_handle, &context, &event, &mark);
+	struct fence *fence;
+	CUresult result = enter(__func__, handle, event_handle, &context, &event, &fence);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	if (captured_check(__func__, &event->captured) != CUDA_SUCCESS) {
-		mark_release(mark);
+		fence_release(fence);
 		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"%s: the event was recorded in a capture", __func__);
 	} else {
-		mark = event_pending(event, mark);
-		result = mark ? context_wait_for(__func__, context, mark) : CUDA_SUCCESS;
-		mark_release(mark);
+		fence = event_pending(event, fence);
+		result = fence ? context_wait_for(__func__, context, fence) : CUDA_SUCCESS;
+		fence_release(fence);
 	}
 	queue_unlock();
 	return result;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One block.  A warp is a coroutine, so a barrier is only bookkeeping: who has arrived, and whom to
- * resume.  In most kernels all warps of a block stop at the same place for the whole block.  Then no
- * books are kept: round after round resumes all warps where they stopped.
+ * resume.  In most kernels all warps of a block stop at the same place for the whole block.  Then
+ * no books are kept: round after round resumes all warps where they stopped.
  *
- * The first round that ends otherwise opens the books.  They handle everything, thread by thread where
- * the lanes of a warp have parted: barriers for some of the threads, threads that have exited or only
- * arrive, reductions, collectives, warps that spin, and deadlocks.
+ * The first round that ends otherwise opens the books.  They handle everything, thread by thread
+ * where the lanes of a warp have parted: barriers for some of the threads, threads that have exited
+ * or only arrive, reductions, collectives, warps that spin, and deadlocks.
  */
 #include "base/common.h"
 

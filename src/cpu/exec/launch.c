@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A launch: its grid's blocks, handed out to workers.  Worker 0 is the thread that launches; a small
- * launch is its alone.  Each worker begins with a share of the blocks and takes some at a time
- * (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of others.
+ * A launch: its grid's blocks, handed out to workers.  Worker 0 is the thread that launches; a
+ * small launch is its alone.  Each worker begins with a share of the blocks and takes some at a
+ * time (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of
+ * others.
  *
- * A kernel whose blocks may wait for earlier ones (a look-back scan) has a single share, in order, so
- * that no block waits for one that has not begun.  The blocks of a cooperative launch all begin at
- * once, each in a room of its own, and the workers step one after the other.
+ * A kernel whose blocks may wait for earlier ones (a look-back scan) has a single share, in order,
+ * so that no block waits for one that has not begun.  The blocks of a cooperative launch all begin
+ * at once, each in a frame of its own, and the workers step one after the other.
  *
  * A block that faults, traps or waits for ever ends here, too: launch_fail_fault and
  * launch_fail_block say which block and thread it was.
@@ -16,10 +17,10 @@
 #include "cpu/exec/launch.h"
 
 #include "base/alloc.h"
-#include "cpu/exec/bypass.h"
+#include "cpu/exec/nontemporal.h"
 #include "cpu/mem/fault.h"
 #include "cpu/exec/launch_float.h"
-#include "cpu/exec/room.h"
+#include "cpu/exec/block_frame.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -37,8 +38,8 @@ struct worker {
 	uint64_t end;
 	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
 	struct fault_catch fault;
-	struct room own;
-	struct room *room;        /* that it works in */
+	struct block_frame own;
+	struct block_frame *frame;        /* that it works in */
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
 	bool in_block;            /* block `at` has begun */
@@ -49,7 +50,7 @@ struct worker {
 
 /* A place of a cooperative launch. */
 struct place {
-	struct room room;
+	struct block_frame frame;
 	atomic_uint state;        /* enum place_state */
 };
 
@@ -60,7 +61,7 @@ struct job {
 	struct launcher *launcher;
 	const struct launch_request *request;
 	struct rt_launch launch;
-	struct room_layout layout;
+	struct block_frame_layout layout;
 	uint64_t blocks;
 	uint64_t chunk;
 	unsigned shares;          /* workers 0 to shares - 1 have one: */
@@ -114,7 +115,7 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 static void launch_free_places(struct launcher *launcher)
 {
 	for (size_t i = 0; i < launcher->place_count; i++) {
-		room_free(&launcher->places[i].room);
+		block_frame_free(&launcher->places[i].frame);
 	}
 	mem_free(launcher->places);
 	launcher->places = NULL;
@@ -127,7 +128,7 @@ void launcher_release(struct launcher *launcher)
 		return;
 	}
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
-		room_free(&launcher->workers[i].own);
+		block_frame_free(&launcher->workers[i].own);
 		mem_free(launcher->workers[i].signal_stack);
 	}
 	launch_free_places(launcher);
@@ -264,8 +265,8 @@ static uint32_t launch_faulty_lanes(const struct worker *w, const struct rt_warp
 	return lane < RT_GROUP ? 1u << lane : 0;
 }
 
-/* Of a team that has told where rows of lanes begin: the warp, and its lane, with the first one that
- * it may have been. */
+/* Of a team that has told where rows of lanes begin: the warp, and its lane, with the first one
+ * that it may have been. */
 static const struct slot *launch_faulty_row(uint32_t *lanes, const struct worker *w,
 	const struct slot *first)
 {
@@ -284,7 +285,7 @@ static const struct slot *launch_faulty_row(uint32_t *lanes, const struct worker
 /* Of a team the first warp whose last access it may have been; *lanes: of it, as faulty_lanes. */
 static const struct slot *launch_faulty_slot(uint32_t *lanes, const struct worker *w)
 {
-	const struct slot *slot = w->room->block.current;
+	const struct slot *slot = w->frame->block.current;
 	if (slot->warp.lane > RT_ROWS) {
 		return launch_faulty_row(lanes, w, slot);
 	}
@@ -327,8 +328,8 @@ static void launch_fail_fault(struct job *job, const struct worker *w)
 	}
 	struct launch_failure *out = job->out;
 	out->line = memory ? slot->warp.line : 0;
-	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->room->shared);
-	const int64_t reach = ROOM_SHARED_REACH;
+	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->frame->shared);
+	const int64_t reach = BLOCK_FRAME_SHARED_REACH;
 	if (!w->fault.has_address && lane == 0) {
 		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
 	} else if (offset >= -reach && offset < reach) {
@@ -443,7 +444,7 @@ static uint32_t launch_most_blocks(const struct job *job, const struct worker *w
 
 static void launch_begin_block(struct job *job, struct worker *w)
 {
-	block_start(&w->room->block, w->ctaid, launch_most_blocks(job, w));
+	block_start(&w->frame->block, w->ctaid, launch_most_blocks(job, w));
 	w->in_block = true;
 }
 
@@ -451,7 +452,7 @@ static void launch_begin_block(struct job *job, struct worker *w)
 static void launch_end_block(struct job *job, struct worker *w)
 {
 	const uint32_t *grid = job->launch.nctaid;
-	uint32_t count = block_count(&w->room->block);
+	uint32_t count = block_count(&w->frame->block);
 	w->in_block = false;
 	w->at += count;
 	w->ctaid[0] += count;
@@ -473,11 +474,11 @@ static void launch_run_blocks(struct job *job, struct worker *w)
 			}
 			launch_begin_block(job, w);
 		}
-		enum block_end end = block_step(&w->room->block);
+		enum block_end end = block_step(&w->frame->block);
 		if (end == BLOCK_DONE) {
 			launch_end_block(job, w);
 		} else if (end != BLOCK_SPINS) {
-			launch_fail_block(job, &w->room->block, end);
+			launch_fail_block(job, &w->frame->block, end);
 			return;
 		} else {
 			launch_get_help(job, w);
@@ -495,10 +496,10 @@ static bool launch_step_place(struct job *job, struct worker *w, struct place *p
 			memory_order_acquire, memory_order_relaxed)) {
 		return is_free == PLACE_DONE;
 	}
-	w->room = &place->room;
-	enum block_end end = block_step(&w->room->block);
+	w->frame = &place->frame;
+	enum block_end end = block_step(&w->frame->block);
 	if (end != BLOCK_DONE && end != BLOCK_SPINS) {
-		launch_fail_block(job, &w->room->block, end);
+		launch_fail_block(job, &w->frame->block, end);
 	}
 	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
 		memory_order_release);
@@ -561,8 +562,8 @@ static void launch_work_on(void *arg, unsigned index)
 		launch_fail_fault(job, w);
 	}
 	fault_disarm(&w->fault);
-	if (job->launch.cached_bytes < BYPASS_NEVER) {
-		bypass_drain();
+	if (job->launch.cached_bytes < NONTEMPORAL_NEVER) {
+		nontemporal_drain();
 	}
 	if (was_blocked) {
 		pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -609,8 +610,9 @@ static uint64_t launch_plan_chunk(const struct job *job, unsigned workers)
 }
 
 /* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's
- * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks that
- * may wait for others have one share for all.  How many workers have something to do is the result. */
+ * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks
+ * that may wait for others have one share for all.  How many workers have something to do is the
+ * result. */
 static void launch_plan_shares(struct job *job, unsigned workers)
 {
 	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;
@@ -628,20 +630,20 @@ static uint64_t launch_share_start(const struct job *job, unsigned index)
 	return job->share * index + (index < job->rest ? index : job->rest);
 }
 
-static bool launch_set_up_room(struct job *job, struct room *room, uint32_t sm)
+static bool launch_set_up_frame(struct job *job, struct block_frame *frame, uint32_t sm)
 {
-	if (!room_set_up(room, &job->layout, job->launch.total_shared, &job->launch, sm)) {
+	if (!block_frame_set_up(frame, &job->layout, job->launch.total_shared, &job->launch, sm)) {
 		return false;
 	}
-	room->block.run = job->request->run;
-	room->block.stop = &job->failure;
+	frame->block.run = job->request->run;
+	frame->block.stop = &job->failure;
 	return true;
 }
 
 static bool launch_set_up_worker(struct job *job, unsigned index)
 {
 	struct worker *w = &job->launcher->workers[index];
-	w->room = &w->own;
+	w->frame = &w->own;
 	w->at = 0;
 	w->to = 0;
 	memset(w->ctaid, 0, sizeof(w->ctaid));
@@ -653,7 +655,7 @@ static bool launch_set_up_worker(struct job *job, unsigned index)
 	if (!w->signal_stack && !(w->signal_stack = mem_alloc(SIGNAL_STACK))) {
 		return false;
 	}
-	return job->request->cooperative || launch_set_up_room(job, &w->own, index);
+	return job->request->cooperative || launch_set_up_frame(job, &w->own, index);
 }
 
 /* All blocks begin. */
@@ -675,11 +677,11 @@ static bool launch_set_up_places(struct job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		struct place *place = &launcher->places[i];
 		uint32_t ctaid[3];
-		if (!launch_set_up_room(job, &place->room, (uint32_t)(i % launcher->worker_count))) {
+		if (!launch_set_up_frame(job, &place->frame, (uint32_t)(i % launcher->worker_count))) {
 			return false;
 		}
 		launch_locate(job, i, ctaid);
-		block_start(&place->room.block, ctaid, 1);
+		block_start(&place->frame.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
 	}
 	return true;
@@ -693,14 +695,14 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	launch_fill_tid(launcher, request->block);
 	size_t local_size;
 	if (!size_add(&local_size, request->local_size, request->stack_size)
-	    || !room_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
+	    || !block_frame_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
 			local_size)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	launch_plan_shares(job, launcher->worker_count);
 	// Workers hand the blocks of a cooperative launch to each other.
-	job->launch.cached_bytes = request->cooperative ? BYPASS_NEVER
-		: bypass_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
+	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
+		: nontemporal_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
 	for (unsigned i = 0; i < job->want; i++) {
 		if (!launch_set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Worker threads.  The caller posts a job for as many of them as it has work for, and starts on the
- * job itself.  When its own call comes back, nothing is left to hand out: it closes the job and waits
- * for the threads that have joined, not for those that are still waking up.  So a short job never
- * waits for a thread to be scheduled.  A thread always is the same worker, so that its core's cache
- * may still hold what that worker gets.
+ * job itself.  When its own call comes back, nothing is left to hand out: it closes the job and
+ * waits for the threads that have joined, not for those that are still waking up.  So a short job
+ * never waits for a thread to be scheduled.  A thread always is the same worker, so that its core's
+ * cache may still hold what that worker gets.
  *
  * One word, pool.state, says all of the current job: its number, whether it is open, for how many
  * threads, and how many are in it.  Threads join and leave by changing that word.  Only those that
  * sleep use a lock.
  *
- * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for each
- * other a number of times before they sleep, if every thread has a core.  Threads that sleep are left
- * alone by small jobs, until there have been several.
+ * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
+ * each other a number of times before they sleep, if every thread has a core.  Threads that sleep
+ * are left alone by small jobs, until there have been several.
  */
 #include "base/common.h"
 
@@ -144,8 +144,8 @@ static void pool_step_aside(struct worker_thread *self, int core)
 	}
 }
 
-/* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after that, and
- * we look for it after we have set that: one of us sees the other. */
+/* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after
+ * that, and we look for it after we have set that: one of us sees the other. */
 static void pool_sleep_until(struct worker_thread *self, uint64_t last)
 {
 	struct pool *pool = self->pool;

@@ -30,7 +30,8 @@ unsigned pool_size(const struct pool *pool);
  * that the caller is alone.  Threads that sleep are not woken for a job with little work (launch.h
  * says in what; UINT64_MAX: unknown), until there have been several. */
 bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t work);
-/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was true. */
+/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was
+ * true. */
 void pool_close(struct pool *pool);
 
 #endif

@@ -12,8 +12,8 @@
 struct device {
 	struct memory *memory;
 	struct pool *pool;
-	struct runner *runners;     /* that nobody uses now; runner.c owns these two */
-	struct runner *active;      /* that have a kernel */
+	struct launch_slot *slots;     /* that nobody uses now; launch_slot.c owns these two */
+	struct launch_slot *active;      /* that have a kernel */
 	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
 	bool has_watchdog;
 	pthread_t watchdog;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events.  A record that a stream has not come to yet is a mark, which the event shares with those
+ * Events.  A record that a stream has not come to yet is a fence, which the event shares with those
  * who wait for it: they go on waiting for it when the event is recorded anew, or destroyed.
  *
  * An event of several processes may have been recorded last by another one.  That record becomes a
- * mark when somebody here is to wait for it, and a thread looks again and again whether it is done:
- * other processes do not tell us.
+ * fence when somebody here is to wait for it, and a thread looks again and again whether it is
+ * done: other processes do not tell us.
  */
 #include "base/common.h"
 
@@ -20,30 +20,30 @@
 /* --- Records of other processes --- */
 
 static struct {
-	struct mark *marks;  /* that are not done yet */
+	struct fence *fences;  /* that are not done yet */
 	bool has_thread;
 } watch;
 
 static bool event_has_to_watch(const void *arg)
 {
 	(void)arg;
-	return watch.marks || shared_count() == 0;
+	return watch.fences || shared_count() == 0;
 }
 
-/* Set the marks whose records are done; whether there were any. */
+/* Set the fences whose records are done; whether there were any. */
 static bool event_look_again(void)
 {
 	bool any = false;
-	struct mark **link = &watch.marks;
+	struct fence **link = &watch.fences;
 	while (*link) {
-		struct mark *mark = *link;
-		if (shared_is_done(mark->shared, mark->ticket)) {
-			*link = mark->next;
-			mark_set(mark);
-			mark_release(mark);
+		struct fence *fence = *link;
+		if (shared_is_done(fence->shared, fence->ticket)) {
+			*link = fence->next;
+			fence_set(fence);
+			fence_release(fence);
 			any = true;
 		} else {
-			link = &mark->next;
+			link = &fence->next;
 		}
 	}
 	return any;
@@ -60,7 +60,7 @@ static void *event_watch_main(void *arg)
 			queue_tell();
 			pause.tv_nsec = 0;
 		}
-		if (watch.marks) {
+		if (watch.fences) {
 			pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
 			queue_unlock();
 			nanosleep(&pause, NULL);
@@ -88,50 +88,50 @@ static bool event_start_watching(void)
 bool event_is_done(const struct event *event)
 {
 	return event->shared ? shared_is_done(event->shared, shared_last(event->shared))
-		: mark_is_done(event->mark);
+		: fence_is_done(event->fence);
 }
 
-struct mark *event_pending(struct event *event, struct mark *spare)
+struct fence *event_pending(struct event *event, struct fence *spare)
 {
-	struct mark *mark = mark_is_done(event->mark) ? NULL : event->mark;
+	struct fence *fence = fence_is_done(event->fence) ? NULL : event->fence;
 	uint64_t ticket = event->shared ? shared_last(event->shared) : 0;
 	if (event->shared && shared_is_done(event->shared, ticket)) {
-		mark = NULL;
-	} else if (event->shared && (!mark || mark->ticket != ticket)) {
+		fence = NULL;
+	} else if (event->shared && (!fence || fence->ticket != ticket)) {
 		spare->shared = shared_retain(event->shared);
 		spare->ticket = ticket;
 		spare->is_foreign = true;
 		spare->refs += 2; // the event's and the list's
-		spare->next = watch.marks;
-		watch.marks = spare;
-		mark_release(event->mark);
-		event->mark = spare;
+		spare->next = watch.fences;
+		watch.fences = spare;
+		fence_release(event->fence);
+		event->fence = spare;
 		queue_tell();
 		return spare;
 	}
-	if (mark) {
-		mark->refs++;
+	if (fence) {
+		fence->refs++;
 	}
-	mark_release(spare);
-	return mark;
+	fence_release(spare);
+	return fence;
 }
 
-void event_record(struct event *event, struct mark *mark)
+void event_record(struct event *event, struct fence *fence)
 {
 	captured_forget(&event->captured);
-	mark_release(event->mark);
-	event->mark = mark;
+	fence_release(event->fence);
+	event->fence = fence;
 	event->is_recorded = true;
-	event->time = !mark ? queue_time() : 0;
+	event->time = !fence ? queue_time() : 0;
 	if (!event->shared) {
 		return;
 	}
 	uint64_t ticket = shared_issue(event->shared);
-	if (!mark) {
+	if (!fence) {
 		shared_finish(event->shared, ticket);
 	} else {
-		mark->shared = shared_retain(event->shared);
-		mark->ticket = ticket;
+		fence->shared = shared_retain(event->shared);
+		fence->ticket = ticket;
 	}
 }
 
@@ -172,7 +172,7 @@ CUresult event_destroy(const char *call, CUevent handle)
 	if (event) {
 		object_remove(&event->object);
 		captured_forget(&event->captured);
-		mark_release(event->mark);
+		fence_release(event->fence);
 		shared_release(event->shared);
 		mem_free(event);
 		queue_tell();
@@ -198,7 +198,7 @@ CUresult event_get_info(const char *call, CUevent handle, struct event_info *out
 	if (result == CUDA_SUCCESS) {
 		*out = (struct event_info){event->flags, event->is_recorded,
 			event_is_done(event),
-			event->mark ? event->mark->time : event->time};
+			event->fence ? event->fence->time : event->time};
 	}
 	queue_unlock();
 	return result;
@@ -206,24 +206,24 @@ CUresult event_get_info(const char *call, CUevent handle, struct event_info *out
 
 CUresult event_wait(const char *call, CUevent handle)
 {
-	struct mark *spare = mark_create();
+	struct fence *spare = fence_create();
 	if (!spare) {
 		return api_no_memory(call);
 	}
 	queue_lock();
 	struct event *event;
 	CUresult result = find_event(call, handle, &event);
-	struct mark *mark = result == CUDA_SUCCESS ? event_pending(event, spare) : spare;
-	if (result == CUDA_SUCCESS && mark) {
+	struct fence *fence = result == CUDA_SUCCESS ? event_pending(event, spare) : spare;
+	if (result == CUDA_SUCCESS && fence) {
 		// The event may go meanwhile; as long as there is its stream, there is the context.
 		struct context *context = event->object.context;
 		struct stream *legacy = context->legacy;
 		legacy->refs++;
-		queue_wait(mark_is_done, mark, 0);
+		queue_wait(fence_is_done, fence, 0);
 		result = context_check(context);
 		queue_release(legacy);
 	}
-	mark_release(mark);
+	fence_release(fence);
 	queue_unlock();
 	return result;
 }

@@ -14,17 +14,17 @@ struct event {
 	unsigned flags;
 	bool is_recorded;
 	struct shared_event *shared; /* NULL: of this process alone */
-	struct mark *mark;        /* of the last record; NULL: it was done at once */
+	struct fence *fence;        /* of the last record; NULL: it was done at once */
 	uint64_t time;            /* and when */
 	struct captured captured; /* it was last recorded in a capture */
 };
 
-/* The event was recorded now, or will be when a mark is set, which it takes. */
-void event_record(struct event *event, struct mark *mark);
+/* The event was recorded now, or will be when a fence is set, which it takes. */
+void event_record(struct event *event, struct fence *fence);
 /* Whether the last record is done. */
 bool event_is_done(const struct event *event);
-/* The mark of the last record, with a reference for the caller; NULL if that is done.  `spare`, with
- * one reference, is for a record of another process, and gone afterwards. */
-struct mark *event_pending(struct event *event, struct mark *spare);
+/* The fence of the last record, with a reference for the caller; NULL if that is done.  `spare`,
+ * with one reference, is for a record of another process, and gone afterwards. */
+struct fence *event_pending(struct event *event, struct fence *spare);
 
 #endif

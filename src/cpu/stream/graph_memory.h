@@ -39,8 +39,8 @@ struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
 void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
 
-/* Account for all that a launch does, or fail and change nothing.  What it allocates is live, with a
- * reference; of what it frees that stays until graph_memory_drop. */
+/* Account for all that a launch does, or fail and change nothing.  What it allocates is live,
+ * with a reference; of what it frees that stays until graph_memory_drop. */
 CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count);
 /* A stream has come to the end of memory; false if the address is no graph's. */
 bool graph_memory_drop(uint64_t address);

@@ -19,11 +19,11 @@ struct graph_run {
 	atomic_uint refs;
 	struct graph_exec *exec;
 	struct graph_plan *plan;
-	struct mark *after;     /* the end of the launch before */
-	struct mark *done;      /* the end of this one */
+	struct fence *after;     /* the end of the launch before */
+	struct fence *done;      /* the end of this one */
 	struct graph_memory_step *steps;
 	size_t step_count;
-	struct mark *marks[];   /* one for each item with an event, in order */
+	struct fence *fences[];   /* one for each item with an event, in order */
 };
 
 /* --- Plans --- */
@@ -144,7 +144,7 @@ void graph_exec_release(struct graph_exec *exec)
 	}
 	if (exec->last) {
 		queue_lock();
-		mark_release(exec->last);
+		fence_release(exec->last);
 		queue_unlock();
 	}
 	plan_release(exec->plan);
@@ -221,21 +221,21 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
 	struct graph_run *run = !plan ? NULL : mem_zalloc(1, sizeof(*run)
-		+ plan->event_count * sizeof(*run->marks));
+		+ plan->event_count * sizeof(*run->fences));
 	if (!run) {
 		return NULL;
 	}
-	bool ok = (run->done = mark_create()) && graph_run_list_steps(run, exec, plan);
+	bool ok = (run->done = fence_create()) && graph_run_list_steps(run, exec, plan);
 	size_t next = 0;
 	for (size_t i = 0; i < plan->count; i++) {
 		if (graph_run_has_event(plan->items[i])) {
-			struct mark *mark = mark_create();
-			ok = ok && mark;
-			run->marks[next++] = mark;
+			struct fence *fence = fence_create();
+			ok = ok && fence;
+			run->fences[next++] = fence;
 		}
 	}
 	for (size_t i = 0; !ok && i < plan->event_count; i++) {
-		mem_free(run->marks[i]);
+		mem_free(run->fences[i]);
 	}
 	if (!ok) {
 		mem_free(run->steps);
@@ -268,10 +268,10 @@ void graph_run_release(struct graph_run *run)
 	}
 	queue_lock();
 	for (size_t i = 0; i < run->plan->event_count; i++) {
-		mark_release(run->marks[i]);
+		fence_release(run->fences[i]);
 	}
-	mark_release(run->after);
-	mark_release(run->done);
+	fence_release(run->after);
+	fence_release(run->done);
 	queue_unlock();
 	plan_release(run->plan);
 	graph_exec_release(run->exec);
@@ -282,7 +282,7 @@ void graph_run_release(struct graph_run *run)
 /* All that it has to do together is as little as one small launch. */
 bool graph_run_is_quick(const struct graph_run *run)
 {
-	uint64_t work = run->plan->has_waits || !mark_is_done(run->exec->last) ? UINT64_MAX : 0;
+	uint64_t work = run->plan->has_waits || !fence_is_done(run->exec->last) ? UINT64_MAX : 0;
 	for (size_t i = 0; work <= LAUNCH_CALL_WORK && i < run->plan->count; i++) {
 		uint64_t more = operation_work(&run->plan->items[i]->work);
 		work = more <= LAUNCH_CALL_WORK ? work + more : UINT64_MAX;
@@ -291,16 +291,16 @@ bool graph_run_is_quick(const struct graph_run *run)
 }
 
 /* The lock is held. */
-static void graph_run_bind_event(const struct work *work, struct mark **mark)
+static void graph_run_bind_event(const struct work *work, struct fence **fence)
 {
 	struct event *event = handle_get(work->event, API_EVENT);
 	if (work->kind == WORK_RECORD && event) {
-		(*mark)->refs++;
-		event_record(event, *mark);
+		(*fence)->refs++;
+		event_record(event, *fence);
 	} else if (work->kind == WORK_WAIT) {
-		struct mark *spare = *mark;
-		*mark = event ? event_pending(event, spare) : NULL;
-		mark_release(event ? NULL : spare);
+		struct fence *spare = *fence;
+		*fence = event ? event_pending(event, spare) : NULL;
+		fence_release(event ? NULL : spare);
 	}
 }
 
@@ -316,7 +316,7 @@ CUresult graph_run_bind(const char *call, struct graph_run *run)
 	size_t next = 0;
 	for (size_t i = 0; next < run->plan->event_count; i++) {
 		if (graph_run_has_event(run->plan->items[i])) {
-			graph_run_bind_event(&run->plan->items[i]->work, &run->marks[next++]);
+			graph_run_bind_event(&run->plan->items[i]->work, &run->fences[next++]);
 		}
 	}
 	return CUDA_SUCCESS;
@@ -326,26 +326,26 @@ CUresult graph_run_bind(const char *call, struct graph_run *run)
 
 struct patience {
 	struct context *context;
-	const struct mark *mark;
+	const struct fence *fence;
 };
 
 static bool graph_run_is_over(const void *arg)
 {
 	const struct patience *patience = arg;
-	return mark_is_done(patience->mark) || atomic_load(&patience->context->is_dying);
+	return fence_is_done(patience->fence) || atomic_load(&patience->context->is_dying);
 }
 
 /* The lock is held. */
-static void graph_run_wait_for(struct context *context, const struct mark *mark)
+static void graph_run_wait_for(struct context *context, const struct fence *fence)
 {
-	const struct patience patience = {context, mark};
+	const struct patience patience = {context, fence};
 	queue_wait(graph_run_is_over, &patience, 0);
 }
 
 /* The lock is held. */
-static void graph_run_set(struct mark *mark)
+static void graph_run_set(struct fence *fence)
 {
-	mark_set(mark);
+	fence_set(fence);
 	queue_tell();
 }
 
@@ -358,12 +358,12 @@ static void graph_run_execute_items(struct graph_run *run, struct context *conte
 			operation_run(context, work);
 			continue;
 		}
-		struct mark *mark = run->marks[next++];
+		struct fence *fence = run->fences[next++];
 		queue_lock();
 		if (work->kind == WORK_RECORD) {
-			graph_run_set(mark);
+			graph_run_set(fence);
 		} else {
-			graph_run_wait_for(context, mark);
+			graph_run_wait_for(context, fence);
 		}
 		queue_unlock();
 	}

@@ -28,7 +28,7 @@ struct graph_exec {
 	struct graph_node **nodes;   /* with those of child graphs, sorted by origin */
 	size_t node_count;
 	struct graph_plan *plan;     /* NULL: to be made */
-	struct mark *last;           /* the end of the last launch; the lock of queue.h is its */
+	struct fence *last;           /* the end of the last launch; the lock of queue.h is its */
 };
 
 /* From a copy of a graph, which it takes.  NULL when memory runs out, or if a cycle in the graph
@@ -55,8 +55,8 @@ void graph_run_release(struct graph_run *run);
 
 /* Both with the lock of queue.h held.  Whether it needs nothing from anybody. */
 bool graph_run_is_quick(const struct graph_run *run);
-/* It is being enqueued, unless this fails: from now on it is what its events stand for, and what the
- * next launch of its executable graph waits for, and its memory is accounted for. */
+/* It is being enqueued, unless this fails: from now on it is what its events stand for, and what
+ * the next launch of its executable graph waits for, and its memory is accounted for. */
 CUresult graph_run_bind(const char *call, struct graph_run *run);
 
 /* Do it all. */

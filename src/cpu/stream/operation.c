@@ -4,18 +4,18 @@
  * the launch of a graph, which is a list of operations (work_run.c does either).  All checks were
  * made by the call that made the work; what may have changed since is only that memory has gone, or
  * goes while it is used, which is an illegal access as it would be in a kernel.  Kernels are in
- * runner.c.
+ * launch_slot.c.
  */
 #include "base/common.h"
 
 #include "cpu/stream/operation.h"
 
-#include "cpu/exec/bypass.h"
+#include "cpu/exec/nontemporal.h"
 #include "cpu/exec/pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/graph_memory.h"
 #include "cpu/stream/queue.h"
-#include "cpu/stream/runner.h"
+#include "cpu/stream/launch_slot.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -95,7 +95,7 @@ struct shared_copy {
 static void operation_copy_past(void *arg)
 {
 	const struct box *box = arg;
-	bypass_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
+	nontemporal_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
 		box->width);
 }
 
@@ -139,7 +139,7 @@ static void operation_share_copy(struct context *context, const struct box *box)
 	struct shared_copy copy = {
 		.context = context, .box = box, .parts = size < MOST_PARTS ? size : MOST_PARTS
 	};
-	copy.is_much = 2 * (uint64_t)box->width > bypass_room(copy.parts);
+	copy.is_much = 2 * (uint64_t)box->width > nontemporal_room(copy.parts);
 	bool has_helpers = copy.parts > 1
 		&& pool_post(pool, operation_copy_parts, &copy, copy.parts - 1,
 			COPY_WORK * (uint64_t)box->width);
@@ -287,7 +287,7 @@ uint64_t operation_work(const struct work *work)
 		const struct kernel_work *kernel = &work->kernel;
 		bool ends = kernel->code->is_straight
 			|| atomic_load_explicit(&kernel->function->has_ended, memory_order_relaxed);
-		return ends ? runner_work(kernel) : UINT64_MAX;
+		return ends ? launch_slot_work(kernel) : UINT64_MAX;
 	}
 	if (work->kind == WORK_VALUES) {
 		for (size_t i = 0; i < work->values.count; i++) {
@@ -307,17 +307,17 @@ static void operation_run_kernel(struct context *context, const struct work *wor
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
-	struct runner *runner = runner_take(context);
+	struct launch_slot *slot = launch_slot_take(context);
 	queue_unlock();
-	if (runner) {
-		result = runner_run(runner, work);
+	if (slot) {
+		result = launch_slot_run(slot, work);
 	}
 	if (result != CUDA_SUCCESS) {
 		context_poison(context, result, "no memory for the blocks of kernel '%s'",
 			work->kernel.function->name);
 	}
 	queue_lock();
-	runner_give(runner);
+	launch_slot_give(slot);
 	queue_unlock();
 }
 

@@ -8,8 +8,8 @@
 
 /*
  * How much there is to do, as launch.h counts; UINT64_MAX if it may wait for somebody else, or if
- * nobody knows that it ends.  A kernel without loops ends.  One with loops that do not wait may go on
- * for ever, too; it counts as one that ends once it has done so.
+ * nobody knows that it ends.  A kernel without loops ends.  One with loops that do not wait may go
+ * on for ever, too; it counts as one that ends once it has done so.
  */
 uint64_t operation_work(const struct work *work);
 static inline bool operation_is_quick(const struct work *work)

@@ -8,8 +8,8 @@
  * older items only, nobody waits for ever because of us.
  *
  * One lock guards all of this; it is held for some hundred instructions at a time, never while work
- * is done.  A thread that waits says for what, and one that changes something wakes those whose time
- * has come.  Nothing here runs an item: queue_run.c does.
+ * is done.  A thread that waits says for what, and one that changes something wakes those whose
+ * time has come.  Nothing here runs an item: queue_run.c does.
  */
 #include "base/common.h"
 
@@ -115,43 +115,43 @@ void queue_tell(void)
 	}
 }
 
-struct mark *mark_create(void)
+struct fence *fence_create(void)
 {
-	struct mark *mark = mem_zalloc(1, sizeof(*mark));
-	if (mark) {
-		mark->refs = 1;
+	struct fence *fence = mem_zalloc(1, sizeof(*fence));
+	if (fence) {
+		fence->refs = 1;
 	}
-	return mark;
+	return fence;
 }
 
-void mark_release(struct mark *mark)
+void fence_release(struct fence *fence)
 {
-	if (mark && --mark->refs == 0) {
-		shared_release(mark->shared);
-		mem_free(mark);
+	if (fence && --fence->refs == 0) {
+		shared_release(fence->shared);
+		mem_free(fence);
 	}
 }
 
-void mark_set(struct mark *mark)
+void fence_set(struct fence *fence)
 {
-	if (mark->left > 0) {
-		mark->left--;
+	if (fence->left > 0) {
+		fence->left--;
 		return;
 	}
-	mark->time = queue_time();
-	mark->is_done = true;
-	if (mark->shared && !mark->is_foreign) {
-		shared_finish(mark->shared, mark->ticket);
+	fence->time = queue_time();
+	fence->is_done = true;
+	if (fence->shared && !fence->is_foreign) {
+		shared_finish(fence->shared, fence->ticket);
 	}
 }
 
-bool mark_is_done(const void *arg)
+bool fence_is_done(const void *arg)
 {
-	const struct mark *mark = arg;
-	return !mark || mark->is_done;
+	const struct fence *fence = arg;
+	return !fence || fence->is_done;
 }
 
-/* --- Items about marks --- */
+/* --- Items about fences --- */
 
 struct item *item_create(enum work_kind kind)
 {
@@ -246,7 +246,7 @@ bool queue_may_run(const struct stream *stream, uint64_t ticket)
 bool queue_is_next(const struct stream *stream, const struct item *item)
 {
 	return stream->running == 0 && stream->first == item && queue_may_run(stream, item->ticket)
-		&& (item->work->kind != WORK_WAIT || mark_is_done(item->mark)
+		&& (item->work->kind != WORK_WAIT || fence_is_done(item->fence)
 			|| atomic_load(&stream->object.context->is_dying));
 }
 

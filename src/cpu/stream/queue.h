@@ -3,8 +3,8 @@
 #define CPU_STREAM_QUEUE_H
 
 /*
- * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.  All
- * of it belongs to whoever holds the lock.
+ * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.
+ * All of it belongs to whoever holds the lock.
  */
 #include "cpu/object/object.h"
 #include "cpu/stream/captured.h"
@@ -15,7 +15,7 @@
 struct shared_event;
 
 /* A record of an event, or the wait for one: what an event was at some time. */
-struct mark {
+struct fence {
 	unsigned refs;
 	bool is_done;
 	uint64_t time;
@@ -23,14 +23,14 @@ struct mark {
 	uint64_t ticket;
 	bool is_foreign;             /* another process makes it */
 	unsigned left;               /* how many more streams have to come to it */
-	struct mark *next;           /* of the foreign ones that are not done */
+	struct fence *next;           /* of the foreign ones that are not done */
 };
 
 struct item {
 	struct item *next;
 	const struct work *work;  /* its own, unless by_caller */
 	uint64_t ticket;
-	struct mark *mark;        /* of WORK_RECORD and WORK_WAIT; NULL: nothing to wait for */
+	struct fence *fence;        /* of WORK_RECORD and WORK_WAIT; NULL: nothing to wait for */
 	bool by_caller;           /* a thread waits for its turn, and runs it itself */
 };
 
@@ -68,10 +68,10 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 /* Something has changed that others may wait for. */
 void queue_tell(void);
 
-struct mark *mark_create(void);       /* with one reference; NULL when memory runs out */
-void mark_release(struct mark *mark); /* NULL is fine */
-void mark_set(struct mark *mark);     /* a stream has come to it; the last one: it is done now */
-bool mark_is_done(const void *mark);  /* for queue_wait, too; NULL is done */
+struct fence *fence_create(void);       /* with one reference; NULL when memory runs out */
+void fence_release(struct fence *fence); /* NULL is fine */
+void fence_set(struct fence *fence);     /* a stream has come to it; the last one: it is done now */
+bool fence_is_done(const void *fence);  /* for queue_wait, too; NULL is done */
 
 /* A stream of a context that waits for nothing yet; NULL when memory runs out. */
 struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy);
@@ -87,7 +87,7 @@ bool queue_may_run(const struct stream *stream, uint64_t ticket);
 
 /* Put an item at the end; for the stream's thread, unless by_caller. */
 void queue_append(struct stream *stream, struct item *item);
-/* An item about a mark, for queue_append; NULL when memory runs out. */
+/* An item about a fence, for queue_append; NULL when memory runs out. */
 struct item *item_create(enum work_kind kind);
 void item_free(struct item *item); /* one that was not appended; NULL is fine */
 /* Whether an item is the next to run, and may run; take it off, to run it. */
@@ -104,9 +104,9 @@ void queue_sleep(struct stream *stream);
 
 /* A stream of a context; NULL when memory runs out.  The legacy one has no handle. */
 struct stream *queue_create(struct context *context, unsigned flags, bool is_legacy);
-/* Streams of a context that are created from now on wait for a mark; it takes a reference.  False
+/* Streams of a context that are created from now on wait for a fence; it takes a reference.  False
  * when memory runs out. */
-bool queue_add_gate(struct context *context, struct mark *mark);
+bool queue_add_gate(struct context *context, struct fence *fence);
 void queue_drop_gates(struct context *context);
 /* Start the stream's thread if it has none. */
 bool queue_start_thread(struct stream *stream);

@@ -2,9 +2,9 @@
 /*
  * Who runs the items of a stream.  The call that enqueues an item runs it, if its turn has come, it
  * is small and it cannot wait for anybody (operation_work).  All other items are queued for the
- * stream's own thread, which is started for the first of them.  A thread that waits for a stream runs
- * its queued items itself, unless the stream's thread has begun: so it neither wakes that thread nor
- * is woken by it.
+ * stream's own thread, which is started for the first of them.  A thread that waits for a stream
+ * runs its queued items itself, unless the stream's thread has begun: so it neither wakes that
+ * thread nor is woken by it.
  *
  * A new stream may have to wait for events of its context first (gates), so it is made here, too.
  */
@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "cpu/exec/pool.h"
 #include "cpu/mem/fault.h"
-#include "cpu/stream/runner.h"
+#include "cpu/stream/launch_slot.h"
 #include "cpu/stream/work_run.h"
 
 /* --- A stream's thread --- */
@@ -43,9 +43,9 @@ static void run_queued(struct stream *stream)
 	work_free((void *)item->work);
 	queue_lock();
 	if (is_record) {
-		mark_set(item->mark);
+		fence_set(item->fence);
 	}
-	mark_release(item->mark);
+	fence_release(item->fence);
 	mem_free(item);
 	queue_finish(stream);
 }
@@ -126,12 +126,12 @@ void queue_take_turn(struct stream *stream, struct item *item)
 
 struct gate {
 	struct gate *next;
-	struct mark *mark;
+	struct fence *fence;
 };
 
 static void queue_free_gate(struct gate *gate)
 {
-	mark_release(gate->mark);
+	fence_release(gate->fence);
 	mem_free(gate);
 }
 
@@ -141,7 +141,7 @@ static void queue_drop_open_gates(struct context *context)
 	struct gate **link = &context->gates;
 	while (*link) {
 		struct gate *gate = *link;
-		if (mark_is_done(gate->mark)) {
+		if (fence_is_done(gate->fence)) {
 			*link = gate->next;
 			queue_free_gate(gate);
 		} else {
@@ -150,15 +150,15 @@ static void queue_drop_open_gates(struct context *context)
 	}
 }
 
-bool queue_add_gate(struct context *context, struct mark *mark)
+bool queue_add_gate(struct context *context, struct fence *fence)
 {
 	struct gate *gate = mem_alloc(sizeof(*gate));
 	if (!gate) {
 		return false;
 	}
 	queue_drop_open_gates(context);
-	mark->refs++;
-	*gate = (struct gate){context->gates, mark};
+	fence->refs++;
+	*gate = (struct gate){context->gates, fence};
 	context->gates = gate;
 	return true;
 }
@@ -181,8 +181,8 @@ static bool queue_wait_for_gates(struct stream *stream)
 			item_free(item);
 			return false;
 		}
-		gate->mark->refs++;
-		item->mark = gate->mark;
+		gate->fence->refs++;
+		item->fence = gate->fence;
 		queue_append(stream, item);
 	}
 	return true;

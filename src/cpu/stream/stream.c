@@ -14,7 +14,7 @@
 #include "cpu/stream/event.h"
 #include "cpu/stream/graph_memory.h"
 #include "cpu/stream/graph_node.h"
-#include "cpu/stream/runner.h"
+#include "cpu/stream/launch_slot.h"
 #include "cpu/stream/work_run.h"
 
 /* How long what runs in a context that is destroyed may go on. */
@@ -188,11 +188,11 @@ static CUresult stream_find_both(const char *call, struct context *context, CUst
 
 static CUresult stream_run_kernel(const char *call, struct stream *stream, const struct work *work)
 {
-	struct runner *runner = runner_take(stream->object.context);
+	struct launch_slot *slot = launch_slot_take(stream->object.context);
 	queue_unlock();
-	CUresult result = runner ? runner_run(runner, work) : CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = slot ? launch_slot_run(slot, work) : CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
-	runner_give(runner);
+	launch_slot_give(slot);
 	queue_finish(stream);
 	return result == CUDA_SUCCESS ? result : api_fail(result,
 		"%s: no memory for the blocks of kernel '%s'", call, work->kernel.function->name);
@@ -251,10 +251,10 @@ static CUresult stream_post(const char *call, struct context *context, CUstream 
 		return result;
 	}
 	if (work->kind == WORK_RECORD) {
-		item->mark->refs++;
-		event_record(event, item->mark);
+		item->fence->refs++;
+		event_record(event, item->fence);
 	} else if (work->kind == WORK_WAIT) {
-		item->mark = event_pending(event, item->mark);
+		item->fence = event_pending(event, item->fence);
 	}
 	queue_append(stream, item);
 	return CUDA_SUCCESS;
@@ -266,12 +266,12 @@ static CUresult stream_post_copy(const char *call, struct context *context, CUst
 {
 	struct work *clone = work_clone(work, stage);
 	struct item *item = mem_zalloc(1, sizeof(*item));
-	const bool has_mark = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
-	struct mark *mark = has_mark ? mark_create() : NULL;
+	const bool has_fence = work->kind == WORK_RECORD || work->kind == WORK_WAIT;
+	struct fence *fence = has_fence ? fence_create() : NULL;
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-	if (clone && item && (mark || !has_mark)) {
+	if (clone && item && (fence || !has_fence)) {
 		item->work = clone;
-		item->mark = mark;
+		item->fence = fence;
 		queue_lock();
 		result = stream_post(call, context, handle, work, item);
 		queue_unlock();
@@ -281,7 +281,7 @@ static CUresult stream_post_copy(const char *call, struct context *context, CUst
 	if (result != CUDA_SUCCESS) {
 		work_free(clone);
 		mem_free(item);
-		mem_free(mark);
+		mem_free(fence);
 	}
 	return result;
 }
@@ -568,7 +568,7 @@ static void stream_drain(struct context *context)
 		atomic_store(&context->is_dying, true);
 		do {
 			queue_tell();
-			runners_cancel(context);
+			launch_slots_cancel(context);
 		} while (!queue_wait(stream_is_past, &past, queue_time() + DRAIN_STEP_NS));
 	}
 	queue_unlock();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * User objects.  The program has references to one, and so have graphs; when the last of both has
- * gone, a function of the program destroys what it stands for, on the thread that released it.  Like
- * a host function of a stream, that function must not call the driver.
+ * gone, a function of the program destroys what it stands for, on the thread that released it.
+ * Like a host function of a stream, that function must not call the driver.
  */
 #include "base/common.h"
 

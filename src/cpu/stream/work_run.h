@@ -2,7 +2,8 @@
 #ifndef CPU_STREAM_WORK_RUN_H
 #define CPU_STREAM_WORK_RUN_H
 
-/* What can be done with work of any kind, launches of graphs included: copy it, judge it, run it. */
+/* What can be done with work of any kind, launches of graphs included: copy it, judge it, run
+ * it. */
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/operation.h"
 
@@ -22,7 +23,7 @@ static inline bool work_is_quick(const struct work *work)
 
 /*
  * Do it on the calling thread, to its end.  What fails poisons the context; in a poisoned one
- * nothing is done, but that callbacks are told, memory is freed and marks are made.  WORK_RECORD
+ * nothing is done, but that callbacks are told, memory is freed and fences are made.  WORK_RECORD
  * and WORK_WAIT are the streams' own and do nothing here.
  */
 void work_run(struct context *context, const struct work *work);

@@ -4,7 +4,7 @@
  * Results do not show the latter, so kernels write to read-only memory, and a handler of the fault
  * looks at the instruction.
  */
-#include "cpu/exec/bypass.h"
+#include "cpu/exec/nontemporal.h"
 #include "cpu/support/api.h"
 #include "support/suite.h"
 
@@ -64,7 +64,7 @@ static void open_device(const char *width, const char *workers, const char *text
 
 static void close_device(void)
 {
-	atomic_store(&bypass_fake_room, UINT64_MAX);
+	atomic_store(&nontemporal_fake_room, UINT64_MAX);
 	teardown();
 }
 
@@ -126,7 +126,7 @@ START_TEST(sums_are_the_same_past_the_cache)
 	static const char *const ways[][2] = {{"1", ADD}, {"32", ADD}, {"32", ADD_LOOP}};
 	for (size_t w = 0; w < countof(ways); w++) {
 		open_device(ways[w][0], "3", ways[w][1]);
-		atomic_store(&bypass_fake_room, 0);
+		atomic_store(&nontemporal_fake_room, 0);
 		for (size_t i = 0; i < countof(layouts); i++) {
 			check_sum(&layouts[i], ways[w][0]);
 		}
@@ -262,7 +262,7 @@ START_TEST(only_what_is_written_once_goes_past_the_cache)
 	uint8_t *memory = mmap(NULL, FAULTY, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	open_device("32", "1", p->text);
-	atomic_store(&bypass_fake_room, p->cache);
+	atomic_store(&nontemporal_fake_room, p->cache);
 	sigaction(SIGSEGV, &action, &before);
 	FAILS(ILLEGAL_ADDRESS,
 		run(p->is_same ? memory + p->offset : (uint8_t *)numbers[0], numbers[1],
@@ -285,7 +285,7 @@ START_TEST(copies_are_the_same_past_the_cache)
 	static const size_t places[][3] = {
 		{0, 0, COPY}, {1, 0, COPY - 3}, {0, 5, COPY - 64}, {63, 64, COPY}};
 	open_device("32", "3", ADD);
-	atomic_store(&bypass_fake_room, 0);
+	atomic_store(&nontemporal_fake_room, 0);
 	CUdeviceptr device = alloc(sizeof(to));
 	for (size_t i = 0; i < sizeof(from); i++) {
 		from[i] = (uint8_t)(i * 31 + i / 256);
@@ -322,7 +322,7 @@ static void copy_in_vain(uint64_t cache)
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	open_device("32", "1", ADD);
 	CUdeviceptr device = alloc(COPY);
-	atomic_store(&bypass_fake_room, cache);
+	atomic_store(&nontemporal_fake_room, cache);
 	sigaction(SIGSEGV, &action, NULL);
 	OK(cuMemcpyDtoH_v2(memory, device, COPY));
 }

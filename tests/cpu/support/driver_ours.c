@@ -5,7 +5,7 @@
 #include "api.h"
 
 #include "base/str.h"
-#include "cpu/exec/bypass.h"
+#include "cpu/exec/nontemporal.h"
 #include "cpu/jit/jit.h"
 
 const bool driver_is_ours = true;
@@ -39,7 +39,7 @@ void driver_keep(void)
 
 void driver_go_past_cache(bool always)
 {
-	atomic_store(&bypass_fake_room, always ? 0 : UINT64_MAX);
+	atomic_store(&nontemporal_fake_room, always ? 0 : UINT64_MAX);
 }
 
 void driver_share(void *memory, size_t size)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of streams.  A runner is a launcher, with room for the parameters and for the reason of a
- * failure, all of which must stay where they are until the kernel has ended.  Runners are kept, so
- * that there are as many as kernels were ever running at a time; those that run one are in a list,
- * where others find what to cancel.
+ * Kernels of streams.  A launch slot has a launcher, and room for the parameters and for the reason
+ * of a failure, which must stay where they are until the kernel has ended.  Slots are kept, so that
+ * there are as many as kernels were ever running at a time.  Those that run one are in a list,
+ * which tells others what to cancel.
  *
+ * launch_slot_work estimates what a launch has to do, from facts that are known before it runs.
  */
 #include "base/common.h"
 
-#include "cpu/stream/runner.h"
+#include "cpu/stream/launch_slot.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
@@ -25,9 +26,9 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-struct runner {
-	struct runner *next;      /* in the list of those with a kernel, or of the others */
-	struct runner **link;
+struct launch_slot {
+	struct launch_slot *next;      /* in the list of those with a kernel, or of the others */
+	struct launch_slot **link;
 	struct context *context;
 	struct function *function;
 	uint64_t begun;           /* when, in nanoseconds, for the watchdog */
@@ -37,62 +38,62 @@ struct runner {
 	_Alignas(16) uint8_t params[LAUNCH_MAX_PARAMS]; /* as the heap is */
 };
 
-static void runner_push(struct runner **list, struct runner *runner)
+static void launch_slot_push(struct launch_slot **list, struct launch_slot *slot)
 {
-	runner->next = *list;
-	runner->link = list;
-	if (runner->next) {
-		runner->next->link = &runner->next;
+	slot->next = *list;
+	slot->link = list;
+	if (slot->next) {
+		slot->next->link = &slot->next;
 	}
-	*list = runner;
+	*list = slot;
 }
 
-static void runner_take_out(struct runner *runner)
+static void launch_slot_take_out(struct launch_slot *slot)
 {
-	*runner->link = runner->next;
-	if (runner->next) {
-		runner->next->link = runner->link;
+	*slot->link = slot->next;
+	if (slot->next) {
+		slot->next->link = slot->link;
 	}
 }
 
-static struct runner *runner_create(struct device *device)
+static struct launch_slot *launch_slot_create(struct device *device)
 {
-	struct runner *runner = mem_alloc(sizeof(*runner));
-	if (runner && !launcher_create(&runner->launcher, device->pool)) {
-		mem_free(runner);
-		runner = NULL;
+	struct launch_slot *slot = mem_alloc(sizeof(*slot));
+	if (slot && !launcher_create(&slot->launcher, device->pool)) {
+		mem_free(slot);
+		slot = NULL;
 	}
-	return runner;
+	return slot;
 }
 
-struct runner *runner_take(struct context *context)
+struct launch_slot *launch_slot_take(struct context *context)
 {
 	struct device *device = context->device;
-	struct runner *runner = device->runners;
-	if (runner) {
-		runner_take_out(runner);
+	struct launch_slot *slot = device->slots;
+	if (slot) {
+		launch_slot_take_out(slot);
 	} else {
-		runner = runner_create(device);
+		slot = launch_slot_create(device);
 	}
-	if (runner) {
-		runner->context = context;
-		runner->begun = device->has_watchdog ? queue_time() : 0;
-		runner_push(&device->active, runner);
+	if (slot) {
+		slot->context = context;
+		slot->begun = device->has_watchdog ? queue_time() : 0;
+		launch_slot_push(&device->active, slot);
 	}
-	return runner;
+	return slot;
 }
 
-void runner_give(struct runner *runner)
+void launch_slot_give(struct launch_slot *slot)
 {
-	if (!runner) {
+	if (!slot) {
 		return;
 	}
-	runner_take_out(runner);
-	runner_push(&runner->context->device->runners, runner);
+	launch_slot_take_out(slot);
+	launch_slot_push(&slot->context->device->slots, slot);
 }
 
 /* What recursive functions have, for each thread; SIZE_MAX if it is more than there can be. */
-static size_t runner_stack_size(const struct context *context, const struct ptx_func *func)
+static size_t launch_slot_stack_size(const struct context *context, const struct ptx_func *func)
 {
 	size_t size = SIZE_MAX;
 	if (!func->uses_stack) {
@@ -102,7 +103,7 @@ static size_t runner_stack_size(const struct context *context, const struct ptx_
 	return size;
 }
 
-uint64_t runner_work(const struct kernel_work *kernel)
+uint64_t launch_slot_work(const struct kernel_work *kernel)
 {
 	const struct jit_kernel *code = kernel->code;
 	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
@@ -116,45 +117,46 @@ uint64_t runner_work(const struct kernel_work *kernel)
 		? work : UINT64_MAX;
 }
 
-static void runner_init_request(struct runner *runner, const struct kernel_work *kernel)
+static void launch_slot_init_request(struct launch_slot *slot, const struct kernel_work *kernel)
 {
 	const struct function *function = kernel->function;
 	if (kernel->param_size > 0) {
-		memcpy(runner->params, kernel->params, kernel->param_size);
+		memcpy(slot->params, kernel->params, kernel->param_size);
 	}
-	runner->function = kernel->function;
-	runner->request = (struct launch_request){
+	slot->function = kernel->function;
+	slot->request = (struct launch_request){
 		.name = function->name,
 		.run = kernel->code->run,
 		.width = kernel->code->width,
 		.frame_size = kernel->code->frame_size,
 		.local_size = function->ptx->local_size,
-		.stack_size = runner_stack_size(runner->context, function->ptx),
-		.host = &runner->context->host,
-		.params = runner->params,
+		.stack_size = launch_slot_stack_size(slot->context, function->ptx),
+		.host = &slot->context->host,
+		.params = slot->params,
 		.globals = function->module->globals,
 		.grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
-		.memory = kernel->code->is_traced ? runner->context->device->memory : NULL,
-		.work = runner_work(kernel),
+		.memory = kernel->code->is_traced ? slot->context->device->memory : NULL,
+		.work = launch_slot_work(kernel),
 		.in_order = kernel->code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
 }
 
-static bool runner_has_not_run(CUresult result)
+static bool launch_slot_has_not_run(CUresult result)
 {
 	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 /* Of a kernel that is traced: what it did, and in which line, as far as that is known. */
-static void runner_describe_line(const struct runner *runner, char *what, char *place, size_t size)
+static void launch_slot_describe_line(const struct launch_slot *slot, char *what, char *place,
+	size_t size)
 {
 	static const char access[] = "access to ";
-	const struct launch_failure *failure = &runner->failure;
-	const char *text = runner->function->module->text;
+	const struct launch_failure *failure = &slot->failure;
+	const char *text = slot->function->module->text;
 	struct line line;
 	if (failure->line == 0 || !text || !line_look_up(&line, text, failure->line)) {
 		return;
@@ -172,10 +174,10 @@ static void runner_describe_line(const struct runner *runner, char *what, char *
 }
 
 /* Poison the context with what became of a kernel. */
-static void runner_keep_failure(struct runner *runner, CUresult result)
+static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 {
-	struct context *context = runner->context;
-	const struct launch_failure *failure = &runner->failure;
+	struct context *context = slot->context;
+	const struct launch_failure *failure = &slot->failure;
 	char where[128] = "", what[256], place[256] = "";
 	// Whoever has cancelled it has then said why.
 	queue_lock();
@@ -184,27 +186,27 @@ static void runner_keep_failure(struct runner *runner, CUresult result)
 		memory_describe(context->device->memory, failure->address, where, sizeof(where));
 	}
 	snprintf(what, sizeof(what), "%s", failure->what);
-	runner_describe_line(runner, what, place, sizeof(place));
-	context_poison(context, result, "kernel '%s': %s%s%s; %s%s", runner->request.name, what,
+	launch_slot_describe_line(slot, what, place, sizeof(place));
+	context_poison(context, result, "kernel '%s': %s%s%s; %s%s", slot->request.name, what,
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
-CUresult runner_run(struct runner *runner, const struct work *work)
+CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
 {
 	struct function *function = work->kernel.function;
-	if (function->ptx->uses_heap && !context_open_heap(runner->context)) {
+	if (function->ptx->uses_heap && !context_open_heap(slot->context)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	if (function->ptx->uses_print) {
-		atomic_store_explicit(&runner->context->has_printed, true, memory_order_relaxed);
+		atomic_store_explicit(&slot->context->has_printed, true, memory_order_relaxed);
 	}
-	runner_init_request(runner, &work->kernel);
-	CUresult result = launch_run(runner->launcher, &runner->request, &runner->failure);
-	if (runner_has_not_run(result)) {
+	launch_slot_init_request(slot, &work->kernel);
+	CUresult result = launch_run(slot->launcher, &slot->request, &slot->failure);
+	if (launch_slot_has_not_run(result)) {
 		return result;
 	}
 	if (result != CUDA_SUCCESS) {
-		runner_keep_failure(runner, result);
+		launch_slot_keep_failure(slot, result);
 	} else if (!atomic_load_explicit(&function->has_ended, memory_order_relaxed)) {
 		atomic_store_explicit(&function->has_ended, true, memory_order_relaxed);
 	}
@@ -213,33 +215,33 @@ CUresult runner_run(struct runner *runner, const struct work *work)
 
 /* --- Ending them --- */
 
-void runners_cancel(const struct context *context)
+void launch_slots_cancel(const struct context *context)
 {
 	const struct device *device = context->device;
-	for (struct runner *runner = device->active; runner; runner = runner->next) {
-		if (runner->context == context) {
-			launch_cancel(runner->launcher, CUDA_ERROR_CONTEXT_IS_DESTROYED,
+	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
+		if (slot->context == context) {
+			launch_cancel(slot->launcher, CUDA_ERROR_CONTEXT_IS_DESTROYED,
 				"cancelled, as its context was to be destroyed");
 		}
 	}
 }
 
-static void runner_cancel_late(const struct device *device)
+static void launch_slot_cancel_late(const struct device *device)
 {
 	uint64_t time = queue_time();
 	char why[96];
 	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
 	queue_lock();
-	for (struct runner *runner = device->active; runner; runner = runner->next) {
-		if (time - runner->begun > device->timeout) {
-			launch_cancel(runner->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
+	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
+		if (time - slot->begun > device->timeout) {
+			launch_cancel(slot->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
 		}
 	}
 	queue_unlock();
 }
 
-static void *runner_watch(void *arg)
+static void *launch_slot_watch(void *arg)
 {
 	const uint64_t longest = NS_PER_SECOND / 10;
 	struct device *device = arg;
@@ -250,13 +252,13 @@ static void *runner_watch(void *arg)
 		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
 			(long)(next % NS_PER_SECOND)};
 		pthread_cond_timedwait(&device->closing, &device->lock, &when);
-		runner_cancel_late(device);
+		launch_slot_cancel_late(device);
 	}
 	pthread_mutex_unlock(&device->lock);
 	return NULL;
 }
 
-void runners_open(struct device *device)
+void launch_slots_open(struct device *device)
 {
 	pthread_condattr_t attr;
 	pthread_mutex_init(&device->lock, NULL);
@@ -266,10 +268,10 @@ void runners_open(struct device *device)
 	pthread_condattr_destroy(&attr);
 	device->timeout = settings_get(SETTING_TIMEOUT, 0);
 	device->has_watchdog = device->timeout > 0
-		&& pool_start_thread(&device->watchdog, runner_watch, device);
+		&& pool_start_thread(&device->watchdog, launch_slot_watch, device);
 }
 
-void runners_close(struct device *device)
+void launch_slots_close(struct device *device)
 {
 	pthread_mutex_lock(&device->lock);
 	device->is_closing = true;
@@ -278,11 +280,11 @@ void runners_close(struct device *device)
 	if (device->has_watchdog) {
 		pthread_join(device->watchdog, NULL);
 	}
-	while (device->runners) {
-		struct runner *runner = device->runners;
-		runner_take_out(runner);
-		launcher_release(runner->launcher);
-		mem_free(runner);
+	while (device->slots) {
+		struct launch_slot *slot = device->slots;
+		launch_slot_take_out(slot);
+		launcher_release(slot->launcher);
+		mem_free(slot);
 	}
 	pthread_cond_destroy(&device->closing);
 	pthread_mutex_destroy(&device->lock);

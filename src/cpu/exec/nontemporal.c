@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpu/exec/bypass.h"
+#include "cpu/exec/nontemporal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,14 +9,14 @@
 /* Where nobody says how large the cache is. */
 #define USUAL_CACHE (UINT64_C(32) << 20)
 
-atomic_ullong bypass_fake_room = UINT64_MAX;
+atomic_ullong nontemporal_fake_room = UINT64_MAX;
 
 /* The last one before memory. */
 static uint64_t cache_size;
 static unsigned cache_cores; /* that share one */
 
 /* "0-7,64-71" */
-static unsigned bypass_count_list(FILE *file)
+static unsigned nontemporal_count_list(FILE *file)
 {
 	unsigned first, last, count = 0;
 	while (fscanf(file, "%u", &first) == 1) {
@@ -34,7 +34,7 @@ static unsigned bypass_count_list(FILE *file)
 
 /* As Linux tells it.  sysconf asks the processor and counts cores, which in a virtual machine are
  * not those that share the cache. */
-static bool bypass_read_cache(int level)
+static bool nontemporal_read_cache(int level)
 {
 	char path[80];
 	unsigned long long size = 0; /* "32768K" */
@@ -48,35 +48,35 @@ static bool bypass_read_cache(int level)
 		level);
 	file = known ? fopen(path, "re") : NULL;
 	if (file) {
-		cache_cores = bypass_count_list(file);
+		cache_cores = nontemporal_count_list(file);
 		fclose(file);
 	}
 	cache_size = size << 10;
 	return known;
 }
 
-static void bypass_find_cache(void)
+static void nontemporal_find_cache(void)
 {
 	enum { SHARED = 3, OWN = 2 };
-	if (!bypass_read_cache(SHARED) && !bypass_read_cache(OWN)) {
+	if (!nontemporal_read_cache(SHARED) && !nontemporal_read_cache(OWN)) {
 		cache_size = USUAL_CACHE;
 	}
 	cache_cores = cache_cores > 0 ? cache_cores : 1;
 }
 
 /* Some of the cache is always somebody else's. */
-uint64_t bypass_room(unsigned workers)
+uint64_t nontemporal_room(unsigned workers)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	if (bypass_is_fake()) {
-		return atomic_load(&bypass_fake_room);
+	if (nontemporal_is_fake()) {
+		return atomic_load(&nontemporal_fake_room);
 	}
-	pthread_once(&once, bypass_find_cache);
+	pthread_once(&once, nontemporal_find_cache);
 	return cache_size / 4 * 3 * ((workers + cache_cores - 1) / cache_cores);
 }
 
 #if defined(__SSE2__)
-static void bypass_copy_line(uint8_t *to, const uint8_t *from)
+static void nontemporal_copy_line(uint8_t *to, const uint8_t *from)
 {
 	__m128i parts[4];
 	for (int i = 0; i < 4; i++) {
@@ -87,14 +87,14 @@ static void bypass_copy_line(uint8_t *to, const uint8_t *from)
 	}
 }
 #else
-static void bypass_copy_line(uint8_t *to, const uint8_t *from)
+static void nontemporal_copy_line(uint8_t *to, const uint8_t *from)
 {
 	memcpy(to, from, LINE);
 }
 #endif
 
 /* memcpy does the same from a size on that it has from the processor, too (see above). */
-void bypass_copy(void *to, const void *from, size_t size)
+void nontemporal_copy(void *to, const void *from, size_t size)
 {
 	uint8_t *out = to;
 	const uint8_t *in = from;
@@ -103,8 +103,8 @@ void bypass_copy(void *to, const void *from, size_t size)
 	memcpy(out, in, head);
 	size_t at = head;
 	for (; size - at >= LINE; at += LINE) {
-		bypass_copy_line(out + at, in + at);
+		nontemporal_copy_line(out + at, in + at);
 	}
 	memcpy(out + at, in + at, size - at);
-	bypass_drain();
+	nontemporal_drain();
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* See block_frame.h. */
+#include "base/common.h"
+
+#include "cpu/exec/block_frame.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SHARED_REACH ((size_t)BLOCK_FRAME_SHARED_REACH)
+#define SHARED_RESERVED (2 * SHARED_REACH + GUARD)
+#define GUARD ((size_t)1 << 16) /* bytes without access around an area */
+#define FRAME_ALIGN 64
+#define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
+#define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
+
+static void *block_frame_map_none(size_t size)
+{
+	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static size_t block_frame_to_pages(size_t size)
+{
+	return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static bool block_frame_grow_slots(struct block_frame *frame, uint32_t count)
+{
+	if (count > frame->slot_cap) {
+		struct slot *slots = mem_zalloc(count, sizeof(*slots));
+		if (!slots) {
+			return false;
+		}
+		mem_free(frame->block.slots);
+		frame->block.slots = slots;
+		frame->slot_cap = count;
+	}
+	frame->block.slot_count = count;
+	return true;
+}
+
+/* Give access to exactly the pages that the block's shared memory takes. */
+static bool block_frame_resize_shared(struct block_frame *frame, size_t size)
+{
+	size = block_frame_to_pages(size);
+	if (!frame->shared) {
+		uint8_t *map = block_frame_map_none(SHARED_RESERVED);
+		if (!map) {
+			return false;
+		}
+		frame->shared = map + SHARED_REACH;
+	}
+	if (size > frame->shared_size
+	    && mprotect(frame->shared, size, PROT_READ | PROT_WRITE) != 0) {
+		return false;
+	}
+	if (size < frame->shared_size
+	    && mprotect(frame->shared + size, frame->shared_size - size, PROT_NONE) != 0) {
+		return false;
+	}
+	frame->shared_size = size;
+	return true;
+}
+
+static void block_frame_free_area(struct block_frame_area *area)
+{
+	if (area->data) {
+		munmap(area->data - GUARD, area->size + 2 * GUARD);
+	}
+}
+
+static bool block_frame_grow_area(struct block_frame_area *area, size_t size)
+{
+	if (area->data && size <= area->size) {
+		return true;
+	}
+	size = block_frame_to_pages(size > 0 ? size : 1);
+	uint8_t *map = block_frame_map_none(size + 2 * GUARD);
+	if (!map) {
+		return false;
+	}
+	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
+		munmap(map, size + 2 * GUARD);
+		return false;
+	}
+	block_frame_free_area(area);
+	*area = (struct block_frame_area){map + GUARD, size};
+	return true;
+}
+
+static bool block_frame_get_exchanges(struct block_frame *frame)
+{
+	struct block *block = &frame->block;
+	if (!block->exchanges) {
+		block->exchanges = mem_zalloc(BLOCK_MAX_GROUPS, sizeof(*block->exchanges));
+	}
+	return block->exchanges;
+}
+
+bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t threads,
+	size_t frame_size, size_t local_size)
+{
+	if (out->width == width && out->threads == threads && out->frame_size == frame_size
+	    && out->local_size == local_size) {
+		return true;
+	}
+	const size_t warps = (threads + width - 1) / width;
+	out->width = 0;
+	if (frame_size > MAX_SCRATCH || local_size > MAX_SCRATCH) {
+		return false;
+	}
+	out->frame_stride = round_up(frame_size, FRAME_ALIGN);
+	out->local_stride = round_up(local_size, LOCAL_ALIGN);
+	if (!size_mul(&out->frames_size, out->frame_stride, warps)
+	    || !size_mul(&out->locals_size, out->local_stride, warps * width)
+	    || out->frames_size > MAX_SCRATCH || out->locals_size > MAX_SCRATCH) {
+		return false;
+	}
+	out->width = width;
+	out->threads = threads;
+	out->frame_size = frame_size;
+	out->local_size = local_size;
+	return true;
+}
+
+static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
+{
+	const struct block_frame_layout *layout = &frame->layout;
+	struct slot *slot = &frame->block.slots[i];
+	slot->warp.launch = frame->launch;
+	slot->warp.sm = frame->sm;
+	uint32_t first = i * layout->width;
+	uint32_t left = layout->threads - first;
+	uint32_t lanes = left < layout->width ? left : layout->width;
+	slot->warp.shared = frame->shared;
+	slot->warp.local = frame->local.data + first * layout->local_stride;
+	slot->warp.local_stride = layout->local_stride;
+	slot->warp.first = first;
+	slot->warp.alive = UINT32_MAX >> (32 - lanes);
+	slot->warp.exchange = &frame->block.exchanges[first / RT_GROUP];
+	slot->warp.fail = &frame->fail;
+	slot->frame = frame->frames.data + i * layout->frame_stride;
+}
+
+/* Whether two layouts, which have the same sizes then, too, put everything at the same places. */
+static bool block_frame_is_same(const struct block_frame_layout *a,
+	const struct block_frame_layout *b)
+{
+	return a->width == b->width && a->threads == b->threads
+		&& a->frame_stride == b->frame_stride && a->local_stride == b->local_stride;
+}
+
+bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
+	size_t shared_size, const struct rt_launch *launch, uint32_t sm)
+{
+	struct block *block = &frame->block;
+	frame->fail.code = 0;
+	if (block_frame_is_same(&frame->layout, layout) && frame->launch == launch
+	    && frame->asked_shared == shared_size && frame->sm == sm) {
+		return true;
+	}
+	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
+	frame->layout.width = 0;
+	if (!block_frame_get_exchanges(frame) || !block_frame_grow_slots(frame, warps)
+	    || !block_frame_resize_shared(frame, shared_size)
+	    || !block_frame_grow_area(&frame->frames, layout->frames_size)
+	    || !block_frame_grow_area(&frame->local, layout->locals_size)) {
+		return false;
+	}
+	frame->layout = *layout;
+	frame->asked_shared = shared_size;
+	frame->launch = launch;
+	frame->sm = sm;
+	block->width = layout->width;
+	block->threads = layout->threads;
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		block_frame_bind_slot(frame, i);
+	}
+	return true;
+}
+
+void block_frame_free(struct block_frame *frame)
+{
+	if (frame->shared) {
+		munmap(frame->shared - SHARED_REACH, SHARED_RESERVED);
+	}
+	block_frame_free_area(&frame->frames);
+	block_frame_free_area(&frame->local);
+	mem_free(frame->block.slots);
+	mem_free(frame->block.exchanges);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_STREAM_LAUNCH_SLOT_H
+#define CPU_STREAM_LAUNCH_SLOT_H
+
+/* What runs a kernel of a stream: a launcher, and all that must stay until the kernel has ended. */
+#include "cpu/stream/work.h"
+
+struct launch_slot;
+
+/* One for a kernel of a context; NULL when memory runs out.  Who takes one or gives it back holds
+ * the lock of queue.h, which no launch then has to take for this alone. */
+struct launch_slot *launch_slot_take(struct context *context);
+void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
+
+/* Run a kernel to its end.  SUCCESS also where it failed and poisoned the context; else it could
+ * not begin. */
+CUresult launch_slot_run(struct launch_slot *slot, const struct work *work);
+/* What a launch has to do, see launch.h. */
+uint64_t launch_slot_work(const struct kernel_work *kernel);
+
+/* For a device: what the launch slots need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
+void launch_slots_open(struct device *device);
+void launch_slots_close(struct device *device);
+/* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
+void launch_slots_cancel(const struct context *context);
+
+#endif
