@@ -123,12 +123,16 @@ static bool trust_allows_all(const struct trust *trust, const char *path, const 
 		return false;
 	}
 	char *folder = file_folder(path);
-	if (!folder || !realpath(folder, link) || strlen(link) + 2 > sizeof(link)) {
-		str_add(why, "its folder cannot be looked at");
-		mem_free(folder);
+	if (!folder) {
+		why->failed = true; /* no memory */
 		return false;
 	}
+	bool is_there = realpath(folder, link) && strlen(link) + 2 <= sizeof(link);
 	mem_free(folder);
+	if (!is_there) {
+		str_add(why, "its folder cannot be looked at");
+		return false;
+	}
 	strcat(link, "/");
 	return strncmp(real, link, strlen(link)) == 0 || trust_allows_folders(trust, link, why);
 }
