@@ -12,7 +12,7 @@
  * A module without variables has no state.  So whoever compiles the same source gets the same module,
  * with its count raised.  The table has a count too: the module stays as long as its image is in the
  * table.  A shared module keeps no count on its device, or the device would never end; each of its
- * users does.
+ * users does.  So a device that ends waits until no module that left the table is being unloaded.
  */
 #include "base/common.h"
 
@@ -48,6 +48,7 @@ static struct {
 	int64_t count;
 	int64_t size;
 	int64_t hits;
+	int64_t leaving; /* modules that were taken out and not dropped yet */
 } images = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Where the entry of a request is, or would be. */
@@ -74,6 +75,7 @@ static void image_take_out(struct image_entry **at, struct kz_module **modules)
 		entry->modules = mod->next_shared;
 		mod->next_shared = *modules;
 		*modules = mod;
+		images.leaving++;
 	}
 	if (entry->image) {
 		entry->image->entry = NULL;
@@ -99,6 +101,7 @@ static void image_take_out_oldest(struct kz_module **modules)
 	}
 }
 
+/* Drop what was taken out, without the lock. */
 static void image_drop_modules(struct kz_module *modules)
 {
 	while (modules) {
@@ -106,6 +109,10 @@ static void image_drop_modules(struct kz_module *modules)
 		modules = mod->next_shared;
 		mod->next_shared = NULL;
 		module_drop(mod);
+		pthread_mutex_lock(&images.lock);
+		images.leaving--;
+		pthread_cond_broadcast(&images.changed);
+		pthread_mutex_unlock(&images.lock);
 	}
 }
 
@@ -224,6 +231,9 @@ static void image_modules_end(struct device_table *base)
 	struct kz_device *dev = ((struct image_modules *)base)->device;
 	struct kz_module *modules = NULL;
 	pthread_mutex_lock(&images.lock);
+	while (images.leaving > 0) { /* some may be of this device */
+		pthread_cond_wait(&images.changed, &images.lock);
+	}
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (struct image_entry *entry = images.buckets[i]; entry; entry = entry->next) {
 			struct kz_module **at = &entry->modules;
@@ -235,6 +245,7 @@ static void image_modules_end(struct device_table *base)
 				*at = mod->next_shared;
 				mod->next_shared = modules;
 				modules = mod;
+				images.leaving++;
 			}
 		}
 	}

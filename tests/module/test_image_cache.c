@@ -11,6 +11,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 static kz_device *dev;
 static kz_module *one;
@@ -169,6 +170,45 @@ START_TEST(threads_share_too)
 }
 END_TEST
 
+/* While one thread unloads a module that left the table, another one closes the device. */
+
+static struct drv slow_driver;
+static CUresult (*real_unload)(CUmodule);
+static pthread_t closer;
+
+static void *close_device(void *arg)
+{
+	(void)arg;
+	kz_device_close(dev);
+	return NULL;
+}
+
+static CUresult unload_slowly(CUmodule handle)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	ck_assert_int_eq(pthread_create(&closer, NULL, close_device, NULL), 0);
+	ck_assert_msg(pthread_timedjoin_np(closer, NULL, &until) != 0,
+		"the device has ended before its module");
+	return real_unload(handle);
+}
+
+START_TEST(a_device_ends_after_its_modules)
+{
+	setup(_i);
+	slow_driver = *dev->drv;
+	real_unload = slow_driver.ModuleUnload;
+	slow_driver.ModuleUnload = unload_slowly;
+	dev->drv = &slow_driver;
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 5; }", NULL, &err));
+	kz_module_release(one);
+	image_cache_clear();
+	ck_assert_int_eq(pthread_join(closer, NULL), 0);
+	kz_error_clear(&err);
+}
+END_TEST
+
 SUITE(image_cache)
 {
 	static const TTest *const *const tests[] = {
@@ -177,6 +217,7 @@ SUITE(image_cache)
 		&a_constant_is_written_in_one_module_only,
 		&a_module_outlives_the_handle_of_its_device, &what_nobody_has_comes_back,
 		&a_module_that_somebody_has_is_never_unloaded, &threads_share_too,
+		&a_device_ends_after_its_modules,
 	};
 	Suite *suite = suite_create("image_cache");
 	TCase *tc = tcase_create("each device");
