@@ -27,6 +27,7 @@
 #include "base/str.h"
 #include "cache/includes.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -397,7 +398,8 @@ static const char *deps_option_value(const char *option, const char *name, const
 }
 
 /* Whether an option makes a compile read or write files that nobody looks for here, or differ each
- * time; or names a file or folder in the next option. */
+ * time; or names a file or folder in the next option.  NVRTC drops blanks around an option; nobody
+ * does that here. */
 static bool deps_option_is_opaque(const char *option)
 {
 	static const char *const beginnings[] = {
@@ -408,6 +410,10 @@ static bool deps_option_is_opaque(const char *option)
 		if (strncmp(option, beginnings[i], strlen(beginnings[i])) == 0) {
 			return true;
 		}
+	}
+	size_t len = strlen(option);
+	if (len > 0 && (isspace((unsigned char)option[0]) || isspace((unsigned char)option[len - 1]))) {
+		return true;
 	}
 	return strcmp(option, "-I") == 0 || strcmp(option, "--include-path") == 0
 	       || strcmp(option, "-include") == 0 || strcmp(option, "--pre-include") == 0;
