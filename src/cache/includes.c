@@ -144,6 +144,9 @@ static void includes_find_words(const struct includes_text *in)
 					|| includes_is_before(in, at, "_NAM");
 			}
 			break;
+		case '?': /* a trigraph of # or of \, in the dialects that have them */
+			out->has_macro |= includes_is_at(in, at, "??=") || includes_is_at(in, at, "??/");
+			break;
 		case 'P':
 			out->has_time |= at[1] == '_' && includes_is_at(in, at, "P__")
 				&& includes_is_before(in, at, "TIMESTAM");
@@ -200,5 +203,5 @@ void includes_free(struct includes *includes)
 const char *includes_why_not(const struct includes *includes)
 {
 	return includes->has_time ? "the date or time gets into the output"
-		: includes->has_macro ? "a macro says what is included" : NULL;
+		: includes->has_macro ? "a macro or trigraph says what is included" : NULL;
 }

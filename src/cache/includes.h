@@ -8,7 +8,7 @@
 struct includes {
 	/* The files, each followed by a zero: '"' or '<', then the name. */
 	struct str names;
-	bool has_macro; /* #include of what only the preprocessor knows */
+	bool has_macro; /* #include of what only the preprocessor knows, or a trigraph */
 	bool has_time;  /* __DATE__, __TIME__ */
 	bool has_place; /* __FILE__, assert: the name of a file may get into the output */
 };

@@ -39,6 +39,8 @@ static const struct {
 	{"#if __has_include(<a.h>) || __has_include( \"b.h\" )", "<a.h|\"b.h|", false, false, false},
 	{"#if 0\n#include \"a.h\"\n#endif\n// #include \"b.h\"", "\"a.h|\"b.h|", false, false, false},
 	{"#include \"a.h\"\n#include \"a.h\"\n#include <a.h>", "\"a.h|<a.h|", false, false, false},
+	{"\?\?=include NAME", "", true, false, false},
+	{"#inc\?\?/\nlude <a.h>", "", true, false, false},
 	{"#include NAME", "", true, false, false},
 	{"# /**/ include NAME", "", true, false, false},
 	{"#if __has_include(NAME)", "", true, false, false},
